@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/markdown":    11,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,
+	"pigrep/internal/ui/chart":       48,
 	"pigrep/query/similar":           47,
 	"pigrep/query/audit":             47,
 	"pigrep/query/fix":               46,

@@ -43,6 +43,30 @@ func Short(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
+// Dollars writes amounts of money, all with the same number of decimals.
+type Dollars struct{ decimals int }
+
+// Cents writes single amounts.
+var Cents = Dollars{2}
+
+// DollarsUpTo returns the form of amounts up to this one: with four decimals if it is
+// only a few cents.
+func DollarsUpTo(most float64) Dollars {
+	if most < 0.1 {
+		return Dollars{4}
+	}
+	return Cents
+}
+
+// Text writes an amount: $12.30, and <$0.01 for one that would round to nothing.
+func (d Dollars) Text(cost float64) string {
+	s := fmt.Sprintf("$%.*f", d.decimals, cost)
+	if least := fmt.Sprintf("$%.*f", d.decimals, 0.0); cost > 0 && s == least {
+		return "<" + least[:len(least)-1] + "1"
+	}
+	return s
+}
+
 // Bytes writes a size: 5.0 kB, 12 MB.
 func Bytes(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 

@@ -2,6 +2,7 @@ package human
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,23 @@ func TestTitle(t *testing.T) {
 	} {
 		if got := Title(test.title); got != test.want {
 			t.Errorf("Title(%q) = %q, want %q", test.title, got, test.want)
+		}
+	}
+}
+
+// The amounts of a table have as many decimals as each other, and none looks like nothing.
+func TestDollars(t *testing.T) {
+	for _, test := range []struct {
+		most float64
+		want string
+	}{{92.3, "$0.00 <$0.01 $0.06 $92.30"}, {0.0647, "$0.0000 $0.0020 $0.0647 $92.3000"}} {
+		d := DollarsUpTo(test.most)
+		var got []string
+		for _, cost := range []float64{0, 0.002, 0.0647, 92.3} {
+			got = append(got, d.Text(cost))
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("up to %v: %s, want %s", test.most, got, test.want)
 		}
 	}
 }

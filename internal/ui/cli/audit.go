@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,6 +39,7 @@ type auditOptions struct {
 	raw    bool
 	prices string
 	tree   bool
+	svg    string
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no
@@ -56,6 +59,10 @@ func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard s
 	addFlag(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *auditOptions) addChart(cmd *cobra.Command) {
+	addFlag(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
 }
 
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
@@ -150,6 +157,9 @@ func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
 	if o.csv && (o.json || o.jsonl) {
 		return nil, nil, usagef("", "--csv and --json cannot be combined")
 	}
+	if o.svg != "" && (o.csv || o.json || o.jsonl) {
+		return nil, nil, usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
+	}
 	out, err := o.printer(a)
 	if err != nil {
 		return nil, nil, err
@@ -190,7 +200,11 @@ func (x *snapshot) addMissing(c *audit.Coverage, p *location) {
 
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
-	if err := a.paged(&o.pagerOptions, run.out, func() error { return run.out.Print(x) }); err != nil {
+	if o.svg != "" {
+		if err := o.draw(a, run, x); err != nil {
+			return err
+		}
+	} else if err := a.paged(&o.pagerOptions, run.out, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
 	if x.Rows == 0 && run.out.Format.Records() {
@@ -215,6 +229,28 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 		return errNothingFound
 	}
 	return errIncomplete
+}
+
+// draw writes the answer as an SVG file. An answer without rows leaves the file alone.
+func (o *auditOptions) draw(a *App, run *auditRun, x *printer.Audit) error {
+	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
+	c := x.Chart()
+	if x.Rows = len(c.Labels); x.Rows == 0 {
+		return nil
+	}
+	if o.svg == "-" {
+		return c.Write(a.out)
+	}
+	path := a.absolute(o.svg)
+	isPicture := strings.EqualFold(filepath.Ext(path), ".svg") // that may be drawn again; any other file is left alone
+	if _, err := os.Stat(path); err == nil && !isPicture {
+		return usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	}
+	if err := a.writeExport(path, isPicture, c.Write); err != nil {
+		return err
+	}
+	a.warn("wrote %s", path)
+	return nil
 }
 
 // answer opens the index and prints the audit that make returns.

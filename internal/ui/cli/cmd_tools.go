@@ -28,6 +28,7 @@ pigrep tools --by project,tool --csv`,
 	}, runTools)
 	o.addBy(cmd, audit.Dimensions, "tool")
 	addFlag(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+	o.addChart(cmd)
 	o.addAudit(cmd)
 	cmd.AddCommand(newCallsCommand(a), newCommandsCommand(a), newFilesCommand(a))
 	return cmd

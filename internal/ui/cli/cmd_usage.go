@@ -35,12 +35,14 @@ from a file with a line for each model:
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
 pigrep usage --by project --csv
+pigrep usage --by day,model --svg cost.svg
 pigrep usage --tree --since 1w`,
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")
 	addFlag(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
 	addFlag(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
+	o.addChart(cmd)
 	o.addAudit(cmd, "tool", "error")
 	return cmd
 }

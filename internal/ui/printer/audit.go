@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/chart"
 	"pigrep/query"
 	"pigrep/query/audit"
 )
@@ -25,6 +26,8 @@ type Audit struct {
 	State    query.IndexState
 	Warnings func() []string // called after the last row is printed
 	Rows     int             // printed so far
+
+	Chart func() *chart.Chart // the same rows as a picture; nil for none
 
 	Empty func() (*Empty, error) // explains an answer without rows; may be nil and may return nil
 

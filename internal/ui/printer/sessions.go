@@ -172,7 +172,7 @@ func usageText(x *sessions.Session) string {
 	}
 	switch {
 	case x.Cost >= 0.005:
-		parts = append(parts, cents.text(x.Cost))
+		parts = append(parts, human.Cents.Text(x.Cost))
 	case x.Cost > 0:
 		parts = append(parts, "<$0.01")
 	}

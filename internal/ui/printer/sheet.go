@@ -185,30 +185,10 @@ func countCell[N int | int64](n N) cell {
 }
 
 // dollars formats the amounts of an answer, all with the same number of decimals.
-type dollars struct{ decimals int }
-
-// cents formats single amounts.
-var cents = dollars{2}
-
-// dollarsUpTo returns the format for amounts up to this one: with four decimals if it is
-// only a few cents.
-func dollarsUpTo(most float64) dollars {
-	if most < 0.1 {
-		return dollars{4}
-	}
-	return cents
-}
-
-func (d dollars) text(cost float64) string {
-	s := fmt.Sprintf("$%.*f", d.decimals, cost)
-	if least := fmt.Sprintf("$%.*f", d.decimals, 0.0); cost > 0 && s == least {
-		return "<" + least[:len(least)-1] + "1"
-	}
-	return s
-}
+type dollars struct{ human.Dollars }
 
 func (d dollars) cell(cost float64) cell {
-	return cell{Text: d.text(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
+	return cell{Text: d.Text(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
 }
 
 func (l Look) timeCell(t time.Time) cell {

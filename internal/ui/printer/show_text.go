@@ -176,7 +176,7 @@ func (p *transcript) facts() {
 		tokens = human.Short(f.Tokens) + " tokens"
 	}
 	if f.Cost > 0 {
-		cost = cents.text(f.Cost)
+		cost = human.Cents.Text(f.Cost)
 	}
 	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
 	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/chart"
 	"pigrep/query/audit"
 )
 
@@ -31,6 +32,11 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 	return &Audit{
 		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Chart: func() *chart.Chart {
+			drawn := *t
+			drawn.Rows = limited(t.Rows, limit)
+			return chart.Tools(&drawn, look.Home)
+		},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 		closing: func(rows int) string {
 			var parts []string

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/chart"
 	"pigrep/query/audit"
 )
 
@@ -18,7 +19,7 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	if t.Total.Subagents > 0 {
 		subagents = "SUBAGENTS"
 	}
-	money := dollarsUpTo(t.Total.Cost)
+	money := dollars{human.DollarsUpTo(t.Total.Cost)}
 	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
 		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
@@ -38,6 +39,11 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	return &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Chart: func() *chart.Chart {
+			drawn := *t
+			drawn.Rows = limited(t.Rows, limit)
+			return chart.Usage(&drawn, look.Home)
+		},
 		facts: struct {
 			TimeZone string            `json:"timeZone"`
 			Sources  []audit.SourceRow `json:"sources"`
@@ -59,7 +65,7 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 				parts = append(parts, line)
 			}
 			if t.Total.Filled > 0 {
-				parts = append(parts, money.text(t.Total.FilledCost)+" of it from the file of prices")
+				parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
 			}
 			if t.Repeated > 0 {
 				parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
@@ -96,9 +102,9 @@ func (d dollars) known(cost float64, known bool, unpriced int) string {
 	case !known:
 		return "–"
 	case unpriced > 0:
-		return "≥ " + d.text(cost)
+		return "≥ " + d.Text(cost)
 	}
-	return d.text(cost)
+	return d.Text(cost)
 }
 
 // withoutPrice names the models without a price.

@@ -1,0 +1,223 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/audit"
+)
+
+const (
+	mostSeries  = colours
+	mostRanked  = 40   // labels of a ranking; the others are one
+	mostPeriods = 1500 // that are filled in where nothing happened
+)
+
+// names writes the values of dimensions for a chart.
+type names struct {
+	by   []string
+	home string // written ~
+}
+
+// Usage draws the rows of usage: over time if they are grouped by a period first, else as a
+// ranking. It draws the cost, or the tokens where no cost is known.
+func Usage(t *audit.UsageTable, home string) *Chart {
+	unit, title := Dollars, "Cost"
+	if t.Total.Cost == 0 {
+		unit, title = Tokens, "Tokens"
+	}
+	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, []string{""}, func(i, _ int) float64 {
+		if unit == Tokens {
+			return float64(t.Rows[i].Tokens)
+		}
+		return t.Rows[i].Cost
+	})
+	c.Unit, c.Title = unit, title+c.Title
+	return c
+}
+
+// Tools draws the rows of tools: calls over time if they are grouped by a period first,
+// else a ranking. Where there is room for it, failed calls have a colour of their own.
+func Tools(t *audit.ToolTable, home string) *Chart {
+	parts := []string{"without error", "failed"}
+	if len(t.By) > 1 && isPeriod(t.By[0]) {
+		parts = []string{""}
+	}
+	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, parts, func(i, part int) float64 {
+		r := &t.Rows[i]
+		failed := min(r.Errors, r.Calls)
+		switch {
+		case part == 1:
+			return float64(failed)
+		case len(parts) == 2:
+			return float64(r.Calls - failed)
+		}
+		return float64(r.Calls)
+	})
+	for i := range c.Series {
+		c.Series[i].Failed = c.Series[i].Name == "failed" && len(parts) == 2
+	}
+	c.Title = "Calls" + c.Title
+	return c
+}
+
+// newRows makes a chart of the rows of a table. Each has a value for each of the parts,
+// of which there is one where series are dimensions.
+func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value func(row, part int) float64) *Chart {
+	c, period := &Chart{Kind: Ranking, Head: n.by[0]}, n.by[0]
+	for i, by := range n.by {
+		c.Title += map[int]string{0: " by ", 1: " and "}[min(i, 1)] + by
+	}
+	if isPeriod(period) {
+		c.Kind = Bars
+		periods := make([]string, rows)
+		for i := range rows {
+			periods[i] = n.value(key(i), period)
+		}
+		slices.Sort(periods)
+		c.Labels = filled(slices.Compact(periods))
+		n.by = n.by[1:]
+	}
+	label := make(map[string]int, rows)
+	for i, l := range c.Labels {
+		label[l] = i
+	}
+	series := make(map[string]int)
+	for i := range rows {
+		k := key(i)
+		at := i
+		if c.Kind == Bars {
+			at = label[n.value(k, period)]
+		} else {
+			c.Labels = append(c.Labels, n.of(k))
+		}
+		for part, name := range parts {
+			if c.Kind == Bars && len(n.by) > 0 {
+				name = n.of(k)
+			}
+			s, ok := series[name]
+			if !ok {
+				s = len(c.Series)
+				series[name] = s
+				c.Series = append(c.Series, Series{Name: name})
+			}
+			values := &c.Series[s].Values
+			*values = append(*values, make([]float64, max(0, at+1-len(*values)))...)
+			(*values)[at] += value(i, part)
+		}
+	}
+	for i := range c.Series {
+		c.Series[i].Values = append(c.Series[i].Values, make([]float64, len(c.Labels)-len(c.Series[i].Values))...)
+	}
+	if c.Kind == Ranking {
+		c.cut(mostRanked)
+	} else if len(n.by) > 0 {
+		c.Fold(mostSeries)
+	}
+	return c
+}
+
+// cut joins the labels of a ranking after the first n.
+func (c *Chart) cut(n int) {
+	if len(c.Labels) <= n {
+		return
+	}
+	c.Labels = append(c.Labels[:n-1:n-1], fmt.Sprintf("%d others", len(c.Labels)-n+1))
+	for i := range c.Series {
+		rest := 0.0
+		for _, v := range c.Series[i].Values[n-1:] {
+			rest += v
+		}
+		c.Series[i].Values = append(c.Series[i].Values[:n-1:n-1], rest)
+	}
+}
+
+// of joins the values of the dimensions of a row.
+func (n names) of(k *audit.Key) string {
+	s := ""
+	for i, by := range n.by {
+		if i > 0 {
+			s += " · "
+		}
+		s += n.value(k, by)
+	}
+	return s
+}
+
+func (n names) value(k *audit.Key, by string) string {
+	named := func(s *string) string { return cmp.Or(*s, "(none)") }
+	switch by {
+	case "tool":
+		return named(k.Tool)
+	case "model":
+		return named(k.Model)
+	case "project":
+		return human.Path(named(k.Project), n.home)
+	case "session":
+		return human.Title(cmp.Or(k.SessionName, session.Handle(k.SessionID, k.SessionPath)))
+	case "day":
+		return k.Day
+	case "week":
+		return k.Week
+	}
+	return k.Month
+}
+
+func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
+
+// filled adds the periods between those of a sorted list, unless there are too many.
+func filled(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	first, form := parsePeriod(list[0])
+	last, _ := parsePeriod(list[len(list)-1])
+	if first.IsZero() || last.IsZero() {
+		return list
+	}
+	var all []string
+	for t := first; !t.After(last); t = nextPeriod(t, form) {
+		if all = append(all, periodOf(t, form)); len(all) > mostPeriods {
+			return list
+		}
+	}
+	return all
+}
+
+func nextPeriod(t time.Time, form string) time.Time {
+	switch form {
+	case "week":
+		return t.AddDate(0, 0, 7)
+	case "month":
+		return t.AddDate(0, 1, 0)
+	}
+	return t.AddDate(0, 0, 1)
+}
+
+// periodOf is the name of the period that begins on a day.
+func periodOf(t time.Time, form string) string {
+	switch form {
+	case "week":
+		year, week := t.ISOWeek()
+		return fmt.Sprintf("%04d-W%02d", year, week)
+	case "month":
+		return t.Format("2006-01")
+	}
+	return t.Format(time.DateOnly)
+}
+
+// PeriodFor returns the dimension in which a span of time has a number of bars that can be
+// told apart: day, week or month.
+func PeriodFor(first, last time.Time) string {
+	switch days := last.Sub(first).Hours() / 24; {
+	case days <= 92:
+		return "day"
+	case days <= 2*366:
+		return "week"
+	}
+	return "month"
+}

@@ -1,0 +1,372 @@
+package chart
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/terminal"
+)
+
+// drawing is a chart as its template draws it.
+type drawing struct {
+	*Chart
+	Title  string
+	Style  template.HTML
+	Class  string
+	Height int // of the plot and the legend below it
+	Plot   int // where the legend begins
+
+	Lines  []line
+	Groups []group
+	Texts  []text
+	Legend []legendLine
+	Table  *table
+}
+
+// line is a horizontal line of the grid, with its value.
+type line struct {
+	Y    string
+	Text string
+}
+
+// group is the marks of a label, which may lead somewhere.
+type group struct {
+	Link  string
+	Marks []mark
+}
+
+// mark is a rectangle.
+type mark struct {
+	X, Y, Width, Height string
+	Class               string
+	Value               string // exact
+	Title               string
+}
+
+type text struct {
+	X, Y, Class, Text string
+}
+
+type legendLine struct {
+	Class, Text string
+	X           string
+	Y, TextY    int
+}
+
+// table has the numbers of a chart.
+type table struct {
+	Head []string
+	Rows [][]string
+}
+
+// Measures in pixels.
+const (
+	barsHeight      = 180
+	histogramHeight = 56
+	above           = 14 // for the value at the top of the axis
+	below           = 26 // for the labels under it
+	rankHeight      = 36
+	cellHeight      = 14
+	yearHeight      = 7*cellHeight + 40
+	legendHeight    = 20
+)
+
+const (
+	longestName = 44 // cells
+	mostYears   = 12 // that a calendar shows: the latest
+	mostTicks   = 6
+)
+
+func (c *Chart) draw() (*drawing, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	d := &drawing{Chart: c, Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Class: "plot", Table: c.table()}
+	switch c.Kind {
+	case Bars:
+		d.bars(barsHeight, true)
+	case Histogram:
+		d.Class += " full"
+		d.bars(histogramHeight, false)
+	case Calendar:
+		d.calendar()
+	case Ranking:
+		d.Class += " full"
+		d.ranking()
+	}
+	d.Height = d.Plot + len(d.Legend)*legendHeight
+	if c.Kind == Calendar {
+		d.Height = d.Plot + legendHeight
+	}
+	return d, nil
+}
+
+// class is the colour of a series.
+func (c *Chart) class(series int) string {
+	if c.Series[series].Failed {
+		return "failed"
+	}
+	return "c" + strconv.Itoa(series%colours)
+}
+
+// colours is how many the style sheet has.
+const colours = 8
+
+// percent is a position or a width.
+func percent(part float64) string { return strconv.FormatFloat(100*part, 'f', 3, 64) + "%" }
+
+func pixels(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// title describes the value of a label in a series.
+func (c *Chart) title(label, series int, most float64) string {
+	s := longLabel(c.Labels[label])
+	sum := c.sum(label)
+	value := c.Unit.text(c.Series[series].Values[label], most)
+	if len(c.Series) == 1 {
+		return s + ": " + value
+	}
+	return s + " · " + clean(c.Series[series].Name) + ": " + value + " of " + c.Unit.text(sum, most)
+}
+
+func (c *Chart) link(label int) string {
+	if c.Links == nil {
+		return ""
+	}
+	return c.Links[label]
+}
+
+// bars draws a stack for each label, the first series at the bottom.
+func (d *drawing) bars(height float64, axis bool) {
+	most := d.most()
+	top := most
+	if axis {
+		step, steps := d.Unit.axis(most)
+		top = step * float64(steps)
+		for i := range steps + 1 {
+			v := step * float64(i)
+			d.Lines = append(d.Lines, line{pixels(above + height*(1-v/top)), d.Unit.tick(v, step)})
+		}
+	} else {
+		d.Lines = []line{{pixels(above + height), ""}}
+		d.Texts = append(d.Texts, text{"100%", "9", "end", "most " + d.Unit.text(most, most)})
+	}
+	n := float64(len(d.Labels))
+	gap := 0.2 / n
+	if !axis || n > 120 {
+		gap = 0
+	}
+	for i := range d.Labels {
+		at, g := 0.0, group{Link: d.link(i)}
+		for k, s := range d.Series {
+			v := s.Values[i]
+			if v == 0 {
+				continue
+			}
+			tall := max(height*v/top, 1)
+			g.Marks = append(g.Marks, mark{
+				percent(float64(i)/n + gap/2), pixels(above + height - at - tall), percent(1/n - gap), pixels(tall), d.class(k), exact(v), d.title(i, k, most),
+			})
+			at += tall
+		}
+		if len(g.Marks) > 0 {
+			d.Groups = append(d.Groups, g)
+		}
+	}
+	every := max((len(d.Labels)+mostTicks-1)/mostTicks, 1)
+	for i := 0; i < len(d.Labels); i += every {
+		middle, class, before := (float64(i)+0.5)/n, "", ""
+		switch {
+		case len(d.Labels) > 1 && middle < 0.06:
+			class, middle = "start", float64(i)/n
+		case len(d.Labels) > 1 && middle > 0.94:
+			class, middle = "end", float64(i+1)/n
+		}
+		if i >= every {
+			before = d.Labels[i-every]
+		}
+		if i/every%2 == 1 && len(d.Labels) > mostTicks/2 {
+			class += " minor"
+		}
+		d.Texts = append(d.Texts, text{percent(middle), pixels(above + height + 17), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
+	}
+	d.Plot = above + int(height) + below
+	if axis {
+		d.legend()
+	}
+}
+
+// legend names the series below the plot.
+func (d *drawing) legend() {
+	if len(d.Series) < 2 {
+		return
+	}
+	total := d.total()
+	for k, s := range d.Series {
+		sum := 0.0
+		for _, v := range s.Values {
+			sum += v
+		}
+		line := terminal.Clip(clean(s.Name), longestName) + " · " + d.Unit.text(sum, total)
+		y := d.Plot + k*legendHeight
+		d.Legend = append(d.Legend, legendLine{d.class(k), line, "0%", y + 4, y + 13})
+	}
+}
+
+// ranking draws a line of text for each label, with a bar below it.
+func (d *drawing) ranking() {
+	most := d.most()
+	for i, label := range d.Labels {
+		y := float64(i * rankHeight)
+		d.Texts = append(d.Texts,
+			text{"0%", pixels(y + 13), "name", terminal.Clip(clean(label), longestName)},
+			text{"100%", pixels(y + 13), "end", d.Unit.text(d.sum(i), most)})
+		at, g := 0.0, group{Link: d.link(i)}
+		for k, s := range d.Series {
+			v := s.Values[i]
+			if v == 0 {
+				continue
+			}
+			wide := min(max(v/most, 0.002), 1)
+			g.Marks = append(g.Marks, mark{percent(at), pixels(y + 19), percent(wide), "10", d.class(k), exact(v), d.title(i, k, most)})
+			at += wide
+		}
+		if len(g.Marks) > 0 {
+			d.Groups = append(d.Groups, g)
+		}
+	}
+	d.Plot = max(1, len(d.Labels)) * rankHeight
+	d.legend()
+}
+
+// calendar draws a block for each year: a column for each week, a cell for each day.
+func (d *drawing) calendar() {
+	const columns = 54
+	days := make(map[string]int, len(d.Labels))
+	years := make(map[int]bool)
+	var values []float64
+	for i, label := range d.Labels {
+		t, form := parsePeriod(label)
+		if v := d.sum(i); form == "day" && v > 0 {
+			days[label], years[t.Year()] = i, true
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	levels := levelsOf(values)
+	list := make([]int, 0, len(years))
+	for year := range years {
+		list = append(list, year)
+	}
+	slices.Sort(list)
+	list = list[max(0, len(list)-mostYears):]
+	for _, year := range list {
+		top := float64(d.Plot)
+		d.Texts = append(d.Texts, text{"-8", pixels(top + 12), "end year", strconv.Itoa(year)})
+		for i, name := range []string{"Mon", "Wed", "Fri"} {
+			d.Texts = append(d.Texts, text{"-8", pixels(top + 20 + float64(2*i*cellHeight) + 10), "end", name})
+		}
+		first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		before := (int(first.Weekday()) + 6) % 7 // days of the first week in the year before
+		for t := first; t.Year() == year; t = t.AddDate(0, 0, 1) {
+			at := t.YearDay() - 1 + before
+			x, row := float64(at/7)/columns, at%7
+			if t.Day() == 1 {
+				d.Texts = append(d.Texts, text{percent(x), pixels(top + 12), "month", t.Format("Jan")})
+			}
+			m := mark{X: percent(x), Y: pixels(top + 20 + float64(row*cellHeight)), Width: percent(0.84 / columns), Height: strconv.Itoa(cellHeight - 2), Class: "l0"}
+			i, used := days[t.Format(time.DateOnly)]
+			if !used {
+				d.Groups = append(d.Groups, group{Marks: []mark{m}})
+				continue
+			}
+			v := d.sum(i)
+			m.Class, m.Value, m.Title = "l"+strconv.Itoa(levelOf(v, levels)), exact(v), longLabel(d.Labels[i])+": "+d.Unit.text(v, values[len(values)-1])
+			d.Groups = append(d.Groups, group{Link: d.link(i), Marks: []mark{m}})
+		}
+		d.Plot += yearHeight
+	}
+	for k, most := range levels {
+		d.Legend = append(d.Legend, legendLine{"l" + strconv.Itoa(k+1), "≤ " + d.Unit.text(most, values[len(values)-1]), percent(float64(k) / 4), d.Plot, d.Plot + 9})
+	}
+}
+
+// levelsOf returns the largest value of each quarter of sorted values, without those that
+// say the same twice.
+func levelsOf(sorted []float64) []float64 {
+	if len(sorted) == 0 {
+		return nil
+	}
+	var levels []float64
+	for q := 1; q <= 4; q++ {
+		levels = append(levels, sorted[(q*len(sorted)+3)/4-1])
+	}
+	return slices.Compact(levels)
+}
+
+// levelOf is the quarter that a value is in, from 1.
+func levelOf(v float64, levels []float64) int {
+	at, _ := slices.BinarySearch(levels, v)
+	return min(at, len(levels)-1) + 1
+}
+
+// table returns the labels that have a value. A value is as exact as in a title.
+func (c *Chart) table() *table {
+	t := &table{Head: []string{c.Head}}
+	for _, s := range c.Series {
+		t.Head = append(t.Head, clean(s.Name))
+	}
+	if len(c.Series) > 1 {
+		t.Head = append(t.Head, "total")
+	}
+	most := c.most()
+	for i, label := range c.Labels {
+		if c.sum(i) == 0 {
+			continue
+		}
+		row := []string{clean(label)}
+		for _, s := range c.Series {
+			row = append(row, c.Unit.text(s.Values[i], most))
+		}
+		if len(c.Series) > 1 {
+			row = append(row, c.Unit.text(c.sum(i), most))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// FileHeight is the height of the file, with margins and the title.
+func (d *drawing) FileHeight() int { return d.Height + 68 }
+
+// Left is where the plot begins: beside its axis, if it has one.
+func (d *drawing) Left() int {
+	if d.Kind == Bars || d.Kind == Calendar {
+		return 52
+	}
+	return 0
+}
+
+// Inner is the width of the plot where style sheets cannot say it.
+func (d *drawing) Inner() int { return 720 - d.Left() }
+
+// Summary says in a few words what a chart shows, for those who do not see it.
+func (d *drawing) Summary() string {
+	if d.Empty() {
+		return d.Title + ": nothing"
+	}
+	total := d.total()
+	at := 0
+	for i := range d.Labels {
+		if d.sum(i) > d.sum(at) {
+			at = i
+		}
+	}
+	return fmt.Sprintf("%s: %s in all, most at %s: %s", d.Title, d.Unit.text(total, total), longLabel(d.Labels[at]), d.Unit.text(math.Abs(d.sum(at)), total))
+}
