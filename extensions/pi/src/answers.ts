@@ -1,0 +1,234 @@
+/**
+ * Answers for the model: little text that says where to read on. Nothing of pi is imported here.
+ */
+import { cleanLine, cleanText } from "./clean.ts";
+import type { Entry, Hit, IndexState, SearchAnswer, Session, ShowAnswer } from "./pigrep.ts";
+
+/** What an answer may cost by default, in tokens. */
+export const defaultTokens = 1400;
+/** What an entry that is asked for in full may cost. */
+export const fullTokens = 6000;
+
+/** About how many tokens a text is; rather too many than too few. */
+export function tokensOf(text: string): number {
+	let ascii = 0;
+	let other = 0;
+	for (const c of text) {
+		if (c < "\x80") ascii++;
+		else other++;
+	}
+	return Math.ceil(ascii / 3.2 + other);
+}
+
+/** The middle of a text that is too long is left out. */
+export function shorten(text: string, most: number): string {
+	const characters = [...text];
+	if (characters.length <= most) return text;
+	const tail = Math.floor(most / 4);
+	const gap = characters.length - most;
+	return `${characters.slice(0, most - tail).join("")} […${gap} characters…] ${characters.slice(characters.length - tail).join("")}`;
+}
+
+/** The beginning of the id that nobody else has: of a UUID, the time it begins with. */
+export function handleOf(id: string): string {
+	return /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? id.slice(0, 13) : id;
+}
+
+/** The name by which a tool, and the user, finds an entry again. */
+export function nameOf(sessionId: string, entryId?: string): string {
+	return entryId ? `${handleOf(sessionId)}:${entryId}` : handleOf(sessionId);
+}
+
+function dayOf(time: string | undefined): string {
+	return time ? time.slice(0, 10) : "";
+}
+
+function titleOf(session: Session | undefined): string {
+	return shortLine(session?.name || session?.firstPrompt || "", 70);
+}
+
+function shortLine(text: string, most: number): string {
+	const line = [...cleanLine(text)];
+	return line.length <= most ? line.join("") : `${line.slice(0, most - 1).join("")}…`;
+}
+
+/** What an answer that lacks something says about it. */
+function caveats(answer: { warnings?: string[]; index?: IndexState }): string[] {
+	const lines = (answer.warnings ?? []).slice(0, 3).map((w) => `Note: ${shortLine(w, 200)}`);
+	const index = answer.index;
+	if (index && !index.complete)
+		lines.push(`Note: not everything was searched${index.pendingFiles > 0 ? `: ${index.pendingFiles} files are not indexed yet` : ""}.`);
+	return lines;
+}
+
+interface Removed {
+	filter: string;
+	hits: number;
+}
+
+/** Fields of a search that only answers for the model use. */
+export interface FullSearchAnswer extends SearchAnswer {
+	sessions?: Session[];
+	words?: { word: string; hits: number }[];
+	removed?: Removed[];
+}
+
+function nothing(answer: FullSearchAnswer): string[] {
+	const lines: string[] = [];
+	const absent = (answer.words ?? []).filter((w) => w.hits === 0).map((w) => cleanLine(w.word));
+	if (absent.length > 0) lines.push(`Nowhere: ${absent.slice(0, 6).join(", ")}.`);
+	if (answer.didYouMean) lines.push(`Did you mean: ${shortLine(answer.didYouMean, 120)}`);
+	return lines;
+}
+
+function where(hit: Hit): string {
+	const parts = [hit.kind as string];
+	if (hit.tool) parts.push(cleanLine(hit.tool));
+	if (hit.isError) parts.push("error");
+	if (hit.branch === "abandoned") parts.push("abandoned branch");
+	return parts.join(" ");
+}
+
+/** Hits grouped by session, best first, as many as fit. */
+export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): string {
+	const notes = caveats(answer);
+	if (answer.hits.length === 0) {
+		return ["Nothing found in past sessions.", ...nothing(answer), ...notes, "Try fewer or other words."].join("\n");
+	}
+	const groups = new Map<string, Hit[]>();
+	for (const hit of answer.hits) groups.set(hit.sessionPath, [...(groups.get(hit.sessionPath) ?? []), hit]);
+	const sessions = new Map((answer.sessions ?? []).map((s) => [s.sessionPath, s]));
+	const foot = 'Read around one: session_read with its SESSION:ENTRY as "at".';
+	let left = tokens - tokensOf(foot) - tokensOf(notes.join("\n")) - 60;
+	const lines: string[] = [];
+	let shown = 0;
+	for (const [path, hits] of groups) {
+		const first = hits[0];
+		if (!first) continue;
+		const head = `\n${titleOf(sessions.get(path)) || "(no title)"} · ${shortLine(first.cwd ?? "", 60)} · ${dayOf(first.timestamp)}`;
+		let withHead = head;
+		for (const hit of hits) {
+			const lacks = hit.missing?.length ? ` (lacks ${shortLine(hit.missing.join(", "), 60)})` : "";
+			const line = `${nameOf(hit.sessionId, hit.entryId)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}`;
+			const cost = tokensOf(withHead + line) + 1;
+			if (cost > left) continue;
+			left -= cost;
+			if (withHead) lines.push(withHead);
+			withHead = "";
+			lines.push(line);
+			shown++;
+		}
+	}
+	const all = answer.total || answer.totalAny;
+	const partial = answer.total === 0 ? ", none with every word" : "";
+	const head = `${shown} of ${all} hits in past sessions${partial}.`;
+	return [head, ...(partial ? nothing(answer) : []), ...notes, ...lines, "", foot].join("\n");
+}
+
+// How much is shown of a text of a kind, beside the entry that was asked for.
+const lengths: Record<string, number> = { prompt: 500, reply: 700, summary: 500, call: 200, shell: 300, result: 240, error: 400 };
+const ownLength = 1600;
+
+function timeOf(entry: Entry): string {
+	return entry.timestamp ? entry.timestamp.slice(0, 16).replace("T", " ") : "";
+}
+
+/** An entry with the parts of it that say something. */
+function entryText(session: string, entry: Entry, length: (kind: string) => number): string {
+	const lines: string[] = [];
+	for (const part of entry.parts) {
+		const most = length(part.kind);
+		const text = most > 0 ? cleanText(part.text).trim() : "";
+		if (!text) continue;
+		const about = [part.kind, part.tool ? cleanLine(part.tool) : "", entry.isError ? "error" : ""].filter(Boolean).join(" ");
+		lines.push(`[${about}] ${shorten(text, most)}`);
+	}
+	if (lines.length === 0) return "";
+	const aside = entry.branch === "abandoned" ? " (abandoned branch)" : "";
+	return `${nameOf(session, entry.entryId)} ${timeOf(entry)}${aside}\n${lines.join("\n")}`;
+}
+
+function header(answer: ShowAnswer): string {
+	const s = answer.session;
+	return `${titleOf(s) || "(no title)"} · ${shortLine(s.cwd ?? "", 60)} · session ${handleOf(s.sessionId)}`;
+}
+
+/**
+ * The entries around the one that was asked for, as many as fit: what comes after it rather than
+ * what was before, because that is how it went on.
+ */
+export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
+	const focus = Math.max(0, answer.entries.findIndex((e) => e.focus));
+	const id = answer.session.sessionId;
+	const texts = answer.entries.map((e, i) =>
+		i === focus ? fitting(tokens / 2, ownLength, (most) => entryText(id, e, () => most)) : entryText(id, e, (kind) => lengths[kind] ?? 0),
+	);
+	let left = tokens - tokensOf(header(answer)) - 120;
+	const take = (i: number): boolean => {
+		const text = texts[i];
+		if (text === undefined) return false;
+		const cost = text ? tokensOf(text) + 1 : 0;
+		if (cost > left && i !== focus) return false;
+		left -= cost;
+		return true;
+	};
+	take(focus);
+	let from = focus;
+	let to = focus;
+	for (let back = true, on = true, turn = 0; back || on; turn++) {
+		// Two entries on for one back.
+		if (turn % 3 === 2 || !on) {
+			back = back && take(from - 1);
+			if (back) from--;
+		}
+		if (turn % 3 !== 2 || !back) {
+			on = on && take(to + 1);
+			if (on) to++;
+		}
+	}
+	const name = (i: number) => nameOf(id, answer.entries[i]?.entryId);
+	const foot: string[] = [];
+	if (from > 0) foot.push(`Before: session_read at ${name(from - 1)}.`);
+	if (to < answer.entries.length - 1) foot.push(`On: session_read at ${name(to + 1)}.`);
+	const cut = /\[…\d+ characters…\]/.test(texts[focus] ?? "") ? ["The entry in full: full true."] : [];
+	return [header(answer), ...caveats(answer), "", ...texts.slice(from, to + 1).filter(Boolean), "", [...foot, ...cut].join(" ")]
+		.join("\n")
+		.trimEnd();
+}
+
+/** One entry in full, or its beginning and end. */
+export function fullText(answer: ShowAnswer, tokens = fullTokens): string {
+	const entry = answer.entries.find((e) => e.focus) ?? answer.entries[0];
+	if (!entry) return `${header(answer)}\n\nThe entry has no text.`;
+	const head = header(answer);
+	const text = fitting(tokens - tokensOf(head), tokens * 4, (most) => entryText(answer.session.sessionId, entry, () => most));
+	return `${head}\n\n${text}`;
+}
+
+/** A text of at most so many characters, of fewer if that costs too much. */
+function fitting(tokens: number, most: number, text: (most: number) => string): string {
+	for (;; most = Math.floor(most / 1.5)) {
+		const made = text(most);
+		if (tokensOf(made) <= tokens || most < 40) return made;
+	}
+}
+
+/** A session in brief: what was asked, and the last reply. */
+export function outlineText(answer: ShowAnswer, tokens = defaultTokens): string {
+	const id = answer.session.sessionId;
+	const last = answer.entries.findLast((e) => e.parts.some((p) => p.kind === "reply"));
+	const end = last ? entryText(id, last, (kind) => (kind === "reply" ? 900 : 0)) : "";
+	let left = tokens - tokensOf(header(answer) + end) - 60;
+	const prompts = answer.entries.flatMap((e) =>
+		e.parts.filter((p) => p.kind === "prompt").map((p) => `${nameOf(id, e.entryId)} [prompt] ${shorten(cleanLine(p.text), 160)}`),
+	);
+	const lines: string[] = [];
+	for (const line of prompts) {
+		left -= tokensOf(line) + 1;
+		if (left < 0) break;
+		lines.push(line);
+	}
+	const more = prompts.length - lines.length;
+	if (more > 0) lines.push(`[${more} more prompts]`);
+	return [header(answer), ...caveats(answer), "", ...lines, ...(end ? ["", "The last reply:", end] : [])].join("\n");
+}

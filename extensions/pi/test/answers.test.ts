@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultTokens, type FullSearchAnswer, fullText, fullTokens, handleOf, outlineText, searchText, shorten, tokensOf, windowText } from "../src/answers.ts";
+import type { Entry, Hit, ShowAnswer } from "../src/pigrep.ts";
+
+const id = "0195aaaa-1111-7222-8333-444455556666";
+
+function hit(n: number, text: string, more: Partial<Hit> = {}): Hit {
+	return {
+		type: "hit", tier: "exact", kind: "reply", line: n, sessionId: id, sessionPath: `/s/${Math.floor(n / 3)}.jsonl`, cwd: "/home/u/app",
+		entryId: `e${n}`, timestamp: "2026-01-15T10:30:03.000Z", fragment: { text, spans: [] }, ...more,
+	};
+}
+
+function answer(hits: Hit[], more: Partial<FullSearchAnswer> = {}): FullSearchAnswer {
+	return { schemaVersion: 1, hits, total: hits.length, totalAny: hits.length, ...more };
+}
+
+function entry(n: number, kind: string, text: string, more: Partial<Entry> = {}): Entry {
+	return { entryId: `e${n}`, entryType: "message", line: n, timestamp: "2026-01-15T10:30:03.000Z", parts: [{ part: 0, kind, text }], ...more };
+}
+
+function shown(entries: Entry[]): ShowAnswer {
+	return { schemaVersion: 1, session: { sessionPath: "/s/1.jsonl", sessionId: id, name: "Login timeouts", cwd: "/home/u/app" }, entries };
+}
+
+test("a hit is one line that begins with the name that session_read takes", () => {
+	const text = searchText(answer([hit(1, "raise\n  the timeout", { isError: true, kind: "result", tool: "bash", missing: ["pool"] })]));
+	assert.match(text, /^1 of 1 hits in past sessions\.\n/);
+	assert.match(text, /^0195aaaa-1111:e1 result bash error \(lacks pool\): raise the timeout$/m);
+	assert.match(text, /session_read/);
+});
+
+test("an answer costs at most its budget, whatever was found", () => {
+	for (const piece of ["word ", "漢字", "😀", "\u202e{}[]();"]) {
+		const hits = Array.from({ length: 24 }, (_, i) => hit(i, piece.repeat(400), { cwd: `/${piece.repeat(90)}` }));
+		const text = searchText(answer(hits, { warnings: Array(9).fill(piece.repeat(300)) }));
+		assert.ok(tokensOf(text) <= 1500, `search ${piece}: ${tokensOf(text)}`);
+		assert.match(text, /:e0 /);
+		const entries = Array.from({ length: 41 }, (_, i) => entry(i, i % 2 ? "result" : "reply", piece.repeat(9000), i === 20 ? { focus: true } : {}));
+		assert.ok(tokensOf(windowText(shown(entries))) <= 1500, `read ${piece}: ${tokensOf(windowText(shown(entries)))}`);
+		assert.ok(tokensOf(fullText(shown(entries))) <= fullTokens + 100, "full");
+		const prompts = Array.from({ length: 400 }, (_, i) => entry(i, "prompt", piece.repeat(100)));
+		assert.ok(tokensOf(outlineText(shown(prompts))) <= 1500, "outline");
+	}
+});
+
+test("nothing that moves the cursor or hides is passed on", () => {
+	const nasty = "\x1b]0;x\x07a\x1b[2Jb\u202ec\u200b";
+	const texts = [
+		searchText(answer([hit(1, nasty, { cwd: nasty })], { sessions: [{ sessionPath: "/s/0.jsonl", sessionId: id, name: nasty }], warnings: [nasty] })),
+		windowText(shown([entry(1, "reply", nasty, { focus: true })])),
+		outlineText(shown([entry(1, "prompt", nasty)])),
+	];
+	for (const text of texts) assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u200b]/);
+});
+
+test("nothing found says which word is nowhere", () => {
+	const text = searchText(answer([], { words: [{ word: "ECONREFUSED", hits: 0 }, { word: "pool", hits: 3 }], didYouMean: "ECONNREFUSED pool" }));
+	assert.match(text, /Nowhere: ECONREFUSED\./);
+	assert.match(text, /Did you mean: ECONNREFUSED pool/);
+});
+
+test("an index that is behind is said", () => {
+	const index = { files: 3, pendingFiles: 2, pendingBytes: 10, complete: false };
+	assert.match(searchText(answer([], { index })), /not everything was searched: 2 files/);
+});
+
+test("a window has what came after rather than what was before, and says where to go on", () => {
+	const entries = Array.from({ length: 41 }, (_, i) => entry(i, "reply", `text ${i} ${"x".repeat(300)}`, i === 20 ? { focus: true } : {}));
+	const text = windowText(shown(entries));
+	const numbers = [...text.matchAll(/\[reply\] text (\d+)/g)].map((m) => Number(m[1]));
+	assert.ok(numbers.includes(20));
+	assert.ok(numbers.filter((n) => n > 20).length > numbers.filter((n) => n < 20).length, String(numbers));
+	assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
+	assert.match(text, new RegExp(`Before: session_read at 0195aaaa-1111:e${(numbers[0] ?? 0) - 1}\\.`));
+	assert.match(text, new RegExp(`On: session_read at 0195aaaa-1111:e${(numbers.at(-1) ?? 0) + 1}\\.`));
+});
+
+test("a window at the end of the session ends", () => {
+	const text = windowText(shown([entry(1, "prompt", "a"), entry(2, "reply", "b", { focus: true })]));
+	assert.match(text, /\[prompt\] a/);
+	assert.doesNotMatch(text, /session_read at/);
+});
+
+test("a session without entries, and one whose entry has no text", () => {
+	assert.match(windowText(shown([])), /Login timeouts/);
+	assert.match(fullText(shown([])), /no text/);
+	assert.match(outlineText(shown([])), /Login timeouts/);
+});
+
+test("no character is cut in two", () => {
+	assert.equal(shorten("😀".repeat(10), 4).isWellFormed(), true);
+	assert.equal(shorten("abc", 3), "abc");
+});
+
+test("an id is shortened only where its beginning is the time", () => {
+	assert.equal(handleOf(id), "0195aaaa-1111");
+	assert.equal(handleOf("01a1f7de"), "01a1f7de");
+	assert.equal(handleOf("3f0c8a52-1111-4222-8333-444455556666"), "3f0c8a52-1111-4222-8333-444455556666");
+	assert.ok(defaultTokens <= 1500);
+});
