@@ -68,7 +68,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), entry.ErrChanged))
 	}
 	if n, err := lost.Unreadable(); n > 0 {
-		resp.TotalIsExact = false
+		resp.TotalIsExact, resp.Unreadable = false, n
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), err))
 	}
 	return resp, nil

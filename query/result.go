@@ -60,6 +60,7 @@ type Response struct {
 	Searches     int          // hits that NoSearches left out, if all others fit into the limit
 	Minor        int          // of TotalAny: hits with none of the weightier words, nor all parts of one, which are left out of a list with hits that have some
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
+	Unreadable   int          // hits left out because the system refuses to read their files
 	Warnings     []string     // one line each, for people
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
 	Words        []WordCount  // how often each word occurs, if no hit has all of them

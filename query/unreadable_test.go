@@ -41,8 +41,8 @@ func TestUnreadableSession(t *testing.T) {
 				if got := ids(resp); len(got) != 1 || got[0] != "open-0000" {
 					t.Errorf("hits %q, want the one of the readable session", got)
 				}
-				if resp.TotalIsExact {
-					t.Error("the total is exact although a session cannot be read")
+				if resp.TotalIsExact || resp.Unreadable != 1 {
+					t.Errorf("the total is exact: %t, with %d hits that cannot be read; want false, 1", resp.TotalIsExact, resp.Unreadable)
 				}
 				warnings := strings.Join(resp.Warnings, "\n")
 				if !strings.Contains(warnings, fs.ErrPermission.Error()) || !strings.Contains(warnings, "secret.jsonl") {

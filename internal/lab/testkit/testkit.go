@@ -28,6 +28,15 @@ func HowMany(short, usual, full int) int {
 	return usual
 }
 
+// Rounds is HowMany for how often something random is done, which the number in
+// PIGREP_TORTURE multiplies: `make torture TIMES=5` draws five times as often.
+func Rounds(short, usual, full int) int {
+	if times, err := strconv.Atoi(os.Getenv("PIGREP_TORTURE")); err == nil {
+		full *= max(1, times)
+	}
+	return HowMany(short, usual, full)
+}
+
 // Sequences sets how many random sequences each rapid check of a test binary draws.
 // Call it from init: -rapid.checks on the command line comes later and wins.
 func Sequences(usual int) {

@@ -121,7 +121,7 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 		}
 		return errNothingFound
 	}
-	a.warnIncomplete(x.missing.Files, len(x.errors))
+	a.warnIncomplete(x.missing.Files, len(x.errors), 0)
 	return errIncomplete
 }
 

@@ -283,7 +283,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 		}
 		return errNothingFound
 	}
-	a.warnIncomplete(0, len(known.errors))
+	a.warnIncomplete(0, len(known.errors), 0)
 	return errIncomplete
 }
 

@@ -161,7 +161,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	case len(res.Hits) > 0:
 		o.suggest(a, why)
 		return nil
-	case res.Index.Complete:
+	case res.Index.Complete && res.Unreadable == 0:
 		if a.Streams.ErrTTY && !a.json && res.Index.Files > 0 { // otherwise a warning says that there are none
 			where := ""
 			if len(res.Removed) == 0 { // otherwise the filters are the reason
@@ -173,7 +173,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return errNothingFound
 	}
 	o.suggest(a, why)
-	a.warnIncomplete(x.missing.Files, len(x.errors))
+	a.warnIncomplete(x.missing.Files, len(x.errors), res.Unreadable)
 	return errIncomplete
 }
 

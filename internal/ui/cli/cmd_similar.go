@@ -118,6 +118,6 @@ func runSimilar(ctx context.Context, a *App, o *similarOptions) error {
 		}
 		return errNothingFound
 	}
-	a.warnIncomplete(x.missing.Files, len(x.errors))
+	a.warnIncomplete(x.missing.Files, len(x.errors), 0)
 	return errIncomplete
 }

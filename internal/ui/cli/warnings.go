@@ -101,13 +101,16 @@ func (o *sharedOptions) noneBelow(list []session.Summary, dir string) []string {
 }
 
 // warnIncomplete warns that nothing was found, but not everything was searched.
-func (a *App) warnIncomplete(pending, unreadable int) {
+func (a *App) warnIncomplete(pending, unreadable, hits int) {
 	var parts []string
 	if pending > 0 {
 		parts = append(parts, human.Plural(pending, "file is not indexed", "files are not indexed"))
 	}
 	if unreadable > 0 {
 		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read in full", "files or directories cannot be read in full"))
+	}
+	if hits > 0 {
+		parts = append(parts, human.Plural(hits, "hit cannot be read", "hits cannot be read"))
 	}
 	a.advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
 }
