@@ -9,7 +9,7 @@
 # make cross     vet and compile all tests for the other systems
 # make machines  other processors: 32 bits are refused, big-endian is tested where qemu is installed
 # make wine      the tests that depend on the system, and the program, built for Windows and run by Wine
-# make torture   the long tests with crashes, damage and many processes
+# make torture   the long tests with crashes, faults, damage and many processes, with TIMES as many random rounds
 # make fuzz      each fuzz target for FUZZTIME
 # make bench     measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
@@ -18,6 +18,7 @@
 .PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients test race race-all torture fuzz cross machines wine dist packages man docs cover
 
 FUZZTIME ?= 30s
+TIMES ?= 1
 SIZE ?= 50,300,1024
 Q ?= session timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
@@ -94,7 +95,7 @@ clients:
 	testdata/mcp/check.sh
 
 torture:
-	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...
+	PIGREP_TORTURE=$(TIMES) go test -count=1 -timeout $$((2 * $(TIMES)))h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...
 
 fuzz:
 	@go list ./... | while read -r pkg; do \

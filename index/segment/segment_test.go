@@ -405,7 +405,7 @@ func sorted(t testing.TB, index *scorch.Scorch, word string) []string {
 // Whatever batches add, replace and delete, an index of our segments, one of the engine's and one of both hold the same:
 // as written, opened again, and merged by the engine.
 func TestIndexes(t *testing.T) {
-	for seed := range testkit.HowMany(2, 6, 10) {
+	for seed := range testkit.Rounds(2, 6, 10) {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))
 		const indexes = 3
 		var (

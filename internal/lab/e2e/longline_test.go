@@ -24,7 +24,7 @@ import (
 // long are read once, even if it goes on for ever.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
-	for seed := range testkit.HowMany(4, 8, 300) {
+	for seed := range testkit.Rounds(4, 8, 300) {
 		random := rand.New(rand.NewPCG(uint64(seed), 1))
 		root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 		file := filepath.Join(root, "a.jsonl")
