@@ -20,7 +20,7 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := openBrowser(t)
-		b.open(render(t, pageOf(t, session, string(data))), 1100, "light")
+		open(t, b, render(t, pageOf(t, session, string(data))), 1100, "light")
 		picture, err := chromedp.Run(b, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
