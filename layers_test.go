@@ -39,6 +39,7 @@ var layers = map[string]int{
 	"pigrep/query/audit":             47,
 	"pigrep/query/fix":               46,
 	"pigrep/query/sessions":          46,
+	"pigrep/query/facets":            46,
 	"pigrep/query":                   45,
 	"pigrep/query/grep":              44,
 	"pigrep/query/rank":              44,

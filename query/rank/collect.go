@@ -241,6 +241,7 @@ func (c *collector) collect(seg *segmentState) error {
 			final := !pending && !c.keepAll && !seg.copied.Has(doc)
 			if final {
 				c.counts[at].count(mask, partial, v.verdict, false)
+				seg.marks.add(doc, v.verdict)
 				if !c.bestHere.admits(score) && !c.best.admits(score) {
 					continue
 				}

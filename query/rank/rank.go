@@ -216,7 +216,11 @@ func (s *search) find() error {
 	}
 	for c := range s.found.all() {
 		if !c.counted {
-			s.files[c.file].count(c.mask, c.partial, s.eval.evaluate(c.mask, c.partial), c.dropped)
+			v := s.eval.evaluate(c.mask, c.partial)
+			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
+			if !c.dropped {
+				s.segs[c.segment].marks.add(c.doc, v)
+			}
 		}
 	}
 	return nil

@@ -65,6 +65,7 @@ type segmentState struct {
 	idHits  map[uint32]uint64 // documents found by an id, with the words that are its prefix
 	copied  docset.Set        // documents that may be duplicates of others; nil: all
 	touched atomic.Bool       // by single hits since the last trim
+	marks   *marks            // of the hits; nil: not wanted
 	found   candidates
 	failed  atomic.Pointer[error] // an id could not be read
 }

@@ -1,0 +1,277 @@
+// Package facets answers: how are the hits of a request distributed? It counts them by
+// kind, tool, model, project and day, from the index alone: no session file is read.
+package facets
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/segment"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+)
+
+// Response says how many hits have which value. The hits are those with every word or, if
+// there are none, all.
+type Response struct {
+	Hits   int
+	Fields []Field // in the order of the table of fields
+	Days   []Day   // with hits, in order
+}
+
+// Field has the values of a field of the query language, the most frequent first.
+type Field struct {
+	Name   string
+	Values []Value
+}
+
+// Value is a value of a field.
+type Value struct {
+	Name string
+	Hits int
+}
+
+// Day is a day, in the time zone of the request.
+type Day struct {
+	Start time.Time
+	Hits  int
+}
+
+// keywords are the fields that documents have, by their names in the query language.
+var keywords = []struct {
+	name  string
+	field segment.Field
+}{
+	{"kind", segment.FieldKind},
+	{"tool", segment.FieldTool},
+	{"model", segment.FieldModel},
+}
+
+// Of counts the hits of a request. Without a text, these are all documents that pass the
+// filters, duplicates included.
+func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req query.Request) (*Response, error) {
+	sets, err := hits(ctx, r, a, src, req)
+	if err != nil {
+		return nil, err
+	}
+	c := &counter{ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
+	for i := range c.values {
+		c.values[i] = make(map[string]int)
+	}
+	c.summaries = make(map[uint32]*session.Summary)
+	for i := range r.Summaries() {
+		c.summaries[r.Summaries()[i].File] = &r.Summaries()[i]
+	}
+	if err := docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) error {
+		if sets[i] == nil {
+			return nil
+		}
+		return c.segment(seg, sets[i])
+	}); err != nil {
+		return nil, err
+	}
+	return c.response(), nil
+}
+
+// hits returns the documents of each segment that are hits.
+func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req query.Request) ([]docset.Set, error) {
+	if req.Text != "" {
+		in, err := req.Resolve(ctx, r, a, src)
+		if err != nil {
+			return nil, err
+		}
+		d, err := rank.Collect(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return d.Sets, nil
+	}
+	f := req.Spec.Compile()
+	sets := make([]docset.Set, len(r.Segments()))
+	return sets, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
+		sets[i], err = passing(r, f, seg)
+		return err
+	})
+}
+
+// passing returns the live documents of a segment that pass a filter.
+func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Set, error) {
+	passes := make(map[uint32]bool)
+	if f.TestsSessions() {
+		for i := range r.Summaries() {
+			s := &r.Summaries()[i]
+			passes[s.File] = f.Session(s)
+		}
+	}
+	live, err := docset.Live(seg)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := f.Docs(seg, func(file uint32) bool { return passes[file] })
+	if docs != nil && err == nil {
+		live.And(docs)
+	}
+	return live, err
+}
+
+// counter counts the hits of all segments.
+type counter struct {
+	ctx       context.Context
+	reader    *index.Reader
+	zone      *time.Location
+	summaries map[uint32]*session.Summary
+
+	mu     sync.Mutex
+	values []map[string]int // of each of keywords
+	files  map[uint32]int
+	days   map[time.Time]int
+}
+
+// segment adds the hits of a segment.
+func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
+	for i, k := range keywords {
+		if err := c.keyword(seg, set, k.field, c.values[i]); err != nil {
+			return err
+		}
+	}
+	runs, err := seg.Files()
+	if err != nil {
+		return err
+	}
+	var docs []uint32 // of the run
+	run := 0
+	flush := func() error {
+		if len(docs) == 0 {
+			return nil
+		}
+		err := c.run(seg, runs[run].File, docs)
+		docs = docs[:0]
+		return err
+	}
+	for doc := range set.All() {
+		if doc >= runs.End(run) {
+			if err := flush(); err != nil {
+				return err
+			}
+			for doc >= runs.End(run) {
+				run++
+			}
+		}
+		docs = append(docs, doc)
+	}
+	return flush()
+}
+
+// keyword counts the values of a field.
+func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field, counts map[string]int) error {
+	terms, err := docset.Keywords(seg, f)
+	if err != nil {
+		return err
+	}
+	have := docset.New(seg.Len())
+	for _, term := range terms {
+		at, err := seg.PostingsOffset(f, []byte(term))
+		if err != nil {
+			return err
+		}
+		clear(have)
+		if err := seg.Mark(at, have); err != nil {
+			return err
+		}
+		have.And(set)
+		if n := have.Count(); n > 0 {
+			c.mu.Lock()
+			counts[term] += n
+			c.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// run adds hits of one file. The times of single entries are looked up only if the entries
+// of the file are of several days.
+func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
+	s := c.summaries[file]
+	if s == nil {
+		return c.ctx.Err()
+	}
+	days := make(map[time.Time]int)
+	if first, last := c.day(s.Oldest), c.day(s.Newest); s.Oldest.IsZero() || first.Equal(last) {
+		at := s.Newest
+		if at.IsZero() {
+			at = s.Modified()
+		}
+		days[c.day(at)] = len(docs)
+	} else {
+		o, err := c.reader.Outline(file, seg)
+		if err != nil || o == nil {
+			return err
+		}
+		walk := o.Walk()
+		for _, doc := range docs {
+			id, err := seg.ID(doc)
+			if err != nil {
+				return err
+			}
+			if e, ok := walk.At(id.Offset); ok {
+				days[c.day(o.Record.TimeOf(&e.Node))]++
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.files[file] += len(docs)
+	for day, n := range days {
+		c.days[day] += n
+	}
+	return c.ctx.Err()
+}
+
+// day returns the beginning of the day of a time.
+func (c *counter) day(t time.Time) time.Time {
+	y, m, d := t.In(c.zone).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, c.zone)
+}
+
+func (c *counter) response() *Response {
+	res := &Response{}
+	projects := make(map[string]int)
+	for file, n := range c.files {
+		res.Hits += n
+		if name := path.Base(session.Slashed(c.summaries[file].CWD)); c.summaries[file].CWD != "" && name != "/" {
+			projects[name] += n
+		}
+	}
+	res.Fields = append(res.Fields, Field{"project", sorted(projects)})
+	for i, k := range keywords {
+		res.Fields = append(res.Fields, Field{k.name, sorted(c.values[i])})
+	}
+	for start, n := range c.days {
+		res.Days = append(res.Days, Day{start, n})
+	}
+	slices.SortFunc(res.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
+	return res
+}
+
+func sorted(counts map[string]int) (list []Value) {
+	for name, n := range counts {
+		if name != "" {
+			list = append(list, Value{name, n})
+		}
+	}
+	slices.SortFunc(list, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}

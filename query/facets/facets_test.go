@@ -1,0 +1,122 @@
+package facets
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/lab/stories"
+	"pigrep/internal/lab/testkit"
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/query/syntax"
+	"pigrep/scope"
+)
+
+// samples returns an index of testdata/sessions.
+func samples(t testing.TB) (*index.Reader, adapter.Adapter) {
+	t.Helper()
+	home := t.TempDir()
+	env := adapter.Environment{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile}
+	roots := []adapter.Root{{Path: filepath.Join(testkit.Root(), "testdata", "sessions")}}
+	registry := adapter.NewRegistry(env, agents.All()...).In(roots)
+	res, err := indexer.Update(t.Context(), indexer.Options{Dir: filepath.Join(home, "index"), Roots: roots, Adapter: registry, Now: time.Now, PID: os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Reader.Close() })
+	return res.Reader, registry
+}
+
+// A facet says how many hits the query has with it.
+func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
+	r, a := samples(t)
+	zone := time.FixedZone("", 5*3600+1800)
+	req := query.Request{Env: filter.Env{Now: time.Date(2026, 9, 20, 12, 0, 0, 0, zone)}}
+	count := func(text string, in scope.Scope) rank.Counts {
+		t.Helper()
+		only := req
+		only.Text, only.Scope = text, in
+		n, err := query.Count(t.Context(), r, a, stories.Disk{}, only)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return n
+	}
+	values := 0
+	for _, text := range []string{"token", "the", "session timeout", "project:atlas", "kind:result", `"session timeout"`, "getUserName", "token tool:bash", "is:error", "re:t.ken", "nowhere-to-be-found"} {
+		for _, in := range []scope.Scope{scope.Prompts, scope.Conversations, scope.All} {
+			req := req
+			req.Text, req.Scope = text, in
+			res, err := Of(t.Context(), r, a, stories.Disk{}, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := count(text, in)
+			if want := whole.Total; want > 0 && res.Hits != want || want == 0 && res.Hits != whole.TotalAny {
+				t.Errorf("%s in %s: %d hits, want %+v", text, in, res.Hits, whole)
+			}
+			total := 0
+			for _, d := range res.Days {
+				total += d.Hits
+			}
+			if total != res.Hits {
+				t.Errorf("%s in %s: %d hits on all days, want %d", text, in, total, res.Hits)
+			}
+			if whole.Total == 0 {
+				continue // a field would leave out other hits
+			}
+			for _, f := range res.Fields {
+				if len(syntax.FieldValues(text, f.Name)) > 0 {
+					continue
+				}
+				for _, v := range f.Values {
+					values++
+					if got := count(syntax.AddField(text, f.Name, v.Name), in).Total; got != v.Hits {
+						t.Errorf("%s in %s: %s:%s has %d, and is said to have %d", text, in, f.Name, v.Name, got, v.Hits)
+					}
+				}
+			}
+			for _, d := range res.Days {
+				values++
+				on := fmt.Sprintf("%s after:%s before:%s", text, d.Start.Format("2006-01-02"), d.Start.AddDate(0, 0, 1).Format("2006-01-02"))
+				if got := count(on, in).Total; got != d.Hits {
+					t.Errorf("%s in %s has %d, and is said to have %d", on, in, got, d.Hits)
+				}
+			}
+		}
+	}
+	if values < 100 {
+		t.Errorf("only %d values were compared", values)
+	}
+}
+
+// Without a text, all documents in scope count.
+func TestFacetsOfEverything(t *testing.T) {
+	r, a := samples(t)
+	res, err := Of(t.Context(), r, a, stories.Disk{}, query.Request{Spec: filter.Spec{Scope: scope.All}, Env: filter.Env{Now: time.Now()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Hits != r.Documents() {
+		t.Errorf("%d of %d documents", res.Hits, r.Documents())
+	}
+	kinds := 0
+	for _, f := range res.Fields {
+		for _, v := range f.Values {
+			if f.Name == "kind" {
+				kinds += v.Hits
+			}
+		}
+	}
+	if kinds != res.Hits {
+		t.Errorf("%d documents of all kinds, want %d", kinds, res.Hits)
+	}
+}
