@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/http"
 
+	"pigrep/index"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/internal/ui/web"
 	"pigrep/query"
+	"pigrep/query/facets"
 	"pigrep/query/sessions"
 )
 
@@ -30,7 +32,7 @@ func newWebBackend(ctx context.Context, a *App, o *webOptions, p *location) *web
 func (b *webBackend) options(o *webOptions) web.Options {
 	a := b.app
 	return web.Options{
-		Backend: web.Backend{Search: b.search, Sessions: b.sessions, Facets: b.facets, Status: b.status, Follow: b.follow},
+		Backend: web.Backend{Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values, Status: b.status, Follow: b.follow},
 		Redact:  o.redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
 }
@@ -64,7 +66,16 @@ func (b *webBackend) sessions(ctx context.Context, req sessions.Request) (*sessi
 	return res, pageError(err)
 }
 
-func (b *webBackend) facets(ctx context.Context) ([]sessions.Facet, error) {
+func (b *webBackend) facets(ctx context.Context, req query.Request) (res *facets.Response, err error) {
+	req.Env.Expand = b.app.absolute
+	err = b.ask(ctx, func(r *index.Reader) (err error) {
+		res, err = facets.Of(ctx, r, b.location.agents, disk{}, req)
+		return err
+	})
+	return res, pageError(err)
+}
+
+func (b *webBackend) values(ctx context.Context) ([]sessions.Facet, error) {
 	list, err := b.tuiBackend.facets(ctx)
 	return list, pageError(err)
 }

@@ -13,6 +13,7 @@ import (
 
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/facets"
 	"pigrep/query/sessions"
 )
 
@@ -25,7 +26,8 @@ func newServer() *Server {
 		Backend: Backend{
 			Search:   func(context.Context, query.Request) (*query.Response, error) { return &query.Response{}, nil },
 			Sessions: func(context.Context, sessions.Request) (*sessions.Response, error) { return &sessions.Response{}, nil },
-			Facets:   func(context.Context) ([]sessions.Facet, error) { return nil, nil },
+			Facets:   func(context.Context, query.Request) (*facets.Response, error) { return &facets.Response{}, nil },
+			Values:   func(context.Context) ([]sessions.Facet, error) { return nil, nil },
 			Status:   func() (*printer.Status, error) { return &printer.Status{}, nil },
 			Follow:   func(ctx context.Context, report func(State)) { report(State{Generation: 1}); <-ctx.Done() },
 		},

@@ -120,6 +120,7 @@ type link struct{ Text, Address string }
 type searchPage struct {
 	asked
 	Answer *answer
+	Facets *distribution
 	Forms  []syntax.Form
 	Fields []syntax.FieldInfo
 }
@@ -220,19 +221,26 @@ func conversationName(path, id string) string {
 	return fmt.Sprintf("%s.%08x", id, h.Sum32())
 }
 
-// showSearch is the page of the search. With part=answer it is only the answer, for the
-// script.
+// showSearch is the page of the search. With part it is only that part, for the script.
 func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	a, err := parseAsked(r.URL.Query())
 	if err != nil {
 		return err
 	}
 	p := &searchPage{asked: a, Forms: syntax.Forms, Fields: syntax.Fields}
-	if p.Answer, err = s.answer(r, a); err != nil {
-		return err
+	part := r.URL.Query().Get("part")
+	if part != "facets" {
+		if p.Answer, err = s.answer(r, a); err != nil {
+			return err
+		}
 	}
-	if r.URL.Query().Get("part") == "answer" {
-		return s.write(w, http.StatusOK, "answer", p)
+	if part != "answer" {
+		if p.Facets, err = s.distribution(r.Context(), a, s.redacts(r)); err != nil {
+			return err
+		}
+	}
+	if part == "answer" || part == "facets" {
+		return s.write(w, http.StatusOK, part, p)
 	}
 	title := "Search"
 	if a.Text != "" {
@@ -241,11 +249,11 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "search", title, p)
 }
 
-// request is the request for an answer.
-func (s *Server) request(r *http.Request, a asked) query.Request {
+// request is the request for what is asked.
+func (s *Server) request(a asked, redact bool) query.Request {
 	req := query.Request{
-		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: s.redacts(r),
-		Env: filter.Env{Now: s.Now()},
+		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: redact,
+		Env: filter.Env{Now: s.Now().In(s.Zone)},
 	}
 	if len(syntax.FieldValues(a.Text, "session")) == 1 {
 		req.PerSession = wholeLimit
@@ -254,7 +262,7 @@ func (s *Server) request(r *http.Request, a asked) query.Request {
 }
 
 func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
-	req := s.request(r, a)
+	req := s.request(a, s.redacts(r))
 	if a.Text == "" {
 		return s.latest(r.Context(), a, req)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,7 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if v.Get("part") == "list" {
 		return s.write(w, http.StatusOK, "sessionlist", p)
 	}
-	known, err := s.Facets(r.Context())
+	known, err := s.Values(r.Context())
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	p.Summary = atLeast + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, p.Text), Count: human.Number(h.Messages), Models: html.Line(strings.Join(h.Models, ", ")), Depth: min(h.Depth, 8)}
+		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, p.Text), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}
@@ -115,4 +116,15 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		p.More = "/sessions?" + v.Encode()
 	}
 	return nil
+}
+
+// modelNames lists models without their providers.
+func modelNames(models []string) string {
+	var names []string
+	for _, m := range models {
+		if name := m[strings.LastIndexByte(m, '/')+1:]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

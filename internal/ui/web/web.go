@@ -21,6 +21,7 @@ import (
 
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/facets"
 	"pigrep/query/sessions"
 )
 
@@ -46,8 +47,10 @@ type Backend struct {
 	// Search answers a request with a text, Sessions one without.
 	Search   func(context.Context, query.Request) (*query.Response, error)
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
-	// Facets lists the values that filters can have.
-	Facets func(context.Context) ([]sessions.Facet, error)
+	// Facets counts the hits of a request by the values of fields.
+	Facets func(context.Context, query.Request) (*facets.Response, error)
+	// Values lists the values that filters can have.
+	Values func(context.Context) ([]sessions.Facet, error)
 	// Status describes the index.
 	Status func() (*printer.Status, error)
 	// Follow keeps the index up to date until the context ends, and reports each change

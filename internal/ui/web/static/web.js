@@ -30,14 +30,18 @@ async function ask(push) {
 
 // replace replaces each part of the page by that of another address.
 async function replace(address, signal) {
-	for (const part of document.querySelectorAll("[data-part]")) {
+	for (const name of ["answer", "list", "facets"]) { // what is looked at first comes first
+		const part = document.querySelector(`[data-part=${name}]`);
+		if (!part) continue;
 		const values = new URL(address, location.href);
-		values.searchParams.set("part", part.dataset.part);
+		values.searchParams.set("part", name);
 		const answer = await fetch(values, { signal });
 		if (!answer.ok) throw new Error(answer.statusText);
 		const text = await answer.text();
 		if (signal.aborted) return false;
+		const open = [...part.querySelectorAll("details")].map((e) => e.open);
 		part.innerHTML = text;
+		part.querySelectorAll("details").forEach((e, i) => { e.open = open[i] ?? e.open; });
 	}
 	return true;
 }
