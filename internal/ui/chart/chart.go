@@ -101,7 +101,8 @@ func (c *Chart) total() (total float64) {
 // Empty reports whether there is nothing to see.
 func (c *Chart) Empty() bool { return c.most() == 0 }
 
-// Fold keeps the n largest series and joins the others into one.
+// Fold sorts the series, the largest first, leaves out those without a value, and joins
+// those after the first n into one.
 func (c *Chart) Fold(n int) {
 	total := func(s Series) (sum float64) {
 		for _, v := range s.Values {
@@ -118,6 +119,9 @@ func (c *Chart) Fold(n int) {
 		}
 		return 0
 	})
+	for len(c.Series) > 1 && total(c.Series[len(c.Series)-1]) == 0 {
+		c.Series = c.Series[:len(c.Series)-1]
+	}
 	if len(c.Series) <= n {
 		return
 	}

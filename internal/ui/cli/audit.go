@@ -40,6 +40,7 @@ type auditOptions struct {
 	prices string
 	tree   bool
 	svg    string
+	bare   bool // --no-chart
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no
@@ -61,7 +62,12 @@ func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard s
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
 }
 
+func (o *auditOptions) addBars(cmd *cobra.Command) {
+	addFlag(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
+}
+
 func (o *auditOptions) addChart(cmd *cobra.Command) {
+	o.addBars(cmd)
 	addFlag(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
 }
 
@@ -152,6 +158,11 @@ type auditRun struct {
 	reader *index.Reader // of the question
 }
 
+// takesTrend reports whether the answer needs the rows by day, too.
+func (run *auditRun) takesTrend(by []string) bool {
+	return run.out.Format == printer.FormatText && run.out.Look.TakesTrend(by)
+}
+
 // prepare builds the request and says where the index is.
 func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
 	if o.csv && (o.json || o.jsonl) {
@@ -165,6 +176,7 @@ func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
 		return nil, nil, err
 	}
 	out.Look.Now = out.Look.Now.In(o.zone(a))
+	out.Look.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {
 		out.Format = printer.FormatCSV
 	}

@@ -40,6 +40,14 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewToolsAudit(t, o.limit.n, run.out.Look), nil
+		var days *audit.ToolTable
+		if run.takesTrend(t.By) {
+			req := run.req
+			req.By = append([]string{"day"}, t.By...)
+			if days, err = audit.Tools(ctx, run.reader, run.agents, disk{}, req); err != nil {
+				return nil, err
+			}
+		}
+		return printer.NewToolsAudit(t, days, o.limit.n, run.out.Look), nil
 	})
 }

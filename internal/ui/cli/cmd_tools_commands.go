@@ -31,6 +31,7 @@ pigrep tools commands --rule credentials`,
 	addFlag(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
 	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
 	o.addRisk(cmd)
+	o.addBars(cmd)
 	o.addAudit(cmd)
 	return cmd
 }

@@ -67,7 +67,15 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 		if t.TimeZone == unnamedZone {
 			t.TimeZone = a.Now().Format("UTC-07:00")
 		}
-		return printer.NewUsageAudit(t, o.limit.n, run.out.Look), nil
+		var days *audit.UsageTable
+		if run.takesTrend(t.By) {
+			req := run.req
+			req.By = append([]string{"day"}, t.By...)
+			if days, err = audit.Usage(ctx, run.reader, req); err != nil {
+				return nil, err
+			}
+		}
+		return printer.NewUsageAudit(t, days, o.limit.n, run.out.Look), nil
 	})
 }
 

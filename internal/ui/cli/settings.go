@@ -70,7 +70,9 @@ var settings = []setting{
 	{command: "sessions", flag: "no-pager", standard: "false"},
 	{command: "show", flag: "full", standard: "false"},
 	{command: "show", flag: "no-pager", standard: "false"},
+	{command: "tools", flag: "no-chart", standard: "false"},
 	{command: "tools", flag: "utc", standard: "false"},
+	{command: "usage", flag: "no-chart", standard: "false"},
 	{command: "usage", flag: "prices", note: "none"},
 	{command: "usage", flag: "utc", standard: "false"},
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,20 +36,94 @@ func toolTable() *audit.ToolTable {
 
 func TestAuditText(t *testing.T) {
 	var b bytes.Buffer
-	look := Look{Width: 100, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
-	if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), 0, look)); err != nil {
+	look := Look{Width: 100, Charts: true, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
+	if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), nil, 0, look)); err != nil {
 		t.Fatal(err)
 	}
-	want := `TOOL          CALLS           ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
-bash          1,200 ██████▍       60  5.0%         4  90ms  1m01s  2.5 MB  2026-03-01 10:30
-evil name =1    300 █▋             0     -         1                  0 B  2026-03-01 10:30
-(none)            0                0     -         0                  0 B  2026-03-01 10:30
-total         1,500               60  4.0%         4                  0 B  2026-03-01 10:30
+	want := `TOOL          CALLS                    ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
+bash          1,200 █████████████▋         60  5.0%         4  90ms  1m01s  2.5 MB  2026-03-01 10:30
+evil name =1    300 ███▍                    0     -         1                  0 B  2026-03-01 10:30
+(none)            0                         0     -         0                  0 B  2026-03-01 10:30
+total         1,500                        60  4.0%         4                  0 B  2026-03-01 10:30
 2 calls have no result · 1 result has no call
 4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30 · 3 copied entries counted once · 1 line skipped
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// Bars take only what columns leave: with them every line has the same columns, as wide
+// as without them, at each width.
+func TestBarsPushNothingOut(t *testing.T) {
+	bars := regexp.MustCompile(`[▏▎▍▌▋▊▉█]+`)
+	for width := 30; width <= 220; width++ {
+		var lines [2][]string
+		for i, charts := range []bool{false, true} {
+			var b bytes.Buffer
+			look := Look{Width: width, Charts: charts, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}
+			if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), nil, 0, look)); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(b.String()) {
+				if charts && terminal.Width(strings.TrimSpace(line)) > max(width, 60) {
+					t.Errorf("at %d columns: %q is too long", width, line)
+				}
+				if charts && width >= 100 && strings.HasPrefix(line, "bash") && !bars.MatchString(line) {
+					t.Errorf("at %d columns there is no bar: %q", width, line)
+				}
+				lines[i] = append(lines[i], strings.Join(strings.Fields(bars.ReplaceAllString(line, "")), " "))
+			}
+		}
+		if diff := cmp.Diff(lines[0], lines[1]); diff != "" {
+			t.Errorf("at %d columns (-without bars +with them):\n%s", width, diff)
+		}
+	}
+}
+
+// A wide terminal shows when the rows were used.
+func TestTrend(t *testing.T) {
+	table, days := toolTable(), toolTable()
+	days.Rows = nil
+	for i, calls := range map[int]int{1: 4, 2: 8, 9: 1} {
+		row := table.Rows[0]
+		row.Day, row.Calls = fmt.Sprintf("2026-03-%02d", i), calls
+		days.Rows = append(days.Rows, row)
+	}
+	look := Look{Width: 120, Charts: true, Now: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)}
+	if !look.TakesTrend(table.By) || look.TakesTrend([]string{"week", "tool"}) {
+		t.Error("the rows by day are not asked for where they are needed")
+	}
+	var b bytes.Buffer
+	if err := New(&b, FormatText, look).Print(NewToolsAudit(table, days, 0, look)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  BY DAY\n", "  ▅█······▂\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing:\n%s", want, b.String())
+		}
+	}
+	if strings.Count(b.String(), "▅█······▂\n") != 2 { // of bash and the total
+		t.Errorf("the rows that were not used have a line:\n%s", b.String())
+	}
+	look.Width = 119
+	b.Reset()
+	if err := New(&b, FormatText, look).Print(NewToolsAudit(table, days, 0, look)); err != nil || strings.Contains(b.String(), "BY DAY") {
+		t.Errorf("%v, at %d columns:\n%s", err, look.Width, b.String())
+	}
+}
+
+// Many days share a bar, and every value is in one.
+func TestTrendOfYears(t *testing.T) {
+	for _, n := range []int{2, 24, 25, 1000, 100_000} {
+		day := func(i int) string { return time.Date(1800, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
+		x := newTrend(2, func(i int) (*audit.Key, float64) { return &audit.Key{Day: day(i * (n - 1))}, 3 })
+		if x == nil || len(x.total) > trendWidth || x.total[0] != 3 || x.total[len(x.total)-1] != 3 {
+			t.Errorf("%d days: %+v", n, x)
+		}
+	}
+	if x := newTrend(1, func(int) (*audit.Key, float64) { return &audit.Key{Day: "2026-03-01"}, 3 }); x != nil {
+		t.Errorf("one day has a trend: %+v", x)
 	}
 }
 
@@ -62,7 +137,7 @@ func TestAuditKeys(t *testing.T) {
 	for width, want := range map[int]string{40: "-4-5", 80: model, 120: model, 200: model} {
 		var b bytes.Buffer
 		look := Look{Width: width, Now: now, IDWidth: 8}
-		a := NewUsageAudit(usage, 0, look)
+		a := NewUsageAudit(usage, nil, 0, look)
 		a.Coverage = &audit.Coverage{}
 		if err := New(&b, FormatText, look).Print(a); err != nil {
 			t.Fatal(err)
@@ -103,9 +178,9 @@ func TestAuditWidths(t *testing.T) {
 			NewCallsAudit(t.Context(), "tools calls", calls, false, look),
 			NewCallsAudit(t.Context(), "tools calls", calls, true, look),
 			NewRiskyAudit(t.Context(), calls, 0, look),
-			NewToolsAudit(toolTable(), 0, look),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, 0, look),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, 0, look),
+			NewToolsAudit(toolTable(), nil, 0, look),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, 0, look),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, 0, look),
 		} {
 			if a.Coverage == nil {
 				a.Coverage = &audit.Coverage{}
@@ -130,7 +205,7 @@ func TestAuditCSV(t *testing.T) {
 	table := toolTable()
 	bad := "=cmd|' /C calc'!A0"
 	table.Rows[1].Tool = &bad
-	if err := New(&b, FormatCSV, Look{}).Print(NewToolsAudit(table, 0, Look{})); err != nil {
+	if err := New(&b, FormatCSV, Look{}).Print(NewToolsAudit(table, nil, 0, Look{})); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -157,7 +232,7 @@ func TestAuditJSON(t *testing.T) {
 		b *bytes.Buffer
 		f Format
 	}{{&one, FormatJSON}, {&many, FormatJSONL}} {
-		if err := New(out.b, out.f, Look{}).Print(NewToolsAudit(toolTable(), 0, Look{})); err != nil {
+		if err := New(out.b, out.f, Look{}).Print(NewToolsAudit(toolTable(), nil, 0, Look{})); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.ContainsAny(out.b.Bytes(), "\x1b\t") {

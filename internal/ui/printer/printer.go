@@ -48,6 +48,7 @@ type Look struct {
 	Home   string          // shown as ~; "" for none
 	Links  *terminal.Links // for paths and addresses; nil for none
 	Dates  bool            // dates instead of ages
+	Charts bool            // bars and lines of bars beside numbers
 	Source bool            // Markdown as it was written
 
 	ShortID func(id string) string // the shortest form of a session id that commands accept; nil for the full id

@@ -233,8 +233,8 @@ func (l Look) pathCell(path string) cell {
 
 const (
 	columnGap    = 2
-	barWidth     = 8
 	minBar       = 3
+	maxBar       = 24
 	minFlex      = 16
 	minKey       = 6
 	minPath      = 28 // for a column that is clipped at the beginning
@@ -247,7 +247,7 @@ const (
 type layout struct {
 	columns []column
 	widths  []int
-	bar     int       // of a share
+	bar     int       // of a share; 0 for none
 	whole   []float64 // the sums that shares are parts of
 }
 
@@ -255,7 +255,7 @@ type layout struct {
 // measured first, unless a column has a fixed width: then they are written as they
 // come.
 func (t *text) table(s table) (n int, err error) {
-	l := &layout{columns: s.shown(true), bar: barWidth}
+	l := &layout{columns: s.shown(true)}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
 	each, total := func(visit func(*sheetRow) error) error { return s.each(true, visit) }, s.sum()
 	measured := true
@@ -284,7 +284,10 @@ func (t *text) table(s table) (n int, err error) {
 			return nil
 		}
 	}
-	l.spread(t.Width)
+	spare := l.spread(t.Width)
+	if t.Charts {
+		l.addBars(spare)
+	}
 	err = each(func(r *sheetRow) error {
 		if n++; n == 1 && s.titled() {
 			if err := t.tableRow(l.titles(), l, false); err != nil {
@@ -323,11 +326,11 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 	}
 }
 
-// spread fits the columns to the terminal. The Flex column grows or shrinks. Before it
-// gets too narrow, the bars shrink, then columns are hidden from the right, and finally
-// the key columns shrink, the widest first.
-func (l *layout) spread(width int) {
-	room, flex, shares := width, -1, 0
+// spread fits the columns to the terminal, and returns the width that is left. The Flex
+// column grows or shrinks. Before it gets too narrow, columns are hidden from the right,
+// and then the key columns shrink, the widest first.
+func (l *layout) spread(width int) (spare int) {
+	room, flex := width, -1
 	for i, c := range l.columns {
 		switch {
 		case c.Flex:
@@ -336,10 +339,6 @@ func (l *layout) spread(width int) {
 			l.widths[i] = 0
 		case l.widths[i] > 0:
 			room -= l.widths[i] + columnGap
-		}
-		if c.Share {
-			shares++
-			room -= barWidth + 1
 		}
 	}
 	need := 0
@@ -353,9 +352,6 @@ func (l *layout) spread(width int) {
 		if l.widths[flex] > 0 {
 			need = min(need, l.widths[flex])
 		}
-	}
-	for ; room < need && l.bar > minBar && shares > 0; l.bar-- {
-		room += shares
 	}
 	for _, right := range []bool{false, true} {
 		for i := len(l.widths) - 1; i > 1 && room < need; i-- {
@@ -379,8 +375,28 @@ func (l *layout) spread(width int) {
 		room++
 	}
 	least := max(room, min(need, minFlex/2)) // with all others hidden there may be less than it needs
-	if flex >= 0 && (l.widths[flex] == 0 || l.widths[flex] > least) {
+	if flex < 0 {
+		return room
+	}
+	if l.widths[flex] == 0 || l.widths[flex] > least {
 		l.widths[flex] = least
+	}
+	return room - l.widths[flex]
+}
+
+// addBars gives the spare width to bars, so that they never narrow or hide a column.
+func (l *layout) addBars(spare int) {
+	shares := 0
+	for i, c := range l.columns {
+		if c.Share && l.widths[i] > 0 {
+			shares++
+		}
+	}
+	if shares == 0 {
+		return
+	}
+	if l.bar = min(spare/shares-1, maxBar); l.bar < minBar {
+		l.bar = 0
 	}
 }
 
@@ -439,7 +455,7 @@ func (t *text) cells(r *sheetRow, l *layout, bars bool) {
 		if !c.Right {
 			spaces(b, width-wide)
 		}
-		if c.Share {
+		if c.Share && l.bar > 0 {
 			share := 0.0
 			if bars && l.whole[i] > 0 {
 				share = r.cells[i].Number / l.whole[i]

@@ -12,10 +12,16 @@ import (
 	"pigrep/query/audit"
 )
 
-// NewToolsAudit makes the answer of tools. A limit of 0 is none.
-func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
+// NewToolsAudit makes the answer of tools. A limit of 0 is none. days is the same table
+// grouped by day first, for Look.TakesTrend; nil for none.
+func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
 	type row = audit.ToolRow
-	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
+	key := func(r *row) *audit.Key { return &r.Key }
+	var byDay *trend
+	if days != nil {
+		byDay = newTrend(len(days.Rows), func(i int) (*audit.Key, float64) { return &days.Rows[i].Key, float64(days.Rows[i].Calls) })
+	}
+	columns := append(keyColumns(look, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
@@ -24,6 +30,7 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
 		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
 		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		trendColumn(byDay, &t.Total, key),
 		{column{Name: "without result"}, func(r *row) cell { return countCell(r.NoResult) }},
 		{column{Name: "result without call"}, func(r *row) cell { return countCell(r.NoCall) }},
 		{column{Name: "nested"}, func(r *row) cell { return countCell(r.Nested) }},

@@ -12,15 +12,27 @@ import (
 	"pigrep/query/audit"
 )
 
-// NewUsageAudit makes the answer of usage. A limit of 0 is none.
-func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
+// NewUsageAudit makes the answer of usage. A limit of 0 is none. days is the same table
+// grouped by day first, for Look.TakesTrend; nil for none.
+func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
 	type row = audit.UsageRow
+	key := func(r *row) *audit.Key { return &r.Key }
+	var byDay *trend
+	if days != nil {
+		byDay = newTrend(len(days.Rows), func(i int) (*audit.Key, float64) {
+			r := &days.Rows[i]
+			if t.Total.Cost > 0 {
+				return &r.Key, r.Cost
+			}
+			return &r.Key, float64(r.Tokens)
+		})
+	}
 	subagents := ""
 	if t.Total.Subagents > 0 {
 		subagents = "SUBAGENTS"
 	}
 	money := dollars{human.DollarsUpTo(t.Total.Cost)}
-	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
+	columns := append(keyColumns(look, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return countCell(r.Output) }},
@@ -30,6 +42,7 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return usageCost(money, r) }},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		trendColumn(byDay, &t.Total, key),
 		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
 		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
 		{column{Name: "filled in cost"}, func(r *row) cell { return money.cell(r.FilledCost) }},
