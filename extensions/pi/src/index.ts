@@ -1,17 +1,17 @@
 /**
  * pigrep inside pi: commands, keys and tools that search all past sessions.
  *
- * An extension that throws here stops pi from starting, so whatever fails becomes a notification.
+ * An extension that cannot be imported, or that throws here, stops pi from starting. So this file
+ * imports nothing, and whatever fails is said when the session starts.
  */
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { Pigrep } from "./pigrep.ts";
-import { registerTools } from "./tools.ts";
 
-export default function (pi: ExtensionAPI): void {
+export default async function (pi: ExtensionAPI): Promise<void> {
 	try {
-		const client = new Pigrep();
-		registerTools(pi, client);
+		const { register } = await import("./commands.ts");
+		register(pi);
 	} catch (error) {
-		pi.on("session_start", (_event, ctx) => ctx.ui.notify(`pigrep: ${(error as Error).message}`, "error"));
+		const text = `pi-pigrep does not work with this pi: ${error instanceof Error ? error.message : error}`;
+		pi.on("session_start", (_event, ctx) => ctx.ui.notify(text, "error"));
 	}
 }

@@ -15,7 +15,7 @@ export const schemaVersion = 1;
 const maxBuffer = 64 << 20;
 
 /** What went wrong, as far as callers tell it apart. */
-export type FailureKind = "missing" | "old" | "index" | "query" | "stopped" | "failed";
+export type FailureKind = "missing" | "old" | "index" | "query" | "cannot-resume" | "stopped" | "failed";
 
 /** A failure with one sentence that says what failed, and a hint that says what to type. */
 export class Failure extends Error {
@@ -43,6 +43,16 @@ export interface IndexState {
 	complete: boolean;
 }
 
+/** How far pigrep is with indexing, while an answer waits for it. */
+export interface Progress {
+	files: number;
+	bytes: number;
+	bytesTotal: number;
+	secondsLeft?: number;
+	/** There was no index yet. */
+	first: boolean;
+}
+
 interface Envelope {
 	schemaVersion: number;
 	warnings?: string[];
@@ -65,6 +75,8 @@ export interface Position {
 	entryId?: string;
 	timestamp?: string;
 	line: number;
+	offset?: number;
+	part?: number;
 	kind: string;
 	tool?: string;
 	isError?: boolean;
@@ -81,12 +93,14 @@ export interface Hit extends Position {
 
 export interface Match extends Position {
 	type: "match";
+	/** The line, or what is left of a long one. */
 	text: string;
 	spans: [number, number][];
 }
 
 export interface SearchAnswer extends Envelope {
 	hits: Hit[];
+	sessions: Session[];
 	total: number;
 	totalAny: number;
 	totalIsExact?: boolean;
@@ -95,7 +109,14 @@ export interface SearchAnswer extends Envelope {
 
 export interface GrepAnswer extends Envelope {
 	matches: Match[];
-	total?: number;
+	total: number;
+	/** There are more than the limit. */
+	limited?: boolean;
+}
+
+export interface SessionsAnswer extends Envelope {
+	sessions: Session[];
+	total: number;
 }
 
 export interface Session {
@@ -104,6 +125,11 @@ export interface Session {
 	name?: string;
 	cwd?: string;
 	firstPrompt?: string;
+	modified?: string;
+	messages?: number;
+	hits?: number;
+	labels?: string[];
+	models?: string[];
 	resume?: Resume;
 }
 
@@ -151,16 +177,13 @@ export interface ResumeAnswer extends Envelope {
 	shell: string;
 }
 
-export interface StatusAnswer extends Envelope {
-	built: boolean;
-	sessions?: number;
-}
-
 /** Where to search; all of it is optional. */
 export interface Filters {
 	scope?: string;
 	/** Only sessions started in this directory or below it. */
 	cwd?: string;
+	/** Only these sessions, by path. */
+	sessions?: string[];
 	limit?: number;
 }
 
@@ -169,19 +192,26 @@ export interface RunOptions {
 	/** The directory that pigrep runs in; pi's settings of it say where sessions are. */
 	cwd?: string;
 	input?: string;
+	/** Is called while the index is brought up to date. */
+	progress?: (at: Progress) => void;
 }
 
-/** The last error that pigrep wrote to stderr, one JSON object a line. */
-function lastError(stderr: string): { code: string; message: string; hint?: string } | undefined {
-	for (const line of stderr.trim().split("\n").reverse()) {
-		try {
-			const value = JSON.parse(line) as { error?: { code: string; message: string; hint?: string } };
-			if (value.error) return value.error;
-		} catch {
-			// Not JSON: a panic, or another program of this name.
-		}
+/** What pigrep writes to stderr, one JSON object a line. */
+interface Report {
+	error?: { code: string; message: string; hint?: string };
+	progress?: Progress;
+}
+
+function report(line: string): Report {
+	try {
+		return JSON.parse(line) as Report;
+	} catch {
+		return {}; // a panic, or another program of this name
 	}
-	return undefined;
+}
+
+function lastError(stderr: string): Report["error"] {
+	return stderr.trim().split("\n").map(report).findLast((r) => r.error)?.error;
 }
 
 const install = "put it on the PATH, or set pigrep.command in settings.json of pi";
@@ -207,7 +237,8 @@ function failureOf(command: string, error: NodeJS.ErrnoException & { killed?: bo
 		case "index-locked":
 			return new Failure("index", reported.message, reported.hint);
 		case "query":
-			return new Failure("query", reported.message, reported.hint);
+		case "cannot-resume":
+			return new Failure(reported.code, reported.message, reported.hint);
 		default:
 			return new Failure("failed", reported.message, reported.hint);
 	}
@@ -220,6 +251,7 @@ export class Pigrep {
 		this.command = command;
 	}
 
+	/** The best sessions, with up to three hits of each. */
 	search(query: string, filters: Filters = {}, options: RunOptions = {}): Promise<SearchAnswer> {
 		return this.json(["search", ...flags(filters), "--", query], options);
 	}
@@ -230,13 +262,19 @@ export class Pigrep {
 		return this.json([...args, "--", ...(query ? [query] : [])], options);
 	}
 
+	/** Lines that match, newest sessions first; long ones are cut around the match. */
 	grep(pattern: string, filters: Filters = {}, options: RunOptions = {}): Promise<GrepAnswer> {
-		return this.json(["grep", ...flags(filters), "-e", pattern], options);
+		return this.json(["grep", "--sort", "newest", "--max-columns", "400", ...flags(filters), "-e", pattern], options);
 	}
 
-	/** The entries around one: `around` on each side. */
-	show(path: string, entry: string, around: number, options: RunOptions = {}): Promise<ShowAnswer> {
-		return this.json(["show", `${path}:${entry}`, "--around", String(around)], options);
+	/** Sessions, newest activity first. */
+	sessions(filters: Filters = {}, options: RunOptions = {}): Promise<SessionsAnswer> {
+		return this.json(["sessions", ...flags(filters)], options);
+	}
+
+	/** SESSION:ENTRY, with so many entries on each side. */
+	show(target: string, around: number, options: RunOptions = {}): Promise<ShowAnswer> {
+		return this.json(["show", "--around", String(around), "--", target], options);
 	}
 
 	usage(by: string, since: string, cwd: string | undefined, options: RunOptions = {}): Promise<UsageAnswer> {
@@ -245,22 +283,14 @@ export class Pigrep {
 
 	/** Checks what pi needs to open a session; a Failure says what is gone. */
 	resume(path: string, options: RunOptions = {}): Promise<ResumeAnswer> {
-		return this.json(["resume", path], options);
-	}
-
-	/** Brings the index up to date. */
-	index(options: RunOptions = {}): Promise<Envelope> {
-		return this.json(["index"], options);
-	}
-
-	status(options: RunOptions = {}): Promise<StatusAnswer> {
-		return this.json(["status"], options);
+		return this.json(["resume", "--", path], options);
 	}
 
 	/** Runs a command with --json and checks what it prints. Exit code 1 is an answer: nothing was found. */
 	async json<T extends Envelope>(args: string[], options: RunOptions = {}): Promise<T> {
 		const [name = "", ...rest] = args;
-		const stdout = await this.text([name, "--json", ...rest], options);
+		const progress = options.progress ? ["--progress"] : [];
+		const stdout = await this.text([name, "--json", ...progress, ...rest], options);
 		let answer: T;
 		try {
 			answer = JSON.parse(stdout) as T;
@@ -287,6 +317,15 @@ export class Pigrep {
 					else reject(failureOf(this.command, error as NodeJS.ErrnoException, stderr));
 				},
 			);
+			const { progress } = options;
+			if (progress) {
+				child.stderr?.on("data", (chunk: string) => {
+					for (const line of chunk.split("\n")) {
+						const at = report(line).progress;
+						if (at) progress(at);
+					}
+				});
+			}
 			// A process that ends before it has read its input is reported by its exit code.
 			child.stdin?.on("error", () => {});
 			child.stdin?.end(options.input ?? "");
@@ -298,6 +337,7 @@ function flags(filters: Filters): string[] {
 	return [
 		...(filters.scope ? ["--scope", filters.scope] : []),
 		...(filters.cwd ? ["--cwd", filters.cwd] : []),
+		...(filters.sessions ?? []).flatMap((path) => ["--session", path]),
 		...(filters.limit ? ["--limit", String(filters.limit)] : []),
 	];
 }

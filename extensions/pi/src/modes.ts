@@ -1,0 +1,123 @@
+/** What the overlay can look for: hits of a search, lines of grep, prompts. Each gives a list of items. */
+import { cleanLine } from "./clean.ts";
+import { Failure, type Filters, type IndexState, type Pigrep, type Position, type RunOptions, type Session } from "./pigrep.ts";
+import { type Marked, marked } from "./text.ts";
+
+/** One line of the list: an entry that matches, or a session as a whole. */
+export interface Item {
+	/** Without an entry id for a session, and for entries of the first file format. */
+	at: Position;
+	/** The session's name or first prompt. */
+	title: string;
+	text: Marked;
+	/** What the preview shows of a session. */
+	session?: Session;
+}
+
+export interface Results {
+	items: Item[];
+	/** By session, under its title; otherwise one by one. */
+	grouped: boolean;
+	/** What was found, for the last line. */
+	summary: string;
+	/** What to say where nothing was found, or beside the list. */
+	notes: string[];
+	index?: IndexState;
+}
+
+export interface Mode {
+	name: "search" | "grep" | "history";
+	/** The scopes to choose from; the first is the default. */
+	scopes: string[];
+	/** Enter puts the text into the editor and does not open the session. */
+	inserts: boolean;
+	find(client: Pigrep, query: string, filters: Filters, options: RunOptions): Promise<Results>;
+}
+
+const sessionsShown = 30;
+const linesShown = 200;
+const promptsShown = 200;
+
+const scopes = ["conversations", "prompts", "all"];
+
+export const search: Mode = {
+	name: "search",
+	scopes,
+	inserts: false,
+	async find(client, query, filters, options) {
+		if (!query.trim()) return latest(client, filters, options);
+		const a = await client.search(query, { ...filters, limit: sessionsShown }, options);
+		const titles = new Map(a.sessions.map((s) => [s.sessionPath, titleOf(s)]));
+		const items = a.hits.map((h) => ({
+			at: h,
+			title: titles.get(h.sessionPath) || cleanLine(h.sessionName ?? "") || h.sessionId,
+			text: marked(h.fragment.text, h.fragment.spans),
+		}));
+		const partly = a.total === 0 && a.totalAny > 0 ? "no hit has every word; " : "";
+		const found = a.total || a.totalAny;
+		const notes = (a.warnings ?? []).map(cleanLine);
+		if (a.didYouMean) notes.push(`did you mean ${cleanLine(a.didYouMean)}?`);
+		const summary = `${partly}${plural(found, "hit")}${a.totalIsExact === false ? " or more" : ""}`;
+		return { items, grouped: true, summary, notes, index: a.index };
+	},
+};
+
+/** Without a query: the sessions themselves, as pi's own /resume lists them, of all projects. */
+async function latest(client: Pigrep, filters: Filters, options: RunOptions): Promise<Results> {
+	const a = await client.sessions({ cwd: filters.cwd, limit: 100 }, options);
+	const items = a.sessions.map((s): Item => {
+		const at = { sessionPath: s.sessionPath, sessionId: s.sessionId, cwd: s.cwd, timestamp: s.modified, line: 0, kind: "" };
+		return { at, title: titleOf(s), text: { text: titleOf(s), ranges: [] }, session: s };
+	});
+	return { items, grouped: false, summary: plural(a.total, "session"), notes: [], index: a.index };
+}
+
+export const grep: Mode = {
+	name: "grep",
+	scopes,
+	inserts: false,
+	async find(client, query, filters, options) {
+		if (!query) return { items: [], grouped: true, summary: "", notes: ["type a regular expression"] };
+		const a = await client.grep(query, { ...filters, limit: linesShown }, options).catch((error: unknown) => {
+			const literally = "to search for it literally, write \\Q before it";
+			throw error instanceof Failure && error.kind === "query" ? new Failure("query", error.message, literally) : error;
+		});
+		const sessions = [...new Set(a.matches.map((m) => m.sessionPath))];
+		const known = sessions.length > 0 ? await client.sessions({ sessions }, { ...options, progress: undefined }) : { sessions: [] };
+		const titles = new Map(known.sessions.map((s) => [s.sessionPath, titleOf(s)]));
+		const items = a.matches.map((m) => ({
+			at: m,
+			title: titles.get(m.sessionPath) ?? m.sessionId,
+			text: marked(m.text.trimEnd(), m.spans),
+		}));
+		const summary = a.limited ? `the latest ${linesShown} lines` : plural(a.total, "line");
+		return { items, grouped: true, summary, notes: (a.warnings ?? []).map(cleanLine), index: a.index };
+	},
+};
+
+export const history: Mode = {
+	name: "history",
+	scopes: ["prompts"],
+	inserts: true,
+	async find(client, query, filters, options) {
+		const a = await client.prompts(query, { cwd: filters.cwd, limit: promptsShown }, options);
+		const items: Item[] = [];
+		const seen = new Set<string>();
+		for (const h of a.hits) {
+			const text = marked(h.fragment.text, h.fragment.spans);
+			if (seen.has(text.text)) continue; // typed again later
+			seen.add(text.text);
+			items.push({ at: h, title: cleanLine(h.sessionName ?? "") || h.sessionId, text });
+		}
+		const notes = (a.warnings ?? []).map(cleanLine);
+		return { items, grouped: false, summary: plural(a.total || a.totalAny, "prompt"), notes, index: a.index };
+	},
+};
+
+export function titleOf(s: Session): string {
+	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || s.sessionId;
+}
+
+export function plural(n: number, noun: string): string {
+	return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,384 @@
+/** The overlay: a query, what it finds, and the conversation around what is selected. */
+import { type Focusable, Input, matchesKey } from "@earendil-works/pi-tui";
+import { Asker, asFailure } from "./asker.ts";
+import { cleanLine, cleanText } from "./clean.ts";
+import { layout, rowsOf } from "./layout.ts";
+import { bySession, renderList, rows, scrollTo } from "./list.ts";
+import type { Item, Mode, Results } from "./modes.ts";
+import type { Check } from "./open.ts";
+import type { Paint } from "./paint.ts";
+import type { Failure, Filters, Pigrep, ShowAnswer } from "./pigrep.ts";
+import { type Preview, preview, renderPreview, shortPreview, startOf } from "./preview.ts";
+import { ends, type Piece, row, tilde, wrap } from "./text.ts";
+
+export type Choice =
+	| { action: "open"; item: Item; exactly: boolean }
+	| { action: "insert"; text: string }
+	| { action: "quote"; text: string };
+
+/** What the overlay needs of pi. */
+export interface Host {
+	client: Pigrep;
+	cwd: string;
+	paint: Paint;
+	/** Rows of the terminal. */
+	rows(): number;
+	redraw(): void;
+	/** What pi needs to open the session. */
+	check(item: Item): Promise<Check>;
+	/** The command that resumes the session goes to the clipboard. */
+	copyCommand(item: Item): Promise<string>;
+	done(choice: Choice | undefined): void;
+}
+
+const keysRest = 80; // ms
+const selectionRests = 50;
+const noticeAfter = 150;
+const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
+const quoteLimit = 2000;
+const previewsKept = 40;
+
+const nothing: Results = { items: [], grouped: true, summary: "", notes: [] };
+
+export class Overlay implements Focusable {
+	private readonly host: Host;
+	private readonly mode: Mode;
+	private readonly input = new Input();
+	private readonly asker: Asker<Results>;
+	private readonly reader: Asker<{ key: string; answer: ShowAnswer }>;
+	private readonly ticker: NodeJS.Timeout;
+
+	private query = "";
+	private scope = 0;
+	private here = false;
+	private results = nothing;
+	private selected = 0;
+	private top = 0;
+	private failure: Failure | undefined;
+	/** What the last key has to say, until the next one. */
+	private message: { text: string; style: keyof Paint } | undefined;
+	/** The item whose warning has been shown: Enter again means it. */
+	private warned: Item | undefined;
+	private acting = false;
+	private zoomed = false;
+	private readonly read = new Map<string, ShowAnswer | Failure>();
+	private shown: { item: Item | undefined; width: number; answer?: ShowAnswer; preview: Preview } | undefined;
+	private scrolled = 0;
+
+	constructor(host: Host, mode: Mode, query: string) {
+		this.host = host;
+		this.mode = mode;
+		this.asker = new Asker<Results>(
+			(results) => this.show(results),
+			(failure) => this.fail(failure),
+		);
+		this.reader = new Asker<{ key: string; answer: ShowAnswer }>(
+			({ key, answer }) => this.keep(key, answer),
+			(failure) => this.keep(this.key(this.item) ?? "", failure),
+		);
+		this.ticker = setInterval(() => {
+			if (this.asker.since !== undefined || this.acting) host.redraw();
+		}, 100);
+		// As a paste, so that the cursor is behind it.
+		if (query) this.input.handleInput(`\x1b[200~${cleanLine(query)}\x1b[201~`);
+		this.query = this.input.getValue();
+		this.ask(0);
+	}
+
+	get focused(): boolean {
+		return this.input.focused;
+	}
+
+	set focused(value: boolean) {
+		this.input.focused = value;
+	}
+
+	dispose(): void {
+		clearInterval(this.ticker);
+		this.asker.stop();
+		this.reader.stop();
+	}
+
+	invalidate(): void {
+		this.shown = undefined;
+	}
+
+	// ---- asking
+
+	private ask(delay: number): void {
+		const { client, cwd } = this.host;
+		const filters: Filters = { scope: this.mode.scopes[this.scope], cwd: this.here ? cwd : undefined };
+		const query = this.query;
+		this.asker.ask((signal, progress) => this.mode.find(client, query, filters, { signal, cwd, progress }), delay);
+	}
+
+	private show(results: Results): void {
+		this.failure = undefined;
+		this.results = results.grouped ? { ...results, items: bySession(results.items) } : results;
+		this.select(0);
+		this.host.redraw();
+	}
+
+	private fail(failure: Failure): void {
+		// While a pattern is being typed it is often not valid; what was found stays.
+		if (failure.kind !== "query") this.results = nothing;
+		this.failure = failure;
+		this.host.redraw();
+	}
+
+	private get item(): Item | undefined {
+		return this.results.items[this.selected];
+	}
+
+	private key(item: Item | undefined): string | undefined {
+		return item?.at.entryId && `${item.at.sessionPath}:${item.at.entryId}`;
+	}
+
+	private select(index: number): void {
+		this.selected = Math.max(0, Math.min(index, this.results.items.length - 1));
+		this.warned = undefined;
+		const key = this.key(this.item);
+		if (!key || this.read.has(key)) return;
+		const { client, cwd } = this.host;
+		const read = async (signal: AbortSignal) => ({ key, answer: await client.show(key, 3, { signal, cwd }) });
+		this.reader.ask(read, selectionRests);
+	}
+
+	private keep(key: string, answer: ShowAnswer | Failure): void {
+		const [oldest] = this.read.keys();
+		if (oldest !== undefined && this.read.size >= previewsKept) this.read.delete(oldest);
+		this.read.set(key, answer);
+		this.host.redraw();
+	}
+
+	// ---- keys
+
+	handleInput(data: string): void {
+		if (this.acting) return;
+		this.message = undefined;
+		if (!this.handleKey(data)) {
+			this.input.handleInput(data);
+			const query = this.input.getValue();
+			if (query !== this.query) {
+				this.query = query;
+				this.ask(keysRest);
+			}
+		}
+		this.host.redraw();
+	}
+
+	private handleKey(data: string): boolean {
+		const is = (...keys: Parameters<typeof matchesKey>[1][]) => keys.some((k) => matchesKey(data, k));
+		const page = Math.max(1, Math.floor(this.host.rows() / 3));
+		if (is("escape")) {
+			if (this.zoomed) this.zoomed = false;
+			else this.host.done(undefined);
+		} else if (is("ctrl+c")) {
+			if (this.asker.since === undefined) this.host.done(undefined);
+			else {
+				this.asker.stop();
+				this.say("stopped; the answer is that of an earlier query", "warning");
+			}
+		} else if (is("up", "ctrl+p")) this.select(this.selected - 1);
+		else if (is("down", "ctrl+n")) this.select(this.selected + 1);
+		else if (is("pageUp")) this.select(this.selected - page);
+		else if (is("pageDown")) this.select(this.selected + page);
+		else if (is("shift+up")) this.scrolled -= 3;
+		else if (is("shift+down")) this.scrolled += 3;
+		else if (is("f9", "alt+z")) this.zoomed = !this.zoomed;
+		else if (is("ctrl+s")) {
+			this.scope = (this.scope + 1) % this.mode.scopes.length;
+			this.ask(0);
+		} else if (is("alt+h")) {
+			this.here = !this.here;
+			this.ask(0);
+		} else if (is("enter", "return")) this.act((item) => (this.mode.inserts ? this.insert(item) : this.open(item, false)));
+		else if (is("ctrl+t")) this.act((item) => this.open(item, true));
+		else if (is("tab")) this.act((item) => this.quote(item));
+		else if (is("ctrl+o"))
+			this.act(async (item) => this.say(`copied: ${await this.host.copyCommand(item)}`, "dim"));
+		else return false;
+		return true;
+	}
+
+	private say(text: string, style: keyof Paint): void {
+		this.message = { text: cleanLine(text), style };
+	}
+
+	/** Runs what a key does with the selected item; keys wait until it is done. */
+	private act(action: (item: Item) => Promise<void>): void {
+		const item = this.item;
+		if (!item) return;
+		this.acting = true;
+		action(item)
+			.catch((error: unknown) => this.say(asFailure(error).sentence, "error"))
+			.finally(() => {
+				this.acting = false;
+				this.host.redraw();
+			});
+	}
+
+	private async open(item: Item, exactly: boolean): Promise<void> {
+		const check = await this.host.check(item);
+		if (check.warning && this.warned !== item) {
+			this.warned = item;
+			this.say(`${check.warning}; press ${exactly ? "Ctrl-T" : "Enter"} again to open it anyway`, "warning");
+		} else this.host.done({ action: "open", item, exactly });
+	}
+
+	private async insert(item: Item): Promise<void> {
+		this.host.done({ action: "insert", text: await this.textOf(item) });
+	}
+
+	private async quote(item: Item): Promise<void> {
+		const whole = await this.textOf(item);
+		const text = whole.length <= quoteLimit ? whole : item.text.text;
+		const { cwd, timestamp, sessionId, entryId } = item.at;
+		const place = `${sessionId}${entryId ? `:${entryId}` : ""}`;
+		const from = [`"${item.title}"`, tilde(cwd), timestamp?.slice(0, 16).replace("T", " "), place].filter(Boolean);
+		const quoted = text.trim().split("\n").map((line) => `> ${line}`.trimEnd());
+		this.host.done({ action: "quote", text: `${quoted.join("\n")}\n(from ${from.join(", ")})\n` });
+	}
+
+	/** The whole text of what an item shows a piece of. */
+	private async textOf(item: Item): Promise<string> {
+		const key = this.key(item);
+		if (!key) return cleanText(item.session?.firstPrompt ?? item.text.text);
+		const { entries } = await this.host.client.show(key, 0, { cwd: this.host.cwd });
+		const parts = entries.find((e) => e.focus)?.parts ?? [];
+		return cleanText(parts.find((p) => p.part === item.at.part)?.text ?? item.text.text);
+	}
+
+	// ---- drawing
+
+	render(width: number): string[] {
+		const height = rowsOf(this.host.rows());
+		const paint = this.host.paint;
+		const inner = layout(width, height, 1, false).inner;
+		const status = this.status(inner, height >= 16 ? 3 : 2);
+		const l = layout(width, height, status.length, this.zoomed && this.item !== undefined);
+		const now = Date.now();
+
+		const body: string[] = [];
+		const list = rows(this.results);
+		this.top = scrollTo(list, this.selected, this.top, l.list.height);
+		const left =
+			this.results.items.length > 0
+				? renderList(this.results, this.selected, this.top, l.list.width, l.list.height, paint, now)
+				: this.empty(l.list.width, l.list.height);
+		if (l.preview?.beside) {
+			const right = this.preview(l.preview.width, l.preview.height);
+			for (const [i, line] of left.entries()) body.push(`${line} ${paint.border("│")} ${right[i]}`);
+		} else {
+			body.push(...left.slice(0, l.list.height));
+			if (l.preview && l.list.height > 0) body.push(paint.border("─".repeat(l.inner)));
+			if (l.preview) body.push(...this.preview(l.preview.width, l.preview.height));
+		}
+
+		const queryLine = this.input.render(l.inner)[0] ?? "";
+		const where = [this.mode.scopes.length > 1 ? this.mode.scopes[this.scope] : "", this.here ? "this project" : "all projects"];
+		const title = [this.mode.name, ...where].filter(Boolean).join(" · ");
+		const rule = (size: number) => {
+			const name = title.length > size - 4 ? `${title.slice(0, size - 5)}…` : title;
+			return `${paint.border("─")} ${paint.dim(name)} ${paint.border("─".repeat(size - name.length - 3))}`;
+		};
+		if (!l.framed) return [queryLine, rule(l.inner), ...body, ...status].slice(0, height);
+		const side = (line: string) => `${paint.border("│")} ${line} ${paint.border("│")}`;
+		return [
+			`${paint.border("╭")}${rule(width - 2)}${paint.border("╮")}`,
+			side(queryLine),
+			`${paint.border(`├${"─".repeat(width - 2)}┤`)}`,
+			...body.map(side),
+			...status.map(side),
+			paint.border(`╰${"─".repeat(width - 2)}╯`),
+		];
+	}
+
+	/** What is said where there is no list. */
+	private empty(width: number, height: number): string[] {
+		const lines: string[] = [];
+		if (!this.failure && this.asker.since === undefined) {
+			const none = this.query.trim() && this.results !== nothing ? ["nothing found"] : [];
+			const elsewhere = none.length > 0 && this.here ? ["only this project was searched; Alt-H searches all"] : [];
+			for (const note of [...none, ...this.results.notes, ...elsewhere])
+				for (const [from, to] of wrap(note, width - 2, height)) lines.push(`  ${note.slice(from, to)}`);
+		}
+		return Array.from({ length: height }, (_, i) => row([{ text: lines[i] ?? "", style: this.host.paint.dim }], width));
+	}
+
+	private preview(width: number, height: number): string[] {
+		const item = this.item;
+		const paint = this.host.paint;
+		const read = this.read.get(this.key(item) ?? "");
+		const answer = read && "entries" in read ? read : undefined;
+		if (this.shown?.item !== item || this.shown?.width !== width || this.shown?.answer !== answer) {
+			const built = !item
+				? { lines: [], entry: 0, match: 0 }
+				: answer
+					? preview(answer, item, width, paint)
+					: shortPreview(item, width, paint);
+			if (read && !answer) {
+				const text = (read as Failure).sentence;
+				built.lines.unshift(...wrap(text, width, 4).map(([a, b]): Piece[] => [{ text: text.slice(a, b), style: paint.warning }]), []);
+			}
+			this.shown = { item, width, answer, preview: built };
+			this.scrolled = 0;
+		}
+		const p = this.shown.preview;
+		const start = startOf(p, height);
+		const last = Math.max(0, p.lines.length - height);
+		this.scrolled = Math.max(-start, Math.min(this.scrolled, last - start));
+		return renderPreview(p, start + this.scrolled, width, height);
+	}
+
+	private status(width: number, most: number): string[] {
+		const paint = this.host.paint;
+		const text = (s: string, style: keyof Paint) =>
+			wrap(s, width, most).map(([from, to]) => row([{ text: s.slice(from, to), style: paint[style] }], width));
+		if (this.message) return text(this.message.text, this.message.style);
+		const waiting = this.waiting();
+		if (waiting) return [row([{ text: waiting, style: paint.accent }], width)];
+		if (this.failure) return text(this.failure.sentence, this.failure.kind === "query" ? "warning" : "error");
+		const { summary, index, notes, items } = this.results;
+		const behind = index && !index.complete ? `the index lacks ${index.pendingFiles} of ${index.files} files` : "";
+		const left = [summary, behind, ...(items.length > 0 ? notes : [])].filter(Boolean).join(" · ");
+		return [ends([{ text: left, style: behind ? paint.warning : paint.dim }], this.hints(width - Math.max(left.length, 12) - 2), width)];
+	}
+
+	/** Which keys there are, as many as fit. */
+	private hints(width: number): Piece[] {
+		const all = [
+			this.mode.inserts ? "Enter insert" : "Enter open",
+			"Esc back",
+			this.mode.inserts ? "^T open there" : "^T there",
+			"Tab quote",
+			"^O copy command",
+			...(this.mode.scopes.length > 1 ? ["^S scope"] : []),
+			this.here ? "Alt-H all projects" : "Alt-H this project",
+			"F9 preview",
+		];
+		let text = "";
+		for (const hint of all) {
+			const longer = text ? `${text} · ${hint}` : hint;
+			if (longer.length > width) break;
+			text = longer;
+		}
+		return [{ text, style: this.host.paint.dim }];
+	}
+
+	private waiting(): string | undefined {
+		const since = this.asker.since;
+		const now = Date.now();
+		const spinner = frames[Math.floor(now / 100) % frames.length];
+		if (this.acting) return `${spinner} …`;
+		if (since === undefined || now - since < noticeAfter) return undefined;
+		const at = this.asker.progress;
+		if (at) {
+			const megabytes = (n: number) => (n / 1e6).toFixed(n < 1e7 ? 1 : 0);
+			const left = at.secondsLeft ? ` · ${at.secondsLeft} s left` : "";
+			return `${spinner} indexing ${megabytes(at.bytes)} of ${megabytes(at.bytesTotal)} MB${left} · ^C stops`;
+		}
+		const seconds = Math.floor((now - since) / 1000);
+		return `${spinner} searching${seconds > 0 ? ` · ${seconds} s` : ""} · ^C stops`;
+	}
+}
