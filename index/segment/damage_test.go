@@ -120,6 +120,72 @@ func readings() []reading {
 	return list
 }
 
+// question asks a segment for one term or one document.
+type question struct {
+	what string
+	in   []place // the dictionary and the postings of a term
+	ask  func(s *Segment) (any, error)
+	want any
+}
+
+// questions returns one question for each term and each document of a segment, answered.
+func questions(t *testing.T, s *Segment) (list []question) {
+	t.Helper()
+	for _, f := range append(Fields(), fieldID) {
+		fields, have := s.fields[f]
+		if !have {
+			continue
+		}
+		size, at, _ := s.uvarint(fields.dictionary)
+		dictionary := place{at, size}
+		err := s.eachTerm(f, nil, nil, func(b []byte, at PostingsOffset) error {
+			term := bytes.Clone(b)
+			q := question{what: fmt.Sprintf("%s %s", f, term), in: []place{dictionary}, ask: func(s *Segment) (any, error) {
+				p, err := s.Postings(f, term)
+				if err != nil {
+					return nil, err
+				}
+				var got [][3]uint32
+				for doc, freq, length, ok := p.Next(); ok; doc, freq, length, ok = p.Next() {
+					got = append(got, [3]uint32{doc, freq, length})
+				}
+				return got, p.Err()
+			}}
+			if !at.isOneHit() {
+				freqs, bitmap, ok := s.listParts(at)
+				if !ok {
+					return errPostings
+				}
+				if freqs == 0 {
+					freqs = uint64(at)
+				}
+				q.in = append(q.in, place{freqs, bitmap.at + bitmap.size - freqs})
+			}
+			list = append(list, q)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for doc := range uint32(s.Len()) {
+		list = append(list, question{what: fmt.Sprint("document ", doc), ask: func(s *Segment) (any, error) {
+			id, err := s.ID(doc)
+			if err != nil || id.File != NoFile {
+				return id, err
+			}
+			return s.StoredAt(doc, nil)
+		}})
+	}
+	for i := range list {
+		var err error
+		if list[i].want, err = list[i].ask(s); err != nil {
+			t.Fatalf("%s: %v", list[i].what, err)
+		}
+	}
+	return list
+}
+
 func allDocuments(s *Segment) []uint32 {
 	docs := make([]uint32, s.Len())
 	for i := range docs {
@@ -161,6 +227,8 @@ type damagedFile struct {
 	want        []any
 	memory      uint64 // bytes that all readings allocate
 	readings    []reading
+	questions   []question
+	changed     int    // questions whose bytes were damaged
 	merged      []byte // what Merge makes of it
 }
 
@@ -171,6 +239,9 @@ func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedF
 		t.Fatal(err)
 	}
 	d := &damagedFile{path: filepath.Join(t.TempDir(), "damaged"+Ext), good: good, fingerprint: s.Fingerprint(), deleted: deleted, readings: readings()}
+	opened := s.Reference(deleted)
+	defer opened.Close()
+	d.questions = questions(t, opened)
 	for range 2 { // the first time fills pools, the second measures
 		d.memory = d.try(t, "nothing", good, func(i int, got any, err error) {
 			if err != nil {
@@ -215,6 +286,28 @@ func (d *damagedFile) try(t *testing.T, what string, data []byte, visit func(i i
 		t.Errorf("%s: Merge: %v, %d bytes, want %d others", what, err, len(got), len(d.merged))
 	}
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// ask fails unless each term whose dictionary or postings have any of the bytes [from, to),
+// and one of forty others and of the documents, is as it was, or ErrDamaged.
+func (d *damagedFile) ask(t *testing.T, rnd *rand.Rand, what string, from, to uint64) {
+	t.Helper()
+	s, err := OpenAs(d.path, d.fingerprint, d.deleted)
+	if err != nil {
+		return // as check has found
+	}
+	defer s.Close()
+	for _, q := range d.questions {
+		switch {
+		case slices.ContainsFunc(q.in, func(p place) bool { return p.at < to && from < p.at+p.size }):
+			d.changed++
+		case rnd.IntN(40) > 0:
+			continue
+		}
+		if got, err := q.ask(s); err != nil && !errors.Is(err, format.ErrDamaged) || err == nil && !reflect.DeepEqual(got, q.want) {
+			t.Errorf("%s: %s: %v, %.300v\nwant %.300v", what, q.what, err, got, q.want)
+		}
+	}
 }
 
 // merge returns the file that Merge writes for the segment and itself.
@@ -272,7 +365,9 @@ func TestDamageIsNoticed(t *testing.T) {
 			for i := at; i < min(at+size, len(data)); i++ {
 				data[i] = to(data[i])
 			}
-			d.check(t, fmt.Sprintf("%s: %s from %d", name, what, at), data)
+			what = fmt.Sprintf("%s: %s from %d", name, what, at)
+			d.check(t, what, data)
+			d.ask(t, rnd, what, uint64(at), uint64(at+size))
 		}
 		// A missing check shows only in some blocks, so the long run damages every one.
 		step := testkit.HowMany(40, 20, 1)
@@ -287,6 +382,10 @@ func TestDamageIsNoticed(t *testing.T) {
 			d.check(t, fmt.Sprintf("%s: cut to %d", name, left), d.good[:left])
 		}
 		d.check(t, name+": with a byte more", append(slices.Clip(d.good), 0))
+		if d.changed == 0 {
+			t.Errorf("%s: no damage changed a term", name)
+		}
+		t.Logf("%s: a term with damaged bytes was asked for %d times", name, d.changed)
 	}
 }
 

@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"pigrep/index/segment"
 	"pigrep/internal/lab/testkit"
 )
 
@@ -140,9 +142,9 @@ func TestSmallDamage(t *testing.T) {
 	}
 	commands = append(commands, []string{"grep", "--json", "-w", "hyrax"}, []string{"grep", "--json", "ENOEN"}, []string{"grep", "-c", "verload"},
 		[]string{"sessions", "--json"}, []string{"tools", "--json"}, []string{"tools", "files", "--json"}, []string{"usage", "--json"})
-	run := func(c []string, flags ...string) result {
+	run := func(c []string, flags ...string) result { // the last of a flag counts
 		t.Helper()
-		r := pigrep(t, home, append(append(append([]string{c[0]}, where...), flags...), c[1:]...)...)
+		r := pigrep(t, home, slices.Concat(c[:1], where, flags, c[1:])...)
 		if bytes.Contains(r.stderr, []byte("goroutine ")) || bytes.Contains(r.stderr, []byte("panic:")) {
 			t.Errorf("%q: %.1500s", c, r.stderr)
 		}
@@ -166,8 +168,9 @@ func TestSmallDamage(t *testing.T) {
 		}
 		files = append(files, list...)
 	}
-	noticed := 0
-	for range testkit.HowMany(1, 5, 250) {
+	noticed, asked := 0, 0
+	texts := map[string]*segmentText{}
+	for range testkit.Rounds(1, 5, 250) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -186,13 +189,14 @@ func TestSmallDamage(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for i, c := range commands {
+		check := func(c []string, before []byte) {
+			t.Helper()
 			r := run(c, "--no-update")
 			if r.exit == 2 && len(r.stderr) > 0 {
 				noticed++
-				continue
+				return
 			}
-			got, want := string(r.stdout), string(want[i])
+			got, want := string(r.stdout), string(before)
 			// grep continues without an index that is damaged, or looks like another version, and says so.
 			if strings.Contains(string(r.stderr), "damaged") || strings.Contains(string(r.stderr), "instead of the index") {
 				got, want = hitsOf(r.stdout), hitsOf([]byte(want))
@@ -200,6 +204,26 @@ func TestSmallDamage(t *testing.T) {
 			}
 			if got != want {
 				t.Errorf("%s: %q: exit code %d, other bytes\n%.500s\n%.500s", what, c, r.exit, r.stderr, r.stdout)
+			}
+		}
+		for i, c := range commands {
+			check(c, want[i])
+		}
+		if filepath.Ext(path) == segment.Ext {
+			good := filepath.Join(pristine, "segments", filepath.Base(path))
+			if texts[good] == nil {
+				texts[good] = readSegmentText(t, good)
+			}
+			changed := texts[good].changed(t, path)
+			rnd.Shuffle(len(changed), func(i, j int) { changed[i], changed[j] = changed[j], changed[i] })
+			for _, word := range changed[:min(len(changed), testkit.HowMany(1, 2, 6))] {
+				asked++
+				c := []string{"search", "--json", "--flat", "-n", "1000", "--scope", "all", "--", word}
+				r := run(c, "--no-update", "--index-dir", pristine)
+				if r.exit != 0 {
+					t.Fatalf("%q without damage: exit code %d\n%s", c, r.exit, r.stderr)
+				}
+				check(c, r.stdout)
 			}
 		}
 		for i, c := range commands[:3] {
@@ -211,6 +235,68 @@ func TestSmallDamage(t *testing.T) {
 	if noticed == 0 {
 		t.Error("no damage was noticed")
 	}
+	t.Logf("%d answers noticed damage; %d words were asked for because they were damaged", noticed, asked)
+}
+
+// segmentText is the words of a segment, and one of each document.
+type segmentText struct {
+	words []string
+	of    map[uint32]string
+}
+
+var plainWord = regexp.MustCompile(`^[a-z][a-z0-9]{2,20}$`)
+
+func readSegmentText(t *testing.T, path string) *segmentText {
+	t.Helper()
+	s, err := segment.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	x := &segmentText{of: map[uint32]string{}}
+	err = s.Walk(segment.FieldText, func(b []byte, doc, _, _ uint32) {
+		if !plainWord.Match(b) {
+			return
+		}
+		if n := len(x.words); n == 0 || x.words[n-1] != string(b) {
+			x.words = append(x.words, string(b))
+		}
+		x.of[doc] = x.words[len(x.words)-1]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// changed returns the words whose dictionary or postings cannot be read from a damaged
+// file of the segment, and words of documents that cannot be read.
+func (x *segmentText) changed(t *testing.T, damaged string) (list []string) {
+	t.Helper()
+	s, err := segment.Open(damaged)
+	if err != nil {
+		return x.words
+	}
+	defer s.Close()
+	for _, word := range x.words {
+		p, err := s.Postings(segment.FieldText, []byte(word))
+		if err == nil {
+			for ok := true; ok; {
+				_, _, _, ok = p.Next()
+			}
+			err = p.Err()
+		}
+		if err != nil {
+			list = append(list, word)
+		}
+	}
+	for doc, word := range x.of {
+		if _, err := s.ID(doc); err != nil {
+			list = append(list, word)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // hitsOf returns an answer without the warnings and the state of the index after it.
