@@ -68,7 +68,6 @@ interface Removed {
 
 /** Fields of a search that only answers for the model use. */
 export interface FullSearchAnswer extends SearchAnswer {
-	sessions?: Session[];
 	words?: { word: string; hits: number }[];
 	removed?: Removed[];
 }

@@ -47,7 +47,7 @@ export const search: Mode = {
 	async find(client, query, filters, options) {
 		if (!query.trim()) return latest(client, filters, options);
 		const a = await client.search(query, { ...filters, limit: sessionsShown }, options);
-		const titles = new Map(a.sessions.map((s) => [s.sessionPath, titleOf(s)]));
+		const titles = new Map((a.sessions ?? []).map((s) => [s.sessionPath, titleOf(s)]));
 		const items = a.hits.map((h) => ({
 			at: h,
 			title: titles.get(h.sessionPath) || cleanLine(h.sessionName ?? "") || h.sessionId,

@@ -100,7 +100,7 @@ export interface Match extends Position {
 
 export interface SearchAnswer extends Envelope {
 	hits: Hit[];
-	sessions: Session[];
+	sessions?: Session[];
 	total: number;
 	totalAny: number;
 	totalIsExact?: boolean;
