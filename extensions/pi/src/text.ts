@@ -132,6 +132,7 @@ export function wrap(text: string, width: number, most: number): [number, number
 		let space = -1;
 		for (const { segment, index } of segmenter.segment(line.slice(0, most * width * 2))) {
 			const size = visibleWidth(segment);
+			if (segment === " ") space = index;
 			if (used + size > width && index > start) {
 				const end = space > start ? space : index;
 				lines.push([offset + start, offset + end]);
@@ -139,8 +140,8 @@ export function wrap(text: string, width: number, most: number): [number, number
 				used = visibleWidth(line.slice(start, index));
 				space = -1;
 				if (lines.length >= most) break;
+				if (start > index) continue; // the space at the end of the line
 			}
-			if (segment === " ") space = index;
 			used += size;
 		}
 		if (lines.length < most) lines.push([offset + start, offset + line.length]);
