@@ -132,12 +132,17 @@ function timeOf(entry: Entry): string {
 	return entry.timestamp ? entry.timestamp.slice(0, 16).replace("T", " ") : "";
 }
 
+/** The text of a call begins with the name of its tool. */
+function withoutTool(part: Entry["parts"][number]): string {
+	return part.kind === "call" && part.tool && part.text.startsWith(`${part.tool}\n`) ? part.text.slice(part.tool.length + 1) : part.text;
+}
+
 /** An entry with the parts of it that say something. */
 function entryText(session: string, entry: Entry, length: (kind: string) => number): string {
 	const lines: string[] = [];
 	for (const part of entry.parts) {
 		const most = length(part.kind);
-		const text = most > 0 ? cleanText(part.text).trim() : "";
+		const text = most > 0 ? cleanText(withoutTool(part)).trim() : "";
 		if (!text) continue;
 		const about = [part.kind, part.tool ? cleanLine(part.tool) : "", entry.isError ? "error" : ""].filter(Boolean).join(" ");
 		lines.push(`[${about}] ${shorten(text, most)}`);

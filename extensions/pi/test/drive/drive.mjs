@@ -1,0 +1,348 @@
+// Drives a pi with the package in a terminal, and writes what it showed.
+//
+//   node drive.mjs VERSION SCRATCH CAPTURES PI...      PI... starts pi
+//
+// PIGREP is the program, EXTENSION the directory of the package.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { startModel } from "./stub.mjs";
+import { writeSessions } from "./sessions.mjs";
+import { Terminal } from "./terminal.mjs";
+
+const [version, scratch, captures, ...pi] = process.argv.slice(2);
+const { PIGREP, EXTENSION } = process.env;
+const home = path.join(scratch, `home-${version}`);
+fs.rmSync(home, { recursive: true, force: true });
+const agent = path.join(home, ".pi/agent");
+const bin = path.join(home, "bin");
+fs.mkdirSync(agent, { recursive: true });
+fs.mkdirSync(bin, { recursive: true });
+const past = writeSessions(home);
+const model = await startModel();
+fs.writeFileSync(path.join(agent, "models.json"), JSON.stringify({
+	providers: { stub: { baseUrl: model.url, apiKey: "none", api: "openai-completions", models: [{ id: "m", name: "m", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 100000, maxTokens: 1000 }] } },
+}));
+const settings = { defaultProvider: "stub", defaultModel: "m", enableInstallTelemetry: false, quietStartup: true, lastChangelogVersion: version };
+const settingsFile = path.join(agent, "settings.json");
+fs.writeFileSync(settingsFile, JSON.stringify(settings));
+
+// The program as it is found: by default pigrep itself.
+const program = (script) => {
+	fs.writeFileSync(path.join(bin, "pigrep"), `#!/bin/sh\n${script}\n`);
+	fs.chmodSync(path.join(bin, "pigrep"), 0o755);
+};
+const itself = `exec '${PIGREP}' "$@"`;
+program(itself);
+const env = {
+	HOME: home, PATH: `${bin}:${path.dirname(process.execPath)}:/usr/bin:/bin`, TERM: "xterm-256color", LANG: "C.UTF-8", LC_ALL: "C.UTF-8",
+	PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1", PIGREP_CONFIG: "none", XDG_CACHE_HOME: path.join(home, "cache"), TZ: "UTC",
+};
+const quoted = (args) => args.map((a) => `'${a}'`).join(" ");
+execFileSync(pi[0], [...pi.slice(1), "install", EXTENSION], { env, cwd: home, stdio: "pipe" });
+
+const t = new Terminal(env);
+process.on("exit", () => t.endNow());
+let pictures = 0;
+async function capture(name) {
+	const screen = await t.screen();
+	fs.mkdirSync(captures, { recursive: true });
+	fs.writeFileSync(path.join(captures, `${version}-${String(++pictures).padStart(2, "0")}-${name}.txt`), screen.replace(/\n+$/, "\n"));
+	return screen;
+}
+function expect(what, holds, screen = "") {
+	if (!holds) throw new Error(`${what}\n${screen}`);
+}
+const prompt = /\(stub\) m|stub\/m|\bm\b.*$/m; // pi's footer names the model
+let running = false;
+/** Starts pi, or goes on with the one that runs. */
+async function ready() {
+	if (running) return;
+	await t.start(quoted(pi), past.app, 120, 36);
+	await t.see(prompt, "pi's footer");
+	running = true;
+}
+async function restart() {
+	running = false;
+	await ready();
+}
+/** Esc closes the overlay, whatever it says. */
+async function escape() {
+	await t.keys("Escape");
+	await t.gone("╰");
+}
+async function clearEditor(text) {
+	await t.keys("C-c");
+	await t.gone(text);
+}
+async function command(line) {
+	await t.type(line);
+	await t.see(line.slice(0, 40));
+	await t.keys("Enter");
+}
+const overlay = /[╭│].*|Esc back/;
+
+const scenes = {
+	async search() {
+		await command("/search");
+		await t.see("Esc back");
+		await t.type("ECONNREFUSED");
+		const screen = await t.see((s) => s.includes("Database refuses connections") && /pool\.connect|npm test/.test(s), "hits and the preview");
+		await capture("search");
+		expect("a frame", overlay.test(screen), screen);
+		await escape();
+		await t.gone("Database refuses connections");
+	},
+	async landAtTheEndOfTheTurn() {
+		await command("/search ECONNREFUSED");
+		await t.see("Database refuses connections");
+		await t.keys("Enter");
+		await t.see("Fixed: POOL_MAX=50 lets the tests connect");
+		await t.gone("The changelog names the pool");
+		await capture("landed");
+		await command("/tree");
+		await t.see(/now write the changelog/);
+		const tree = await capture("tree");
+		// The mark of the current entry is at the reply that ends the turn.
+		expect("/tree is at the end of the turn", /Fixed: POOL_MAX=50.*← active|→.*Fixed: POOL_MAX=50|•.*Fixed: POOL_MAX=50|Fixed: POOL_MAX=50/.test(tree), tree);
+		await escape();
+	},
+	async landExactly() {
+		await command('/search "pool is exhausted"');
+		await t.see("1 hit");
+		await t.keys("C-t");
+		await t.gone("Esc back");
+		await t.see("The pool is exhausted");
+		await t.gone("Fixed: POOL_MAX=50");
+		await capture("exactly");
+	},
+	async quote() {
+		await t.type("look here: ");
+		await t.keys("M-s");
+		await t.see("Esc back");
+		await t.type("lighthouse");
+		await t.see(/add a lighthouse/);
+		await t.keys("Tab");
+		await t.gone("Esc back");
+		const screen = await t.see("> add a lighthouse to the harbour page");
+		expect("what was typed stays", screen.includes("look here: "), screen);
+		expect("where it is from", /\(from .*0195/.test(screen), screen);
+		await capture("quote");
+		await clearEditor("lighthouse");
+	},
+	async history() {
+		await t.keys("M-r");
+		await t.see("prompt number 12 about the pelican");
+		await t.type("harbour");
+		await t.see((s) => s.includes("lighthouse") && !s.includes("pelican"), "the prompts about the harbour");
+		await capture("history");
+		await t.keys("Enter");
+		await t.gone("Esc back");
+		await t.see("add a lighthouse to the harbour page");
+		await capture("inserted");
+		await clearEditor("lighthouse");
+		await command("/history");
+		await t.see("prompt number 12");
+		await t.keys("M-h");
+		await t.see("this project");
+		await t.type("harbour");
+		await t.see("nothing found");
+		await escape();
+	},
+	async grep() {
+		await command("/grep POOL_MAX=\\d+");
+		await t.see(/POOL_MAX=50/);
+		await capture("grep");
+		await t.type("(");
+		await t.see(/missing closing \)/);
+		await capture("grep-error");
+		await escape();
+	},
+	async usage() {
+		await command("/usage");
+		await t.see(/this week|since Monday/);
+		await capture("usage");
+		await escape();
+	},
+	async small() {
+		for (const [columns, rows] of [[60, 20], [30, 10]]) {
+			await t.resize(columns, rows);
+			await t.keys("M-s");
+			await t.see(/search · conversations/);
+			await t.type("pelican");
+			await t.see((s) => /pelican/.test(s.split("\n").slice(2).join("\n")), "hits");
+			const screen = await capture(`${columns}x${rows}`);
+			expect("no line is too long", screen.split("\n").every((l) => [...l].length <= columns), screen);
+			await t.keys("Escape");
+			await t.gone("search · conversations");
+		}
+		await t.resize(120, 36);
+	},
+	async turnAtWork() {
+		await command("be slow please");
+		await t.see("working on it");
+		await command("/search ECONNREFUSED");
+		await t.see("Database refuses connections");
+		await t.keys("Enter");
+		await t.see(/a turn is running/);
+		await capture("turn-at-work");
+		await escape();
+		model.release();
+		await t.see("working on it");
+		await t.gone(/Working|⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏/);
+	},
+	async twoOverlays() {
+		await t.keys("M-s");
+		await t.see("Esc back");
+		await t.keys("M-r");
+		await t.keys("M-s");
+		await t.type("walrus");
+		const screen = await t.see("Vanished project");
+		expect("one overlay", screen.split("Esc back").length === 2, screen);
+		await escape();
+	},
+	async missingDirectory() {
+		await command("/search walrus");
+		await t.see("Vanished project");
+		await t.keys("Enter");
+		await t.see(/no longer exists/);
+		await capture("missing-directory");
+		await escape();
+		const kept = fs.readFileSync(past.gone.file);
+		await command("/search walrus");
+		await t.see("Vanished project");
+		fs.rmSync(past.gone.file);
+		await t.keys("Enter");
+		await t.see(/file is gone|no such file/);
+		await capture("missing-file");
+		fs.writeFileSync(past.gone.file, kept);
+		await escape();
+	},
+	async hostileTexts() {
+		await command("/search zebra");
+		await t.see("hostile zebra");
+		const raw = await t.screen(true);
+		const screen = await capture("hostile");
+		expect("no character that turns the direction", !/[\u202a-\u202e\u2066-\u2069]/.test(screen), screen);
+		expect("the screen was not cleared", screen.includes("Esc back"), screen);
+		expect("no title was set", !(await t.tmux("display-message", "-p", "-t", "t", "#{pane_title}")).stdout.includes("owned"));
+		expect("no bell, no OSC", !/\x07|\x1b\]0;/.test(raw));
+		await t.keys("Tab");
+		await t.see("(from");
+		const quoted = await capture("hostile-quote");
+		expect("the quote is clean", !/[\u202a-\u202e\x07]/.test(quoted), quoted);
+		await clearEditor("zebra");
+	},
+	async tools() {
+		await command("/new");
+		await t.gone("Esc back");
+		const before = model.asked.length;
+		await command("how did we fix ECONNREFUSED last time?");
+		const screen = await t.see("Last time: POOL_MAX=50");
+		await capture("tools");
+		expect("both rows", /session_search/.test(screen) && /session_read/.test(screen), screen);
+		const requests = model.asked.slice(before);
+		expect("two calls", requests.length === 3, String(requests.length));
+		const names = requests[0].tools.map((x) => x.function.name);
+		expect("the model has both tools", names.includes("session_search") && names.includes("session_read"), names.join());
+		const results = requests[2].messages.filter((m) => m.role === "tool").map((m) => (typeof m.content === "string" ? m.content : m.content.map((c) => c.text).join("")));
+		for (const r of results) expect("1,500 tokens at most", r.length < 1500 * 4, r);
+		await t.keys("C-o");
+		await t.see(/\[result bash error\]/);
+		await capture("tools-expanded");
+		// What the tools answered is not found again, and neither is the session itself.
+		await command("how did we fix ECONNREFUSED again?");
+		await t.see((s) => s.split("Last time: POOL_MAX=50").length >= 2 && model.asked.length >= before + 6, "the second answer");
+		const again = model.asked.at(-1).messages.filter((m) => m.role === "tool").map((m) => (typeof m.content === "string" ? m.content : m.content.map((c) => c.text).join("")));
+		expect("no echo", !again.at(-2).includes("how did we fix"), again.at(-2));
+		await command("how did we fix quokka");
+		await t.see((s) => /Last time: not found/.test(s), "the third answer");
+		const masked = JSON.stringify(model.asked.at(-1).messages);
+		expect("secrets are masked", !masked.includes("AKIAIOSFODNN7EXAMPLE") && masked.includes("quokka"));
+	},
+	async missingPigrep() {
+		fs.rmSync(path.join(bin, "pigrep"));
+		try {
+				await command("/search");
+			await t.see(/pigrep is not installed/);
+			await capture("missing-pigrep");
+			await escape();
+			await command("how did we fix ECONNREFUSED");
+			await t.see(/Last time: not found/);
+			expect("the model is told", JSON.stringify(model.asked.at(-1).messages).includes("pigrep is not installed"));
+		} finally {
+			program(itself);
+		}
+	},
+	async oldPigrep() {
+		try {
+			program(`echo '{"error":{"code":"usage","message":"unknown flag --no-searches"}}' >&2; exit 2`);
+				await command("/search walrus");
+			await t.see(/too old/);
+			await capture("old-pigrep");
+			program(`echo '{"schemaVersion":2}'`);
+			await t.type("x");
+			await t.see(/another version of its JSON/);
+			await escape();
+		} finally {
+			program(itself);
+		}
+	},
+	async slowPigrep() {
+		try {
+			program(`echo '{"progress":{"files":9,"bytes":2000000,"bytesTotal":8000000,"secondsLeft":3,"first":true}}' >&2; sleep 600`);
+				await command("/search walrus");
+			await t.see(/indexing 2\.0 of 8\.0 MB/);
+			await capture("indexing");
+			await t.keys("C-c");
+			await t.see(/stopped/);
+			await escape();
+		} finally {
+			program(itself);
+		}
+	},
+	async damagedIndex() {
+		try {
+			program(`echo '{"error":{"code":"index-damaged","message":"the index is damaged","hint":"rebuild it: pigrep index --rebuild"}}' >&2; exit 2`);
+				await command("/search walrus");
+			await t.see(/pigrep index --rebuild/);
+			await escape();
+		} finally {
+			program(itself);
+		}
+	},
+	async piAlwaysStarts() {
+		// A package that cannot be loaded, keys that pi does not know, settings of another shape.
+		for (const odd of [{ keys: { search: "no+such+key", history: 7 } }, 7, { command: "/nowhere/pigrep" }, { command: ["x"], keys: [] }]) {
+			const had = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
+			fs.writeFileSync(settingsFile, JSON.stringify({ ...had, pigrep: odd }));
+			try {
+						await command("hello");
+				await t.see("the stub heard: hello");
+			} finally {
+				const { pigrep: _, ...rest } = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
+				fs.writeFileSync(settingsFile, JSON.stringify(rest));
+			}
+		}
+	},
+};
+
+let failed = 0;
+const only = process.env.SCENES?.split(",");
+for (const [name, scene] of Object.entries(scenes)) {
+	if (only && !only.includes(name)) continue;
+	const began = Date.now();
+	try {
+		await ready();
+		await scene();
+		if (process.env.VERBOSE) console.log(`pi ${version}: ${name} ${Date.now() - began} ms`);
+	} catch (error) {
+		failed++;
+		running = false;
+		console.log(`pi ${version}: ${name} FAILED: ${error.message}`);
+	}
+}
+await t.end();
+model.stop();
+if (failed > 0) process.exit(1);
+console.log(`pi ${version}: ${Object.keys(scenes).length} scenes pass in ${Math.round(performance.now() / 1000)} s`);

@@ -1,0 +1,64 @@
+// The past of the person who is driven: sessions of two projects, one whose directory is gone, and
+// one full of what must not reach a terminal.
+import fs from "node:fs";
+import path from "node:path";
+
+const usage = { input: 1200, output: 300, cacheRead: 0, cacheWrite: 0, totalTokens: 1500, cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 } };
+
+const hostile = "\x1b]0;owned\x07\x1b[2J\x1b[31mred\x1b[0m \u202egnp.exe\u202c \x07\x9b5A hostile zebra";
+
+function writer(home) {
+	let count = 0;
+	return (cwd, name, at, messages) => {
+		count++;
+		const id = `0195${String(count).padStart(4, "0")}-1111-7222-8333-444455556666`;
+		const dir = path.join(home, ".pi/agent/sessions", `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
+		fs.mkdirSync(dir, { recursive: true });
+		const file = path.join(dir, `${new Date(at).toISOString().replace(/[:.]/g, "-")}_${id}.jsonl`);
+		const time = (i) => new Date(at + i * 1000).toISOString();
+		const lines = [{ type: "session", version: 3, id, timestamp: time(0), cwd }];
+		let parentId = null;
+		for (const [i, message] of messages.entries()) {
+			const entry = `${String(count).padStart(4, "0")}${String(i + 1).padStart(4, "0")}`;
+			lines.push({ type: "message", id: entry, parentId, timestamp: time(i + 1), message: { ...message, timestamp: at + (i + 1) * 1000 } });
+			parentId = entry;
+		}
+		if (name) lines.push({ type: "session_info", id: `${String(count).padStart(4, "0")}ffff`, parentId, timestamp: time(messages.length + 1), name });
+		fs.writeFileSync(file, `${lines.map((l) => JSON.stringify(l)).join("\n")}\n`);
+		return { id, file, entry: (i) => `${String(count).padStart(4, "0")}${String(i).padStart(4, "0")}` };
+	};
+}
+
+const text = (t) => [{ type: "text", text: t }];
+const user = (t) => ({ role: "user", content: text(t) });
+const reply = (t, calls = []) => ({
+	role: "assistant", content: [...(t ? text(t) : []), ...calls], api: "openai-completions", provider: "stub", model: "m", usage, stopReason: calls.length ? "toolUse" : "stop",
+});
+const call = (id, command) => ({ type: "toolCall", id, name: "bash", arguments: { command } });
+const result = (id, t, isError = false) => ({ role: "toolResult", toolCallId: id, toolName: "bash", content: text(t), isError });
+
+/** Writes the sessions into a home and returns where they are. */
+export function writeSessions(home) {
+	const write = writer(home);
+	const app = path.join(home, "app");
+	const site = path.join(home, "site");
+	for (const dir of [app, site]) fs.mkdirSync(dir, { recursive: true });
+	const day = 86_400_000;
+	const now = Date.now() - 3_600_000;
+	const fix = write(app, "Database refuses connections", now - 9 * day, [
+		user("the tests fail with ECONNREFUSED 127.0.0.1:5432"),
+		reply("I run them.", [call("c1", "npm test")]),
+		result("c1", "Error: connect ECONNREFUSED 127.0.0.1:5432\n    at pool.connect", true),
+		reply("The pool is exhausted before the database accepts.", [call("c2", "sed -i s/POOL_MAX=5/POOL_MAX=50/ .env && npm test")]),
+		result("c2", "42 passing"),
+		reply("Fixed: POOL_MAX=50 lets the tests connect."),
+		user("now write the changelog entry"),
+		reply("The changelog names the pool."),
+	]);
+	write(site, "", now - 8 * day, [user("make the harbour page calm"), reply("It is calm now."), user("add a lighthouse to the harbour page"), reply("Added.")]);
+	const gone = write(path.join(home, "vanished"), "Vanished project", now - 7 * day, [user("walrus in a project that moved"), reply("The walrus is there.")]);
+	const nasty = write(app, hostile, now - 6 * day, [user(`please look at ${hostile}`), reply(`it says ${hostile}\nand a second line`)]);
+	const secret = write(app, "", now - 5 * day, [user("deploy with the quokka token"), reply("I used AKIAIOSFODNN7EXAMPLE and password=hunter2hunter2 for the quokka.")]);
+	write(app, "", now - 4 * day, Array.from({ length: 12 }, (_, i) => [user(`prompt number ${i + 1} about the pelican`), reply(`pelican ${i + 1}`)]).flat());
+	return { app, site, fix, gone, nasty, secret };
+}
