@@ -87,7 +87,8 @@ export interface Hit extends Position {
 	type: "hit";
 	tier: string;
 	missing?: string[];
-	fragment: { text: string; spans: [number, number][] };
+	/** No spans where only fields of the query match. */
+	fragment: { text: string; spans?: [number, number][] };
 	resume?: Resume;
 }
 
@@ -95,7 +96,7 @@ export interface Match extends Position {
 	type: "match";
 	/** The line, or what is left of a long one. */
 	text: string;
-	spans: [number, number][];
+	spans?: [number, number][];
 }
 
 export interface SearchAnswer extends Envelope {
@@ -259,7 +260,7 @@ export class Pigrep {
 	/** Prompts, newest first; all of them without a query. */
 	prompts(query: string, filters: Filters = {}, options: RunOptions = {}): Promise<SearchAnswer> {
 		const args = ["search", "--flat", "--sort", "newest", "--kind", "prompt", ...flags(filters)];
-		return this.json([...args, "--", ...(query ? [query] : [])], options);
+		return this.json([...args, "--", query.trim() ? query : "kind:prompt"], options);
 	}
 
 	/** Lines that match, newest sessions first; long ones are cut around the match. */

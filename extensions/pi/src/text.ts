@@ -21,7 +21,7 @@ export interface Marked {
 }
 
 /** pigrep counts bytes of UTF-8; pieces are cleaned one by one, so that marks stay on their words. */
-export function marked(text: string, byteSpans: readonly [number, number][]): Marked {
+export function marked(text: string, byteSpans: readonly [number, number][] = []): Marked {
 	const bytes = Buffer.from(text);
 	const flat = (from: number, to: number) => cleanText(bytes.subarray(from, to).toString()).replace(/\s+/g, " ");
 	const result: Marked = { text: "", ranges: [] };

@@ -235,7 +235,7 @@ const scenes = {
 	},
 	async tools() {
 		await command("/new");
-		await t.gone("Esc back");
+		await t.gone("ECONNREFUSED");
 		const before = model.asked.length;
 		await command("how did we fix ECONNREFUSED last time?");
 		const screen = await t.see("Last time: POOL_MAX=50");
@@ -267,6 +267,8 @@ const scenes = {
 			await t.see(/pigrep is not installed/);
 			await capture("missing-pigrep");
 			await escape();
+			await command("/new");
+			await t.gone("Last time");
 			await command("how did we fix ECONNREFUSED");
 			await t.see(/Last time: not found/);
 			expect("the model is told", JSON.stringify(model.asked.at(-1).messages).includes("pigrep is not installed"));
@@ -317,7 +319,8 @@ const scenes = {
 			const had = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
 			fs.writeFileSync(settingsFile, JSON.stringify({ ...had, pigrep: odd }));
 			try {
-						await command("hello");
+				await restart();
+				await command("hello");
 				await t.see("the stub heard: hello");
 			} finally {
 				const { pigrep: _, ...rest } = JSON.parse(fs.readFileSync(settingsFile, "utf8"));
