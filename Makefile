@@ -1,7 +1,8 @@
 # make try       build, then search for Q in your sessions, or in the samples if you have none
 # make check     run before every commit: format, vet, staticcheck, tests, and the race detector where goroutines meet
-# make check-all everything else, quick things first: other systems, known vulnerabilities, MCP clients, the real pi,
-#                all tests with the race detector, the long tests
+# make check-all everything else, quick things first: other systems, known vulnerabilities, MCP clients, the package
+#                for pi, all tests with the race detector, the real pi, the long tests
+# make pi        types and tests of the package for pi, and the package in three versions of the real pi
 # make test      all tests, without the race detector
 # make race      the short tests of packages where goroutines meet, with the race detector
 # make dist      the files of the release VERSION for all systems, in dist/: archives, packages, formula, checksums
@@ -15,7 +16,7 @@
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients test race race-all torture fuzz cross machines wine dist packages man docs cover
+.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
@@ -44,7 +45,7 @@ check: fmt vet staticcheck test race
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross packages vuln clients race-all realpi machines wine torture
+ALL = vet-cross packages vuln clients pi race-all realpi machines wine torture
 REPORTED = vuln machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -93,6 +94,10 @@ realpi:
 # Talks to the MCP server with clients that others wrote, if they can be installed.
 clients:
 	testdata/mcp/check.sh
+
+# Tests the package for pi in the real pi, if it can be installed.
+pi:
+	extensions/pi/test/check.sh
 
 torture:
 	PIGREP_TORTURE=$(TIMES) go test -count=1 -timeout $$((2 * $(TIMES)))h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...

@@ -13,7 +13,7 @@ function hit(n: number, text: string, more: Partial<Hit> = {}): Hit {
 }
 
 function answer(hits: Hit[], more: Partial<FullSearchAnswer> = {}): FullSearchAnswer {
-	return { schemaVersion: 1, hits, total: hits.length, totalAny: hits.length, ...more };
+	return { schemaVersion: 1, sessions: [], hits, total: hits.length, totalAny: hits.length, ...more };
 }
 
 function entry(n: number, kind: string, text: string, more: Partial<Entry> = {}): Entry {
