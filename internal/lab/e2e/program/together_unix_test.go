@@ -86,7 +86,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	few := func(asked int) bool { return asked == testkit.HowMany(2, 2, 10) }
 	alone, eight := searchers(1, few), searchers(8, few)
 
-	rounds := testkit.Rounds(6, 6, 200)
+	rounds := testkit.Rounds(6, 6, 120)
 	var over atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() {
