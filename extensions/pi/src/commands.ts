@@ -106,7 +106,9 @@ class Desk {
 	/** A shortcut has no way to switch sessions, so it lets the command do it. */
 	private async open(ctx: ExtensionContext, at: Position, exactly: boolean): Promise<void> {
 		if ("switchSession" in ctx) return open(ctx as ExtensionCommandContext, at, exactly);
-		const name = at.entryId ? `${at.sessionId}:${at.entryId}` : at.sessionId;
+		const full = at.entryId ? `${at.sessionId}:${at.entryId}` : at.sessionId;
+		// Whatever an id in a file may be, it becomes one argument.
+		const name = /^[\w.:-]+$/.test(full) ? full : "chosen";
 		this.chosen = { name, at, exactly, draft: ctx.ui.getEditorText() };
 		if (runsCommands(VERSION)) {
 			this.chosen.draft = "";

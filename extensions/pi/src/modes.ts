@@ -50,7 +50,7 @@ export const search: Mode = {
 		const titles = new Map((a.sessions ?? []).map((s) => [s.sessionPath, titleOf(s)]));
 		const items = a.hits.map((h) => ({
 			at: h,
-			title: titles.get(h.sessionPath) || cleanLine(h.sessionName ?? "") || h.sessionId,
+			title: titles.get(h.sessionPath) || cleanLine(h.sessionName || h.sessionId),
 			text: marked(h.fragment.text, h.fragment.spans),
 		}));
 		const partly = a.total === 0 && a.totalAny > 0 ? "no hit has every word; " : "";
@@ -87,7 +87,7 @@ export const grep: Mode = {
 		const titles = new Map(known.sessions.map((s) => [s.sessionPath, titleOf(s)]));
 		const items = a.matches.map((m) => ({
 			at: m,
-			title: titles.get(m.sessionPath) ?? m.sessionId,
+			title: titles.get(m.sessionPath) ?? cleanLine(m.sessionId),
 			text: marked(m.text.trimEnd(), m.spans),
 		}));
 		const summary = a.limited ? `the latest ${linesShown} lines` : plural(a.total, "line");
@@ -107,7 +107,7 @@ export const history: Mode = {
 			const text = marked(h.fragment.text, h.fragment.spans);
 			if (seen.has(text.text)) continue; // typed again later
 			seen.add(text.text);
-			items.push({ at: h, title: cleanLine(h.sessionName ?? "") || h.sessionId, text });
+			items.push({ at: h, title: cleanLine(h.sessionName || h.sessionId), text });
 		}
 		const notes = (a.warnings ?? []).map(cleanLine);
 		return { items, grouped: false, summary: plural(a.total || a.totalAny, "prompt"), notes, index: a.index };
@@ -115,7 +115,7 @@ export const history: Mode = {
 };
 
 export function titleOf(s: Session): string {
-	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || s.sessionId;
+	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(s.sessionId);
 }
 
 export function plural(n: number, noun: string): string {

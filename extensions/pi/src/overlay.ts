@@ -4,7 +4,7 @@ import { Asker, asFailure } from "./asker.ts";
 import { cleanLine, cleanText } from "./clean.ts";
 import { layout, rowsOf } from "./layout.ts";
 import { bySession, renderList, rows, scrollTo } from "./list.ts";
-import type { Item, Mode, Results } from "./modes.ts";
+import { type Item, type Mode, plural, type Results } from "./modes.ts";
 import type { Check } from "./open.ts";
 import type { Paint } from "./paint.ts";
 import type { Failure, Filters, Pigrep, ShowAnswer } from "./pigrep.ts";
@@ -156,15 +156,20 @@ export class Overlay implements Focusable {
 	handleInput(data: string): void {
 		if (this.acting) return;
 		this.message = undefined;
-		if (!this.handleKey(data)) {
-			this.input.handleInput(data);
-			const query = this.input.getValue();
-			if (query !== this.query) {
-				this.query = query;
-				this.ask(keysRest);
-			}
+		try {
+			if (!this.handleKey(data)) this.type(data);
+		} catch (error) {
+			this.say(asFailure(error).sentence, "error");
 		}
 		this.host.redraw();
+	}
+
+	private type(data: string): void {
+		this.input.handleInput(data);
+		const query = this.input.getValue();
+		if (query === this.query) return;
+		this.query = query;
+		this.ask(keysRest);
 	}
 
 	private handleKey(data: string): boolean {
@@ -189,7 +194,7 @@ export class Overlay implements Focusable {
 		else if (is("ctrl+s")) {
 			this.scope = (this.scope + 1) % this.mode.scopes.length;
 			this.ask(0);
-		} else if (is("alt+h")) {
+		} else if (is("alt+h", "f6")) {
 			this.here = !this.here;
 			this.ask(0);
 		} else if (is("enter", "return")) this.act((item) => (this.mode.inserts ? this.insert(item) : this.open(item, false)));
@@ -234,7 +239,7 @@ export class Overlay implements Focusable {
 		const whole = await this.textOf(item);
 		const text = whole.length <= quoteLimit ? whole : item.text.text;
 		const { cwd, timestamp, sessionId, entryId } = item.at;
-		const place = `${sessionId}${entryId ? `:${entryId}` : ""}`;
+		const place = cleanLine(entryId ? `${sessionId}:${entryId}` : sessionId);
 		const from = [`"${item.title}"`, tilde(cwd), timestamp?.slice(0, 16).replace("T", " "), place].filter(Boolean);
 		const quoted = text.trim().split("\n").map((line) => `> ${line}`.trimEnd());
 		this.host.done({ action: "quote", text: `${quoted.join("\n")}\n(from ${from.join(", ")})\n` });
@@ -251,7 +256,16 @@ export class Overlay implements Focusable {
 
 	// ---- drawing
 
+	/** An exception while drawing would end pi. */
 	render(width: number): string[] {
+		try {
+			return this.draw(width);
+		} catch (error) {
+			return [row([{ text: `pigrep: ${asFailure(error).message}`, style: this.host.paint.error }], width)];
+		}
+	}
+
+	private draw(width: number): string[] {
 		const height = rowsOf(this.host.rows());
 		const paint = this.host.paint;
 		const inner = layout(width, height, 1, false).inner;
@@ -340,7 +354,7 @@ export class Overlay implements Focusable {
 		if (waiting) return [row([{ text: waiting, style: paint.accent }], width)];
 		if (this.failure) return text(this.failure.sentence, this.failure.kind === "query" ? "warning" : "error");
 		const { summary, index, notes, items } = this.results;
-		const behind = index && !index.complete ? `the index lacks ${index.pendingFiles} of ${index.files} files` : "";
+		const behind = index && !index.complete ? `${plural(index.pendingFiles, "file")} not indexed yet` : "";
 		const left = [summary, behind, ...(items.length > 0 ? notes : [])].filter(Boolean).join(" · ");
 		return [ends([{ text: left, style: behind ? paint.warning : paint.dim }], this.hints(width - Math.max(left.length, 12) - 2), width)];
 	}

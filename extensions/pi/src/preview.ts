@@ -3,11 +3,13 @@ import { cleanLine, cleanText } from "./clean.ts";
 import { type Item, plural } from "./modes.ts";
 import type { Paint } from "./paint.ts";
 import type { ShowAnswer } from "./pigrep.ts";
-import { markWords, matchedWords, type Piece, pieces, row, wrap } from "./text.ts";
+import { type Marked, markWords, matchedWords, type Piece, pieces, row, wrap } from "./text.ts";
 
 /** Lines of the part that matched, and of the others around it. */
 const most = 500;
 const mostAround = 12;
+/** Characters of a long text before its match. */
+const contextBefore = 2000;
 
 export interface Preview {
 	lines: Piece[][];
@@ -27,7 +29,7 @@ export function shortPreview(item: Item, width: number, paint: Paint): Preview {
 			]
 		: [];
 	const text = s ? cleanText(s.firstPrompt ?? "") : item.text.text;
-	const body = textLines(text, s ? [] : matchedWords(item.text), width, most, paint);
+	const body = textLines(text, s ? [] : matchedWords(item.text), 0, width, most, paint).lines;
 	return { lines: [...(s ? [[{ text: facts.join(" · "), style: paint.dim }], []] : []), ...body], entry: 0, match: 0 };
 }
 
@@ -47,22 +49,41 @@ export function preview(answer: ShowAnswer, item: Item, width: number, paint: Pa
 				{ text: line, style: wanted ? paint.accent : paint.dim },
 			]);
 			const text = cleanText(part.tool && part.text.startsWith(`${part.tool}\n`) ? part.text.slice(part.tool.length + 1) : part.text);
-			const body = textLines(text.trimEnd(), words, width - 2, focus ? most : mostAround, paint);
-			const hit = wanted ? body.findIndex((pieces) => pieces.some((p) => p.style === paint.mark)) : -1;
-			if (wanted && result.match < 0) result.match = result.lines.length + Math.max(0, hit);
-			result.lines.push(...body.map((pieces) => [{ text: "  " }, ...pieces]), []);
+			const at = wanted ? locate(text, item.text) : 0;
+			const body = textLines(text.trimEnd(), words, at, width - 2, focus ? most : mostAround, paint);
+			if (wanted && result.match < 0) result.match = result.lines.length + body.row;
+			result.lines.push(...body.lines.map((pieces) => [{ text: "  " }, ...pieces]), []);
 		}
 	}
 	result.match = Math.max(result.match, result.entry);
 	return result;
 }
 
-function textLines(text: string, words: string[], width: number, limit: number, paint: Paint): Piece[][] {
-	const all = markWords(text, words);
-	const lines = wrap(text, Math.max(1, width), limit + 1);
-	const shown = lines.slice(0, limit).map(([from, to]) => pieces(all, paint.mark, undefined, from, to));
-	if (lines.length > limit) shown.push([{ text: "…", style: paint.dim }]);
-	return shown;
+/** Where in the whole text the piece is that the list shows, however it was broken into lines. */
+export function locate(text: string, shown: Marked): number {
+	const [first] = shown.ranges;
+	if (!first) return 0;
+	const around = shown.text.slice(Math.max(0, first[0] - 30), first[1] + 30).replace(/^…|…$/g, "").toWellFormed();
+	const word = shown.text.slice(...first);
+	for (const wanted of [around, word]) {
+		const pattern = wanted.trim().split(/\s+/).map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
+		const found = pattern ? new RegExp(pattern, "u").exec(text) : null;
+		if (found) return found.index + Math.max(0, found[0].indexOf(word));
+	}
+	return 0;
+}
+
+function textLines(whole: string, words: string[], at: number, width: number, limit: number, paint: Paint): { lines: Piece[][]; row: number } {
+	// Of a long text what is around the match.
+	const start = at > contextBefore ? whole.lastIndexOf("\n", at - contextBefore) + 1 || at - contextBefore : 0;
+	const all = markWords(whole.slice(start, start + limit * width), words);
+	const wrapped = wrap(all.text, Math.max(1, width), limit + 1);
+	const lines = wrapped.slice(0, limit).map(([from, to]) => pieces(all, paint.mark, undefined, from, to));
+	const row = Math.max(0, wrapped.findIndex(([, to]) => to >= at - start));
+	const more = [{ text: "…", style: paint.dim }];
+	if (wrapped.length > limit || start + all.text.length < whole.length) lines.push(more);
+	if (start > 0) lines.unshift(more);
+	return { lines, row: start > 0 ? row + 1 : row };
 }
 
 /** Where the preview begins: at the entry, or further down if its match would be out of sight. */
