@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 
 	"pigrep/index"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/internal/ui/web"
@@ -32,8 +36,12 @@ func newWebBackend(ctx context.Context, a *App, o *webOptions, p *location) *web
 func (b *webBackend) options(o *webOptions) web.Options {
 	a := b.app
 	return web.Options{
-		Backend: web.Backend{Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values, Status: b.status, Follow: b.follow},
-		Redact:  o.redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
+		Backend: web.Backend{
+			Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values,
+			Open: b.open, Export: b.export, Formats: exportFormats,
+			Status: b.status, Follow: b.follow,
+		},
+		Redact: o.redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
 }
 
@@ -78,6 +86,92 @@ func (b *webBackend) facets(ctx context.Context, req query.Request) (res *facets
 func (b *webBackend) values(ctx context.Context) ([]sessions.Facet, error) {
 	list, err := b.tuiBackend.facets(ctx)
 	return list, pageError(err)
+}
+
+// find opens the session with a name in addresses. The caller calls done.
+func (b *webBackend) find(name string) (x *snapshot, t *target, done func(), err error) {
+	x, give, err := b.tuiBackend.open()
+	if err != nil {
+		return nil, nil, nil, pageError(err)
+	}
+	summaries := x.reader.Summaries()
+	i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
+	path := ""
+	if i >= 0 {
+		path = summaries[i].Path
+	} else if s, err := sessions.FindSession(summaries, name); err == nil {
+		path = s.Path
+	} else {
+		give()
+		return nil, nil, nil, &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
+	}
+	if t, err = openTarget(b.app, x, path, ""); err != nil {
+		give()
+		return nil, nil, nil, pageError(err)
+	}
+	return x, t, func() { t.Close(); give() }, nil
+}
+
+func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (c *web.Conversation, err error) {
+	x, t, done, err := b.find(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	t.Redact = redact
+	facts, err := t.facts(ctx, b.app, x)
+	if err != nil {
+		return nil, pageError(indexProblem(err))
+	}
+	var branch []int
+	if leaf != "" {
+		i := t.Tree.Find(leaf)
+		if i < 0 {
+			return nil, &web.Error{Status: http.StatusNotFound, Message: "There is no entry " + leaf + " in this session."}
+		}
+		branch = t.Tree.Through(i)
+	}
+	o := &exportOptions{leaf: leaf, full: true}
+	o.redact = redact
+	c = &web.Conversation{Page: o.page(b.app, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
+	how := &manner{}
+	r, err := how.plan(b.app, t)
+	if p, ok := errors.AsType[*problem](err); ok {
+		c.Notes = append(c.Notes, p.Error())
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Command, c.Notes = r.Command, r.Warnings
+	return c, nil
+}
+
+func (b *webBackend) export(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error) {
+	x, t, done, err := b.find(name)
+	if err != nil {
+		return "", nil, err
+	}
+	title := query.Describe(&t.Record.Summary, nil).Title
+	if redact {
+		title = t.Record.ID
+	}
+	file = exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	return file, func(w io.Writer) error {
+		defer done()
+		a := *b.app
+		a.out = bufio.NewWriter(w)
+		o := &exportOptions{format: format}
+		o.redact = redact
+		if err := o.export(ctx, &a, x, t, query.Request{}); err != nil {
+			return err
+		}
+		return a.out.Flush()
+	}, nil
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

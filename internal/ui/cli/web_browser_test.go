@@ -102,6 +102,8 @@ func TestWebPagesInABrowser(t *testing.T) {
 		{"start", "/"},
 		{"nothing", "/?q=nosuchwordanywhere"},
 		{"hostile", "/?q=script+project:hostile&scope=all"},
+		{"conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=token"},
+		{"branches", "/session/01956691-0000-7a3c-b111-222233334444"},
 		{"sessions", "/sessions"},
 		{"status", "/status"},
 		{"error", "/nothing"},

@@ -25,6 +25,7 @@ type callView struct {
 	Notes    []note
 	Failed   bool
 	Nested   bool
+	Hit      bool // its result is marked
 	Open     bool
 	lines    int // in Code, Arguments, Diffs and Output
 
@@ -45,6 +46,7 @@ const (
 	diffLines    = 60
 	failedLines  = 40
 	summaryWidth = 200
+	loadLines    = failedLines // longer output is loaded when it is wanted
 )
 
 func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
@@ -108,10 +110,11 @@ func (v *callView) unanswered() {
 }
 
 // newShell is a command of the user.
-func (x *writer) newShell(e *entry.Entry, b *session.Block) *callView {
-	v := &callView{Failed: e.IsError}
+func (x *writer) newShell(e *entry.Entry, i int) *callView {
+	b := &e.View.Blocks[i]
+	v := &callView{Failed: e.IsError, Hit: x.isHit(e)}
 	v.command(x, b.Shell.Command)
-	v.output(x, b.Text, "")
+	v.output(x, e, i, "")
 	switch sh := b.Shell; {
 	case sh.Cancelled:
 		v.Notes = append(v.Notes, note{Text: "cancelled", Class: "bad"})
@@ -120,7 +123,7 @@ func (x *writer) newShell(e *entry.Entry, b *session.Block) *callView {
 	case sh.HasExit:
 		v.Notes = append(v.Notes, note{Text: "ok", Class: "ok"})
 	}
-	v.Open = v.isShort(openLines)
+	v.Open = v.isShort(openLines) || v.Hit
 	return v
 }
 
@@ -149,7 +152,7 @@ func (x *writer) newResult(e *entry.Entry) *entryView {
 
 // result adds a result to the call.
 func (v *callView) result(x *writer, e *entry.Entry) {
-	v.Failed = e.IsError
+	v.Failed, v.Hit = e.IsError, x.isHit(e)
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
@@ -164,7 +167,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 			if e.Tool == "read" && !e.IsError {
 				language = v.path
 			}
-			v.output(x, b.Text, language)
+			v.output(x, e, i, language)
 		}
 	}
 	limit := openLines
@@ -192,7 +195,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 	if took.Text != "" {
 		v.Notes = append(v.Notes, took)
 	}
-	v.Open = v.isShort(limit)
+	v.Open = v.isShort(limit) || v.Hit
 }
 
 // maxGuess is the longest duration derived from the times of entries; anything longer is
@@ -209,9 +212,10 @@ func duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// output adds the text of a result.
-func (v *callView) output(x *writer, text []byte, language string) {
-	text = bytes.Trim(text, "\r\n")
+// output adds block i of a result. A long one is loaded when it is wanted, if there is a
+// site to load it from.
+func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
+	text := bytes.Trim(e.View.Blocks[i].Text, "\r\n")
 	switch {
 	case len(text) == 0:
 		return
@@ -220,6 +224,11 @@ func (v *callView) output(x *writer, text []byte, language string) {
 		return
 	}
 	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
+	if n := linesOf(text); x.page.Site != nil && n > loadLines {
+		v.lines += n
+		v.Output = append(v.Output, block{Load: x.page.Site.Output(e.Index, i, language)})
+		return
+	}
 	v.Output = append(v.Output, block{Fold: &fold{Code: v.code(x, language, text)}})
 }
 
@@ -229,8 +238,16 @@ const maxAside = 400
 // code returns highlighted code and counts its lines.
 func (v *callView) code(x *writer, language string, text []byte) template.HTML {
 	text = bytes.Trim(text, "\n")
-	v.lines += bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine
+	v.lines += linesOf(text)
 	return x.code(language, text)
+}
+
+// linesOf counts the lines of a text; a long one is several.
+func linesOf(text []byte) int { return bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine }
+
+// Output is a block of output as on a page, highlighted as a file with that name.
+func Output(text []byte, name string) template.HTML {
+	return "<pre><code>" + new(writer).code(name, bytes.Trim(text, "\r\n")) + "</code></pre>"
 }
 
 // longLine is how many bytes of output count as an additional line.

@@ -17,6 +17,7 @@ import (
 // entryView is an entry as the template "entry" shows it.
 type entryView struct {
 	Anchor, Class, Title string
+	Address              string // of itself
 	Prompt               bool
 	Number               int
 	Previous, Next       *indexItem
@@ -39,6 +40,7 @@ type block struct {
 	Fold    *fold
 	Call    *callView
 	Image   *imageView
+	Load    string // the address of a long output, which is loaded when it is wanted
 }
 
 // fold is a text that is folded under its title.
@@ -75,7 +77,7 @@ func isSummary(e *entry.Entry) bool {
 // newEntry lays out an entry. It also returns the calls, which wait for their results.
 func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	v := &entryView{
-		Anchor: x.names[e.Index], Title: titleOf(e), Prompt: e.Role == session.RoleUser, Number: x.index.number[e.Index],
+		Anchor: x.names[e.Index], Address: x.page.permalink(x.at, x.names[e.Index]), Title: titleOf(e), Prompt: e.Role == session.RoleUser, Number: x.index.number[e.Index],
 		Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
 		Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: visibleLine(e.Labelled),
 	}
@@ -107,7 +109,7 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	if v.Remark == "" {
 		talk := false
 		for i := range e.View.Blocks {
-			b := x.newBlock(e, &e.View.Blocks[i])
+			b := x.newBlock(e, i)
 			if b.Call != nil {
 				calls = append(calls, b.Call)
 			}
@@ -119,6 +121,9 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 		}
 	}
 	v.Class = class
+	if x.isHit(e) {
+		v.Class += " hit"
+	}
 	return v, calls
 }
 
@@ -181,12 +186,16 @@ func (x *writer) remark(e *entry.Entry) string {
 // maxRemark is the longest text of an entry of one line.
 const maxRemark = 120
 
-func (x *writer) newBlock(e *entry.Entry, b *session.Block) block {
+// isHit reports whether an entry is marked.
+func (x *writer) isHit(e *entry.Entry) bool { return x.page.Site != nil && x.page.Site.Hits[e.Index] }
+
+func (x *writer) newBlock(e *entry.Entry, i int) block {
+	b := &e.View.Blocks[i]
 	switch {
 	case b.Call != nil:
 		return block{Call: x.newCall(e, b.Call)}
 	case b.Shell != nil:
-		return block{Call: x.newShell(e, b)}
+		return block{Call: x.newShell(e, i)}
 	case b.Image != nil:
 		return block{Image: x.newImage(b.Image)}
 	case b.Kind == session.KindError:

@@ -32,7 +32,8 @@ type when struct {
 	UTC  string // for programs
 }
 
-func (p *Page) title() string {
+// Title is the title of the conversation.
+func (p *Page) Title() string {
 	return visibleLine(human.Headline(p.Session.Title))
 }
 
@@ -129,9 +130,9 @@ type index struct {
 }
 
 type indexItem struct {
-	Anchor, Text, What, Label string
-	Number                    int // of a prompt on the main line
-	Depth                     int
+	Address, Text, What, Label string
+	Number                     int // of a prompt on the main line
+	Depth                      int
 }
 
 // maxIndexText is the length in cells of a line of the index.
@@ -164,7 +165,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 			continue
 		}
 		item := &indexItem{
-			What: "entry", Anchor: names[s.Entry], Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled),
+			What: "entry", Address: p.address(k, names[s.Entry]), Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled),
 			Text: terminal.Clip(visibleLine(indexText(e)), maxIndexText),
 		}
 		x.Items = append(x.Items, item)

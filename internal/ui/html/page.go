@@ -37,6 +37,17 @@ type Page struct {
 	FullPaths    bool                    // name directories and files with their whole path
 	Home         string                  // the home directory, otherwise written ~
 	Zone         *time.Location
+
+	Site *Site // that the page is a part of; nil: it is a file of its own
+}
+
+// Site has the addresses of what is not on a page itself.
+type Site struct {
+	From, To int                                        // the steps on the page
+	Entry    func(id string) string                     // the page with an entry, without the anchor
+	Branch   func(id string) string                     // the page of the branch through an entry
+	Output   func(entry, block int, name string) string // a block of an entry, highlighted as a file with that name
+	Hits     map[int]bool                               // entries that are marked, by their index in the file
 }
 
 var (
@@ -64,32 +75,70 @@ func Style() string { return styleSource }
 // Write writes the page: first the head and the index, then the entries as they are
 // read.
 func (p *Page) Write(ctx context.Context, w io.Writer) error {
+	b, err := p.Body(ctx, w)
+	if err != nil {
+		return err
+	}
+	err = b.x.write("top", struct {
+		Title  string
+		Policy string
+		Style  template.HTML
+	}{p.Title(), policy(), template.HTML("<style>" + style() + "</style>")})
+	if err != nil {
+		return err
+	}
+	if err := b.Head(); err != nil {
+		return err
+	}
+	if err := b.x.write("main", nil); err != nil {
+		return err
+	}
+	if err := b.Entries(ctx); err != nil {
+		return err
+	}
+	return b.x.write("bottom", nil)
+}
+
+// Body is what a page has of the conversation.
+type Body struct{ x *writer }
+
+// Body prepares what the page has of the conversation, to be written by parts.
+func (p *Page) Body(ctx context.Context, w io.Writer) (*Body, error) {
 	p.Conversation.Facts = true
 	p.mainFirst()
 	names, err := anchorsOf(ctx, p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := p.index(ctx, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	x := &writer{page: p, w: w, names: names, index: list}
-	err = x.write("top", struct {
-		Title  string
-		Policy string
-		Style  template.HTML
-		Facts  []fact
-		Index  *index
-	}{p.title(), policy(), template.HTML("<style>" + style() + "</style>"), p.facts(), list})
-	if err != nil {
-		return err
+	return &Body{&writer{page: p, w: w, names: names, index: list}}, nil
+}
+
+// Head writes the title, the facts and the index.
+func (b *Body) Head() error {
+	return b.x.write("head", struct {
+		Title string
+		Facts []fact
+		Index *index
+	}{b.x.page.Title(), b.x.page.facts(), b.x.index})
+}
+
+// Entries writes the entries as they are read.
+func (b *Body) Entries(ctx context.Context) error {
+	p, x := b.x.page, b.x
+	from, to := 0, len(p.Steps)
+	if p.Site != nil {
+		from, to = p.Site.From, p.Site.To
+		x.enclose(from)
 	}
-	for k, s := range p.Steps {
+	for k := from; k < to; k++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e, err := p.Conversation.Read(s.Entry)
+		e, err := p.Conversation.Read(p.Steps[k].Entry)
 		if err != nil {
 			return err
 		}
@@ -97,10 +146,23 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	if err := x.end(); err != nil {
-		return err
+	return x.end()
+}
+
+// address is that of step k: on this page, or on another one.
+func (p *Page) address(k int, name string) string {
+	if p.Site == nil || p.Site.From <= k && k < p.Site.To {
+		return "#" + name
 	}
-	return x.write("bottom", nil)
+	return p.permalink(k, name)
+}
+
+// permalink is the address of step k that stays when the conversation goes on.
+func (p *Page) permalink(k int, name string) string {
+	if p.Site == nil {
+		return "#" + name
+	}
+	return p.Site.Entry(p.Conversation.Record.Nodes[p.Steps[k].Entry].ID) + "#" + name
 }
 
 // mainFirst moves conversations with another root behind the main one.
@@ -143,4 +205,11 @@ func anchor(id string) string {
 		}
 		return '-'
 	}, id)
+}
+
+// StepOf returns the step of an entry, given by its index in the file; -1 if it is not
+// among the steps. Only then the steps are in the order of the page.
+func (p *Page) StepOf(i int) int {
+	p.mainFirst()
+	return slices.IndexFunc(p.Steps, func(s entry.Step) bool { return s.Entry == i })
 }

@@ -18,6 +18,7 @@ type writer struct {
 	names map[int]string
 	index *index
 
+	at       int       // the step
 	branches []*branch // those that the entry is in, outermost first
 	turn     *entryView
 	calls    []*callView // of turn, without a result so far
@@ -46,6 +47,7 @@ func (x *writer) write(name string, data any) error {
 // step writes the entry of a step, or keeps it.
 func (x *writer) step(k int, e *entry.Entry) error {
 	s := x.page.Steps[k]
+	x.at = k
 	if s.Starts {
 		if err := x.leave(s.Depth - 1); err != nil {
 			return err
@@ -148,13 +150,39 @@ func (x *writer) enter(e *entry.Entry) error {
 		err := x.write("branch", struct {
 			Where, Text, Entries string
 			When                 *when
-		}{where, cmp.Or(x.index.branches[b.step], visibleLine(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04")})
+			Address              string
+		}{where, cmp.Or(x.index.branches[b.step], visibleLine(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), x.page.branchAddress(b.step)})
 		if err != nil {
 			return err
 		}
 		x.lastDay = ""
 	}
 	return nil
+}
+
+// enclose begins the branches that contain step k, if it is in the middle of them.
+func (x *writer) enclose(k int) {
+	depth := 0
+	if k < len(x.page.Steps) {
+		depth = x.page.Steps[k].Depth
+		if x.page.Steps[k].Starts {
+			depth--
+		}
+	}
+	for i := k - 1; i >= 0 && depth > 0; i-- {
+		if s := x.page.Steps[i]; s.Starts && s.Depth == depth {
+			x.branches = append([]*branch{{step: i}}, x.branches...)
+			depth--
+		}
+	}
+}
+
+// branchAddress is the address of the branch that begins with step k; "" for none.
+func (p *Page) branchAddress(k int) string {
+	if p.Site == nil {
+		return ""
+	}
+	return p.Site.Branch(p.Conversation.Record.Nodes[p.Steps[k].Entry].ID)
 }
 
 // size is the number of entries of a branch that starts at a step.

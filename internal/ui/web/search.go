@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"net/http"
 	"net/url"
 	"slices"
@@ -178,47 +177,20 @@ type sessionLine struct {
 	Labels         []string
 }
 
-func (s *Server) sessionLine(h *query.SessionHit, q string) sessionLine {
+func (s *Server) sessionLine(h *query.SessionHit, a asked) sessionLine {
 	dir := human.Path(h.CWD, s.Home)
 	project := dir
 	if i := strings.LastIndexAny(strings.TrimRight(dir, `/\`), `/\`); i >= 0 {
 		project = dir[i+1:]
 	}
 	l := sessionLine{
-		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
+		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", a),
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
 	for _, name := range h.Labels {
 		l.Labels = append(l.Labels, html.Line(name))
 	}
 	return l
-}
-
-// conversationAddress is the address of a conversation, of an entry of it, and of the hits
-// of a query in it. It has the id of the session and, because copies of a file have the
-// same id, a hash of the path.
-func conversationAddress(path, id, entryID, q string) string {
-	v := url.Values{}
-	if q != "" {
-		v.Set("q", q)
-	}
-	address := "/session/" + url.PathEscape(conversationName(path, id))
-	if entryID != "" {
-		v.Set("entry", entryID)
-	}
-	if len(v) > 0 {
-		address += "?" + v.Encode()
-	}
-	if entryID != "" {
-		address += "#" + html.Anchor(entryID)
-	}
-	return address
-}
-
-func conversationName(path, id string) string {
-	h := fnv.New32a()
-	h.Write([]byte(path))
-	return fmt.Sprintf("%s.%08x", id, h.Sum32())
 }
 
 // showSearch is the page of the search. With part it is only that part, for the script.
@@ -286,14 +258,14 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 	at := make(map[string]int, len(res.Sessions))
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		f := found{sessionLine: s.sessionLine(h, a.Text)}
+		f := found{sessionLine: s.sessionLine(h, a)}
 		at[h.SessionPath] = i
 		x.Sessions = append(x.Sessions, f)
 	}
 	for i := range res.Hits {
 		h := &res.Hits[i]
 		if n, ok := at[h.SessionPath]; ok {
-			x.Sessions[n].Hits = append(x.Sessions[n].Hits, s.hit(h, a.Text))
+			x.Sessions[n].Hits = append(x.Sessions[n].Hits, s.hit(h, a))
 		}
 	}
 	for i := range res.Sessions {
@@ -320,7 +292,7 @@ func (s *Server) latest(ctx context.Context, a asked, req query.Request) (*answe
 	}
 	x := &answer{Heading: "Latest sessions", Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
-		x.Sessions = append(x.Sessions, found{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, "")})
+		x.Sessions = append(x.Sessions, found{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, a)})
 	}
 	if res.Total > len(x.Sessions) && a.Limit < mostLimit {
 		more := a
@@ -371,9 +343,9 @@ func (x *answer) instead(a asked, res *query.Response) {
 }
 
 // hit is a hit as the page shows it.
-func (s *Server) hit(h *query.Hit, q string) foundHit {
+func (s *Server) hit(h *query.Hit, a asked) foundHit {
 	f := foundHit{
-		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,
+		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, a), What: string(h.Kind), Failed: h.IsError,
 		When: s.when(h.Timestamp.Time), Text: pieces(h.Fragment),
 	}
 	if h.Tool != "" {

@@ -16,6 +16,7 @@ import (
 	"pigrep/query/filter"
 	"pigrep/query/sessions"
 	"pigrep/query/words"
+	"pigrep/scope"
 )
 
 // sessionsPage is what the template "sessions" shows.
@@ -98,7 +99,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	p.Summary = atLeast + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, p.Text), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
+		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, asked{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}

@@ -14,6 +14,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -51,6 +52,13 @@ type Backend struct {
 	Facets func(context.Context, query.Request) (*facets.Response, error)
 	// Values lists the values that filters can have.
 	Values func(context.Context) ([]sessions.Facet, error)
+	// Open opens the conversation with a name; see ConversationName. A leaf is an entry on
+	// the branch that is wanted alone.
+	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
+	// Export returns the name of a file for a conversation, without its extension, and a
+	// function that writes it in one of the Formats.
+	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)
+	Formats []string
 	// Status describes the index.
 	Status func() (*printer.Status, error)
 	// Follow keeps the index up to date until the context ends, and reports each change
@@ -112,6 +120,9 @@ func New(address string, opt Options) *Server {
 		}
 		s.handle(path, p.show)
 	}
+	s.handle("/session/{name}", (*Server).showConversation)
+	s.handle("/session/{name}/output/{entry}/{block}", (*Server).showOutput)
+	s.handle("/session/{name}/export/{format}", (*Server).showExport)
 	s.handle("/redact", (*Server).switchRedact)
 	s.handle("/static/{name}", (*Server).showStatic)
 	s.handle("/events", (*Server).showEvents)

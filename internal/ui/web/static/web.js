@@ -56,8 +56,8 @@ if (form) {
 	if (input.value) input.setSelectionRange(input.value.length, input.value.length);
 }
 
-// items are what j and k go through.
-const items = () => [...document.querySelectorAll("[data-item]")].filter((e) => e.checkVisibility());
+// items are what j and k go through, where no link has these keys.
+const items = () => [...document.querySelectorAll("[data-item], article.prompt .links a:last-child")].filter((e) => e.checkVisibility());
 
 function go(step) {
 	const list = items();
@@ -80,12 +80,59 @@ addEventListener("keydown", (e) => {
 		}
 		return;
 	}
-	const does = { "/": () => { if (input) { input.focus(); input.select(); } else location.href = "/"; }, j: () => go(1), k: () => go(-1), "?": () => keys.showModal() }[e.key];
+	const link = document.querySelector(`[data-key="${CSS.escape(e.key)}"]`);
+	const does = link ? () => link.click() : { "/": () => { if (input) { input.focus(); input.select(); } else location.href = "/"; }, j: () => go(1), k: () => go(-1), "?": () => keys.showModal() }[e.key];
 	if (does) {
 		e.preventDefault();
 		does();
 	}
 });
+
+// Long outputs are loaded when they are opened.
+async function load(link) {
+	const address = new URL(link.href);
+	address.searchParams.set("part", "output");
+	link.removeAttribute("data-load");
+	const answer = await fetch(address);
+	if (!answer.ok) return; // the link stays
+	link.parentElement.outerHTML = await answer.text();
+	mark();
+}
+const waiting = (details) => details.querySelectorAll(":scope > .load > [data-load]").forEach(load);
+document.addEventListener("toggle", (e) => { if (e.target.open) waiting(e.target); }, true);
+document.querySelectorAll("details[open]").forEach(waiting);
+
+// The words of the query are marked where hits are, without changing the page.
+function mark() {
+	const list = document.querySelector("[data-marks]");
+	if (!list || !window.Highlight) return;
+	const found = new Highlight();
+	for (const hit of document.querySelectorAll("article.hit, .call.hit")) {
+		const walk = document.createTreeWalker(hit, NodeFilter.SHOW_TEXT);
+		for (let node; (node = walk.nextNode());) {
+			const text = node.data.toLowerCase();
+			if (text.length !== node.data.length) continue; // positions would be others
+			for (const word of JSON.parse(list.dataset.marks)) {
+				for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+					const range = new Range();
+					range.setStart(node, at);
+					range.setEnd(node, at + word.length);
+					found.add(range);
+				}
+			}
+		}
+	}
+	CSS.highlights.set("hits", found);
+}
+mark();
+
+for (const button of document.querySelectorAll("[data-copy]")) {
+	button.hidden = false;
+	button.addEventListener("click", async () => {
+		await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+		button.textContent = "Copied";
+	});
+}
 
 // The page is open: the server goes on, and says when there is something new.
 let known;

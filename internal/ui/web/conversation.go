@@ -1,0 +1,378 @@
+package web
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/internal/ui/html"
+	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/match"
+	"pigrep/query/words"
+)
+
+// Conversation is a session that is open for reading.
+type Conversation struct {
+	Page    *html.Page // without its Site
+	Path    string     // of the file
+	Leaf    bool       // the page has one branch, not all
+	Command string     // that resumes it; "" if it cannot be resumed
+	Notes   []string   // why it cannot, or what to know before
+	Close   func()
+}
+
+// ConversationName is the name of a session in addresses: its id and, because copies of a
+// file have the same id, a hash of its path.
+func ConversationName(path, id string) string {
+	h := fnv.New32a()
+	h.Write([]byte(path))
+	return fmt.Sprintf("%s.%08x", id, h.Sum32())
+}
+
+// conversationAddress is the address of a conversation, of an entry of it, and of the hits
+// of a question in it.
+func conversationAddress(path, id, entryID string, a asked) string {
+	return place{ConversationName(path, id), "", a}.entry(entryID)
+}
+
+// place is what addresses of the pages of a conversation have in common.
+type place struct {
+	name string
+	leaf string // an entry on the branch that is shown alone; "": all branches are
+	asked
+}
+
+func (p place) values() url.Values {
+	v := url.Values{}
+	if p.Text != "" {
+		a := p.asked
+		a.Sort, a.All, a.Limit = 0, false, firstLimit
+		v = a.values()
+	}
+	if p.leaf != "" {
+		v.Set("leaf", p.leaf)
+	}
+	return v
+}
+
+func (p place) address(v url.Values) string {
+	address := "/session/" + url.PathEscape(p.name)
+	if len(v) > 0 {
+		address += "?" + v.Encode()
+	}
+	return address
+}
+
+// page is the address of the page with an entry.
+func (p place) page(entryID string) string {
+	v := p.values()
+	if entryID != "" {
+		v.Set("entry", entryID)
+	}
+	return p.address(v)
+}
+
+// entry is the address of an entry.
+func (p place) entry(entryID string) string {
+	if entryID == "" {
+		return p.page("")
+	}
+	return p.page(entryID) + "#" + html.Anchor(entryID)
+}
+
+// part is the address of a part, counted from 1.
+func (p place) part(n int) string {
+	v := p.values()
+	v.Set("part", strconv.Itoa(n))
+	return p.address(v)
+}
+
+// branch is the address of the branch through an entry.
+func (p place) branch(id string) string {
+	p.leaf = id
+	return p.page(id)
+}
+
+func (p place) output(entry, block int, name string) string {
+	address := fmt.Sprintf("/session/%s/output/%d/%d", url.PathEscape(p.name), entry, block)
+	if name != "" {
+		address += "?" + url.Values{"as": {name}}.Encode()
+	}
+	return address
+}
+
+// partLength is how many entries a page has.
+const partLength = 300
+
+// conversationPage is what the templates of a conversation show beside the entries.
+type conversationPage struct {
+	Command string
+	Notes   []string
+	Exports []link
+	All     string // the address with all branches; "" if they are here
+	Search  string // the address of the search that led here; "" for none
+	Query   string
+	Hits    *hitLinks
+	Marks   string // words to mark, as JSON
+	Parts   []partLink
+	Earlier string // the address of the part before; "" for none
+	Later   string
+}
+
+// hitLinks lead from hit to hit.
+type hitLinks struct {
+	Text           string
+	Previous, Next string
+}
+
+type partLink struct {
+	Number  int
+	Address string
+	Here    bool
+}
+
+// showConversation is a part of a conversation, with the hits of a question marked. It is
+// written as it is read.
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
+	ctx, v := r.Context(), r.URL.Query()
+	a, err := parseAsked(v)
+	if err != nil {
+		return err
+	}
+	at := place{r.PathValue("name"), v.Get("leaf"), a}
+	c, err := s.Open(ctx, at.name, at.leaf, s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	p := c.Page
+	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(a.Text)}
+	for _, format := range s.Formats {
+		view.Exports = append(view.Exports, link{format, "/session/" + url.PathEscape(at.name) + "/export/" + format})
+	}
+	if c.Leaf {
+		all := at
+		all.leaf = ""
+		view.All = all.entry(at.leaf)
+	}
+	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Hits: make(map[int]bool)}
+	found := p.Conversation.Tree.Find(v.Get("entry"))
+	here := max(0, p.StepOf(found))
+	if a.Text != "" {
+		view.Search = a.Address()
+		hits, marks, err := s.hitsIn(ctx, c, a)
+		if err != nil {
+			return err
+		}
+		view.addHits(p, at, hits, found)
+		for _, i := range hits {
+			p.Site.Hits[i] = true
+		}
+		list, err := json.Marshal(marks)
+		if err != nil {
+			return err
+		}
+		view.Marks = string(list)
+	}
+	number := here/partLength + 1
+	if n, err := strconv.Atoi(v.Get("part")); err == nil && v.Get("entry") == "" {
+		number = n
+	}
+	parts := max(1, (len(p.Steps)+partLength-1)/partLength)
+	number = max(1, min(number, parts))
+	p.Site.From, p.Site.To = (number-1)*partLength, min(number*partLength, len(p.Steps))
+	for n := 1; n <= parts && parts > 1; n++ {
+		view.Parts = append(view.Parts, partLink{n, at.part(n), n == number})
+	}
+	if number > 1 {
+		view.Earlier = at.part(number - 1)
+	}
+	if number < parts {
+		view.Later = at.part(number + 1)
+	}
+	return s.writeConversation(w, r, p, view)
+}
+
+// writeConversation writes a conversation: first everything above the entries, so that the
+// browser shows it while the rest is read.
+func (s *Server) writeConversation(w http.ResponseWriter, r *http.Request, p *html.Page, view *conversationPage) error {
+	ctx := r.Context()
+	out := bufio.NewWriterSize(w, 32<<10)
+	body, err := p.Body(ctx, out)
+	if err != nil {
+		return err
+	}
+	f := s.frame(r, p.Title(), view)
+	t := templates()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err := t.ExecuteTemplate(out, "conversation", f); err != nil {
+		return err
+	}
+	write := func() error {
+		if err := body.Head(); err != nil {
+			return err
+		}
+		if err := t.ExecuteTemplate(out, "conversation-main", f); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		_ = http.NewResponseController(w).Flush() // only a matter of time
+		return body.Entries(ctx)
+	}
+	if err := write(); err != nil && ctx.Err() == nil {
+		f.Note = err.Error()
+		_ = t.ExecuteTemplate(out, "conversation-failed", f) // an error means that the browser is gone
+	}
+	_ = t.ExecuteTemplate(out, "conversation-end", f)
+	_ = out.Flush()
+	return nil
+}
+
+// hitsIn returns the entries of a conversation that a question finds, by their index in
+// the file and in its order, and the words that were found in them.
+func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []int, marks []string, err error) {
+	req := s.request(a, c.Page.Conversation.Redact)
+	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, query.All
+	var res *query.Response
+	for _, req.AllWords = range []bool{true, false} {
+		res, err = s.Search(ctx, req)
+		if _, ok := errors.AsType[*words.TextError](err); ok {
+			return nil, nil, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(res.Hits) > 0 {
+			break
+		}
+	}
+	record := c.Page.Conversation.Record
+	for i := range res.Hits {
+		h := &res.Hits[i]
+		if h.SessionPath != c.Path {
+			continue
+		}
+		if n := record.NodeAt(h.Offset); n >= 0 {
+			list = append(list, n)
+		}
+		marks = append(marks, marked(h.Fragment)...)
+	}
+	slices.Sort(list)
+	slices.Sort(marks)
+	return slices.Compact(list), slices.Compact(marks), nil
+}
+
+// marked returns the marked pieces of a fragment.
+func marked(f match.Fragment) (list []string) {
+	for _, p := range pieces(f) {
+		if text := strings.ToLower(strings.TrimSpace(p.Text)); p.Mark && text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// addHits links the hits, in the order of the page. found is the entry that the address
+// names.
+func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found int) {
+	step := make(map[int]int, len(p.Steps))
+	for k, s := range p.Steps {
+		step[s.Entry] = k
+	}
+	hits = slices.DeleteFunc(slices.Clone(hits), func(i int) bool { _, ok := step[i]; return !ok })
+	slices.SortFunc(hits, func(a, b int) int { return cmp.Compare(step[a], step[b]) })
+	l := &hitLinks{Text: human.Plural(len(hits), "hit", "hits")}
+	view.Hits = l
+	if len(hits) == 0 {
+		return
+	}
+	address := func(n int) string { return at.entry(p.Conversation.Record.Nodes[hits[n]].ID) }
+	n := slices.Index(hits, found)
+	switch {
+	case n >= 0:
+		l.Text = fmt.Sprintf("hit %s of %s", human.Number(n+1), human.Number(len(hits)))
+	default:
+		n, _ = slices.BinarySearchFunc(hits, step[found], func(i, k int) int { return cmp.Compare(step[i], k) })
+		if found < 0 {
+			n = 0
+		}
+		n-- // the next one is the first from here on
+	}
+	if n > 0 {
+		l.Previous = address(n - 1)
+	}
+	if n+1 < len(hits) {
+		l.Next = address(n + 1)
+	}
+}
+
+// showOutput is a long output of a conversation. With part=output it is only that, for the
+// script.
+func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.Open(r.Context(), r.PathValue("name"), "", s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	i, err := strconv.Atoi(r.PathValue("entry"))
+	if err != nil || i < 0 || i >= len(c.Page.Conversation.Record.Nodes) {
+		return errNoPage
+	}
+	e, err := c.Page.Conversation.Read(i)
+	if err != nil {
+		return changed(err)
+	}
+	n, err := strconv.Atoi(r.PathValue("block"))
+	if err != nil || n < 0 || n >= len(e.View.Blocks) {
+		return errNoPage
+	}
+	output := html.Output(e.View.Blocks[n].Text, r.URL.Query().Get("as"))
+	if r.URL.Query().Get("part") != "" {
+		return s.write(w, http.StatusOK, "output", output)
+	}
+	id := c.Page.Conversation.Record.Nodes[i].ID
+	return s.show(w, r, "output-page", c.Page.Title(), struct {
+		Output       template.HTML
+		Conversation link
+	}{output, link{c.Page.Title(), place{name: r.PathValue("name")}.entry(id)}})
+}
+
+// changed is the error of an entry that is not there any more.
+func changed(err error) error {
+	if errors.Is(err, entry.ErrChanged) {
+		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}
+	}
+	return err
+}
+
+// showExport is a conversation as a file.
+func (s *Server) showExport(w http.ResponseWriter, r *http.Request) error {
+	format := r.PathValue("format")
+	if !slices.Contains(s.Formats, format) {
+		return errNoPage
+	}
+	name, write, err := s.Export(r.Context(), r.PathValue("name"), format, s.redacts(r))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q; filename*=UTF-8''%s", "session."+format, url.PathEscape(name+"."+format)))
+	if err := write(w); err != nil && r.Context().Err() == nil {
+		panic(http.ErrAbortHandler) // the browser says that the file is not complete
+	}
+	return nil
+}
