@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/ui/web"
 	"pigrep/query"
 	"pigrep/query/facets"
+	"pigrep/query/rank"
 	"pigrep/query/sessions"
 )
 
@@ -38,7 +39,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 	return web.Options{
 		Backend: web.Backend{
 			Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values,
-			Open: b.open, Export: b.export, Formats: exportFormats,
+			Open: b.open, Find: b.offsets, Export: b.export, Formats: exportFormats,
 			Status: b.status, Follow: b.follow,
 		},
 		Redact: o.redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
@@ -149,6 +150,20 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (
 	}
 	c.Command, c.Notes = r.Command, r.Warnings
 	return c, nil
+}
+
+func (b *webBackend) offsets(ctx context.Context, req query.Request) (list []int64, err error) {
+	req.Env.Expand = b.app.absolute
+	err = b.ask(ctx, func(r *index.Reader) error {
+		list = nil
+		in, err := req.Resolve(ctx, r, b.location.agents, disk{})
+		if err != nil {
+			return err
+		}
+		_, err = rank.Every(ctx, in, func(_ uint32, offset int64, _ int) { list = append(list, offset) })
+		return err
+	})
+	return list, pageError(err)
 }
 
 func (b *webBackend) export(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error) {

@@ -17,7 +17,6 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/ui/html"
-	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/match"
 	"pigrep/query/words"
@@ -144,21 +143,67 @@ type partLink struct {
 }
 
 // showConversation is a part of a conversation, with the hits of a question marked. It is
-// written as it is read.
+// written as it is read, so that the browser shows the beginning while the rest is read;
+// what fails after the beginning is said on the page.
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
 	ctx, v := r.Context(), r.URL.Query()
 	a, err := parseAsked(v)
 	if err != nil {
 		return err
 	}
-	at := place{r.PathValue("name"), v.Get("leaf"), a}
-	c, err := s.Open(ctx, at.name, at.leaf, s.redacts(r))
+	c, err := s.Open(ctx, r.PathValue("name"), v.Get("leaf"), s.redacts(r))
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	p := c.Page
 	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(a.Text)}
+	if a.Text != "" {
+		view.Search = a.Address()
+	}
+	f := s.frame(r, c.Page.Title(), view)
+	out := bufio.NewWriterSize(w, 32<<10)
+	write := func(name string) error { return templates().ExecuteTemplate(out, name, f) }
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err := write("conversation"); err != nil {
+		return err
+	}
+	err = func() error {
+		flush(w, out)
+		if err := s.fill(ctx, c, view, place{r.PathValue("name"), v.Get("leaf"), a}, v); err != nil {
+			return err
+		}
+		body, err := c.Page.Body(ctx, out)
+		if err != nil {
+			return err
+		}
+		if err := body.Head(); err != nil {
+			return err
+		}
+		if err := write("conversation-main"); err != nil {
+			return err
+		}
+		flush(w, out)
+		return body.Entries(ctx)
+	}()
+	if err != nil && ctx.Err() == nil {
+		f.Note = err.Error()
+		_ = write("conversation-failed") // an error means that the browser is gone
+	}
+	_ = write("conversation-end")
+	_ = out.Flush()
+	return nil
+}
+
+// flush sends what is written so far. That it cannot, the next write says.
+func flush(w http.ResponseWriter, out *bufio.Writer) {
+	_ = out.Flush()
+	_ = http.NewResponseController(w).Flush()
+}
+
+// fill decides which part of a conversation is shown, and fills in what leads to the
+// others.
+func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPage, at place, v url.Values) error {
+	p := c.Page
 	for _, format := range s.Formats {
 		view.Exports = append(view.Exports, link{format, "/session/" + url.PathEscape(at.name) + "/export/" + format})
 	}
@@ -169,25 +214,8 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	}
 	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Hits: make(map[int]bool)}
 	found := p.Conversation.Tree.Find(v.Get("entry"))
-	here := max(0, p.StepOf(found))
-	if a.Text != "" {
-		view.Search = a.Address()
-		hits, marks, err := s.hitsIn(ctx, c, a)
-		if err != nil {
-			return err
-		}
-		view.addHits(p, at, hits, found)
-		for _, i := range hits {
-			p.Site.Hits[i] = true
-		}
-		list, err := json.Marshal(marks)
-		if err != nil {
-			return err
-		}
-		view.Marks = string(list)
-	}
-	number := here/partLength + 1
-	if n, err := strconv.Atoi(v.Get("part")); err == nil && v.Get("entry") == "" {
+	number := max(0, p.StepOf(found))/partLength + 1
+	if n, err := strconv.Atoi(v.Get("part")); err == nil && found < 0 {
 		number = n
 	}
 	parts := max(1, (len(p.Steps)+partLength-1)/partLength)
@@ -202,74 +230,61 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if number < parts {
 		view.Later = at.part(number + 1)
 	}
-	return s.writeConversation(w, r, p, view)
-}
-
-// writeConversation writes a conversation: first everything above the entries, so that the
-// browser shows it while the rest is read.
-func (s *Server) writeConversation(w http.ResponseWriter, r *http.Request, p *html.Page, view *conversationPage) error {
-	ctx := r.Context()
-	out := bufio.NewWriterSize(w, 32<<10)
-	body, err := p.Body(ctx, out)
+	if at.Text == "" {
+		return nil
+	}
+	hits, marks, err := s.hitsIn(ctx, c, at.asked)
 	if err != nil {
 		return err
 	}
-	f := s.frame(r, p.Title(), view)
-	t := templates()
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err := t.ExecuteTemplate(out, "conversation", f); err != nil {
+	for _, i := range hits {
+		p.Site.Hits[i] = true
+	}
+	list, err := json.Marshal(marks)
+	if err != nil {
 		return err
 	}
-	write := func() error {
-		if err := body.Head(); err != nil {
-			return err
-		}
-		if err := t.ExecuteTemplate(out, "conversation-main", f); err != nil {
-			return err
-		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		_ = http.NewResponseController(w).Flush() // only a matter of time
-		return body.Entries(ctx)
-	}
-	if err := write(); err != nil && ctx.Err() == nil {
-		f.Note = err.Error()
-		_ = t.ExecuteTemplate(out, "conversation-failed", f) // an error means that the browser is gone
-	}
-	_ = t.ExecuteTemplate(out, "conversation-end", f)
-	_ = out.Flush()
+	view.Marks = string(list)
+	view.addHits(p, at, hits, found)
 	return nil
 }
 
+// Bounds on what is read to show the hits in a conversation.
+const (
+	mostRead    = 20  // hits whose words are marked everywhere
+	mostPartial = 100 // hits that lack a word, where none has all
+)
+
 // hitsIn returns the entries of a conversation that a question finds, by their index in
-// the file and in its order, and the words that were found in them.
+// the file, and the words that were found in them. Entries with every word are found
+// without reading them: there may be many.
 func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []int, marks []string, err error) {
 	req := s.request(a, c.Page.Conversation.Redact)
-	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, query.All
-	var res *query.Response
-	for _, req.AllWords = range []bool{true, false} {
-		res, err = s.Search(ctx, req)
-		if _, ok := errors.AsType[*words.TextError](err); ok {
-			return nil, nil, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(res.Hits) > 0 {
-			break
-		}
+	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
+	offsets, err := s.Find(ctx, req)
+	if _, ok := errors.AsType[*words.TextError](err); ok {
+		return nil, nil, nil
 	}
-	record := c.Page.Conversation.Record
+	if err != nil {
+		return nil, nil, err
+	}
+	if req.AllWords = len(offsets) > 0; !req.AllWords {
+		req.PerSession = mostPartial
+	}
+	res, err := s.Search(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i := range res.Hits {
-		h := &res.Hits[i]
-		if h.SessionPath != c.Path {
-			continue
+		if !req.AllWords {
+			offsets = append(offsets, res.Hits[i].Offset)
 		}
-		if n := record.NodeAt(h.Offset); n >= 0 {
+		marks = append(marks, marked(res.Hits[i].Fragment)...)
+	}
+	for _, offset := range offsets {
+		if n := c.Page.Conversation.Record.NodeAt(offset); n >= 0 {
 			list = append(list, n)
 		}
-		marks = append(marks, marked(h.Fragment)...)
 	}
 	slices.Sort(list)
 	slices.Sort(marks)

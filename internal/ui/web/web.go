@@ -55,6 +55,9 @@ type Backend struct {
 	// Open opens the conversation with a name; see ConversationName. A leaf is an entry on
 	// the branch that is wanted alone.
 	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
+	// Find returns where the entries begin that have every word of a request. Its Sessions
+	// are the path of one.
+	Find func(context.Context, query.Request) (offsets []int64, err error)
 	// Export returns the name of a file for a conversation, without its extension, and a
 	// function that writes it in one of the Formats.
 	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)
