@@ -2,14 +2,18 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"pigrep/indexer"
 	"pigrep/internal/lab/browser"
@@ -71,6 +75,7 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 	return w
 }
 
+// quietly checks that pages did nothing that they must not.
 func (w *webTest) quietly() {
 	w.t.Helper()
 	for _, c := range w.Complaints() {
@@ -78,7 +83,7 @@ func (w *webTest) quietly() {
 	}
 }
 
-// keepPictures is a directory for pictures of every page, to be looked at; "" for none.
+// picture keeps a picture of the page to be looked at, if there is a directory for them.
 func (w *webTest) picture(name string) {
 	dir := os.Getenv("PIGREP_PICTURES")
 	if dir == "" {
@@ -127,4 +132,165 @@ func TestWebPagesInABrowser(t *testing.T) {
 			t.Errorf("%s: %s", p.name, c)
 		}
 	}
+}
+
+// Typing shows hits; one is opened, and back leads to them; the histogram and the facets
+// filter; a branch can be read alone; keys move; a reload and another tab change nothing.
+func TestWebInABrowser(t *testing.T) {
+	w := newWebTest(t, samples)
+	b := w.Browser
+	wide := browser.Looks[0]
+	text := func(selector string) string {
+		return browser.Value[string](b, `document.querySelector("`+selector+`")?.innerText ?? ""`)
+	}
+	count := func(selector string) int {
+		return browser.Value[int](b, `document.querySelectorAll("`+selector+`").length`)
+	}
+	address := func() string { return strings.TrimPrefix(browser.Value[string](b, `location.href`), w.host) }
+	until := func(what, condition string) {
+		t.Helper()
+		for range 200 {
+			if browser.Value[bool](b, condition) {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Fatalf("%s: not at %s: %s", what, address(), text("main"))
+	}
+	const arrived = `document.readyState == "complete" && `
+
+	// Type, character by character.
+	w.Show(w.host+"/", wide, "#keys")
+	until("the list of sessions", `document.querySelectorAll(".found > li").length > 5`)
+	b.Run(chromedp.SendKeys("#q", "token"))
+	until("hits", `document.querySelectorAll(".hits mark").length > 3 && location.search == "?q=token"`)
+	until("facets of the hits", `document.querySelector(".facets [href*='project%3Aatlas'] .n")?.innerText == "3"`)
+	if got := text(".count"); got != "6 hits in 3 sessions" {
+		t.Errorf("6 hits are %q", got)
+	}
+
+	// Go to the first hit with keys, open it, and go back.
+	b.Run(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"))
+	if hit := browser.Value[string](b, `document.activeElement.innerText`); !strings.Contains(hit, "wolverine") {
+		t.Errorf("j, j and k lead to %q", hit)
+	}
+	b.Run(chromedp.KeyEvent(kb.Enter))
+	until("the conversation", arrived+`location.pathname.startsWith("/session/") && !!document.querySelector("article.hit:target")`)
+	if got := text(".hitbar [role=status]"); got != "hit 1 of 1" && !strings.HasPrefix(got, "hit ") {
+		t.Errorf("the bar says %q", got)
+	}
+	if marks := browser.Value[int](b, `CSS.highlights.get("hits").size`); marks == 0 {
+		t.Error("no word is marked in the conversation")
+	}
+	opened := address()
+	b.Run(chromedp.Reload())
+	until("the conversation again", arrived+`!!document.querySelector("article.hit:target")`)
+	if address() != opened {
+		t.Errorf("after a reload the address is %s, not %s", address(), opened)
+	}
+	b.Run(chromedp.NavigateBack())
+	until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
+
+	// Filter by the histogram, and take the filter away again.
+	value := browser.Value[string](b, `document.querySelector(".time svg a").getAttribute("href")`)
+	if !strings.Contains(value, "after%3A2026-03-02") {
+		t.Errorf("the first bar leads to %s", value)
+	}
+	b.Click(".time svg a .room")
+	until("the hits of a day", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
+	b.Click(".time figcaption a")
+	until("all hits again", arrived+`document.querySelector(".count")?.innerText == "6 hits in 3 sessions"`)
+	b.Click(".facets [href*='project%3Aatlas']")
+	until("the hits of a project", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
+
+	// Choose another scope; what was typed stays.
+	browser.Value[bool](b, `(e => { e.value = "prompts"; return e.dispatchEvent(new Event("change", {bubbles: true})) })(document.querySelector("select[name=scope]"))`)
+	until("prompts", `document.querySelector(".count")?.innerText == "2 hits in 2 sessions" && location.search.includes("scope=prompts")`)
+
+	// Another branch, and all again.
+	w.Show(w.host+"/session/01956691-0000-7a3c-b111-222233334444", wide, "#keys")
+	folded := count("details.branch")
+	if folded == 0 {
+		t.Fatal("a session with branches has none")
+	}
+	b.Click("details.branch > summary")
+	b.Click("details.branch .load a")
+	until("one branch", arrived+`location.search.includes("leaf=") && !document.querySelector("details.branch")`)
+	b.Click(".tools .note a")
+	until("all branches", arrived+`document.querySelectorAll("details.branch").length == `+strconv.Itoa(folded))
+
+	// Another tab has the cookie, and its own question.
+	tab := b.Tab()
+	tab.Run(chromedp.Navigate(w.host+"/?q=timeout"), chromedp.WaitReady("#keys"))
+	if got := browser.Value[string](tab, `document.querySelector("#q").value`); got != "timeout" {
+		t.Errorf("the other tab asks for %q", got)
+	}
+	if !strings.Contains(address(), "/session/") {
+		t.Errorf("the first tab went to %s", address())
+	}
+
+	// Help, and keys that are written where one writes.
+	w.Show(w.host+"/", wide, "#keys")
+	b.Run(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("?"))
+	until("the keys", `document.querySelector("#keys").open`)
+	b.Run(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("/"), chromedp.KeyEvent("j"), chromedp.KeyEvent("?"))
+	// The driver types the / although the page takes the key.
+	until("what was typed", `/^\/?j\?$/.test(document.querySelector("#q").value) && !document.querySelector("#keys").open`)
+	for _, c := range append(b.Complaints(), tab.Complaints()...) {
+		t.Error(c)
+	}
+}
+
+// A session that is deleted while it is read says so, and leads to the others.
+func TestWebDeletedSession(t *testing.T) {
+	w := newWebTest(t, samples)
+	name := filepath.Join(w.root, "--home-dev-atlas--", "2026-03-02T09-15-00-000Z_0195562e-9a20-7c11-8f3a-5d2b6c7e8f90.jsonl")
+	w.Show(w.host+"/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90", browser.Looks[0], "article")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(chromedp.Reload(), chromedp.WaitReady(".problem"))
+	if !browser.Value[bool](w.Browser, `!!document.querySelector("main a[href='/sessions']")`) {
+		t.Error("the page does not lead to the other sessions")
+	}
+}
+
+// What sessions say does nothing: no script, no markup, no address.
+func TestWebHostileSession(t *testing.T) {
+	dir := t.TempDir()
+	evil := `</title></script><script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)></svg> [a](javascript:alert(4)) "' onclick=alert(5) \u202egnp.exe \u001b[31mred`
+	quoted := strings.NewReplacer(`"`, `\"`, `\u`, `\u`).Replace(evil)
+	var lines strings.Builder
+	fmt.Fprintf(&lines, `{"type":"session","version":3,"id":"evil<b>&x/..","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p/<script>alert(6)</script>"}`+"\n")
+	fmt.Fprintf(&lines, `{"type":"session_info","id":"n1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","name":"%s"}`+"\n", quoted)
+	fmt.Fprintf(&lines, `{"type":"message","id":"e<1>\"","parentId":"n1","timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"needle %s"}}`+"\n", quoted)
+	fmt.Fprintf(&lines, `{"type":"message","id":"e2","parentId":"e<1>\"","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"assistant","provider":"p","model":"m<script>alert(7)</script>","content":[{"type":"toolCall","id":"c","name":"t<script>alert(8)</script>","arguments":{"command":"%s"}}]}}`+"\n", quoted)
+	fmt.Fprintf(&lines, `{"type":"message","id":"e3","parentId":"e2","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"t<script>alert(8)</script>","content":[{"type":"text","text":"needle %s"}]}}`+"\n", strings.Repeat(quoted+`\n`, 100))
+	fmt.Fprintf(&lines, `{"type":"label","id":"l1","parentId":"e3","timestamp":"2026-03-01T10:00:03.000Z","targetId":"e2","label":"%s"}`+"\n", quoted)
+	if err := os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(lines.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w := newWebTest(t, dir)
+	b := w.Browser
+	const clean = `!document.querySelector("main script, main [onerror], main [onload], main [onclick], main img, main svg:not(.time svg), a[href^='javascript']")`
+	for _, page := range []string{"/", "/?q=needle", "/?q=" + url.QueryEscape(evil), "/sessions", "/sessions?q=needle", "/status", "/<script>alert(9)</script>"} {
+		w.Show(w.host+page, browser.Looks[0], "#keys")
+		if !browser.Value[bool](b, clean) {
+			t.Errorf("%s has markup of a session", page)
+		}
+	}
+	w.Complaints() // of the page that is not there
+	w.Show(w.host+"/?q=needle", browser.Looks[2], "#keys")
+	if n := browser.Value[int](b, `document.querySelectorAll(".hits a").length`); n != 2 {
+		t.Fatalf("%d hits", n)
+	}
+	b.Click(".hits li:last-child a")
+	b.Run(chromedp.WaitReady("article"), chromedp.WaitReady(".call.hit pre"))
+	if !browser.Value[bool](b, clean) || !browser.Value[bool](b, `document.body.innerText.includes("⟨U+202E⟩")`) {
+		t.Error("the conversation has markup of the session, or hides what it says")
+	}
+	if title := browser.Value[string](b, `document.title`); !strings.Contains(title, "<script>") {
+		t.Errorf("the title is %q", title)
+	}
+	w.quietly()
 }

@@ -157,6 +157,7 @@ type histogram struct {
 	From, To    string
 	Unit        string // of a bar
 	Description string
+	Any         string // the same question for any time; "" if it is
 	Bars        []bar
 }
 
@@ -195,6 +196,9 @@ func newHistogram(a asked, days []facets.Day) *histogram {
 	h.Width = barStep * len(bins)
 	h.From, h.To = bins[0].start.Format(dayForm), bins[len(bins)-1].end.AddDate(0, 0, -1).Format(dayForm)
 	h.Description = fmt.Sprintf("Hits by %s from %s to %s; the list of months below has the same figures", h.Unit, h.From, h.To)
+	if any := syntax.SetField(syntax.SetField(a.Text, "after"), "before"); any != a.Text {
+		h.Any = a.with(any).Address()
+	}
 	for i, b := range bins {
 		if b.hits == 0 {
 			continue
