@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,
 	"pigrep/internal/ui/chart":       48,
+	"pigrep/internal/ui/report":      53,
 	"pigrep/query/similar":           47,
 	"pigrep/query/audit":             47,
 	"pigrep/query/fix":               46,

@@ -30,6 +30,13 @@ func Usage(t *audit.UsageTable, home string) *Chart {
 	if t.Total.Cost == 0 {
 		unit, title = Tokens, "Tokens"
 	}
+	return usage(t, home, unit, title)
+}
+
+// UsedTokens is Usage for tokens, whether or not a cost is known.
+func UsedTokens(t *audit.UsageTable, home string) *Chart { return usage(t, home, Tokens, "Tokens") }
+
+func usage(t *audit.UsageTable, home string, unit Unit, title string) *Chart {
 	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, []string{""}, func(i, _ int) float64 {
 		if unit == Tokens {
 			return float64(t.Rows[i].Tokens)

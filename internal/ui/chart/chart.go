@@ -134,6 +134,17 @@ func (c *Chart) Fold(n int) {
 	c.Series = append(c.Series[:n-1:n-1], rest)
 }
 
+// ColourLike gives the series that another chart has too their colours there.
+func (c *Chart) ColourLike(other *Chart) {
+	at := func(s Series) int {
+		if i := slices.IndexFunc(other.Series, func(o Series) bool { return o.Name == s.Name }); i >= 0 {
+			return i
+		}
+		return len(other.Series)
+	}
+	slices.SortStableFunc(c.Series, func(a, b Series) int { return at(a) - at(b) })
+}
+
 var (
 	//go:embed chart.html
 	source string

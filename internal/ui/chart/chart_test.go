@@ -79,8 +79,8 @@ func day(n int) string {
 	return time.Date(2026, 1, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n).Format(time.DateOnly)
 }
 
-// usage is an answer by day and model.
-func usage(rows ...audit.UsageRow) *audit.UsageTable {
+// spent is an answer by day and model.
+func spent(rows ...audit.UsageRow) *audit.UsageTable {
 	t := &audit.UsageTable{By: []string{"day", "model"}, Rows: rows}
 	for _, r := range rows {
 		t.Total.Cost += r.Cost
@@ -94,13 +94,13 @@ func used(day, model string, cost float64, tokens int64) audit.UsageRow {
 }
 
 func samples() map[string]*Chart {
-	small := usage(used(day(3), "anthropic/opus", 1.25, 100), used(day(0), "anthropic/opus", 0.5, 50), used(day(0), hostile, 0.125, 10))
+	small := spent(used(day(3), "anthropic/opus", 1.25, 100), used(day(0), "anthropic/opus", 0.5, 50), used(day(0), hostile, 0.125, 10))
 	calls := &audit.ToolTable{By: []string{"tool"}, Rows: []audit.ToolRow{
 		{Key: audit.Key{Tool: ptr("bash")}, Calls: 1200, Errors: 30}, {Key: audit.Key{Tool: ptr(hostile)}, Calls: 7}, {Key: audit.Key{Tool: ptr("")}, Calls: 1, Errors: 1},
 	}}
-	calendar := Usage(usage(used("2025-12-31", "m", 1, 1), used("2026-01-01", "m", 2, 1), used("2026-03-05", "m", 0.5, 1)), "")
+	calendar := Usage(spent(used("2025-12-31", "m", 1, 1), used("2026-01-01", "m", 2, 1), used("2026-03-05", "m", 0.5, 1)), "")
 	calendar.Kind = Calendar
-	histogram := Usage(usage(used(day(0), "", 0, 3), used(day(4), "", 0, 9)), "")
+	histogram := Usage(spent(used(day(0), "", 0, 3), used(day(4), "", 0, 9)), "")
 	histogram.Kind, histogram.Links = Histogram, []string{"/?a=1&b=2", "", "", "", "javascript:alert(1)"}
 	return map[string]*Chart{"bars": Usage(small, ""), "ranking": Tools(calls, ""), "calendar": calendar, "histogram": histogram}
 }
@@ -154,7 +154,7 @@ func TestFiles(t *testing.T) {
 // The values in a picture are those of the rows.
 func TestValues(t *testing.T) {
 	rows := []audit.UsageRow{used(day(3), "a", 0.1+0.2, 7), used(day(3), "b", 1e-7, 7), used(day(1), "b", 12345.678, 7), used(day(0), "a", 0, 7)}
-	for name, table := range map[string]*audit.UsageTable{"cost": usage(rows...), "tokens": usage(used(day(1), "a", 0, 123456789), used(day(0), "b", 0, 1))} {
+	for name, table := range map[string]*audit.UsageTable{"cost": spent(rows...), "tokens": spent(used(day(1), "a", 0, 123456789), used(day(0), "b", 0, 1))} {
 		var want, got []string
 		for _, r := range table.Rows {
 			switch v := max(r.Cost, 0); {
@@ -229,7 +229,7 @@ func TestYears(t *testing.T) {
 			rows = append(rows, used(day(i), "m"+strconv.Itoa(i%11), float64(i%13)+0.5, 1))
 		}
 	}
-	c := Usage(usage(rows...), "")
+	c := Usage(spent(rows...), "")
 	if len(c.Labels) < 3*365-3 || len(c.Series) != colours || c.Series[colours-1].Name != "4 others" {
 		t.Errorf("%d labels, %d series", len(c.Labels), len(c.Series))
 	}

@@ -203,19 +203,10 @@ func (o *exportOptions) opened(a *App, path string) error {
 	return nil
 }
 
-// writeExport writes a file atomically. Session files are never overwritten, not even
-// with --force.
+// writeExport writes a file atomically, unless checkExport objects.
 func (a *App) writeExport(path string, force bool, write func(io.Writer) error) error {
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return &problem{code: codeIO, message: "write the export", err: err}
-	case info.IsDir():
-		return usagef("name a file in it", "%s is a directory", path)
-	case strings.HasSuffix(path, ".jsonl"):
-		return usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
-	case !force:
-		return usagef("choose another name, or use --force", "%s already exists", path)
+	if err := checkExport(path, force); err != nil {
+		return err
 	}
 	var answered error
 	err := files.Replace(path, 0o600, func(f io.Writer) error {
@@ -233,4 +224,21 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 		p.hint = "create the directory first, or name another file"
 	}
 	return p
+}
+
+// checkExport fails for a file that must not be written. Session files are never
+// overwritten, not even with --force.
+func checkExport(path string, force bool) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return &problem{code: codeIO, message: "write the export", err: err}
+	case info.IsDir():
+		return usagef("name a file in it", "%s is a directory", path)
+	case strings.HasSuffix(path, ".jsonl"):
+		return usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
+	case !force:
+		return usagef("choose another name, or use --force", "%s already exists", path)
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ func commands() []command {
 		{"index", newIndexCommand},
 		{"init", newInitCommand},
 		{"mcp", newMCPCommand},
+		{"report", newReportCommand},
 		{"resume", newResumeCommand},
 		{searchName, newSearchCommand},
 		{"sessions", newSessionsCommand},

@@ -251,6 +251,9 @@ func csvCell(s string) string {
 	return s
 }
 
+// IDTitle is the title of the column of session ids.
+const IDTitle = "ID"
+
 // keyColumns are the columns of the dimensions that rows are grouped by. total is
 // the row that covers all of them.
 func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
@@ -298,7 +301,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		case "session":
 			c.Name = "session name"
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
-			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return look.idCell(k.SessionID, k.SessionPath) })
+			add(column{Name: "session id", Title: IDTitle}, func(k *audit.Key) cell { return look.idCell(k.SessionID, k.SessionPath) })
 			add(c, func(k *audit.Key) cell {
 				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
 			})

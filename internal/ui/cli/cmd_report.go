@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/html"
+	"pigrep/internal/ui/printer"
+	"pigrep/internal/ui/report"
+	"pigrep/query"
+	"pigrep/query/audit"
+	"pigrep/query/sessions"
+)
+
+type reportOptions struct {
+	auditOptions
+	output       string
+	force        bool
+	withSessions bool
+}
+
+func (o *reportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
+	addFlag(f, "force", "", "", "overwrite files that exist", &o.force)
+	addFlag(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
+	addFlag(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
+	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+}
+
+func newReportCommand(a *App) *cobra.Command {
+	o := &reportOptions{}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write a page about a period: cost, tools, failures, risky calls",
+		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
+failures of tools, the calls that failed, those that match a risk rule,
+commands, files, and the sessions. It is one HTML file without scripts or network
+access. "pigrep usage" and "pigrep tools" have the same figures.
+
+--with-sessions exports each session to a directory that is named after FILE,
+and links to it from the page.
+
+The page has commands and results from sessions, which may contain secrets, so
+only you can read it. --redact masks them.`,
+		Example: `pigrep report -o week.html --since 1w
+pigrep report -o app.html --project app --since 4w --redact
+pigrep report -o week.html --since 1w --with-sessions --force`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runReport(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runReport(ctx context.Context, a *App, o *reportOptions) error {
+	toFile := o.output != "" && o.output != "-"
+	if o.withSessions && !toFile {
+		return usagef("add -o FILE", "--with-sessions needs a file to put them beside")
+	}
+	path := a.absolute(o.output)
+	if toFile {
+		if err := checkExport(path, o.force); err != nil {
+			return err
+		}
+	}
+	req, err := o.auditRequest(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.locate(a)
+	if err != nil {
+		return err
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	base, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	base.Limit, base.Redact = query.All, false // first come the true paths
+	list, err := sessions.List(ctx, x.reader, p.agents, disk{}, sessions.FromSearch(base))
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	if len(list.Sessions) == 0 {
+		for _, w := range o.noneBelow(x.reader.Summaries(), req.CWD) {
+			a.warn("%s", w)
+		}
+		a.warn("no session passes the filters: nothing to report")
+		if x.state.Complete {
+			return errNothingFound
+		}
+		return errIncomplete
+	}
+	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
+	if o.withSessions {
+		names, err := o.exportSessions(ctx, a, x, path, list)
+		if err != nil {
+			return err
+		}
+		view.Session = func(path, _, entry string) string {
+			address := names[path]
+			if address != "" && entry != "" {
+				address += "#" + html.Anchor(entry)
+			}
+			return address
+		}
+	}
+	if o.redact {
+		for i := range list.Sessions {
+			list.Sessions[i].Redact()
+		}
+		o.mask(list)
+	}
+	page, err := o.page(ctx, a, x, view, list, req)
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	if !toFile {
+		return page.Write(a.out)
+	}
+	if err := a.writeExport(path, o.force, page.Write); err != nil {
+		return err
+	}
+	a.warn("wrote %s", path)
+	return nil
+}
+
+// page is the report.
+func (o *reportOptions) page(ctx context.Context, a *App, x *snapshot, view *report.View, list *sessions.Response, req audit.Request) (*report.Report, error) {
+	src := auditSource(x.reader, x.agents)
+	coverage := audit.Coverage{}
+	usage := src.Usage
+	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+		t, err := usage(ctx, req)
+		if err == nil {
+			coverage = t.Coverage
+		}
+		return t, err
+	}
+	sections, err := view.Usage(ctx, src, req)
+	if err != nil {
+		return nil, err
+	}
+	more, err := view.Audit(ctx, src, req)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Report{
+		Title: "Agent report: " + period(req.Since, req.Until, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
+		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location()),
+	}, nil
+}
+
+// auditSource answers audits from an index.
+func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
+	return &report.Source{
+		Usage: func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+			return audit.Usage(ctx, r, req)
+		},
+		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+			return audit.Tools(ctx, r, agents, disk{}, req)
+		},
+		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+			return audit.Commands(ctx, r, agents, disk{}, req)
+		},
+		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
+			return audit.Files(ctx, r, req, "")
+		},
+		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
+			l, err := audit.Calls(ctx, r, agents, disk{}, req)
+			if err != nil {
+				return 0, err
+			}
+			return l.Total, l.Each(ctx, visit)
+		},
+	}
+}
+
+// period names the time that a report is about.
+func period(since, until time.Time, c *audit.Coverage, now time.Time) string {
+	first, last := since, now
+	if first.IsZero() {
+		first, last = c.First.Time, c.Last.Time
+	}
+	if !until.IsZero() {
+		last = until.Add(-1)
+	}
+	const form = "2 January 2006"
+	from, to := first.In(now.Location()).Format(form), last.In(now.Location()).Format(form)
+	if first.IsZero() || from == to {
+		return to
+	}
+	return from + " to " + to
+}
+
+// facts are the lines at the top of a report.
+func (o *reportOptions) facts(a *App, list *sessions.Response, now time.Time) []report.Fact {
+	projects := make(map[string]bool)
+	for i := range list.Sessions {
+		projects[list.Sessions[i].CWD] = true
+	}
+	facts := []report.Fact{
+		{Name: "Written", Value: now.Format("2006-01-02 15:04 MST")}, {Name: "Sessions", Value: human.Number(len(list.Sessions))},
+		{Name: "Projects", Value: human.Number(len(projects))},
+	}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"Only project", o.filters.Projects}, {"Only model", o.filters.Models}, {"Only session", o.filters.Sessions}, {"Only below", []string{o.filters.CWD}}} {
+		if value := html.Line(strings.Join(f.values, ", ")); value != "" {
+			facts = append(facts, report.Fact{Name: f.name, Value: value})
+		}
+	}
+	if o.here {
+		facts = append(facts, report.Fact{Name: "Only below", Value: html.Line(human.Path(a.WorkDir, a.Home))})
+	}
+	if o.redact {
+		facts = append(facts, report.Fact{Name: "Secrets", Value: "masked"})
+	}
+	return facts
+}
+
+// exportSessions exports the sessions of a list to a directory beside a file, and returns
+// their addresses by path. A session that cannot be read is left out with a warning.
+func (o *reportOptions) exportSessions(ctx context.Context, a *App, x *snapshot, file string, list *sessions.Response) (map[string]string, error) {
+	dir := strings.TrimSuffix(file, filepath.Ext(file)) + "-sessions"
+	switch err := os.Mkdir(dir, 0o700); {
+	case err == nil:
+	case errors.Is(err, fs.ErrExist) && o.force:
+	case errors.Is(err, fs.ErrExist):
+		return nil, usagef("choose another name, or use --force", "%s already exists", dir)
+	default:
+		p := &problem{code: codeIO, message: "export the sessions", err: err}
+		if errors.Is(err, fs.ErrNotExist) {
+			p.hint = "create the directory first, or name another file"
+		}
+		return nil, p
+	}
+	names, used := make(map[string]string), make(map[string]bool)
+	for i := range list.Sessions {
+		path := list.Sessions[i].SessionPath
+		name, err := o.exportOne(ctx, a, x, path, dir, used)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			a.warn("%s is not exported: %v", path, err)
+			continue
+		}
+		if o.redact {
+			path = redact.Text(path) // as rows have it
+		}
+		names[path] = url.PathEscape(filepath.Base(dir)) + "/" + url.PathEscape(name)
+	}
+	return names, nil
+}
+
+// exportOne exports a session to a directory, under a name that no other one has.
+func (o *reportOptions) exportOne(ctx context.Context, a *App, x *snapshot, path, dir string, used map[string]bool) (string, error) {
+	t, err := openTarget(a, x, path, "")
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	title := t.Record.Title()
+	if o.redact {
+		title = "" // names of files are not masked
+	}
+	stem := exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	name := stem + ".html"
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("%s-%d.html", stem, n)
+	}
+	used[name] = true
+	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force}
+	export.redact = o.redact
+	return name, export.export(ctx, a, x, t, query.Request{Redact: o.redact})
+}
