@@ -17,9 +17,9 @@ type drawing struct {
 	*Chart
 	Title  string
 	Style  template.HTML
-	Class  string
-	Height int // of the plot and the legend below it
-	Plot   int // where the legend begins
+	Class  string // axis: with room for one
+	Height int    // of the plot and the legend below it
+	Plot   int    // where the legend begins
 
 	Lines  []line
 	Groups []group
@@ -86,17 +86,17 @@ func (c *Chart) draw() (*drawing, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	d := &drawing{Chart: c, Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Class: "plot", Table: c.table()}
+	d := &drawing{Chart: c, Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Table: c.table()}
 	switch c.Kind {
 	case Bars:
+		d.Class = "axis"
 		d.bars(barsHeight, true)
 	case Histogram:
-		d.Class += " full"
 		d.bars(histogramHeight, false)
 	case Calendar:
+		d.Class = "axis"
 		d.calendar()
 	case Ranking:
-		d.Class += " full"
 		d.ranking()
 	}
 	d.Height = d.Plot + len(d.Legend)*legendHeight
@@ -278,7 +278,11 @@ func (d *drawing) calendar() {
 			at := t.YearDay() - 1 + before
 			x, row := float64(at/7)/columns, at%7
 			if t.Day() == 1 {
-				d.Texts = append(d.Texts, text{percent(x), pixels(top + 12), "month", t.Format("Jan")})
+				class := "month"
+				if t.Month()%2 == 0 {
+					class += " minor"
+				}
+				d.Texts = append(d.Texts, text{percent(x), pixels(top + 12), class, t.Format("Jan")})
 			}
 			m := mark{X: percent(x), Y: pixels(top + 20 + float64(row*cellHeight)), Width: percent(0.84 / columns), Height: strconv.Itoa(cellHeight - 2), Class: "l0"}
 			i, used := days[t.Format(time.DateOnly)]
@@ -345,16 +349,19 @@ func (c *Chart) table() *table {
 // FileHeight is the height of the file, with margins and the title.
 func (d *drawing) FileHeight() int { return d.Height + 68 }
 
-// Left is where the plot begins: beside its axis, if it has one.
+// Left is where the plot begins in a file: beside its axis, if it has one. On a page the
+// style sheet says that.
 func (d *drawing) Left() int {
-	if d.Kind == Bars || d.Kind == Calendar {
-		return 52
+	if d.Class == "axis" {
+		return margin + 52
 	}
-	return 0
+	return margin
 }
 
-// Inner is the width of the plot where style sheets cannot say it.
-func (d *drawing) Inner() int { return 720 - d.Left() }
+// Inner is the width of the plot in a file.
+func (d *drawing) Inner() int { return 760 - margin - d.Left() }
+
+const margin = 20
 
 // Summary says in a few words what a chart shows, for those who do not see it.
 func (d *drawing) Summary() string {

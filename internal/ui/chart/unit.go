@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"pigrep/internal/human"
@@ -86,8 +87,7 @@ func shortLabel(label, before string) string {
 	if t.IsZero() {
 		return label
 	}
-	earlier, _ := parsePeriod(before)
-	if earlier.Year() != t.Year() {
+	if !strings.HasPrefix(before, label[:len("2006")]) {
 		return longLabel(label)
 	}
 	switch form {
