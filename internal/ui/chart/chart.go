@@ -1,5 +1,5 @@
-// Package chart draws charts as SVG: bars over time, a histogram, a calendar of days and
-// a ranking. It draws them for a page (HTML) or as a file of their own (Write).
+// Package chart draws charts as SVG: bars over time, a calendar of days and a ranking. It
+// draws them for a page (HTML) or as a file of their own (Write).
 //
 // Positions across are percentages and positions down are pixels, so a chart fits a
 // phone and a wide window while its text keeps its size. Colours are classes of the style
@@ -29,10 +29,9 @@ type Kind int
 
 // The kinds of charts.
 const (
-	Bars      Kind = iota // a stack of bars for each period
-	Histogram             // low bars without an axis, to be clicked on
-	Calendar              // a cell for each day, darker with the sum of its values
-	Ranking               // a line for each label, with a bar across
+	Bars     Kind = iota // a stack of bars for each period
+	Calendar             // a cell for each day, darker with the sum of its values
+	Ranking              // a line for each label, with a bar across
 )
 
 // Chart is the numbers to draw: a row for each label, a column for each series.

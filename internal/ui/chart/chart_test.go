@@ -100,9 +100,9 @@ func samples() map[string]*Chart {
 	}}
 	calendar := Usage(spent(used("2025-12-31", "m", 1, 1), used("2026-01-01", "m", 2, 1), used("2026-03-05", "m", 0.5, 1)), "")
 	calendar.Kind = Calendar
-	histogram := Usage(spent(used(day(0), "", 0, 3), used(day(4), "", 0, 9)), "")
-	histogram.Kind, histogram.Links = Histogram, []string{"/?a=1&b=2", "", "", "", "javascript:alert(1)"}
-	return map[string]*Chart{"bars": Usage(small, ""), "ranking": Tools(calls, ""), "calendar": calendar, "histogram": histogram}
+	links := Usage(spent(used(day(0), "", 0, 3), used(day(4), "", 0, 9)), "")
+	links.Links = []string{"/?a=1&b=2", "", "", "", "javascript:alert(1)"}
+	return map[string]*Chart{"bars": Usage(small, ""), "ranking": Tools(calls, ""), "calendar": calendar, "links": links}
 }
 
 // Files are XML with every value and its title, whatever names are in them.
@@ -185,7 +185,7 @@ func TestValues(t *testing.T) {
 
 // Numbers that cannot be drawn are refused; none, one and equal ones are drawn.
 func TestNumbers(t *testing.T) {
-	for _, kind := range []Kind{Bars, Histogram, Calendar, Ranking} {
+	for _, kind := range []Kind{Bars, Calendar, Ranking} {
 		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 			c := &Chart{Kind: kind, Title: "t", Labels: []string{day(0)}, Series: []Series{{Values: []float64{v}}}}
 			if err := c.Write(io.Discard); err == nil || !strings.Contains(err.Error(), day(0)) {

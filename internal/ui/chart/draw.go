@@ -66,14 +66,13 @@ type table struct {
 
 // Measures in pixels.
 const (
-	barsHeight      = 180
-	histogramHeight = 56
-	above           = 14 // for the value at the top of the axis
-	below           = 26 // for the labels under it
-	rankHeight      = 36
-	cellHeight      = 14
-	yearHeight      = 7*cellHeight + 40
-	legendHeight    = 20
+	barsHeight   = 180
+	above        = 14 // for the value at the top of the axis
+	below        = 26 // for the labels under it
+	rankHeight   = 36
+	cellHeight   = 14
+	yearHeight   = 7*cellHeight + 40
+	legendHeight = 20
 )
 
 const (
@@ -90,9 +89,7 @@ func (c *Chart) draw() (*drawing, error) {
 	switch c.Kind {
 	case Bars:
 		d.Class = "axis"
-		d.bars(barsHeight, true)
-	case Histogram:
-		d.bars(histogramHeight, false)
+		d.bars()
 	case Calendar:
 		d.Class = "axis"
 		d.calendar()
@@ -143,23 +140,18 @@ func (c *Chart) link(label int) string {
 }
 
 // bars draws a stack for each label, the first series at the bottom.
-func (d *drawing) bars(height float64, axis bool) {
+func (d *drawing) bars() {
+	const height = barsHeight
 	most := d.most()
-	top := most
-	if axis {
-		step, steps := d.Unit.axis(most)
-		top = step * float64(steps)
-		for i := range steps + 1 {
-			v := step * float64(i)
-			d.Lines = append(d.Lines, line{pixels(above + height*(1-v/top)), d.Unit.tick(v, step)})
-		}
-	} else {
-		d.Lines = []line{{pixels(above + height), ""}}
-		d.Texts = append(d.Texts, text{"100%", "9", "end", "most " + d.Unit.text(most, most)})
+	step, steps := d.Unit.axis(most)
+	top := step * float64(steps)
+	for i := range steps + 1 {
+		v := step * float64(i)
+		d.Lines = append(d.Lines, line{pixels(above + height*(1-v/top)), d.Unit.tick(v, step)})
 	}
 	n := float64(len(d.Labels))
 	gap := 0.2 / n
-	if !axis || n > 120 {
+	if n > 120 {
 		gap = 0
 	}
 	for i := range d.Labels {
@@ -196,10 +188,8 @@ func (d *drawing) bars(height float64, axis bool) {
 		}
 		d.Texts = append(d.Texts, text{percent(middle), pixels(above + height + 17), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
 	}
-	d.Plot = above + int(height) + below
-	if axis {
-		d.legend()
-	}
+	d.Plot = above + height + below
+	d.legend()
 }
 
 // legend names the series below the plot.

@@ -50,8 +50,8 @@ func newReportCommand(a *App) *cobra.Command {
 		Short: "Write a page about a period: cost, tools, failures, risky calls",
 		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
 failures of tools, the calls that failed, those that match a risk rule,
-commands, files, and the sessions. It is one HTML file without scripts or network
-access. "pigrep usage" and "pigrep tools" have the same figures.
+commands, files, and the sessions. It is one HTML file without scripts or
+network access. "pigrep usage" and "pigrep tools" have the same figures.
 
 --with-sessions exports each session to a directory that is named after FILE,
 and links to it from the page.
