@@ -119,7 +119,7 @@ func checkCounts(t *testing.T, r *index.Reader) {
 func TestKilledWriter(t *testing.T) {
 	dir := t.TempDir()
 	done := make(map[uint32]bool)
-	for range testkit.Rounds(4, 12, 200) {
+	for range testkit.HowMany(4, 12, 200) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"="+dir)
 		out, err := cmd.StdoutPipe()
