@@ -79,7 +79,7 @@ export const grep: Mode = {
 	async find(client, query, filters, options) {
 		if (!query) return { items: [], grouped: true, summary: "", notes: ["type a regular expression"] };
 		const a = await client.grep(query, { ...filters, limit: linesShown }, options).catch((error: unknown) => {
-			const literally = "to search for it literally, write \\Q before it";
+			const literally = "to search for it literally, write it between \\Q and \\E";
 			throw error instanceof Failure && error.kind === "query" ? new Failure("query", error.message, literally) : error;
 		});
 		const sessions = [...new Set(a.matches.map((m) => m.sessionPath))];

@@ -90,7 +90,7 @@ cp -r "$here/../src" "$here/../test" "$here/../tsconfig.json" "$scratch/package/
 cd "$scratch/package"
 "$node" node_modules/typescript/bin/tsc
 echo "types: tsc --strict passes"
-"$node" --test --test-reporter=dot 'test/*.test.ts' >"$scratch/unit.log" 2>&1 || { cat "$scratch/unit.log"; exit 1; }
+PIGREP="$scratch/pigrep" SESSIONS="$here/../../../testdata/sessions" "$node" --test --test-reporter=dot 'test/*.test.ts' >"$scratch/unit.log" 2>&1 || { cat "$scratch/unit.log"; exit 1; }
 echo "unit tests: $(grep -o '\.' "$scratch/unit.log" | wc -l) pass"
 
 drive() { # VERSION

@@ -258,7 +258,7 @@ test("a failure is said with its hint; one of a pattern leaves what was found", 
 	await desk.shows(/3 lines/);
 	desk.client.fails = new Failure("query", "missing closing )", "add -F");
 	await desk.key("(");
-	await desk.shows(/missing closing \); to search for it literally, write \\Q/);
+	await desk.shows(/missing closing \); to search for it literally, write it between \\Q/);
 	assert.match(desk.screen, /«token» one/);
 });
 
