@@ -14,7 +14,7 @@ import (
 // SchemaVersion is the version of everything in an index. It must change with
 // anything that makes an index differ, the analysis of texts included: an index
 // of another version is rebuilt, never read.
-const SchemaVersion = 24
+const SchemaVersion = 25
 
 var (
 	// ErrVersion reports an index of another SchemaVersion.

@@ -28,6 +28,7 @@ type Accumulator struct {
 	keywords []*inverted   // in the order of the table keywords
 	flag     *inverted     // that of FieldFlag
 	terms    []keywordTerm // of the document being added
+	pairs    adjacency
 
 	docs   int
 	stored []stored
@@ -61,7 +62,10 @@ func NewAccumulator() *Accumulator {
 			a.flag = f
 		}
 	}
-	a.emit = func(t analysis.Token) { a.text.add(t.Term) }
+	a.emit = func(t analysis.Token) {
+		term := a.text.add(t.Term)
+		a.pairs.add(t.Form, term.key, term.size)
+	}
 	return a
 }
 
@@ -105,6 +109,7 @@ func (a *Accumulator) end() {
 	for _, f := range a.fields {
 		f.endDocument()
 	}
+	a.pairs.endDocument()
 	a.docs++
 }
 
@@ -119,5 +124,6 @@ func (a *Accumulator) Reset() {
 		terms, postings = max(terms, len(f.terms)), max(postings, len(f.postings))
 		f.reset()
 	}
+	a.pairs.reset()
 	a.writer.reset(terms, postings)
 }

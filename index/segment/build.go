@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 
 	engine "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
@@ -47,6 +48,9 @@ func (a *Accumulator) Build() (*Image, error) {
 			return nil, errTooMuch
 		}
 	}
+	if len(a.pairs.filters) > math.MaxUint32 {
+		return nil, errTooMuch
+	}
 	w := &a.writer
 	w.out, w.written, w.docs = make([]byte, 0, a.sizeOfOutput()), 0, a.docs
 	defer func() { w.out = nil }() // it is the image's
@@ -60,7 +64,7 @@ func (a *Accumulator) Build() (*Image, error) {
 			return nil, fmt.Errorf("build a segment: field %s: %w", f.name, err)
 		}
 	}
-	image.fieldIndex = w.fieldIndex(headers)
+	image.fieldIndex = w.fieldIndex(headers, w.adjacency(&a.pairs))
 	image.bytes = w.out
 	image.crc = crc32.ChecksumIEEE(image.bytes)
 	if err := image.check(a); err != nil {
@@ -71,7 +75,7 @@ func (a *Accumulator) Build() (*Image, error) {
 
 // sizeOfOutput estimates the bytes of the segment, from above.
 func (a *Accumulator) sizeOfOutput() int {
-	n := 1<<10 + 40*a.docs + len(a.values)
+	n := 1<<10 + 44*a.docs + len(a.values) + len(a.pairs.filters)
 	for _, f := range a.fields {
 		n += len(f.bytes) + 10*len(f.terms) + 5*len(f.postings)
 	}

@@ -14,6 +14,7 @@
 //	postings.go    term to documents, frequencies and lengths
 //	dictionary.go  field to terms, and each term to its postings
 //	docvalues.go   document number to the terms of a field
+//	adjacency.go   document number to the pairs of words that may follow each other
 //	fieldindex.go  field name to its dictionary and doc values
 //	file.go        the checksums of blocks, the footer
 //
@@ -22,6 +23,7 @@
 //
 //	stored values, their index
 //	for each field: postings of its terms, dictionary, doc values, header
+//	adjacency filters, which the engine ignores
 //	field index
 //	table of checksums, which the engine ignores
 //	footer

@@ -43,9 +43,9 @@ func (w *writer) fieldHeader(f fieldOffsets) uint64 {
 	return header
 }
 
-// fieldIndex writes the fields, whose headers are given in the order of specs, and their
-// index, and returns the address of the index.
-func (w *writer) fieldIndex(headers []uint64) uint64 {
+// fieldIndex writes the fields, whose headers are given in the order of specs, where the
+// adjacency filters are, and the index of the fields. It returns the address of the index.
+func (w *writer) fieldIndex(headers []uint64, adjacency uint64) uint64 {
 	fields := specs()
 	addresses := make([]uint64, len(fields))
 	for i, f := range fields {
@@ -57,6 +57,8 @@ func (w *writer) fieldIndex(headers []uint64) uint64 {
 		w.out = binary.BigEndian.AppendUint16(w.out, zap.SectionInvertedTextIndex)
 		w.fixed(headers[i])
 	}
+	w.fixed(adjacency)
+	w.out = append(w.out, adjacencyMagic...)
 	index := w.at()
 	w.varint(uint64(len(fields)))
 	for _, address := range addresses {

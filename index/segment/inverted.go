@@ -87,8 +87,9 @@ func (f *inverted) reset() {
 	f.begun = 0
 }
 
-// add adds a token of the current document.
-func (f *inverted) add(token []byte) {
+// add adds a token of the current document, and returns its term, which is valid until
+// the next call.
+func (f *inverted) add(token []byte) *term {
 	f.tokens++
 	key := keyOf(token)
 	hash := uint64(hashOf(f.seed, key, token))
@@ -103,7 +104,7 @@ func (f *inverted) add(token []byte) {
 			if len(f.terms) > len(f.slots)/2 {
 				f.grow()
 			}
-			return
+			return &f.terms[len(f.terms)-1]
 		}
 		if slot>>32 != hash {
 			continue
@@ -115,12 +116,12 @@ func (f *inverted) add(token []byte) {
 		}
 		if int(t.last) >= f.begun { // not the first time in this document
 			f.postings[t.last].freq++
-			return
+			return t
 		}
 		t.docs++
 		t.last = uint32(len(f.postings))
 		f.postings = append(f.postings, posting{number, 1})
-		return
+		return t
 	}
 }
 

@@ -97,7 +97,11 @@ func (m *merger) write() (err error) {
 		}
 		headers = append(headers, header)
 	}
-	p.fieldIndex = m.fieldIndex(headers)
+	adjacency, err := m.adjacency()
+	if err != nil {
+		return err
+	}
+	p.fieldIndex = m.fieldIndex(headers, adjacency)
 	if err := m.flush(); err != nil {
 		return err
 	}

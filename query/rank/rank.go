@@ -100,6 +100,7 @@ type Session struct {
 // compound has to be verified, and for the second stage of relevance.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	s := newSearch(ctx, in, opt)
+	s.enough = opt.Limit
 	if err := s.find(); err != nil {
 		return nil, err
 	}
@@ -164,6 +165,7 @@ type search struct {
 	eval    evaluator
 	scored  bool // some word is scored: only documents with words or ids of the query can be hits
 	keepAll bool // keep all candidates, not only the best of each session
+	enough  int  // see verifier
 
 	found      candidates
 	duplicates map[*Candidate][]*Candidate // by the candidate that represents them
@@ -357,7 +359,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, byTime: s.opt.Sort != Relevance}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, byTime: s.opt.Sort != Relevance, enough: s.enough}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err

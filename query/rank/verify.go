@@ -17,7 +17,8 @@ import (
 // Budgets in bytes of session files, spent in the order of the scores. A phrase or a
 // negated word decides whether a document is a hit; another compound decides its rank, and
 // whether a list in the order of time has it; the spelling of an identifier changes the
-// rank only a little.
+// rank only a little. A phrase is looked for beyond the budget until enough documents with
+// it are found to fill the answer, so none is missed that is the only one.
 const (
 	verifyStrict   = 32 << 20
 	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
@@ -26,7 +27,7 @@ const (
 )
 
 // verifyRound is how many candidates are read side by side at most.
-const verifyRound = 1 << 10
+const verifyRound = 1 << 12
 
 // verifier reads candidates that may contain a phrase or a compound, and decides
 // whether they do.
@@ -38,11 +39,12 @@ type verifier struct {
 	readers    *readers
 	losses     *Losses
 	byTime     bool // hits are listed in the order of time
+	enough     int  // documents with a strict word, for which the budget is exceeded
 	unverified bool // some compound could not be verified
 }
 
-// verify verifies the pending candidates. When the budget runs out, a document counts as
-// one that has only the parts of a compound, and a phrase as not found.
+// verify verifies the pending candidates. When the budget is used up and enough is found,
+// a document counts as one that has only the parts of a compound, and a phrase as not found.
 func (s *verifier) verify(found candidates) error {
 	var list []*Candidate
 	for c := range found.all() {
@@ -57,35 +59,44 @@ func (s *verifier) verify(found candidates) error {
 	// scores would have to be resolved.
 	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) })
 	budget, strict := s.verifyBudget()
-	sorted := 0 // so many are in order, and have their identities
-	for len(list) > 0 && budget > 0 {
+	lacking := 0 // documents with a strict word that are still looked for
+	if strict != 0 {
+		lacking = s.enough
+	}
+	sorted := 0 // so many are in order
+	for len(list) > 0 && (budget > 0 || lacking > 0) {
 		if sorted == 0 {
 			sorted = throughTies(list, verifyRound)
 			slices.SortFunc(list[:sorted], s.compare)
-			if err := s.readIdentities(list[:sorted]); err != nil {
-				return err
-			}
 		}
 		round := list[:min(verifyRound, sorted)]
 		lengths, err := s.resolveAll(round)
 		if err != nil {
 			return err
 		}
-		round = round[:affordable(lengths, budget)]
+		limit := budget
+		if lacking > 0 {
+			limit = max(budget, verifyStrict)
+		}
+		round = round[:affordable(lengths, limit)]
 		list, sorted = list[len(round):], sorted-len(round)
-		readings, err := s.readRound(round, budget)
+		readings, err := s.readRound(round, limit)
 		if err != nil {
 			return err
 		}
 		for k, c := range round {
-			if budget -= readings[k].size; budget < 0 {
+			budget -= readings[k].size
+			if budget < 0 && lacking <= 0 {
 				readings[k] = reading{} // it is beyond the budget, wherever rounds end
 			}
-			s.apply(c, &readings[k], strict)
+			if readings[k].whole&strict != 0 {
+				lacking--
+			}
+			s.apply(c, &readings[k], strict != 0)
 		}
 	}
 	for _, c := range list {
-		s.apply(c, &reading{}, strict)
+		s.apply(c, &reading{}, strict != 0)
 	}
 	return nil
 }
@@ -100,9 +111,9 @@ func throughTies(list []*Candidate, n int) int {
 	return n
 }
 
-// verifyBudget returns how many bytes may be read for the words of the plan, and whether
-// one of them decides if a document is a hit.
-func (s *verifier) verifyBudget() (budget int, strict bool) {
+// verifyBudget returns how many bytes may be read for the words of the plan, and those that
+// decide whether a document is a hit.
+func (s *verifier) verifyBudget() (budget int, strict uint64) {
 	budget = verifySpelling
 	loose := verifyLoose
 	if s.byTime {
@@ -115,7 +126,7 @@ func (s *verifier) verifyBudget() (budget int, strict bool) {
 		}
 		switch {
 		case p.Verify && p.Strict():
-			budget, strict = verifyStrict, true
+			budget, strict = verifyStrict, strict|p.Bit
 		case p.Verify && !p.SpellingOnly:
 			budget = max(budget, loose)
 		}
@@ -187,10 +198,54 @@ func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
 	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial))
 }
 
-// readRound reads candidates, except entries of more than most bytes.
+// readRound reads candidates, except entries of more than most bytes. The JSON of most
+// shows that they are no hits; the identities of the others are looked up, and they are
+// parsed.
 func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
-	readings := make([]reading, len(round))
-	order := make([]int, len(round)) // indexes of the candidates, those of one entry together
+	r := &roundReader{verifier: s, round: round, entries: entriesOf(round), most: most, readings: make([]reading, len(round))}
+	if s.canRuleOut() {
+		rest := make([]bool, len(r.entries))
+		err := r.each(func(w *Worker, k int, _ entry.Ref, _ entry.Identity, data []byte) error {
+			rest[k] = !s.ruledOut(w, round, r.entries[k], data)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all := r.entries
+		r.entries = nil
+		for k, some := range all {
+			if rest[k] {
+				r.entries = append(r.entries, some)
+			}
+		}
+	}
+	var left []*Candidate
+	for _, some := range r.entries {
+		for _, k := range some {
+			left = append(left, round[k])
+		}
+	}
+	if err := s.readIdentities(left); err != nil {
+		return nil, err
+	}
+	return r.readings, r.each(func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error {
+		return w.Parse(ref, id, data, func(e *session.Entry) {
+			for _, k := range r.entries[k] {
+				if int(round[k].part) >= len(e.Parts) {
+					r.readings[k].lost = entry.ErrChanged
+				} else {
+					r.readings[k].whole = s.wholeIn(w, round[k], e)
+				}
+			}
+		})
+	})
+}
+
+// entriesOf returns the indexes of candidates, those of one entry together, in the order of
+// the files.
+func entriesOf(round []*Candidate) (entries [][]int) {
+	order := make([]int, len(round))
 	for k := range order {
 		order[k] = k
 	}
@@ -198,7 +253,6 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 		a, b := round[x], round[y]
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
 	})
-	var entries [][]int
 	for len(order) > 0 {
 		first := round[order[0]]
 		n := 1
@@ -208,33 +262,39 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 		entries = append(entries, order[:n])
 		order = order[n:]
 	}
-	facts := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
-	return readings, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
-		some := entries[k]
-		first := round[some[0]]
-		w.use(&s.files[first.file])
-		w.Limit, w.Facts = most, facts
-		ref, id, err := w.ref(first, s.lengthOf(first))
+	return entries
+}
+
+// roundReader reads the entries of a round.
+type roundReader struct {
+	*verifier
+	round    []*Candidate
+	entries  [][]int // that are left: indexes of their candidates
+	most     int     // bytes of an entry
+	readings []reading
+}
+
+// each calls use with the JSON of each entry that is left, whose number is k.
+func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error) error {
+	facts := slices.ContainsFunc(r.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
+		first := r.round[r.entries[k][0]]
+		w.use(&r.files[first.file])
+		w.Limit, w.Facts = r.most, facts
+		ref, id, err := w.ref(first, r.lengthOf(first))
 		var data []byte
 		if err == nil {
 			data, err = w.JSON(ref)
 		}
-		if err == nil && !s.ruledOut(w, round, some, data) {
-			err = w.Parse(ref, id, data, func(e *session.Entry) {
-				for _, k := range some {
-					if int(round[k].part) >= len(e.Parts) {
-						readings[k].lost = entry.ErrChanged
-					} else {
-						readings[k].whole = s.wholeIn(w, round[k], e)
-					}
-				}
-			})
+		if err == nil {
+			err = use(w, k, ref, id, data)
 		}
-		for _, k := range some {
-			readings[k].size = w.Size()
-			readings[k].known = !errors.Is(err, entry.ErrTooLong)
-			if err != nil && readings[k].known {
-				readings[k].lost = err
+		for _, c := range r.entries[k] {
+			reading := &r.readings[c]
+			reading.size = w.Size()
+			reading.known = !errors.Is(err, entry.ErrTooLong)
+			if err != nil && reading.known {
+				reading.lost = err
 			}
 		}
 	})
@@ -249,6 +309,11 @@ func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uin
 		}
 	}
 	return whole
+}
+
+// canRuleOut reports whether ruledOut can be true.
+func (s *verifier) canRuleOut() bool {
+	return slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Verify && p.JSON != nil })
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its

@@ -49,7 +49,8 @@ type Planned struct {
 	Within           []docset.Set         // by segment: documents with a longer identifier that has the word in it; nil when no document was looked for
 	JSON             *match.JSONPrefilter // finds the needle in JSON; nil when that is not possible
 
-	allCount, wholeCount atomic.Int64 // documents, summed over segments by Resolve
+	pairs                []segment.Pair // of neighbours in the needle
+	allCount, wholeCount atomic.Int64   // documents, summed over segments by Resolve
 }
 
 // Strict reports whether some of the parts are no match: for a phrase, a negated word,
@@ -238,6 +239,7 @@ func newPlanned(w *Word, i, segments int) *Planned {
 	}
 	if w.Verify && w.Find == nil {
 		p.JSON = match.NewJSONPrefilter(&w.Needle)
+		p.pairs = segment.Pairs(w.Needle.Text)
 	}
 	return p
 }
@@ -269,6 +271,7 @@ func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) err
 		}
 		p.wholeCount.Add(int64(docs.Count()))
 		p.Whole[number] = docs
+		return seg.KeepAdjacent(docs, p.pairs)
 	}
 	return nil
 }
