@@ -27,17 +27,17 @@ import (
 // is missing, or not as it was written, every entry may have duplicates. All numbers
 // are little endian:
 //
-//	8 bytes   "pgcopie3"
+//	8 bytes   "pgcopie4"
 //	8 bytes   xxhash of everything after it
 //	4 bytes   number of segments, then for each, in the order of the manifest:
 //	          8 bytes size and 8 bytes hash of its Fingerprint, 4 bytes number of
-//	          documents, 4 bytes number of marked documents
+//	          documents, 4 bytes number of marked documents, 4 bytes number of their files
 //	          for each segment: the bits in words of 64, then of each marked document the
-//	          hash in 8 bytes, then of each the part in 4
+//	          hash in 8 bytes, then of each the part in 4, then each file number in 4
 const (
-	duplicatesMagic = "pgcopie3"
+	duplicatesMagic = "pgcopie4"
 	duplicatesHead  = 20
-	duplicatesRow   = 24
+	duplicatesRow   = 28
 )
 
 // addDuplicates writes the file copies of a new generation with these segments.
@@ -69,6 +69,7 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 		b = le.AppendUint64(b, f.Hash)
 		b = le.AppendUint32(b, uint32(s.Len()))
 		b = le.AppendUint32(b, uint32(len(list[i].Hashes)))
+		b = le.AppendUint32(b, uint32(len(list[i].Files)))
 	}
 	for _, d := range list {
 		for _, words := range [][]uint64{d.Bits, d.Hashes} {
@@ -76,8 +77,10 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 				b = le.AppendUint64(b, w)
 			}
 		}
-		for _, part := range d.Parts {
-			b = le.AppendUint32(b, part)
+		for _, numbers := range [][]uint32{d.Parts, d.Files} {
+			for _, n := range numbers {
+				b = le.AppendUint32(b, n)
+			}
 		}
 	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
@@ -104,8 +107,8 @@ func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 	rows, rest := b[duplicatesHead:], b[duplicatesHead+duplicatesRow*len(segments):]
 	list := make([]segment.Duplicates, len(segments))
 	for i, f := range segments {
-		documents, marked := int(le.Uint32(rows[16:])), int(le.Uint32(rows[20:]))
-		if le.Uint64(rows) != uint64(f.Size) || le.Uint64(rows[8:]) != f.Hash || len(rest) < (documents+63)/64*8+marked*12 {
+		documents, marked, files := int(le.Uint32(rows[16:])), int(le.Uint32(rows[20:])), int(le.Uint32(rows[24:]))
+		if le.Uint64(rows) != uint64(f.Size) || le.Uint64(rows[8:]) != f.Hash || len(rest) < (documents+63)/64*8+marked*12+files*4 {
 			return nil
 		}
 		rows = rows[duplicatesRow:]
@@ -126,6 +129,11 @@ func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 			d.Parts[k] = le.Uint32(rest[4*k:])
 		}
 		rest = rest[4*marked:]
+		d.Files = make([]uint32, files)
+		for k := range d.Files {
+			d.Files[k] = le.Uint32(rest[4*k:])
+		}
+		rest = rest[4*files:]
 		list[i] = d
 	}
 	return list
@@ -223,9 +231,11 @@ func (f *duplicateFinder) find() error {
 					return err
 				}
 				d.Bits[doc/64] |= 1 << (doc % 64)
-				d.Hashes, d.Parts = append(d.Hashes, h), append(d.Parts, uint32(id.Part))
+				d.Hashes, d.Parts, d.Files = append(d.Hashes, h), append(d.Parts, uint32(id.Part)), append(d.Files, id.File)
 			}
 		}
+		slices.Sort(d.Files)
+		d.Files = slices.Compact(d.Files)
 		f.found[i] = d
 	}
 	return nil
@@ -248,7 +258,7 @@ func (f *duplicateFinder) markOld(i int, hash uint64, repeated map[uint64]bool) 
 		if err != nil {
 			return err
 		}
-		f.found[i].Mark(doc, hash, id.Part)
+		f.found[i].Mark(doc, hash, id)
 	}
 }
 
@@ -270,4 +280,33 @@ func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
 	a, err1 := s.ID(uint32(doc - 1))
 	b, err2 := s.ID(uint32(doc))
 	return a.File == b.File && a.Offset == b.Offset, errors.Join(err1, err2)
+}
+
+// fewInMemory is how many documents in memory are looked up to find duplicates, before
+// reading all facts takes less time.
+const fewInMemory = 1000
+
+// FilesWithDuplicates returns the files with documents whose entries another file may have
+// too; false when that is not known.
+func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
+	inMemory := 0
+	for _, s := range r.segments {
+		if s.Path() == "" {
+			inMemory += s.Len()
+		}
+	}
+	if inMemory > fewInMemory {
+		return nil, false
+	}
+	files = make(map[uint32]bool)
+	for _, s := range r.segments {
+		list, known := s.FilesWithDuplicates()
+		if !known {
+			return nil, false
+		}
+		for _, file := range list {
+			files[file] = true
+		}
+	}
+	return files, true
 }

@@ -161,7 +161,7 @@ func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record
 func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
 	var mu sync.Mutex
 	stored := make(map[uint32][]byte, len(files))
-	facts := record.NewFactSet(record.FactKinds[:]...)
+	facts := record.NewFactSet(record.SourceKinds...)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range segments {
@@ -177,7 +177,7 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 					stored[file] = b
 					mu.Unlock()
 				}
-				for _, kind := range record.FactKinds {
+				for _, kind := range record.SourceKinds {
 					if err := addFacts(facts, s, kind, factIDs(kind, file), false); err != nil {
 						return err
 					}

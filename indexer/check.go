@@ -61,7 +61,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	held, err := holdings(ctx, reader)
 	var facts *record.FactSet
 	if err == nil {
-		facts, err = reader.Facts(ctx, record.FactKinds[:]...)
+		facts, err = reader.Facts(ctx, record.SourceKinds...)
 	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)

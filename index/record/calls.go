@@ -10,7 +10,7 @@ import (
 // Uses of tokens are stored as
 //
 //	uint     number of uses
-//	columns  offset, time, copy, 1 if unusable,
+//	columns  offset, time, copy, flags,
 //	         input, output, cache read, cache write, the bits of the cost
 //	names    source, model
 //
@@ -38,6 +38,12 @@ const (
 	callFailed
 	callBroken
 	callSearch
+	callBare
+)
+
+const (
+	usageUnusable = 1 << iota
+	usageBare
 )
 
 const (
@@ -51,21 +57,21 @@ type Usages struct {
 	Offset, Time, Copy format.Column
 	Source, Model      Names
 
-	unusable, input, output, cacheRead, cacheWrite, cost format.Column
+	flags, input, output, cacheRead, cacheWrite, cost format.Column
 }
 
 // At returns what use i used.
 func (u *Usages) At(i int) session.Usage {
 	return session.Usage{
 		Input: u.input.At(i), Output: u.output.At(i), CacheRead: u.cacheRead.At(i), CacheWrite: u.cacheWrite.At(i),
-		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.unusable.At(i) != 0,
+		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.flags.At(i)&usageUnusable != 0,
 	}
 }
 
 func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 	for i := range u.Len {
 		list = append(list, session.UsageFact{
-			Offset: u.Offset.At(i), Time: u.Time.At(i), Copy: uint64(u.Copy.At(i)),
+			Offset: u.Offset.At(i), Time: u.Time.At(i), Copy: uint64(u.Copy.At(i)), Bare: u.flags.At(i)&usageBare != 0,
 			Source: u.Source.At(i), Model: u.Model.At(i), Usage: u.At(i),
 		})
 	}
@@ -82,7 +88,7 @@ func (d *factDecoder) usageEntries() (u Usages) {
 func (d *factDecoder) usages() Usages {
 	u := d.usageEntries()
 	n := u.Len
-	u.unusable, u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	u.flags, u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
 	u.Source, u.Model = d.names(n), d.names(n)
 	return u
 }
@@ -94,7 +100,7 @@ func appendUsages(b []byte, list []session.UsageFact) []byte {
 		func(u *session.UsageFact) int64 { return u.Offset },
 		func(u *session.UsageFact) int64 { return u.Time },
 		func(u *session.UsageFact) int64 { return int64(u.Copy) },
-		func(u *session.UsageFact) int64 { return flag(u.Unusable, 1) },
+		func(u *session.UsageFact) int64 { return flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) },
 		func(u *session.UsageFact) int64 { return u.Input },
 		func(u *session.UsageFact) int64 { return u.Output },
 		func(u *session.UsageFact) int64 { return u.CacheRead },
@@ -174,7 +180,7 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	for i := range c.Len {
 		flags := c.Flags(i)
 		f := session.CallFact{
-			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Kind: flags.Kind(), Part: int(c.Part.At(i)),
+			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0, Kind: flags.Kind(), Part: int(c.Part.At(i)),
 			Tool: c.Tool.At(i), Model: c.Model.At(i), HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(), Search: flags.Search(),
 			Outcome: session.Outcome{Failed: flags.Failed(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
@@ -209,7 +215,7 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 	b = format.AppendUint(b, uint64(n))
 	for _, at := range [...]func(*session.CallFact) int64{
 		func(c *session.CallFact) int64 {
-			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch)
+			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare)
 		},
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },

@@ -34,15 +34,18 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 	}
 	for range n {
 		at := number(1<<50) - 1<<30
+		if rnd.IntN(90) == 0 {
+			at = 0
+		}
 		f.Usages = append(f.Usages, session.UsageFact{
-			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Source: word(), Model: word(),
+			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Bare: rnd.IntN(9) == 0, Source: word(), Model: word(),
 			Usage: session.Usage{
 				Input: number(1 << 40), Output: number(1 << 40), CacheRead: number(1 << 40), CacheWrite: number(1 << 40),
 				Cost: float64(rnd.IntN(3)) * rnd.Float64(), Unusable: rnd.IntN(2) == 0,
 			},
 		})
 		c := session.CallFact{
-			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Kind: session.CallKind(rnd.IntN(4)), Part: rnd.IntN(9) - 1,
+			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Bare: rnd.IntN(9) == 0, Kind: session.CallKind(rnd.IntN(4)), Part: rnd.IntN(9) - 1,
 			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
 			Line: word(), Cut: rnd.IntN(2) == 0, Shell: rnd.IntN(2) == 0, Paths: words(),
 		}
@@ -162,6 +165,143 @@ func TestEntriesOfFacts(t *testing.T) {
 	}
 }
 
+// The sums of a piece are those of its facts.
+func TestSums(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	for range 30 {
+		f := anyFacts(rnd, 1+rnd.IntN(40))
+		for i := range f.Usages {
+			f.Usages[i].Cost = float64(rnd.IntN(1<<20)) / 1024 // so that sums are exact
+		}
+		set, summed := stored(t, f), 0
+		for p, err := range set.Sums([]uint32{1}, func(*Piece) bool { return true }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if summed++; !p.Summed || p.Calls.Len+p.Usages.Len > 0 {
+				t.Fatal("the facts are read too")
+			}
+			compareSums(t, f, p)
+		}
+		for p, err := range set.Sums([]uint32{1}, func(*Piece) bool { return false }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Summed || p.Calls.Len != len(f.Calls) || p.Usages.Len != len(f.Usages) {
+				t.Fatal("not all facts are read")
+			}
+		}
+		var want, got []uint64
+		orphan := false
+		seen := make(map[int64]bool)
+		for _, u := range f.Usages {
+			if u.Bare && !seen[u.Offset] {
+				seen[u.Offset] = true
+				want = append(want, u.Copy)
+			}
+		}
+		for _, c := range f.Calls {
+			if c.Bare {
+				orphan = orphan || c.Kind == session.CallMissing
+				if !seen[c.Offset] {
+					seen[c.Offset] = true
+					want = append(want, c.Copy)
+				}
+			}
+		}
+		for p, err := range set.Bare([]uint32{1}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.Bare.Len {
+				got = append(got, uint64(p.Bare.Copy.At(i)))
+			}
+			if p.Bare.Orphan != orphan {
+				t.Errorf("a result without a call: %v, want %v", p.Bare.Orphan, orphan)
+			}
+		}
+		if summed != 1 || !slices.Equal(got, want) {
+			t.Fatalf("%d pieces, entries without documents %x, want %x", summed, got, want)
+		}
+	}
+}
+
+func compareSums(t *testing.T, f *session.Facts, p *Piece) {
+	t.Helper()
+	type figures struct {
+		last      int64
+		n         [8]int64
+		cost      float64
+		durations []int32
+	}
+	got, want := make(map[string]*figures), make(map[string]*figures)
+	add := func(to map[string]*figures, key []string, last int64, n ...int64) *figures {
+		f, ok := to[fmt.Sprint(key)]
+		if !ok {
+			f = &figures{last: last}
+			to[fmt.Sprint(key)] = f
+		}
+		f.last = max(f.last, last)
+		for i, v := range n {
+			f.n[i] += v
+		}
+		return f
+	}
+	for i := range f.Usages {
+		u := &f.Usages[i]
+		add(want, []string{"use", u.Source, u.Model}, u.Time, 1, flag(u.Unusable, 1), flag(u.Unpriced(), 1), u.Input, u.Output, u.CacheRead, u.CacheWrite).cost += u.Cost
+	}
+	for i := range f.Calls {
+		c := &f.Calls[i]
+		key := []string{"call", c.Tool, c.Model}
+		if c.Kind == session.CallMissing {
+			add(want, key, c.Time, 0, 0, 0, 0, 0, 1)
+		} else if x := add(want, key, c.Time, 1, flag(c.Failed, 1), c.Bytes, flag(c.Kind == session.CallNested, 1), flag(!c.HasResult, 1)); c.Duration >= 0 {
+			x.durations = append(x.durations, c.Duration)
+		}
+		for k, name := range c.Programs {
+			first := flag(!slices.Contains(c.Programs[:k], name), 1)
+			add(want, []string{"program", name}, c.Time, 1, first, first*flag(c.Failed, 1))
+		}
+		if len(c.Programs) > 0 || c.Broken {
+			add(want, []string{"shell"}, 0, 1, flag(c.Broken, 1))
+		}
+	}
+	us, cs, ps := &p.UsageSums, &p.CallSums, &p.CallSums.Programs
+	for i := range us.Len {
+		cost := us.Cost(i)
+		add(got, []string{"use", us.Source.At(i), us.Model.At(i)}, us.Last.At(i), us.Entries.At(i), us.Unusable.At(i), us.Unpriced.At(i), us.Input.At(i), us.Output.At(i), us.CacheRead.At(i), us.CacheWrite.At(i)).cost = cost.Total()
+	}
+	for i := range cs.Len {
+		add(got, []string{"call", cs.Tool.At(i), cs.Model.At(i)}, cs.Last.At(i), cs.Calls.At(i), cs.Failed.At(i), cs.Bytes.At(i), cs.Nested.At(i), cs.NoResult.At(i), cs.NoCall.At(i)).durations = cs.AppendDurations(nil, i)
+	}
+	for i, name := range ps.Names {
+		add(got, []string{"program", name}, ps.Last.At(i), ps.Runs.At(i), ps.Calls.At(i), ps.Failed.At(i))
+	}
+	if cs.Commands > 0 {
+		add(got, []string{"shell"}, 0, int64(cs.Commands), int64(cs.Broken))
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(figures{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("sums (-facts +sums):\n%s", diff)
+	}
+	span := func(n int, at func(i int) int64) (s Span) {
+		var list []int64
+		for i := range n {
+			list = append(list, at(i))
+		}
+		if n == 0 || slices.Contains(list, 0) {
+			return s
+		}
+		return Span{true, slices.Min(list), slices.Max(list)}
+	}
+	if want := span(len(f.Usages), func(i int) int64 { return f.Usages[i].Time }); us.Span != want {
+		t.Fatalf("uses were from %+v, want %+v", us.Span, want)
+	}
+	if want := span(len(f.Calls), func(i int) int64 { return f.Calls[i].Time }); cs.Span != want {
+		t.Fatalf("calls were from %+v, want %+v", cs.Span, want)
+	}
+}
+
 // Details that are missing, or are those of other calls, are damage.
 func TestFactsWithoutDetails(t *testing.T) {
 	f := anyFacts(rand.New(rand.NewPCG(9, 9)), 3)
@@ -182,12 +322,13 @@ func TestFactsWithoutDetails(t *testing.T) {
 func TestDamagedFacts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	f := anyFacts(rnd, 20)
+	f.Usages[0].Bare, f.Calls[0].Bare = true, true
 	read := func(kind FactKind, b []byte) error {
 		var p Piece
 		if err := p.decode(kind, format.Seal(b)); err != nil {
 			return err
 		}
-		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len); n > len(b) {
+		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len, p.UsageSums.Len, p.CallSums.Len, p.Bare.Len); n > len(b) {
 			t.Fatalf("%d facts in %d bytes", n, len(b))
 		}
 		p.Usages.appendTo(nil)
@@ -198,6 +339,15 @@ func TestDamagedFacts(t *testing.T) {
 			_, _, _, _ = p.Details.line.at(i), p.Details.id.at(i), p.Details.Paths.At(i), p.Details.Shell(i)
 		}
 		p.Touches.appendTo(nil)
+		for i := range p.UsageSums.Len {
+			_, _ = p.UsageSums.Cost(i), p.UsageSums.Model.At(i)
+		}
+		for i := range p.CallSums.Len {
+			_, _ = p.CallSums.AppendDurations(nil, i), p.CallSums.Tool.At(i)
+		}
+		for i := range p.Bare.Len {
+			_ = p.Bare.Copy.At(i)
+		}
 		return nil
 	}
 	for _, kind := range FactKinds {

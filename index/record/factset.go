@@ -36,6 +36,11 @@ type Piece struct {
 	Details Details
 	Touches Touches
 
+	UsageSums SummedUsages
+	CallSums  SummedCalls
+	Bare      Bare
+	Summed    bool // the piece has the sums, not the facts
+
 	memory [len(FactKinds)][]byte // as storedPiece
 	lists  []string               // memory of the lists of names
 }
@@ -75,32 +80,58 @@ func (s *FactSet) pieces(file uint32) (list []*storedPiece) {
 	return list
 }
 
-// read reads a piece into p, whose memory it uses again; with entries as far as Entries
-// needs it.
-func (s *FactSet) read(stored *storedPiece, p *Piece, entries bool) error {
-	*p = Piece{memory: p.memory, lists: p.lists[:0]}
+// reading says what to read of a piece. The zero reading reads the facts.
+type reading struct {
+	entries bool                // the facts as far as Entries needs them
+	bare    bool                // BareFacts only
+	enough  func(p *Piece) bool // if not nil: the sums, and the facts unless it says that these are enough
+}
+
+// read reads a piece into p, whose memory it uses again.
+func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
+	*p = Piece{File: p.File, memory: p.memory, lists: p.lists[:0]}
+	if r.enough != nil {
+		found, err := s.readKinds(stored, p, func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }, false)
+		if err != nil {
+			return err
+		}
+		if p.Summed = found && r.enough(p); p.Summed {
+			return nil
+		}
+	}
+	_, err := s.readKinds(stored, p, func(kind FactKind) bool {
+		return kind.derived() == r.bare && (!r.bare || kind == BareFacts) && !(r.entries && kind == DetailFacts)
+	}, r.entries)
+	if err != nil || r.bare || r.entries {
+		return err
+	}
+	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
+		return format.Damaged("session facts: the details are of others")
+	}
+	return nil
+}
+
+// readKinds reads the kinds that are wanted, and reports whether any of them is stored.
+func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind) bool, entries bool) (found bool, err error) {
 	for i, kind := range s.kinds {
-		if stored[i] == nil || entries && kind == DetailFacts {
+		if stored[i] == nil || !wanted(kind) {
 			continue
 		}
 		b, err := stored[i](p.memory[i])
 		if err != nil {
-			return err
+			return found, err
 		}
-		p.memory[i] = b
+		p.memory[i], found = b, true
 		if entries {
 			err = p.decodeEntries(kind, b)
 		} else {
 			err = p.decode(kind, b)
 		}
 		if err != nil {
-			return err
+			return found, err
 		}
 	}
-	if !entries && slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
-		return format.Damaged("session facts: the details are of others")
-	}
-	return nil
+	return found, nil
 }
 
 // job is a piece to read.
@@ -136,21 +167,34 @@ var piecePool = sync.Pool{New: func() any {
 // included. A piece is valid until the next one, and so are its strings. Goroutines,
 // which end with the loop, read ahead.
 func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, false)
+	return s.each(files, reading{})
+}
+
+// Sums is All, but of the pieces whose sums are enough it has the sums. The function is
+// called by several goroutines, with the sums of a piece and the index of its file.
+func (s *FactSet) Sums(files []uint32, enough func(p *Piece) bool) iter.Seq2[*Piece, error] {
+	return s.each(files, reading{enough: enough})
+}
+
+// Bare has which entries of the files have no documents.
+func (s *FactSet) Bare(files []uint32) iter.Seq2[*Piece, error] {
+	return s.each(files, reading{bare: true})
 }
 
 // Entries is All without most columns. Of uses of tokens and calls there are the offset,
 // the time and the copy, and of calls the flags.
 func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, true)
+	return s.each(files, reading{entries: true})
 }
 
-func (s *FactSet) each(files []uint32, entries bool) iter.Seq2[*Piece, error] {
+func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 	return func(yield func(*Piece, error) bool) {
 		var jobs []job
 		for i, file := range files {
 			for _, stored := range s.pieces(file) {
-				jobs = append(jobs, job{i, stored})
+				if !how.bare || stored[slices.Index(s.kinds, BareFacts)] != nil {
+					jobs = append(jobs, job{i, stored})
+				}
 			}
 		}
 		workers := runtime.GOMAXPROCS(0)
@@ -166,7 +210,8 @@ func (s *FactSet) each(files []uint32, entries bool) iter.Seq2[*Piece, error] {
 			working.Go(func() {
 				for b := range queue {
 					for i, job := range b.jobs {
-						b.errs[i] = s.read(job.stored, &b.pieces[i], entries)
+						b.pieces[i].File = job.file
+						b.errs[i] = s.read(job.stored, &b.pieces[i], how)
 					}
 					b.ready <- struct{}{}
 				}
@@ -195,7 +240,7 @@ func (s *FactSet) each(files []uint32, entries bool) iter.Seq2[*Piece, error] {
 					file, number = job.file, 0
 				}
 				p := &b.pieces[k]
-				p.File, p.Number = file, number
+				p.Number = number
 				number += p.Calls.Len
 				if !yield(p, b.errs[k]) {
 					return
@@ -212,7 +257,7 @@ func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
 	f := &session.Facts{}
 	for _, stored := range s.pieces(file) {
 		var p Piece // not used again: the facts share its memory
-		if err := s.read(stored, &p, false); err != nil {
+		if err := s.read(stored, &p, reading{}); err != nil {
 			return nil, err
 		}
 		f.Usages = p.Usages.appendTo(f.Usages)

@@ -13,15 +13,16 @@ type Duplicates struct {
 	Bits   []uint64 // by document, in words of 64; nil when nothing is known
 	Hashes []uint64 // of the marked documents, in order
 	Parts  []uint32 // their parts: ID.Part
+	Files  []uint32 // their files, ascending, each once
 }
 
 // NewDuplicates returns room for so many documents, of which so many are marked.
 func NewDuplicates(documents, marked int) Duplicates {
-	return Duplicates{make([]uint64, (documents+63)/64), make([]uint64, marked), make([]uint32, marked)}
+	return Duplicates{Bits: make([]uint64, (documents+63)/64), Hashes: make([]uint64, marked), Parts: make([]uint32, marked)}
 }
 
-// Mark marks a document, which is this part of an entry with the hash.
-func (d *Duplicates) Mark(doc uint32, hash uint64, part int) {
+// Mark marks a document, which has this id and belongs to an entry with the hash.
+func (d *Duplicates) Mark(doc uint32, hash uint64, id ID) {
 	if d.has(doc) {
 		return
 	}
@@ -31,7 +32,10 @@ func (d *Duplicates) Mark(doc uint32, hash uint64, part int) {
 	}
 	d.Bits[doc/64] |= 1 << (doc % 64)
 	d.Hashes = slices.Insert(d.Hashes, before, hash)
-	d.Parts = slices.Insert(d.Parts, before, uint32(part))
+	d.Parts = slices.Insert(d.Parts, before, uint32(id.Part))
+	if i, ok := slices.BinarySearch(d.Files, id.File); !ok {
+		d.Files = slices.Insert(d.Files, i, id.File)
+	}
 }
 
 func (d *Duplicates) has(doc uint32) bool { return d.Bits[doc/64]>>(doc%64)&1 != 0 }
@@ -66,6 +70,16 @@ func (s *Segment) PossibleDuplicates() []uint64 {
 		return nil
 	}
 	return s.duplicates().Bits
+}
+
+// FilesWithDuplicates returns the files with documents that may have a duplicate in the
+// index; false when nothing is known.
+func (s *Segment) FilesWithDuplicates() (files []uint32, known bool) {
+	if s.duplicates == nil {
+		return nil, false
+	}
+	d := s.duplicates()
+	return d.Files, d.Bits != nil || s.length == 0
 }
 
 // KnownDuplicates visits documents, whose numbers ascend, with the hash of their entry and

@@ -51,7 +51,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 	}
 	model = o.name(model)
 	if f.HasUsage {
-		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Source: e.Type, Usage: f.Usage}
+		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Source: e.Type, Usage: f.Usage}
 		if e.Type == session.TypeMessage {
 			u.Source = e.Role
 		}
@@ -80,7 +80,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 		search := isSearch(e.Tool, nil)
 		markSearch(e.Parts, search)
 		to.AddCall(session.CallFact{
-			Offset: e.Offset, Time: at, Copy: e.Copy, Search: search, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
+			Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Search: search, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
 			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
 		})
 		return ""
@@ -96,7 +96,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 
 func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model string) {
 	fact := session.CallFact{
-		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
+		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
 		ID: strings.Clone(c.ID),
 	}
 	if c.Kind != session.CallPlain {

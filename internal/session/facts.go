@@ -18,6 +18,9 @@ type Usage struct {
 // Tokens is the sum of all four kinds of tokens.
 func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
+// Unpriced reports whether tokens were used without a cost: the model has no price.
+func (u *Usage) Unpriced() bool { return u.Cost == 0 && !u.Unusable && u.Tokens() > 0 }
+
 // CallKind says who made a tool call.
 type CallKind uint8
 
@@ -138,6 +141,7 @@ type UsageFact struct {
 	Offset int64  // of the entry
 	Time   int64  // milliseconds since 1970; 0 if unknown
 	Copy   uint64 // Entry.Copy
+	Bare   bool   // the entry has no parts
 	Source string // the role of the message, or the type of another entry
 	Model  string // provider/model, "" if the entry names none
 	Usage
@@ -148,6 +152,7 @@ type CallFact struct {
 	Offset int64 // of the entry with the call, or with the result if the call is missing
 	Time   int64 // milliseconds since 1970; 0 if unknown
 	Copy   uint64
+	Bare   bool // the entry has no parts
 	Kind   CallKind
 	Part   int // number of its part, -1 if it has none
 	Tool   string

@@ -42,10 +42,19 @@ type commandGroup struct {
 	call  int   // number of the last command that ran it
 }
 
+// addSum adds sum i.
+func (g *commandGroup) addSum(f *file, s *record.SummedPrograms, i int) {
+	g.row.Runs += int(s.Runs.At(i))
+	g.row.Calls += int(s.Calls.At(i))
+	g.row.Failed += int(s.Failed.At(i))
+	g.files.add(f)
+	g.last = max(g.last, s.Last.At(i))
+}
+
 // Commands counts the programs that shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
-	x, err := newAuditor(ctx, r, &req, record.CallFacts)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.CallSums)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +63,25 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	}
 	t := &CommandTable{}
 	table := groups[commandGroup]{}
+	row := func(program string) *commandGroup {
+		return table.row(program, func(name string) *commandGroup {
+			return &commandGroup{row: CommandRow{Type: "command", Program: name}}
+		})
+	}
 	var programs []*commandGroup // of a piece, by their numbers there
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
+	each := x.eachPiece
+	if len(req.Tools)+len(req.Models) == 0 { // which the sums of programs do not name
+		each = func(visit func(*file, *record.Piece) error) error { return x.eachSum(nil, visit) }
+	}
+	err = each(func(f *file, p *record.Piece) error {
+		if s := &p.CallSums; p.Summed {
+			t.Calls += s.Commands
+			t.Unparsed += s.Broken
+			for i, name := range s.Programs.Names {
+				row(name).addSum(f, &s.Programs, i)
+			}
+			return nil
+		}
 		c := &p.Calls
 		names := c.Programs.Names()
 		programs = emptied(programs, len(names))
@@ -66,9 +92,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 			}
 			c.Programs.Numbers(i, func(number int) {
 				if programs[number] == nil {
-					programs[number] = table.row(names[number], func(name string) *commandGroup {
-						return &commandGroup{row: CommandRow{Type: "command", Program: name}}
-					})
+					programs[number] = row(names[number])
 				}
 				g := programs[number]
 				g.row.Runs++

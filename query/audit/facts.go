@@ -12,6 +12,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -43,6 +44,7 @@ type auditor struct {
 type file struct {
 	*session.Summary
 	wanted bool // the session passes the filters
+	shares bool // duplicates of its entries may be in other files, or in itself
 }
 
 // location is where the document of a call is.
@@ -56,7 +58,7 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 	if err := req.checkRules(); err != nil {
 		return nil, err
 	}
-	facts, err := r.Facts(ctx, kinds...)
+	facts, err := r.Facts(ctx, append(kinds, record.BareFacts)...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +67,9 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
+	if err := x.findSharing(); err != nil {
+		return nil, err
+	}
 	return x, x.noteEntries()
 }
 
@@ -94,14 +99,47 @@ func (x *auditor) cover(f *file) {
 	}
 }
 
-// noteEntries announces all entries with facts to what recognizes duplicates.
-func (x *auditor) noteEntries() error {
-	entries := 0 // about as many have facts: replies, which are every other message
+// findSharing finds out which files share entries: documents have duplicates, or entries
+// without documents do.
+func (x *auditor) findSharing() error {
+	sharing, known := x.r.FilesWithDuplicates()
+	owners := make(map[uint64]*file)
+	err := x.each(x.facts.Bare(x.ids), func(f *file, p *record.Piece) error {
+		known = known && !p.Bare.Orphan // of whose call nothing is known
+		for i := range p.Bare.Len {
+			copy := uint64(p.Bare.Copy.At(i))
+			if copy == 0 {
+				continue
+			}
+			if owner := owners[copy]; owner != nil {
+				f.shares, owner.shares = true, true
+			}
+			owners[copy] = f
+		}
+		return nil
+	})
 	for i := range x.files {
-		entries += x.files[i].Messages/2 + 1
+		if f := &x.files[i]; !known || sharing[f.File] {
+			f.shares = true
+		}
+	}
+	return err
+}
+
+// noteEntries announces all entries with facts that files share to what recognizes
+// duplicates.
+func (x *auditor) noteEntries() error {
+	entries := 1 // about as many have facts: replies, which are every other message
+	sharing := slices.Clone(x.ids)
+	for i := range x.files {
+		if x.files[i].shares {
+			entries += x.files[i].Messages/2 + 1
+		} else {
+			sharing[i] = segment.NoFile
+		}
 	}
 	x.entries.expect(entries)
-	return x.each(x.facts.Entries(x.ids), func(_ *file, p *record.Piece) error {
+	return x.each(x.facts.Entries(sharing), func(_ *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			x.entries.note(uint64(p.Usages.Copy.At(i)))
 		}
@@ -116,6 +154,45 @@ func (x *auditor) noteEntries() error {
 			}
 		}
 		return nil
+	})
+}
+
+// eachSum visits the sums of the pieces whose facts all pass the filters and count for the
+// same period of time, and the facts of the others. Which tools and models pass remains to
+// be tested. samePeriod is nil if no row is one of a period; it is called by several
+// goroutines.
+func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f *file, p *record.Piece) error) error {
+	if r := x.req; x.branch != nil || x.matched != nil || r.Failed || r.Error || len(r.Prices) > 0 {
+		return x.eachPiece(visit)
+	}
+	verdict := func(f *file, p *record.Piece) (filter.Verdict, *record.Span) {
+		s := &p.UsageSums.Span
+		if p.CallSums.Len > 0 {
+			s = &p.CallSums.Span
+		}
+		switch {
+		case !f.wanted:
+			return filter.None, s
+		case !s.Known:
+			return filter.Unknown, s
+		}
+		return x.filter.TimesVerdict(s.First, s.Last), s
+	}
+	enough := func(p *record.Piece) bool {
+		f := &x.files[p.File]
+		if f.shares {
+			return false
+		}
+		v, s := verdict(f, p)
+		return v == filter.None || v == filter.All && (samePeriod == nil || samePeriod(s.First, s.Last))
+	}
+	return x.each(x.facts.Sums(x.ids, enough), func(f *file, p *record.Piece) error {
+		if p.Summed {
+			if v, _ := verdict(f, p); v == filter.None {
+				return nil
+			}
+		}
+		return visit(f, p)
 	})
 }
 
@@ -169,12 +246,16 @@ func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
 const trimEvery = 250
 
 func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
+	trim := func() {
+		for _, s := range x.r.Segments() {
+			s.Trim()
+		}
+	}
+	defer trim()
 	n := 0
 	for p, err := range pieces {
 		if n++; n%trimEvery == 0 {
-			for _, s := range x.r.Segments() {
-				s.Trim()
-			}
+			trim()
 		}
 		f := &x.files[p.File]
 		if err != nil {
@@ -262,8 +343,7 @@ func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(),
 		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && (p.Details.Len == 0 || !p.Details.Shell(i)),
-		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool.At(i)) }),
-		!x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
+		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
 		return false
 	}
 	return x.matched == nil || x.matched[location{f.File, c.Offset.At(i), int(c.Part.At(i))}]
@@ -275,6 +355,10 @@ func (x *auditor) passesTime(f *file, ms int64) bool {
 
 func (x *auditor) passesModel(models *record.Names, i int) bool {
 	return len(x.req.Models) == 0 || filter.IsModel(models.At(i), x.req.Models)
+}
+
+func (x *auditor) passesTool(tools *record.Names, i int) bool {
+	return len(x.req.Tools) == 0 || slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, tools.At(i)) })
 }
 
 // branchTest tests entries for a branch, one file after another.

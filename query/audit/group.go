@@ -97,7 +97,7 @@ func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	}
 }
 
-// begin is called before the facts of a piece are added; tools are nil when they have none.
+// begin is called before the facts or the sums of a piece are added; tools are nil when they have none.
 func (t *table[T]) begin(f, owner *file, times *format.Column, tools, models *record.Names) {
 	t.file, t.owner, t.times, t.tools, t.models = f, owner, times, nil, nil
 	rows := 1
@@ -117,6 +117,22 @@ func emptied[T any](list []T, n int) []T {
 	list = slices.Grow(list[:0], n)[:n]
 	clear(list)
 	return list
+}
+
+// samePeriod reports whether facts of these times belong to the same rows, as far as it
+// depends on the time.
+func (t *table[T]) samePeriod(first, last int64) bool {
+	if !t.timed {
+		return true
+	}
+	a := dayOf(time.UnixMilli(first).In(t.location))
+	if last < a.to {
+		return true
+	}
+	b := dayOf(time.UnixMilli(last).In(t.location))
+	return !slices.ContainsFunc(t.by, func(by string) bool {
+		return by == "day" || by == "week" && a.week != b.week || by == "month" && a.month != b.month
+	})
 }
 
 // row returns the row of fact i of the piece.

@@ -15,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/filter"
@@ -22,8 +23,14 @@ import (
 
 // The tables are compared with those of a model that keeps all facts as they are and
 // counts them one by one, while files are added, grow, are rewritten and deleted, on disk
-// and in memory.
+// and in memory. With few copies most of the figures are from sums.
 func TestTablesAgainstModel(t *testing.T) {
+	for _, fewCopies := range []bool{false, true} {
+		t.Run(fmt.Sprint("few copies ", fewCopies), func(t *testing.T) { tablesAgainstModel(t, fewCopies) })
+	}
+}
+
+func tablesAgainstModel(t *testing.T, fewCopies bool) {
 	rnd := rand.New(rand.NewPCG(21, 22))
 	dir := t.TempDir()
 	w, err := index.OpenWriter(dir, index.WriterOptions{})
@@ -31,11 +38,14 @@ func TestTablesAgainstModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	m := &model{rnd: rnd, files: make(map[uint32]*session.Record)}
+	m := &model{rnd: rnd, files: make(map[uint32]*session.Record), fewCopies: fewCopies, most: 9}
+	if fewCopies {
+		m.most = 60
+	}
 	for round := range 12 {
 		b := index.NewBatch()
 		m.changed = make(map[uint32]bool)
-		for range 1 + rnd.IntN(6) {
+		for range 1 + rnd.IntN(m.most*2/3) {
 			m.change(t, w, b)
 		}
 		if err := w.Commit(b); err != nil {
@@ -64,18 +74,25 @@ func TestTablesAgainstModel(t *testing.T) {
 		}
 		r.Close()
 	}
+	if share := float64(m.summed) / float64(m.pieces); fewCopies != (share > 0.2) {
+		t.Errorf("of %d pieces %d are summed", m.pieces, m.summed)
+	}
 }
 
 type model struct {
-	rnd     *rand.Rand
-	files   map[uint32]*session.Record // with an unterminated last line
-	copies  []session.Facts            // entries that forks may copy: their facts
-	changed map[uint32]bool            // in the current batch
+	rnd       *rand.Rand
+	files     map[uint32]*session.Record // with an unterminated last line
+	copies    []session.Facts            // entries that forks may copy: their facts
+	changed   map[uint32]bool            // in the current batch
+	most      int                        // files
+	fewCopies bool                       // and times that are close to one another
+
+	summed, pieces int
 }
 
 // change adds a change of some file to a batch, unless it has one of it.
 func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
-	number := uint32(1 + m.rnd.IntN(9))
+	number := uint32(1 + m.rnd.IntN(m.most))
 	if m.changed[number] {
 		return
 	}
@@ -101,12 +118,13 @@ func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
 	if rec.Facts == nil {
 		rec.Facts = &session.Facts{}
 	}
-	m.grow(rec.Facts, m.rnd.IntN(400)>>m.rnd.IntN(8))
+	m.grow(b, rec, m.rnd.IntN(3600/m.most)>>m.rnd.IntN(8))
 	full := rec
 	rec.TailBytes = 0
 	if m.rnd.IntN(3) == 0 {
 		full = rec.Clone()
-		m.grow(full.Facts, 1)
+		m.grow(b, full, 1)
+		full.Checkpoint.Offset = rec.Checkpoint.Offset
 		full.TailBytes = 1
 		b.Put(rec, full)
 	} else {
@@ -123,34 +141,55 @@ func (m *model) time() int64 {
 	return days[m.rnd.IntN(len(days))].UnixMilli() + m.rnd.Int64N(100*3600*1000)
 }
 
+// bare says which entries have no parts, and so no documents. Their hashes are even, those
+// of results odd.
+func bare(hash uint64) bool { return hash%6 == 2 || hash%128 == 1 }
+
 // grow adds entries, some of them copies of others.
-func (m *model) grow(f *session.Facts, n int) {
-	rnd := m.rnd
+func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
+	f, rnd := rec.Facts, m.rnd
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
-	offset := int64(0)
-	if n := len(f.Calls); n > 0 {
-		offset = f.Calls[n-1].Offset
+	many, now := 4, int64(0)
+	if m.fewCopies {
+		many, now = 200, m.time()
 	}
-	if n := len(f.Usages); n > 0 {
-		offset = max(offset, f.Usages[n-1].Offset)
-	}
-	for range n {
-		offset += 1 + rnd.Int64N(300)
-		if len(m.copies) > 0 && rnd.IntN(4) == 0 {
-			e := m.copies[rnd.IntN(len(m.copies))]
-			for _, u := range e.Usages {
-				u.Offset = offset
-				f.Usages = append(f.Usages, u)
+	usages, calls, offset := len(f.Usages), len(f.Calls), rec.Checkpoint.Offset
+	defer func() {
+		documents := make(map[int64]uint64)
+		for _, u := range f.Usages[usages:] {
+			documents[u.Offset] = u.Copy
+		}
+		for _, c := range f.Calls[calls:] {
+			documents[c.Offset] = c.Copy
+			if c.HasResult {
+				documents[c.Result] = c.ResultCopy
 			}
+		}
+		for at, hash := range documents {
+			if !bare(hash) {
+				b.Add(&segment.Document{ID: segment.ID{File: rec.File, Offset: at}, Kind: session.KindCall, Copy: hash, Text: []byte("text")})
+			}
+		}
+		rec.Checkpoint.Offset = offset + 50
+	}()
+	for range n {
+		offset += 50 + rnd.Int64N(300)
+		if len(m.copies) > 0 && rnd.IntN(many) == 0 {
+			e := m.copies[rnd.IntN(len(m.copies))]
 			orphans := rnd.IntN(4) == 0 // the fork has results only
+			for _, u := range e.Usages {
+				if u.Offset = offset; !orphans || rnd.IntN(2) == 0 {
+					f.Usages = append(f.Usages, u)
+				}
+			}
 			for _, c := range e.Calls {
 				c.Offset = offset
 				switch answered := c.HasResult && c.ResultCopy != c.Copy; {
 				case answered && orphans:
-					c = session.CallFact{Offset: offset, Time: c.Time, Copy: c.ResultCopy, Kind: session.CallMissing, Part: -1, Tool: c.Tool, Outcome: c.Outcome}
+					c = session.CallFact{Offset: offset, Time: c.Time, Copy: c.ResultCopy, Bare: bare(c.ResultCopy), Kind: session.CallMissing, Part: -1, Tool: c.Tool, Outcome: c.Outcome}
 					offset++
 				case answered:
-					c.Result = offset + 7
+					c.Result = offset + 7 + int64(c.Part)
 				case orphans:
 					continue
 				case c.HasResult:
@@ -160,10 +199,14 @@ func (m *model) grow(f *session.Facts, n int) {
 			}
 			continue
 		}
-		at, hash := m.time(), rnd.Uint64()
+		at, hash := m.time(), rnd.Uint64()<<8>>1
+		if m.fewCopies {
+			now += rnd.Int64N(20_000)
+			at = now
+		}
 		if rnd.IntN(9) == 0 {
 			hash = 0
-			if rnd.IntN(2) == 0 {
+			if rnd.IntN(many/2) == 0 {
 				at = 0
 			}
 		}
@@ -171,13 +214,13 @@ func (m *model) grow(f *session.Facts, n int) {
 		var e session.Facts
 		if rnd.IntN(3) > 0 {
 			e.Usages = []session.UsageFact{{
-				Offset: offset, Time: at, Copy: hash, Source: pick("assistant", "compaction", "usage"), Model: model,
+				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Source: pick("assistant", "compaction", "usage"), Model: model,
 				Usage: session.Usage{Input: rnd.Int64N(1e6), Output: rnd.Int64N(1e3), CacheRead: rnd.Int64N(1e12), CacheWrite: rnd.Int64N(9), Cost: float64(rnd.IntN(4096)*min(rnd.IntN(4), 1)) / 1024, Unusable: rnd.IntN(9) == 0},
 			}}
 		}
 		for part := range rnd.IntN(4) {
 			c := session.CallFact{
-				Offset: offset, Time: at, Copy: hash, Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Model: model, Broken: rnd.IntN(9) == 0,
+				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Model: model, Broken: rnd.IntN(9) == 0,
 				Outcome: session.Outcome{Failed: rnd.IntN(5) == 0, Bytes: rnd.Int64N(1e6), Exit: session.Unknown, Duration: session.Unknown},
 			}
 			if rnd.IntN(4) > 0 {
@@ -189,7 +232,7 @@ func (m *model) grow(f *session.Facts, n int) {
 			if rnd.IntN(3) > 0 {
 				c.HasResult, c.Result, c.ResultCopy = true, offset, hash
 				if c.Kind == session.CallPlain && hash != 0 {
-					c.Result, c.ResultCopy = offset+7, hash+uint64(part)+1
+					c.Result, c.ResultCopy = offset+7+int64(part), hash+2*uint64(part)+1
 				}
 			}
 			e.Calls = append(e.Calls, c)
@@ -252,6 +295,11 @@ func (m *model) compare(t *testing.T, when string, r *index.Reader) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		summed, pieces, err := audit.CountSummed(r, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.summed, m.pieces = m.summed+summed, m.pieces+pieces
 		want := count(files, req)
 		for _, x := range []struct{ want, got any }{
 			{want.tools, lines(tools.Rows)}, {want.toolTotal, lines([]audit.ToolRow{tools.Total})}, {want.copies, tools.Coverage.Copies},

@@ -70,6 +70,3 @@ func ReadPrices(r io.Reader) (Prices, error) {
 	}
 	return prices, lines.Err()
 }
-
-// unpriced reports whether tokens were used without a cost: the model has no price.
-func unpriced(u *session.Usage) bool { return u.Cost == 0 && !u.Unusable && u.Tokens() > 0 }

@@ -111,6 +111,7 @@ func (x *auditor) findRepeated() error {
 	var ids []uint32
 	for i := range x.files {
 		if member[i] {
+			x.files[i].shares = true // so that none of its uses is counted without a look at what others repeat
 			numbers, ids = append(numbers, i), append(ids, x.files[i].File)
 		}
 	}

@@ -83,6 +83,21 @@ func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 	}
 }
 
+// addSum adds sum i.
+func (g *toolGroup) addSum(f *file, s *record.SummedCalls, i int) {
+	g.files.add(f)
+	g.last = max(g.last, s.Last.At(i))
+	calls, noResult := int(s.Calls.At(i)), int(s.NoResult.At(i))
+	g.row.Calls += calls
+	g.row.Bytes += s.Bytes.At(i)
+	g.row.Nested += int(s.Nested.At(i))
+	g.row.NoResult += noResult
+	g.answered += calls - noResult
+	g.row.Errors += int(s.Failed.At(i))
+	g.row.NoCall += int(s.NoCall.At(i))
+	g.durations = s.AppendDurations(g.durations, i)
+}
+
 // addRow adds the calls of a row of the table, but not their files.
 func (g *toolGroup) addRow(r *toolGroup) {
 	g.row.Calls += r.row.Calls
@@ -118,7 +133,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
-	x, err := newAuditor(ctx, r, &req, record.CallFacts)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.CallSums)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +142,17 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	table := newTable(&req, func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} })
 	total := &toolGroup{row: ToolRow{Type: "total"}}
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
+	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
+		if s := &p.CallSums; p.Summed {
+			table.begin(f, f, &s.Last, &s.Tool, &s.Model)
+			for i := range s.Len {
+				if x.passesTool(&s.Tool, i) && x.passesModel(&s.Model, i) {
+					table.row(i).addSum(f, s, i)
+					total.files.add(f)
+				}
+			}
+			return nil
+		}
 		c := &p.Calls
 		table.begin(f, f, &c.Time, &c.Tool, &c.Model)
 		return x.visitCalls(f, p, func(i int) {

@@ -69,54 +69,68 @@ type SourceRow struct {
 type usageGroup struct {
 	row   UsageRow
 	keys  []string
-	cost  sum
-	fill  sum
+	cost  record.Sum
+	fill  record.Sum
 	files fileCount
 	last  int64 // Unix milliseconds
 
 	subagents fileCount
-	theirCost sum
+	theirCost record.Sum
 }
 
-// use is a use of tokens.
+// use is a use of tokens, or the sum of several.
 type use struct {
-	session.Usage
-	at       int64 // Unix milliseconds
-	unpriced bool
-	filled   bool // Cost is from the prices of the request
+	input, output, cacheRead, cacheWrite int64
+
+	cost     record.Sum
+	entries  int
+	unusable int
+	unpriced int
+	filled   int   // whose cost is from the prices of the request
+	at       int64 // the last one; Unix milliseconds
 }
 
-// priced returns a use of a model, with a cost where only the request has a price.
-func (req *Request) priced(u session.Usage, model string) use {
-	x := use{Usage: u}
-	if x.unpriced = unpriced(&x.Usage); x.unpriced && len(req.Prices) > 0 {
+// newUse returns a use of a model, with a cost where only the request has a price.
+func (req *Request) newUse(u session.Usage, model string, at int64) use {
+	x := use{input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite, entries: 1, at: at}
+	if u.Unusable {
+		x.unusable = 1
+	}
+	if u.Unpriced() {
 		if price, ok := req.Prices[model]; ok {
-			x.Cost, x.filled, x.unpriced = price.cost(&x.Usage), true, false
+			u.Cost, x.filled = price.cost(&u), 1
+		} else {
+			x.unpriced = 1
 		}
 	}
+	x.cost.Add(u.Cost)
 	return x
 }
+
+// newUseOf returns sum i.
+func newUseOf(s *record.SummedUsages, i int) use {
+	return use{
+		input: s.Input.At(i), output: s.Output.At(i), cacheRead: s.CacheRead.At(i), cacheWrite: s.CacheWrite.At(i),
+		cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i),
+	}
+}
+
+func (u *use) tokens() int64 { return u.input + u.output + u.cacheRead + u.cacheWrite }
 
 // add adds a use of a session that counts for owner.
 func (g *usageGroup) add(f, owner *file, u *use) {
 	r := &g.row
-	r.Input += u.Input
-	r.Output += u.Output
-	r.CacheRead += u.CacheRead
-	r.CacheWrite += u.CacheWrite
-	r.Entries++
-	if u.Unusable {
-		r.Unusable++
-	}
-	if u.unpriced {
-		r.Unpriced++
-	}
-	if u.filled {
-		r.Filled++
-	}
+	r.Input += u.input
+	r.Output += u.output
+	r.CacheRead += u.cacheRead
+	r.CacheWrite += u.cacheWrite
+	r.Entries += u.entries
+	r.Unusable += u.unusable
+	r.Unpriced += u.unpriced
+	r.Filled += u.filled
 	g.last = max(g.last, u.at)
 	if f != owner {
-		r.SubagentTokens += u.Tokens()
+		r.SubagentTokens += u.tokens()
 	}
 	g.addSums(f, owner, u)
 }
@@ -124,13 +138,13 @@ func (g *usageGroup) add(f, owner *file, u *use) {
 // addSums adds the cost of a use and counts its session: of a row and of the total each on
 // its own, because the sum of floating point numbers depends on the order.
 func (g *usageGroup) addSums(f, owner *file, u *use) {
-	g.cost.add(u.Cost)
-	if u.filled {
-		g.fill.add(u.Cost)
+	g.cost.AddSum(u.cost)
+	if u.filled > 0 {
+		g.fill.AddSum(u.cost)
 	}
 	if f != owner {
 		g.subagents.add(f)
-		g.theirCost.add(u.Cost)
+		g.theirCost.AddSum(u.cost)
 	}
 	g.files.add(owner)
 }
@@ -158,36 +172,26 @@ func (g *usageGroup) tokens() int64 {
 type sourceGroup struct {
 	name     string
 	tokens   int64
-	cost     sum
+	cost     record.Sum
 	unpriced int
 }
 
-// sum is a compensated sum (Kahan-Babuska). A plain one of 100,000 costs is wrong by
-// more than the ten digits that are shown.
-type sum struct{ value, lost float64 }
-
-func (s *sum) add(v float64) {
-	t := s.value + v
-	if math.Abs(s.value) >= math.Abs(v) {
-		s.lost += s.value - t + v
-	} else {
-		s.lost += v - t + s.value
-	}
-	s.value = t
+func (g *sourceGroup) add(u *use) {
+	g.tokens += u.tokens()
+	g.cost.AddSum(u.cost)
+	g.unpriced += u.unpriced
 }
 
-func (s *sum) total() float64 { return s.value + s.lost }
-
-// rounded returns the total rounded to ten digits, so that it reads 0.7232, not
+// rounded returns a sum rounded to ten digits, so that it reads 0.7232, not
 // 0.7232000000000001.
-func (s *sum) rounded() float64 { return math.Round(s.total()*1e10) / 1e10 }
+func rounded(s record.Sum) float64 { return math.Round(s.Total()*1e10) / 1e10 }
 
 // finish returns the row once all uses are added.
 func (g *usageGroup) finish() UsageRow {
 	r := g.row
 	r.Tokens = g.tokens()
-	r.Subagents, r.SubagentCost = g.subagents.n, g.theirCost.rounded()
-	r.Cost, r.FilledCost, r.Sessions = g.cost.rounded(), g.fill.rounded(), g.files.n
+	r.Subagents, r.SubagentCost = g.subagents.n, rounded(g.theirCost)
+	r.Cost, r.FilledCost, r.Sessions = rounded(g.cost), rounded(g.fill), g.files.n
 	if g.last != 0 {
 		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
 	}
@@ -200,7 +204,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		req.By = []string{"model"}
 	}
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, record.UsageFacts)
+	x, err := newAuditor(ctx, r, &req, record.UsageFacts, record.UsageSums)
 	if err != nil {
 		return nil, err
 	}
@@ -223,11 +227,36 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	var bySource []*sourceGroup // of a piece, by their numbers there
 	total, repeated := group("total", nil), 0
 	without := make(map[string]bool) // the models without a price
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
-		u := &p.Usages
+	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
 		owner := f
 		if req.Tree {
 			owner = &x.files[x.families.root(p.File)]
+		}
+		u, s := &p.Usages, &p.UsageSums
+		add := func(i int, use *use, source, model *record.Names) {
+			table.row(i).add(f, owner, use)
+			n := source.Number(i)
+			if bySource[n] == nil {
+				bySource[n] = sources.row(source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
+			}
+			bySource[n].add(use)
+			if use.unpriced > 0 {
+				if model := model.At(i); !without[model] {
+					without[strings.Clone(model)] = true
+				}
+			}
+			total.addSums(f, owner, use)
+		}
+		if p.Summed {
+			table.begin(f, owner, &s.Last, nil, &s.Model)
+			bySource = emptied(bySource, len(s.Source.List))
+			for i := range s.Len {
+				if x.passesModel(&s.Model, i) {
+					use := newUseOf(s, i)
+					add(i, &use, &s.Source, &s.Model)
+				}
+			}
+			return nil
 		}
 		table.begin(f, owner, &u.Time, nil, &u.Model)
 		bySource = emptied(bySource, len(u.Source.List))
@@ -236,25 +265,10 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 			if some {
 				repeated++
 			}
-			if all {
-				return
+			if !all {
+				use := req.newUse(own, u.Model.At(i), f.millis(u.Time.At(i)))
+				add(i, &use, &u.Source, &u.Model)
 			}
-			use := req.priced(own, u.Model.At(i))
-			use.at = f.millis(u.Time.At(i))
-			table.row(i).add(f, owner, &use)
-			n := u.Source.Number(i)
-			if bySource[n] == nil {
-				bySource[n] = sources.row(u.Source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
-			}
-			bySource[n].tokens += use.Tokens()
-			bySource[n].cost.add(use.Cost)
-			if use.unpriced {
-				bySource[n].unpriced++
-				if model := u.Model.At(i); !without[model] {
-					without[strings.Clone(model)] = true
-				}
-			}
-			total.addSums(f, owner, &use)
 		})
 	})
 	if err != nil {
@@ -266,7 +280,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	t := &UsageTable{Repeated: repeated, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.total(), a.cost.total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
+		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
 	})
 	for _, g := range rows {
 		row := g.finish()
@@ -275,7 +289,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	}
 	t.Unpriced = slices.Sorted(maps.Keys(without))
 	for _, g := range sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
-		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, g.cost.rounded(), g.unpriced})
+		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
 	}
 	req.mask(t)
 	return t, nil

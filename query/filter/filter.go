@@ -315,21 +315,27 @@ func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
 	}
-	all := len(f.branches)+len(f.labels) == 0
-	if s.Oldest.IsZero() {
-		if len(f.times) > 0 {
-			return Unknown
-		}
-	} else {
-		oldest, newest := s.Oldest.UnixMilli(), s.Newest.UnixMilli()
-		for _, t := range f.times {
-			if newest < t.since || oldest > t.until {
-				return None
-			}
-			all = all && t.contains(oldest) && t.contains(newest)
+	times := All
+	if len(f.times) > 0 && s.Oldest.IsZero() {
+		times = Unknown
+	} else if len(f.times) > 0 {
+		times = f.TimesVerdict(s.Oldest.UnixMilli(), s.Newest.UnixMilli())
+	}
+	if times == All && len(f.branches)+len(f.labels) > 0 {
+		return Unknown
+	}
+	return times
+}
+
+// TimesVerdict returns which times from the first to the last, in Unix milliseconds, pass
+// Time.
+func (f *Filter) TimesVerdict(first, last int64) Verdict {
+	for _, t := range f.times {
+		if last < t.since || first > t.until {
+			return None
 		}
 	}
-	if all {
+	if f.Time(first) && f.Time(last) {
 		return All
 	}
 	return Unknown
