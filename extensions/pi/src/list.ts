@@ -43,9 +43,11 @@ export function renderList(results: Results, selected: number, top: number, widt
 			}
 			const here = r.item === selected;
 			const cursor: Piece = { text: here ? "▌ " : "  ", style: paint.accent };
+			// With 256 colours, what is dim has the colour of the selection.
+			const look = here ? { ...paint, dim: (s: string) => s } : paint;
 			const line = results.grouped
-				? grouped(item, cursor, kinds, width, paint)
-				: single(item, cursor, width, paint, now);
+				? grouped(item, cursor, kinds, width, look)
+				: single(item, cursor, width, look, now);
 			return here ? paint.selected(line) : line;
 		});
 	while (lines.length < height) lines.push(" ".repeat(width));

@@ -22,8 +22,24 @@ func TestScreensPicture(t *testing.T) {
 		t.Skip("the picture shows Unix paths")
 	}
 	const width, height = 100, 22
-	path := filepath.Join("..", "..", "..", "docs", "tui.svg")
-	picture := svg(screenOf(t, "tui token", width, height, false), width, height)
+	checkPicture(t, "tui.svg", svg(screenOf(t, "tui token", width, height, false), width, height))
+}
+
+// TestScreensPackage keeps docs/pi.svg equal to a capture of the package in pi, which
+// `make pi` makes.
+func TestScreensPackage(t *testing.T) {
+	const width, height = 116, 24
+	capture, err := os.ReadFile(filepath.Join("..", "..", "..", "extensions", "pi", "test", "drive", "search.ansi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkPicture(t, "pi.svg", svg(string(capture), width, height))
+}
+
+// checkPicture compares a picture with the one in docs.
+func checkPicture(t *testing.T, name, picture string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "docs", name)
 	if *update {
 		if err := os.WriteFile(path, []byte(picture), 0o644); err != nil {
 			t.Fatal(err)

@@ -59,6 +59,12 @@ export function writeSessions(home) {
 	const gone = write(path.join(home, "vanished"), "Vanished project", now - 7 * day, [user("walrus in a project that moved"), reply("The walrus is there.")]);
 	const nasty = write(app, hostile, now - 6 * day, [user(`please look at ${hostile}`), reply(`it says ${hostile}\nand a second line`)]);
 	const secret = write(app, "", now - 5 * day, [user("deploy with the quokka token"), reply("I used AKIAIOSFODNN7EXAMPLE and password=hunter2hunter2 for the quokka.")]);
+	write(site, "Nightly import times out", now - 3 * day, [
+		user("the nightly import waits for a database connection until it times out"),
+		reply("I look at the pool.", [call("c1", "grep -rn pool config/")]),
+		result("c1", "config/import.yaml:7:  pool: { connections: 2, timeout: 5s }"),
+		reply("Two connections are too few for the import: each worker needs one. I raise the pool to eight connections."),
+	]);
 	write(app, "", now - 4 * day, Array.from({ length: 12 }, (_, i) => [user(`prompt number ${i + 1} about the pelican`), reply(`pelican ${i + 1}`)]).flat());
 	return { app, site, fix, gone, nasty, secret };
 }
