@@ -164,7 +164,7 @@ func classify(name string) class {
 	switch {
 	case c == pass && before != "":
 		return password
-	case last == "auth" && before != "" && before != "docker" && before != "redis":
+	case last == "auth" && before != "" && before != "docker" && before != "redis" && before != "rediscli":
 		return noSecret // decided by what is around it
 	case c == token && notBefore.has(before):
 		return noSecret
