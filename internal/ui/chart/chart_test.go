@@ -298,6 +298,15 @@ func TestAxis(t *testing.T) {
 	}
 }
 
+// A period has a first and a last day.
+func TestDays(t *testing.T) {
+	for label, want := range map[string]string{"2026-03-01": "2026-03-01 2026-03-01", "2026-W01": "2025-12-29 2026-01-04", "2024-02": "2024-02-01 2024-02-29", "bash": " "} {
+		if first, last := Days(label); first+" "+last != want {
+			t.Errorf("Days(%s) = %s %s, want %s", label, first, last, want)
+		}
+	}
+}
+
 // Weeks are those of ISO 8601, as audits name them.
 func TestParsePeriod(t *testing.T) {
 	for d := time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC); d.Year() < 2032; d = d.AddDate(0, 0, 1) {

@@ -129,3 +129,12 @@ func parsePeriod(label string) (time.Time, string) {
 	}
 	return time.Time{}, ""
 }
+
+// Days returns the first and the last day of a period; "" for any other label.
+func Days(label string) (first, last string) {
+	t, form := parsePeriod(label)
+	if t.IsZero() {
+		return "", ""
+	}
+	return t.Format(time.DateOnly), nextPeriod(t, form).AddDate(0, 0, -1).Format(time.DateOnly)
+}

@@ -13,6 +13,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
+	"pigrep/internal/ui/report"
 	"pigrep/internal/ui/tui"
 	"pigrep/internal/ui/web"
 	"pigrep/query"
@@ -38,7 +39,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 	a := b.app
 	return web.Options{
 		Backend: web.Backend{
-			Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values,
+			Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values, Audits: b.audits,
 			Open: b.open, Find: b.offsets, Export: b.export, Formats: exportFormats,
 			Status: b.status, Follow: b.follow,
 		},
@@ -187,6 +188,10 @@ func (b *webBackend) export(ctx context.Context, name, format string, redact boo
 		}
 		return a.out.Flush()
 	}, nil
+}
+
+func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
+	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.location.agents)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

@@ -110,6 +110,9 @@ func TestWebPagesInABrowser(t *testing.T) {
 		{"conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=token"},
 		{"branches", "/session/01956691-0000-7a3c-b111-222233334444"},
 		{"sessions", "/sessions"},
+		{"audit", "/audit"},
+		{"usage", "/usage"},
+		{"usage-month", "/usage?since=2026-03-01&until=2026-03-31"},
 		{"status", "/status"},
 		{"error", "/nothing"},
 	} {

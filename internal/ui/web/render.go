@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"pigrep/internal/ui/html"
+	"pigrep/internal/ui/report"
 )
 
 var (
@@ -75,14 +76,20 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // static returns a file that pages link to.
 func static(name string) ([]byte, error) {
-	if name == readerStyle {
+	switch name {
+	case readerStyle:
 		return []byte(html.Style()), nil
+	case figuresStyle:
+		return []byte(report.Style()), nil
 	}
 	return staticFiles.ReadFile("static/" + name)
 }
 
 // readerStyle is the style sheet of conversations, which has the colours of all pages.
 const readerStyle = "reader.css"
+
+// figuresStyle is the style sheet of charts and their tables.
+const figuresStyle = "figures.css"
 
 // staticAddress returns the address of a file, which is another one when the file is.
 func staticAddress(name string) (string, error) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"pigrep/internal/ui/printer"
+	"pigrep/internal/ui/report"
 	"pigrep/query"
 	"pigrep/query/facets"
 	"pigrep/query/sessions"
@@ -62,6 +63,8 @@ type Backend struct {
 	// function that writes it in one of the Formats.
 	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)
 	Formats []string
+	// Audits calls a function with what answers audits, and again if the index was damaged.
+	Audits func(context.Context, func(*report.Source) error) error
 	// Status describes the index.
 	Status func() (*printer.Status, error)
 	// Follow keeps the index up to date until the context ends, and reports each change
@@ -105,6 +108,8 @@ func pages() []page {
 	return []page{
 		{"/", "Search", (*Server).showSearch},
 		{"/sessions", "Sessions", (*Server).showSessions},
+		{"/audit", "Audit", (*Server).showAudit},
+		{"/usage", "Usage", (*Server).showUsage},
 		{"/status", "Status", (*Server).showStatus},
 	}
 }
