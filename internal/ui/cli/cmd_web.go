@@ -38,9 +38,9 @@ func newWebCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "web [QUERY...]",
 		Short: "Search and read in the browser, on this machine only",
-		Long: `Open a page in the browser to search as you type, read conversations, and list
-sessions. Filters given as flags are added to the query, where they can be
-edited. New entries appear while it runs.
+		Long: `Open a page in the browser to search as you type, read conversations, list
+sessions, and see what tools did and what it cost. Filters given as flags are
+added to the query, where they can be edited. New entries appear while it runs.
 
 The page is served on 127.0.0.1, for you alone: its address has a secret that
 the browser then keeps, other users of the machine are refused, and nothing is

@@ -130,7 +130,7 @@ func fromAudit(a *printer.Audit, title string, all int, link func(row int) strin
 }
 
 func (v *View) session(path, id, entry string) string {
-	if v.Session == nil {
+	if v.Session == nil || path == "" { // a row of no session
 		return ""
 	}
 	return v.Session(path, id, entry)
