@@ -43,6 +43,7 @@ type Piece struct {
 
 	memory [len(FactKinds)][]byte // as storedPiece
 	lists  []string               // memory of the lists of names
+	pooled bool                   // the memory is used again
 }
 
 // NewFactSet returns an empty set for these kinds of facts.
@@ -89,7 +90,7 @@ type reading struct {
 
 // read reads a piece into p, whose memory it uses again.
 func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
-	*p = Piece{File: p.File, memory: p.memory, lists: p.lists[:0]}
+	*p = Piece{File: p.File, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
 	if r.enough != nil {
 		found, err := s.readKinds(stored, p, func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }, false)
 		if err != nil {
@@ -116,6 +117,9 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind)
 	for i, kind := range s.kinds {
 		if stored[i] == nil || !wanted(kind) {
 			continue
+		}
+		if p.memory[i] == nil && p.pooled {
+			p.memory[i] = make([]byte, pieceSize)
 		}
 		b, err := stored[i](p.memory[i])
 		if err != nil {
@@ -151,17 +155,12 @@ type batch struct {
 
 const batchSize = 4
 
-// piecePool has memory for batches. Of the bytes for large pieces, those that are not
-// used are never touched, and so cost nothing.
-var piecePool = sync.Pool{New: func() any {
-	pieces := &[batchSize]Piece{}
-	for i := range pieces {
-		for k := range pieces[i].memory {
-			pieces[i].memory[k] = make([]byte, 64<<10)
-		}
-	}
-	return pieces
-}}
+// piecePool has the memory of batches.
+var piecePool = sync.Pool{New: func() any { return new([batchSize]Piece) }}
+
+// pieceSize has room for most pieces. Of the bytes, those that are not used are never
+// touched, and so cost nothing.
+const pieceSize = 64 << 10
 
 // All reads the facts of files in this order, piece by piece, unterminated last lines
 // included. A piece is valid until the next one, and so are its strings. Goroutines,
@@ -197,6 +196,9 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 				}
 			}
 		}
+		if len(jobs) == 0 {
+			return
+		}
 		workers := runtime.GOMAXPROCS(0)
 		batches := make([]batch, 2*workers)
 		queue := make(chan *batch, len(batches))
@@ -210,7 +212,7 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 			working.Go(func() {
 				for b := range queue {
 					for i, job := range b.jobs {
-						b.pieces[i].File = job.file
+						b.pieces[i].File, b.pieces[i].pooled = job.file, true
 						b.errs[i] = s.read(job.stored, &b.pieces[i], how)
 					}
 					b.ready <- struct{}{}
