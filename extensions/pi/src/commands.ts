@@ -84,9 +84,9 @@ class Desk {
 					paint: paintOf(theme),
 					rows: () => theTui.terminal.rows,
 					redraw: () => theTui.requestRender(),
-					check: (item: { at: Position }) => check(this.client, ctx, item.at),
-					copyCommand: async (item: { at: Position }) => {
-						const { shell } = await this.client.resume(item.at.sessionPath, { cwd: ctx.cwd });
+					check: ({ at }: { at: Position }, signal: AbortSignal) => check(this.client, ctx, at, signal),
+					copyCommand: async ({ at }: { at: Position }, signal: AbortSignal) => {
+						const { shell } = await this.client.resume(at.sessionPath, { signal, cwd: ctx.cwd });
 						await copyToClipboard(shell);
 						return shell;
 					},

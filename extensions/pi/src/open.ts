@@ -27,14 +27,14 @@ function samePath(a: string, b: string | undefined): boolean {
 	}
 }
 
-export async function check(client: Pigrep, ctx: ExtensionContext, at: Place): Promise<Check> {
+export async function check(client: Pigrep, ctx: ExtensionContext, at: Place, signal?: AbortSignal): Promise<Check> {
 	const warnings: string[] = [];
 	if (!ctx.isIdle()) warnings.push("a turn is running, which this stops");
 	if (!samePath(at.sessionPath, ctx.sessionManager.getSessionFile())) {
 		// pi would begin a new session under the name of a file that is gone.
 		if (!existsSync(at.sessionPath)) throw new Failure("cannot-resume", "the session's file is gone", at.sessionPath);
 		try {
-			const resume = await client.resume(at.sessionPath, { cwd: ctx.cwd });
+			const resume = await client.resume(at.sessionPath, { signal, cwd: ctx.cwd });
 			const [program = ""] = resume.argv;
 			if (basename(program) !== "pi")
 				throw new Failure("cannot-resume", `this is a session of ${program}, not of pi`, "Ctrl-O copies the command that resumes it");

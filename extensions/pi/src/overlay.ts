@@ -25,9 +25,9 @@ export interface Host {
 	rows(): number;
 	redraw(): void;
 	/** What pi needs to open the session. */
-	check(item: Item): Promise<Check>;
+	check(item: Item, signal: AbortSignal): Promise<Check>;
 	/** The command that resumes the session goes to the clipboard. */
-	copyCommand(item: Item): Promise<string>;
+	copyCommand(item: Item, signal: AbortSignal): Promise<string>;
 	done(choice: Choice | undefined): void;
 }
 
@@ -37,6 +37,9 @@ const noticeAfter = 150;
 const frames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏";
 const quoteLimit = 2000;
 const previewsKept = 40;
+
+/** What a key does with the selected item. */
+type Action = (item: Item, signal: AbortSignal) => Promise<void>;
 
 const nothing: Results = { items: [], grouped: true, summary: "", notes: [] };
 
@@ -59,7 +62,9 @@ export class Overlay implements Focusable {
 	private message: { text: string; style: keyof Paint } | undefined;
 	/** The item whose warning has been shown: Enter again means it. */
 	private warned: Item | undefined;
-	private acting = false;
+	private acting: AbortController | undefined;
+	/** What a key wants to do with the best item of an answer that is not there yet. */
+	private wanted: Action | undefined;
 	private zoomed = false;
 	private readonly read = new Map<string, ShowAnswer | Failure>();
 	private shown: { item: Item | undefined; width: number; answer?: ShowAnswer; preview: Preview } | undefined;
@@ -95,6 +100,7 @@ export class Overlay implements Focusable {
 
 	dispose(): void {
 		clearInterval(this.ticker);
+		this.acting?.abort();
 		this.asker.stop();
 		this.reader.stop();
 	}
@@ -116,6 +122,7 @@ export class Overlay implements Focusable {
 		this.failure = undefined;
 		this.results = results.grouped ? { ...results, items: bySession(results.items) } : results;
 		this.select(0);
+		if (this.wanted) this.act(this.wanted);
 		this.host.redraw();
 	}
 
@@ -154,8 +161,12 @@ export class Overlay implements Focusable {
 	// ---- keys
 
 	handleInput(data: string): void {
-		if (this.acting) return;
+		if (this.acting) {
+			if (matchesKey(data, "escape") || matchesKey(data, "ctrl+c")) this.acting.abort();
+			return;
+		}
 		this.message = undefined;
+		this.wanted = undefined;
 		try {
 			if (!this.handleKey(data)) this.type(data);
 		} catch (error) {
@@ -176,7 +187,7 @@ export class Overlay implements Focusable {
 		const is = (...keys: Parameters<typeof matchesKey>[1][]) => keys.some((k) => matchesKey(data, k));
 		const page = Math.max(1, Math.floor(this.host.rows() / 3));
 		if (is("escape")) {
-			if (this.zoomed) this.zoomed = false;
+			if (this.zoomed && this.item) this.zoomed = false;
 			else this.host.done(undefined);
 		} else if (is("ctrl+c")) {
 			if (this.asker.since === undefined) this.host.done(undefined);
@@ -197,11 +208,11 @@ export class Overlay implements Focusable {
 		} else if (is("alt+h", "f6")) {
 			this.here = !this.here;
 			this.ask(0);
-		} else if (is("enter", "return")) this.act((item) => (this.mode.inserts ? this.insert(item) : this.open(item, false)));
-		else if (is("ctrl+t")) this.act((item) => this.open(item, true));
-		else if (is("tab")) this.act((item) => this.quote(item));
+		} else if (is("enter", "return")) this.act((item, signal) => (this.mode.inserts ? this.insert(item, signal) : this.open(item, false, signal)));
+		else if (is("ctrl+t")) this.act((item, signal) => this.open(item, true, signal));
+		else if (is("tab")) this.act((item, signal) => this.quote(item, signal));
 		else if (is("ctrl+o"))
-			this.act(async (item) => this.say(`copied: ${await this.host.copyCommand(item)}`, "dim"));
+			this.act(async (item, signal) => this.say(`copied: ${await this.host.copyCommand(item, signal)}`, "dim"));
 		else return false;
 		return true;
 	}
@@ -210,33 +221,35 @@ export class Overlay implements Focusable {
 		this.message = { text: cleanLine(text), style };
 	}
 
-	/** Runs what a key does with the selected item; keys wait until it is done. */
-	private act(action: (item: Item) => Promise<void>): void {
+	/** Other keys wait until it is done, but for those that stop it. Who types and presses Enter at once means the answer to come. */
+	private act(action: Action): void {
+		this.wanted = this.asker.since === undefined ? undefined : action;
 		const item = this.item;
-		if (!item) return;
-		this.acting = true;
-		action(item)
-			.catch((error: unknown) => this.say(asFailure(error).sentence, "error"))
+		if (!item || this.wanted) return;
+		const controller = new AbortController();
+		this.acting = controller;
+		action(item, controller.signal)
+			.catch((error: unknown) => this.say(asFailure(error).sentence, controller.signal.aborted ? "dim" : "error"))
 			.finally(() => {
-				this.acting = false;
+				this.acting = undefined;
 				this.host.redraw();
 			});
 	}
 
-	private async open(item: Item, exactly: boolean): Promise<void> {
-		const check = await this.host.check(item);
+	private async open(item: Item, exactly: boolean, signal: AbortSignal): Promise<void> {
+		const check = await this.host.check(item, signal);
 		if (check.warning && this.warned !== item) {
 			this.warned = item;
 			this.say(`${check.warning}; press ${exactly ? "Ctrl-T" : "Enter"} again to open it anyway`, "warning");
 		} else this.host.done({ action: "open", item, exactly });
 	}
 
-	private async insert(item: Item): Promise<void> {
-		this.host.done({ action: "insert", text: await this.textOf(item) });
+	private async insert(item: Item, signal: AbortSignal): Promise<void> {
+		this.host.done({ action: "insert", text: await this.textOf(item, signal) });
 	}
 
-	private async quote(item: Item): Promise<void> {
-		const whole = await this.textOf(item);
+	private async quote(item: Item, signal: AbortSignal): Promise<void> {
+		const whole = await this.textOf(item, signal);
 		const text = whole.length <= quoteLimit ? whole : item.text.text;
 		const { cwd, timestamp, sessionId, entryId } = item.at;
 		const place = cleanLine(entryId ? `${sessionId}:${entryId}` : sessionId);
@@ -246,10 +259,10 @@ export class Overlay implements Focusable {
 	}
 
 	/** The whole text of what an item shows a piece of. */
-	private async textOf(item: Item): Promise<string> {
+	private async textOf(item: Item, signal: AbortSignal): Promise<string> {
 		const key = this.key(item);
 		if (!key) return cleanText(item.session?.firstPrompt ?? item.text.text);
-		const { entries } = await this.host.client.show(key, 0, { cwd: this.host.cwd });
+		const { entries } = await this.host.client.show(key, 0, { signal, cwd: this.host.cwd });
 		const parts = entries.find((e) => e.focus)?.parts ?? [];
 		return cleanText(parts.find((p) => p.part === item.at.part)?.text ?? item.text.text);
 	}
@@ -384,7 +397,7 @@ export class Overlay implements Focusable {
 		const since = this.asker.since;
 		const now = Date.now();
 		const spinner = frames[Math.floor(now / 100) % frames.length];
-		if (this.acting) return `${spinner} …`;
+		if (this.acting) return `${spinner} one moment · Esc stops`;
 		if (since === undefined || now - since < noticeAfter) return undefined;
 		const at = this.asker.progress;
 		if (at) {

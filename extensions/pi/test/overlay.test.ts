@@ -82,6 +82,7 @@ class Desk {
 	client = new Client();
 	choice: Choice | undefined | "open" = "open";
 	warning: string | undefined;
+	slow = false;
 	overlay: Overlay;
 
 	columns = 80;
@@ -94,7 +95,8 @@ class Desk {
 			paint,
 			rows: () => this.lines,
 			redraw: () => {},
-			check: async () => ({ warning: this.warning }),
+			check: (_item, signal) =>
+				this.slow ? new Promise((_, fail) => signal.addEventListener("abort", () => fail(new Failure("stopped", "Stopped")))) : Promise.resolve({ warning: this.warning }),
 			copyCommand: async () => "cd /x && pi --session y",
 			done: (choice) => {
 				this.choice = choice;
@@ -210,6 +212,37 @@ test("a warning comes before, and Enter again means it; another hit is warned of
 	assert.equal(desk.choice, "open");
 	await desk.key(keys.enter);
 	assert.ok(typeof desk.choice === "object");
+});
+
+test("Enter right after the last key opens what that finds, and another key takes it back", async () => {
+	const desk = new Desk(search, "");
+	await desk.shows(/2 sessions/);
+	desk.overlay.handleInput("x");
+	await desk.key(keys.enter);
+	assert.equal(desk.choice, "open", "not a session of the old list");
+	for (let i = 0; i < 100 && desk.choice === "open"; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+	const choice = desk.choice as Choice;
+	assert.ok(choice.action === "open" && choice.item.at.entryId === "e1");
+	const other = new Desk(search, "");
+	await other.shows(/2 sessions/);
+	other.overlay.handleInput("x");
+	other.overlay.handleInput(keys.enter);
+	other.overlay.handleInput("y");
+	await other.shows(/3 hits/);
+	assert.equal(other.choice, "open");
+});
+
+test("a check that takes long is stopped by Esc, and the overlay stays", async () => {
+	const desk = new Desk(search, "token");
+	desk.slow = true;
+	await desk.shows(/3 hits/);
+	await desk.key(keys.enter);
+	await desk.shows(/one moment · Esc stops/);
+	await desk.key("x");
+	await desk.key(keys.escape);
+	await desk.shows(/Stopped/);
+	assert.equal(desk.choice, "open");
+	assert.match(desk.screen, /> token/, "other keys wait");
 });
 
 test("Tab quotes the whole text with where it is from; Enter in the history inserts it", async () => {

@@ -70,6 +70,7 @@ async function restart() {
 }
 /** Esc closes the overlay, whatever it says. */
 async function escape() {
+	await t.see("╰"); // once it is drawn to its end
 	await t.keys("Escape");
 	await t.gone("╰");
 }
