@@ -106,6 +106,11 @@ class Desk {
 		open.push(this.overlay);
 	}
 
+	/** The entry whose session is to be opened. */
+	get opened(): string | undefined {
+		return typeof this.choice === "object" && this.choice.action === "open" ? this.choice.item.at.entryId : undefined;
+	}
+
 	get screen(): string {
 		return this.overlay.render(this.columns).join("\n");
 	}
@@ -221,8 +226,7 @@ test("Enter right after the last key opens what that finds, and another key take
 	await desk.key(keys.enter);
 	assert.equal(desk.choice, "open", "not a session of the old list");
 	for (let i = 0; i < 100 && desk.choice === "open"; i++) await new Promise((resolve) => setTimeout(resolve, 10));
-	const choice = desk.choice as Choice;
-	assert.ok(choice.action === "open" && choice.item.at.entryId === "e1");
+	assert.equal(desk.opened, "e1");
 	const other = new Desk(search, "");
 	await other.shows(/2 sessions/);
 	other.overlay.handleInput("x");
