@@ -137,7 +137,7 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (
 		}
 		branch = t.Tree.Through(i)
 	}
-	o := &exportOptions{leaf: leaf, full: true}
+	o := &exportOptions{leaf: leaf}
 	o.redact = redact
 	c = &web.Conversation{Page: o.page(b.app, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
 	how := &manner{}

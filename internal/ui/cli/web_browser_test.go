@@ -25,6 +25,7 @@ type webTest struct {
 	*browser.Browser
 	t    *testing.T
 	host string // with the scheme
+	home string
 	root string // of the session files
 }
 
@@ -33,6 +34,9 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 	home := filepath.Join(t.TempDir(), "dev")
 	root := filepath.Join(home, ".pi", "agent", "sessions")
 	if err := os.CopyFS(root, os.DirFS(sessions)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(home, "atlas"), 0o755); err != nil { // where most of the samples began
 		t.Fatal(err)
 	}
 	rewrite(t, root, "/home/dev", home)
@@ -55,7 +59,7 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &webTest{t: t, host: "http://" + listener.Addr().String(), root: root}
+	w := &webTest{t: t, home: home, host: "http://" + listener.Addr().String(), root: root}
 	server := web.New(listener.Addr().String(), b.options(o))
 	w.Browser = browser.Open(t, func(address string) bool { return strings.HasPrefix(address, w.host+"/") })
 	ctx, stop := context.WithCancel(t.Context())
@@ -296,4 +300,41 @@ func TestWebHostileSession(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	w.quietly()
+}
+
+// TestWebDocs writes the pictures of docs/web.md with -update. They are not compared with
+// what a browser shows now, because the fonts of each machine are different.
+func TestWebDocs(t *testing.T) {
+	pictures := []struct {
+		name, address string
+		look          browser.Look
+	}{
+		{"web", "/?q=token", browser.Looks[0]},
+		{"web-conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout&entry=a1000006#e-a1000006", browser.Looks[0]},
+		{"web-sessions", "/sessions", browser.Looks[1]},
+		{"web-phone", "/?q=token", browser.Looks[3]},
+	}
+	path := func(name string) string { return filepath.Join("..", "..", "..", "docs", name+".png") }
+	if *update {
+		w := newWebTest(t, samples)
+		for _, p := range pictures {
+			w.Show(w.host+p.address, p.look, "#keys")
+			browser.Value[bool](w.Browser, `(() => { const c = document.querySelector("#command"); if (c) c.textContent = c.textContent.replaceAll("`+w.home+`", "/home/dev"); return true })()`)
+			data, err := chromedp.Run(w, chromedp.CaptureScreenshot())
+			if err == nil {
+				err = os.WriteFile(path(p.name), data, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const most = 200_000
+	for _, p := range pictures {
+		if info, err := os.Stat(path(p.name)); err != nil {
+			t.Error(err)
+		} else if info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d", path(p.name), info.Size(), most)
+		}
+	}
 }

@@ -87,6 +87,9 @@ var homes = sync.OnceValue(func() *regexp.Regexp {
 // directory returns a directory without the private parts of its path: the name of the
 // user and, outside of home directories, everything but the last element.
 func (p *Page) directory(dir string) string {
+	if p.Site != nil { // of its owner
+		return human.Path(dir, p.Home)
+	}
 	if p.FullPaths {
 		return dir
 	}
@@ -101,6 +104,9 @@ func (p *Page) directory(dir string) string {
 
 // file is the name of a file.
 func (p *Page) file(name string) string {
+	if p.Site != nil {
+		return human.Path(name, p.Home)
+	}
 	if p.FullPaths || name == "" {
 		return name
 	}
