@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"pigrep/index"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/report"
@@ -50,7 +51,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 // pageError turns an error into one for pages.
 func pageError(err error) error {
 	if errors.Is(err, tui.ErrNoIndex) {
-		return &web.Error{Status: http.StatusServiceUnavailable, Message: "The index is being built.", Hint: "This page shows how far it is; load it again in a moment."}
+		return &web.Error{Status: http.StatusServiceUnavailable, Message: "There is no index yet.", Hint: "Load the page again when it is built; with --no-update, build it: pigrep index"}
 	}
 	p, ok := errors.AsType[*problem](err)
 	if !ok {
@@ -114,7 +115,7 @@ func (b *webBackend) find(name string) (x *snapshot, t *target, done func(), err
 	return x, t, func() { t.Close(); give() }, nil
 }
 
-func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (c *web.Conversation, err error) {
+func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
 	x, t, done, err := b.find(name)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (
 			done()
 		}
 	}()
-	t.Redact = redact
+	t.Redact = masked
 	facts, err := t.facts(ctx, b.app, x)
 	if err != nil {
 		return nil, pageError(indexProblem(err))
@@ -138,18 +139,22 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, redact bool) (
 		branch = t.Tree.Through(i)
 	}
 	o := &exportOptions{leaf: leaf}
-	o.redact = redact
+	o.redact = masked
 	c = &web.Conversation{Page: o.page(b.app, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
-	how := &manner{}
-	r, err := how.plan(b.app, t)
-	if p, ok := errors.AsType[*problem](err); ok {
+	switch r, err := (&manner{}).plan(b.app, t); {
+	case err == nil:
+		c.Command, c.Notes = r.Command, r.Warnings
+	default:
+		p, ok := errors.AsType[*problem](err)
+		if !ok {
+			return nil, err
+		}
 		c.Notes = append(c.Notes, p.Error())
-		return c, nil
 	}
-	if err != nil {
-		return nil, err
+	if masked {
+		c.Command = redact.Text(c.Command)
+		redact.Strings(&c.Notes)
 	}
-	c.Command, c.Notes = r.Command, r.Warnings
 	return c, nil
 }
 
@@ -167,13 +172,13 @@ func (b *webBackend) offsets(ctx context.Context, req query.Request) (list []int
 	return list, pageError(err)
 }
 
-func (b *webBackend) export(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error) {
+func (b *webBackend) export(ctx context.Context, name, format string, masked bool) (file string, write func(io.Writer) error, err error) {
 	x, t, done, err := b.find(name)
 	if err != nil {
 		return "", nil, err
 	}
 	title := query.Describe(&t.Record.Summary, nil).Title
-	if redact {
+	if masked {
 		title = t.Record.ID
 	}
 	file = exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
@@ -182,7 +187,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, redact boo
 		a := *b.app
 		a.out = bufio.NewWriter(w)
 		o := &exportOptions{format: format}
-		o.redact = redact
+		o.redact = masked
 		if err := o.export(ctx, &a, x, t, query.Request{}); err != nil {
 			return err
 		}

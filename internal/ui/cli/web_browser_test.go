@@ -310,7 +310,7 @@ func TestWebDocs(t *testing.T) {
 		look          browser.Look
 	}{
 		{"web", "/?q=token", browser.Looks[0]},
-		{"web-conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout&entry=a1000006#e-a1000006", browser.Looks[0]},
+		{"web-conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout", browser.Looks[0]},
 		{"web-sessions", "/sessions", browser.Looks[1]},
 		{"web-phone", "/?q=token", browser.Looks[3]},
 	}

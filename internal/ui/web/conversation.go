@@ -37,7 +37,7 @@ type Conversation struct {
 func ConversationName(path, id string) string {
 	h := fnv.New32a()
 	h.Write([]byte(path))
-	return fmt.Sprintf("%s.%08x", id, h.Sum32())
+	return fmt.Sprintf("%s.%08x", strings.NewReplacer("/", "_", `\`, "_").Replace(id), h.Sum32())
 }
 
 // conversationAddress is the address of a conversation, of an entry of it, and of the hits
