@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -40,8 +41,16 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 		t.Fatal(err)
 	}
 	rewrite(t, root, "/home/dev", home)
+	long := time.Date(2026, 9, 16, 12, 0, 0, 0, time.UTC)
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, long, long))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	a, _, errs := testApp(t)
 	a.Home, a.WorkDir = home, home
+	a.LookPath = func(program string) (string, error) { return "/usr/bin/" + program, nil }
 	a.Now = func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
 	o := &webOptions{}
 	o.indexDir = filepath.Join(home, "index")
