@@ -13,7 +13,7 @@ import (
 
 const (
 	mostSeries  = colours
-	mostRanked  = 40   // labels of a ranking; the others are one
+	mostRanked  = 40   // labels of a ranking
 	mostPeriods = 1500 // that are filled in where nothing happened
 )
 
@@ -121,25 +121,26 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 		c.Series[i].Values = append(c.Series[i].Values, make([]float64, len(c.Labels)-len(c.Series[i].Values))...)
 	}
 	if c.Kind == Ranking {
-		c.cut(mostRanked)
+		c.Top(mostRanked)
 	} else if len(n.by) > 0 {
 		c.Fold(mostSeries)
 	}
 	return c
 }
 
-// cut joins the labels of a ranking after the first n.
-func (c *Chart) cut(n int) {
+// Top keeps the first n labels of a ranking. The others are counted below them, without a
+// bar, which could be longer than all.
+func (c *Chart) Top(n int) {
 	if len(c.Labels) <= n {
 		return
 	}
-	c.Labels = append(c.Labels[:n-1:n-1], fmt.Sprintf("%d others", len(c.Labels)-n+1))
+	for i := n; i < len(c.Labels); i++ {
+		c.others++
+		c.othersSum += c.sum(i)
+	}
+	c.Labels = c.Labels[:n]
 	for i := range c.Series {
-		rest := 0.0
-		for _, v := range c.Series[i].Values[n-1:] {
-			rest += v
-		}
-		c.Series[i].Values = append(c.Series[i].Values[:n-1:n-1], rest)
+		c.Series[i].Values = c.Series[i].Values[:n]
 	}
 }
 

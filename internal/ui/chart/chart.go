@@ -43,6 +43,9 @@ type Chart struct {
 	Labels []string // periods in the form of audits, in order; of a ranking any names
 	Series []Series
 	Links  []string // where labels lead; nil for nowhere
+
+	others    int // labels that Top left out
+	othersSum float64
 }
 
 // Series is a value for each label.
@@ -94,7 +97,7 @@ func (c *Chart) total() (total float64) {
 	for i := range c.Labels {
 		total += c.sum(i)
 	}
-	return total
+	return total + c.othersSum
 }
 
 // Empty reports whether there is nothing to see.

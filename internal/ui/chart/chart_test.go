@@ -257,6 +257,23 @@ func TestYears(t *testing.T) {
 	}
 }
 
+// A long ranking has its first labels; the others are counted, without a bar.
+func TestTop(t *testing.T) {
+	table := &audit.ToolTable{By: []string{"tool"}}
+	for i := range 100 {
+		table.Rows = append(table.Rows, audit.ToolRow{Key: audit.Key{Tool: ptr(strconv.Itoa(i))}, Calls: 1000 - i, Errors: 1})
+	}
+	c := Tools(table, "")
+	c.Top(10)
+	out := file(t, c)
+	if list, _ := values(t, out); len(list) != 20 || !strings.Contains(out, ">90 others<") || !strings.Contains(out, ">85,095<") || !strings.Contains(out, `width="99.900%"`) {
+		t.Errorf("%d values:\n%s", len(list), out)
+	}
+	if c.total() != 95050 {
+		t.Errorf("the total is %v", c.total())
+	}
+}
+
 // Periods without a row are drawn too, but not centuries of them.
 func TestFilled(t *testing.T) {
 	for _, test := range []struct {

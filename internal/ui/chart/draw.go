@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 )
 
@@ -232,8 +233,16 @@ func (d *drawing) ranking() {
 		}
 	}
 	d.Plot = max(1, len(d.Labels)) * rankHeight
+	if d.others > 0 {
+		y := pixels(float64(d.Plot + 13))
+		d.Texts = append(d.Texts, text{"0%", y, "start", d.othersName()}, text{"100%", y, "end", d.Unit.text(d.othersSum, most)})
+		d.Plot += legendHeight
+	}
 	d.legend()
 }
+
+// othersName says how many labels are left out.
+func (c *Chart) othersName() string { return human.Plural(c.others, "other", "others") }
 
 // calendar draws a block for each year: a column for each week, a cell for each day.
 func (d *drawing) calendar() {
@@ -331,6 +340,11 @@ func (c *Chart) table() *table {
 		if len(c.Series) > 1 {
 			row = append(row, c.Unit.text(c.sum(i), most))
 		}
+		t.Rows = append(t.Rows, row)
+	}
+	if c.others > 0 {
+		row := make([]string, len(t.Head))
+		row[0], row[len(row)-1] = c.othersName(), c.Unit.text(c.othersSum, most)
 		t.Rows = append(t.Rows, row)
 	}
 	return t

@@ -77,8 +77,9 @@ type Cell struct {
 
 // How many rows sections have.
 const (
-	mostRows  = 25
-	mostCalls = 30 // of a list of calls
+	mostRows   = 25
+	mostCalls  = 30 // of a list of calls
+	mostRanked = 12 // bars of a ranking
 
 	longest     = 120 // cells of a text
 	longestFull = 2000
@@ -222,7 +223,9 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		}
 		s.Tables = append(s.Tables, table)
 		if by == "project" && len(t.Rows) > 1 {
-			if err := v.draw(s, chart.Usage(t, v.Home)); err != nil {
+			projects := chart.Usage(t, v.Home)
+			projects.Top(mostRanked)
+			if err := v.draw(s, projects); err != nil {
 				return nil, err
 			}
 		}
