@@ -73,6 +73,16 @@ async function escape() {
 	await t.keys("Escape");
 	await t.gone("╰");
 }
+let marks = 0;
+/** /new, once pi has no other work and until it is done. */
+async function fresh() {
+	const mark = `mark ${++marks}`;
+	await command(mark);
+	await t.see(`the stub heard: ${mark}`);
+	await command("/new");
+	await t.gone(mark);
+	await t.see("New session started");
+}
 async function clearEditor(text) {
 	await t.keys("C-c");
 	await t.gone(text);
@@ -104,8 +114,7 @@ const scenes = {
 	// docs/pi.svg is made of this: make pi CAPTURES=DIRECTORY, then copy it to search.ansi here.
 	async picture() {
 		await t.resize(116, 24);
-		await command("/new");
-		await t.gone("Warning");
+		await fresh();
 		await search("connection pool");
 		await t.see(/▶ reply/);
 		fs.writeFileSync(path.join(captures, `${version}-search.ansi`), await t.screen(true));
@@ -150,9 +159,9 @@ const scenes = {
 	},
 	async history() {
 		await t.keys("M-r");
-		await t.see("prompt number 12 about the pelican");
+		await t.see("prompt number 12");
 		await t.type("harbour");
-		await t.see((s) => s.includes("lighthouse") && !s.includes("pelican"), "the prompts about the harbour");
+		await t.see(/│ 2 prompts/);
 		await capture("history");
 		await t.keys("Enter");
 		await t.gone("╰");
@@ -253,8 +262,7 @@ const scenes = {
 		await clearEditor("zebra");
 	},
 	async tools() {
-		await command("/new");
-		await t.gone("ECONNREFUSED");
+		await fresh();
 		const before = model.asked.length;
 		await command("how did we fix ECONNREFUSED last time?");
 		const screen = await t.see("Last time: POOL_MAX=50");
@@ -286,8 +294,7 @@ const scenes = {
 			await t.see(/pigrep is not installed/);
 			await capture("missing-pigrep");
 			await escape();
-			await command("/new");
-			await t.gone("Last time");
+			await fresh();
 			await command("how did we fix ECONNREFUSED");
 			await t.see(/Last time: not found/);
 			expect("the model is told", JSON.stringify(model.asked.at(-1).messages).includes("pigrep is not installed"));
