@@ -63,14 +63,26 @@ export class Terminal {
 	}
 
 	/** Waits until the screen is as wanted: a text, a pattern or a function of it. */
-	async see(wanted, what = String(wanted)) {
+	async see(wanted, what = String(wanted), time = patience) {
 		const holds = typeof wanted === "function" ? wanted : wanted instanceof RegExp ? (s) => wanted.test(s) : (s) => s.includes(wanted);
-		const until = Date.now() + patience;
+		const until = Date.now() + time;
 		for (;;) {
 			const screen = await this.screen();
 			if (holds(screen)) return screen;
 			if (Date.now() > until) throw new Error(`never shown: ${what}\n${screen}`);
 			await pause();
+		}
+	}
+
+	/** Presses a key until it has an effect: a program may not take keys yet. */
+	async press(key, wanted) {
+		for (let tries = 5; ; tries--) {
+			await this.keys(key);
+			try {
+				return await this.see(wanted, undefined, patience / 5);
+			} catch (error) {
+				if (tries === 1) throw error;
+			}
 		}
 	}
 
