@@ -40,7 +40,9 @@ async function replace(address, signal) {
 		const text = await answer.text();
 		if (signal.aborted) return false;
 		const open = [...part.querySelectorAll("details")].map((e) => e.open);
+		const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
 		part.innerHTML = text;
+		if (focused) [...part.querySelectorAll("a")].find((e) => e.getAttribute("href") === focused)?.focus({ preventScroll: true });
 		part.querySelectorAll("details").forEach((e, i) => { e.open = open[i] ?? e.open; });
 	}
 	return true;
