@@ -23,27 +23,27 @@ export function register(pi: ExtensionAPI): void {
 	const settings = readSettings(getAgentDir());
 	const client = new Pigrep(settings.command);
 	registerTools(pi, client);
-	const desk = new Desk(pi, client);
+	const commands = new Commands(pi, client);
 	const command = (name: string, description: string, handler: (args: string, ctx: ExtensionCommandContext) => Promise<void>) =>
-		pi.registerCommand(name, { description, handler: (args, ctx) => desk.guarded(ctx, () => handler(args, ctx)) });
-	command("search", "Search all past sessions: /search [QUERY]", (args, ctx) => desk.find(ctx, search, args));
-	command("grep", "Find lines of past sessions: /grep PATTERN", (args, ctx) => desk.find(ctx, grep, args));
-	command("history", "Find an earlier prompt: /history [QUERY]", (args, ctx) => desk.find(ctx, history, args));
-	command("usage", "Tokens and cost of this project, this week", (_args, ctx) => desk.usage(ctx));
-	command("open", "Open a session at an entry: /open SESSION[:ENTRY]", (args, ctx) => desk.openNamed(ctx, args.trim()));
+		pi.registerCommand(name, { description, handler: (args, ctx) => commands.guarded(ctx, () => handler(args, ctx)) });
+	command("search", "Search all past sessions: /search [QUERY]", (args, ctx) => commands.find(ctx, search, args));
+	command("grep", "Find lines of past sessions: /grep PATTERN", (args, ctx) => commands.find(ctx, grep, args));
+	command("history", "Find an earlier prompt: /history [QUERY]", (args, ctx) => commands.find(ctx, history, args));
+	command("usage", "Tokens and cost of this project, this week", (_args, ctx) => commands.usage(ctx));
+	command("open", "Open a session at an entry: /open SESSION[:ENTRY]", (args, ctx) => commands.openNamed(ctx, args.trim()));
 	for (const [mode, description] of [
 		[search, "Search all past sessions"],
 		[history, "Find an earlier prompt"],
 	] as const) {
 		for (const key of settings.keys[mode.name as "search" | "history"]) {
-			const handler = (ctx: ExtensionContext) => desk.guarded(ctx, () => desk.find(ctx, mode, ""));
+			const handler = (ctx: ExtensionContext) => commands.guarded(ctx, () => commands.find(ctx, mode, ""));
 			pi.registerShortcut(key as KeyId, { description, handler });
 		}
 	}
 }
 
 /** Runs one command at a time, and does what was chosen in the overlay. */
-class Desk {
+class Commands {
 	private readonly pi: ExtensionAPI;
 	private readonly client: Pigrep;
 	private busy = false;
