@@ -139,7 +139,7 @@ func TestWebCommand(t *testing.T) {
 	}
 	var body string
 	for range 100 { // until it has indexed the files
-		if _, body = get("/?q=token+kind:prompt"); strings.Contains(body, "<mark>token</mark>") {
+		if _, body = get("/?q=token+kind:prompt"); strings.Contains(body, "2 hits in 2 sessions") {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)

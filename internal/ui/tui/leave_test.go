@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"pigrep/query"
 	"pigrep/scope"
 )
@@ -146,6 +148,22 @@ func TestCountingEndsWithItsMenu(t *testing.T) {
 		d.keys("f2", "enter")
 		if stopped != 1 {
 			t.Errorf("after %s, %d counts were stopped, want the first", leave, stopped)
+		}
+	}
+}
+
+// The outcome of a search in the preview fits beside its text, however narrow the screen
+// becomes.
+func TestFindFits(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 120, 40)
+	d.keys("tab", "/", "nowhere")
+	if label := d.preview.find.label(); !d.finding || label != "not found" {
+		t.Fatalf("finding: %v, %q", d.finding, label)
+	}
+	for width := 40; width > 0; width-- {
+		for height := range 20 {
+			d.send(tea.WindowSizeMsg{Width: width, Height: height})
+			checkScreen(t, d.Model)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	}
 	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
 	if m.finding {
-		right := m.preview.find.label()
+		right := terminal.Clip(m.preview.find.label(), l.preview.width-len("/x "))
 		text, x := m.preview.find.line.render(l.preview.width - 2 - terminal.Width(right))
 		room := l.preview.width - terminal.Width(right)
 		pane[0] = terminal.Fit(v.prompt.Render("/")+text, room) + v.notice.Render(right)
