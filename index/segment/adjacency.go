@@ -29,6 +29,10 @@ import (
 const (
 	adjacencyMagic = "pgadjac1"
 	pairBits       = 2
+
+	// A text with more pairs, which is one of several megabytes, has no filter, so that one
+	// huge text does not take memory for its pairs.
+	maxPairs = 1 << 20
 )
 
 // Pair is the hash of two words that follow each other.
@@ -60,7 +64,7 @@ func (p *pairer) add(form analysis.Form, key uint64, size uint32) {
 		return
 	}
 	word := mix(key, uint64(size)) | 1
-	if p.previous != 0 {
+	if p.previous != 0 && len(p.pairs) <= maxPairs {
 		p.pairs = append(p.pairs, Pair(mix(p.previous, word)))
 	}
 	p.previous = word
@@ -87,7 +91,7 @@ type adjacency struct {
 }
 
 func (a *adjacency) endDocument() {
-	if len(a.pairs) > 0 {
+	if n := len(a.pairs); 0 < n && n <= maxPairs {
 		start := len(a.filters)
 		a.filters = append(a.filters, make([]byte, (pairBits*len(a.pairs)+7)/8)...)
 		filter := a.filters[start:]

@@ -107,6 +107,22 @@ func TestKeepAdjacent(t *testing.T) {
 	}
 }
 
+// Nothing is known of the neighbours in a huge text, so it is kept.
+func TestKeepAdjacentHuge(t *testing.T) {
+	a := NewAccumulator()
+	for doc, text := range []string{strings.Repeat("a b ", maxPairs/2+1), strings.Repeat("a b ", maxPairs/2)} {
+		a.Add(&Document{ID: ID{File: 1, Offset: int64(doc)}, Text: []byte(text)})
+	}
+	image, err := a.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := []uint64{3}
+	if err := openImage(t, image).KeepAdjacent(set, Pairs([]byte("never seen"))); err != nil || set[0] != 1 {
+		t.Errorf("kept %b, %v, want the first text only", set, err)
+	}
+}
+
 // Nothing is known of the neighbours in a segment that the engine wrote, so every document
 // is kept.
 func TestKeepAdjacentWithoutFilters(t *testing.T) {
