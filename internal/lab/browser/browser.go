@@ -114,6 +114,17 @@ func (b *Browser) complain(s string) {
 	b.complaints = append(b.complaints, s)
 }
 
+// Until waits until a condition in JavaScript is true. It asks again and again, because a page
+// does not say when a script has changed it.
+func (b *Browser) Until(what, condition string) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); !Value[bool](b, condition); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			b.t.Fatalf("%s: not at %s: %s", what, Value[string](b, `location.href`), Value[string](b, `document.querySelector("main")?.innerText ?? ""`))
+		}
+	}
+}
+
 // Run runs actions, which must succeed.
 func (b *Browser) Run(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()

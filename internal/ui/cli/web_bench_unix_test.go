@@ -106,7 +106,7 @@ func BenchmarkWebTabs(b *testing.B) {
 						mu.Lock()
 						took[part] = append(took[part], d)
 						mu.Unlock()
-						time.Sleep(pause)
+						time.Sleep(pause) // as between two keys
 					}
 				}
 			})
@@ -134,6 +134,6 @@ func writeSlowly(b *testing.B, ctx context.Context, path string) {
 	fmt.Fprintln(f, `{"type":"session","version":3,"id":"web-bench","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}`)
 	for i := 0; ctx.Err() == nil; i++ {
 		fmt.Fprintf(f, `{"type":"message","id":"e%07d","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"connection timeout number %d"}}`+"\n", i, i)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // as an agent writes
 	}
 }

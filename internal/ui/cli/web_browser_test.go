@@ -163,24 +163,14 @@ func TestWebInABrowser(t *testing.T) {
 		return browser.Value[int](b, `document.querySelectorAll("`+selector+`").length`)
 	}
 	address := func() string { return strings.TrimPrefix(browser.Value[string](b, `location.href`), w.host) }
-	until := func(what, condition string) {
-		t.Helper()
-		for range 200 {
-			if browser.Value[bool](b, condition) {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatalf("%s: not at %s: %s", what, address(), text("main"))
-	}
 	const arrived = `document.readyState == "complete" && `
 
 	// Type, character by character.
 	w.Show(w.host+"/", wide, "#keys")
-	until("the list of sessions", `document.querySelectorAll(".found > li").length > 5`)
+	b.Until("the list of sessions", `document.querySelectorAll(".found > li").length > 5`)
 	b.Run(chromedp.SendKeys("#q", "token"))
-	until("hits", `document.querySelectorAll(".hits mark").length > 3 && location.search == "?q=token"`)
-	until("facets of the hits", `document.querySelector(".facets [href*='project%3Aatlas'] .n")?.innerText == "3"`)
+	b.Until("hits", `document.querySelectorAll(".hits mark").length > 3 && location.search == "?q=token"`)
+	b.Until("facets of the hits", `document.querySelector(".facets [href*='project%3Aatlas'] .n")?.innerText == "3"`)
 	if got := text(".count"); got != "6 hits in 3 sessions" {
 		t.Errorf("6 hits are %q", got)
 	}
@@ -191,7 +181,7 @@ func TestWebInABrowser(t *testing.T) {
 		t.Errorf("j, j and k lead to %q", hit)
 	}
 	b.Run(chromedp.KeyEvent(kb.Enter))
-	until("the conversation", arrived+`location.pathname.startsWith("/session/") && !!document.querySelector("article.hit:target")`)
+	b.Until("the conversation", arrived+`location.pathname.startsWith("/session/") && !!document.querySelector("article.hit:target")`)
 	if got := text(".hitbar [role=status]"); got != "hit 1 of 1" && !strings.HasPrefix(got, "hit ") {
 		t.Errorf("the bar says %q", got)
 	}
@@ -200,12 +190,12 @@ func TestWebInABrowser(t *testing.T) {
 	}
 	opened := address()
 	b.Run(chromedp.Reload())
-	until("the conversation again", arrived+`!!document.querySelector("article.hit:target")`)
+	b.Until("the conversation again", arrived+`!!document.querySelector("article.hit:target")`)
 	if address() != opened {
 		t.Errorf("after a reload the address is %s, not %s", address(), opened)
 	}
 	b.Run(chromedp.NavigateBack())
-	until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
+	b.Until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
 
 	// Filter by the histogram, and take the filter away again.
 	value := browser.Value[string](b, `document.querySelector(".time svg a").getAttribute("href")`)
@@ -213,15 +203,15 @@ func TestWebInABrowser(t *testing.T) {
 		t.Errorf("the first bar leads to %s", value)
 	}
 	b.Click(".time svg a .room")
-	until("the hits of a day", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
+	b.Until("the hits of a day", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
 	b.Click(".time figcaption a")
-	until("all hits again", arrived+`document.querySelector(".count")?.innerText == "6 hits in 3 sessions"`)
+	b.Until("all hits again", arrived+`document.querySelector(".count")?.innerText == "6 hits in 3 sessions"`)
 	b.Click(".facets [href*='project%3Aatlas']")
-	until("the hits of a project", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
+	b.Until("the hits of a project", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
 
 	// Choose another scope; what was typed stays.
 	browser.Value[bool](b, `(e => { e.value = "prompts"; return e.dispatchEvent(new Event("change", {bubbles: true})) })(document.querySelector("select[name=scope]"))`)
-	until("prompts", `document.querySelector(".count")?.innerText == "2 hits in 2 sessions" && location.search.includes("scope=prompts")`)
+	b.Until("prompts", `document.querySelector(".count")?.innerText == "2 hits in 2 sessions" && location.search.includes("scope=prompts")`)
 
 	// Another branch, and all again.
 	w.Show(w.host+"/session/01956691-0000-7a3c-b111-222233334444", wide, "#keys")
@@ -231,9 +221,9 @@ func TestWebInABrowser(t *testing.T) {
 	}
 	b.Click("details.branch > summary")
 	b.Click("details.branch .load a")
-	until("one branch", arrived+`location.search.includes("leaf=") && !document.querySelector("details.branch")`)
+	b.Until("one branch", arrived+`location.search.includes("leaf=") && !document.querySelector("details.branch")`)
 	b.Click(".tools .note a")
-	until("all branches", arrived+`document.querySelectorAll("details.branch").length == `+strconv.Itoa(folded))
+	b.Until("all branches", arrived+`document.querySelectorAll("details.branch").length == `+strconv.Itoa(folded))
 
 	// Another tab has the cookie, and its own question.
 	tab := b.Tab()
@@ -248,10 +238,10 @@ func TestWebInABrowser(t *testing.T) {
 	// Help, and keys that are written where one writes.
 	w.Show(w.host+"/", wide, "#keys")
 	b.Run(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("?"))
-	until("the keys", `document.querySelector("#keys").open`)
+	b.Until("the keys", `document.querySelector("#keys").open`)
 	b.Run(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("/"), chromedp.KeyEvent("j"), chromedp.KeyEvent("?"))
 	// The driver types the / although the page takes the key.
-	until("what was typed", `/^\/?j\?$/.test(document.querySelector("#q").value) && !document.querySelector("#keys").open`)
+	b.Until("what was typed", `/^\/?j\?$/.test(document.querySelector("#q").value) && !document.querySelector("#keys").open`)
 	for _, c := range append(b.Complaints(), tab.Complaints()...) {
 		t.Error(c)
 	}

@@ -23,13 +23,7 @@ func TestWebFigures(t *testing.T) {
 	b, wide := w.Browser, browser.Looks[0]
 	until := func(what, condition string) {
 		t.Helper()
-		for range 200 {
-			if browser.Value[bool](b, `document.readyState == "complete" && `+condition) {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Fatalf("%s: not at %s: %s", what, browser.Value[string](b, `location.href`), browser.Value[string](b, `document.querySelector("main")?.innerText ?? ""`))
+		b.Until(what, `document.readyState == "complete" && `+condition)
 	}
 	sumOf := func(figure int) float64 {
 		return browser.Value[float64](b, fmt.Sprintf(`[...document.querySelectorAll(".chart")[%d].querySelectorAll("[data-value]")].reduce((sum, e) => sum + Number(e.dataset.value), 0)`, figure))

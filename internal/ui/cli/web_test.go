@@ -138,16 +138,12 @@ func TestWebCommand(t *testing.T) {
 		t.Errorf("the address is %s", address)
 	}
 	var body string
-	for range 100 { // until it has indexed the files
-		if _, body = get("/?q=token+kind:prompt"); strings.Contains(body, "2 hits in 2 sessions") {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	for _, want := range []string{"2 hits in 2 sessions", "wolverine strategy"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("the page lacks %q: %s", want, body)
-		}
+	waitFor(t, func() bool { // until it has indexed the files
+		_, body = get("/?q=token+kind:prompt")
+		return strings.Contains(body, "2 hits in 2 sessions")
+	})
+	if !strings.Contains(body, "wolverine strategy") {
+		t.Errorf("the page lacks the hit: %s", body)
 	}
 	const session = "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90"
 	for _, c := range []struct {
@@ -201,12 +197,10 @@ func TestWebRedacts(t *testing.T) {
 			args = append(args, "--redact")
 		}
 		_, get, end := running(t, write, args...)
-		for range 100 {
-			if _, body := get("/?q=unicorn"); strings.Contains(body, "<mark>unicorn</mark>") {
-				break
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+		waitFor(t, func() bool { // until it has indexed the files
+			_, body := get("/?q=unicorn")
+			return strings.Contains(body, "<mark>unicorn</mark>")
+		})
 		for _, p := range pages {
 			if code, body := get(p); code != 200 || strings.Contains(body, secret) == masked {
 				t.Errorf("masked %v: %s: %d: %s", masked, p, code, body)

@@ -101,7 +101,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			n := started.Add(1)
 			appendPrompt(t, file, int(n), fmt.Sprintf("one more numbat of line %d", n))
 			written.Store(n)
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // searches begin between two lines
 		}
 		args := []string{"index"}
 		if round%8 == 4 {

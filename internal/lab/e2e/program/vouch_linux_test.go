@@ -183,7 +183,7 @@ func TestVouchedAnswersMissNothing(t *testing.T) {
 		if i%4 == 0 {
 			v.settled()
 		} else if rnd.IntN(2) == 0 {
-			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond)
+			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond) // the watcher is in the middle of an update, or not
 		}
 		what, word, want := v.change(rnd)
 		v.finds(word, want, what)
@@ -250,7 +250,7 @@ func TestNobodyVouches(t *testing.T) {
 		v.finds("text", 1, "a second name")
 		return v.vouched == before
 	})
-	time.Sleep(600 * time.Millisecond)
+	time.Sleep(600 * time.Millisecond) // twice as long as the watcher collects events before it updates
 	silent("a second name")
 
 	signal(syscall.SIGKILL)

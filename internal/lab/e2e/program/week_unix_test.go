@@ -103,7 +103,7 @@ func TestWeekOfUse(t *testing.T) {
 				w = startWatcher(t, home, where("week"))
 			}
 		}
-		time.Sleep(time.Duration(rnd.Int64N(int64(pause))))
+		time.Sleep(time.Duration(rnd.Int64N(int64(pause)))) // the watcher has seen the change, or not yet
 		if rnd.IntN(8) == 0 {
 			searches++
 			r := pigrep(t, home, append(append([]string{"search", "--all-words", "-n", "1"}, where("week")...), word)...)
