@@ -26,30 +26,30 @@ import (
 type Conversation struct {
 	Page    *html.Page // without its Site
 	Path    string     // of the file
-	Leaf    bool       // the page has one branch, not all
-	Command string     // that resumes it; "" if it cannot be resumed
-	Notes   []string   // why it cannot, or what to know before
+	Leaf    bool       // the page shows one branch, not all
+	Command string     // resumes the session; "" if it cannot be resumed
+	Notes   []string   // why it cannot be resumed, or warnings
 	Close   func()
 }
 
-// ConversationName is the name of a session in addresses: its id and, because copies of a
-// file have the same id, a hash of its path.
+// ConversationName returns the name of a session in URLs: its id and, because copies of a
+// file share the id, a hash of its path.
 func ConversationName(path, id string) string {
 	h := fnv.New32a()
 	h.Write([]byte(path))
 	return fmt.Sprintf("%s.%08x", strings.NewReplacer("/", "_", `\`, "_").Replace(id), h.Sum32())
 }
 
-// conversationAddress is the address of a conversation, of an entry of it, and of the hits
-// of a question in it.
+// conversationAddress returns the URL of a conversation that marks the hits of a query. With
+// an entryID, it points to that entry.
 func conversationAddress(path, id, entryID string, a asked) string {
 	return place{ConversationName(path, id), "", a}.entry(entryID)
 }
 
-// place is what addresses of the pages of a conversation have in common.
+// place is the common part of the URLs of a conversation.
 type place struct {
 	name string
-	leaf string // an entry on the branch that is shown alone; "": all branches are
+	leaf string // an entry of the only branch to show; "" shows all branches
 	asked
 }
 
@@ -74,7 +74,7 @@ func (p place) address(v url.Values) string {
 	return address
 }
 
-// page is the address of the page with an entry.
+// page returns the URL of the page with an entry.
 func (p place) page(entryID string) string {
 	v := p.values()
 	if entryID != "" {
@@ -83,7 +83,7 @@ func (p place) page(entryID string) string {
 	return p.address(v)
 }
 
-// entry is the address of an entry.
+// entry returns the URL of an entry, with its anchor.
 func (p place) entry(entryID string) string {
 	if entryID == "" {
 		return p.page("")
@@ -91,14 +91,14 @@ func (p place) entry(entryID string) string {
 	return p.page(entryID) + "#" + html.Anchor(entryID)
 }
 
-// part is the address of a part, counted from 1.
+// part returns the URL of part n, counted from 1.
 func (p place) part(n int) string {
 	v := p.values()
 	v.Set("part", strconv.Itoa(n))
 	return p.address(v)
 }
 
-// branch is the address of the branch through an entry.
+// branch returns the URL of the branch through an entry.
 func (p place) branch(id string) string {
 	p.leaf = id
 	return p.page(id)
@@ -112,25 +112,25 @@ func (p place) output(entry, block int, name string) string {
 	return address
 }
 
-// partLength is how many entries a page has.
+// partLength is the number of entries on a page.
 const partLength = 300
 
-// conversationPage is what the templates of a conversation show beside the entries.
+// conversationPage is the data of the conversation templates, apart from the entries.
 type conversationPage struct {
 	Command string
 	Notes   []string
 	Exports []link
-	All     string // the address with all branches; "" if they are here
-	Search  string // the address of the search that led here; "" for none
+	All     string // URL of the page with all branches; "" if this is it
+	Search  string // URL of the search that the user came from; "" for none
 	Query   string
 	Hits    *hitLinks
-	Marks   string // words to mark, as JSON
+	Marks   string // words to highlight, as a JSON array
 	Parts   []partLink
-	Earlier string // the address of the part before; "" for none
+	Earlier string // URL of the previous part; "" for none
 	Later   string
 }
 
-// hitLinks lead from hit to hit.
+// hitLinks are the links to the previous and the next hit.
 type hitLinks struct {
 	Text           string
 	Previous, Next string
@@ -142,9 +142,9 @@ type partLink struct {
 	Here    bool
 }
 
-// showConversation is a part of a conversation, with the hits of a question marked. It is
-// written as it is read, so that the browser shows the beginning while the rest is read;
-// what fails after the beginning is said on the page.
+// showConversation shows one part of a conversation and marks the hits of a query. It streams
+// the entries, so that the browser shows the first ones while the rest is read. Once the page
+// has begun, errors appear on the page itself.
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
 	ctx, v := r.Context(), r.URL.Query()
 	a, err := parseAsked(v)
@@ -187,21 +187,20 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	}()
 	if err != nil && ctx.Err() == nil {
 		f.Note = err.Error()
-		_ = write("conversation-failed") // an error means that the browser is gone
+		_ = write("conversation-failed") // fails only if the browser has disconnected
 	}
 	_ = write("conversation-end")
 	_ = out.Flush()
 	return nil
 }
 
-// flush sends what is written so far. That it cannot, the next write says.
+// flush sends the output written so far. If that fails, so does the next write.
 func flush(w http.ResponseWriter, out *bufio.Writer) {
 	_ = out.Flush()
 	_ = http.NewResponseController(w).Flush()
 }
 
-// fill decides which part of a conversation is shown, and fills in what leads to the
-// others.
+// fill chooses the part of the conversation to show, and adds the links to the other parts.
 func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPage, at place, v url.Values) error {
 	p := c.Page
 	for _, format := range s.Formats {
@@ -249,15 +248,15 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	return nil
 }
 
-// Bounds on what is read to show the hits in a conversation.
+// Limits on the hits that are read from a conversation.
 const (
-	mostRead    = 20  // hits whose words are marked everywhere
-	mostPartial = 100 // hits that lack a word, where none has all
+	mostRead    = 20  // hits whose matched words are highlighted
+	mostPartial = 100 // hits that lack a word, when no entry has every word
 )
 
-// hitsIn returns the entries of a conversation that a question finds, by their index in
-// the file, and the words that were found in them. Entries with every word are found
-// without reading them: there may be many.
+// hitsIn returns the entries of a conversation that match a query, by their index in the
+// file, and the matched words. There may be many entries with every word, so they come from
+// the index and are not read.
 func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []int, marks []string, err error) {
 	req := s.request(a, c.Page.Conversation.Redact)
 	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
@@ -301,8 +300,8 @@ func marked(f match.Fragment) (list []string) {
 	return list
 }
 
-// addHits links the hits, in the order of the page. found is the entry that the address
-// names.
+// addHits links to the hits before and after the current entry, in the order of the page.
+// found is the entry named in the URL, -1 if there is none.
 func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found int) {
 	step := make(map[int]int, len(p.Steps))
 	for k, s := range p.Steps {
@@ -325,7 +324,7 @@ func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found 
 		if found < 0 {
 			n = 0
 		}
-		n-- // the next one is the first from here on
+		n-- // Next then links to the first hit after found
 	}
 	if n > 0 {
 		l.Previous = address(n - 1)
@@ -335,8 +334,8 @@ func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found 
 	}
 }
 
-// showOutput is a long output of a conversation. With part=output it is only that, for the
-// script.
+// showOutput shows a long output of a conversation as a page. The script adds the parameter
+// part to get the output alone.
 func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.Open(r.Context(), r.PathValue("name"), "", s.redacts(r))
 	if err != nil {
@@ -366,7 +365,7 @@ func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
 	}{output, link{c.Page.Title(), place{name: r.PathValue("name")}.entry(id)}})
 }
 
-// changed is the error of an entry that is not there any more.
+// changed adds a hint to the error for an entry whose file has changed.
 func changed(err error) error {
 	if errors.Is(err, entry.ErrChanged) {
 		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}
@@ -374,7 +373,7 @@ func changed(err error) error {
 	return err
 }
 
-// showExport is a conversation as a file.
+// showExport sends a conversation as a file to download.
 func (s *Server) showExport(w http.ResponseWriter, r *http.Request) error {
 	format := r.PathValue("format")
 	if !slices.Contains(s.Formats, format) {
@@ -387,7 +386,7 @@ func (s *Server) showExport(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q; filename*=UTF-8''%s", "session."+format, url.PathEscape(name+"."+format)))
 	if err := write(w); err != nil && r.Context().Err() == nil {
-		panic(http.ErrAbortHandler) // the browser says that the file is not complete
+		panic(http.ErrAbortHandler) // so that the browser reports an incomplete download
 	}
 	return nil
 }

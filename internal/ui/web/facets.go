@@ -14,19 +14,19 @@ import (
 	"pigrep/query/words"
 )
 
-// distribution is what the template "facets" shows: how the hits are distributed over time
-// and over the values of fields. Each value leads to the same question with that field,
-// and one that the question has, to the question without it.
+// distribution is the data of the template "facets": the hits by time and by the values of
+// fields. Each value links to the query with that filter added, or removed if the query
+// already has it.
 type distribution struct {
 	Time   *histogram
 	Groups []facetGroup
-	Chosen int // fields that the question has
+	Chosen int // number of values that the query filters by
 }
 
 type facetGroup struct {
 	Title string
 	First []facetLink
-	Rest  []facetLink // shown on request
+	Rest  []facetLink // behind a disclosure triangle
 }
 
 type facetLink struct {
@@ -35,12 +35,12 @@ type facetLink struct {
 	Chosen bool
 }
 
-// mostFacets is how many values of a field are shown at once.
+// mostFacets is the number of values of a field that are shown without a click.
 const mostFacets = 6
 
 const dayForm = "2006-01-02"
 
-// distribution counts the hits of a question.
+// distribution counts the hits of a query.
 func (s *Server) distribution(ctx context.Context, a asked, redact bool) (*distribution, error) {
 	res, err := s.Facets(ctx, s.request(a, redact))
 	if _, ok := errors.AsType[*words.TextError](err); ok {
@@ -66,7 +66,7 @@ func (d *distribution) add(title string, list []facetLink) {
 			d.Chosen++
 		}
 	}
-	// What is chosen is shown in any case.
+	// Chosen values come first, so that they are always visible.
 	slices.SortStableFunc(list, func(a, b facetLink) int {
 		switch {
 		case a.Chosen == b.Chosen:
@@ -94,7 +94,7 @@ func valuesOf(a asked, f facets.Field) (list []facetLink) {
 	return list
 }
 
-// monthsOf counts by month, the latest first.
+// monthsOf counts the hits by month, latest first.
 func monthsOf(a asked, days []facets.Day) (list []facetLink) {
 	for _, b := range binsOf(days, beginningOfMonth, nextMonth) {
 		if b.hits > 0 {
@@ -105,13 +105,13 @@ func monthsOf(a asked, days []facets.Day) (list []facetLink) {
 	return list
 }
 
-// bin is a period with its hits.
+// bin counts the hits of a period.
 type bin struct {
-	start, end time.Time // the end is not in it
+	start, end time.Time // end is exclusive
 	hits       int
 }
 
-// binsOf adds days up to periods, which follow each other without gaps.
+// binsOf groups days into consecutive periods, without gaps.
 func binsOf(days []facets.Day, begin, next func(time.Time) time.Time) (list []bin) {
 	if len(days) == 0 {
 		return nil
@@ -135,13 +135,14 @@ func nextWeek(t time.Time) time.Time { return t.AddDate(0, 0, 7) }
 func beginningOfMonth(t time.Time) time.Time { return t.AddDate(0, 0, 1-t.Day()) }
 func nextMonth(t time.Time) time.Time        { return t.AddDate(0, 1, 0) }
 
-// isChosen reports whether the question has this period.
+// isChosen reports whether the query is limited to exactly this period.
 func (b bin) isChosen(a asked) bool {
 	return slices.Equal(syntax.FieldValues(a.Text, "after"), []string{b.start.Format(dayForm)}) &&
 		slices.Equal(syntax.FieldValues(a.Text, "before"), []string{b.end.Format(dayForm)})
 }
 
-// address is the question for this period alone, or if it is that, for any.
+// address returns the URL of the query limited to this period, or without a period if it
+// already is.
 func (b bin) address(a asked) string {
 	after, before := []string{b.start.Format(dayForm)}, []string{b.end.Format(dayForm)}
 	if b.isChosen(a) {
@@ -153,11 +154,11 @@ func (b bin) address(a asked) string {
 
 // histogram shows hits over time.
 type histogram struct {
-	Width       int // of all bars, in units of the drawing
+	Width       int // of all bars, in SVG units
 	From, To    string
-	Unit        string // of a bar
+	Unit        string // day, week or month
 	Description string
-	Any         string // the same question for any time; "" if it is
+	Any         string // URL of the query without a period; "" if it has none
 	Bars        []bar
 }
 
@@ -166,7 +167,7 @@ type bar struct {
 	X, Y, Height int
 }
 
-// Sizes of the drawing, which is stretched to the page.
+// Sizes in SVG units. The page stretches the histogram to its width.
 const (
 	barStep         = 10
 	histogramHeight = 60

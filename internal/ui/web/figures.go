@@ -15,29 +15,29 @@ import (
 	"pigrep/query/filter"
 )
 
-// figuresPage is what the template "figures" shows.
+// figuresPage is the data of the template "figures".
 type figuresPage struct {
 	Path     string
 	Projects []choice
 	Models   []choice
-	Times    []string // usual values of Since
+	Times    []string // suggestions for Since
 	Since    string
 	Until    string
-	All      string // the address without filters; "" if there are none
+	All      string // URL without filters; "" if there are none
 
 	Problem  string
 	Sections template.HTML
 }
 
-// sectionsOf makes the sections of a page.
+// sectionsOf computes the sections of a page.
 type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
 
-// showAudit is the page of what tools did.
+// showAudit shows what tools did.
 func (s *Server) showAudit(w http.ResponseWriter, r *http.Request) error {
 	return s.showFigures(w, r, "Audit", (*report.View).Audit)
 }
 
-// showUsage is the page of what tokens and money went into.
+// showUsage shows tokens and cost.
 func (s *Server) showUsage(w http.ResponseWriter, r *http.Request) error {
 	return s.showFigures(w, r, "Usage", (*report.View).Usage)
 }
@@ -73,7 +73,7 @@ func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title strin
 	return s.show(w, r, "figures", title, p)
 }
 
-// given lists the value of a parameter, if it has one.
+// given returns the value of a parameter as a list, empty if it is not set.
 func given(v url.Values, name string) []string {
 	if value := strings.TrimSpace(v.Get(name)); value != "" {
 		return []string{value}
@@ -81,8 +81,8 @@ func given(v url.Values, name string) []string {
 	return nil
 }
 
-// sections writes the sections of a page. A period in a chart leads to the same page of
-// that period, a session to its conversation.
+// sections renders the sections of a page. A period in a chart links to the same page for
+// that period, and a session links to its conversation.
 func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of sectionsOf) (template.HTML, error) {
 	view := &report.View{
 		Home: s.Home, Now: s.Now().In(s.Zone),
@@ -109,7 +109,7 @@ func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of s
 		if err != nil {
 			return err
 		}
-		b.Reset() // a damaged index is asked again
+		b.Reset() // Audits calls this again after it has replaced a damaged index
 		return report.HTML(&b, list)
 	})
 	return template.HTML(b.String()), err

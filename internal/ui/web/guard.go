@@ -10,29 +10,28 @@ import (
 	"strings"
 )
 
-// What keeps others out:
+// Access control:
 //
-//   - The server listens on this machine only, and refuses connections of its other users,
-//     where the system says whose they are.
-//   - The first address has an unguessable token. Whoever knows it gets a cookie with
-//     another secret, so that the token, which lists of processes and histories may show,
-//     is in no further address. Scripts cannot read the cookie, and no other site can make
-//     the browser send it.
-//   - A page of another site that has its own name point to this machine (DNS rebinding)
-//     sends its name as the host, and is refused; so are requests that another origin makes.
-//   - Nothing can be changed: only GET and HEAD are answered.
-//   - Browsers are told to run and load nothing that is not from here, and to show the
-//     pages in no frame.
+//   - The server listens on the loopback interface only. Where the system says which user a
+//     connection belongs to, it refuses other users.
+//   - The first URL has a random token. The server exchanges it for a cookie with another
+//     secret, so that the token, which process lists and browser histories may show, is in
+//     no later URL. The cookie is HttpOnly and SameSite=Strict: scripts cannot read it, and
+//     requests from other sites do not carry it.
+//   - Requests with another host (DNS rebinding) or from another origin are refused.
+//   - Only GET and HEAD are answered, and neither changes anything but cookies.
+//   - The Content-Security-Policy limits pages to scripts, styles and requests of this
+//     server, and forbids frames.
 
-// policy forbids inline scripts and styles, and everything from elsewhere. Pictures of a
-// session are part of its page.
+// policy forbids inline scripts and styles, and everything from other servers. Images of a
+// session are data URLs in its page.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// enterPath is the path of the first address.
+// enterPath is the path of the first URL.
 const enterPath = "/enter"
 
-// Address returns the first address, which leads to a page of the server.
+// Address returns the first URL, which sets the cookie and then opens the page to.
 func (s *Server) Address(to string) string {
 	return "http://" + s.host + enterPath + "?" + url.Values{"token": {s.token}, "to": {to}}.Encode()
 }
@@ -63,8 +62,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuses returns with which status, and why, a request is refused, whatever cookie it
-// has; 0 if it is not.
+// refuses returns the status and the reason for refusing a request whatever cookie it has, or
+// 0 to accept it.
 func (s *Server) refuses(r *http.Request) (status int, why string) {
 	foreign, _ := r.Context().Value(foreignKey{}).(bool)
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -74,23 +73,23 @@ func (s *Server) refuses(r *http.Request) (status int, why string) {
 	case foreign:
 		return http.StatusForbidden, "This page is for the user who started it."
 	case !s.isHost(r.Host):
-		return http.StatusForbidden, "This page has another address."
+		return http.StatusForbidden, "This server does not answer for this host name."
 	case origin != "" && origin != "http://"+r.Host, site != "" && site != "none" && site != "same-origin" && r.URL.Path != enterPath:
-		return http.StatusForbidden, "Another page must not ask for this one."
+		return http.StatusForbidden, "Requests from other sites are refused."
 	case path.Clean(r.URL.Path) != r.URL.Path || strings.ContainsAny(r.URL.Path, "\\\x00"):
 		return http.StatusNotFound, errNoPage.Message
 	}
 	return 0, ""
 }
 
-// isHost reports whether a host is a name of this server.
+// isHost reports whether a Host header names this server.
 func (s *Server) isHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	_, own, _ := net.SplitHostPort(s.host)
 	return err == nil && port == own && (name == "127.0.0.1" || name == "localhost")
 }
 
-// cookieName has the port, because browsers send a cookie to all ports of a machine.
+// cookieName includes the port, because browsers send a cookie to all ports of a host.
 func (s *Server) cookieName(what string) string {
 	_, port, _ := net.SplitHostPort(s.host)
 	return "pigrep-" + what + "-" + port
@@ -113,19 +112,20 @@ func (s *Server) knows(r *http.Request) bool { return equal(s.cookie(r, "key"), 
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// enter gives the cookie for the token, and leads on to an address without it. It does so
-// with a page, not with a redirect: after a redirect the browser still remembers from where
-// the user came, such as a terminal in a browser, and would not send the cookie.
+// enter exchanges the token for the cookie, and forwards to a URL without the token. It uses
+// a page with a refresh instead of a redirect: if the user came from another site, such as a
+// terminal in the browser, a redirect still counts as cross-site and would not carry the
+// cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if !equal(r.URL.Query().Get("token"), s.token) {
-		http.Error(w, "The token in this address is not that of this server: open the address that `pigrep web` printed last.", http.StatusForbidden)
+		http.Error(w, "The token in this address belongs to another server: open the address that `pigrep web` printed last.", http.StatusForbidden)
 		return
 	}
 	s.setCookie(w, "key", s.secret)
 	s.write(w, http.StatusOK, "enter", local(r.URL.Query().Get("to")))
 }
 
-// local returns an address of this server, or that of its first page if it is none.
+// local returns address if it is a path on this server, otherwise "/".
 func local(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.Contains(address, "\\") {
@@ -134,14 +134,14 @@ func local(address string) string {
 	return u.String()
 }
 
-// foreignKey is the key in the context of a connection for whether it is of another user.
+// foreignKey is the context key of a connection for whether it belongs to another user.
 type foreignKey struct{}
 
 func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, foreignKey{}, s.Foreign != nil && s.Foreign(c))
 }
 
-// switchRedact masks secrets from now on, or no longer, and leads back.
+// switchRedact turns the masking of secrets on or off, and returns to the page.
 func (s *Server) switchRedact(w http.ResponseWriter, r *http.Request) error {
 	on := "off"
 	if r.URL.Query().Get("on") != "" {

@@ -34,7 +34,7 @@ func newServer() *Server {
 	})
 }
 
-// answerTo returns the answer to a request of the user who has the cookie, after change.
+// answerTo returns the answer to a request with the cookie, modified by change.
 func answerTo(s *Server, address string, change func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, "http://"+testHost+address, nil)
 	r.AddCookie(&http.Cookie{Name: s.cookieName("key"), Value: s.secret})
@@ -46,8 +46,8 @@ func answerTo(s *Server, address string, change func(*http.Request)) *httptest.R
 	return w
 }
 
-// Who has not opened the first address, comes from elsewhere or wants more than to read is
-// refused; every answer has the policy.
+// Requests without the cookie, from other sites, or with a method that could change something
+// are refused. Every answer has the Content-Security-Policy.
 func TestGuard(t *testing.T) {
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
@@ -115,9 +115,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// The token of the first address gives the cookie, which scripts and other sites cannot
-// use, and which is another secret; the address that follows is on this server and has no
-// token.
+// The token of the first URL is exchanged for a cookie with another secret, which scripts and
+// other sites cannot use. The URL that follows is on this server and has no token.
 func TestEnter(t *testing.T) {
 	s := newServer()
 	first, err := url.Parse(s.Address("/?q=a+b"))
@@ -147,7 +146,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// Addresses that come with a request lead nowhere else.
+// A URL in a request never redirects to another site.
 func TestLocal(t *testing.T) {
 	for _, c := range [][2]string{
 		{"/", "/"},
@@ -166,7 +165,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Secrets are masked from the switch on, whatever the server began with.
+// The switch for masking secrets overrides the option of the server.
 func TestRedactSwitch(t *testing.T) {
 	s := newServer()
 	var masked []bool
@@ -188,7 +187,7 @@ func TestRedactSwitch(t *testing.T) {
 	}
 }
 
-// A server ends some time after the last request and the last open page.
+// A server stops some time after the last request and the last open page.
 func TestIdle(t *testing.T) {
 	s := newServer()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -27,15 +27,15 @@ var (
 	})
 )
 
-// frame is what all pages show around their own content.
+// frame is the data of a template: what all pages have in common, and the data of the page.
 type frame struct {
 	Title  string
 	Pages  []page
-	Here   string // the path of the page in the navigation; "" for none
+	Here   string // path of this page
 	Redact bool
-	Back   string // the address of the page
+	Back   string // URL of this page
 	Note   string // about the index
-	Data   any    // of the page
+	Data   any    // what the page itself shows
 }
 
 func (s *Server) frame(r *http.Request, title string, data any) *frame {
@@ -48,7 +48,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, name, title string
 	return s.write(w, http.StatusOK, name, s.frame(r, title, data))
 }
 
-// write writes a template as a whole, or not at all.
+// write executes a template and sends the result. After an error it has sent nothing.
 func (s *Server) write(w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
@@ -56,14 +56,14 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // an error means that the browser is gone
+	_, _ = w.Write(b.Bytes()) // fails only if the browser has disconnected
 	return nil
 }
 
 // fail shows an error as a page.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil {
-		return // nobody waits for it
+		return // the browser has disconnected
 	}
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -85,13 +85,14 @@ func static(name string) ([]byte, error) {
 	return staticFiles.ReadFile("static/" + name)
 }
 
-// readerStyle is the style sheet of conversations, which has the colours of all pages.
+// readerStyle is the style sheet of conversations. It defines the colours of all pages.
 const readerStyle = "reader.css"
 
 // figuresStyle is the style sheet of charts and their tables.
 const figuresStyle = "figures.css"
 
-// staticAddress returns the address of a file, which is another one when the file is.
+// staticAddress returns the URL of a static file. It includes a hash of the content, so that
+// browsers can cache the file forever.
 func staticAddress(name string) (string, error) {
 	data, err := static(name)
 	if err != nil {
@@ -102,7 +103,7 @@ func staticAddress(name string) (string, error) {
 	return fmt.Sprintf("/static/%s?%x", name, h.Sum64()), nil
 }
 
-// contentTypes are written down here, because systems have other ideas of them.
+// contentTypes replaces mime.TypeByExtension, whose answers depend on the system.
 var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 func (s *Server) showStatic(w http.ResponseWriter, r *http.Request) error {
@@ -113,6 +114,6 @@ func (s *Server) showStatic(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
 	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-	_, _ = w.Write(data) // an error means that the browser is gone
+	_, _ = w.Write(data) // fails only if the browser has disconnected
 	return nil
 }

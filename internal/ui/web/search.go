@@ -24,7 +24,7 @@ import (
 	"pigrep/scope"
 )
 
-// asked is what an address of the search asks for.
+// asked is a query as the URL of the search page encodes it.
 type asked struct {
 	Text  string
 	Scope scope.Scope
@@ -33,14 +33,14 @@ type asked struct {
 	Limit int
 }
 
-// The number of sessions on the first page, and at most.
+// Limits of an answer.
 const (
-	firstLimit = 10
-	mostLimit  = 500
-	wholeLimit = 200 // hits of the only session that a query asks for
+	firstLimit = 10  // sessions at first
+	mostLimit  = 500 // sessions at most
+	wholeLimit = 200 // hits, if the query names a single session
 )
 
-// parseAsked reads an address of the search.
+// parseAsked reads a query from the parameters of a URL.
 func parseAsked(v url.Values) (a asked, err error) {
 	a = asked{Text: strings.TrimSpace(v.Get("q")), Scope: scope.Default, All: v.Get("all") != "", Limit: firstLimit}
 	if name := v.Get("scope"); name != "" {
@@ -57,11 +57,11 @@ func parseAsked(v url.Values) (a asked, err error) {
 	return a, nil
 }
 
-// values are the parts of an address that asks for this. What is as usual is left out.
+// values returns the parameters of the query, without those that have their default.
 func (a asked) values() url.Values {
 	v := url.Values{}
-	set := func(name, value string, usual bool) {
-		if !usual {
+	set := func(name, value string, isDefault bool) {
+		if !isDefault {
 			v.Set(name, value)
 		}
 	}
@@ -73,7 +73,7 @@ func (a asked) values() url.Values {
 	return v
 }
 
-// Address is the address that asks for this.
+// Address returns the URL of the query.
 func (a asked) Address() string {
 	if v := a.values(); len(v) > 0 {
 		return "/?" + v.Encode()
@@ -81,18 +81,18 @@ func (a asked) Address() string {
 	return "/"
 }
 
-// SearchAddress is the address of a search.
+// SearchAddress returns the URL of a search.
 func SearchAddress(text string, in scope.Scope) string {
 	return asked{Text: text, Scope: in, Limit: firstLimit}.Address()
 }
 
-// with returns the same question with another text, from the first page on.
+// with returns the query with another text, and with the limit reset.
 func (a asked) with(text string) asked {
 	a.Text, a.Limit = text, firstLimit
 	return a
 }
 
-// Scopes and Sorts are the choices of the form, the one that is chosen marked.
+// Scopes and Sorts return the choices of the form.
 func (a asked) Scopes() (list []choice) {
 	for _, s := range scope.Scopes {
 		list = append(list, choice{string(s), s == a.Scope})
@@ -112,10 +112,10 @@ type choice struct {
 	Chosen bool
 }
 
-// link is a text that leads somewhere.
+// link is the text and the URL of a link.
 type link struct{ Text, Address string }
 
-// searchPage is what the template "search" shows.
+// searchPage is the data of the template "search".
 type searchPage struct {
 	asked
 	Answer *answer
@@ -124,14 +124,14 @@ type searchPage struct {
 	Fields []syntax.FieldInfo
 }
 
-// answer is what the template "answer" shows.
+// answer is the data of the template "answer".
 type answer struct {
-	Summary  string // how many there are, in a sentence
+	Summary  string // the number of hits or sessions
 	Heading  string // of the list
 	Notes    []string
-	Instead  []link // other questions
+	Instead  []link // suggested queries
 	Sessions []found
-	More     string // the address with more sessions; "" if there are none
+	More     string // URL with a higher limit; "" if all sessions are shown
 }
 
 // found is a session in an answer.
@@ -144,20 +144,20 @@ type found struct {
 // foundHit is a hit in an answer.
 type foundHit struct {
 	Address string
-	What    string // who says it
+	What    string // kind, and the name of the tool
 	Failed  bool
 	When    *when
 	Text    []piece
 	Notes   []string
 }
 
-// piece is a piece of a fragment.
+// piece is a part of a fragment, highlighted or not.
 type piece struct {
 	Text string
 	Mark bool
 }
 
-// when is a moment as a page shows it.
+// when is a time as a page shows it.
 type when struct{ Text, Full, UTC string }
 
 func (s *Server) when(t time.Time) *when {
@@ -167,7 +167,7 @@ func (s *Server) when(t time.Time) *when {
 	return &when{human.Ago(s.Now(), t), t.In(s.Zone).Format("2006-01-02 15:04:05 MST"), t.UTC().Format(time.RFC3339)}
 }
 
-// sessionLine is what lists show of a session.
+// sessionLine is what both lists show of a session.
 type sessionLine struct {
 	Title, Address string
 	Project        string // the last element of its directory
@@ -193,7 +193,7 @@ func (s *Server) sessionLine(h *query.SessionHit, a asked) sessionLine {
 	return l
 }
 
-// showSearch is the page of the search. With part it is only that part, for the script.
+// showSearch shows the search page. The script adds the parameter part to get one part alone.
 func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	a, err := parseAsked(r.URL.Query())
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "search", title, p)
 }
 
-// request is the request for what is asked.
+// request returns the search request for a query.
 func (s *Server) request(a asked, redact bool) query.Request {
 	req := query.Request{
 		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: redact,
@@ -282,10 +282,10 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 	return x, nil
 }
 
-// latest is the answer to no question: the latest sessions.
+// latest answers an empty query with the latest sessions.
 func (s *Server) latest(ctx context.Context, a asked, req query.Request) (*answer, error) {
 	list := sessions.FromSearch(req)
-	list.Scope = "" // it selects text, and there is none
+	list.Scope = "" // a scope selects text, and there is no text to search for
 	res, err := s.Sessions(ctx, list)
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func summaryOf(res *query.Response) string {
 	}
 }
 
-// instead adds the questions that may be better ones.
+// instead suggests other queries: a corrected word, or a filter removed.
 func (x *answer) instead(a asked, res *query.Response) {
 	if res.DidYouMean != "" {
 		x.Instead = append(x.Instead, link{"Did you mean " + html.Line(res.DidYouMean) + "?", a.with(res.DidYouMean).Address()})
@@ -342,7 +342,7 @@ func (x *answer) instead(a asked, res *query.Response) {
 	}
 }
 
-// hit is a hit as the page shows it.
+// hit converts a hit for the page.
 func (s *Server) hit(h *query.Hit, a asked) foundHit {
 	f := foundHit{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, a), What: string(h.Kind), Failed: h.IsError,
@@ -363,7 +363,7 @@ func (s *Server) hit(h *query.Hit, a asked) foundHit {
 	return f
 }
 
-// pieces cuts a fragment into what is marked and what is not.
+// pieces splits a fragment at its highlighted spans.
 func pieces(f match.Fragment) (list []piece) {
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	at := 0

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// ErrIdle means that a server has ended because nobody used it.
+// ErrIdle means that a server stopped because nobody used it.
 var ErrIdle = errors.New("nobody has used the page")
 
 const (
-	headerTimeout = 10 * time.Second // for a request to arrive
-	grace         = time.Second      // for answers that are being written when the server ends
+	headerTimeout = 10 * time.Second // to read the headers of a request
+	grace         = time.Second      // to finish running requests when the server stops
 )
 
-// Serve answers requests until the context ends, or with ErrIdle until nobody uses the
-// server any more.
+// Serve answers requests until the context ends. It returns ErrIdle if the server was idle for
+// too long.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -38,7 +38,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if h.Shutdown(late) != nil {
-			_ = h.Close() // its error would be one of a connection that is closed anyway
+			_ = h.Close() // every connection is dropped, whatever the error
 		}
 	}()
 	err := h.Serve(l)
@@ -53,19 +53,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// life is the life of a server: how long it goes on, and what it tells the pages that are
-// open.
+// life stops an idle server, and notifies open pages of changes of the index.
 type life struct {
 	idle time.Duration
 
 	mu      sync.Mutex
-	end     *time.Timer // nil before the server begins, and if it never ends
-	users   int         // requests being answered; an open page has one
+	end     *time.Timer // nil before begin, and if the server never stops by itself
+	users   int         // running requests; each open page has one, to /events
 	state   State
-	changed chan struct{} // closed at the next change of state
+	changed chan struct{} // closed at the next report of a state; nil if nobody waits
 }
 
-// begin makes the server end when it is idle; stop ends that.
+// begin starts the idle timer, which calls end. stop stops the timer.
 func (l *life) begin(end func()) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +75,7 @@ func (l *life) begin(end func()) (stop func()) {
 	return func() { l.end.Stop() }
 }
 
-// use counts a request until done is called.
+// use counts a running request until done is called.
 func (l *life) use() (done func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +101,7 @@ func (l *life) report(state State) {
 	}
 }
 
-// watch returns the state, and a channel that is closed when there is another one.
+// watch returns the state, and a channel that is closed when the next one is reported.
 func (l *life) watch() (State, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,14 +111,14 @@ func (l *life) watch() (State, <-chan struct{}) {
 	return l.state, l.changed
 }
 
-// showEvents writes a line for each change of the index as long as the page is open.
+// showEvents sends an event for each change of the index as long as the page is open.
 func (s *Server) showEvents(w http.ResponseWriter, r *http.Request) error {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		state, changed := s.life.watch()
 		if _, err := fmt.Fprintf(w, "data: %d\n\n", state.Generation); err != nil || out.Flush() != nil {
-			return nil // the page is closed
+			return nil // the page was closed
 		}
 		select {
 		case <-r.Context().Done():

@@ -19,17 +19,17 @@ import (
 	"pigrep/scope"
 )
 
-// sessionsPage is what the template "sessions" shows.
+// sessionsPage is the data of the template "sessions".
 type sessionsPage struct {
 	Text, Since  string
 	Named, Forks bool
 	Projects     []choice
-	Times        []string // usual values of Since
+	Times        []string // suggestions for Since
 
 	Summary string
 	Notes   []string
 	Rows    []sessionRow
-	More    string // the address with more of them; "" if there are none
+	More    string // URL with a higher limit; "" if all sessions are shown
 }
 
 type sessionRow struct {
@@ -39,10 +39,10 @@ type sessionRow struct {
 	Depth                       int
 }
 
-// sessionLimit is how many sessions a list has at first.
+// sessionLimit is the number of sessions that the list shows at first.
 const sessionLimit = 100
 
-// showSessions is the list of sessions, with filters.
+// showSessions shows the list of sessions, with filters.
 func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
 	p := &sessionsPage{Text: strings.TrimSpace(v.Get("q")), Since: v.Get("since"), Named: v.Get("named") != "", Forks: v.Get("forks") != ""}

@@ -7,7 +7,7 @@ import (
 	"pigrep/internal/ui/html"
 )
 
-// statusPage is what the template "status" shows.
+// statusPage is the data of the template "status".
 type statusPage struct {
 	Damage string
 	Facts  []statusFact
@@ -15,10 +15,10 @@ type statusPage struct {
 
 type statusFact struct {
 	Name, Value string
-	Detail      bool // of the fact before
+	Detail      bool // a detail of the fact before
 }
 
-// showStatus says what is indexed, how fresh it is, and what was skipped.
+// showStatus shows what is indexed, how fresh it is, and what was skipped.
 func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
 	status, err := s.Status()
 	if err != nil {

@@ -1,14 +1,14 @@
-// Package web is the page in the browser: a server on this machine, for its owner alone,
-// to search, to read conversations and to look at figures.
+// Package web serves the page in the browser: search, conversations and audits, on this
+// machine and for its owner alone.
 //
 //	browser ─► guard ─► a page: one handler, one template ─► functions of the Backend
 //
-// Every page has an address, and works without its script as forms and links. The script
-// fetches the same addresses and replaces parts of the page by the same parts of the
-// answer, so that nothing is rendered twice in two languages.
+// Every page has a URL, and works without JavaScript as forms and links. The script fetches
+// single parts of the same URLs and puts them into the page, so that only the server renders
+// HTML.
 //
-// All text of a session is treated as hostile: html/template escapes it, and the policy
-// of every answer forbids whatever does not come from this server (see guard.go).
+// All text of a session is hostile: html/template escapes it, and the policy of every answer
+// forbids whatever does not come from this server (see guard.go).
 package web
 
 import (
@@ -31,39 +31,40 @@ import (
 type Options struct {
 	Backend
 
-	Redact bool          // mask what looks like a secret, unless the user switches that off
-	Idle   time.Duration // the server ends after that long without a request or an open page; 0: never
+	Redact bool          // mask secrets, unless the user turns that off
+	Idle   time.Duration // stop after this time without a request or an open page; 0 for never
 	Now    func() time.Time
 	Zone   *time.Location
-	Home   string // shown as ~; "" when there is none
+	Home   string // shown as ~; "" for none
 	Log    *slog.Logger
 
-	// Foreign reports whether a connection comes from another user of this machine, as far
-	// as the system says.
+	// Foreign reports whether a connection belongs to another user of this machine, as far as
+	// the system says.
 	Foreign func(net.Conn) bool
 }
 
-// Backend does the work for the pages. Its functions may be called concurrently. Their
-// errors are shown as they are; an *Error has a status and a hint.
+// Backend does the work for the pages. Its functions may be called concurrently. The pages
+// show the text of their errors; an *Error sets the HTTP status and adds a hint.
 type Backend struct {
-	// Search answers a request with a text, Sessions one without.
+	// Search answers a request with a text, and Sessions lists sessions.
 	Search   func(context.Context, query.Request) (*query.Response, error)
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
-	// Facets counts the hits of a request by the values of fields.
+	// Facets counts the hits of a request by day and by the values of fields.
 	Facets func(context.Context, query.Request) (*facets.Response, error)
-	// Values lists the values that filters can have.
+	// Values lists the known values of filters.
 	Values func(context.Context) ([]sessions.Facet, error)
-	// Open opens the conversation with a name; see ConversationName. A leaf is an entry on
-	// the branch that is wanted alone.
+	// Open opens the conversation with a name (see ConversationName). If leaf is an entry id,
+	// the page shows only the branch through that entry.
 	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
-	// Find returns where the entries begin that have every word of a request. Its Sessions
-	// are the path of one.
+	// Find returns the offsets of the entries that have every word of a request. The request
+	// names one session.
 	Find func(context.Context, query.Request) (offsets []int64, err error)
-	// Export returns the name of a file for a conversation, without its extension, and a
-	// function that writes it in one of the Formats.
+	// Export returns a file name for a conversation, without extension, and a function that
+	// writes the conversation in one of the Formats.
 	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)
 	Formats []string
-	// Audits calls a function with what answers audits, and again if the index was damaged.
+	// Audits calls a function with the source of audits. If the index turns out to be damaged,
+	// it calls the function again with the rebuilt index.
 	Audits func(context.Context, func(*report.Source) error) error
 	// Status describes the index.
 	Status func() (*printer.Status, error)
@@ -74,15 +75,15 @@ type Backend struct {
 
 // State is the state of the index.
 type State struct {
-	Generation uint64 // the newest one, 0 when there is none
-	Note       string // what the user should know: that it is being built, or why it is behind; "" for nothing
+	Generation uint64 // the newest one; 0 if there is no index
+	Note       string // that the index is being built, or why it is out of date; "" for neither
 }
 
-// Error is an error that a page shows.
+// Error is an error with an HTTP status and a hint.
 type Error struct {
-	Status  int // of HTTP
+	Status  int
 	Message string
-	Hint    string // what to do; "" for nothing
+	Hint    string // what to do; "" for none
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -90,8 +91,8 @@ func (e *Error) Error() string { return e.Message }
 // Server serves the pages.
 type Server struct {
 	Options
-	host   string // with the port, as in addresses
-	token  string // in the first address, for which the cookie is given
+	host   string // with the port
+	token  string // in the first URL, to get the cookie
 	secret string // in the cookie
 	mux    *http.ServeMux
 	life   life
@@ -103,7 +104,7 @@ type page struct {
 	show        handler
 }
 
-// pages is the only table of the pages of the navigation, in its order.
+// pages is the table of the pages in the navigation bar, in its order.
 func pages() []page {
 	return []page{
 		{"/", "Search", (*Server).showSearch},
@@ -114,10 +115,10 @@ func pages() []page {
 	}
 }
 
-// handler answers a request. It returns an error before it has written anything.
+// handler answers a request. If it returns an error, it must not have written anything.
 type handler func(*Server, http.ResponseWriter, *http.Request) error
 
-// New returns a server for an address of this machine, with its port.
+// New returns a server for an address, which includes the port.
 func New(address string, opt Options) *Server {
 	s := &Server{Options: opt, host: address, token: rand.Text(), secret: rand.Text(), mux: http.NewServeMux()}
 	s.life.idle = opt.Idle

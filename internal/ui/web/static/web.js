@@ -1,12 +1,11 @@
-// Search as you type, and keys. Everything else works without.
+// Search as you type, and keyboard shortcuts. Everything else works without JavaScript.
 "use strict";
 
 const form = document.getElementById("search");
 const input = document.getElementById("q");
 const keys = document.getElementById("keys");
 
-// ask shows the answer to what the form says. An answer that comes after a newer question is
-// dropped, and so is its request.
+// ask shows the answer to the query in the form, and aborts the request of the query before.
 let asking;
 async function ask(push) {
 	const values = new URLSearchParams();
@@ -24,13 +23,13 @@ async function ask(push) {
 			else history.replaceState(null, "", address);
 		}
 	} catch (e) {
-		if (e.name !== "AbortError") form.submit(); // the page of the answer says what is wrong
+		if (e.name !== "AbortError") form.submit(); // load the whole page: it shows the error
 	}
 }
 
-// replace replaces each part of the page by that of another address.
+// replace replaces each part of the page by the same part of another URL.
 async function replace(address, signal) {
-	for (const name of ["answer", "list", "facets"]) { // what is looked at first comes first
+	for (const name of ["answer", "list", "facets"]) { // most important first
 		const part = document.querySelector(`[data-part=${name}]`);
 		if (!part) continue;
 		const values = new URL(address, location.href);
@@ -49,7 +48,7 @@ async function replace(address, signal) {
 }
 
 if (form) {
-	let typed = false; // the address is that of what was typed before
+	let typed = false; // the history already has an entry for what is being typed
 	input.addEventListener("input", () => { ask(!typed); typed = true; });
 	input.addEventListener("change", () => { typed = false; });
 	form.addEventListener("change", (e) => { if (e.target !== input) ask(true); });
@@ -58,7 +57,7 @@ if (form) {
 	if (input.value) input.setSelectionRange(input.value.length, input.value.length);
 }
 
-// items are what j and k go through, where no link has these keys.
+// items are the links that j and k move through, if no link on the page claims these keys.
 const items = () => [...document.querySelectorAll("[data-item], article.prompt .links a:last-child")].filter((e) => e.checkVisibility());
 
 function go(step) {
@@ -90,13 +89,13 @@ addEventListener("keydown", (e) => {
 	}
 });
 
-// Long outputs are loaded when they are opened.
+// Long outputs are loaded when the user opens them.
 async function load(link) {
 	const address = new URL(link.href);
 	address.searchParams.set("part", "output");
 	link.removeAttribute("data-load");
 	const answer = await fetch(address);
-	if (!answer.ok) return; // the link stays
+	if (!answer.ok) return; // keep the link
 	link.parentElement.outerHTML = await answer.text();
 	mark();
 }
@@ -104,7 +103,7 @@ const waiting = (details) => details.querySelectorAll(":scope > .load > [data-lo
 document.addEventListener("toggle", (e) => { if (e.target.open) waiting(e.target); }, true);
 document.querySelectorAll("details[open]").forEach(waiting);
 
-// The words of the query are marked where hits are, without changing the page.
+// mark highlights the words of the query in the hits, without changing the DOM.
 function mark() {
 	const list = document.querySelector("[data-marks]");
 	if (!list || !window.Highlight) return;
@@ -113,7 +112,7 @@ function mark() {
 		const walk = document.createTreeWalker(hit, NodeFilter.SHOW_TEXT);
 		for (let node; (node = walk.nextNode());) {
 			const text = node.data.toLowerCase();
-			if (text.length !== node.data.length) continue; // positions would be others
+			if (text.length !== node.data.length) continue; // the positions would differ
 			for (const word of JSON.parse(list.dataset.marks)) {
 				for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
 					const range = new Range();
@@ -136,7 +135,8 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 	});
 }
 
-// The page is open: the server goes on, and says when there is something new.
+// The event stream keeps the server running while the page is open, and reports changes of
+// the index.
 let known;
 const events = new EventSource("/events");
 events.onmessage = (e) => {
