@@ -219,7 +219,7 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	if answered != nil || err == nil {
 		return answered
 	}
-	p := &problem{code: codeIO, message: "write the export", err: err}
+	p := &problem{code: codeIO, message: "write the file", err: err}
 	if errors.Is(err, fs.ErrNotExist) {
 		p.hint = "create the directory first, or name another file"
 	}
@@ -232,7 +232,7 @@ func checkExport(path string, force bool) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return &problem{code: codeIO, message: "write the export", err: err}
+		return &problem{code: codeIO, message: "write the file", err: err}
 	case info.IsDir():
 		return usagef("name a file in it", "%s is a directory", path)
 	case strings.HasSuffix(path, ".jsonl"):

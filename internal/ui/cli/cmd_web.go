@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime"
 	"strconv"
@@ -102,6 +103,9 @@ func runWeb(ctx context.Context, a *App, o *webOptions) error {
 
 // listen listens on a port of this machine; 0 is any.
 func (a *App) listen(port int) (net.Listener, error) {
+	if port < 0 || port > math.MaxUint16 {
+		return nil, usagef("name one from 1 to 65535, or leave out --port for any that is free", "there is no port %d", port)
+	}
 	const local = "127.0.0.1"
 	l, err := net.Listen("tcp4", net.JoinHostPort(local, strconv.Itoa(port)))
 	if err == nil {

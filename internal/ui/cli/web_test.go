@@ -48,6 +48,9 @@ func TestPortIsTaken(t *testing.T) {
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	a, _, _ := testApp(t)
+	if _, err := a.listen(70000); err == nil || !strings.Contains(err.Error(), "there is no port 70000") {
+		t.Errorf("listen on port 70000: %v", err)
+	}
 	_, err = a.listen(port)
 	p, ok := errors.AsType[*problem](err)
 	if !ok || !strings.Contains(p.hint, "--port ") || strings.HasSuffix(p.hint, strconv.Itoa(port)) {
