@@ -1,5 +1,5 @@
-// Package scope has the table of kinds and the three scopes. Help, documentation, the
-// query parser and tests are generated from it.
+// Package scope says which kinds of parts there are, and which scopes contain them. Its
+// table of kinds is the source of help, documentation, the query parser and tests.
 package scope
 
 import (
@@ -94,7 +94,7 @@ func (s Scope) KindsOf() []session.Kind {
 	return kinds
 }
 
-// Parse returns the scope of this name; the error lists the names there are.
+// Parse returns the scope of this name. The error lists the valid names.
 func Parse(name string) (Scope, error) {
 	s := Scope(strings.ToLower(name))
 	if slices.Contains(Scopes, s) {
@@ -103,7 +103,7 @@ func Parse(name string) (Scope, error) {
 	return "", fmt.Errorf("unknown scope %q: use one of %s", name, join(Scopes))
 }
 
-// ParseKind returns the kind of this name; the error lists the names there are.
+// ParseKind returns the kind of this name. The error lists the valid names.
 func ParseKind(name string) (session.Kind, error) {
 	k := session.Kind(strings.ToLower(name))
 	names := make([]session.Kind, len(Kinds))
