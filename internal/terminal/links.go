@@ -11,15 +11,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Links writes hyperlinks (OSC 8) to files and to addresses. Terminals that know them open the file on a
-// click; those that do not may show them as garbage, so see TakesLinks. A nil Links writes
-// none.
+// Links writes hyperlinks (OSC 8) to files and to addresses. Terminals that support them
+// open the file on a click; others may show garbage, so When.Links decides whether to
+// write them. A nil Links writes none.
 type Links struct {
 	Host string // of the files: a terminal on another machine does not open its own
 }
 
-// File returns a text that leads to a file. The text must be clean; the path may be anything:
-// it is escaped. A path that is not absolute leads nowhere.
+// File returns a text that links to a file. The text must be clean. The path may be
+// anything: it is escaped. A path that is not absolute gives no link.
 func (l *Links) File(text, path string) string {
 	if l == nil || text == "" || !filepath.IsAbs(path) {
 		return text

@@ -1,5 +1,5 @@
-// Package terminal knows what the three streams of a process can do and how wide text
-// is on a terminal, and removes control sequences from text of others.
+// Package terminal says what the three streams of a process can do, and how wide text is
+// on a terminal. It removes control sequences from untrusted text.
 //
 // It reads neither the environment nor the process's own streams: both come in
 // as values.
