@@ -1,9 +1,9 @@
-// Package adapter is what the rest of the program knows of session files. An Adapter
+// Package adapter says which agent wrote a session file, and how to read it. An Adapter
 // makes a Parser, which turns the lines of a file into entries and searchable parts.
-// An Agent, the central type, is an Adapter that also knows where its files are; each
-// is a package below this one. The Registry finds the agent of a file. Agents see
+// An Agent, the central type, is an Adapter that also knows where its files are. Each
+// agent is a package below this one. The Registry finds the agent of a file. Agents see
 // bytes and an Environment, never the file system or the clock. The package imports
-// jsonl and the nouns.
+// only jsonl, scope and internal/session.
 package adapter
 
 import (
@@ -13,20 +13,20 @@ import (
 	"pigrep/internal/session"
 )
 
-// Adapter reads session files: an Agent its own, the Registry those of all agents.
+// Adapter reads session files: an Agent those of one agent, the Registry those of all.
 type Adapter interface {
-	// Parse returns a parser for one session file that reads on at the state.
+	// Parse returns a parser for one session file that continues from the state.
 	// A State with only a path starts at the beginning of the file.
 	Parse(state State) Parser
 }
 
-// State is what a parser must know to read on in the middle of a file.
+// State is what a parser needs to continue in the middle of a file.
 type State struct {
 	Path     string         // of the file, absolute
 	Header   session.Header // Version 0: no header seen yet
 	Lines    int            // physical lines before the next one
 	LastTime int64          // Unix milliseconds of the entry before, 0 when none
-	Facts    bool           // whether entries are to have their facts
+	Facts    bool           // whether the parser makes the facts of entries
 }
 
 // Line is one physical line of a session file.
@@ -42,12 +42,12 @@ type Parser interface {
 	Parse(line Line, emit func(*session.Entry)) []ParseError
 	// State returns the state after the lines parsed so far.
 	State() State
-	// Reset makes the parser read on at another state, maybe of another file.
-	// It keeps its memory, and otherwise behaves like a new one.
+	// Reset makes the parser continue from another state, possibly of another file.
+	// It keeps its memory and otherwise behaves like a new parser.
 	Reset(state State)
 }
 
-// ParseError is a piece of a line that was left out, with the reason.
+// ParseError is a piece of a line that was skipped, and the reason.
 type ParseError struct {
 	Line   int
 	Offset int64

@@ -41,11 +41,11 @@ type Keeper interface {
 	Stores(env Environment) []Store
 }
 
-// Resumer is an Agent that can go on with a session.
+// Resumer is an Agent that can resume a session.
 type Resumer interface {
 	// ResumeCommand returns the command that resumes a session and the
-	// directory to run it in, judging by the summary alone; no argv when the
-	// agent cannot resume it.
+	// directory to run it in. It uses only the summary. argv is nil if the
+	// agent cannot resume the session.
 	ResumeCommand(env Environment, s *session.Summary) (dir string, argv []string)
 	// Resume returns how to continue a session, or a fork of it. The head is
 	// the start of the file, up to HeadLength bytes. The error is an *Obstacle
@@ -74,7 +74,7 @@ type Obstacle struct {
 
 func (o *Obstacle) Error() string { return o.Program + " cannot resume it: " + o.Reason }
 
-// Host is an Agent that pigrep can be used from.
+// Host is an Agent from whose sessions pigrep can be run.
 type Host interface {
 	// Variables lists the agent's environment variables that pigrep reads.
 	Variables() []Variable
@@ -92,5 +92,5 @@ type Host interface {
 type Variable struct {
 	Name string
 	Use  string // for people; variables that belong together share it
-	Path bool   // its value is where session files are
+	Path bool   // its value is a directory with session files
 }

@@ -9,11 +9,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// DefaultMaxLine is the length of the longest line that is read. The longest known lines
-// of agents, with images in them, have a tenth of it.
+// DefaultMaxLine is the length in bytes of the longest line that is read. The longest
+// known lines of agents, which contain images, have a tenth of this length.
 const DefaultMaxLine = 256e6
 
-// MaxLine returns the length of the longest line that is read; 0 for any.
+// MaxLine returns the length of the longest line that is read; 0 means no limit.
 func MaxLine(a Adapter) int64 {
 	if r, ok := a.(*Registry); ok {
 		return r.maxLine
@@ -21,9 +21,9 @@ func MaxLine(a Adapter) int64 {
 	return DefaultMaxLine
 }
 
-// Lines returns a reader of the lines of a session file, from r, which starts at the given
-// offset of the file, after that many complete lines. Every reader of session files must
-// leave out the same lines as too long.
+// Lines returns a reader for the lines of a session file. r starts at the given offset of
+// the file, after the given number of complete lines. Every reader of session files must
+// skip the same lines as too long.
 func Lines(a Adapter, r io.Reader, offset int64, lines int) *jsonl.Reader {
 	reader := jsonl.NewReader(r, offset, lines)
 	reader.Limit = MaxLine(a)
@@ -33,7 +33,7 @@ func Lines(a Adapter, r io.Reader, offset int64, lines int) *jsonl.Reader {
 // TooLong is the reason of a problem with a line that is too long.
 const TooLong = "longer than max-line"
 
-// Parse is Parser.Parse for lines that may be too long, which are a problem.
+// Parse is Parser.Parse, but returns a problem for a line that is too long.
 func Parse(p Parser, line Line, emit func(*session.Entry)) []ParseError {
 	if line.TooLong {
 		return []ParseError{{Line: line.Number, Offset: line.Offset, Reason: TooLong}}
@@ -41,7 +41,7 @@ func Parse(p Parser, line Line, emit func(*session.Entry)) []ParseError {
 	return p.Parse(line, emit)
 }
 
-// A TooLongError says that lines of a file were left out because they are too long.
+// A TooLongError reports that lines of a file were skipped because they are too long.
 type TooLongError struct {
 	Line   int   // the first of them, from 1
 	Offset int64 // of that line

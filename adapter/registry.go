@@ -31,8 +31,7 @@ func (r *Registry) In(roots []Root) *Registry {
 	return &Registry{env: r.env, agents: r.agents, roots: roots, maxLine: r.maxLine}
 }
 
-// Limit returns a registry with another length of the longest line that is read; 0 for
-// any.
+// Limit returns a registry that reads lines of up to maxLine bytes; 0 means no limit.
 func (r *Registry) Limit(maxLine int64) *Registry {
 	return &Registry{env: r.env, agents: r.agents, roots: r.roots, maxLine: maxLine}
 }
@@ -53,7 +52,7 @@ func (r *Registry) Roots() ([]Root, error) {
 	return roots, errors.Join(problems...)
 }
 
-// Agent returns the agent of a file: that of the deepest root above it.
+// Agent returns the agent of a file: the agent of the deepest root above it.
 func (r *Registry) Agent(path string) Agent { return r.agents[r.find(path)] }
 
 // find returns the index of the agent of a file.
@@ -158,7 +157,7 @@ func (r *Registry) Stores() []Store {
 }
 
 // ResumeCommand returns the command that resumes a session and the directory to run
-// it in; no argv when its agent cannot resume it.
+// it in. argv is nil if the agent cannot resume the session.
 func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string) {
 	if a, ok := r.Agent(s.Path).(Resumer); ok {
 		return a.ResumeCommand(r.env, s)

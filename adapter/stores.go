@@ -3,11 +3,11 @@ package adapter
 // Coverage says what pigrep does with a store.
 type Coverage string
 
-// What is done with a store.
+// Coverages.
 const (
 	Searched   Coverage = "searched"
 	Catalogued Coverage = "catalogued" // listed, with whether it is there
-	Private    Coverage = "private"    // listed by name only: never opened, never looked at
+	Private    Coverage = "private"    // listed by name only: never opened, never stat'ed
 )
 
 // Store is a kind of file that an agent keeps.

@@ -12,9 +12,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// A Batch collects the changes of one commit. It is used by one goroutine; several
-// goroutines fill a batch each. A batch deletes documents of earlier commits only:
-// what it adds itself stays, in whatever order its methods are called.
+// A Batch collects the changes of one commit. Only one goroutine may use a batch; several
+// goroutines fill one each. A batch deletes only documents of earlier commits. Documents
+// that it adds itself stay, whatever the order of calls.
 type Batch struct {
 	documents *segment.Accumulator // nil before the first document
 	stored    map[string][]byte    // records and facts by id; the last one of an id counts
@@ -53,9 +53,9 @@ func (b *Batch) change(file uint32) *change {
 }
 
 // Add adds a document and returns the number of tokens of its text. It replaces all
-// older documents of its file at the same or a later offset, so that a file can be
-// read on from its checkpoint. The file's record must be put in the same batch.
-// Nothing of the document is kept.
+// older documents of its file at the same or a later offset, so that reading can continue
+// from the checkpoint. The file's record must be put in the same batch. The batch keeps
+// no reference to the document.
 func (b *Batch) Add(d *segment.Document) (tokens int) {
 	c := b.change(d.File)
 	c.added++
@@ -64,7 +64,7 @@ func (b *Batch) Add(d *segment.Document) (tokens int) {
 	return b.accumulator().Add(d)
 }
 
-// DeleteFile deletes everything that older commits have of the file.
+// DeleteFile deletes everything that older commits stored for the file.
 func (b *Batch) DeleteFile(file uint32) { b.change(file).drop = true }
 
 // DeleteDocuments deletes all documents of the file in older commits. Its record
@@ -72,11 +72,10 @@ func (b *Batch) DeleteFile(file uint32) { b.change(file).drop = true }
 func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
 
 // Put sets the record of a file, and its summary. base is the record as of the
-// checkpoint, from which the file is read on; full includes an unterminated last
-// line, and is nil when there is none. The summary of the file is full's. Of base's
-// facts only the pieces are stored that are not stored yet: they must be the facts
-// that were read with the record, and added to, unless the file's documents are
-// deleted.
+// checkpoint, from which reading continues. full includes an unterminated last line; it is
+// nil if there is none, and otherwise has the summary of the file. Put stores only those
+// pieces of base's facts that are not stored yet. So base's facts must be those that were
+// read with the record, plus new ones, unless the file's documents are deleted.
 func (b *Batch) Put(base, full *session.Record) {
 	last := full
 	if last == nil {
@@ -99,7 +98,7 @@ func (b *Batch) accumulator() *segment.Accumulator {
 	return b.documents
 }
 
-// drops reports whether the batch deletes what older commits have of the file.
+// drops reports whether the batch deletes what older commits stored for the file.
 func (b *Batch) drops(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
 
 // summaries returns the summaries of the records that were put.
@@ -112,8 +111,8 @@ func (b *Batch) summaries() (list []*session.Summary) {
 	return list
 }
 
-// finish ends the batch and returns a segment of everything that was added; nil if
-// nothing was. Further calls return the same segment.
+// finish ends the batch and returns a segment with everything that was added, or nil if
+// nothing was added. Further calls return the same segment.
 func (b *Batch) finish() (*segment.Image, error) {
 	if b.finished {
 		return b.image, nil
@@ -130,7 +129,7 @@ func (b *Batch) finish() (*segment.Image, error) {
 	return image, err
 }
 
-// build returns a segment of everything that was added, nil when that is nothing.
+// build returns a segment with everything that was added, or nil if nothing was added.
 func (b *Batch) build() (*segment.Image, error) {
 	if b.documents == nil && len(b.stored) == 0 {
 		return nil, nil

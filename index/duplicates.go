@@ -21,11 +21,10 @@ import (
 // the file, a search for a frequent word in 1 GB of sessions takes 45 ms of CPU
 // instead of 28.
 //
-// Entries that were deleted may count, so a marked entry need not have a duplicate;
-// one that is not marked has none. The file is made when the generation is published,
-// from that of the generation before if little was added since. It is derived: if it
-// is missing, or not as it was written, every entry may have duplicates. All numbers
-// are little endian:
+// Deleted entries may count, so a marked entry may have no duplicate left. An entry that
+// is not marked has none. The file is written when the generation is published, based on
+// the file of the previous generation if little was added since. It is derived: if it
+// is missing or damaged, every entry may have duplicates. All numbers are little endian:
 //
 //	8 bytes   "pgcopie4"
 //	8 bytes   xxhash of everything after it
@@ -43,7 +42,7 @@ const (
 // addDuplicates writes the file copies of a new generation with these segments.
 // before is the last generation that was published, or nil.
 func addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
-	defer format.Contain("look for copies", &err)()
+	defer format.Contain(format.Guard(), "look for copies", &err)
 	f := duplicateFinder{segments: segments, found: make([]segment.Duplicates, len(segments))}
 	if before != nil {
 		f.inherit(g, before)
@@ -55,7 +54,7 @@ func addDuplicates(g *generation, segments []*segment.Segment, before *generatio
 	if err != nil {
 		return err
 	}
-	return file.Close() // its hash shows what a crash leaves of it
+	return file.Close() // without a sync: its hash reveals a file that a crash has damaged
 }
 
 func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []byte {
@@ -88,7 +87,7 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 }
 
 // duplicates reads the possible duplicates of each segment, in the order of the
-// manifest; nil when they are not known.
+// manifest, or nil if they are not known.
 func (g *generation) duplicates() []segment.Duplicates {
 	b, err := os.ReadFile(filepath.Join(g.path, duplicatesName))
 	if err != nil {
@@ -145,12 +144,11 @@ type duplicateFinder struct {
 	found    []segment.Duplicates // by segment; without Bits where the segment is new
 }
 
-// lookUpCost is how many times as long it takes to look a hash up in a segment as to
-// read one.
+// lookUpCost is the time to look up a hash in a segment, divided by the time to read one.
 const lookUpCost = 16
 
-// inherit takes over what the generation before knew of segments that both have, if
-// looking up the hashes of the new segments in these costs less than reading all.
+// inherit copies the duplicates of segments that the previous generation also has, if
+// looking up the hashes of new segments in them costs less than reading all hashes.
 func (f *duplicateFinder) inherit(g, before *generation) {
 	listed, known := before.segments(), before.duplicates()
 	if known == nil {
@@ -282,12 +280,12 @@ func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
 	return a.File == b.File && a.Offset == b.Offset, errors.Join(err1, err2)
 }
 
-// fewInMemory is how many documents in memory are looked up to find duplicates, before
-// reading all facts takes less time.
+// fewInMemory is the largest number of documents in memory that are looked up to find
+// duplicates. For more, reading all facts takes less time.
 const fewInMemory = 1000
 
-// FilesWithDuplicates returns the files with documents whose entries another file may have
-// too; false when that is not known.
+// FilesWithDuplicates returns the files that may have entries in common with another
+// file. known is false if the duplicates are not known.
 func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
 	inMemory := 0
 	for _, s := range r.segments {

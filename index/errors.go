@@ -12,14 +12,14 @@ var (
 	ErrNoIndex = errors.New("no index")
 	// ErrVersion reports an index of another SchemaVersion. It has to be rebuilt.
 	ErrVersion = format.ErrVersion
-	// ErrDamaged reports that something in the index is not as it was written. The
-	// index has to be rebuilt.
+	// ErrDamaged reports that the index differs from what was written. It has to be
+	// rebuilt.
 	ErrDamaged = format.ErrDamaged
 	// ErrLocked reports that another process is writing; the message names its pid.
 	ErrLocked = errors.New("the index is being updated by another process")
 	// ErrFull reports that there is no space left for the index.
 	ErrFull = errors.New("no space left on the disk of the index")
-	// ErrClosed reports that the writer was closed, or that an earlier commit
-	// failed: on disk is the last one that succeeded.
+	// ErrClosed reports that the writer was closed, or that an earlier commit failed.
+	// The last successful commit is on disk.
 	ErrClosed = errors.New("the index writer is closed")
 )

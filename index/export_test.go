@@ -4,7 +4,7 @@ import "context"
 
 // MergeSmallBulk is MergeBulk for small segments.
 func (w *Writer) MergeSmallBulk(ctx context.Context) error {
-	return w.mergeBulk(ctx, bulkSizes{least: 1, most: 20 << 10, few: 2})
+	return w.mergeBulk(ctx, bulkSizes{least: 1, most: 20 << 10, limit: 20 << 10, share: 8, few: 2})
 }
 
 // Settle waits for what Publish leaves running in the background.

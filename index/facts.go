@@ -46,7 +46,7 @@ func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.F
 	for _, s := range r.segments {
 		for _, kind := range kinds {
 			g.Go(func() (err error) {
-				defer format.Contain("find the facts of sessions", &err)()
+				defer format.Contain(format.Guard(), "find the facts of sessions", &err)
 				if err := ctx.Err(); err != nil {
 					return err
 				}

@@ -101,7 +101,7 @@ func TestFactsOfFiles(t *testing.T) {
 }
 
 // What is added to long facts, or changes in them, is all that is written again;
-// what is read at any time is all of it.
+// every read returns all of them.
 func TestFactsThatGrow(t *testing.T) {
 	testkit.Unraced(t)
 	rnd := rand.New(rand.NewPCG(13, 14))

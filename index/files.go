@@ -21,7 +21,7 @@ const (
 	manifestName     = "manifest"
 	stateName        = "state"
 	duplicatesName   = "copies"
-	tempExt          = ".tmp" // of what is not complete yet
+	tempExt          = ".tmp" // of incomplete files and directories
 )
 
 // Permissions of everything in an index: it holds what people said.

@@ -20,8 +20,8 @@ import (
 	"pigrep/internal/files"
 )
 
-// A generation is a list of segments, with what is known beyond them, that never
-// changes. It is described by its manifest, a text file:
+// A generation is an immutable list of segments, and data derived from them. Its
+// manifest, a text file, describes it:
 //
 //	pigrep index 1                     the SchemaVersion
 //	file 00000000000b.zap 4711 0123456789abcdef
@@ -29,9 +29,8 @@ import (
 //	end 0123456789abcdef
 //
 // A file line has the fingerprint of a segment, or the size and the xxhash of another
-// file. Segments lie in a directory of their own, where generations share them. The
-// end line has the xxhash of the lines before. The first line has the same form in
-// every version.
+// file. Segments are in a separate directory, where generations share them. The end line
+// has the xxhash of the lines before. The first line has the same form in every version.
 type generation struct {
 	number uint64
 	path   string
@@ -102,7 +101,7 @@ func (g *generation) segments() (list []listedFile) {
 // it fails, and returns the table, which is a part of the state. Segments that are open
 // in have are shared.
 func (g *generation) open(state []byte, have []*segment.Segment) (segments []*segment.Segment, table *record.Table, err error) {
-	defer format.Contain(fmt.Sprintf("open generation %d", g.number), &err)()
+	defer format.Contain(format.Guard(), fmt.Sprintf("open generation %d", g.number), &err)
 	deleted, encoded, err := g.checkState(state)
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +128,7 @@ func openListed(dir string, f listedFile, have []*segment.Segment, deleted *roar
 	return segment.OpenAs(filepath.Join(dir, f.name), f.Fingerprint, deleted)
 }
 
-// listed returns what a manifest says of a segment.
+// listed returns the file line of a segment.
 func listed(s *segment.Segment) listedFile {
 	return listedFile{filepath.Base(s.Path()), s.Fingerprint()}
 }
@@ -198,7 +197,7 @@ func generationNumber(name string) (uint64, bool) {
 }
 
 // generations returns the numbers of the generations in the directory, newest first,
-// published or not, and the names of what a crash has left of others.
+// published or not, and the names of directories that a crash left incomplete.
 func generations(dir string) (numbers []uint64, left []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -102,7 +102,7 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
-	// Each generation has a segment of its own.
+	// Each generation has its own segment.
 	if segments, _ := filepath.Glob(filepath.Join(dir, "segments", "*")); len(segments) != 3 {
 		t.Errorf("segments of three generations: %v", segments)
 	}

@@ -14,17 +14,17 @@ import (
 	"pigrep/index/segment"
 )
 
-// The head of a writer is what its last commit left: a generation, open, which may
-// not be published yet. It is immutable; the next head shares the segments that a
-// commit does not replace.
+// The head of a writer is the generation of its last commit, which is open and may not be
+// published yet. It is immutable. The next head shares the segments that a commit does
+// not replace.
 type head struct {
 	generation *generation // nil before the first commit of a new index
 	segments   []*segment.Segment
 	table      *record.Table
 }
 
-// readHead opens what the last writer left, nothing when there was none or the index
-// is rebuilt. Segments that are open in have are shared.
+// readHead opens the generation of the last writer, or an empty head if there is none or
+// the index is rebuilt. It shares segments that are open in have.
 func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) {
 	numbers, _, err := generations(w.dir)
 	if err != nil {
@@ -89,8 +89,8 @@ func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written .
 	return release(before.segments)
 }
 
-// without returns the segments with the documents with these ids deleted, except
-// segments that have no live documents then. They are the caller's to release.
+// without returns the segments after deleting the documents with these ids. It omits
+// segments without live documents. The caller must release them.
 func without(segments []*segment.Segment, ids []segment.IDRange) (left []*segment.Segment, err error) {
 	defer func() {
 		if err != nil {
@@ -151,7 +151,7 @@ func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
 	return ids
 }
 
-// retain makes the segments stay open until they are released once more.
+// retain adds a reference to each segment, which the caller must release.
 func retain(segments ...*segment.Segment) []*segment.Segment {
 	for _, s := range segments {
 		s.Retain()
@@ -160,7 +160,7 @@ func retain(segments ...*segment.Segment) []*segment.Segment {
 }
 
 func release(segments []*segment.Segment) (err error) {
-	defer format.Contain("close", &err)()
+	defer format.Contain(format.Guard(), "close", &err)
 	for _, s := range segments {
 		err = errors.Join(err, s.Close())
 	}

@@ -44,8 +44,8 @@ func lockedError(path string) error {
 	return ErrLocked
 }
 
-// WriterPID returns the pid of the process that has the index in the directory open
-// for writing; 0 when there is none, -1 when its pid cannot be read.
+// WriterPID returns the pid of the process that has the index in the directory open for
+// writing, 0 if there is none, or -1 if its pid cannot be read.
 func WriterPID(dir string) (int, error) {
 	path := filepath.Join(dir, lockName)
 	locked, err := files.Locked(path)

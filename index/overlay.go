@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
@@ -31,10 +33,10 @@ func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, 
 	return recordsToContinue(r.segments, files)
 }
 
-// With returns a reader of the index as it would be if the batches were committed. It
-// writes nothing: what they add stays in memory. The batches can still be committed, but
-// nothing can be added to them. No file may be in two of them, and new files must be
-// numbered from r.NextFile() on. The caller closes both readers.
+// With returns a reader of the index as if the batches were committed. It writes nothing
+// to disk. The batches can still be committed, but nothing can be added to them. No file
+// may be in two batches, and new files must be numbered from r.NextFile() on. The caller
+// must close both readers.
 func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	with := &Reader{
 		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
@@ -46,13 +48,16 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 			err = errors.Join(err, with.Close())
 		}
 	}()
+	var finishing errgroup.Group
+	for _, b := range batches {
+		finishing.Go(func() error { _, err := b.finish(); return err })
+	}
+	if err := finishing.Wait(); err != nil {
+		return nil, fmt.Errorf("index in memory: %w", err)
+	}
 	var added []*segment.Segment
 	for _, b := range batches {
-		image, err := b.finish()
-		if err != nil {
-			return nil, fmt.Errorf("index in memory: %w", err)
-		}
-		if image != nil {
+		if image := b.image; image != nil {
 			s, err := image.Segment()
 			if err != nil {
 				return nil, err
@@ -94,8 +99,8 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	return with, nil
 }
 
-// duplicatesWith finds the possible duplicates of the reader's segments from those that
-// are known of the generation below it; nil when they are not known.
+// duplicatesWith finds the possible duplicates of the reader's segments, based on those
+// of the generation below it. It returns nil if these are not known.
 func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
 	var known []segment.Duplicates
 	if len(below.segments) > 0 {

@@ -18,12 +18,12 @@ import (
 	"pigrep/internal/files"
 )
 
-// keepGenerations is the number of published generations that are kept: the newest,
-// and older ones that a reader may just have found in current.
+// keepGenerations is the number of published generations that are kept: the newest, and
+// older ones whose number a reader may have just read from current.
 const keepGenerations = 3
 
-// The file current has the number of the newest published generation and the xxhash
-// of its digits, so that a flipped bit cannot make it the number of an older one.
+// The file current has the number of the newest published generation and the xxhash of
+// its digits, so that a flipped bit does not select an older generation.
 
 func encodeCurrent(number uint64) []byte {
 	s := strconv.FormatUint(number, 10)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,8 +48,8 @@ func Open(dir string) (*Reader, error) {
 	return open(dir, nil)
 }
 
-// Reopen is Open for a process that has a reader open: the two share segments that
-// both generations have, which costs less. Close both.
+// Reopen is Open for a process that has a reader open. It costs less, because the two
+// readers share the segments that both generations have. The caller must close both.
 func (r *Reader) Reopen() (*Reader, error) { return open(r.dir, r.segments) }
 
 // open is Open. Segments that are open in have are shared.
@@ -107,12 +108,12 @@ func (r *Reader) Generation() uint64 { return r.generation.number }
 // NextFile returns the number of the next new file.
 func (r *Reader) NextFile() uint32 { return r.table.Next }
 
-// Table returns what is known of all files. It is the reader's own, and closed with it.
+// Table returns the summaries of all files. The reader owns it; it is closed with it.
 func (r *Reader) Table() *record.Table { return r.table }
 
 // Summaries returns the summaries of all files, ordered by path. The first call decodes
-// them; Table is faster for a few. The slice must not be changed. Its strings stay after
-// the reader is closed.
+// them; Table is faster for a few. The caller must not change the slice. Its strings stay
+// valid after the reader is closed.
 func (r *Reader) Summaries() []session.Summary {
 	r.decode.Do(func() {
 		if r.summaries.Load() == nil {
@@ -123,6 +124,32 @@ func (r *Reader) Summaries() []session.Summary {
 	return *r.summaries.Load()
 }
 
+// Summary returns the summary of a file by its index in the table. For a few files it is
+// faster than Summaries.
+func (r *Reader) Summary(i int) *session.Summary {
+	if decoded := r.summaries.Load(); decoded != nil {
+		return &(*decoded)[i]
+	}
+	s := r.table.Summary(i)
+	return &s
+}
+
+// Beginnings visits at least a part of the summary of each file; see record.Table. A summary
+// is valid until the next one.
+func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
+	decoded := r.summaries.Load()
+	if decoded == nil {
+		return r.table.Beginnings()
+	}
+	return func(yield func(int, *session.Summary) bool) {
+		for i := range *decoded {
+			if !yield(i, &(*decoded)[i]) {
+				return
+			}
+		}
+	}
+}
+
 // Documents returns the number of documents.
 func (r *Reader) Documents() int { return r.table.Documents }
 
@@ -130,8 +157,15 @@ func (r *Reader) Documents() int { return r.table.Documents }
 func (r *Reader) Tokens() uint64 { return r.table.Tokens }
 
 // Segments returns the segments, each with a part of the documents, in no particular
-// order. They are the reader's own, and closed with it.
+// order. The reader owns them; they are closed with it.
 func (r *Reader) Segments() []*segment.Segment { return r.segments }
+
+// Keep keeps the pages of all segments mapped, or no longer; see segment.Segment.Keep.
+func (r *Reader) Keep(on bool) {
+	for _, s := range r.segments {
+		s.Keep(on)
+	}
+}
 
 // Record returns the session record of a file, an unterminated last line included;
 // nil when there is none.
@@ -143,8 +177,8 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 	return record.Decode(b, false)
 }
 
-// Outline is Record without decoding the entries. The record mostly lies in the last
-// segment with documents of the file: near, if not nil, is searched first.
+// Outline is Record without decoding the entries. near, if not nil, is searched first:
+// the record is usually in the last segment with documents of the file.
 func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
 	b, err := storedIn(r.segments, recordID(file), near)
 	if err != nil || b == nil {
@@ -172,9 +206,8 @@ func (r *Reader) Generations() (count int, newest time.Time, err error) {
 	return count, info.ModTime(), nil
 }
 
-// Verify compares every byte of the segments with their checksums. What the manifest
-// covers was compared on opening. It returns an error for each segment that is not as
-// it was written.
+// Verify compares every byte of the segments with their checksums and returns an error
+// for each damaged segment. Opening has verified what the manifest covers.
 func (r *Reader) Verify(ctx context.Context) []error {
 	var errs []error
 	for _, s := range r.segments {
@@ -185,8 +218,8 @@ func (r *Reader) Verify(ctx context.Context) []error {
 	return errs
 }
 
-// Close closes the reader and its segments. Nothing of them may be used afterwards.
-// Closing it again does nothing.
+// Close closes the reader and its segments. They must not be used afterwards. Further
+// calls do nothing.
 func (r *Reader) Close() (err error) {
 	r.close.Do(func() { err = errors.Join(release(r.segments), r.unmap()) })
 	return err

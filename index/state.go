@@ -14,8 +14,8 @@ import (
 	"pigrep/index/segment"
 )
 
-// The file state of a generation has what is known beyond its segments, in the
-// primitives of index/format:
+// The file state of a generation has its deleted documents and the table of summaries, in
+// the primitives of index/format:
 //
 //	uint  number of segments with deleted documents, then for each:
 //	      string name, string deleted documents, as a roaring bitmap

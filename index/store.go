@@ -10,8 +10,8 @@ import (
 	"pigrep/index/segment"
 )
 
-// renewStore makes the store for Bleve show the head, which must be published. If no store
-// can be made, it only logs why; it returns an error only if an old store is left.
+// renewStore updates the store for Bleve to the head, which must be published. If it cannot
+// make a store, it logs the reason. It returns an error only if an old store remains.
 func (w *Writer) renewStore() error {
 	err := func() error {
 		published, err := w.root.Stat(currentName)
@@ -35,9 +35,8 @@ func snapshot(g *generation, published fs.FileInfo, segments []*segment.Segment)
 	return bleve.Snapshot{Epoch: g.number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
 }
 
-// StoreChanged reports whether the store is missing, or no longer as publishing this
-// generation left it. As long as the generation is the newest, publishing again renews
-// the store.
+// StoreChanged reports whether the store is missing or has changed since this generation
+// was published. While the generation is the newest, publishing again renews the store.
 func (r *Reader) StoreChanged() bool {
 	published, err := os.Stat(filepath.Join(r.dir, currentName))
 	return err == nil && !bleve.Current(r.dir, snapshot(r.generation, published, r.segments))

@@ -50,10 +50,10 @@ type Writer struct {
 	failed error  // set once; nothing is written afterwards
 }
 
-// OpenWriter creates the directory if it is missing, takes its lock, and opens what
-// the last writer left. It fails with ErrLocked while another writer is open, and with
-// ErrVersion or ErrDamaged if the index cannot be continued; the caller may then open
-// it again with Rebuild. The caller must close the writer.
+// OpenWriter creates the directory if it is missing, takes its lock, and opens the last
+// commit. It fails with ErrLocked while another writer is open, and with ErrVersion or
+// ErrDamaged if the index must be rebuilt; the caller may then open it again with Rebuild.
+// The caller must close the writer.
 func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	logger := opt.Logger
 	if logger == nil {
@@ -123,7 +123,7 @@ func (w *Writer) Continues(r *Reader) bool {
 	return g.number == r.generation.number && slices.Equal(g.files, r.generation.files)
 }
 
-// Table returns what is known of all files as of the last commit.
+// Table returns the summaries of all files as of the last commit.
 func (w *Writer) Table() *record.Table {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,8 @@ func (w *Writer) Summaries() []session.Summary { return w.Table().Summaries() }
 func (w *Writer) Empty() bool { return w.Table().Len() == 0 }
 
 // RecordToContinue returns the session record of a file as of its checkpoint, without an
-// unterminated last line, and its facts, for reading on; nil if there is none.
+// unterminated last line, and its facts. Reading continues from it. It is nil if there is
+// no record.
 func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	w.mu.Lock()
 	if w.failed != nil {
@@ -166,7 +167,7 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range segments {
 		group.Go(func() (err error) {
-			defer format.Contain("read session records", &err)()
+			defer format.Contain(format.Guard(), "read session records", &err)
 			for _, file := range files {
 				b, err := s.Stored(recordID(file))
 				if err != nil {
@@ -191,19 +192,25 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 	}
 	records := make(map[uint32]*session.Record, len(stored))
 	for file, b := range stored {
-		r, err := record.Decode(b, true)
-		if err != nil {
-			return nil, err
-		}
-		if facts.Has(file) {
-			if r.Facts, err = facts.Facts(file); err != nil {
-				return nil, err
+		group.Go(func() (err error) {
+			defer format.Contain(format.Guard(), "decode session records", &err)
+			r, err := record.Decode(b, true)
+			if err != nil {
+				return err
 			}
-			r.Facts.Stored()
-		}
-		records[file] = r
+			if facts.Has(file) {
+				if r.Facts, err = facts.Facts(file); err != nil {
+					return err
+				}
+				r.Facts.Stored()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			records[file] = r
+			return nil
+		})
 	}
-	return records, nil
+	return records, group.Wait()
 }
 
 // NextFile returns a number for a new file. No number is returned twice during the

@@ -39,10 +39,10 @@ func (r *Report) add(path, format string, args ...any) {
 }
 
 // Check verifies the newest generation: its files are as they were written, and
-// documents, records and summaries agree. A deep check also verifies that every part
-// of every session file is in the index with exactly its terms. An index that cannot
-// be opened is a finding; the error is the context's, or one that prevents the
-// check.
+// documents, records and summaries agree. A deep check also reads the session files, and
+// verifies that every part is in the index with exactly its terms, and that facts and sums
+// agree with the files. An index that cannot be opened is a finding; the error is the
+// context's, or one that prevents the check.
 func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	r := &Report{}
 	reader, err := index.Open(o.Dir)
@@ -61,7 +61,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	held, err := holdings(ctx, reader)
 	var facts *record.FactSet
 	if err == nil {
-		facts, err = reader.Facts(ctx, record.SourceKinds...)
+		facts, err = reader.Facts(ctx, record.FactKinds[:]...)
 	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)
@@ -91,6 +91,11 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 			}
 		}
 		if deep && rec != nil {
+			if fit, err := facts.SumsFit(s.File); err != nil {
+				r.add(s.Path, "its sums cannot be read: %v", err)
+			} else if !fit {
+				r.add(s.Path, "its sums are not what its facts say")
+			}
 			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}
 		delete(held, s.File)

@@ -87,8 +87,9 @@ const headerSearch = 1 << 20
 
 // Discover finds the session files below the roots: every regular *.jsonl,
 // recursively, including hidden and symbolically linked directories, each real file
-// once. Links that lead out of the session directories count only if their root says so. In an agent directory (one with a sessions directory) it reads only the
-// session directories, and top-level files that begin with a session header.
+// once. Links that lead out of the session directories count only if their root says so.
+// In an agent directory (one with a sessions directory) it reads only the session
+// directories, and top-level files that begin with a session header.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 	w := &walker{adapter: a, roots: roots, found: &Found{MaxLine: adapter.MaxLine(a)}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
 	var statting sync.WaitGroup

@@ -72,7 +72,9 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 			rec.Size, rec.Ctime = rec.Checkpoint.Offset, unsettled
 		}
 		if full != nil {
+			longest := full.LongestLine // which may be the unterminated one
 			full.Checkpoint = rec.Checkpoint
+			full.LongestLine = longest
 			full.Blocks, full.Partial = rec.Blocks, rec.Partial
 			full.TailBytes = s.File.Size - rec.Checkpoint.Offset
 		}

@@ -13,8 +13,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Limits of what is indexed in memory before an answer: parsing takes about 25 ms for each
-// MB.
+// Limits for indexing in memory before an answer. Parsing takes about 25 ms per MB.
 const (
 	memoryBytes = 8 << 20
 	memoryFiles = 2000
@@ -22,8 +21,8 @@ const (
 	memoryBatch = 2 * memoryBytes // text of one worker
 )
 
-// Amounts from which committing what is in memory pays off: an update of the index takes
-// about 10 ms, and until then every answer indexes the same lines again.
+// Amounts from which a commit pays off. An update of the index takes about 10 ms. Without
+// it, every answer indexes the same lines again.
 const (
 	commitBytes = 256 << 10
 	commitFiles = 32

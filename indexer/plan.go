@@ -71,7 +71,7 @@ func Plan(found *Found, ix Index) []Step {
 // planOptions are what plan may leave out.
 type planOptions struct {
 	// Without proof, a file that is larger than indexed counts as grown, and worker.begin
-	// must verify that before it reads on.
+	// must verify that before it continues.
 	proof     bool
 	unchanged bool // list unchanged files too
 }

@@ -21,7 +21,7 @@ import (
 // not compare the files itself. It asks over a socket in the index directory:
 //
 //	command                         watcher
-//	question: which files       ──► creates a file in a directory of its own that it watches
+//	question: which files       ──► creates a file in its own directory, which it watches
 //	                                reads events until it sees that one
 //	compares the roots and      ◄── answer: a generation, and the roots it watches
 //	the generation it opened
@@ -29,9 +29,9 @@ import (
 // The system queues the event of a write before the write returns, and one queue has the
 // events of all directories in order. So when the watcher sees its own file, it has seen
 // every write that ended before the question. It vouches only if none of them is still to
-// be indexed, and if the system reports all changes: see watcher.sure. Whatever goes
-// wrong, a command compares the files as if there were no watcher. docs/watch.md says what
-// is left.
+// be indexed, and if the system reports all changes: see watcher.sure. If anything goes
+// wrong, a command compares the files as if there were no watcher. docs/watch.md lists the
+// changes that cause no event.
 const (
 	vouchSocket   = "watch.sock"
 	vouchDir      = "asked" // of the files that the watcher creates

@@ -81,7 +81,7 @@ func (w *Watcher) does(lag Lag, now time.Time) bool {
 	return w != nil && !w.Stuck(now) && (lag.Since == 0 || now.UnixNano()-lag.Since <= int64(patience))
 }
 
-// presence is what other processes see of this watcher.
+// presence is the state of this watcher that other processes can read.
 type presence struct {
 	dir   string
 	lock  *files.Lock

@@ -395,7 +395,7 @@ func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	}
 }
 
-// A failure such as a full disk is reported once. The watch goes on and catches up.
+// A failure such as a full disk is reported once. The watch continues and catches up.
 func TestWatchWhileUpdatesFail(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)

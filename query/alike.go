@@ -19,7 +19,7 @@ const (
 	leastID    = 4 // hexadecimal digits, one of them a digit, that are an id
 )
 
-// saying is what a hit says, for comparison with other hits of its session.
+// saying is the text of a hit in a form that is compared with other hits of its session.
 type saying struct {
 	kind       string
 	words      []string

@@ -40,7 +40,7 @@ func TestAlike(t *testing.T) {
 			t.Errorf("%q and %q: alike %v, want %v both ways", c.a, c.b, got, c.want)
 		}
 	}
-	// What was searched for tells hits apart.
+	// Hits that differ in the words searched for are not alike.
 	issue := func(text string, spans ...[2]int) saying {
 		return sayingOf(&Hit{Kind: "prompt", Fragment: match.Fragment{Text: text, Spans: spans}})
 	}

@@ -63,6 +63,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"path", "src/main.go"},
 		{"identifier", "readRequestLine"},
 		{"phrase", `"return nil"`},
+		{"absent phrase", `"timeout retry"`},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

@@ -118,8 +118,7 @@ func partsOf(ctx context.Context, in rank.Input, req Request, x *words.Expr, res
 	return n.Parts, err
 }
 
-// countParts is countWords for a query of one compound, of which no hit has more than the
-// parts.
+// countParts is countWords for a query of one compound if all hits have only its parts.
 func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Result, x *words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
 	if found.Inexact() {
 		return nil, nil

@@ -1,11 +1,17 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"pigrep/adapter/pi"
 	"pigrep/internal/lab/testkit"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/scope"
 )
 
 // A phrase that occurs once is found, however many better texts, of more bytes than the
@@ -24,5 +30,55 @@ func TestPhraseIsFoundBeyondTheBudget(t *testing.T) {
 	resp := l.search(Request{Text: `"amber lantern"`})
 	if got := ids(resp); len(got) != 1 || got[0] != "rare-0000" || !resp.TotalIsExact {
 		t.Errorf("hits %q, exact %v, want the one of the rare session", got, resp.TotalIsExact)
+	}
+}
+
+// countingDisk counts how often it opens a session file.
+type countingDisk struct {
+	Disk
+	opened atomic.Int64
+}
+
+func (d *countingDisk) Open(path string) (entry.File, error) {
+	d.opened.Add(1)
+	return d.Disk.Open(path)
+}
+
+// What a phrase has without a filter is counted without reading those texts again that
+// the search has read.
+func TestTextsWithoutThePhraseAreReadOnce(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t,
+		story{Name: "asked", Entries: []turn{prompt("an amber-lantern")}},
+		story{Name: "said", Entries: []turn{reply("the amber lantern")}},
+	)
+	disk := &countingDisk{}
+	req := Request{Text: `"amber lantern"`, Spec: filter.Spec{Scope: scope.Prompts}}
+	resp, err := Search(context.Background(), l.Reader, pi.New(), disk, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Total != 0 || len(resp.Removed) != 1 || resp.Removed[0] != (Removed{"scope", 1}) {
+		t.Errorf("%d hits, removed %v, want none and one without the scope", resp.Total, resp.Removed)
+	}
+	// The one that has it is ruled in by a look at its JSON, then read.
+	if got := disk.opened.Load(); got != 3 {
+		t.Errorf("session files were opened %d times, want once for the text without the phrase and twice for that with it", got)
+	}
+}
+
+// A phrase and an identifier are found right after the code of a colour, as a word is, and
+// are left out when they are negated.
+func TestPhraseAfterColourCode(t *testing.T) {
+	coloured := "\x1b[1m\x1b[31mfatal error\x1b[0m in \x1b[36mgetUserName\x1b[0m, \x1b[4msrc/login.ts\x1b[24m:5"
+	l := newLibrary(t, story{Name: "a", Entries: []turn{prompt(coloured), prompt("a fatal blow, no error, get the user name in src, login ts")}})
+	for _, query := range []string{`"fatal error"`, "src/login.ts", "getUserName"} {
+		hits := l.search(Request{Text: query}).Hits
+		if len(hits) == 0 || hits[0].EntryID != "a-0000" || hits[0].Tier != TierExact || len(hits[0].Missing) > 0 {
+			t.Errorf("%s: %+v, want the coloured text", query, hits)
+		}
+	}
+	if got := ids(l.search(Request{Text: `fatal !"fatal error"`})); len(got) != 1 || got[0] != "a-0001" {
+		t.Errorf("hits without the phrase: %q", got)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"pigrep/query/docset"
 )
 
-// Rarity returns how much each term says about a text that contains it: its inverse
-// document frequency, as BM25 has it. Terms that no document contains are left out.
+// Rarity returns BM25's inverse document frequency of each term. Terms that no document
+// contains are omitted.
 func Rarity(ctx context.Context, r *index.Reader, terms []string) (map[string]float64, error) {
 	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
 	found := make([]atomic.Int64, len(terms))

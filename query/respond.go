@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +28,19 @@ type responder struct {
 	req    *Request
 	reader *index.Reader
 	found  *rank.Result
-	late   atomic.Bool // the deadline has passed
+	late   atomic.Bool           // the deadline has passed
+	forks  func() map[string]int // how many sessions name a path as their parent
+}
+
+// countForks counts the sessions that name each path as their parent.
+func countForks(r *index.Reader) map[string]int {
+	forks := make(map[string]int)
+	for _, s := range r.Beginnings() {
+		if s.ParentSession != "" {
+			forks[s.ParentSession]++
+		}
+	}
+	return forks
 }
 
 // over reports whether the hits that were read are the answer, because the deadline has
@@ -43,7 +56,7 @@ func (s *responder) over() (bool, error) {
 
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
-	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found}
+	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
 	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Minor: found.Minor, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
 	var err error
 	if req.Flat {
@@ -109,11 +122,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	hit := Describe(&rec.Summary, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
 	hit.Score, hit.Hits, hit.HitsAny, hit.Minor = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Minor
-	for i := range s.reader.Summaries() {
-		if s.reader.Summaries()[i].ParentSession == rec.Path {
-			hit.Forks++
-		}
-	}
+	hit.Forks = s.forks()[rec.Path]
 	if s.req.Redact {
 		hit.Redact()
 	}

@@ -101,7 +101,7 @@ type Hit struct {
 	Tier      Tier     `json:"tier"`
 	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
 	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
-	Parts     []string `json:"parts,omitempty"`     // words of Missing of which it has all parts: of getUserName get, user and name
+	Parts     []string `json:"parts,omitempty"`     // words of Missing whose parts it has: get, user and name for getUserName
 	Slight    []string `json:"-"`                   // words of Missing that say little, such as "how"
 
 	Kind        session.Kind `json:"kind"`
@@ -155,9 +155,8 @@ func (h *Hit) Lacks() (missing, elsewhere []string) {
 // mostImages is how many images of an entry Notes describes one by one.
 const mostImages = 2
 
-// Notes says, for a reader, what the fragment of a hit does not: its images, and how it
-// differs from what was typed, that is, which words it lacks, has only in parts or in a
-// similar spelling.
+// Notes returns remarks about a hit that its fragment does not show: its images, and the
+// words that it lacks or has only in parts or in a similar spelling.
 func (h *Hit) Notes() (notes []string) {
 	for i, image := range h.Images {
 		if i == mostImages && len(h.Images) > mostImages+1 {

@@ -21,6 +21,7 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	if err != nil {
 		return nil, err
 	}
+	in.Lacking = rank.NewLacking()
 	found, err := rank.Run(ctx, in, req.options())
 	if err != nil {
 		return nil, err

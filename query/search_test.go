@@ -320,7 +320,7 @@ func TestSearchCopies(t *testing.T) {
 	if diff := cmp.Diff(want, sorted(got)); diff != "" {
 		t.Errorf("hits (-want +got):\n%s", diff)
 	}
-	// With the original filtered out, the copy stands for itself.
+	// With the original filtered out, the copy is the hit.
 	resp = l.search(Request{Text: "lemur", Spec: filter.Spec{Sessions: []string{"fork-id"}}})
 	if resp.Total != 3 || len(resp.Hits) != 3 || len(resp.Hits[0].Copies) != 0 {
 		t.Errorf("in the fork alone: total %d, hits %+v", resp.Total, resp.Hits)

@@ -177,7 +177,9 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 
 // count counts the hits of another request on the same index.
 func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error) {
+	lacking := in.Lacking
 	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
+	in.Lacking = lacking
 	if _, ok := errors.AsType[*words.TextError](err); ok {
 		return rank.Counts{}, nil // nothing is left to search for
 	}

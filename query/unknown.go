@@ -95,7 +95,7 @@ func unknownSessions(sessions []session.Summary, names []string) (list []string)
 	return list
 }
 
-// keywords is what Unknown compares with the terms of a field.
+// keywords are the values that Unknown compares with the terms of a field.
 type keywords struct {
 	name   string
 	field  segment.Field

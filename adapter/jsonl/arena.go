@@ -58,8 +58,8 @@ func (a *arena) room(n int) []byte {
 	return a.blocks[a.last]
 }
 
-// keep claims the text, which was appended to what room returned last. A text
-// that outgrew its room lies elsewhere and is returned as it is.
+// keep claims a text that was appended to the last result of room. A text that outgrew
+// its room is in other memory and is returned unchanged.
 func (a *arena) keep(text []byte) []byte {
 	b := a.blocks[a.last]
 	if n := len(b) + len(text); n <= cap(b) && len(text) > 0 && &b[:n][len(b)] == &text[0] {
@@ -68,10 +68,10 @@ func (a *arena) keep(text []byte) []byte {
 	return text[:len(text):len(text)]
 }
 
-// Room returns an empty slice with space for n bytes, to write a text in. Keep must
-// follow before anything else is read.
+// Room returns an empty slice with space for n bytes of text. Call Keep before anything
+// else is read.
 func (s *Scanner) Room(n int) []byte { return s.arena.room(n + decodeSlack) }
 
-// Keep claims the text, which was appended to what Room returned last. It is valid
+// Keep claims a text that was appended to the last result of Room. The text is valid
 // until the next Check.
 func (s *Scanner) Keep(text []byte) []byte { return s.arena.keep(text) }

@@ -11,8 +11,8 @@ type Field struct {
 	Val Value
 }
 
-// Fields are the members of an object; of several with the same key the last, at
-// the place of the first.
+// Fields are the members of an object. If a key occurs several times, the last value
+// counts, at the position of the first.
 type Fields []Field
 
 // Find returns the value of the member with this key.
@@ -25,8 +25,8 @@ func (f Fields) Find(key string) Value {
 	return Value{}
 }
 
-// Fields returns the members of an object; none when v is no object. They are valid
-// until the next Check.
+// Fields returns the members of an object, or none if v is not an object. They are
+// valid until the next Check.
 func (s *Scanner) Fields(v Value) Fields {
 	base := len(s.fields)
 	var places map[string]int
@@ -66,17 +66,17 @@ func place(all []Field, key []byte, places *map[string]int) int {
 	return -1
 }
 
-// String returns the text of a string value as a string of its own.
+// String returns the text of a string value as a copy.
 func (s *Scanner) String(v Value) string { return string(s.Text(v)) }
 
-// Limits of the strings that are kept for the next time.
+// Limits of the strings that Name keeps.
 const (
 	longestName = 64
 	mostNames   = 1000
 )
 
-// Name is String for the few texts that come again and again, and allocates each
-// of them once.
+// Name is String for texts that repeat, such as types and roles. It allocates each text
+// once.
 func (s *Scanner) Name(v Value) string {
 	text := s.Text(v)
 	if len(text) == 0 {

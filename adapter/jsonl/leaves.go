@@ -10,17 +10,16 @@ const (
 	// Leaves of objects nested deeper than this share the name of the last
 	// object that has one.
 	namedDepth = 100
-	// Names may take this many bytes more than the value itself. After that
-	// they are left out, so that the text of a huge flat value stays in
-	// proportion.
+	// Names may take this many bytes more than the value itself. Further
+	// names are omitted, which bounds the text of a huge flat value.
 	nameSlack = 64 << 10
-	// Bytes of held text that are searched for the leaves of one value. Leaves
-	// beyond that count as not held.
+	// Bytes of held text that are searched for the leaves of one value. All
+	// further leaves count as not held.
 	heldBudget = 256 << 20
 )
 
-// Leaves makes a text from the leaves of a value of any shape, in file order, each on
-// its own line. It needs one pass and no recursion, whatever the value.
+// Leaves writes the leaves of a value of any shape as text, in file order, each on its
+// own line. It needs one pass and no recursion.
 //
 // A named text has "name: value" for every leaf. The name joins the keys and element
 // numbers on the way to the leaf with dots. Strings are decoded, other values are
@@ -41,7 +40,7 @@ type Leaves struct {
 	dropped []Extent  // of out
 }
 
-// frame is an array or object that the writer is in.
+// frame is an open array or object.
 type frame struct {
 	array bool
 	image bool           // an object that is an image
@@ -52,7 +51,7 @@ type frame struct {
 	found map[string]int // the keys, once there are many
 }
 
-// written records where in out the text of a member is.
+// written is the position in out of the text of a member.
 type written struct {
 	key  []byte
 	text Extent
@@ -60,7 +59,7 @@ type written struct {
 }
 
 // Begin starts a text in the given room, which may already contain the first line of
-// a named text. Strings that one of the held texts contains are left out.
+// a named text. Strings that one of the held texts contains are omitted.
 func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
 	w.s, w.out, w.named, w.held = s, room, named, held
 	w.budget = heldBudget

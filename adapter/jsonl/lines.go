@@ -1,8 +1,8 @@
-// Package jsonl reads files of JSON lines in place. Reader cuts a file into lines and
-// keeps their offsets, including a torn last line. Scanner, the central type, checks
-// JSON as strictly as JSON.parse does and reads values from the bytes of a line,
+// Package jsonl says where lines begin and end, and what is in their JSON. Reader cuts a
+// file into lines with offsets, including a torn last line. Scanner, the central type,
+// checks JSON as strictly as JSON.parse does and reads values from the bytes of a line,
 // mostly without copying. Leaves turns a value of any shape into text. The package
-// imports nothing of the project and knows no agent.
+// imports no other package of the project and knows no agent.
 package jsonl
 
 import (
@@ -18,7 +18,7 @@ const (
 	maxEmpty    = 100      // empty reads in a row before a reader counts as stuck
 )
 
-// ByteOrderMark may stand at the start of a file. It is not part of the first line.
+// ByteOrderMark may begin a file. It is not part of the first line.
 var ByteOrderMark = []byte("\xef\xbb\xbf")
 
 // Line is one physical line of a session file.
@@ -34,20 +34,20 @@ type Line struct {
 	TooLong bool
 
 	// Wanted, if not nil, reports whether the text in a piece of the line's JSON is wanted.
-	// The line was parsed before, as it is if it was indexed. A parser then takes its strings
-	// for valid, and leaves out what takes time: texts that are not wanted (see session.Part),
-	// and Copy and UserText of entries.
+	// It may only be set for a line that was parsed before, such as an indexed line. The
+	// parser then does not validate strings, and omits what takes time: unwanted texts (see
+	// session.Part), and Copy and UserText of entries.
 	Wanted func(json []byte) bool
 }
 
-// Reader cuts a session file into physical lines, at "\n" only. Its memory is that of
-// the longest line, or Limit if that is less. It is not safe for concurrent use.
+// Reader cuts a session file into physical lines, at "\n" only. It needs memory for the
+// longest line, or for Limit bytes if that is less. It is not safe for concurrent use.
 type Reader struct {
 	Limit  int64 // the longest line to return, in bytes without "\n"; 0 for any
 	Buffer int   // size of the buffer for shorter lines; 0 for 64 kB
 
-	// Skim gets the bytes of lines that are too long, piece by piece. Its error ends the
-	// reading. May be nil.
+	// Skim receives the bytes of lines that are too long, piece by piece. An error from it
+	// ends the reading. It may be nil.
 	Skim func(piece []byte) error
 
 	r      io.Reader
@@ -71,22 +71,22 @@ func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
 	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Skim: l.Skim, r: r, buf: l.buf, offset: offset, lines: lines}
 }
 
-// Within says, after Reset, that the offset is within a line that is too long, this many
-// bytes after its start; 0 for at the start of a line.
+// Within is called after Reset if the offset is inside a line that is too long, bytes
+// after its start. 0 means the start of a line.
 func (l *Reader) Within(bytes int64) { l.within = bytes }
 
 // Next returns the next line. Its data lacks the "\n", one "\r" before it, and a
 // byte order mark at the start of the file; it stays valid until the next call.
-// The error is io.EOF after the last line, or the reader's own. Bytes of a line that
-// a failed read cuts short are not returned: nobody knows how the line goes on.
+// The error is io.EOF after the last line, or the error of the underlying reader. If a
+// read fails within a line, that line is not returned, because its rest is unknown.
 func (l *Reader) Next() (Line, error) {
 	l.shrink()
 	return l.next(func(buf []byte) int { return bytes.IndexByte(buf, '\n') })
 }
 
-// Block is Next for many lines at once: it returns all complete lines that the buffer
-// has, as one. Their Data is Raw; Length and Number are of the first line. A line that is
-// too long or not ended comes alone.
+// Block is Next for many lines: it returns all complete lines in the buffer as one. Their
+// Data is Raw; Length and Number are those of the first line. A line that is too long, or
+// that has no newline, is returned alone.
 func (l *Reader) Block() (Line, error) {
 	l.shrink()
 	if l.err == nil && l.within == 0 && l.end-l.start < len(l.buf) { // fill the buffer
@@ -112,8 +112,8 @@ func (l *Reader) shrink() {
 	}
 }
 
-// next returns the bytes up to the "\n" that find finds in those at hand, or the next
-// one.
+// next returns the bytes up to the "\n" that find returns for the buffer. If the buffer
+// has none, it reads up to the next "\n".
 func (l *Reader) next(find func([]byte) int) (Line, error) {
 	if l.within > 0 {
 		return l.skip()
@@ -216,9 +216,9 @@ func (l *Reader) take(end int, ended bool) Line {
 }
 
 // makeRoom makes space after l.end and returns how far it moved the bytes. A small
-// buffer doubles. A large one grows to the length of the line if that can be found
-// out, else by a quarter, so that a huge line does not need twice its size. It may also
-// find out that the line is too long.
+// buffer doubles. A large buffer grows to the length of the line if ahead finds it, or
+// else by a quarter, so that a huge line does not need twice its size. makeRoom may also
+// find that the line is too long.
 func (l *Reader) makeRoom() (moved int, tooLong bool) {
 	if l.end < len(l.buf) {
 		return 0, false
@@ -245,9 +245,9 @@ func (l *Reader) makeRoom() (moved int, tooLong bool) {
 	return moved, false
 }
 
-// ahead returns how many bytes follow up to and with the next "\n", or the end
-// of the file. It looks no further than to find out that the line is too long. The
-// reader must support reading at an offset, as files do.
+// ahead returns the number of bytes up to and including the next "\n", or to the end
+// of the file. It stops as soon as the line is too long. The underlying reader must be an
+// io.ReaderAt, as files are.
 func (l *Reader) ahead() (int, bool) {
 	r, ok := l.r.(interface {
 		io.ReaderAt

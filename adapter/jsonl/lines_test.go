@@ -335,7 +335,7 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// Of a file, a huge line takes a buffer of its own size.
+// A huge line of a file takes a buffer of its size, not more.
 func TestHugeLineMemory(t *testing.T) {
 	const long = 60 << 20
 	file := []byte("{}\n" + strings.Repeat("line  ", long/6) + "\n{}\n")

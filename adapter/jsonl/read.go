@@ -29,7 +29,7 @@ type Members struct {
 	Val Value
 }
 
-// Members returns an iterator over v's members; over none when v is no object.
+// Members returns an iterator over v's members. If v is not an object, it has none.
 func (s *Scanner) Members(v Value) Members {
 	if s.Kind(v) != '{' {
 		return Members{s: s, i: -1}
@@ -249,7 +249,7 @@ func skipScalar(data []byte, i int) int {
 	return i
 }
 
-// Text decodes a string value. The result is nil when v is no string.
+// Text decodes a string value. The result is nil if v is not a string.
 func (s *Scanner) Text(v Value) []byte {
 	if s.Kind(v) != '"' {
 		return nil
@@ -273,8 +273,8 @@ func (s *Scanner) decoded(v Value) []byte {
 	return s.texts[at.Start:at.End:at.End]
 }
 
-// JSON returns a string value as it is in the line, without its quotes; nil when v is no
-// string.
+// JSON returns a string value as it is in the line, without its quotes, or nil if v is
+// not a string.
 func (s *Scanner) JSON(v Value) []byte {
 	if s.Kind(v) != '"' {
 		return nil
@@ -335,9 +335,14 @@ func LineAround(json []byte, from, pos int) (start, end int) {
 	return start, end
 }
 
-// appendDecoded appends the text of a JSON string, given without its quotes. Every
-// byte that is not UTF-8, every lone surrogate and every bad escape of a line that was
-// not checked becomes U+FFFD.
+// MayEndInEscape reports whether the last byte of a JSON string may be part of an escape: a
+// backslash is near enough.
+func MayEndInEscape(json []byte) bool {
+	return bytes.IndexByte(json[max(0, len(json)-len(`\u0000`)):], '\\') >= 0
+}
+
+// appendDecoded appends the text of a JSON string, given without its quotes. Bytes that
+// are not UTF-8, lone surrogates, and bad escapes of an unchecked line become U+FFFD.
 func appendDecoded(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		// Plain ASCII is copied eight bytes at a time. That may copy too much, which

@@ -10,11 +10,10 @@ import (
 
 // The scanner checks a JSON value in one pass over its bytes, as strictly as
 // JSON.parse does, and finds its end. It builds no tree. It only notes where long
-// values near the top end, so that later reads can jump over them. Depth costs one
-// bit a level.
+// values near the top end, so that later reads can skip them. Depth costs one bit per
+// level.
 //
-// Most long strings are read later, and those with escapes must be decoded then. The
-// same pass decodes them.
+// Most long strings are read later. The same pass decodes those with escapes.
 
 const (
 	longValue  = 128 // bytes; shorter values are cheap to skip
@@ -47,7 +46,7 @@ func at(start, end int) Value { return Value{Extent: Extent{start, end}} }
 // Empty reports whether there is no value.
 func (v Value) Empty() bool { return v.End == 0 }
 
-// form describes a string, where that is known.
+// form describes a string as far as it is known.
 type form uint8
 
 const (
@@ -68,15 +67,15 @@ type note struct {
 // memory, and is valid until the next Check. The zero value is ready to use. It is
 // not safe for concurrent use.
 type Scanner struct {
-	// Trusting makes Check take the strings of values for valid, as they are if the line
-	// was checked before. It then only looks for their ends, which is much faster, and
-	// decodes none. If they are not valid after all, their texts make no sense.
+	// Trusting makes Check assume that strings are valid, as they are if the line was
+	// checked before. Check then only finds their ends, which is much faster, and decodes
+	// none. The text of a string that is invalid after all is meaningless.
 	Trusting bool
 
 	data []byte // the line
 
 	// Results of the last check.
-	objects []uint64 // one bit a level: 1 is an object
+	objects []uint64 // one bit per level: 1 is an object
 	long    []note   // by start
 	texts   []byte
 	open    [notedDepth]int
@@ -285,7 +284,7 @@ func (s *Scanner) space(data []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// Constants for looking at eight bytes at once.
+// Constants for testing eight bytes at once.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080

@@ -5,9 +5,20 @@ import "time"
 // The last instant of a JavaScript Date.
 const maxTime = 8_640_000_000_000_000
 
+// Programs in Go write their zero time, the beginning of the year 1, where they have none.
+var noTime = time.Time{}.UnixMilli()
+
 // Time reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
-// and returns those milliseconds; 0 when it is absent or unreadable.
+// and returns those milliseconds; 0 when it is absent, unreadable or Go's zero time.
 func (s *Scanner) Time(v Value) int64 {
+	ms := s.millis(v)
+	if ms > maxTime || ms < -maxTime || ms == noTime {
+		return 0
+	}
+	return ms
+}
+
+func (s *Scanner) millis(v Value) int64 {
 	switch s.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[':
 		return 0
@@ -23,9 +34,6 @@ func (s *Scanner) Time(v Value) int64 {
 		return t.UnixMilli()
 	}
 	ms, _ := s.Int(v)
-	if ms > maxTime || ms < -maxTime {
-		return 0
-	}
 	return ms
 }
 

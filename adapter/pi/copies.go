@@ -2,8 +2,8 @@ package pi
 
 import "pigrep/adapter/jsonl"
 
-// copyHash returns a hash that an entry shares with its copies: of all members but
-// those that copying may change.
+// copyHash returns a hash that an entry and its copies have in common. It covers all
+// members except those that copying may change.
 func (p *parser) copyHash(all jsonl.Fields) uint64 {
 	h := p.hash
 	h.Reset()

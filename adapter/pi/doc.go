@@ -1,5 +1,5 @@
-// Package pi reads what the pi coding agent keeps on disk: session files of all
-// versions and dialects, directories, settings and environment variables; and it
-// knows how pi resumes a session. No other package does. Its central type is Agent,
-// an adapter.Agent. It imports adapter, jsonl, scope and the nouns.
+// Package pi says what pi writes: session files of all versions and dialects,
+// directories, settings and environment variables. It also knows how pi resumes a
+// session. No other package knows anything about pi. The central type is Agent, an
+// adapter.Agent. The package imports adapter, jsonl, scope and internal/session.
 package pi

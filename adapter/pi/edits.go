@@ -8,8 +8,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// Names of arguments of editing tools: pi's own first, then those that its extensions
-// and other agents use.
+// Argument names of editing tools: first pi's own, then those of its extensions and of
+// other agents.
 var (
 	oldNames     = []string{"oldText", "old_text", "oldString", "old_string", "old_str"}
 	newNames     = []string{"newText", "new_text", "newString", "new_string", "new_str"}
@@ -17,8 +17,8 @@ var (
 	patchNames   = []string{"patch", "diff", "input"}
 )
 
-// addEdits adds to a call what it changes in files, if its arguments have one of the
-// known forms. A call with arguments of which only some make sense stays as it is.
+// addEdits adds the edits of a call, if its arguments have one of the known forms. If
+// only some of the arguments have that form, it does not change the call.
 func addEdits(c *session.Call) {
 	path := c.Path()
 	var list []session.Edit
@@ -57,7 +57,8 @@ func addEdits(c *session.Call) {
 	}
 }
 
-// editList reads a list of edits. Some models write it as a text with JSON.
+// editList reads a list of edits. Some models write the list as a string that contains
+// JSON.
 func editList(path string, value []byte) ([]session.Edit, bool) {
 	var all []map[string]any
 	if err := json.Unmarshal(value, &all); err != nil || len(all) == 0 {
@@ -128,7 +129,7 @@ func isDiff(text []byte) bool {
 }
 
 // viewDiff adds the diff in the details of a result, and the other details. It reports
-// whether there is one.
+// whether there is a diff.
 func (p *parser) viewDiff(view *session.View) bool {
 	details := p.message.fields.Find("details")
 	fields := p.json.Fields(details)

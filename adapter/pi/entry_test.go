@@ -305,6 +305,8 @@ func TestTimestamps(t *testing.T) {
 		{"nothing", []string{`{"type":"y","timestamp":null}`}, "", false},
 		{"out of range", []string{`{"type":"y","timestamp":1e400}`}, "", false},
 		{"far out of range", []string{`{"type":"y","timestamp":99999999999999999999}`}, "", false},
+		{"Go's zero time", []string{header, `{"type":"x","timestamp":"0001-01-01T00:00:00Z"}`}, "2026-01-01T00:00:00Z", false},
+		{"Go's zero time in milliseconds", []string{header, `{"type":"message","timestamp":-62135596800000,"message":{"timestamp":"0001-01-01T00:00:00.000Z"}}`}, "2026-01-01T00:00:00Z", false},
 		{"a number in a string", []string{header, `{"type":"y","timestamp":"1768473003123"}`}, "2026-01-01T00:00:00Z", false},
 	}
 	for _, tt := range tests {

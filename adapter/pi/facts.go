@@ -9,7 +9,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Larger figures cannot be right and would spoil every sum.
+// Larger numbers cannot be right and would spoil every sum.
 const (
 	maxTokens = 1_000_000_000_000
 	maxCost   = 1_000_000_000
@@ -217,9 +217,9 @@ const (
 	maxPath  = 4096
 )
 
-// subagentUsage reads what the details of a result say that subagents used. That is all
-// that pi's own example of an extension leaves of them: it runs them without sessions, and
-// sets no usage of the result. It reports whether they used anything.
+// subagentUsage reads the usage of subagents from the details of a result, and reports
+// whether there is any. pi's example extension writes it only there: it runs subagents
+// without sessions and sets no usage on the result.
 func (p *parser) subagentUsage(u *session.Usage) bool {
 	*u = session.Usage{}
 	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
@@ -243,7 +243,7 @@ func (p *parser) subagentUsage(u *session.Usage) bool {
 	return u.Tokens() > 0 || u.Cost > 0
 }
 
-// usage reads tokens and cost. It reports whether there are any.
+// usage reads tokens and cost, and reports whether there are any.
 func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
 	switch p.json.Kind(v) {
 	case 0, 'n':

@@ -8,8 +8,8 @@ import (
 // The fourth format is that of the agent library. Each line has a kind, and lines
 // written together form one array.
 
-// fourthKind returns the kind of a line in the fourth format, "" for lines of other
-// formats, which may have a member of that name too.
+// fourthKind returns the kind of a line in the fourth format, or "" for lines of other
+// formats, which may also have a member "kind".
 func fourthKind(typ, kind string) string {
 	switch kind {
 	case "entry", "record":

@@ -63,8 +63,8 @@ func (Agent) HasPackage(env adapter.Environment, name string) bool {
 	})
 }
 
-// source returns what a package is installed from: a string, or an object with it. A
-// package without its extensions is as good as none.
+// source returns the source of a package setting, which is a string or an object with a
+// source. It returns "" if the package is installed without its extensions.
 func source(p json.RawMessage) string {
 	var s string
 	if json.Unmarshal(p, &s) == nil {

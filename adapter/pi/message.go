@@ -44,7 +44,7 @@ type call struct {
 	arguments jsonl.Value
 	status    jsonl.Value // of a nested call
 	duration  jsonl.Value // of a nested call
-	unwanted  bool        // its text may be left out
+	unwanted  bool        // its text may be omitted
 	nested    bool        // another tool made it
 	part      int         // the number of its part, -1 when it has none
 }

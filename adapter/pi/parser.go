@@ -15,8 +15,8 @@ func newParser(state adapter.State) *parser {
 	return &parser{state: state, hash: xxhash.New(), leaves: jsonl.Leaves{Omit: noText}}
 }
 
-// noText lists keys of strings that are not text, wherever they appear: signatures,
-// and what streaming leaves behind in a call, a copy of its arguments.
+// noText lists the keys of strings that are never text: signatures, and the copies of
+// arguments that streaming leaves in a call.
 var noText = []string{
 	"textSignature", "thinkingSignature", "thoughtSignature",
 	"partialJson", "partialArgs", "streamIndex",
@@ -28,8 +28,8 @@ var noText = []string{
 //	              (checked         (spans,           ├─▶ facts, when they are wanted
 //	               bytes)           no copies)       └─▶ view, when it is wanted
 //
-// What it emits points into the line, into the scanner's memory or into slices that
-// it reuses. Only the short strings of an entry are copies.
+// Emitted values point into the line, into the scanner's memory or into slices that the
+// parser reuses. Only the short strings of an entry are copies.
 type parser struct {
 	state  adapter.State
 	json   jsonl.Scanner
@@ -50,8 +50,8 @@ type parser struct {
 	// With wanted texts only, of the current entry.
 	wanted  func(json []byte) bool // nil for all
 	sparse  bool                   // unwanted texts are left out
-	missing bool                   // maybe parts as well: those that follow have other numbers
-	unsure  bool                   // what follows, or should follow, depends on what was left out
+	missing bool                   // parts may be missing: the numbers of later parts are unknown
+	unsure  bool                   // later parts may depend on omitted text
 }
 
 // unknown is a value that no rule covers.

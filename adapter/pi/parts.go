@@ -90,7 +90,7 @@ func cut(text []byte, n int) []byte {
 	return text[:n]
 }
 
-// writeImage records what is known of an image.
+// writeImage records the type and the size of an image.
 func (p *parser) writeImage(b *block) {
 	image := p.image(b)
 	image.Base64 = nil

@@ -82,7 +82,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// Of a file, a huge line takes a buffer of its own size, and its text as much
+// A huge line of a file takes a buffer of its size, and its text as much
 // again at most.
 func TestHugeLineMemory(t *testing.T) {
 	const long = 60 << 20

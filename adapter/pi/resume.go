@@ -77,7 +77,7 @@ func resumeArgs(path, agentDir, flag string) []string {
 	return append(argv, flag, path)
 }
 
-// headerReach is how far into a file pi looks for the header.
+// headerReach is the number of bytes in which pi looks for the header.
 const headerReach = 1 << 20
 
 // obstacle returns why pi does not open a session file, or not as that session; ""
@@ -102,8 +102,8 @@ func obstacle(rec *session.Record, head []byte, agentDir string) string {
 	return ""
 }
 
-// saysSession reports whether the type of the header is session. That holds for all
-// versions of pi, not for the agent library.
+// saysSession reports whether the type of the header is "session". It is in files of all
+// versions of pi, but not in those of the agent library.
 func saysSession(head []byte, offset int64) bool {
 	if offset >= int64(len(head)) {
 		return false

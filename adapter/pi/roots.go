@@ -19,18 +19,18 @@ func agentDir(env adapter.Environment) string {
 	return filepath.Join(env.Home, ".pi", "agent")
 }
 
-// The directories of an agent directory that hold session files. Pi writes to the
-// first; some extensions keep the sessions of subagents in the other.
+// sessionDirs are the directories with session files in an agent directory. Pi writes to
+// the first; some extensions keep the sessions of subagents in the second.
 var sessionDirs = []string{"sessions", "subagent-sessions"}
 
-// sessionsIn is where pi keeps sessions when nothing else is set.
+// sessionsIn returns the directory where pi keeps sessions by default.
 func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
 
 // SessionDirs implements adapter.Layout.
 func (Agent) SessionDirs(string) []string { return sessionDirs }
 
-// Roots implements adapter.Agent. Pi itself uses one of these places at a time; a
-// person who changed the setting has sessions in several, so all count.
+// Roots implements adapter.Agent. Pi uses one of these directories at a time. All of
+// them count, because sessions stay in the old one when the setting changes.
 //
 // A settings file that cannot be read or understood is an error; the roots
 // returned with it are those that the other sources name.

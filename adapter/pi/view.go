@@ -11,8 +11,8 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
 }
 
-// view makes the view of the entry that has been read. Parts fill in for what has no
-// blocks.
+// view makes the view of the entry that has been read. Content without blocks is shown
+// by its parts.
 func (p *parser) view(e *session.Entry) *session.View {
 	view := &session.View{}
 	var done map[session.Kind]bool // kinds whose parts are in the view already
@@ -81,7 +81,7 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 	return map[session.Kind]bool{kind: true, session.KindThinking: true, session.KindCall: true}
 }
 
-// image returns what is known of an image.
+// image returns the type and the size of an image.
 func (p *parser) image(b *block) session.Image {
 	image := session.Image{MimeType: p.json.Name(b.mimeType)}
 	if p.json.Kind(b.data) == '"' {

@@ -8,13 +8,13 @@
 //     getUserName and get_user_name both give get, user, name and getusername.
 //   - an unspaced run: characters of scripts written without spaces. Every character and every two neighbours are
 //     terms, so that any substring can be found.
-//   - an emoji or dingbat: a term of its own.
+//   - an emoji or dingbat: a separate term.
 //
-// A word that stands right after a terminal's colour code (\x1b[31mtoken) is a word of its own too: its terms are emitted
-// besides those of the run that the code's last characters make with it.
+// A word directly after a terminal's colour code (\x1b[31mtoken) is also a separate word: its terms are emitted in
+// addition to those of the run that includes the last characters of the code.
 //
 // Everything else separates runs. Nothing is dropped: there are no stop words and no stemming, and a term longer than
-// MaxTerm is cut, not left out. What a run gives never depends on the text around it.
+// MaxTerm is cut, not omitted. The terms of a run never depend on the text around it.
 package analysis
 
 import "unicode/utf8"
@@ -77,8 +77,8 @@ func (a *Analyzer) Cut() bool { return a.cut }
 
 const escape = 0x1b
 
-// controlEnd returns where the control sequence that begins at an escape ends: ESC [, parameters and a
-// final character, which is what colours use of ECMA-48, section 5.4. It is 0 when there is none.
+// controlEnd returns the end of the control sequence that begins at an escape character, or 0 if there is none. It knows
+// the form that colours have: ESC [, parameters and a final character (ECMA-48, section 5.4).
 func controlEnd(text []byte, i int) int {
 	if i+2 >= len(text) || text[i+1] != '[' {
 		return 0
@@ -91,6 +91,23 @@ func controlEnd(text []byte, i int) int {
 		return i + 1
 	}
 	return 0
+}
+
+// BeforeControl returns what is before the bracket of a control sequence that a text, folded
+// or not, ends with: the escape character, as the text writes it, is the end of that. A word
+// that stands right after such a sequence is a word of its own. It is nil if there is none.
+func BeforeControl(text []byte) []byte {
+	i := len(text) - 1
+	if i < 1 || text[i] < 0x40 || 0x7e < text[i] {
+		return nil
+	}
+	for i--; i > 0 && 0x30 <= text[i] && text[i] <= 0x3f; {
+		i--
+	}
+	if text[i] != '[' {
+		return nil
+	}
+	return text[:i]
 }
 
 func startsRun(text []byte, i int) bool {

@@ -15,7 +15,7 @@ import (
 // (NFKD), loses its diacritics, is composed again (so that kana keep their voicing marks and Hangul its syllables) and
 // is lower-cased letter by letter. A segment folds the same wherever it stands, and folding a folded text changes nothing.
 
-// class is what a folded character is to Walk. Classes are bits, so that those of a run can be collected. Every ASCII
+// class says how Walk treats a folded character. Classes are bits, so that those of a run can be collected. Every ASCII
 // character that does not separate is part of a word run.
 type class uint8
 
@@ -121,7 +121,7 @@ func foldCase(r rune) string {
 	return string(r)
 }
 
-// glyph is what is known of a code point.
+// glyph is the folded form of a code point.
 type glyph struct {
 	pieces []piece // of the code point when nothing combines with it
 	joins  bool    // may combine with what is before it, so it never begins a segment

@@ -11,7 +11,7 @@
 // Bleve may open the store for writing, even while pigrep writes, and must not harm the
 // index by what it does:
 //
-//   - It locks root.bolt and writes into it. So root.bolt is a file of its own, not a
+//   - It locks root.bolt and writes into it. So root.bolt is a separate file, not a
 //     link, and Renew replaces it with a new one.
 //   - It removes segments, which only removes links.
 //   - It writes each new segment into whatever file has that name. If that were a link,

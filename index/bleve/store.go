@@ -50,7 +50,7 @@ func Renew(index *os.Root, s Snapshot) error {
 	if renew(index, s) == nil {
 		return nil
 	}
-	// Whatever lies in the place of the store is in the way: start from nothing.
+	// Remove what is at the path of the store.
 	err := index.RemoveAll(Dir)
 	if err == nil {
 		if err = renew(index, s); err == nil {

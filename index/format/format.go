@@ -1,8 +1,7 @@
-// Package format holds what all encodings in an index share: the schema version,
-// the errors for bytes that cannot be read, the containment of faults in mapped
-// memory, and the primitives that records, facts and tables are made of (Decoder
-// and the Append functions). It knows no encoding itself and imports nothing of
-// ours.
+// Package format says how numbers and strings are encoded in an index. It has the
+// primitives of records, facts and tables (Decoder and the Append functions), the schema
+// version, the errors for damaged bytes, and the containment of faults in mapped memory.
+// It knows no complete encoding and imports no other package of the project.
 package format
 
 import (
@@ -11,15 +10,15 @@ import (
 	"runtime/debug"
 )
 
-// SchemaVersion is the version of everything in an index. It must change with
-// anything that makes an index differ, the analysis of texts included: an index
-// of another version is rebuilt, never read.
-const SchemaVersion = 25
+// SchemaVersion is the version of everything in an index. It must change with every
+// change of the index content, including the analysis of texts: an index of another
+// version is rebuilt, never read.
+const SchemaVersion = 26
 
 var (
 	// ErrVersion reports an index of another SchemaVersion.
 	ErrVersion = errors.New("the index has another version")
-	// ErrDamaged reports bytes that are not as they were written.
+	// ErrDamaged reports bytes that differ from what was written.
 	ErrDamaged = errors.New("the index is damaged")
 )
 
@@ -33,25 +32,33 @@ func OtherVersion(found uint64) error {
 	return fmt.Errorf("%w: %d, this program writes %d", ErrVersion, found, SchemaVersion)
 }
 
+// Guard makes a fault in mapped memory panic in this goroutine, and returns whether it
+// did before. It is the first argument of Contain.
+func Guard() (before bool) { return debug.SetPanicOnFault(true) }
+
 // Contain turns a panic, and a fault in mapped memory, into an error that wraps
 // ErrDamaged. It must be deferred around everything that reads what is on disk:
 // the engine checks almost nothing that it reads. Use it as
 //
-//	defer format.Contain("open generation", &err)()
-func Contain(doing string, err *error) func() { return ContainUnless(new(bool), doing, err) }
+//	defer format.Contain(format.Guard(), "open generation", &err)
+//
+// It allocates nothing: it is called for each term of a query.
+func Contain(before bool, doing string, err *error) {
+	debug.SetPanicOnFault(before)
+	if p := recover(); p != nil {
+		*err = Recovered(doing, p)
+	}
+}
 
 // ContainUnless is Contain for functions that call back: while *visiting is true,
-// a panic is the caller's own and goes on.
-func ContainUnless(visiting *bool, doing string, err *error) func() {
-	before := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(before)
-		if *visiting {
-			return
-		}
-		if p := recover(); p != nil {
-			*err = Recovered(doing, p)
-		}
+// a panic is the caller's own and continues.
+func ContainUnless(before bool, visiting *bool, doing string, err *error) {
+	debug.SetPanicOnFault(before)
+	if *visiting {
+		return
+	}
+	if p := recover(); p != nil {
+		*err = Recovered(doing, p)
 	}
 }
 

@@ -44,7 +44,7 @@ func appendNames(b []byte, n int, at func(int) string) []byte {
 	return format.AppendColumn(b, n, func(i int) int64 { return numbers[at(i)] })
 }
 
-// ends are where each of n items ends in what all of them have.
+// ends has the end of each of n items in their common storage.
 type ends struct{ format.Column }
 
 // bounds returns where item i begins and ends.

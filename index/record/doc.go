@@ -1,8 +1,8 @@
-// Package record holds the encodings of what the index keeps of a session file
-// beside its documents: its Summary (in the Table of all files), its record with the
-// tree of entries (Outline decodes those as they are asked for), and its facts
-// (FactSet). For each encoding there is a function that writes it and one that reads
-// it, and its layout is described above them.
+// Package record says how session records, outlines and facts are encoded: everything that
+// the index stores about a session file besides its documents. It encodes the Summary (in
+// the Table of all files), the record with the tree of entries (Outline decodes entries on
+// demand), and the facts (FactSet). Each encoding has a function that writes it and one
+// that reads it. Its layout is described above them.
 //
 // The package knows bytes, not where they are stored. It may import index/format and
 // internal/session only. Whatever bytes it is given, it returns a value or an error

@@ -33,7 +33,7 @@ func (k FactKind) derived() bool { return !slices.Contains(SourceKinds, k) }
 
 // Tail is the name of the piece with all facts of a file, those of an unterminated
 // last line included. It exists only when there is such a line, and then no other
-// piece of the file counts. The other pieces are named by their number.
+// piece of the file counts. The other pieces are named by their number, and sort before it.
 const Tail = "tail"
 
 // PieceName returns the name of the piece with that number, from 0. Names sort as
@@ -72,7 +72,7 @@ type factDecoder struct {
 	lists []string // of names
 }
 
-// open returns a decoder of what a stored piece has.
+// open returns a decoder for the content of a stored piece.
 func (p *Piece) open(stored []byte) (*factDecoder, error) {
 	s, ok := format.Unseal(stored)
 	if !ok {

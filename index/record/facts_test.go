@@ -368,3 +368,43 @@ func TestDamagedFacts(t *testing.T) {
 		}
 	}
 }
+
+// Sums fit only the facts that they were made of: not those of a piece with one more
+// fact, and not a piece that has none. Those of a piece beside a tail are compared too.
+func TestSumsFit(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(31, 32))
+	facts, others := anyFacts(rnd, 40), anyFacts(rnd, 41)
+	facts.Calls[0].Bare, others.Calls[0].Bare = true, true
+	fit := func(wrong FactKind, wrongPiece string, in *session.Facts) bool {
+		set := NewFactSet(FactKinds[:]...)
+		for _, piece := range []string{PieceName(0), Tail} {
+			for _, kind := range FactKinds {
+				f := facts
+				if kind == wrong && piece == wrongPiece {
+					f = in
+				}
+				if b := EncodeFacts(kind, f); b != nil {
+					set.Add(kind, 1, piece, inMemory(b))
+				}
+			}
+		}
+		ok, err := set.SumsFit(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if !fit(0, "", nil) {
+		t.Error("the sums of the facts do not fit")
+	}
+	for _, kind := range FactKinds {
+		for _, piece := range []string{PieceName(0), Tail} {
+			for _, in := range []*session.Facts{others, {}} {
+				if kind.derived() && fit(kind, piece, in) {
+					t.Errorf("wrong %c of piece %s with %d calls fits", kind, piece, len(in.Calls))
+				}
+			}
+		}
+	}
+}

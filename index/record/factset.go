@@ -1,10 +1,11 @@
 package record
 
 import (
+	"bytes"
 	"iter"
-	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"pigrep/index/format"
@@ -16,14 +17,17 @@ import (
 type FactSet struct {
 	kinds []FactKind
 	mu    sync.Mutex
-	files map[uint32]map[string]*storedPiece // by the name of the piece
+	files map[uint32][]storedPiece // ordered by name, the tail last
 }
 
 // Stored reads the stored form of a piece, into the given memory if it fits.
 type Stored func(memory []byte) ([]byte, error)
 
-// storedPiece reads a piece, by the index of the kind; nil where there are no facts.
-type storedPiece [len(FactKinds)]Stored
+// storedPiece is where a piece is stored.
+type storedPiece struct {
+	name string
+	read [len(FactKinds)]Stored // by the index of the kind; nil where there are no facts
+}
 
 // Piece is the facts of a piece of a file, as far as they are of the kinds that were
 // asked for. They are columns, and their strings are parts of its memory.
@@ -41,14 +45,14 @@ type Piece struct {
 	Bare      Bare
 	Summed    bool // the piece has the sums, not the facts
 
-	memory [len(FactKinds)][]byte // as storedPiece
+	memory [len(FactKinds)][]byte // by the index of the kind
 	lists  []string               // memory of the lists of names
 	pooled bool                   // the memory is used again
 }
 
 // NewFactSet returns an empty set for these kinds of facts.
 func NewFactSet(kinds ...FactKind) *FactSet {
-	return &FactSet{kinds: kinds, files: make(map[uint32]map[string]*storedPiece)}
+	return &FactSet{kinds: kinds, files: make(map[uint32][]storedPiece)}
 }
 
 // Add adds a piece of a file. It may be called by several goroutines.
@@ -56,32 +60,27 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pieces := s.files[file]
-	if pieces == nil {
-		pieces = make(map[string]*storedPiece)
+	i, found := slices.BinarySearchFunc(pieces, name, func(p storedPiece, name string) int { return strings.Compare(p.name, name) })
+	if !found {
+		pieces = slices.Insert(pieces, i, storedPiece{name: name})
 		s.files[file] = pieces
 	}
-	if pieces[name] == nil {
-		pieces[name] = &storedPiece{}
-	}
-	pieces[name][slices.Index(s.kinds, kind)] = read
+	pieces[i].read[slices.Index(s.kinds, kind)] = read
 }
 
 // Has reports whether the set has facts of a file.
 func (s *FactSet) Has(file uint32) bool { return len(s.files[file]) > 0 }
 
 // pieces returns the pieces of a file that count, in order.
-func (s *FactSet) pieces(file uint32) (list []*storedPiece) {
-	stored := s.files[file]
-	if tail, ok := stored[Tail]; ok {
-		return append(list, tail)
-	}
-	for _, name := range slices.Sorted(maps.Keys(stored)) {
-		list = append(list, stored[name])
+func (s *FactSet) pieces(file uint32) []storedPiece {
+	list := s.files[file]
+	if last := len(list) - 1; last >= 0 && list[last].name == Tail {
+		return list[last:]
 	}
 	return list
 }
 
-// reading says what to read of a piece. The zero reading reads the facts.
+// reading selects what to read of a piece. The zero value selects the facts.
 type reading struct {
 	entries bool                // the facts as far as Entries needs them
 	bare    bool                // BareFacts only
@@ -115,13 +114,13 @@ func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 // readKinds reads the kinds that are wanted, and reports whether any of them is stored.
 func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind) bool, entries bool) (found bool, err error) {
 	for i, kind := range s.kinds {
-		if stored[i] == nil || !wanted(kind) {
+		if stored.read[i] == nil || !wanted(kind) {
 			continue
 		}
 		if p.memory[i] == nil && p.pooled {
 			p.memory[i] = make([]byte, pieceSize)
 		}
-		b, err := stored[i](p.memory[i])
+		b, err := stored.read[i](p.memory[i])
 		if err != nil {
 			return found, err
 		}
@@ -189,9 +188,11 @@ func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
 func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 	return func(yield func(*Piece, error) bool) {
 		var jobs []job
+		bare := slices.Index(s.kinds, BareFacts)
 		for i, file := range files {
-			for _, stored := range s.pieces(file) {
-				if !how.bare || stored[slices.Index(s.kinds, BareFacts)] != nil {
+			pieces := s.pieces(file)
+			for k := range pieces {
+				if stored := &pieces[k]; !how.bare || stored.read[bare] != nil {
 					jobs = append(jobs, job{i, stored})
 				}
 			}
@@ -257,14 +258,51 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 // returns only the kinds that the set was made for.
 func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
 	f := &session.Facts{}
-	for _, stored := range s.pieces(file) {
+	pieces := s.pieces(file)
+	for i := range pieces {
 		var p Piece // not used again: the facts share its memory
-		if err := s.read(stored, &p, reading{}); err != nil {
+		if err := s.read(&pieces[i], &p, reading{}); err != nil {
 			return nil, err
 		}
-		f.Usages = p.Usages.appendTo(f.Usages)
-		f.Calls = p.Calls.appendTo(f.Calls, &p.Details)
-		f.Touches = p.Touches.appendTo(f.Touches)
+		p.appendTo(f)
 	}
 	return f, nil
+}
+
+// appendTo adds the facts of the piece.
+func (p *Piece) appendTo(f *session.Facts) {
+	f.Usages = p.Usages.appendTo(f.Usages)
+	f.Calls = p.Calls.appendTo(f.Calls, &p.Details)
+	f.Touches = p.Touches.appendTo(f.Touches)
+}
+
+// SumsFit reports whether what is derived from the facts of a file is what follows from
+// them: in all its pieces, those included that do not count beside a tail. The set must
+// have been made for all kinds.
+func (s *FactSet) SumsFit(file uint32) (bool, error) {
+	pieces := s.files[file]
+	for i := range pieces {
+		var p Piece
+		if err := s.read(&pieces[i], &p, reading{}); err != nil {
+			return false, err
+		}
+		var f session.Facts
+		p.appendTo(&f)
+		for k, kind := range s.kinds {
+			if !kind.derived() {
+				continue
+			}
+			var stored []byte
+			if read := pieces[i].read[k]; read != nil {
+				var err error
+				if stored, err = read(nil); err != nil {
+					return false, err
+				}
+			}
+			if !bytes.Equal(stored, EncodeFacts(kind, &f)) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }

@@ -39,7 +39,7 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 	return last, !w.d.Failed()
 }
 
-// The entries of a record are stored in groups, each of which can be decoded by itself:
+// The entries of a record are stored in groups that can be decoded separately:
 //
 //	strings  types and roles, without repetition
 //	uint     number of entries

@@ -146,6 +146,20 @@ func TestTableRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(list, got.Summaries(), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("Summaries: %s", diff)
 		}
+		visited := 0
+		for i, s := range got.Beginnings() {
+			want := session.Summary{
+				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, FirstPrompt: list[i].FirstPrompt,
+				Subject: list[i].Subject, LastMessage: list[i].LastMessage, Oldest: list[i].Oldest, Newest: list[i].Newest,
+			}
+			if diff := cmp.Diff(want, *s); diff != "" || i != visited {
+				t.Fatalf("Beginnings, %d: %s", i, diff)
+			}
+			visited++
+		}
+		if visited != n {
+			t.Fatalf("%d of %d beginnings", visited, n)
+		}
 		if got.Documents != sums.Documents || got.Tokens != sums.Tokens || got.Skipped != sums.Skipped || got.Next != sums.Next || got.Len() != n {
 			t.Fatalf("sums: %+v, want %+v", got, sums)
 		}
@@ -221,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 
 // readTable reads everything in a table.
 func readTable(b []byte) (err error) {
-	defer format.Contain("read a table", &err)()
+	defer format.Contain(format.Guard(), "read a table", &err)
 	t, err := OpenTable(b)
 	if err != nil {
 		return err

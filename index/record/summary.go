@@ -74,6 +74,20 @@ func (d *decoder) summary(s *session.Summary) {
 }
 
 func (d *decoder) rest(s *session.Summary) {
+	d.beginning(s)
+	s.Messages = int(d.Int())
+	s.Entries = int(d.Int())
+	s.Models = d.Strings()
+	s.UsedTokens = d.Int()
+	s.UsedCost = math.Float64frombits(d.Fixed())
+	s.LabelNames = d.Strings()
+	s.Documents = int(d.Int())
+	s.Tokens = d.Uint()
+	s.Skipped = int(d.Int())
+}
+
+// beginning reads the header, the names and the times.
+func (d *decoder) beginning(s *session.Summary) {
 	h := &s.Header
 	h.ID = d.String()
 	h.CWD = d.String()
@@ -88,13 +102,4 @@ func (d *decoder) rest(s *session.Summary) {
 	s.LastMessage = d.Time()
 	s.Oldest = d.Time()
 	s.Newest = d.Time()
-	s.Messages = int(d.Int())
-	s.Entries = int(d.Int())
-	s.Models = d.Strings()
-	s.UsedTokens = d.Int()
-	s.UsedCost = math.Float64frombits(d.Fixed())
-	s.LabelNames = d.Strings()
-	s.Documents = int(d.Int())
-	s.Tokens = d.Uint()
-	s.Skipped = int(d.Int())
 }

@@ -103,10 +103,11 @@ type SummedCalls struct {
 
 // AppendDurations appends the durations of the calls of sum i that are known.
 func (s *SummedCalls) AppendDurations(list []int32, i int) []int32 {
-	for from, to := s.durations.bounds(i); from < to; from++ {
-		list = append(list, int32(s.durations.all.At(from)))
+	from, to := s.durations.bounds(i)
+	if n := to - from; n > cap(list)-len(list) {
+		list = slices.Grow(list, max(n, len(list), 64)) // append would grow it in more steps
 	}
-	return list
+	return s.durations.all.AppendInt32(list, from, to)
 }
 
 // SummedPrograms are sums of the programs that shell commands ran.

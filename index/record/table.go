@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// A Table is what is known of all files without reading their records. It is
+// A Table has the summaries of all files, for use without their records. It is
 // immutable. It is read where it lies, row by row, because most commands need little of
 // it. Its encoding:
 //
@@ -99,6 +100,25 @@ func (t *Table) Summaries() []session.Summary {
 		t.decode(i, texts[t.start(i):t.number(i, stampEnd)], &list[i])
 	}
 	return list
+}
+
+// Beginnings visits a part of the summary of each file: its number, path, header, names and
+// times. It takes a fraction of the time and memory of Summaries. A summary is valid until
+// the next one; its strings share the memory of the table.
+func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
+	return func(yield func(int, *session.Summary) bool) {
+		var s session.Summary
+		for i := range t.Len() {
+			s.File, s.Path = t.File(i), t.Path(i)
+			d := decoder{format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
+			if d.beginning(&s); d.Failed() {
+				panic(errTable)
+			}
+			if !yield(i, &s) {
+				return
+			}
+		}
+	}
 }
 
 func (t *Table) decode(i int, text string, s *session.Summary) {

@@ -64,7 +64,7 @@ func NewAccumulator() *Accumulator {
 	}
 	a.emit = func(t analysis.Token) {
 		term := a.text.add(t.Term)
-		a.pairs.add(t.Form, term.key, term.size)
+		a.pairs.add(t, term.key, term.size)
 	}
 	return a
 }

@@ -30,8 +30,8 @@ const (
 	adjacencyMagic = "pgadjac1"
 	pairBits       = 2
 
-	// A text with more pairs, which is one of several megabytes, has no filter, so that one
-	// huge text does not take memory for its pairs.
+	// A text with more pairs, of several megabytes, has no filter, so that one huge text
+	// does not need memory for its pairs.
 	maxPairs = 1 << 20
 )
 
@@ -46,40 +46,57 @@ func (p Pair) bits(n uint64) (uint64, uint64) {
 // pairer finds the pairs of neighbours in the tokens of a text. Neighbours are whole words
 // of scripts that are written with spaces; characters of other scripts and emojis come
 // between them.
+//
+// A word after the code of a colour comes twice, alone and with the last characters of the
+// code (see analysis): both are neighbours of the next word.
 type pairer struct {
 	pairs    []Pair
 	previous uint64 // hash of the word before; 0 for none
+	other    uint64 // of the same word without a code; 0 for none
+	end      int    // of the words so far
 }
 
-func (p *pairer) reset() { p.pairs, p.previous = p.pairs[:0], 0 }
+func (p *pairer) reset() { *p = pairer{pairs: p.pairs[:0]} }
 
 // add takes the next token, of a term with this key (see keyOf) and size.
-func (p *pairer) add(form analysis.Form, key uint64, size uint32) {
-	switch form {
+func (p *pairer) add(t analysis.Token, key uint64, size uint32) {
+	switch t.Form {
 	case analysis.Part: // its word comes later
 		return
 	case analysis.Word, analysis.Whole:
 	default:
-		p.previous = 0
+		p.previous, p.other = 0, 0
 		return
 	}
 	word := mix(key, uint64(size)) | 1
-	if p.previous != 0 && len(p.pairs) <= maxPairs {
-		p.pairs = append(p.pairs, Pair(mix(p.previous, word)))
+	p.pair(p.previous, word)
+	switch {
+	case t.Start >= p.end:
+		p.pair(p.other, word)
+		p.other = 0
+	case p.other == 0:
+		p.other = p.previous
 	}
-	p.previous = word
+	p.previous, p.end = word, max(p.end, t.End)
 }
 
-// Pairs returns the pairs of neighbours in a text, each of which a document has that has
-// the text as a whole, without a letter or digit before or after it. It returns none for a
-// text with an escape character: the words around the code of a colour depend on what
-// follows it (see analysis).
+// pair adds a pair of neighbours, unless there is no first one.
+func (p *pairer) pair(previous, word uint64) {
+	if previous != 0 && len(p.pairs) <= maxPairs {
+		p.pairs = append(p.pairs, Pair(mix(previous, word)))
+	}
+}
+
+// Pairs returns the pairs of neighbours in a text. A document that contains the text, with
+// no letter or digit directly before or after it, has all of these pairs. Pairs returns
+// none for a text with an escape character, because the words around a colour code depend
+// on what follows it (see analysis).
 func Pairs(text []byte) []Pair {
 	if bytes.IndexByte(text, 0x1b) >= 0 {
 		return nil
 	}
 	var p pairer
-	new(analysis.Analyzer).Walk(text, func(t analysis.Token) { p.add(t.Form, keyOf(t.Term), uint32(len(t.Term))) })
+	new(analysis.Analyzer).Walk(text, func(t analysis.Token) { p.add(t, keyOf(t.Term), uint32(len(t.Term))) })
 	return p.pairs
 }
 
@@ -207,7 +224,7 @@ func has(filter []byte, pairs []Pair) bool {
 // KeepAdjacent removes from a set of documents, a bit for each, those whose text does not
 // have all the pairs. It may keep others.
 func (s *Segment) KeepAdjacent(docs []uint64, pairs []Pair) (err error) {
-	defer format.Contain("read adjacency filters of "+s.name, &err)()
+	defer format.Contain(format.Guard(), "read adjacency filters of "+s.name, &err)
 	if len(pairs) == 0 {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (w *writer) invert(f *inverted) {
 
 // PostingsOffset looks up a term; 0 when no document has it.
 func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err error) {
-	defer format.Contain("look up a term", &err)()
+	defer format.Contain(format.Guard(), "look up a term", &err)
 	return s.lookUp(f, term)
 }
 
@@ -145,7 +145,7 @@ func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, a
 // term, deleted ones included. The term is valid during the visit only.
 func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "list terms", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "list terms", &err)
 	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
 		count, ok := s.countPostings(at)
 		if !ok {

@@ -1,8 +1,7 @@
-// Package segment is the only code that reads or writes a segment file: a zap
-// file, version 17, as the engine (Bleve) has them, so that the engine's own code
-// opens and merges our segments. Its central types are Accumulator, which takes
-// documents and builds the bytes of a segment from them, and Segment, which is an
-// open file.
+// Package segment says which documents contain a term. Only this package reads and writes
+// segment files. They are zap files, version 17, the format of the engine (Bleve), so the
+// engine's own code opens and merges them. Its central types are Accumulator, which builds
+// the bytes of a segment from documents, and Segment, which is an open file.
 //
 //	Accumulator ── Build ──> Image ── WriteTo ──> a file ── Open ──> Segment
 //	  one goroutine each       checked                                 └── Merge of several
@@ -18,8 +17,8 @@
 //	fieldindex.go  field name to its dictionary and doc values
 //	file.go        the checksums of blocks, the footer
 //
-// The parts lie in a segment in this order, fields in the order of their names but
-// for _id, which is first:
+// A segment has these parts, in this order. Fields are in the order of their names, except
+// _id, which is first:
 //
 //	stored values, their index
 //	for each field: postings of its terms, dictionary, doc values, header
@@ -40,6 +39,6 @@
 // become errors (format.Contain), because a file can be cut while it is mapped. Merge reads
 // in the same way, so damage is never copied.
 //
-// Of our packages it may import index/analysis, index/format, internal/files and
+// The package may import index/analysis, index/format, internal/files and
 // internal/session.
 package segment

@@ -41,7 +41,7 @@ type ID struct {
 	Part   int
 }
 
-// NoFile is the file number of what is not a document.
+// NoFile is the file number of values that are not documents.
 const NoFile = ^uint32(0)
 
 // String returns the id under which the engine knows the document. It is fixed in

@@ -33,7 +33,7 @@ func (s *Segment) Hidden() (*roaring.Bitmap, error) {
 // Bitmap returns the live documents that have the keyword. The bitmap is the
 // caller's.
 func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
-	defer format.Contain("look up a keyword", &err)()
+	defer format.Contain(format.Guard(), "look up a keyword", &err)
 	at, err := s.lookUp(f, term)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 // and clears those of deleted documents. The set has a bit for each document, in
 // words of 64.
 func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
-	defer format.Contain("read postings", &err)()
+	defer format.Contain(format.Guard(), "read postings", &err)
 	if at == 0 {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (m *marker) mark(set []uint64) {
 // some too. The term is valid during the visit only.
 func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "look up keywords", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "look up keywords", &err)
 	var having roaring.Bitmap
 	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
 		if err := s.readDocuments(at, &having); err != nil {

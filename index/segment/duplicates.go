@@ -16,7 +16,8 @@ type Duplicates struct {
 	Files  []uint32 // their files, ascending, each once
 }
 
-// NewDuplicates returns room for so many documents, of which so many are marked.
+// NewDuplicates returns empty Duplicates for a segment with this number of documents. It
+// has room for marked ones.
 func NewDuplicates(documents, marked int) Duplicates {
 	return Duplicates{Bits: make([]uint64, (documents+63)/64), Hashes: make([]uint64, marked), Parts: make([]uint32, marked)}
 }
@@ -73,7 +74,7 @@ func (s *Segment) PossibleDuplicates() []uint64 {
 }
 
 // FilesWithDuplicates returns the files with documents that may have a duplicate in the
-// index; false when nothing is known.
+// index. known is false if the duplicates are not known.
 func (s *Segment) FilesWithDuplicates() (files []uint32, known bool) {
 	if s.duplicates == nil {
 		return nil, false
@@ -100,7 +101,7 @@ func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)
 		return nil
 	}
 	var visiting bool
-	defer format.ContainUnless(&visiting, "read which entries are copies", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "read which entries are copies", &err)
 	bad := false
 	err = s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
 		hash, ok := parseEntryHash(value)

@@ -199,6 +199,7 @@ type file struct {
 	parts
 	mapped mmap.MMap // nil for a segment in memory
 	refs   atomic.Int64
+	kept   atomic.Bool // Trim leaves the pages mapped
 }
 
 // mapFile maps a segment file. readFooter then sets its parts.

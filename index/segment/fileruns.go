@@ -13,12 +13,12 @@ import (
 	"pigrep/index/format"
 )
 
-// FileRuns holds the files of the documents of a segment. Those of one file mostly
-// lie side by side: a run goes from its first document to the first of the next run.
-// The last run has no documents, or stored values only.
+// FileRuns has the files of the documents of a segment. The documents of one file are
+// usually adjacent. A run ends where the next one begins. The last run has no documents,
+// or stored values only.
 type FileRuns []FileRun
 
-// FileRun is documents of one file, side by side. File is NoFile for stored values.
+// FileRun is a run of adjacent documents of one file. File is NoFile for stored values.
 type FileRun struct{ First, File uint32 }
 
 // End returns the document after a run, for the last one the highest number.
@@ -54,7 +54,7 @@ func (s *Segment) Files() (FileRuns, error) {
 }
 
 func (s *Segment) readFiles() (runs FileRuns, err error) {
-	defer format.Contain("read the files of documents", &err)()
+	defer format.Contain(format.Guard(), "read the files of documents", &err)
 	type piece struct{ first, last, file uint32 }
 	var pieces []piece
 	var docs roaring.Bitmap

@@ -72,18 +72,18 @@ func (s *Segment) fst(f Field) (t fst, ok bool, err error) {
 	if !ok {
 		return t, false, nil
 	}
-	bad := format.Damaged("dictionary of %s", f)
+	bad := func() error { return format.Damaged("dictionary of %s", f) }
 	size, at, ok := s.uvarint(field.dictionary)
 	if !ok || size < fstHeader+fstFooter || size > uint64(len(s.data))-at {
-		return t, false, bad
+		return t, false, bad()
 	}
 	footer, ok := s.bytes(at+size-fstFooter, fstFooter)
 	if !ok {
-		return t, false, bad
+		return t, false, bad()
 	}
 	terms, root := binary.LittleEndian.Uint64(footer), binary.LittleEndian.Uint64(footer[8:])
 	if root >= size-fstFooter || terms > maxTerms {
-		return t, false, bad
+		return t, false, bad()
 	}
 	return fst{body: &s.body, base: at, data: s.data[at : at+size], root: int(root), terms: int(terms)}, root != 1, nil
 }

@@ -1,6 +1,9 @@
 package segment
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/index/format"
@@ -10,22 +13,83 @@ import (
 // if atEnd. If more than most terms have it, ok is false and docs is nil. The needle
 // has 1 to 254 bytes; the bitmap is the caller's.
 func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roaring.Bitmap, ok bool, err error) {
-	defer format.Contain("search the terms", &err)()
+	defer format.Contain(format.Guard(), "search the terms", &err)
 	docs = roaring.New()
 	tree, have, err := s.fst(f)
 	if err != nil || !have || len(needle) == 0 || len(needle) > 254 {
 		return docs, err == nil, err
 	}
-	w := infixWalk{fst: tree, segment: s, step: occurrences(needle, atEnd), found: uint8(len(needle)), most: most, docs: docs}
-	if f == FieldText {
-		w.columns = s.columns(needle, atEnd)
+	key := infixKey{f, string(needle), atEnd}
+	found, known := s.infixes.get(key)
+	if !known {
+		w := infixWalk{fst: tree, segment: s, step: occurrences(needle, atEnd), found: uint8(len(needle)), most: most, docs: docs}
+		if f == FieldText {
+			w.columns = s.columns(needle, atEnd)
+		}
+		if w.walk(tree.root, 0, 0, 0, 0); w.err != nil || w.most < 0 {
+			return nil, false, w.err
+		}
+		docs.AddMany(w.single)
+		docs.CloneCopyOnWriteContainers() // they are in mapped memory
+		found = infix{key, docs, most - w.most}
+		s.infixes.put(found)
 	}
-	if w.walk(tree.root, 0, 0, 0, 0); w.err != nil || w.most < 0 {
-		return nil, false, w.err
+	if found.terms > most {
+		return nil, false, nil
 	}
-	docs.AddMany(w.single)
-	docs.CloneCopyOnWriteContainers() // they are in mapped memory
+	docs = found.docs.Clone()
 	return docs, true, s.keepLive(docs)
+}
+
+// infixCache has the latest results of Infix for all references to a segment. Visiting the
+// dictionary is a quarter of the CPU of a grep for two words on a line, and a server is
+// asked for the same words again.
+type infixCache struct {
+	mu     sync.Mutex
+	latest []infix // the latest last
+	size   int     // of all
+}
+
+// infix are the documents with a needle, deleted ones included.
+type infix struct {
+	infixKey
+	docs  *roaring.Bitmap
+	terms int // that have the needle
+}
+
+type infixKey struct {
+	field  Field
+	needle string
+	atEnd  bool
+}
+
+// infixMemory is the size of the results that a segment keeps, in bytes.
+const infixMemory = 512 << 10
+
+// size estimates the memory of a result. There are at most 128.
+func (i infix) size() int { return 4<<10 + int(i.docs.GetSizeInBytes()) }
+
+func (c *infixCache) get(key infixKey) (infix, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.IndexFunc(c.latest, func(i infix) bool { return i.infixKey == key })
+	if at < 0 {
+		return infix{}, false
+	}
+	found := c.latest[at]
+	c.latest = append(slices.Delete(c.latest, at, at+1), found)
+	return found, true
+}
+
+func (c *infixCache) put(found infix) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latest = append(c.latest, found)
+	c.size += found.size()
+	for c.size > infixMemory {
+		c.size -= c.latest[0].size()
+		c.latest = slices.Delete(c.latest, 0, 1)
+	}
 }
 
 // occurrences returns the automaton that finds the needle: a state is the number of

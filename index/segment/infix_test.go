@@ -1,11 +1,15 @@
 package segment
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/lab/testkit"
@@ -103,6 +107,65 @@ func TestInfix(t *testing.T) {
 			}
 			checkInfix(t, openFile(t, textDocuments(texts...)...), rng, 60)
 		}
+	}
+}
+
+// What a caller does with the documents of a needle, and which documents a reference to the
+// segment lacks, changes no later answer.
+func TestInfixAgain(t *testing.T) {
+	t.Parallel()
+	seg := openFile(t, textDocuments("getUserName", "userName", "other", "aUserB")...)
+	fewer := seg.Reference(roaring.BitmapOf(1))
+	t.Cleanup(func() { _ = fewer.Close() })
+	for range 3 {
+		for s, want := range map[*Segment][]uint32{seg: {0, 1, 3}, fewer: {0, 3}} {
+			docs, ok, err := s.Infix(FieldText, []byte("user"), false, 100)
+			if err != nil || !ok || !slices.Equal(docs.ToArray(), want) {
+				t.Fatalf("documents %v, %t, %v; want %v", docs, ok, err, want)
+			}
+			docs.Clear()
+		}
+		if docs, ok, err := seg.Infix(FieldText, []byte("user"), false, 1); ok || err != nil {
+			t.Errorf("documents %v, %v: more terms than allowed", docs, err)
+		}
+	}
+}
+
+// Goroutines that look for the same needle get documents of their own.
+func TestInfixAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	seg := openFile(t, textDocuments("getUserName", "userName", "other", "aUserB")...)
+	var all sync.WaitGroup
+	for n := range uint32(8) {
+		all.Go(func() {
+			for range 100 {
+				docs, ok, err := seg.Infix(FieldText, []byte("user"), false, 100)
+				if err != nil || !ok || !slices.Equal(docs.ToArray(), []uint32{0, 1, 3}) {
+					t.Errorf("documents %v, %t, %v", docs, ok, err)
+					return
+				}
+				docs.Add(10 + n)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// However many needles are looked for, a segment keeps little of them.
+func TestInfixMemory(t *testing.T) {
+	t.Parallel()
+	seg := openFile(t, textDocuments("some words of a text")...)
+	for i := range 1000 {
+		if _, _, err := seg.Infix(FieldText, fmt.Appendf(nil, "x%d", i), false, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := 0
+	for _, found := range seg.infixes.latest {
+		size += found.size()
+	}
+	if last := seg.infixes.latest[len(seg.infixes.latest)-1].needle; size > infixMemory || last != "x999" {
+		t.Errorf("%d bytes are kept, want %d at most; the last needle is %s", size, infixMemory, last)
 	}
 }
 

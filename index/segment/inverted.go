@@ -68,7 +68,7 @@ func mix(x, y uint64) uint64 {
 	return hi ^ lo
 }
 
-// posting is a term of a document; its index in inverted.postings says of which.
+// posting is a term of a document. Its index in inverted.postings determines the document.
 type posting struct{ term, freq uint32 }
 
 const firstSlots = 1 << 8

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"encoding/binary"
-	"runtime/debug"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -15,7 +14,7 @@ import (
 type Postings struct {
 	next, have int // in block
 	block      *postingsBlock
-	list       *list
+	list       list
 	docs       roaring.ManyIntIterable // nil at the end
 	freqs      []byte                  // of the documents after those in block; not checked yet
 	freqsAt    uint64                  // their address
@@ -34,30 +33,25 @@ type postingsBlock struct {
 
 var postingsBlocks = sync.Pool{New: func() any { return new(postingsBlock) }}
 
-func newPostings(l *list, s *Segment) *Postings {
-	p := &Postings{}
-	var docs *roaring.ManyIntIterator
-	if l != nil && l.docs != nil {
-		docs = new(roaring.ManyIntIterator)
+func newPostings(l list, s *Segment) Postings {
+	p := Postings{list: l, segment: s, deleted: s.deletedBits()}
+	if l.docs != nil {
+		p.iterate(new(roaring.ManyIntIterator))
 	}
-	p.begin(l, s, docs)
 	return p
 }
 
-// begin sets the postings to those of a list. It iterates over them with docs.
-func (p *Postings) begin(l *list, s *Segment, docs *roaring.ManyIntIterator) {
-	*p = Postings{list: l, segment: s, deleted: s.deletedBits()}
-	if l != nil && l.docs != nil {
-		docs.Initialize(l.docs)
-		p.docs = docs
-		p.freqs, p.freqsAt = l.freqs, l.freqsAt
-	}
+// iterate makes Postings read the documents of their list with an iterator.
+func (p *Postings) iterate(docs *roaring.ManyIntIterator) {
+	docs.Initialize(p.list.docs)
+	p.docs = docs
+	p.freqs, p.freqsAt = p.list.freqs, p.list.freqsAt
 }
 
 // count returns the number of postings. Callers contain faults.
 func (p *Postings) count() int {
-	switch l := p.list; {
-	case l == nil:
+	switch l := &p.list; {
+	case l.none:
 		return 0
 	case l.docs == nil:
 		if int(l.doc) >= p.segment.length || p.deleted != nil && p.deleted[l.doc/64]>>(l.doc%64)&1 != 0 {
@@ -104,21 +98,13 @@ func (p *Postings) NextBlock() (docs, freqs, lengths []uint32) {
 // Err returns the error that ended the postings, nil when there was none.
 func (p *Postings) Err() error { return p.err }
 
-// contain is format.Contain without an allocation for each block.
-func (p *Postings) contain(before bool) {
-	debug.SetPanicOnFault(before)
-	if r := recover(); r != nil {
-		p.err = format.Recovered("read postings", r)
-	}
-}
-
 // fill decodes the next block and reports whether there is any.
 func (p *Postings) fill() bool {
 	p.next = 0
 	if p.docs == nil {
 		// A single document is returned without a block.
 		p.have = 0
-		if l := p.list; l != nil && l.docs == nil && !p.single {
+		if p.list.docs == nil && !p.single {
 			p.single = true
 			p.have = p.count()
 		}
@@ -139,7 +125,7 @@ func (p *Postings) fill() bool {
 
 // decode decodes a block and returns how many of it are live.
 func (p *Postings) decode() (live int) {
-	defer p.contain(debug.SetPanicOnFault(true))
+	defer format.Contain(format.Guard(), "read postings", &p.err)
 	docs := p.docs
 	p.docs = nil // unless all goes well
 	b := p.block

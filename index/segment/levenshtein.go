@@ -15,7 +15,7 @@ import (
 // that have the term, deleted ones included.
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "list similar terms", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
 	if distance < 1 || distance > 2 {
 		return fmt.Errorf("terms within %d edits cannot be looked for", distance)
 	}
@@ -39,19 +39,20 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 	return w.run()
 }
 
-// levenshtein is an automaton that matches what is within a few edits of a term.
+// levenshtein is an automaton that matches texts within a few edits of a term.
 //
 // States are made when a walk first reaches them. A walk through a dictionary reaches
 // some hundred; to make all those for two edits takes milliseconds.
 type levenshtein struct {
-	term   []rune
-	most   uint8     // edits
-	leads  [256]bool // the first bytes of its characters
-	states []levenshteinState
-	ids    map[string]int // indices of states
+	term    []rune
+	most    uint8      // edits
+	classes [256]uint8 // of first bytes: those of the term's characters have their own, others one up to levenshteinOther
+	count   int        // of classes
+	states  []levenshteinState
+	ids     map[string]int // indices of states
 }
 
-// levenshteinState is what matters of the bytes that were read.
+// levenshteinState is the part of the bytes read so far that determines further matches.
 type levenshteinState struct {
 	// row is one of the table in which the edit distance of two words is computed. Its
 	// first half has the number of edits between what was read and the first i
@@ -64,18 +65,32 @@ type levenshteinState struct {
 	// of their bytes.
 	unread  string
 	skipped int
-	next    *[256]int32 // by byte: the next state plus one, 0 if it is not made yet
+	// next has, by the class of the next byte, or by the byte if some are unread, the next
+	// state plus one, 0 if it is not made yet. With a place for each byte the tables of a
+	// walk would take hundreds of kilobytes, and most states would be computed many times.
+	next []int32
 }
 
 const (
 	levenshteinDead  = 0
 	levenshteinStart = 1
+
+	// levenshteinOther is the last class of bytes that begin no character of the term. A
+	// class of these is the number of bytes that follow.
+	levenshteinOther = utf8.UTFMax - 1
 )
 
 func newLevenshtein(term []byte, most uint8) *levenshtein {
 	a := &levenshtein{term: []rune(string(term)), most: most, ids: make(map[string]int)}
+	for b := range a.classes {
+		a.classes[b] = uint8(continuations(byte(b)))
+	}
+	a.count = levenshteinOther + 1
 	for _, c := range a.term {
-		a.leads[string(c)[0]] = true
+		if b := string(c)[0]; !a.leads(b) {
+			a.classes[b] = uint8(a.count)
+			a.count++
+		}
 	}
 	row := bytes.Repeat([]byte{most + 1}, 2*(len(a.term)+1))
 	a.state(levenshteinState{row: string(row)}) // levenshteinDead
@@ -85,6 +100,9 @@ func newLevenshtein(term []byte, most uint8) *levenshtein {
 	a.state(levenshteinState{row: string(row)}) // levenshteinStart
 	return a
 }
+
+// leads reports whether a character of the term begins with a byte.
+func (a *levenshtein) leads(b byte) bool { return a.classes[b] > levenshteinOther }
 
 // state returns the number of a state, which it makes if there is none.
 func (a *levenshtein) state(s levenshteinState) int {
@@ -108,19 +126,23 @@ func (a *levenshtein) accept(state int, b byte) int {
 	if s.skipped != 0 {
 		return s.skipped
 	}
+	class, count := a.classes[b], a.count
+	if s.unread != "" {
+		class, count = b, len(a.classes)
+	}
 	if s.next == nil {
-		s.next = new([256]int32)
+		s.next = make([]int32, count)
 	}
 	next := s.next
-	if next[b] == 0 {
-		next[b] = int32(a.after(*s, b)) + 1
+	if next[class] == 0 {
+		next[class] = int32(a.after(*s, b)) + 1
 	}
-	return int(next[b]) - 1
+	return int(next[class]) - 1
 }
 
 // after computes the state after a byte.
 func (a *levenshtein) after(s levenshteinState, b byte) int {
-	if s.unread == "" && !a.leads[b] {
+	if s.unread == "" && !a.leads(b) {
 		id := a.state(levenshteinState{row: a.follow(s.row, -1)})
 		for range continuations(b) {
 			if id != levenshteinDead {

@@ -83,7 +83,7 @@ func (m *merger) source(s *Segment) *source {
 }
 
 func (m *merger) write() (err error) {
-	defer format.Contain("merge segments", &err)()
+	defer format.Contain(format.Guard(), "merge segments", &err)
 	p := parts{docs: m.docs}
 	if p.storedIndex, err = m.stored(); err != nil {
 		return err
@@ -209,7 +209,8 @@ func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error)
 			return 0, err
 		}
 		p := &m.read
-		p.begin(&m.list, c.Segment, &m.iterator)
+		*p = Postings{list: m.list, segment: c.Segment, deleted: c.deletedBits()}
+		p.iterate(&m.iterator)
 		for docs, freqs, lengths := p.NextBlock(); len(docs) > 0; docs, freqs, lengths = p.NextBlock() {
 			for i, doc := range docs {
 				number := c.numbers[doc]
@@ -295,7 +296,7 @@ func (s *Segment) terms(f Field, failed *error) iter.Seq2[[]byte, PostingsOffset
 	return func(yield func([]byte, PostingsOffset) bool) {
 		var err error
 		defer func() { *failed = errors.Join(*failed, err) }()
-		defer format.Contain("list terms", &err)()
+		defer format.Contain(format.Guard(), "list terms", &err)
 		err = s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
 			if !yield(term, at) {
 				return errStop

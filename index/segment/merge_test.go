@@ -16,7 +16,7 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// A merged segment has what the engine indexes of the documents that were left, for our
+// A merged segment has the terms that the engine indexes for the remaining documents, for our
 // code and for the engine's. Merging its result again changes nothing.
 func TestMergedHasWhatWasLeft(t *testing.T) {
 	testkit.Unraced(t)

@@ -8,7 +8,7 @@ import (
 	"pigrep/index/format"
 )
 
-// PostingsOffset is what a dictionary has for a term: the address of its postings
+// PostingsOffset is the value of a term in a dictionary: the address of its postings
 // in the segment, or, when one document has the term once, that posting itself. 0
 // is no postings at all. Bit 63 tells the two apart; bit 62 is always clear.
 //
@@ -237,6 +237,7 @@ var errPostings = format.Damaged("postings")
 
 // list is the postings of one term.
 type list struct {
+	none        bool            // it has no documents
 	doc, length uint32          // of the only document, when docs is nil
 	docs        *roaring.Bitmap // refers to the mapped file: read only
 	body        *body
@@ -244,18 +245,19 @@ type list struct {
 	freqsAt     uint64 // their address
 }
 
-// readList reads the postings at an offset, deleted documents included; nil when
-// there are none. The frequencies are checked only when they are decoded, because most
+// readList reads the postings at an offset, deleted documents included. The frequencies are checked only when they are decoded, because most
 // callers just count or filter.
-func (b *body) readList(at PostingsOffset) (*list, error) {
-	if at == 0 {
-		return nil, nil
+func (b *body) readList(at PostingsOffset) (l list, err error) {
+	switch {
+	case at == 0:
+		l.none = true
+	case at.isOneHit():
+		l.doc, l.length = at.document(), at.length()
+	default:
+		l.docs = roaring.New()
+		err = b.readLong(at, &l)
 	}
-	if at.isOneHit() {
-		return &list{doc: at.document(), length: at.length()}, nil
-	}
-	l := &list{docs: roaring.New()}
-	return l, b.readLong(at, l)
+	return l, err
 }
 
 // readLong reads postings at an address into a list that has a bitmap, whose memory it
@@ -369,30 +371,30 @@ func (b *body) countPostings(at PostingsOffset) (count int, ok bool) {
 }
 
 // Postings returns the live documents that have the term.
-func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
-	defer format.Contain("look up a term", &err)()
+func (s *Segment) Postings(f Field, term []byte) (p Postings, err error) {
+	defer format.Contain(format.Guard(), "look up a term", &err)
 	return s.postings(f, term)
 }
 
 // postings is Postings for callers that contain faults.
-func (s *Segment) postings(f Field, term []byte) (*Postings, error) {
+func (s *Segment) postings(f Field, term []byte) (Postings, error) {
 	at, err := s.lookUp(f, term)
 	if err != nil {
-		return nil, err
+		return Postings{}, err
 	}
 	return s.postingsAt(at)
 }
 
 // PostingsAt returns the live documents that have the term with these postings.
-func (s *Segment) PostingsAt(at PostingsOffset) (p *Postings, err error) {
-	defer format.Contain("read postings", &err)()
+func (s *Segment) PostingsAt(at PostingsOffset) (p Postings, err error) {
+	defer format.Contain(format.Guard(), "read postings", &err)
 	return s.postingsAt(at)
 }
 
-func (s *Segment) postingsAt(at PostingsOffset) (*Postings, error) {
+func (s *Segment) postingsAt(at PostingsOffset) (Postings, error) {
 	l, err := s.readList(at)
 	if err != nil {
-		return nil, err
+		return Postings{}, err
 	}
 	return newPostings(l, s), nil
 }
@@ -400,7 +402,7 @@ func (s *Segment) postingsAt(at PostingsOffset) (*Postings, error) {
 // CountAt returns the number of live documents that have the term with these
 // postings.
 func (s *Segment) CountAt(at PostingsOffset) (n int, err error) {
-	defer format.Contain("count documents", &err)()
+	defer format.Contain(format.Guard(), "count documents", &err)
 	if at != 0 && s.deleted == nil && !at.isOneHit() {
 		n, ok := s.countPostings(at)
 		if !ok {

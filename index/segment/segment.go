@@ -28,6 +28,7 @@ type Segment struct {
 	length      int
 	fields      map[Field]fieldOffsets
 	files       *fileCache
+	infixes     *infixCache
 	deleted     *roaring.Bitmap // nil when there are none; never changes
 
 	// Of the segments of a reader; see Share.
@@ -51,7 +52,7 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, 
 	if err != nil {
 		return nil, err
 	}
-	s = &Segment{file: f, path: path, files: new(fileCache), deleted: deleted}
+	s = &Segment{file: f, path: path, files: new(fileCache), infixes: new(infixCache), deleted: deleted}
 	if err := s.load(want); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -62,7 +63,7 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, 
 // load reads the footer and the field index, by which the rest is found. The fingerprint
 // must be as wanted, unless want is nil.
 func (s *Segment) load(want *Fingerprint) (err error) {
-	defer format.Contain("open "+s.name, &err)()
+	defer format.Contain(format.Guard(), "open "+s.name, &err)
 	if s.fingerprint = s.file.fingerprint(); want != nil && s.fingerprint != *want {
 		return format.Damaged("%s is not as it was written", s.name)
 	}
@@ -80,7 +81,7 @@ func (s *Segment) loadFields() (err error) {
 
 // Segment returns the segment in memory, without a file. It shares the image's bytes.
 func (m *Image) Segment() (*Segment, error) {
-	s := &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache)}
+	s := &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache), infixes: new(infixCache)}
 	s.refs.Store(1)
 	return s, s.loadFields()
 }
@@ -89,7 +90,7 @@ func (m *Image) Segment() (*Segment, error) {
 // close both.
 func (s *Segment) Reference(deleted *roaring.Bitmap) *Segment {
 	s.Retain()
-	return &Segment{file: s.file, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, files: s.files, deleted: deleted}
+	return &Segment{file: s.file, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, files: s.files, infixes: s.infixes, deleted: deleted}
 }
 
 // Retain makes one more Close necessary.
@@ -115,15 +116,30 @@ func (s *Segment) Len() int { return s.length }
 // not be changed.
 func (s *Segment) Deleted() *roaring.Bitmap { return s.deleted }
 
-// Trim unmaps the pages of the file that were read so far; the next read maps them
-// again. Call it when a phase of work ends. It is safe while others read.
+// spareMemory is how many bytes a process may have resident before Trim does anything.
+const spareMemory = 40 << 20
+
+// Trim unmaps the pages of the file that were read so far, unless the process is small; the
+// next read maps them again. Call it when a phase of work ends. It is safe while others read.
 //
 // Pages that were read stay mapped in pieces as large as the page cache has them,
-// up to 2 MB, and count as resident. Without Trim the peak of a search for 3 words
-// is 61 MB in 1 GB of sessions instead of 25, and 31 instead of 21 in 300 MB, for
-// 4 % to 10 % less CPU; that of a first index of 300 MB is 487 MB instead of 437.
+// up to 2 MB, and count as resident. In 1 GB of sessions, without Trim the peak of a search
+// for 5 words is 56 MB, and 33 if it always unmaps them, for 7 % more CPU; a search for a
+// rare word, which stays below spareMemory, then takes 20 % more. Without Trim the peak of a
+// first index of 300 MB is 487 MB instead of 437.
 func (s *Segment) Trim() {
-	dropPages(s.mapped)
+	if !s.kept.Load() && !isSmall() {
+		dropPages(s.mapped)
+	}
+}
+
+// Keep makes Trim leave the pages mapped, or no longer; then it also unmaps them. Where
+// questions follow each other, mapping the same pages again is a third of their CPU.
+func (s *Segment) Keep(on bool) {
+	s.kept.Store(on)
+	if !on {
+		dropPages(s.mapped)
+	}
 }
 
 // Share gives the segments of one reader what they have in common, the possible
@@ -144,7 +160,7 @@ func Share(segments []*Segment, load func() []Duplicates) {
 // Verify compares the file with the checksum of each block, and with that of the whole
 // file at its end. It reads the mapping, so the file may have been deleted since.
 func (s *Segment) Verify(ctx context.Context) (err error) {
-	defer format.Contain("verify "+s.name, &err)()
+	defer format.Contain(format.Guard(), "verify "+s.name, &err)
 	defer s.Trim()
 	if s.mapped == nil {
 		return nil

@@ -212,7 +212,7 @@ func read(t testing.TB, parts ...part) contents {
 	return c
 }
 
-// readIndex reads what is live in an index of the engine.
+// readIndex reads the live documents of an index of the engine.
 func readIndex(t testing.TB, index *scorch.Scorch) contents {
 	t.Helper()
 	reader, err := index.Reader()

@@ -2,7 +2,6 @@ package segment
 
 import (
 	"encoding/binary"
-	"runtime/debug"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/golang/snappy"
@@ -21,7 +20,7 @@ import (
 //	         uncompressed values, its length, and 0
 //	data:    the id, then the values compressed with snappy
 //
-// A document has no value, and what was stored under an id has one, of fieldRecord.
+// A document has no value. A value that was stored under an id has the field fieldRecord.
 const textType = 't'
 
 // storedValues writes the stored values and returns the address of their index.
@@ -97,13 +96,7 @@ func (s *Segment) storedParts(doc uint32) (id, description []byte, values place,
 // ID returns the id of a document, deleted or not. For a stored value, its File is
 // NoFile.
 func (s *Segment) ID(doc uint32) (id ID, err error) {
-	before := debug.SetPanicOnFault(true)
-	defer func() { // format.Contain, without an allocation for each document
-		debug.SetPanicOnFault(before)
-		if p := recover(); p != nil {
-			err = format.Recovered("read an id", p)
-		}
-	}()
+	defer format.Contain(format.Guard(), "read an id", &err)
 	b, _, _, ok := s.storedParts(doc)
 	if !ok {
 		return ID{}, format.Damaged("id of document %d", doc)
@@ -117,7 +110,7 @@ func (s *Segment) ID(doc uint32) (id ID, err error) {
 // Stored returns the value that is stored under an id, nil when there is none. It
 // is the caller's.
 func (s *Segment) Stored(id string) (value []byte, err error) {
-	defer format.Contain("read a session record", &err)()
+	defer format.Contain(format.Guard(), "read a session record", &err)
 	p, err := s.postings(fieldID, []byte(id))
 	if err != nil {
 		return nil, err
@@ -134,7 +127,7 @@ func (s *Segment) Stored(id string) (value []byte, err error) {
 // during the visit only.
 func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) error) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "list stored values", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "list stored values", &err)
 	return s.eachDocument(ids, func(id []byte, doc uint32) error {
 		if s.deleted != nil && s.deleted.Contains(doc) {
 			return nil
@@ -149,7 +142,7 @@ func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) erro
 // StoredAt returns the stored value of a document, nil when it has none. It is the
 // caller's, in the given memory if it fits.
 func (s *Segment) StoredAt(doc uint32, memory []byte) (value []byte, err error) {
-	defer format.Contain("read a stored value", &err)()
+	defer format.Contain(format.Guard(), "read a stored value", &err)
 	return s.storedAt(doc, memory)
 }
 
@@ -199,7 +192,7 @@ func parseDescription(b []byte) (start, length uint64, ok bool) {
 // DocumentsIn returns the documents and stored values with ids in the ranges,
 // deleted ones included. The bitmap is the caller's.
 func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
-	defer format.Contain("look up ids", &err)()
+	defer format.Contain(format.Guard(), "look up ids", &err)
 	docs = roaring.New()
 	for _, r := range ids {
 		err := s.eachDocument(r, func(_ []byte, doc uint32) error {
@@ -217,12 +210,12 @@ func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
 // the ids, until visit fails.
 func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) error) error {
 	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(id []byte, at PostingsOffset) error {
+		if at.isOneHit() {
+			return visit(id, at.document())
+		}
 		l, err := s.readList(at)
 		if err != nil {
 			return err
-		}
-		if l.docs == nil {
-			return visit(id, l.doc)
 		}
 		for it := l.docs.Iterator(); it.HasNext(); {
 			if err := visit(id, it.Next()); err != nil {

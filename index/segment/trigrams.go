@@ -296,7 +296,7 @@ func (s *Segment) hasTrigrams(path string) bool {
 
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
 func (s *Segment) makeTrigrams() (t *trigrams, err error) {
-	defer format.Contain("read the terms of "+filepath.Base(s.path), &err)()
+	defer format.Contain(format.Guard(), "read the terms of "+filepath.Base(s.path), &err)
 	tree, have, err := s.fst(FieldText)
 	if err != nil || !have {
 		return nil, err

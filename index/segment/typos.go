@@ -16,7 +16,7 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 // valid during the visit only.
 func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "list similar terms", &err)()
+	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
 	tree, have, err := s.fst(f)
 	if err != nil || !have {
 		return err

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// A name says that its value is a secret. Between both is what the language of the
-// text puts there: an assignment, the colon of YAML and JSON, the end of a tag, the
-// comma of a call, the space after a flag, or another member (name: X, value: Y).
+// A name says that its value is a secret. The text between the two depends on the
+// language: an assignment, the colon of YAML and JSON, the end of a tag, the comma of a
+// call, the space after a flag, or another member (name: X, value: Y).
 
 // link is how a value follows its name.
 type link int
@@ -21,7 +21,7 @@ const (
 	linkProse              // the token is x
 )
 
-// Limits of what is looked at around a name.
+// Limits of the text that is examined around a name.
 const (
 	maxName  = 96
 	maxGap   = 96
@@ -391,8 +391,8 @@ func isMemberValue(s string, start int) bool {
 // valueWords name the member that holds the value of a name.
 var valueWords = wordSet{text: "value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current parametervalue param-value paramvalue"}
 
-// member returns the place of a value that has a name of its own, such as value, or
-// that is the next one of a list.
+// member returns the place of a value that has its own name, such as value, or that is
+// the next element of a list.
 func (f *finder) member(i int, p place) place {
 	s := f.s
 	limit := min(len(s), i+maxGap)
@@ -469,8 +469,8 @@ func tagged(s string, start int) bool {
 	return i >= 0 && s[from+i] == '<'
 }
 
-// inList reports whether what begins here is an argument of a call or an element of a
-// list that is not quoted.
+// inList reports whether an unquoted argument of a call, or an unquoted element of a
+// list, begins at start.
 func (f *finder) inList(start int) bool {
 	return strings.HasPrefix(f.s[start:], "--")
 }

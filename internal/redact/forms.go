@@ -6,7 +6,7 @@ import (
 
 // Forms that secrets have besides tokens and the values of names.
 
-// url masks the password of a URL, or what is in place of the user name. at is its
+// url masks the password of a URL, or a secret in place of the user name. at is its
 // colon, or another word of announced.
 func (f *finder) url(at int) {
 	s := f.s
@@ -128,7 +128,7 @@ func (f *finder) parameter(at int) {
 	}
 }
 
-// authorization masks what follows the name of the header, or the word bearer.
+// authorization masks the credentials after the name of the header, or after "bearer".
 func (f *finder) authorization(at int) {
 	s := f.s
 	if at < f.done[kindAuthorization] {
@@ -379,8 +379,7 @@ func (f *finder) jwk(at int) {
 	}
 }
 
-// told masks a password that a sentence tells: the password is X. at is its word for
-// password.
+// told masks a password in a sentence: the password is X. at is its word for password.
 func (f *finder) told(at int) {
 	s := f.s
 	if at > 0 && isAlnum(s[at-1]) || at < f.done[kindTold] {

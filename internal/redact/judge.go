@@ -218,7 +218,7 @@ func (f *finder) judgePassword(name, value string, start int, p place, v *text) 
 	if !p.colon && !p.spaced {
 		return rule
 	}
-	// Of the rest only what ends its line is no part of a sentence or of code.
+	// A value that does not end its line is usually part of a sentence or of code.
 	rest := f.s[v.end:min(len(f.s), v.end+maxGap)]
 	rest = rest[:len(rest)-len(strings.TrimLeft(rest, " \t,"))]
 	if !f.lastOnLine(v.end + len(rest)) {

@@ -26,7 +26,7 @@ func nameWords() []string {
 	}, strings.Fields(services.text), servicePhrases)
 }
 
-// lastWords says what the last word of a name makes of it.
+// lastWords maps the last word of a name to the class of the name.
 var lastWords = sync.OnceValue(func() map[string]class {
 	return map[string]class{
 		"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
@@ -132,7 +132,7 @@ func isSeparator(c byte) bool {
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// classify says what a name makes of its value.
+// classify returns the class of a name, which decides how its value is judged.
 func classify(name string) class {
 	var words [maxSegments]string
 	n := segments(name, &words)
@@ -209,7 +209,7 @@ func isService(word string) bool {
 	return false
 }
 
-// wordEndings make one word of a name what its last word would make of it.
+// wordEndings maps the endings of a word to the class of the name.
 var wordEndings = []struct {
 	text  string
 	class class

@@ -86,7 +86,8 @@ func normal(s string) *view {
 	return b.view()
 }
 
-// unit returns what the text at i is for, if it is not for itself, and its length.
+// unit decodes the escape, entity, control sequence or special character at i. It returns
+// the text and the length of its encoding. ok is false if the byte at i is plain text.
 func unit(s string, i int) (text string, n int, ok bool) {
 	switch c := s[i]; {
 	case c == '\\':
@@ -175,8 +176,8 @@ func colour(s string) int {
 	return 0
 }
 
-// unescape returns what the escape at the start of s is for, however often its
-// backslash is escaped itself.
+// unescape decodes the escape at the start of s, however often its backslash is escaped
+// itself.
 func unescape(s string) (text string, n int, ok bool) {
 	n = 1
 	for n < len(s) && s[n] == '\\' {
@@ -239,7 +240,7 @@ func number(s string, i, digits, base int) (rune, int) {
 
 var entities = map[string]string{"quot": `"`, "apos": "'", "amp": "&", "lt": "<", "gt": ">", "nbsp": " "}
 
-// entity returns what the HTML entity at the start of s is for.
+// entity decodes the HTML entity at the start of s.
 func entity(s string) (text string, n int, ok bool) {
 	end := strings.IndexByte(s[:min(len(s), 10)], ';')
 	if end < 3 {

@@ -13,9 +13,8 @@ import (
 //	<A36-40>  is 36 to 40 of them, and no further one
 //	^         begins the secret; what is before it stays
 //
-// and everything else is for itself. Classes are in the table below. Shapes are
-// matched without a regular expression: in time that is linear in the text, whatever
-// the text is.
+// and everything else matches itself. Classes are in the table below. Shapes are
+// matched without a regular expression, in time that is linear in the text.
 var classes = map[byte]string{
 	'd': "0123456789",
 	'h': "0123456789abcdef",
@@ -239,8 +238,8 @@ func (f *finder) continued(end int) int {
 // minWidth is the width of the narrowest terminal that breaks lines.
 const minWidth = 40
 
-// looksWritten reports whether someone wrote what follows the prefix of a token to
-// show its form: your-key, xxxxxxxx.
+// looksWritten reports whether the text after the prefix of a token is a placeholder that
+// shows its form: your-key, xxxxxxxx.
 func looksWritten(s string) bool {
 	upper, _, digit, _ := count(s)
 	return digit == 0 && upper == 0 || strings.Trim(s, "xX.*_-") == ""

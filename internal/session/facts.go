@@ -42,8 +42,8 @@ const ShellTool = "!"
 // Unknown is an unknown duration or exit code.
 const Unknown = -1 << 31
 
-// EntryFacts is what an entry says about tools and tokens. Like the entry, it is
-// valid only until the parser reads on.
+// EntryFacts is the information of an entry about tools and tokens. Like the entry, it is
+// valid only until the parser continues.
 type EntryFacts struct {
 	Usage    Usage
 	HasUsage bool

@@ -9,8 +9,9 @@ import (
 // system.
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
-// Handle is the name to show for a session, which commands accept: its id, or for a file
-// without a header what its name has of one: ID in 2026-01-15T10-30-00-000Z_ID.jsonl.
+// Handle returns the name to show for a session, which commands accept: its id. For a file
+// without a header it returns the id in the file name: ID in
+// 2026-01-15T10-30-00-000Z_ID.jsonl.
 func Handle(id, file string) string {
 	if id != "" {
 		return id

@@ -117,15 +117,15 @@ const (
 	HashedBlock    = 1 << 20
 )
 
-// CompareHeaders orders sessions by the times of their headers, oldest first, those
+// CompareStarts orders sessions by the times of their headers, oldest first, those
 // without a time last. Of several duplicates, the one in the first session is the
 // original.
-func CompareHeaders(a, b *Header) int {
-	if a.Timestamp.IsZero() != b.Timestamp.IsZero() {
-		if a.Timestamp.IsZero() {
+func CompareStarts(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		if a.IsZero() {
 			return 1
 		}
 		return -1
 	}
-	return a.Timestamp.Compare(b.Timestamp)
+	return a.Compare(b)
 }

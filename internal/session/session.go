@@ -46,7 +46,7 @@ type Header struct {
 // Entry is one JSON object of a session file other than its header.
 //
 // The strings and slices of an Entry from a parser, Parts included, are valid
-// only until the parser reads on; copy what you keep.
+// only until the parser continues; copy what you keep.
 type Entry struct {
 	Type string // TypeMessage, TypeCompaction, …, or as written
 	Role string // of a message entry: RoleUser, RoleAssistant, …, or as written
@@ -63,8 +63,8 @@ type Entry struct {
 
 	// Copy identifies the entry among its copies in forks, clones, imports
 	// and re-appended lines: equal for entries with the same timestamp and
-	// the same content, ignoring ids and parents. 0 if the entry has no
-	// timestamp of its own, and so no copies.
+	// the same content, ignoring ids and parents. 0 if the entry has no own
+	// timestamp, and so no copies.
 	Copy uint64
 
 	IsError    bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code

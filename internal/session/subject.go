@@ -70,7 +70,7 @@ func cutElements(s string) (rest, command string) {
 }
 
 // task returns the text of the last section whose heading names a task, if the text
-// begins with a section. A text with a title of its own is not a template.
+// begins with a section. A text with its own title is not a template.
 func task(s string) string {
 	all := heading().FindAllStringSubmatchIndex(s, -1)
 	if len(all) < 2 || all[0][0] != 0 || all[0][3]-all[0][2] == 1 {

@@ -29,7 +29,7 @@ func english(s string, now time.Time) (Span, bool) {
 	return m.span()
 }
 
-// moment is what the parts of a phrase say together.
+// moment is the combined meaning of the parts of a phrase.
 type moment struct {
 	now    time.Time
 	period Span // what a phrase of one part means: "last 3 days"
@@ -67,7 +67,7 @@ func (m *moment) span() (Span, bool) {
 	if hour < 0 {
 		return m.unit.from(m.unit.begin(m.day)), true
 	}
-	if hour+24 < m.during.to { // the night goes on after midnight
+	if hour+24 < m.during.to { // the night continues after midnight
 		hour += 24
 	}
 	if m.unit != day || hour < m.during.from || hour >= m.during.to {

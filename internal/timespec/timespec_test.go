@@ -160,7 +160,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// After midnight "last night" can be the one that goes on.
+// After midnight, "last night" can be the current night.
 func TestParseInTheNight(t *testing.T) {
 	now := time.Date(2026, 3, 20, 1, 30, 0, 0, time.UTC)
 	for text, want := range map[string]string{

@@ -1,8 +1,12 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
 
 	"pigrep/adapter"
@@ -22,6 +26,21 @@ type CommandRow struct {
 	Failed   int          `json:"failed"` // commands of these
 	Sessions int          `json:"sessions"`
 	Last     session.Time `json:"lastUsed,omitzero"`
+}
+
+// AppendJSON appends what encoding/json makes of the row, several times as fast: there are
+// thousands of rows.
+func (r *CommandRow) AppendJSON(b []byte) []byte {
+	b = appendString(append(b, `{"type":`...), r.Type)
+	b = appendString(append(b, `,"program":`...), r.Program)
+	b = strconv.AppendInt(append(b, `,"runs":`...), int64(r.Runs), 10)
+	b = strconv.AppendInt(append(b, `,"calls":`...), int64(r.Calls), 10)
+	b = strconv.AppendInt(append(b, `,"failed":`...), int64(r.Failed), 10)
+	b = strconv.AppendInt(append(b, `,"sessions":`...), int64(r.Sessions), 10)
+	if !r.Last.IsZero() {
+		b = r.Last.AppendJSON(append(b, `,"lastUsed":`...))
+	}
+	return append(b, '}')
 }
 
 // CommandTable is the answer of Commands.
@@ -113,8 +132,12 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		return nil, err
 	}
 	rows := table.sorted(func(a, b *commandGroup) int {
-		return cmp.Or(cmp.Compare(b.row.Runs, a.row.Runs), cmp.Compare(a.row.Program, b.row.Program))
+		if a.row.Runs != b.row.Runs { // most rows: names are compared only where they decide
+			return cmp.Compare(b.row.Runs, a.row.Runs)
+		}
+		return cmp.Compare(a.row.Program, b.row.Program)
 	})
+	t.Rows = slices.Grow(t.Rows, len(rows))
 	for _, g := range rows {
 		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
 		t.Rows = append(t.Rows, g.row)
@@ -122,4 +145,18 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
 	req.mask(t)
 	return t, nil
+}
+
+// appendString appends a string as JSON, without escaping what only HTML needs escaped.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			var text bytes.Buffer
+			e := json.NewEncoder(&text)
+			e.SetEscapeHTML(false)
+			_ = e.Encode(s) // a string can always be encoded
+			return append(b, bytes.TrimSuffix(text.Bytes(), []byte{'\n'})...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }

@@ -124,7 +124,7 @@ func (o *orphans) note(copy uint64, n int) {
 // exist reports whether there are any. If not, nothing need be told.
 func (o *orphans) exist() bool { return o.noted.bits != nil }
 
-// answer tells of the result of a call.
+// answer records the result of a call.
 func (o *orphans) answer(copy uint64) {
 	if copy != 0 && o.noted.has(copy) {
 		o.seen.add(copy)

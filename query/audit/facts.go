@@ -36,6 +36,7 @@ type auditor struct {
 	families families
 	coverage Coverage
 	warnings []string
+	pieces   int // read so far
 
 	visitCopy func(f *file, p *record.Piece, i int) // gets the duplicates of calls; nil to count them only
 }
@@ -85,7 +86,7 @@ func (x *auditor) listFiles() {
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
-		return cmp.Or(session.CompareHeaders(&a.Header, &b.Header), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(session.CompareStarts(a.Timestamp, b.Timestamp), cmp.Compare(a.Path, b.Path))
 	})
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)
@@ -186,6 +187,7 @@ func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f 
 		v, s := verdict(f, p)
 		return v == filter.None || v == filter.All && (samePeriod == nil || samePeriod(s.First, s.Last))
 	}
+	defer x.trim()
 	return x.each(x.facts.Sums(x.ids, enough), func(f *file, p *record.Piece) error {
 		if p.Summed {
 			if v, _ := verdict(f, p); v == filter.None {
@@ -238,6 +240,7 @@ func (f *file) millis(ms int64) int64 {
 // eachPiece visits the facts of the files in the order of x.files. A piece and its
 // strings are valid until the next one.
 func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
+	defer x.trim()
 	return x.each(x.facts.All(x.ids), visit)
 }
 
@@ -245,17 +248,16 @@ func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
 // session files that makes 9 MB less at the peak.
 const trimEvery = 250
 
-func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
-	trim := func() {
-		for _, s := range x.r.Segments() {
-			s.Trim()
-		}
+func (x *auditor) trim() {
+	for _, s := range x.r.Segments() {
+		s.Trim()
 	}
-	defer trim()
-	n := 0
+}
+
+func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
 	for p, err := range pieces {
-		if n++; n%trimEvery == 0 {
-			trim()
+		if x.pieces++; x.pieces%trimEvery == 0 {
+			x.trim()
 		}
 		f := &x.files[p.File]
 		if err != nil {

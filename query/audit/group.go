@@ -212,8 +212,8 @@ func dayOf(t time.Time) day {
 // groups are rows by a name.
 type groups[T any] map[string]*T
 
-// row returns the row with a name, of which it keeps a copy, and makes it with build when
-// it is new.
+// row returns the row with a name. If there is none, it makes one with build, for a copy
+// of the name.
 func (g groups[T]) row(name string, build func(name string) *T) *T {
 	row, ok := g[name]
 	if !ok {

@@ -277,7 +277,7 @@ func (m *model) request() audit.Request {
 func (m *model) compare(t *testing.T, when string, r *index.Reader) {
 	t.Helper()
 	files := slices.SortedFunc(maps.Values(m.files), func(a, b *session.Record) int {
-		return cmp.Or(session.CompareHeaders(&a.Header, &b.Header), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(session.CompareStarts(a.Timestamp, b.Timestamp), cmp.Compare(a.Path, b.Path))
 	})
 	for range 12 {
 		req := m.request()

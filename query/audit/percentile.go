@@ -15,20 +15,27 @@ func percentiles(list []int32, low, high int) (atLow, atHigh int32) {
 	for _, v := range list {
 		counts[bucketOf(v)]++
 	}
-	inBucket := func(k int) int32 {
-		bucket := 0
+	bucket := func(k int) (bucket, place int) {
 		for ; counts[bucket] <= k; bucket++ {
 			k -= counts[bucket]
 		}
-		some := make([]int32, 0, counts[bucket])
-		for _, v := range list {
-			if bucketOf(v) == bucket {
-				some = append(some, v)
-			}
-		}
-		return quickselect(some, k)
+		return bucket, k
 	}
-	return inBucket(place(low)), inBucket(place(high))
+	a, lowPlace := bucket(place(low))
+	b, highPlace := bucket(place(high))
+	inA, inB := make([]int32, 0, counts[a]), make([]int32, 0, counts[b])
+	for _, v := range list {
+		switch bucketOf(v) {
+		case a:
+			inA = append(inA, v)
+		case b:
+			inB = append(inB, v)
+		}
+	}
+	if a == b {
+		inB = inA
+	}
+	return quickselect(inA, lowPlace), quickselect(inB, highPlace)
 }
 
 // bucketOf returns the bucket of a number. There are 32 for every power of two.

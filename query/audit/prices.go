@@ -13,10 +13,10 @@ import (
 	"pigrep/internal/session"
 )
 
-// Price is what the tokens of a model cost, in dollars per million.
+// Price is the price of a model's tokens, in dollars per million.
 type Price struct{ Input, Output, CacheRead, CacheWrite float64 }
 
-// cost is what a use of tokens costs at this price.
+// cost returns the cost of a usage at this price, in dollars.
 func (p Price) cost(u *session.Usage) float64 {
 	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead + float64(u.CacheWrite)*p.CacheWrite) / 1e6
 }

@@ -11,10 +11,10 @@ import (
 	"pigrep/query/sessions"
 )
 
-// A subagent is a session that a tool of another session started. Extensions record it
-// in up to two places: in a session file of its own, and as the usage in the result of the
-// tool. Where both have it, the session file counts: it has the models and the times. Of
-// the result only that counts which no session file has.
+// A subagent is a session that a tool of another session started. Extensions record its
+// usage in up to two places: in its own session file, and in the result of the tool. If
+// both have it, the session file counts, because it has the models and the times. The
+// result counts only for usage that no session file has.
 
 // families records which sessions are subagents, and how much of their usage the results
 // of tools repeat. Sessions are numbered as the auditor numbers its files.
@@ -85,7 +85,7 @@ func (f *families) root(i int) int {
 	return i
 }
 
-// spent is what an entry of a family used.
+// spent is the usage of an entry of a family.
 type spent struct {
 	session.Usage
 	at     int64 // Unix milliseconds
@@ -93,9 +93,9 @@ type spent struct {
 	result bool // of a tool
 }
 
-// findRepeated finds out what the results of tools repeat of the sessions of subagents:
-// in the order of time, each result repeats what the subagents of its session have spent
-// and no earlier result has repeated.
+// findRepeated finds the usage in tool results that the sessions of subagents also have.
+// In order of time, each result repeats the usage of its session's subagents that no
+// earlier result has repeated.
 func (x *auditor) findRepeated() error {
 	f := &x.families
 	if f.parents == nil {
@@ -154,8 +154,8 @@ func (x *auditor) findRepeated() error {
 	return nil
 }
 
-// own returns use i of a file without what sessions of subagents have too, and whether
-// they have some of it, or all.
+// own returns usage i of a file without the part that sessions of subagents also have, and
+// whether they have some of it, or all.
 func (f *families) own(u *record.Usages, i int, file int) (use session.Usage, some, all bool) {
 	use = u.At(i)
 	if len(f.repeated) == 0 {

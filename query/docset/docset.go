@@ -40,6 +40,13 @@ func (b Set) And(o Set) {
 	}
 }
 
+// Remove removes the documents of o. Both sets are of the same segment.
+func (b Set) Remove(o Set) {
+	for i := range b {
+		b[i] &^= o[i]
+	}
+}
+
 // Or adds the documents of o, which may be shorter.
 func (b Set) Or(o Set) {
 	for i, w := range o {

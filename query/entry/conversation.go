@@ -56,8 +56,8 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 	return e, nil
 }
 
-// addDiffs adds to calls what their tools recorded of the edits. Without that, the
-// arguments of the calls have to do.
+// addDiffs adds to calls the diffs that their tools recorded. Calls without a recorded
+// diff are shown by their arguments.
 func (c *Conversation) addDiffs(e *Entry) {
 	open := make(map[string]*session.Call)
 	for i := range e.View.Blocks {

@@ -58,8 +58,8 @@ var keywords = []struct {
 	{"model", segment.FieldModel},
 }
 
-// Of counts the hits of a request. Without a text, these are all documents that pass the
-// filters, duplicates included.
+// Of returns the facets of a request: the counts of its hits. Without a text, every
+// document that passes the filters counts, duplicates included.
 func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req query.Request) (*Response, error) {
 	sets, err := hits(ctx, r, a, src, req)
 	if err != nil {

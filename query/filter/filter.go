@@ -50,7 +50,7 @@ type Spec struct {
 	OnlySearches bool      // only these
 }
 
-// A Filter passes what passes all of its tests. The zero Filter passes everything.
+// A Filter is a conjunction of tests. The zero Filter passes everything.
 type Filter struct {
 	sessions []func(*session.Summary) bool
 	keywords []keywordTest
@@ -196,11 +196,9 @@ func (f *Filter) addCWD(dir string) {
 	})
 }
 
-// addExclude excludes the session files that a glob matches. The glob matches one or
+// addExclude leaves out the sessions whose path a glob matches. The glob matches one or
 // more whole elements of the path, from the root if it begins with a slash, and
-// everything below them.
-// addExclude leaves out the sessions whose path matches a glob, or is it: the path of a
-// session may have brackets.
+// everything below them. The path of a session leaves it out too, whatever brackets it has.
 func (f *Filter) addExclude(glob string) {
 	path := session.Slashed(glob)
 	pattern := path

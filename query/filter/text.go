@@ -46,13 +46,14 @@ type Part struct {
 	folded []byte // the folded text; nil until Folded is called
 }
 
-func (p *Part) text() []byte { return p.Entry.Parts[p.Number].Text }
+// Text returns the text of the part.
+func (p *Part) Text() []byte { return p.Entry.Parts[p.Number].Text }
 
 // Folded returns the text of the part, folded. It is valid until the next part is
 // folded.
 func (p *Part) Folded() []byte {
 	if p.folded == nil {
-		p.folded = p.Folder.Fold(p.text())
+		p.folded = p.Folder.Fold(p.Text())
 	}
 	return p.folded
 }
@@ -140,7 +141,7 @@ func (f *expressionTest) NeedsFacts() bool { return false }
 
 func (f *expressionTest) Cost() int { return f.cost }
 
-func (f *expressionTest) Matches(p *Part) bool { return f.re.Match(p.text()) }
+func (f *expressionTest) Matches(p *Part) bool { return f.re.Match(p.Text()) }
 
 // maxSpans is the number of spans of a text that a TextTest marks.
 const maxSpans = 200

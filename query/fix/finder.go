@@ -31,7 +31,7 @@ func newFinder(ctx context.Context, s *signature) *finder {
 	return f
 }
 
-// rarest returns words of each line, the rarest first, of which a text must have one to
+// rarest returns words of each line, the rarest first. A text without any of them cannot
 // have enough of the line. It is nil if the bytes of a text do not show which words it has.
 func (s *signature) rarest() (list [][]byte) {
 	for i := range s.lines {
@@ -223,7 +223,7 @@ func (b *body) valuesNear(start, end int, values []value) (all, names float64) {
 	return share(there[0]+there[1], of[0]+of[1]), share(there[1], of[1])
 }
 
-// share is what n is of a total; all if that is nothing.
+// share returns n / total, or 1 if total is 0.
 func share(n, total int) float64 {
 	if total == 0 {
 		return 1

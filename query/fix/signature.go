@@ -293,10 +293,10 @@ type signature struct {
 // A signatureLine is a line of an error with the sum of the weights of its words.
 type signatureLine struct {
 	line
-	raw    string
-	at     int  // its number
-	tells  bool // it has a word that errors have
-	weight float64
+	raw            string
+	at             int  // its number
+	looksLikeError bool // it has a word that errors have
+	weight         float64
 }
 
 // MaxText is how much of the end of a pasted text is looked at, in bytes: errors are at
@@ -326,7 +326,7 @@ func read(text string) *signature {
 			if len(l.words) == 0 || slices.ContainsFunc(list, func(o signatureLine) bool { return sameWords(o.words, l.words) }) {
 				continue
 			}
-			list = append(list, signatureLine{line: l, raw: string(raw), at: at, tells: tells(raw, l.words)})
+			list = append(list, signatureLine{line: l, raw: string(raw), at: at, looksLikeError: looksLikeError(raw, l.words)})
 		}
 		slices.Reverse(list)
 		return list
@@ -379,8 +379,8 @@ func (s *signature) weigh(rarity map[string]float64) {
 		}
 		s.weights[t] = min(w, maxWeight)
 	}
-	if slices.ContainsFunc(s.lines, func(l signatureLine) bool { return l.tells }) {
-		s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return !l.tells })
+	if slices.ContainsFunc(s.lines, func(l signatureLine) bool { return l.looksLikeError }) {
+		s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return !l.looksLikeError })
 	}
 	best := 0.0
 	for i := range s.lines {
@@ -426,8 +426,8 @@ var errorPhrases = []string{
 	"no such", "no module", "no longer", "could not", "can't", "couldn't", "doesn't", "timed out", "out of memory", "out of range", "has no ", "is not ", "too many", "too large",
 }
 
-// tells reports whether a line looks like an error.
-func tells(raw []byte, words []word) bool {
+// looksLikeError reports whether a line looks like an error.
+func looksLikeError(raw []byte, words []word) bool {
 	for _, w := range words {
 		if errorTerms()[w.term] || strings.HasSuffix(w.term, "error") || strings.HasSuffix(w.term, "exception") {
 			return true

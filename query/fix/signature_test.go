@@ -146,7 +146,7 @@ func TestSignatureWeights(t *testing.T) {
 func TestLinesThatTellNothing(t *testing.T) {
 	s := read("Checked 104 files in 12ms. No fixes applied.\nsrc/a.ts(1,2): error TS2305: no exported member")
 	s.weigh(map[string]float64{"checked": 6, "files": 6, "fixes": 6, "applied": 6, "in": 6, "no": 1, "error": 1, "ts2305": 2, "exported": 1, "member": 1})
-	if len(s.lines) != 1 || !s.lines[0].tells {
+	if len(s.lines) != 1 || !s.lines[0].looksLikeError {
 		t.Errorf("%v", s.lines)
 	}
 }

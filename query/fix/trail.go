@@ -15,7 +15,7 @@ import (
 	"pigrep/query/entry"
 )
 
-// A trail is what happened on the branches of a session from the error on.
+// A trail is the sequence of events on the branches of a session, from the error on.
 type trail struct {
 	*follower
 	finder  *finder
@@ -189,8 +189,8 @@ func short(s string) string {
 	return s[:end] + "…"
 }
 
-// call returns what a call does, as it may be shown: the first line of its command, its
-// path, or its arguments.
+// call returns a short description of a call: the first line of its command, its path, or
+// its arguments.
 func (f *follower) call(c *session.CallFact) string {
 	text := c.Line
 	if !c.Shell && len(c.Paths) > 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 // Each segment of the index is looked up once, in the order of the first file that
-// has documents in it. A file is searched as soon as all of its segments are looked up,
-// while others still are.
+// has documents in it, once a file needs it. A file is searched as soon as all of its
+// segments are looked up.
 
 // limits say when the index does not pay any more.
 type limits struct {
@@ -94,18 +94,25 @@ func (g *run) findLookups() error {
 	return nil
 }
 
-// lookUp performs the remaining lookups, one after the other.
-func (g *run) lookUp(ctx context.Context) {
+// await waits until a segment is looked up. Meanwhile it performs lookups that nobody has
+// begun.
+func (g *run) await(ctx context.Context, l *segmentLookup) {
 	for {
+		select {
+		case <-l.done:
+			return
+		default:
+		}
 		i := int(g.nextLookup.Add(1)) - 1
 		if i >= len(g.lookups) {
+			<-l.done
 			return
 		}
-		l := g.lookups[i]
-		if l.err = ctx.Err(); l.err == nil {
-			l.err = g.lookUpIn(l)
+		next := g.lookups[i]
+		if next.err = ctx.Err(); next.err == nil {
+			next.err = g.lookUpIn(next)
 		}
-		close(l.done)
+		close(next.done)
 	}
 }
 
@@ -150,20 +157,20 @@ func (g *run) lookUpIn(l *segmentLookup) error {
 }
 
 // candidates waits for the lookups of a task and sets its candidate entries, or scan.
-func (t *task) candidates(limits limits) error {
+func (g *run) candidates(ctx context.Context, t *task) error {
 	if t.scan {
 		return nil
 	}
 	n := 0
 	for _, l := range t.lookups {
-		<-l.done
+		g.await(ctx, l)
 		if l.err != nil {
 			return l.err
 		}
 		t.scan = t.scan || l.all
 		n += len(l.docs[t.Known.File])
 	}
-	if t.scan = t.scan || float64(n) > limits.scanShare*float64(t.Known.Documents)+float64(limits.scanExtra); t.scan {
+	if t.scan = t.scan || float64(n) > g.limits.scanShare*float64(t.Known.Documents)+float64(g.limits.scanExtra); t.scan {
 		return nil
 	}
 	t.entries = make([]int64, 0, n)

@@ -21,10 +21,10 @@ func TestFinderStops(t *testing.T) {
 		text[i] = "ab"[random.IntN(2)]
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	f := newFinder(ctx, p, false)
+	f := newFinder(ctx, p)
 	stopped := f.dfa.stopped
 	f.dfa.stopped = func() bool { cancel(); return stopped() }
-	f.find(text, -1)
+	f.find(text, -1, false)
 	if ctx.Err() == nil || f.dfa.steps > 2*stopEvery {
 		t.Errorf("%d steps, of which the first %d may be taken", f.dfa.steps, stopEvery)
 	}
@@ -39,11 +39,11 @@ func TestFinderStopsBetweenMatches(t *testing.T) {
 	expired, cancel := context.WithCancel(t.Context())
 	cancel()
 	line := bytes.Repeat([]byte("x"), longText+1)
-	if list := newFinder(expired, p, false).findAll(line); len(list) > firstMatches {
+	if list := newFinder(expired, p).findAll(line); len(list) > firstMatches {
 		t.Errorf("%d matches after the end of the context", len(list))
 	}
 	short := append(bytes.Repeat([]byte("xy "), longText/3+1), 'x')
-	if list := newFinder(t.Context(), p, false).findAll(short); len(list) != longText/3+2 {
+	if list := newFinder(t.Context(), p).findAll(short); len(list) != longText/3+2 {
 		t.Errorf("%d matches, want %d", len(list), longText/3+2)
 	}
 }

@@ -73,8 +73,8 @@ func FuzzGrep(f *testing.F) {
 				}
 			}
 		}
-		finder := newFinder(t.Context(), p, req.Brief)
-		for _, b := range finder.find([]byte(text), -1) {
+		finder := newFinder(t.Context(), p)
+		for _, b := range finder.find([]byte(text), -1, false) {
 			got = append(got, text[b.start:b.end])
 		}
 		if req.Multiline && len(got) > 0 {

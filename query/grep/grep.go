@@ -36,8 +36,13 @@ type Request struct {
 	MaxColumns    int // about how many bytes to return of a line, around its first match; 0 for all
 	Order         Order
 	Redact        bool // mask secrets in the returned lines
+	Ahead         int  // matches that may be found ahead of the one that is emitted; 0 for all that fit into memory
 
 	limits *limits // nil for defaultLimits
+
+	// Counted says, once it is true, that matches found from then on need
+	// neither Lines nor Matches. May be nil.
+	Counted *atomic.Bool
 
 	// Idle is called before Run waits for the next match. May be nil.
 	Idle func()
@@ -87,9 +92,9 @@ type Match struct {
 	Model       string
 	CustomType  string
 
-	Lines   []Line // none with Request.Brief
+	Lines   []Line // none with Request.Brief, or once Request.Counted
 	Matched int    // number of matching lines
-	Matches int    // number of matches in them; 0 with Request.Brief
+	Matches int    // number of matches in them; unknown with Request.Brief, and once Request.Counted
 }
 
 // A Summary has the totals of a grep.
@@ -212,14 +217,11 @@ func (o Order) compare(a, b time.Time) int {
 // run performs the tasks and emits their matches.
 func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	g.queue = newQueue(ctx)
+	g.queue = newQueue(ctx, g.req.Ahead)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for range min(runtime.GOMAXPROCS(0), len(g.lookups)) {
-		wg.Go(func() { g.lookUp(ctx) })
-	}
 	for range min(runtime.GOMAXPROCS(0), len(g.tasks)) {
 		wg.Go(func() {
 			w := newWorker(ctx, g)
@@ -293,13 +295,15 @@ type queue struct {
 	changed *sync.Cond
 	turn    *task // whose matches are emitted now
 	size    int   // estimated bytes of all waiting matches
+	waiting int   // matches
+	most    int   // matches that may wait; 0 for all up to maxQueued
 }
 
 // maxQueued is the size from which put waits. One match may exceed it.
 const maxQueued = 4 << 20
 
-func newQueue(ctx context.Context) *queue {
-	q := &queue{ctx: ctx}
+func newQueue(ctx context.Context, most int) *queue {
+	q := &queue{ctx: ctx, most: most}
 	q.changed = sync.NewCond(&q.mu)
 	context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -314,16 +318,19 @@ func newQueue(ctx context.Context) *queue {
 func (q *queue) put(t *task, m *Match) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.size > maxQueued && (t != q.turn || len(t.queued) > 0) && q.ctx.Err() == nil {
+	for q.isFull() && (t != q.turn || len(t.queued) > 0) && q.ctx.Err() == nil {
 		q.changed.Wait()
 	}
 	t.queued = append(t.queued, m)
 	q.size += m.size()
+	q.waiting++
 	if t == q.turn && len(t.queued) == 1 {
 		q.changed.Broadcast()
 	}
 	return q.ctx.Err()
 }
+
+func (q *queue) isFull() bool { return q.size > maxQueued || q.most > 0 && q.waiting >= q.most }
 
 // end marks a task as done: it has no further matches.
 func (q *queue) end(t *task) {
@@ -357,6 +364,7 @@ func (q *queue) take(t *task, idle func()) []*Match {
 	for _, m := range matches {
 		q.size -= m.size()
 	}
+	q.waiting -= len(matches)
 	if len(matches) > 0 {
 		q.changed.Broadcast()
 	}

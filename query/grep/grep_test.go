@@ -15,6 +15,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -564,7 +565,7 @@ func TestGrepPatternErrors(t *testing.T) {
 	}
 }
 
-// The same of pieces of words, of which there are many.
+// The same for pieces of words that occur often.
 func TestGrepInManyWords(t *testing.T) {
 	testkit.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 7))
@@ -627,12 +628,22 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 				t.Errorf("grep -U %q found nothing", text)
 			}
 		}
-		brief := req
-		brief.Brief = true
-		counted, _ := s.grep(brief, true)
+		ended := req
+		ended.Ahead, ended.Counted = 1, new(atomic.Bool)
+		ended.Counted.Store(true)
+		bare, _ := s.grep(ended, true)
 		for _, m := range scanned {
 			m.Lines, m.Matches = nil, 0
 		}
+		for _, m := range bare {
+			m.Matches = 0
+		}
+		if diff := cmp.Diff(scanned, bare); diff != "" {
+			t.Fatalf("grep %+q, only counted (-scanned +counted):\n%s", req.Patterns, diff)
+		}
+		brief := req
+		brief.Brief = true
+		counted, _ := s.grep(brief, true)
 		for _, m := range counted {
 			m.Matches = 0
 		}
@@ -642,7 +653,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	}
 }
 
-// Real sessions are compared with what the adapter says of them, read in order.
+// Matches in real sessions are the same as in the entries that the adapter reads in order.
 func TestGrepOfFixtures(t *testing.T) {
 	testkit.Unraced(t)
 	s := newGrepShelf(t)

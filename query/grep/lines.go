@@ -13,7 +13,6 @@ import (
 type finder struct {
 	*literal.Pattern
 	ctx    context.Context // once it is done, find returns early with any result
-	brief  bool            // it is enough to know which lines match
 	dfa    *lazyDFA
 	cursor literal.Cursor
 	blocks []block
@@ -23,18 +22,18 @@ type finder struct {
 // matches that share lines.
 type block struct {
 	start, end int      // without the last newline
-	spans      [][2]int // in the text, in order; none when the pattern is brief
+	spans      [][2]int // in the text, in order; none if they were found in brief
 }
 
-func newFinder(ctx context.Context, p *literal.Pattern, brief bool) *finder {
-	f := &finder{Pattern: p, ctx: ctx, brief: brief, dfa: newLazyDFA(p.Program, p.Multiline)}
+func newFinder(ctx context.Context, p *literal.Pattern) *finder {
+	f := &finder{Pattern: p, ctx: ctx, dfa: newLazyDFA(p.Program, p.Multiline)}
 	f.dfa.stopped = func() bool { return ctx.Err() != nil }
 	return f
 }
 
-// find returns the matching blocks, up to limit unless that is negative. The slice is
-// valid until the next call.
-func (f *finder) find(text []byte, limit int) []block {
+// find returns the matching blocks, up to limit unless that is negative. If brief, it is
+// enough to know which lines match. The slice is valid until the next call.
+func (f *finder) find(text []byte, limit int, brief bool) []block {
 	f.blocks = f.blocks[:0]
 	if len(text) == 0 {
 		return nil
@@ -57,7 +56,7 @@ func (f *finder) find(text []byte, limit int) []block {
 		}
 		start := at + 1 + bytes.LastIndexByte(text[at:pos], '\n')
 		end := literal.IndexByteFrom(text, '\n', pos)
-		if spans, ok := f.matchLine(text[start:end]); ok {
+		if spans, ok := f.matchLine(text[start:end], brief); ok {
 			for i := range spans {
 				spans[i][0] += start
 				spans[i][1] += start
@@ -70,9 +69,9 @@ func (f *finder) find(text []byte, limit int) []block {
 }
 
 // line reports whether a line that may match does, and where.
-func (f *finder) matchLine(line []byte) (spans [][2]int, ok bool) {
+func (f *finder) matchLine(line []byte, brief bool) (spans [][2]int, ok bool) {
 	if f.IsLiteral {
-		if f.brief {
+		if brief {
 			return nil, true
 		}
 		n, at := &f.TextPrefilter.Finders[0], literal.AtStart
@@ -88,7 +87,7 @@ func (f *finder) matchLine(line []byte) (spans [][2]int, ok bool) {
 	if f.TextPrefilter != nil && f.dfa.find(line, 0) < 0 {
 		return nil, false
 	}
-	if f.brief && !f.Word {
+	if brief && !f.Word {
 		return nil, true
 	}
 	spans = f.matches(line)

@@ -144,7 +144,7 @@ func (s *lineScan) searchLine(line adapter.Line) error {
 	if !timeless || err != nil {
 		return err
 	}
-	// A matching entry has no time of its own: it takes the time of the entry before.
+	// A matching entry without a timestamp gets the time of the entry before it.
 	if err := s.parseTo(line.Offset); err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (s *lineScan) searchLine(line adapter.Line) error {
 func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
 	n := 0
 	parser.Parse(line, func(e *session.Entry) {
-		// Copy is 0 for an entry without a time of its own. Later entries on the line
-		// may take over the time of the first.
+		// Copy is 0 for an entry without a timestamp. Later entries on the line may get
+		// the time of the first.
 		if n++; skipping && n == 1 && e.Copy == 0 {
 			timeless = true
 		}

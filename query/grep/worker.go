@@ -52,7 +52,7 @@ type worker struct {
 
 func newWorker(ctx context.Context, g *run) *worker {
 	w := &worker{
-		run: g, ctx: ctx, finder: newFinder(ctx, g.Pattern, g.req.Brief),
+		run: g, ctx: ctx, finder: newFinder(ctx, g.Pattern),
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 	w.lines.Buffer = scanBuffer
@@ -71,7 +71,7 @@ func (w *worker) searchTask(t *task) {
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
-	if t.fatal = cmp.Or(w.ctx.Err(), t.candidates(w.limits)); t.fatal != nil {
+	if t.fatal = cmp.Or(w.ctx.Err(), w.candidates(w.ctx, t)); t.fatal != nil {
 		return
 	}
 	if !t.scan && len(t.entries) == 0 && t.Indexed == Whole {
@@ -160,15 +160,16 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
 			continue
 		}
+		counts := w.req.Brief || w.req.Counted != nil && w.req.Counted.Load()
 		text, matched, blocks := p.Text, 0, []block(nil)
-		if p.JSON != nil && w.req.Brief && !w.Multiline {
-			matched = w.countLines(p.JSON)
+		if p.JSON != nil && counts && !w.Multiline {
+			matched = w.countLines(p.JSON, w.left)
 		} else {
-			if p.JSON != nil && w.mayMatch(p.JSON) {
+			if p.JSON != nil && w.partMayMatch(p.JSON) {
 				w.text = jsonl.AppendText(w.text[:0], p.JSON)
 				text = w.text
 			}
-			blocks = w.finder.find(text, w.left)
+			blocks = w.finder.find(text, w.left, counts)
 			matched = len(blocks)
 		}
 		if err := w.ctx.Err(); err != nil {
@@ -195,7 +196,7 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		for _, b := range blocks {
 			m.Matches += len(b.spans)
 		}
-		if !w.req.Brief {
+		if !counts {
 			m.Lines = linesOf(text, blocks, w.req.Before, w.req.After)
 			if w.req.Redact {
 				redactLines(text, m.Lines)
@@ -222,18 +223,32 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	return nil
 }
 
-// countLines returns how many lines match in a text that is given as JSON, up to the
-// number that are wanted. It decodes only lines where a match may be.
-func (w *worker) countLines(json []byte) (n int) {
+// partMayMatch reports whether a text that is given as JSON may have a match. If its lines
+// must have several literals, it is searched up to the first match: few texts have one. For
+// a single literal that would be slower than decoding the text at once.
+func (w *worker) partMayMatch(json []byte) bool {
+	if w.Multiline || !w.Required.IsSeveral() {
+		return w.mayMatch(json)
+	}
+	return w.countLines(json, 1) > 0
+}
+
+// countLines returns how many lines match in a text that is given as JSON, up to limit
+// unless that is negative. It decodes only lines where a match may be, and is not certain.
+func (w *worker) countLines(json []byte, limit int) (n int) {
 	w.cursor.Begin(w.JSONPrefilter, json)
-	for from := 0; from < len(json) && n != w.left; {
+	for from := 0; from < len(json) && n != limit; {
 		pos := w.cursor.Next(from)
 		if pos == len(json) {
 			break
 		}
 		start, end := jsonl.LineAround(json, from, pos)
-		w.text = jsonl.AppendText(w.text[:0], json[start:end])
-		n += len(w.finder.find(w.text, w.left-n))
+		if w.JSONIsLiteral && pos >= start && !jsonl.MayEndInEscape(json[start:pos+1]) {
+			n++
+		} else {
+			w.text = jsonl.AppendText(w.text[:0], json[start:end])
+			n += len(w.finder.find(w.text, limit-n, true))
+		}
 		from = end + len(`\n`)
 	}
 	return n

@@ -30,13 +30,13 @@
 //
 //	("openFile(" or "closeFile(") and ".json"
 //
-// From this tree of "and" and "or" over literals two things are made:
+// This tree of "and" and "or" over literals has two uses:
 //
-//   - Prefilters. A prefilter is one list of literals, any of which is enough. Of all
-//     lists in the tree the one whose shortest literal is the longest is taken:
-//     "openFile(", "closeFile(". In the JSON of a session file some characters are
-//     escaped and others come from the adapter, which is why the prefilter of raw
-//     JSON looks for the longest piece without any of these. Here nothing has to be
+//   - Prefilters. A prefilter is a list of literals, any of which is enough. It is the
+//     list in the tree whose shortest literal is the longest: "openFile(",
+//     "closeFile(". In the JSON of a session file some characters are escaped, and the
+//     adapter adds others. So the prefilter of raw JSON looks for the longest piece
+//     without such characters. Here nothing has to be
 //     cut off. Without a literal a prefilter may look for a run of characters instead,
 //     such as the 40 of [0-9a-f]{40}.
 //   - Candidate documents. Lookup analyses each literal as the indexer analyses texts.

@@ -1,6 +1,7 @@
 package literal
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ const (
 	TryNothing   Try = iota
 	TryFixed         // take the pattern as it stands, not as an expression
 	TryMultiline     // match across lines
+	TryReplaced      // the character U+FFFD, which texts have in place of bytes that are not UTF-8
 )
 
 // PatternError says why and where a pattern is not a valid regular expression.
@@ -70,6 +72,7 @@ type Pattern struct {
 	TextPrefilter *Prefilter // nil when no literal is needed
 	JSONPrefilter *Prefilter
 	IsLiteral     bool // a needle in a text is a match
+	JSONIsLiteral bool // so is one in raw JSON, unless it is part of an escape
 }
 
 // WordCharacter is the inside of a character class with the word characters of -w:
@@ -112,7 +115,7 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	parts := make([]string, len(patterns))
 	for i, text := range patterns {
 		if !utf8.ValidString(text) {
-			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8"}
+			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8", Try: TryReplaced}
 		}
 		if req.Fixed {
 			text = regexp.QuoteMeta(text)
@@ -142,6 +145,8 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	}
 	p.IsLiteral = !req.Word && p.TextPrefilter != nil && !p.TextPrefilter.specialFold && tree.Op == syntax.OpLiteral && len(p.TextPrefilter.Finders) == 1 &&
 		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
+	p.JSONIsLiteral = p.IsLiteral && p.JSONPrefilter != nil && len(p.JSONPrefilter.Finders) == 1 &&
+		bytes.Equal(p.JSONPrefilter.Finders[0].Text, p.TextPrefilter.Finders[0].Text)
 	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {
 		return nil, patternError(whole, err)
 	}

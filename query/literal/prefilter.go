@@ -27,9 +27,9 @@ const (
 // textPrefilter picks needles for decoded texts, nil when nothing is needed.
 func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, textPiece) }
 
-// jsonPrefilter returns the prefilter of raw JSON, nil if there is none. Its literals
-// are in the JSON byte by byte if they are in a decoded text, unless a \u escape
-// stands for one of their characters (see escapeBefore).
+// jsonPrefilter returns the prefilter of raw JSON, or nil if there is none. If a decoded
+// text contains one of its literals, the JSON contains the same bytes, unless one of the
+// characters is written as a \u escape (see escapeBefore).
 func jsonPrefilter(n *Required) *Prefilter {
 	found := pickPrefilter(n, jsonPiece)
 	if found != nil {
@@ -72,8 +72,8 @@ func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
 	return best
 }
 
-// visitLists visits every list of literals of which each text contains one. Of
-// alternatives it visits the union.
+// visitLists visits every list of literals such that each matching text contains one of
+// the list. For alternatives it visits the union.
 func (n *Required) visitLists(visit func([]Literal)) {
 	switch {
 	case n == nil:
@@ -128,8 +128,8 @@ func jsonPiece(l Literal) []byte {
 	})
 }
 
-// isPlain reports whether raw JSON has the character if the decoded text does, unless a
-// \u escape stands for it.
+// isPlain reports whether raw JSON has the character if the decoded text does, except as a
+// \u escape.
 func isPlain(r rune) bool {
 	switch r {
 	case '.', ':', '/', '"', '\\', '{', '}', '[', ']', 0x7f, utf8.RuneError:

@@ -28,6 +28,10 @@ type Required struct {
 	size     int         // number of lists of literals in the tree
 }
 
+// IsSeveral reports whether several literals are required, each of which a text may have
+// without the others.
+func (n *Required) IsSeveral() bool { return n != nil && n.op == allOf }
+
 type operator uint8
 
 const (
@@ -249,7 +253,6 @@ func repeat(s info) info {
 	return s
 }
 
-// alternate returns the info of a or b.
 // alternate returns the info of a or b.
 func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {

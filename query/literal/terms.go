@@ -64,7 +64,6 @@ func stablePieces(l Literal) [][]byte {
 }
 
 // FoldsAlike reports whether analysis folds every case of a character to the same.
-// FoldsAlike reports whether analysis folds every case of a character to the same.
 func FoldsAlike(r rune) bool {
 	folded := analysis.Fold(string(r))
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"unicode/utf8"
@@ -100,6 +101,72 @@ func (r *JSONPrefilter) MayContain(data []byte) bool {
 	}
 }
 
+// MayBeIn reports whether a text, whose letters JSONFolder has folded, may contain the
+// needle. It compares the letters and digits around each pivot, which takes a tenth of the
+// time of folding all of the text.
+func (r *JSONPrefilter) MayBeIn(text []byte) bool {
+	at := literal.AtStart
+	for from := 0; ; from++ {
+		if from = r.pivot.Find(text, from, &at); from == len(text) {
+			return false
+		}
+		if lettersAfter(text[from:], r.Text[r.start:]) && lettersBefore(text[:from], r.Text[:r.start]) {
+			return true
+		}
+	}
+}
+
+// lettersAfter reports whether the letters and digits of a needle may be those that the
+// text begins with. Whatever is between them may be anything.
+func lettersAfter(text, needle []byte) bool {
+	at := 0
+	for _, c := range needle {
+		if c >= utf8.RuneSelf {
+			return true
+		}
+		if !isRunByte(c) {
+			continue
+		}
+		for at < len(text) && text[at] != anyText && !isRunByte(literal.LowerByte(text[at])) {
+			at++
+		}
+		if at == len(text) || text[at] == anyText {
+			return at < len(text)
+		}
+		if literal.LowerByte(text[at]) != c {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// lettersBefore reports whether the letters and digits of a needle may be those that the
+// text ends with.
+func lettersBefore(text, needle []byte) bool {
+	at := len(text) - 1
+	for i := len(needle) - 1; i >= 0; i-- {
+		c := needle[i]
+		if c >= utf8.RuneSelf {
+			return true
+		}
+		if !isRunByte(c) {
+			continue
+		}
+		for at >= 0 && text[at] != anyText && !isRunByte(literal.LowerByte(text[at])) {
+			at--
+		}
+		if at < 0 || text[at] == anyText {
+			return at >= 0
+		}
+		if literal.LowerByte(text[at]) != c {
+			return false
+		}
+		at--
+	}
+	return true
+}
+
 // matchesAfter reports whether the needle after its pivot may match the data from an
 // offset on.
 func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
@@ -107,8 +174,10 @@ func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
 		switch {
 		case at == len(data):
 			return false
-		case data[at] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.endsValue(data[at]):
+		case c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.endsValue(data[at]):
 			return true
+		case data[at] >= utf8.RuneSelf:
+			return mayFoldTo(data[at], c)
 		case c == ' ':
 			start := at
 			for at < len(data) && data[at] < utf8.RuneSelf {
@@ -152,14 +221,16 @@ func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 		switch {
 		case at == 0:
 			return false
-		case data[at-1] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.beginsValue(data[:at]):
+		case c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.beginsValue(data[:at]):
 			return true
+		case data[at-1] >= utf8.RuneSelf:
+			return mayFoldTo(data[at-1], c)
 		case c == ' ':
 			start := at
 			for at > 0 && data[at-1] == ' ' {
 				at--
 			}
-			if at > 0 && (data[at-1] >= utf8.RuneSelf || endsEscape(data[:at]) || r.beginsValue(data[:at])) {
+			if at > 0 && (data[at-1] == anyText || endsEscape(data[:at]) || r.beginsValue(data[:at])) {
 				return true
 			}
 			if at == start {
@@ -179,7 +250,7 @@ func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 			}
 		}
 	}
-	return !r.startsInWord || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at])
+	return !r.startsInWord || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at]) || endsControl(data[:at])
 }
 
 // beginsValue reports whether the value with the pivot may begin after b.
@@ -201,13 +272,18 @@ func endsEscape(b []byte) bool {
 	return n > 1 && b[n-2] == '\\' || n > 5 && b[n-6] == '\\' && b[n-5] == 'u'
 }
 
+// endsControl reports whether the data ends with the code of a colour (see
+// Needle.atWordEdges).
+func endsControl(data []byte) bool {
+	before := analysis.BeforeControl(data)
+	return len(before) >= len(`\u001b`) && bytes.EqualFold(before[len(before)-len(`\u001b`):], []byte(`\u001b`))
+}
+
 // spaceLength returns the length of possible white space at the start of b: a space,
-// an escape other than of a quote, slash or backslash, or a byte outside of ASCII.
+// or an escape other than of a quote, slash or backslash.
 func spaceLength(b []byte) int {
 	switch {
 	case b[0] == ' ':
-		return 1
-	case b[0] >= utf8.RuneSelf:
 		return 1
 	case b[0] != '\\' || len(b) < 2:
 		return 0
@@ -226,15 +302,21 @@ type JSONFolder struct {
 	buf      []byte
 }
 
-// Fold returns JSON with its letters folded, except that ASCII letters keep their
-// case. Where folding gives anything but ASCII letters and digits, the bytes 0xff
-// stand for any text. The result is the data itself if there is nothing to fold; it is
-// valid until the next call. ok is false if letters may be escaped: then the JSON has
-// to be parsed.
+// Fold returns JSON with its letters folded, except that ASCII letters keep their case.
+// Characters that do not fold to ASCII letters and digits become anyText, except frequent
+// ones that do not fold to white space either: these stay unchanged. The result is the
+// data itself if there is nothing to fold. It is valid until the next call. ok is false if
+// letters may be escaped; the JSON must then be parsed.
 func (f *JSONFolder) Fold(data []byte) (folded []byte, ok bool) {
 	if escapesLetters(data) {
 		return nil, false
 	}
+	return f.FoldLetters(data), true
+}
+
+// FoldLetters is Fold for a text that is not JSON.
+func (f *JSONFolder) FoldLetters(data []byte) []byte {
+	var folded []byte
 	done := 0 // bytes of data that are in folded
 	for i := nextHigh(data, 0); i < len(data); i = nextHigh(data, i) {
 		r, size := utf8.DecodeRune(data[i:])
@@ -248,11 +330,18 @@ func (f *JSONFolder) Fold(data []byte) (folded []byte, ok bool) {
 		i += size
 	}
 	if done == 0 {
-		return data, true
+		return data
 	}
 	f.buf = append(folded, data[done:]...)
-	return f.buf, true
+	return f.buf
 }
+
+// anyText is a byte of folded JSON that matches any text.
+const anyText = 0xff
+
+// mayFoldTo reports whether an ASCII character may come from the character outside of
+// ASCII with this byte of folded JSON.
+func mayFoldTo(b, c byte) bool { return b == anyText || c != ' ' && !isRunByte(c) }
 
 const highBits = 0x8080808080808080
 
@@ -277,7 +366,7 @@ func (f *JSONFolder) foldRune(r rune) []byte {
 		folded = f.analyzer.FoldText([]byte(string(r))).Text
 		for i, c := range folded {
 			if !isRunByte(c) {
-				folded[i] = 0xff
+				folded[i] = anyText
 			}
 		}
 		if f.folds == nil {
@@ -300,14 +389,15 @@ func escapesLetters(data []byte) bool {
 }
 
 // foldsOutsideASCII reports whether a character folds to something without ASCII
-// letters and digits, and is not dropped. It knows frequent characters only.
+// letters and digits and without white space, and is not dropped. It knows frequent
+// characters only.
 func foldsOutsideASCII(r rune) bool {
 	switch {
 	case r < 0x100:
-		return r == 0xA0 || r == 0xA9 || r == 0xAB || r == 0xAE || r == 0xB0 || r == 0xB1 || r == 0xB7 || r == 0xBB || r == 0xD7 || r == 0xF7
+		return r == 0xA9 || r == 0xAB || r == 0xAE || r == 0xB0 || r == 0xB1 || r == 0xB7 || r == 0xBB || r == 0xD7 || r == 0xF7
 	case 0x391 <= r && r <= 0x3C9, 0x410 <= r && r <= 0x44F: // Greek, Cyrillic
 		return true
-	case 0x2010 <= r && r <= 0x2027, 0x2190 <= r && r <= 0x22FF, 0x2300 <= r && r <= 0x23FF, 0x2500 <= r && r <= 0x27BF:
+	case 0x2010 <= r && r <= 0x2016, 0x2018 <= r && r <= 0x2027, 0x2190 <= r && r <= 0x22FF, 0x2300 <= r && r <= 0x23FF, 0x2500 <= r && r <= 0x27BF:
 		return true
 	case 0x3001 <= r && r <= 0x3029, 0x3041 <= r && r <= 0x3096, 0x30A1 <= r && r <= 0x30FE, 0x3400 <= r && r <= 0x9FFF, 0xAC00 <= r && r <= 0xD7A3:
 		return true

@@ -16,7 +16,7 @@ type Needle struct {
 	Han  bool   // the text is searched in simplified characters too
 
 	// The first or last character is part of a word: a match must not have another
-	// one of these beside it.
+	// one of these beside it, except for the last one of a terminal's colour code.
 	startsInWord, endsInWord bool
 }
 
@@ -44,9 +44,11 @@ func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
+var escape = []byte{0x1b}
+
 func (n *Needle) atWordEdges(text []byte, start, end int) bool {
 	if n.startsInWord {
-		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && inSpacedWord(before) {
+		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && inSpacedWord(before) && !bytes.HasSuffix(analysis.BeforeControl(text[:start]), escape) {
 			return false
 		}
 	}

@@ -14,21 +14,39 @@ const keyBits = 13
 // A termPrefilter rules out most pieces of a text, between white space, that have none
 // of some terms, without analysing them. The first bytes of a term are its key. An
 // ASCII piece with the term contains them in either case, possibly with underscores
-// in between, which are no part of a term. Pieces with other characters are never
-// ruled out. Without it a search for two words takes 8 to 13 % more CPU.
+// in between, which are no part of a term. They stand where a term can begin: at an upper
+// case letter, or after a character that is neither a letter nor a digit. A piece with a
+// character outside of ASCII is never ruled out. Without it a search for two words takes 8 to 13 % more CPU.
 type termPrefilter struct {
 	disabled bool                       // some term is too short for a key
-	stops    [256]bool                  // first bytes of terms in either case, and all bytes outside of ASCII
+	flags    [256]prefilterFlags        // of each byte
 	keys     [1 << (keyBits - 6)]uint64 // a bit for each key
 }
 
+// prefilterFlags classify a byte: whether a term may begin with it, and whether it continues
+// a run.
+type prefilterFlags uint8
+
+const (
+	beginsRun prefilterFlags = 1 << iota // a term may begin with it, unless the byte before continues the run
+	begins                               // a term may begin with it anywhere, or it is not ASCII
+	continues                            // an ASCII letter or digit
+)
+
 func newTermPrefilter() termPrefilter {
 	g := termPrefilter{}
-	for c := utf8.RuneSelf; c < len(g.stops); c++ {
-		g.stops[c] = true
+	for c := range g.flags {
+		switch {
+		case c >= utf8.RuneSelf:
+			g.flags[c] = begins
+		case isLetter(byte(c)) || '0' <= c && c <= '9':
+			g.flags[c] = continues
+		}
 	}
 	return g
 }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func (g *termPrefilter) add(term string) {
 	switch {
@@ -38,9 +56,9 @@ func (g *termPrefilter) add(term string) {
 	default:
 		key, _ := termKey([]byte(term))
 		g.keys[key/64] |= 1 << (key % 64)
-		g.stops[term[0]] = true
-		if 'a' <= term[0] && term[0] <= 'z' {
-			g.stops[term[0]-'a'+'A'] = true
+		g.flags[term[0]] |= beginsRun
+		if isLetter(term[0]) {
+			g.flags[term[0]-'a'+'A'] |= begins
 		}
 	}
 }
@@ -72,8 +90,12 @@ func (g *termPrefilter) pieces(text []byte, visit func(start, end int)) {
 		visit(0, len(text))
 		return
 	}
+	before := prefilterFlags(0)
 	for i := 0; i < len(text); i++ {
-		if !g.stops[text[i]] {
+		f := g.flags[text[i]]
+		inRun := before / continues // 1 or 0, like beginsRun
+		before = f & continues
+		if f&(beginsRun|begins)&^inRun == 0 {
 			continue
 		}
 		if text[i] < utf8.RuneSelf {
@@ -89,6 +111,6 @@ func (g *termPrefilter) pieces(text []byte, visit func(start, end int)) {
 			end++
 		}
 		visit(start, end)
-		i = end
+		i, before = end, 0
 	}
 }

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -51,4 +53,28 @@ func TestTermPrefilter(t *testing.T) {
 			t.Fatalf("%v in %q:\n%s", terms, text, diff)
 		}
 	})
+}
+
+// BenchmarkTermPrefilter looks for frequent words in source code.
+func BenchmarkTermPrefilter(b *testing.B) {
+	var text []byte
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text = append(text, source...)
+	}
+	g := newTermPrefilter()
+	for _, term := range []string{"config", "token", "login", "refresh", "error"} {
+		g.add(term)
+	}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		g.pieces(text, func(int, int) {})
+	}
 }

@@ -14,7 +14,7 @@ import (
 // A fileCount counts the candidates of a file.
 type fileCount struct {
 	hits, all int    // hits that lack nothing, and all hits
-	parts     int    // hits that lack nothing but words of which they have all parts
+	parts     int    // hits whose missing words are all present in parts
 	weighty   int    // hits with a weighty word
 	mask      uint64 // words and fields that some candidate has, at least in parts
 	full      uint64 // those that some candidate matches
@@ -47,24 +47,31 @@ func (t *fileCount) add(o *fileCount) {
 }
 
 // A collector turns the scores of documents into candidates. A query of frequent words
-// matches hundreds of thousands of documents, few of which are ever read: the collector
-// keeps the ones that may be shown for their file, or that may be among the best of
-// all, and only counts the others. A candidate that may be a duplicate, or that has to
-// be verified, may still drop out: it is kept, and counted later. Each goroutine has a
-// collector of its own.
+// matches hundreds of thousands of documents, but few of them are read. The collector
+// keeps those that may be shown for their file, or that may be among the best of all. It
+// only counts the others. A candidate that may be a duplicate, or that has to be verified,
+// may still be dropped: it is kept, and counted later. Each goroutine has its own
+// collector.
 type collector struct {
 	scorer
 	*snapshot
 	ctx     context.Context
 	filter  *filter.Filter
 	scores  *scores
+	opt     Options
 	eval    evaluator
 	counts  []fileCount // by file
 	keepAll bool        // keep all candidates
 
-	best     topScores   // of all files
-	bestHere topScores   // of the file in the run
-	runBest  []Candidate // of the run
+	best     topScores // of all files
+	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
+
+	// Of the run:
+	bestHere topScores
+	weighty  int       // candidates with a weighty word
+	copies   topScores // of candidates that may be duplicates
+	unsure   bool      // some candidate has to be verified
+	runBest  []Candidate
 
 	// Of the segment at work:
 	others docset.Set // documents to test even without any word; nil: none
@@ -75,7 +82,7 @@ type collector struct {
 
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
-		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
+		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc, opt: s.opt,
 		eval: newEvaluator(s.plan, s.eval.allWords), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
 	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
@@ -83,7 +90,8 @@ func (s *search) newCollector(sc *scores) *collector {
 	if s.opt.Flat {
 		c.best.most += s.opt.Limit
 	}
-	c.bestHere.most = s.opt.kept()
+	c.bestHere.most, c.copies.most = s.opt.kept(), sharesOf
+	c.sessions.most = s.opt.Limit
 	return c
 }
 
@@ -112,10 +120,10 @@ func (t *topScores) add(score float32) {
 	}
 }
 
-// sessionScore returns the score of a session with these scores of its hits.
-func (t *topScores) sessionScore() (sum float64) {
+// sessionScore returns the score of a session with at most so many of these scores.
+func (t *topScores) sessionScore(hits int) (sum float64) {
 	part := 1.0
-	for _, score := range slices.Backward(t.list) {
+	for _, score := range slices.Backward(t.list[max(0, len(t.list)-hits):]) {
 		sum += part * float64(score)
 		part *= share
 	}
@@ -239,9 +247,17 @@ func (c *collector) collect(seg *segmentState) error {
 			}
 			score := base * f.recency * v.covered
 			final := !pending && !c.keepAll && !seg.copied.Has(doc)
-			if final {
+			switch {
+			case pending:
+				c.unsure = true
+			case !final:
+				c.copies.add(score)
+			default:
 				c.counts[at].count(mask, partial, v.verdict, false)
 				seg.marks.add(doc, v.verdict)
+				if v.weighty {
+					c.weighty++
+				}
 				if !c.bestHere.admits(score) && !c.best.admits(score) {
 					continue
 				}
@@ -267,9 +283,9 @@ func (c *collector) collect(seg *segmentState) error {
 func (c *collector) enter(seg *segmentState, doc uint32) {
 	for c.run++; doc >= seg.files.End(c.run); c.run++ {
 	}
+	c.flush(seg)
 	c.runEnd = seg.files.End(c.run)
 	c.at = c.fileNumbered(seg.files[c.run].File)
-	c.flush(seg)
 }
 
 // isPending reports whether some of the words have to be verified in a document.
@@ -284,14 +300,37 @@ func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool 
 	return false
 }
 
-// flush adds the best candidates of a run to the segment.
+// flush adds the best candidates of a run to the segment, unless they cannot be shown.
 func (c *collector) flush(seg *segmentState) {
-	for i := range c.runBest {
-		if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
-			seg.found.add(*x)
+	if len(c.runBest) > 0 && !c.leavesOutRun() {
+		for i := range c.runBest {
+			if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
+				seg.found.add(*x)
+			}
 		}
 	}
-	c.runBest, c.bestHere.list = c.runBest[:0], c.bestHere.list[:0]
+	c.runBest, c.bestHere.list, c.copies.list, c.unsure = c.runBest[:0], c.bestHere.list[:0], c.copies.list[:0], false
+	c.weighty = 0
+}
+
+// leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
+// none, duplicates included, is among those that the second stage reads, and if enough sessions have better
+// scores: the second stage lowers the scores of all other candidates by the same factor,
+// and none by more. A session with several runs may have a better score than in this one.
+// Candidates without any weighty word may be left out in the end, so that the score of a
+// session counts without them; they come after all others.
+func (c *collector) leavesOutRun() bool {
+	if c.opt.Flat || c.files[c.at].runs != 1 || len(c.bestHere.list) == 0 {
+		return false
+	}
+	if c.weighty > 0 {
+		c.sessions.add(float32(c.bestHere.sessionScore(min(c.weighty, sharesOf))))
+	}
+	for _, score := range c.bestHere.list {
+		c.copies.add(score)
+	}
+	best, most := c.copies.list[len(c.copies.list)-1], float32(c.copies.sessionScore(sharesOf))
+	return !c.unsure && !c.best.admits(best) && !c.sessions.admits(most)
 }
 
 // fieldBits adds the bits of the fields to the mask, and reports whether the entry

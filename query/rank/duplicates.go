@@ -7,54 +7,67 @@ import (
 	"pigrep/internal/session"
 )
 
+// duplicates are the candidates that may be duplicates of others, those of one part
+// together: first the one that represents them, see joinDuplicates.
+type duplicates []marked
+
+type marked struct {
+	copy uint64 // of the candidate; here too, so that sorting seldom visits the candidates
+	*Candidate
+}
+
 // joinDuplicates drops all but one of the candidates that are duplicates of one part:
 // forks and imports copy entries. The one that is left is in the session with the
-// oldest header, ties by path and offset. It returns the others by that one.
-func (l candidates) joinDuplicates(s *snapshot) map[*Candidate][]*Candidate {
-	type marked struct {
-		copy uint64 // here too, so that sorting does not visit the candidates
-		*Candidate
+// oldest header, ties by path and offset.
+func (l candidates) joinDuplicates(s *snapshot) duplicates {
+	count := 0
+	for c := range l.all() {
+		if c.copy != 0 {
+			count++
+		}
 	}
-	var list []marked
+	list := make(duplicates, 0, count)
 	for c := range l.all() {
 		if c.copy != 0 {
 			list = append(list, marked{c.copy, c})
 		}
 	}
 	// Parts of one entry share the value.
-	slices.SortFunc(list, func(a, b marked) int { return cmp.Compare(a.copy, b.copy) })
-	duplicates := make(map[*Candidate][]*Candidate)
-	var same []*Candidate
-	for len(list) > 0 {
-		same = same[:0]
-		for copy := list[0].copy; len(list) > 0 && list[0].copy == copy; list = list[1:] {
-			same = append(same, list[0].Candidate)
+	slices.SortFunc(list, func(a, b marked) int {
+		if a.copy != b.copy {
+			return cmp.Compare(a.copy, b.copy)
 		}
-		if len(same) == 1 {
-			continue
+		if a.part != b.part {
+			return cmp.Compare(a.part, b.part)
 		}
-		slices.SortFunc(same, func(a, b *Candidate) int {
-			if d := cmp.Or(cmp.Compare(a.part, b.part), s.compareHeaders(a.file, b.file)); d != 0 {
-				return d
-			}
-			return cmp.Compare(s.resolve(a).offset, s.resolve(b).offset)
-		})
-		lead := same[0]
-		for _, c := range same[1:] {
-			if c.part != lead.part {
-				lead = c
-				continue
-			}
-			duplicates[lead] = append(duplicates[lead], c)
-			c.dropped = true
+		if a.file != b.file {
+			return s.compareHeaders(a.file, b.file)
+		}
+		return cmp.Compare(s.resolve(a.Candidate).offset, s.resolve(b.Candidate).offset)
+	})
+	for i := 1; i < len(list); i++ {
+		if list[i].copy == list[i-1].copy && list[i].part == list[i-1].part {
+			list[i].dropped = true
 		}
 	}
-	return duplicates
+	return list
+}
+
+// of returns the duplicates that a candidate represents.
+func (d duplicates) of(c *Candidate) (others []*Candidate) {
+	at, _ := slices.BinarySearchFunc(d, c.copy, func(m marked, copy uint64) int { return cmp.Compare(m.copy, copy) })
+	for at < len(d) && d[at].copy == c.copy && d[at].Candidate != c {
+		at++
+	}
+	for at++; at < len(d) && d[at].copy == c.copy && d[at].part == c.part; at++ {
+		others = append(others, d[at].Candidate)
+	}
+	return others
 }
 
 // compareHeaders orders files by the headers of their sessions, then by path.
 func (s *snapshot) compareHeaders(i, j int32) int {
-	return cmp.Or(session.CompareHeaders(&s.files[i].Header, &s.files[j].Header), cmp.Compare(i, j))
+	return cmp.Or(session.CompareStarts(s.files[i].started, s.files[j].started), cmp.Compare(i, j))
 }
 
 // readDuplicates loads the hash that duplicates share, and the part, of each candidate of

@@ -61,7 +61,7 @@ type Duplicate struct {
 
 // Duplicates returns the copies of the entry of a hit.
 func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
-	for _, c := range r.s.duplicates[h.Candidate] {
+	for _, c := range r.s.duplicates.of(h.Candidate) {
 		o, err := r.s.outline(c.file, r.s.segs[c.segment])
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 // the mask of words that occur as typed. ok is false if the entry cannot be read, which
 // counts as a loss.
 func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
-	w.use(&r.s.files[h.file])
+	w.use(r.s.snapshot, h.file)
 	w.Limit = 0
 	err := w.entry(h.Candidate, 0, func(e *session.Entry) {
 		p := &e.Parts[h.part]
@@ -116,7 +116,7 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 	f.loading.Lock()
 	defer f.loading.Unlock()
 	if f.record == nil {
-		if f.record, err = r.s.reader.Record(f.File); err != nil || f.record == nil {
+		if f.record, err = r.s.reader.Record(f.number); err != nil || f.record == nil {
 			return nil, nil, -1, err
 		}
 		f.tree = f.record.Tree()

@@ -67,7 +67,7 @@ func (s *search) hasIDs(list idPrefixes) bool {
 			return true
 		}
 		for at := range s.files {
-			if near.HasPrefixFold(s.files[at].ID, p.text) {
+			if near.HasPrefixFold(s.files[at].id, p.text) {
 				return true
 			}
 		}
@@ -83,7 +83,7 @@ func (s *search) findIDs(list idPrefixes) error {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == MaxIDs || !near.HasPrefixFold(f.ID, p.text) {
+			if found == MaxIDs || !near.HasPrefixFold(f.id, p.text) {
 				continue
 			}
 			found++
@@ -121,7 +121,7 @@ func (s *search) addSessionHit(f *file, bit uint64) error {
 		prompt bool
 	}
 	for _, seg := range s.segs {
-		docs, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.File)))
+		docs, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.number)))
 		if err != nil {
 			return err
 		}

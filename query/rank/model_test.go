@@ -48,7 +48,7 @@ func (m *model) tf(freq float64, length int) float64 {
 	return freq * (k1 + 1) / (freq + k1*(1-b+b*float64(length)/average))
 }
 
-// answer is what the model says of one document and one word.
+// answer is the model's result for one document and one word.
 type answer struct {
 	match, partial bool // both: it has all parts, but not the word
 	tier           uint8
@@ -167,7 +167,7 @@ func hasWithin(d *stories.Doc, word string) bool {
 	return false
 }
 
-// modelHit is what a search must say of one document.
+// modelHit is the expected result of a search for one document.
 type modelHit struct {
 	Entry   string
 	Score   float64
@@ -306,7 +306,7 @@ func TestFirstStageAgainstModel(t *testing.T) {
 		}
 		for _, c := range r.Hits {
 			s.resolve(c)
-			id := segment.ID{File: s.files[c.file].File, Offset: c.offset, Part: int(c.part)}
+			id := segment.ID{File: s.files[c.file].number, Offset: c.offset, Part: int(c.part)}
 			w, ok := want[id]
 			if !ok {
 				rt.Fatalf("%q: hit %q, which the model has not", text, l.Texts[id])

@@ -58,14 +58,14 @@ func (s *search) bestSessions(r *Result) {
 	var list []scored
 	for i := range best {
 		if len(best[i].list) > 0 {
-			list = append(list, scored{best[i].sessionScore(), int32(i)})
+			list = append(list, scored{best[i].sessionScore(sharesOf), int32(i)})
 		}
 	}
 	slices.SortFunc(list, func(a, b scored) int {
 		if a.score != b.score {
 			return cmp.Compare(b.score, a.score)
 		}
-		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+		return cmp.Or(s.files[b.file].newest.Compare(s.files[a.file].newest), cmp.Compare(a.file, b.file))
 	})
 	list = list[:min(s.opt.Limit, len(list))]
 
@@ -144,11 +144,11 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 	return slices.Insert(list, at, c)
 }
 
-// byTime selects the newest or the oldest sessions, or with Options.Flat hits. It
-// considers hits that lack nothing; if there are none, those that have all parts of what
-// they lack; if there are none either, all hits. It visits
-// sessions in the order of their last, or first, entries, and stops at one that cannot
-// have an earlier place in the answer: of most sessions it reads nothing.
+// byTime selects the newest or the oldest sessions, or, with Options.Flat, hits. It
+// considers hits with every word. If there are none, it considers hits that have all parts
+// of their missing words. If there are none either, it considers all hits. It visits
+// sessions in the order of their last, or first, entries, and stops at the first session
+// that cannot improve the answer. So it reads nothing of most sessions.
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
 	for c := range s.shown() {
@@ -249,7 +249,7 @@ func (s *snapshot) compareTimes(sign int64, a, b timed) int {
 // bound returns a time, in Unix milliseconds, that no entry of the file is after,
 // or when the oldest are wanted, before.
 func (s *search) bound(at int32) int64 {
-	f := &s.files[at]
+	f := s.summary(at)
 	edge := f.Newest
 	if s.opt.Sort == Oldest {
 		edge = f.Oldest

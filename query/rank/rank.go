@@ -68,7 +68,8 @@ type Input struct {
 	Files    entry.Source
 	Plan     *words.Plan
 	Filter   *filter.Filter
-	AllWords bool // only documents that lack nothing are hits
+	Lacking  *Lacking // of earlier searches of the same generation; may be nil
+	AllWords bool     // only documents that lack nothing are hits
 }
 
 // Result is the outcome of a search: which hits there are, how many, and in which
@@ -76,13 +77,13 @@ type Input struct {
 type Result struct {
 	Total        int          // hits that lack nothing, duplicates counted once
 	TotalAny     int          // all hits, duplicates counted once
-	Parts        int          // hits that lack nothing but words of which they have all parts
+	Parts        int          // hits whose missing words are all present in parts
 	Minor        int          // hits without any weighty word, nor all parts of one, which are left out
 	SessionTotal int          // sessions with hits that are not left out
 	Sessions     []Session    // best first; none with Options.Flat
 	Hits         []*Candidate // best first, with Options.Flat alone
 
-	s *search // for what is read of hits later
+	s *search // to read hits later
 }
 
 // Session is a session with hits.
@@ -149,7 +150,7 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 			continue
 		}
 		s.resolve(c)
-		visit(s.files[c.file].File, c.offset, int(c.part))
+		visit(s.files[c.file].number, c.offset, int(c.part))
 	}
 	return !s.inexact(), s.err()
 }
@@ -168,17 +169,18 @@ type search struct {
 	enough  int  // see verifier
 
 	found      candidates
-	duplicates map[*Candidate][]*Candidate // by the candidate that represents them
-	factors    map[*Candidate]factors      // of the candidates that the second stage ranked
+	duplicates duplicates
+	factors    map[*Candidate]factors // of the candidates that the second stage ranked
 	readers    readers
 	losses     Losses
+	lacking    *Lacking
 	unverified bool // some compound could not be verified
 }
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), scored: in.Plan.Scored() != 0,
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, scored: in.Plan.Scored() != 0,
 	}
 }
 
@@ -261,7 +263,7 @@ func (s *search) prepare() error {
 			}
 			seg.fields = append(seg.fields, docs)
 		}
-		seg.setWhole(s.plan)
+		seg.setWhole(s.plan, s.lacking)
 		return nil
 	}
 	ids := newIDs(s.plan)
@@ -299,6 +301,13 @@ func (s *search) prepare() error {
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
+	for _, seg := range prepared {
+		for _, run := range seg.files {
+			if at := s.fileNumbered(run.File); at >= 0 {
+				s.files[at].runs++
+			}
+		}
+	}
 	err := eachOf(prepared, func(seg *segmentState) error {
 		var c *collector
 		select {
@@ -359,7 +368,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, byTime: s.opt.Sort != Relevance, enough: s.enough}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, byTime: s.opt.Sort != Relevance, enough: s.enough}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err
@@ -371,7 +380,7 @@ func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, 
 	if !f.TestsEntries() {
 		return true, nil
 	}
-	switch f.EntryVerdict(s.files[at].Summary) {
+	switch f.EntryVerdict(s.summary(at)) {
 	case filter.None:
 		return false, nil
 	case filter.All:

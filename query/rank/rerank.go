@@ -21,13 +21,13 @@ import (
 //	kind       who said it: text that a person typed counts most, the output of tools least
 //	closeness  how much of the query is close together somewhere, and in its order
 //	exactness  how much of the query is there as typed
-//	session    how much of the query is in the title and the first prompt; and how much of what the hit lacks is elsewhere in the session
-//	turn       how much of what the hit lacks was said shortly before it: a reply seldom repeats the question
+//	session    how much of the query is in the title and the first prompt; how many of the missing words are elsewhere in the session
+//	turn       how many of the missing words occur shortly before the hit: a reply seldom repeats the question
 //	asked      which hits the query asks for: the latest, or what the person said
 //
 // Every factor has a minimum. All other candidates get the product of the minima, so
-// that none of them rises above a candidate that was read. TestRanking keeps the floors
-// that these gains and weights must reach on queries with known best hits.
+// that none of them overtakes a candidate that was read. TestRanking has the minimum
+// results that these gains and weights must reach on queries with known best hits.
 const (
 	rerankCandidates = 120       // candidates
 	rerankBytes      = 512 << 10 // of entries that are read
@@ -205,7 +205,7 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 		var sizes [rerankBatch]int
 		err := s.readers.each(s.ctx, min(rerankBatch, len(top)-start), func(w *Worker, k int) {
 			c := top[start+k]
-			w.use(&s.files[c.file])
+			w.use(s.snapshot, c.file)
 			w.Limit = rerankEntry
 			err := w.entry(c, lengths[start+k], func(e *session.Entry) {
 				matches, exact := w.Finder.Find(e.Parts[c.part].Text)
@@ -301,8 +301,8 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 		f := &s.files[c.file]
 		title, ok := titles[c.file]
 		if !ok {
-			found := uint64(0)
-			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
+			found, sum := uint64(0), s.summary(c.file)
+			for _, text := range []string{sum.Name, sum.FirstPrompt, strings.Join(sum.LabelNames, "\n")} {
 				matches, _ := w.Finder.Find([]byte(text))
 				for _, m := range matches {
 					if m.Part < 0 {
@@ -365,7 +365,7 @@ func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all 
 	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return s.share(top[i].mask) < latestShare*most })
 	slices.SortFunc(list, func(i, k int) int {
 		a, b := top[i], top[k]
-		return cmp.Or(s.files[a.file].Newest.Compare(s.files[b.file].Newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))
+		return cmp.Or(s.files[a.file].newest.Compare(s.files[b.file].newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))
 	})
 	for n, i := range list[min(1, len(list)):] {
 		all[i].asked *= float32(1 + gain*float64(n+1)/float64(len(list)-1))

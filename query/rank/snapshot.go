@@ -37,12 +37,17 @@ type snapshot struct {
 	touched atomic.Int32 // segments that were read at random since the last trim
 }
 
-// file is what a search knows of a session file.
+// file is the state of a session file in a search.
 type file struct {
-	*session.Summary
+	number  uint32
+	id      string                          // of the session; shares the memory of the index
+	started time.Time                       // in the header
+	newest  time.Time                       // entry
+	summary atomic.Pointer[session.Summary] // nil until it is needed
 	fileCount
 	ids     uint64 // words that begin its session id
 	recency float32
+	runs    int32 // of its documents, in all prepared segments
 
 	loading sync.Mutex      // of outline and tree
 	outline *record.Outline // nil until it is needed
@@ -80,13 +85,12 @@ func newSnapshot(r *index.Reader, words int) *snapshot {
 }
 
 func (s *snapshot) listFiles() {
-	summaries := s.reader.Summaries()
-	s.files = make([]file, len(summaries))
+	s.files = make([]file, s.reader.Table().Len())
 	var newest time.Time
 	most := uint32(0)
-	for i := range summaries {
-		sum := &summaries[i]
-		s.files[i].Summary = sum
+	for i, sum := range s.reader.Beginnings() {
+		f := &s.files[i]
+		f.number, f.id, f.started, f.newest = sum.File, sum.ID, sum.Timestamp, sum.Newest
 		most = max(most, sum.File)
 		if sum.Newest.After(newest) {
 			newest = sum.Newest
@@ -98,12 +102,21 @@ func (s *snapshot) listFiles() {
 	}
 	for i := range s.files {
 		f := &s.files[i]
-		s.fileOf[f.File] = int32(i)
+		s.fileOf[f.number] = int32(i)
 		f.recency = 1
-		if !f.Newest.IsZero() {
-			f.recency += recency * float32(math.Exp2(-newest.Sub(f.Newest).Hours()/recencyHalf.Hours()))
+		if !f.newest.IsZero() {
+			f.recency += recency * float32(math.Exp2(-newest.Sub(f.newest).Hours()/recencyHalf.Hours()))
 		}
 	}
+}
+
+// summary returns the summary of a file.
+func (s *snapshot) summary(at int32) *session.Summary {
+	f := &s.files[at]
+	if f.summary.Load() == nil {
+		f.summary.CompareAndSwap(nil, s.reader.Summary(int(at)))
+	}
+	return f.summary.Load()
 }
 
 // fileNumbered returns the index in files of the file with a number; -1 when it is not
@@ -121,9 +134,10 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 	if !f.TestsSessions() {
 		return nil
 	}
+	summaries := s.reader.Summaries()
 	passes := make([]bool, len(s.files))
 	for i := range s.files {
-		passes[i] = f.Session(s.files[i].Summary)
+		passes[i] = f.Session(&summaries[i])
 	}
 	return func(file uint32) bool {
 		i := s.fileNumbered(file)
@@ -145,14 +159,21 @@ func eachOf(segs []*segmentState, work func(*segmentState) error) error {
 }
 
 // setWhole sets the documents that may contain each word whole. For a strict word it
-// leaves only those that pass the filters, on a copy: the plan never changes.
-func (seg *segmentState) setWhole(p *words.Plan) {
+// leaves only those that pass the filters. It changes copies: the plan never changes.
+func (seg *segmentState) setWhole(p *words.Plan, lacking *Lacking) {
 	seg.whole = make([]docset.Set, len(p.Words))
 	for i, w := range p.Words {
 		seg.whole[i] = w.Whole[seg.number]
-		if len(w.Parts) > 0 && w.Strict() && seg.allowed != nil {
+		narrow := len(w.Parts) > 0 && w.Strict() && seg.allowed != nil
+		known := lacking.in(seg.number, w)
+		if narrow || known != nil {
 			seg.whole[i] = slices.Clone(seg.whole[i])
+		}
+		if narrow {
 			seg.whole[i].And(seg.allowed)
+		}
+		if known != nil {
+			seg.whole[i].Remove(known)
 		}
 	}
 }
@@ -184,12 +205,12 @@ func (s *snapshot) outline(at int32, seg *segmentState) (*record.Outline, error)
 	defer f.loading.Unlock()
 	if f.outline == nil {
 		s.touch(seg)
-		o, err := s.reader.Outline(f.File, seg.Segment)
+		o, err := s.reader.Outline(f.number, seg.Segment)
 		if err != nil {
 			return nil, err
 		}
 		if o == nil {
-			o = &record.Outline{Record: session.Record{Summary: *f.Summary}}
+			o = &record.Outline{Record: session.Record{Summary: *s.summary(at)}}
 		}
 		f.outline = o
 	}
@@ -219,7 +240,7 @@ func (s *snapshot) compare(a, b *Candidate) int {
 	}
 	if a.file != b.file {
 		// Files are in the order of their paths.
-		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+		return cmp.Or(s.files[b.file].newest.Compare(s.files[a.file].newest), cmp.Compare(a.file, b.file))
 	}
 	x, y := s.resolve(a), s.resolve(b)
 	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
@@ -251,7 +272,7 @@ func (s *snapshot) err() error {
 func (s *snapshot) lengthOf(c *Candidate) int64 {
 	seg := s.segs[c.segment]
 	s.touch(seg)
-	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.File(doc) == s.files[c.file].File; doc++ {
+	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.File(doc) == s.files[c.file].number; doc++ {
 		if id, err := seg.ID(doc); err == nil && id.Offset != c.offset {
 			return id.Offset - c.offset
 		}

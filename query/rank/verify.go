@@ -38,6 +38,8 @@ type verifier struct {
 	eval       *evaluator
 	readers    *readers
 	losses     *Losses
+	lacking    *Lacking
+	duplicates duplicates
 	byTime     bool // hits are listed in the order of time
 	enough     int  // documents with a strict word, for which the budget is exceeded
 	unverified bool // some compound could not be verified
@@ -166,6 +168,9 @@ func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
 			s.revoke(c, p, l.known)
+			if l.known {
+				s.lacking.add(s.snapshot, p, c, s.duplicates.of(c))
+			}
 		}
 	}
 	s.unverified = s.unverified || strict && !l.known
@@ -279,7 +284,7 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 	facts := slices.ContainsFunc(r.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
 	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
 		first := r.round[r.entries[k][0]]
-		w.use(&r.files[first.file])
+		w.use(r.snapshot, first.file)
 		w.Limit, w.Facts = r.most, facts
 		ref, id, err := w.ref(first, r.lengthOf(first))
 		var data []byte
@@ -302,9 +307,9 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 
 // wholeIn returns the words to verify that the entry of a candidate contains.
 func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
-	v := filter.Part{Session: r.file.Summary, Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
+	v := filter.Part{Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
-		if p.Verify && c.mask&p.Bit != 0 && contains(p, &v) {
+		if p.Verify && c.mask&p.Bit != 0 && contains(r, p, &v) {
 			whole |= p.Bit
 		}
 	}
@@ -341,9 +346,12 @@ func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []by
 }
 
 // contains reports whether a part contains a word to verify.
-func contains(p *words.Planned, v *filter.Part) bool {
+func contains(r *Worker, p *words.Planned, v *filter.Part) bool {
 	if p.Find != nil {
 		return p.Find.Matches(v)
+	}
+	if p.JSON != nil && !p.JSON.MayBeIn(r.json.FoldLetters(v.Text())) {
+		return false
 	}
 	text := v.Folded()
 	if p.Needle.Han {

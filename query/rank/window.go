@@ -91,17 +91,19 @@ func (sc *scores) next(n int) bool {
 
 // An openList reads the postings of one term in a segment window by window.
 type openList struct {
-	postings             *segment.Postings // nil until first use
-	docs, freqs, lengths []uint32          // read but not yet returned
+	open                 bool
+	postings             segment.Postings // if open
+	docs, freqs, lengths []uint32         // read but not yet returned
 }
 
 // in returns some postings in the window, in order; none if there are no more. They
 // are valid until the next call.
 func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
-	if c.postings == nil {
+	if !c.open {
 		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
 			return nil, nil, nil, err
 		}
+		c.open = true
 	}
 	if len(c.docs) == 0 {
 		if c.docs, c.freqs, c.lengths = c.postings.NextBlock(); len(c.docs) == 0 {

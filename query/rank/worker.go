@@ -49,7 +49,8 @@ func (r *readers) Worker() *Worker {
 
 // Done returns a Worker to the pool.
 func (r *readers) Done(w *Worker) {
-	w.use(nil)
+	w.file = nil
+	w.Use(nil)
 	w.Limit, w.Facts = 0, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,13 +82,9 @@ func (r *readers) each(ctx context.Context, n int, work func(w *Worker, k int)) 
 }
 
 // use makes a Worker read the entries of a file from now on.
-func (w *Worker) use(f *file) {
-	w.file = f
-	if f == nil {
-		w.Use(nil)
-	} else {
-		w.Use(f.Summary)
-	}
+func (w *Worker) use(s *snapshot, at int32) {
+	w.file = &s.files[at]
+	w.Use(s.summary(at))
 }
 
 // ref returns where the entry of a resolved candidate is, and what it must be. It

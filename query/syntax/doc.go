@@ -3,5 +3,5 @@
 // Every text parses. What fits no rule is literal text, and warnings say so. The
 // table Fields has the filters of the query language, such as kind:call.
 //
-// It imports nothing of the project but internal/near.
+// Of the project, it imports only internal/near.
 package syntax

@@ -72,8 +72,8 @@ type Field struct {
 	Pos
 }
 
-// Values returns the values of the field, of which any is enough: those that commas
-// separate, unless they are quoted.
+// Values returns the alternative values of the field. Commas separate them, except in
+// quotes.
 func (n *Field) Values() []string {
 	if row := LookupField(n.Name); n.Quoted || row == nil || !row.Many {
 		return []string{n.Value}

@@ -16,7 +16,7 @@ import (
 func TestNoPhraseIsRuledOut(t *testing.T) {
 	pieces := []string{
 		"get", "getUserName", "get_user_name", "__init__", "HTTPServer2", "x", "_", "Ünïcode", "straße", "Łódź", "ﬁle", "½", "²", "…", "™", "日本", "語", "한국어", "ไทย", "नमस्ते", "e\u0301", "\u0301", "❯", "😀",
-		strings.Repeat("long", 20), strings.Repeat("é", 40), "\x1b[31m", "\xff", " ", "  ", "\n", "\t", "\u00a0", ".", "/", "->", "::", "\"", "\\", "-", "42", "v1.2",
+		strings.Repeat("long", 20), strings.Repeat("é", 40), "\x1b[31m", "\x1b[1;31m", "\x1b[mget x", "\xff", " ", "  ", "\n", "\t", "\u00a0", ".", "/", "->", "::", "\"", "\\", "-", "42", "v1.2",
 	}
 	rnd := rand.New(rand.NewPCG(8, 15))
 	var analyzer analysis.Analyzer

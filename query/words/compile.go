@@ -24,7 +24,7 @@ const maxParts = 64
 // dictionary of the index.
 const maxExpressions = 3
 
-// A Word is one unit of a query, with a bit of its own. Documents match it by
+// A Word is one unit of a query and has its own bit. Documents match it by
 //
 //	Term    one term: a plain word, or the joined spelling of an identifier
 //	Parts   all of several terms: the parts of an identifier, a path or a phrase
@@ -45,7 +45,7 @@ type Word struct {
 	Wholes        []string   // joined identifiers in a compound, which a document with the whole compound contains
 	Verify        bool
 	Needle        match.Needle    // what Verify looks for
-	SpellingOnly  bool            // Verify only tells the typed spelling from others
+	SpellingOnly  bool            // Verify only distinguishes the typed spelling from others
 	Cut           bool            // longer than a term: a document with its beginning has it
 	Loose         bool            // forms, longer words and typos are tried
 	Last          bool            // the last typed word: longer words are tried even when it is common

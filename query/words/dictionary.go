@@ -28,7 +28,7 @@ func newDictionary(r *index.Reader) *dictionary {
 	return &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}}
 }
 
-// idf returns the inverse document frequency of a term in df documents, as BM25 has it.
+// idf returns BM25's inverse document frequency of a term in df documents.
 func (d *dictionary) idf(df int) float64 {
 	return math.Log(1 + (d.documents-float64(df)+0.5)/(float64(df)+0.5))
 }

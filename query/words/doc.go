@@ -1,4 +1,4 @@
-// Package words turns a query into the terms of the index that it stands for.
+// Package words says which terms of an index match the words of a query.
 //
 // A word is one unit of a query: a plain word, an identifier, a compound such as a
 // path, a phrase, or a field that only the text of a document can decide. Each word

@@ -4,9 +4,9 @@ import (
 	"pigrep/query/syntax"
 )
 
-// Hit reports whether a document is a hit. mask has the bits of the words and fields it
-// matches, partial those of the compounds of which it has parts, which is enough for
-// optional words only.
+// Hit reports whether a document is a hit. mask has the bits of the words and fields that
+// it matches. partial has the bits of the compounds that it has parts of; that is enough
+// for optional words only.
 func (e *Expr) Hit(mask, partial uint64) bool {
 	switch e.op {
 	case opMust, opAnd:

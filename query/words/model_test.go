@@ -21,7 +21,7 @@ import (
 // model is the terms of a library, all in memory.
 type model struct{ *stories.Corpus }
 
-// expansions is what the terms of a word are, by looking at every term there is.
+// expansions returns the terms of a word. It tests every term of the index.
 func (m *model) expansions(w *Word) []Expansion {
 	if w.Term == "" {
 		return nil
@@ -102,7 +102,7 @@ func (m *model) expansions(w *Word) []Expansion {
 	return list
 }
 
-// A word stands for the terms that looking at every term there is finds.
+// Resolve finds the same terms of a word as a test of every term of the index.
 func TestResolveAgainstModel(t *testing.T) {
 	var libraries []*stories.Library
 	for seed := range 8 {

@@ -72,10 +72,10 @@ func (p *Planned) SpellingsOf(part int) []string {
 func (p *Planned) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
 
 // Postings returns the postings of a term in a segment, which has this number.
-func (p *Plan) Postings(number int, seg *segment.Segment, term string) (*segment.Postings, error) {
+func (p *Plan) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
 	at, err := p.dictionary.postingsAt(number, seg, term)
 	if err != nil {
-		return nil, err
+		return segment.Postings{}, err
 	}
 	return seg.PostingsAt(at)
 }

@@ -6,9 +6,8 @@ import (
 	"pigrep/query/syntax"
 )
 
-// Split divides an expression into what a hit with all words has, each of it once, and
-// what only restricts the hits: fields and negations. A choice between words counts
-// as one word.
+// Split divides an expression into its words, each of them once, and its restrictions:
+// fields and negations. A choice between words counts as one word.
 func (e *Expr) Split() (words []*Expr, restrictions []syntax.Node) {
 	e.split(func(x *Expr) {
 		same := func(o *Expr) bool { return o.op == x.op && o.bit == x.bit && (x.op == opLeaf || o.Text() == x.Text()) }

@@ -14,8 +14,8 @@ import (
 // Not every word of a question says what the answer is about. Among the words of the query
 // that are not quoted, required or part of an expression,
 //
-//	function words   count little, as long as others occur in the index
-//	cues             count little, and say which of the hits are wanted: the latest, or what the person said
+//	function words   count little if other words occur in the index
+//	cues             count little, and say which hits are wanted: the latest, or what the person said
 //
 // Rarity alone does not show this: in an index that is mostly in English, "wir" is as rare
 // as an identifier. go run ./internal/lab/bench/ranking measures what the factors gain.

@@ -1,0 +1,21 @@
+package session
+
+import (
+	"testing"
+	"time"
+)
+
+// Times have three decimals, which are cut off, not rounded, and are in UTC.
+func TestTimeAsJSON(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 5*3600+1800)
+	for _, at := range []time.Time{
+		{}, time.UnixMilli(0), time.UnixMilli(1), time.UnixMilli(-1), time.UnixMilli(1_768_473_003_070).In(zone),
+		time.Date(2026, 1, 15, 10, 30, 3, 999_999_999, zone), time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 120_000_000, time.UTC),
+	} {
+		want := at.UTC().Format(`"2006-01-02T15:04:05.000Z"`)
+		if got, err := (Time{at}).MarshalJSON(); string(got) != want || err != nil {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+}
