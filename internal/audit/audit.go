@@ -16,7 +16,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Limits of what is stored for a call.
+// Limits of the texts that are stored for a call.
 const (
 	MaxCommand  = 4 << 10 // bytes of a shell command
 	MaxLine     = 160     // bytes of other arguments

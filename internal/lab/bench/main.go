@@ -36,6 +36,7 @@ const corpusSeed = 1
 func main() {
 	sizes := flag.String("sizes", "50,300", "megabytes of session files, one corpus each")
 	runs := flag.Int("runs", 15, "runs of each query; what takes seconds is run a fifth as often")
+	rounds := flag.Int("rounds", 1, "measure everything so often; the page has the last round, and the goals of all")
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
 	terms := flag.String("terms", "", "only print how the vocabulary of the session files below this directory grows")
@@ -67,7 +68,7 @@ func main() {
 	case *generate > 0:
 		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: corpusSeed, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})
 	default:
-		err = bench(*sizes, *runs, *out, *work)
+		err = bench(*sizes, *rounds, *runs, *out, *work)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -75,7 +76,7 @@ func main() {
 	}
 }
 
-func bench(list string, runs int, out, work string) error {
+func bench(list string, rounds, runs int, out, work string) error {
 	var sizes []int
 	for _, s := range strings.Split(list, ",") {
 		mb, err := strconv.Atoi(s)
@@ -93,11 +94,22 @@ func bench(list string, runs int, out, work string) error {
 		defer os.RemoveAll(dir)
 		work = dir
 	}
-	b := &suite{ctx: context.Background(), work: work, runs: max(1, runs), about: map[string]string{}}
+	var all []*suite
+	for range max(1, rounds) {
+		b := &suite{ctx: context.Background(), work: work, runs: max(1, runs), about: map[string]string{}}
+		if err := b.round(sizes); err != nil {
+			return err
+		}
+		all = append(all, b)
+	}
+	return write(out, fmt.Sprintf("make bench SIZE=%s ROUNDS=%d", list, len(all)), all)
+}
+
+// round measures everything once.
+func (b *suite) round(sizes []int) (err error) {
 	if err := b.build(); err != nil {
 		return err
 	}
-	var err error
 	if b.picker, err = b.findPicker(); err != nil {
 		return err
 	}
@@ -119,10 +131,7 @@ func bench(list string, runs int, out, work string) error {
 	if err := b.measureLongLine(sizes[0]); err != nil {
 		return err
 	}
-	if err := b.measureStart(); err != nil {
-		return err
-	}
-	return b.write(out, fmt.Sprintf("make bench SIZE=%s", list))
+	return b.measureStart()
 }
 
 // build makes the programs that are run: this build as it is given to users, and

@@ -21,6 +21,10 @@ import (
 //go:embed picker.mjs
 var pickerScript []byte
 
+// mostForPicker is the largest corpus, in megabytes, that pi lists: each list of 8 GB takes
+// minutes.
+const mostForPicker = 1024
+
 // picker is pi's own list of sessions, run by node.
 type picker struct {
 	dir     string // of pi's package
@@ -112,7 +116,7 @@ func (b *suite) sessions(t *tree, wanted string) error {
 		}
 		listed := 0 // by pi
 		sides := []func() (cost, error){func() (cost, error) { return b.program(t, "sessions", args...) }}
-		if b.picker != nil {
+		if b.picker != nil && t.mb <= mostForPicker {
 			sides = append(sides, func() (took cost, err error) {
 				took, listed, err = b.picker.list(b, t, l.cwd, l.query)
 				return took, err

@@ -100,12 +100,14 @@ func (b *Browser) Complaints() []string {
 	return list
 }
 
-// Command sends a command of the protocol of Chromium.
-func Command[P, R any](b *Browser, c cdp.Command[P, R], params P) {
+// Command sends a command of the protocol of Chromium, and returns its result.
+func Command[P, R any](b *Browser, c cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	if _, err := chromedp.Call(b, c, params); err != nil {
+	res, err := chromedp.Call(b, c, params)
+	if err != nil {
 		b.t.Fatal(err)
 	}
+	return res
 }
 
 func (b *Browser) complain(s string) {
@@ -155,7 +157,7 @@ func (b *Browser) Show(address string, l Look, wait string) {
 	b.Run(chromedp.EmulateViewport(l.Width, 900, phone...), chromedp.Navigate(address), chromedp.WaitReady(wait))
 }
 
-// Value is what a JavaScript expression says about the page.
+// Value returns the value of a JavaScript expression, evaluated in the page.
 func Value[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
@@ -171,26 +173,3 @@ func (b *Browser) Click(selector string) {
 	at := Value[[2]float64](b, `(e => { e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(document.querySelector("`+selector+`"))`)
 	b.Run(chromedp.MouseClickXY(at[0], at[1]))
 }
-
-// TooWide lists elements that stick out of the window, other than in what scrolls or is
-// cut by itself.
-const TooWide = `(() => {
-	const contained = e => { for (e = e.parentElement; e && e != document.body; e = e.parentElement) if (getComputedStyle(e).overflowX != "visible") return true }
-	return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1 && !contained(e)).map(e => e.tagName + "." + e.className).slice(0, 5)
-		.concat(document.documentElement.scrollWidth > innerWidth ? ["the page"] : [])
-})()`
-
-// LowContrast lists texts whose contrast is below 4.5, which WCAG asks for at level AA.
-const LowContrast = `(() => {
-	const luminance = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b }
-	const parse = s => s.match(/[\d.]+/g).map(Number)
-	const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c } return [255, 255, 255] }
-	const found = new Set()
-	for (const e of document.querySelectorAll("body *")) {
-		if (!e.checkVisibility() || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue
-		const [a, b] = [luminance(parse(getComputedStyle(e).color).slice(0, 3)), luminance(behind(e).slice(0, 3))].sort((x, y) => y - x)
-		const ratio = (a + .05) / (b + .05)
-		if (ratio < 4.5) found.add(e.tagName + "." + e.className + " in " + e.parentElement.className + ": " + ratio.toFixed(2))
-	}
-	return [...found]
-})()`

@@ -19,6 +19,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/cli"
+	"pigrep/internal/ui/cli/app"
 	"pigrep/query"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
@@ -219,14 +220,14 @@ func TestProgramWithAnotherAgent(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		a := &cli.App{
+		a := &app.App{
 			Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
 			Getenv: func(name string) string {
 				return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
 			},
 			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Zone: func() *time.Location { return time.UTC }, Agents: allAgents(),
 		}
-		a.Run(t.Context(), args)
+		cli.Run(t.Context(), a, args)
 		return out.String() + errs.String()
 	}
 	for _, test := range []struct {

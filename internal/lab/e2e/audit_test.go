@@ -229,7 +229,7 @@ type plainTool struct {
 	P50, P95                                          int
 }
 
-// toolName is the name of a tool, of which audits keep 256 bytes.
+// toolName is the name of a tool. Audits keep 256 bytes of it.
 func toolName(v any) string {
 	s := text(v)
 	return s[:min(len(s), 256)]

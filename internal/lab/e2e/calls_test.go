@@ -123,7 +123,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	check("what happened to the file", []string{"read", "edit"}, actions)
 }
 
-// Rules see the whole of a shell command, of which the facts keep the beginning only.
+// Rules see the whole shell command, although the facts keep only its beginning.
 // Duplicates in a fork count as such, and only those of calls that match.
 func TestRulesOfLongCommands(t *testing.T) {
 	root := t.TempDir()

@@ -136,7 +136,7 @@ func TestUnterminatedHeaderIsReplaced(t *testing.T) {
 }
 
 // A model of a directory of session files, changed at random as pi and people
-// change them. After each update the index must equal one built anew.
+// change them. After each update the index must equal a rebuilt one.
 func TestAnySequenceOfChanges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -251,7 +251,38 @@ func TestAnySequenceOfChanges(t *testing.T) {
 			},
 		})
 		compareWithFresh(t, "end of the sequence", update(t, ix, root).Reader, root)
+		for _, f := range deepFindings(t, ix, root) {
+			rt.Errorf("doctor --deep after the sequence: %s: %s", f.Path, f.What)
+		}
 	})
+}
+
+// A deep check has no findings in the samples, broken ones included.
+func TestDeepCheckOfSamples(t *testing.T) {
+	t.Parallel()
+	testdata := filepath.Join("..", "..", "..", "testdata")
+	roots := []string{filepath.Join(testdata, "sessions"), filepath.Join(testdata, "pi"), filepath.Join(testdata, "realpi")}
+	if testkit.Fixtures() != "" {
+		roots = append(roots, filepath.Join(testkit.Fixtures(), "pi"), filepath.Join(testkit.Fixtures(), "real"))
+	}
+	for _, root := range roots {
+		ix := filepath.Join(t.TempDir(), "index")
+		if n := update(t, ix, root).Found.Len(); n == 0 {
+			t.Errorf("%s has no session files", root)
+		}
+		for _, f := range deepFindings(t, ix, root) {
+			t.Errorf("%s: %s", f.Path, f.What)
+		}
+	}
+}
+
+func deepFindings(t *testing.T, ix, root string) []indexer.Finding {
+	t.Helper()
+	report, err := indexer.Check(t.Context(), options(ix, root), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report.Findings
 }
 
 // edit replaces the content of one of the files in place.

@@ -21,7 +21,7 @@ import (
 // Lines that are longer than the limit are left out, whatever the order in which the file
 // grew and the limit changed: on disk and in memory, the index equals one built at once,
 // and a grep that reads the files finds the same lines. The bytes of a line that is too
-// long are read once, even if it goes on for ever.
+// long are read once, even if it never ends.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	for seed := range testkit.Rounds(4, 8, 300) {

@@ -196,7 +196,7 @@ func equalStates(t testing.TB, what string, got, want []string) {
 	t.Fatalf("%s: the index is not that of a fresh build (- fresh, + this):\n%s%s", what, strings.Join(diff, "\n"), more)
 }
 
-// compareStates fails the test unless the index equals one built anew, in every
+// compareStates fails the test unless the index equals a rebuilt one, in every
 // posting and record. It returns the new one.
 func compareStates(t testing.TB, what string, r *index.Reader, root string) *index.Reader {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"pigrep/query/entry"
 )
 
-// truths calls f for every file of which pi reported something.
+// truths calls f for every file that has a report of pi.
 func truths(t *testing.T, f func(t *testing.T, name, path string, all map[string]testkit.Truth)) {
 	for _, r := range testkit.Truths(t) {
 		t.Run(r.Name, func(t *testing.T) { f(t, r.Name, r.Path, r.Readers) })

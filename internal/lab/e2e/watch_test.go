@@ -115,7 +115,7 @@ func TestWatchFollowsLifecyclesOfRealPi(t *testing.T) {
 }
 
 // Whatever happens to files and directories, the watcher sees it by its events
-// and the index ends up as one built anew.
+// and the index equals a rebuilt one in the end.
 func TestWatchFollows(t *testing.T) {
 	t.Parallel()
 	type action struct {

@@ -88,7 +88,7 @@ func TestReadQueries(t *testing.T) {
 	}
 }
 
-// A floor is what the mean over a set, or a part of it, must not fall below.
+// A floor is the minimum of the mean over a set, or over a part of it.
 type floor struct{ hit1, ndcg float64 }
 
 // testFloors compares the means over all queries with the floors, and plain BM25 with

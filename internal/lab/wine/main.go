@@ -27,7 +27,7 @@ import (
 // Others compare text with Unix paths, or are the same everywhere. Starting the program
 // takes Wine most of a second, so of the tests that start it often only some are here.
 var suites = []suite{
-	{"./internal/files ./internal/human ./adapter/... ./internal/ui/cli/shell", ""},
+	{"./internal/files ./internal/human ./adapter/... ./internal/ui/cli/shell ./internal/ui/cli/system", ""},
 	{"./indexer", ""},
 	{"./internal/lab/e2e/program", "^Test(HitsSayWhereTheyAre|AnswersAreStable|UnfinishedLine|BadInput|DamagedIndex|ManyStartTogether|ReadersWhileIndexing|KilledWhileIndexing|ClosedPipe)$"},
 	{"./internal/ui/cli", "^TestScripts$/^(status|watch|damaged|partial|sessions)$"},

@@ -72,8 +72,8 @@ func Tools(t *audit.ToolTable, home string) *Chart {
 	return c
 }
 
-// newRows makes a chart of the rows of a table. Each has a value for each of the parts,
-// of which there is one where series are dimensions.
+// newRows returns a chart of the rows of a table. Each row has a value for each of the
+// parts. There is only one part if the series are values of a dimension.
 func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value func(row, part int) float64) *Chart {
 	c, period := &Chart{Kind: Ranking, Head: n.by[0]}, n.by[0]
 	for i, by := range n.by {

@@ -5,7 +5,7 @@
 // phone and a wide window while its text keeps its size. Colours are classes of the style
 // sheet, for light and dark; there are no inline styles, which the policies of our pages
 // forbid. Each value has a title, and data-value is the exact number. On a page the same
-// numbers follow as a table.
+// numbers follow as a table, which has the links of the chart for those who cannot point.
 //
 // Names come from session files and are treated as hostile: control characters are
 // dropped and html/template escapes the rest.
@@ -37,6 +37,7 @@ const (
 // Chart is the numbers to draw: a row for each label, a column for each series.
 type Chart struct {
 	Kind   Kind
+	Low    bool // as a histogram above a list
 	Title  string
 	Unit   Unit
 	Head   string   // what labels are: day, model, …

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/query/audit"
+	"pigrep/query/facets"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -42,7 +43,7 @@ func values(t *testing.T, svg string) (list []shown, elements map[string]bool) {
 	t.Helper()
 	elements = make(map[string]bool)
 	d := xml.NewDecoder(strings.NewReader(svg))
-	inTitle := false
+	inTitle, ofValue := false, false
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -54,13 +55,17 @@ func values(t *testing.T, svg string) (list []shown, elements map[string]bool) {
 		switch e := token.(type) {
 		case xml.StartElement:
 			elements[e.Name.Local] = true
-			inTitle = e.Name.Local == "title"
+			if e.Name.Local == "title" {
+				inTitle = ofValue
+				continue
+			}
+			ofValue = false
 			for _, a := range e.Attr {
 				if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" {
 					t.Errorf("an element %s has the attribute %s", e.Name.Local, a.Name.Local)
 				}
 				if a.Name.Local == "data-value" {
-					list = append(list, shown{Value: a.Value})
+					list, ofValue = append(list, shown{Value: a.Value}), true
 				}
 			}
 		case xml.CharData:
@@ -315,11 +320,46 @@ func TestAxis(t *testing.T) {
 	}
 }
 
-// A period has a first and a last day.
-func TestDays(t *testing.T) {
-	for label, want := range map[string]string{"2026-03-01": "2026-03-01 2026-03-01", "2026-W01": "2025-12-29 2026-01-04", "2024-02": "2024-02-01 2024-02-29", "bash": " "} {
-		if first, last := Days(label); first+" "+last != want {
-			t.Errorf("Days(%s) = %s %s, want %s", label, first, last, want)
+// A period has a first day, and one after its last.
+func TestSpan(t *testing.T) {
+	const none = "0001-01-01"
+	for label, want := range map[string]string{"2026-03-01": "2026-03-01 2026-03-02", "2026-W01": "2025-12-29 2026-01-05", "2024-02": "2024-02-01 2024-03-01", "bash": none + " " + none} {
+		first, end := Span(label)
+		if got := first.Format(time.DateOnly) + " " + end.Format(time.DateOnly); got != want {
+			t.Errorf("Span(%s) = %s, want %s", label, got, want)
+		}
+	}
+}
+
+// Hits are counted by day, week or month, as the time between the first and the last asks for.
+func TestHits(t *testing.T) {
+	at := func(date string, hits int) facets.Day {
+		start, err := time.Parse(time.DateOnly, date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return facets.Day{Start: start, Hits: hits}
+	}
+	for _, test := range []struct {
+		days []facets.Day
+		want string
+	}{
+		{nil, "Hits: [] []"},
+		{[]facets.Day{at("2026-03-02", 3), at("2026-03-04", 1)}, "Hits by day: [2026-03-02 2026-03-03 2026-03-04] [3 0 1]"},
+		{[]facets.Day{at("2025-12-29", 3), at("2026-01-04", 4), at("2026-04-19", 1)}, "Hits by week: 16 7"},
+		{[]facets.Day{at("2023-12-31", 3), at("2026-01-04", 4)}, "Hits by month: 26 3"},
+	} {
+		c := Hits(test.days)
+		var values []float64
+		for i := range c.Labels {
+			values = append(values, c.sum(i))
+		}
+		got := fmt.Sprintf("%s: %v %v", c.Title, c.Labels, values)
+		if len(values) > 3 {
+			got = fmt.Sprintf("%s: %d %v", c.Title, len(values), values[0])
+		}
+		if got != test.want {
+			t.Errorf("Hits(%v) = %s, want %s", test.days, got, test.want)
 		}
 	}
 }

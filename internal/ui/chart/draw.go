@@ -18,7 +18,7 @@ type drawing struct {
 	*Chart
 	Title  string
 	Style  template.HTML
-	Class  string // axis: with room for one
+	Class  string // axis: with room for one; low: of a low chart
 	Height int    // of the plot and the legend below it
 	Plot   int    // where the legend begins
 
@@ -62,12 +62,18 @@ type legendLine struct {
 // table has the numbers of a chart.
 type table struct {
 	Head []string
-	Rows [][]string
+	Rows []tableRow
+}
+
+type tableRow struct {
+	Link  string // "" for none
+	Cells []string
 }
 
 // Measures in pixels.
 const (
 	barsHeight   = 180
+	lowHeight    = 48
 	above        = 14 // for the value at the top of the axis
 	below        = 26 // for the labels under it
 	rankHeight   = 36
@@ -142,35 +148,50 @@ func (c *Chart) link(label int) string {
 
 // bars draws a stack for each label, the first series at the bottom.
 func (d *drawing) bars() {
-	const height = barsHeight
+	height := float64(barsHeight)
 	most := d.most()
 	step, steps := d.Unit.axis(most)
 	top := step * float64(steps)
+	if d.Low {
+		d.Class, height = "axis low", lowHeight
+		step, steps = top, 1
+	}
 	for i := range steps + 1 {
 		v := step * float64(i)
 		d.Lines = append(d.Lines, line{pixels(above + height*(1-v/top)), d.Unit.tick(v, step)})
 	}
 	n := float64(len(d.Labels))
 	gap := 0.2 / n
-	if n > 120 {
+	switch {
+	case n > 120:
 		gap = 0
+	case n < 8:
+		gap = 0.5 / n
 	}
 	for i := range d.Labels {
+		if d.sum(i) == 0 {
+			continue
+		}
 		at, g := 0.0, group{Link: d.link(i)}
+		if g.Link != "" { // a low bar can be clicked like a high one
+			g.Marks = append(g.Marks, mark{percent(float64(i) / n), pixels(above), percent(1 / n), pixels(height), "room", "", longLabel(d.Labels[i]) + ": " + d.Unit.text(d.sum(i), most)})
+		}
 		for k, s := range d.Series {
 			v := s.Values[i]
 			if v == 0 {
 				continue
 			}
 			tall := max(height*v/top, 1)
+			drawn := tall
+			if at > 0 && tall > 2 { // a line between the bars of a stack
+				drawn--
+			}
 			g.Marks = append(g.Marks, mark{
-				percent(float64(i)/n + gap/2), pixels(above + height - at - tall), percent(1/n - gap), pixels(tall), d.class(k), exact(v), d.title(i, k, most),
+				percent(float64(i)/n + gap/2), pixels(above + height - at - tall), percent(1/n - gap), pixels(drawn), d.class(k), exact(v), d.title(i, k, most),
 			})
 			at += tall
 		}
-		if len(g.Marks) > 0 {
-			d.Groups = append(d.Groups, g)
-		}
+		d.Groups = append(d.Groups, g)
 	}
 	every := max((len(d.Labels)+mostTicks-1)/mostTicks, 1)
 	for i := 0; i < len(d.Labels); i += every {
@@ -189,7 +210,7 @@ func (d *drawing) bars() {
 		}
 		d.Texts = append(d.Texts, text{percent(middle), pixels(above + height + 17), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
 	}
-	d.Plot = above + height + below
+	d.Plot = above + int(height) + below
 	d.legend()
 }
 
@@ -333,19 +354,19 @@ func (c *Chart) table() *table {
 		if c.sum(i) == 0 {
 			continue
 		}
-		row := []string{clean(label)}
+		row := tableRow{c.link(i), []string{clean(label)}}
 		for _, s := range c.Series {
-			row = append(row, c.Unit.text(s.Values[i], most))
+			row.Cells = append(row.Cells, c.Unit.text(s.Values[i], most))
 		}
 		if len(c.Series) > 1 {
-			row = append(row, c.Unit.text(c.sum(i), most))
+			row.Cells = append(row.Cells, c.Unit.text(c.sum(i), most))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	if c.others > 0 {
-		row := make([]string, len(t.Head))
-		row[0], row[len(row)-1] = c.othersName(), c.Unit.text(c.othersSum, most)
-		t.Rows = append(t.Rows, row)
+		cells := make([]string, len(t.Head))
+		cells[0], cells[len(cells)-1] = c.othersName(), c.Unit.text(c.othersSum, most)
+		t.Rows = append(t.Rows, tableRow{"", cells})
 	}
 	return t
 }

@@ -3,7 +3,6 @@ package chart
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"pigrep/internal/human"
@@ -75,26 +74,27 @@ func (u Unit) axis(most float64) (step float64, steps int) {
 	}
 }
 
-// The forms of days in a chart.
+// The forms of periods in a chart.
 const (
-	dayForm  = "2 Jan"
-	dateForm = "2 Jan 2006"
+	dayForm   = "2 Jan"
+	dateForm  = "2 Jan 2006"
+	monthForm = "Jan 2006"
 )
 
-// shortLabel is a label below an axis, with the year where it begins.
+// shortLabel is a label below an axis, with the year where it begins. A week is its Monday.
 func shortLabel(label, before string) string {
 	t, form := parsePeriod(label)
 	if t.IsZero() {
 		return label
 	}
-	if !strings.HasPrefix(before, label[:len("2006")]) {
-		return longLabel(label)
-	}
-	switch form {
-	case "week":
-		return label[len("2006-"):]
-	case "month":
+	other, _ := parsePeriod(before)
+	switch {
+	case form == "month" && t.Year() != other.Year():
+		return t.Format(monthForm)
+	case form == "month":
 		return t.Format("Jan")
+	case t.Year() != other.Year():
+		return t.Format(dateForm)
 	}
 	return t.Format(dayForm)
 }
@@ -104,8 +104,10 @@ func longLabel(label string) string {
 	switch t, form := parsePeriod(label); form {
 	case "day":
 		return t.Format(dateForm)
+	case "week":
+		return "week of " + t.Format(dateForm)
 	case "month":
-		return t.Format("Jan 2006")
+		return t.Format(monthForm)
 	}
 	return clean(label)
 }
@@ -130,11 +132,12 @@ func parsePeriod(label string) (time.Time, string) {
 	return time.Time{}, ""
 }
 
-// Days returns the first and the last day of a period; "" for any other label.
-func Days(label string) (first, last string) {
-	t, form := parsePeriod(label)
-	if t.IsZero() {
-		return "", ""
+// Span returns the first day of a period and the day after its last; zero times for any
+// other label.
+func Span(label string) (first, end time.Time) {
+	first, form := parsePeriod(label)
+	if first.IsZero() {
+		return first, first
 	}
-	return t.Format(time.DateOnly), nextPeriod(t, form).AddDate(0, 0, -1).Format(time.DateOnly)
+	return first, nextPeriod(first, form)
 }

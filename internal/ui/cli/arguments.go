@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/ui/cli/app"
 )
 
 // commandFirst moves the command in the arguments to the front: flags may precede it.
 // Arguments without a command are a query. Only the first word that is neither a flag
 // nor the value of one can be a command.
-func commandFirst(a *App, args []string) []string {
+func commandFirst(a *app.App, args []string) []string {
 	if isCompletion(args) {
 		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
 			return append([]string{args[0]}, commandFirst(a, words)...)
@@ -50,7 +52,7 @@ func commandFirst(a *App, args []string) []string {
 
 // allFlags returns the flags of all commands. Arguments without a command are a search,
 // so its flags take precedence; otherwise the first command with a flag does.
-func allFlags(a *App) *pflag.FlagSet {
+func allFlags(a *app.App) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	commands := newRootCommand(a).Commands()
 	search := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == searchName })

@@ -17,6 +17,12 @@ import (
 	"pigrep/indexer"
 	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/pager"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/audit"
@@ -25,13 +31,13 @@ import (
 
 // auditOptions are the shared flags of the audit commands.
 type auditOptions struct {
-	sharedOptions
-	pagerOptions
+	flags.Shared
+	pager.Options
 	query  string
 	by     []string
 	utc    bool
 	csv    bool
-	limit  number
+	limit  flags.Number
 	failed bool
 	risky  bool
 	rules  []string
@@ -49,32 +55,32 @@ var auditOthers = []string{"scope", "kind", "role"}
 
 func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
-	addFlag(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
-	addFlag(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
-	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(auditOthers, without)...)
+	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
+	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
+	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.Options.AddFlags(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, slices.Concat(auditOthers, without)...)
 }
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
-	addFlag(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
+	flags.Add(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (o *auditOptions) addBars(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
+	flags.Add(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
 }
 
 func (o *auditOptions) addChart(cmd *cobra.Command) {
 	o.addBars(cmd)
-	addFlag(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
+	flags.Add(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
 }
 
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
-	addFlag(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
+	flags.Add(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
+	flags.Add(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
 	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -96,7 +102,7 @@ func ruleLines() string {
 }
 
 // newAuditCommand completes one of the audit commands.
-func newAuditCommand(a *App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *App, *auditOptions) error) *cobra.Command {
+func newAuditCommand(a *app.App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *app.App, *auditOptions) error) *cobra.Command {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.query = strings.Join(args, " ")
@@ -106,17 +112,17 @@ func newAuditCommand(a *App, o *auditOptions, cmd *cobra.Command, run func(conte
 }
 
 // auditRequest turns the flags into a request.
-func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
-	base, err := o.request(a)
+func (o *auditOptions) auditRequest(a *app.App) (audit.Request, error) {
+	base, err := o.Request(a)
 	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
 	if err != nil {
 		return req, err
 	}
-	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.n
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
 			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
-				return req, usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
+				return req, problem.Usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
 			}
 			if !slices.Contains(req.By, by) {
 				req.By = append(req.By, by)
@@ -125,17 +131,17 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	}
 	for _, id := range o.rules {
 		if !slices.Contains(ruleIDs(), id) {
-			return req, usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
+			return req, problem.Usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
 		}
 	}
 	for _, arg := range o.args {
 		name, pattern, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return req, usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+			return req, problem.Usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
 		}
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			return req, usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
+			return req, problem.Usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
 		}
 		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
 	}
@@ -143,7 +149,7 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 }
 
 // zone returns the time zone that defines days.
-func (o *auditOptions) zone(a *App) *time.Location {
+func (o *auditOptions) zone(a *app.App) *time.Location {
 	if o.utc {
 		return time.UTC
 	}
@@ -164,14 +170,14 @@ func (run *auditRun) takesTrend(by []string) bool {
 }
 
 // prepare builds the request and says where the index is.
-func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
-	if o.csv && (o.json || o.jsonl) {
-		return nil, nil, usagef("", "--csv and --json cannot be combined")
+func (o *auditOptions) prepare(a *app.App) (*auditRun, *location.Location, error) {
+	if o.csv && (o.JSON || o.JSONL) {
+		return nil, nil, problem.Usagef("", "--csv and --json cannot be combined")
 	}
-	if o.svg != "" && (o.csv || o.json || o.jsonl) {
-		return nil, nil, usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
+	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
+		return nil, nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
 	}
-	out, err := o.printer(a)
+	out, err := o.Printer(a)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,20 +190,20 @@ func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
 	if run.req, err = o.auditRequest(a); err != nil {
 		return nil, nil, err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	run.agents = p.agents
+	run.agents = p.Agents
 	return run, p, nil
 }
 
 // addMissing adds what the snapshot does not have to the coverage of its answer.
-func (x *snapshot) addMissing(c *audit.Coverage, p *location) {
-	if x.missing.Files == 0 {
+func addMissing(x *snapshot.Snapshot, c *audit.Coverage, p *location.Location) {
+	if x.Missing.Files == 0 {
 		return
 	}
-	for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), x.reader) {
+	for _, step := range indexer.Plan(indexer.Discover(p.Agents, p.Roots), x.Reader) {
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
 		case indexer.New:
@@ -211,68 +217,68 @@ func (x *snapshot) addMissing(c *audit.Coverage, p *location) {
 }
 
 // finish prints the answer; the error says if it is empty.
-func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
+func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
 	if o.svg != "" {
 		if err := o.draw(a, run, x); err != nil {
 			return err
 		}
-	} else if err := a.paged(&o.pagerOptions, run.out, func() error { return run.out.Print(x) }); err != nil {
+	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
 	if x.Rows == 0 && run.out.Format.Records() {
 		if nothing, err := x.Nothing(run.out.Look.Now); err != nil {
 			return err
 		} else if nothing != "" {
-			a.warn("%s", nothing)
+			a.Warn("%s", nothing)
 		}
 	}
 	if run.out.Format.Records() { // stdout has only rows
-		a.warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
 	}
-	if !a.json && x.Warnings != nil {
+	if !a.JSON && x.Warnings != nil {
 		for _, w := range x.Warnings() {
-			a.warn("%s", w)
+			a.Warn("%s", w)
 		}
 	}
 	switch {
 	case x.Rows > 0:
 		return nil
 	case x.State.Complete:
-		return errNothingFound
+		return problem.ErrNothingFound
 	}
-	return errIncomplete
+	return problem.ErrIncomplete
 }
 
 // draw writes the answer as an SVG file. An answer without rows leaves the file alone.
-func (o *auditOptions) draw(a *App, run *auditRun, x *printer.Audit) error {
+func (o *auditOptions) draw(a *app.App, run *auditRun, x *printer.Audit) error {
 	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
 	c := x.Chart()
 	if x.Rows = len(c.Labels); x.Rows == 0 {
 		return nil
 	}
 	if o.svg == "-" {
-		return c.Write(a.out)
+		return c.Write(a.Out)
 	}
-	path := a.absolute(o.svg)
+	path := a.Absolute(o.svg)
 	isPicture := strings.EqualFold(filepath.Ext(path), ".svg") // that may be drawn again; any other file is left alone
 	if _, err := os.Stat(path); err == nil && !isPicture {
-		return usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+		return problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
 	}
-	if err := a.writeExport(path, isPicture, c.Write); err != nil {
+	if err := writeExport(a, path, isPicture, c.Write); err != nil {
 		return err
 	}
-	a.warn("wrote %s", path)
+	a.Warn("wrote %s", path)
 	return nil
 }
 
 // answer opens the index and prints the audit that make returns.
-func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
+func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
 	run, p, err := o.prepare(a)
 	if err != nil {
 		return err
 	}
 	var answer *printer.Audit
-	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		asked := *run
 		asked.reader = r
@@ -283,21 +289,21 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 		if answer, err = make(ctx, &asked); err != nil {
 			return searchProblem(ctx, err)
 		}
-		a.logger().Debug("counted", "took", a.Now().Sub(start).String())
+		a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	x.addMissing(answer.Coverage, p)
-	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.state.PendingFiles, x.state.PendingBytes, x.state.Complete
+	addMissing(x, answer.Coverage, p)
+	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
 	answer.Empty = func() (*printer.Empty, error) {
 		if run.req.Since.IsZero() && run.req.Until.IsZero() {
 			return nil, nil
 		}
 		whole := *run
-		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.reader, time.Time{}, time.Time{}, 1
+		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.Reader, time.Time{}, time.Time{}, 1
 		all, err := make(ctx, &whole)
 		if err != nil {
 			return nil, searchProblem(ctx, err)
@@ -305,21 +311,21 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 		last, err := all.LastUse()
 		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
 	}
-	if err := o.finish(ctx, a, run, answer); !errors.Is(err, errNothingFound) || a.json {
+	if err := o.finish(ctx, a, run, answer); !errors.Is(err, problem.ErrNothingFound) || a.JSON {
 		return err
 	}
-	why, err := query.Unknown(x.reader, &run.req.Spec, nil)
+	why, err := query.Unknown(x.Reader, &run.req.Spec, nil)
 	if err != nil {
-		return indexProblem(err)
+		return problem.OfIndex(err)
 	}
-	for _, w := range append(why, o.noneBelow(x.reader.Summaries(), run.req.CWD)...) {
-		a.warn("%s", w)
+	for _, w := range append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...) {
+		a.Warn("%s", w)
 	}
-	return errNothingFound
+	return problem.ErrNothingFound
 }
 
 // idWidth is the width of a column that has room for nearly all session ids. Longer ones
-// move the rest of their row.
+// take room from the rest of their row.
 func idWidth(r *index.Reader, short func(id string) string) int {
 	summaries := r.Summaries()
 	widths := make([]int, len(summaries))

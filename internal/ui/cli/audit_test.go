@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/help"
 	"pigrep/query/audit"
 )
 
@@ -17,17 +21,17 @@ func TestDocsOfAuditRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dimensions := fieldNames(audit.Key{})
-	for _, r := range auditRows {
-		_, rest, ok := strings.Cut(string(data), "\n| `"+r.name+"` |")
+	dimensions := help.FieldNames(audit.Key{})
+	for _, r := range help.AuditRows {
+		_, rest, ok := strings.Cut(string(data), "\n| `"+r.Name+"` |")
 		if !ok {
-			t.Errorf("docs/audit.md has no row for %q", r.name)
+			t.Errorf("docs/audit.md has no row for %q", r.Name)
 			continue
 		}
 		line, _, _ := strings.Cut(rest, "\n")
-		for _, name := range fieldNames(r.row) {
+		for _, name := range help.FieldNames(r.Row) {
 			if name != "-" && !slices.Contains(dimensions, name) && !strings.Contains(line, "`"+name+"`") {
-				t.Errorf("docs/audit.md: the row of %q does not name %q", r.name, name)
+				t.Errorf("docs/audit.md: the row of %q does not name %q", r.Name, name)
 			}
 		}
 	}
@@ -37,7 +41,7 @@ func TestDocsOfAuditRows(t *testing.T) {
 // --utc in UTC.
 func TestZoneOfAudits(t *testing.T) {
 	berlin := time.FixedZone("Europe/Berlin", 3600)
-	a := &App{Zone: func() *time.Location { return berlin }}
+	a := &app.App{Zone: func() *time.Location { return berlin }}
 	if got := (&auditOptions{}).zone(a); got != berlin {
 		t.Errorf("zone = %v, want %v", got, berlin)
 	}
@@ -46,17 +50,21 @@ func TestZoneOfAudits(t *testing.T) {
 	}
 }
 
-// The table of the garbage collector names commands that there are.
+// The table of the garbage collector names commands and flags that there are.
 func TestGarbageOfCommands(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
-	paths := map[string]bool{root.CommandPath(): true}
+	commands := map[string]*cobra.Command{root.CommandPath(): root}
 	for _, c := range everyCommand(root) {
-		paths[c.CommandPath()] = true
+		commands[c.CommandPath()] = c
 	}
-	for path := range garbage {
-		if !paths[path] {
+	for name := range garbage {
+		path, flag, hasFlag := strings.Cut(name, " --")
+		switch c := commands[path]; {
+		case c == nil:
 			t.Errorf("there is no command %q", path)
+		case hasFlag && c.Flags().Lookup(flag) == nil:
+			t.Errorf("%q has no flag %q", path, flag)
 		}
 	}
 }

@@ -2,13 +2,14 @@ package cli
 
 import (
 	"pigrep/indexer"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 )
 
 func fileErrors(list []indexer.FileError) []printer.FileError {
 	var all []printer.FileError
 	for _, e := range list {
-		all = append(all, printer.FileError{Path: e.Path, Reason: reason(e.Err)})
+		all = append(all, printer.FileError{Path: e.Path, Reason: update.Reason(e.Err)})
 	}
 	return all
 }

@@ -26,19 +26,25 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/help"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/query"
 	"pigrep/query/filter"
 )
 
-var update = flag.Bool("update", false, "write the golden files and docs")
+var updateFiles = flag.Bool("update", false, "write the golden files and docs")
 
 // testApp is an app in an empty home, at noon of a day, with its two outputs.
-func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
+func testApp(t *testing.T) (a *app.App, out, errs *bytes.Buffer) {
 	t.Helper()
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	home := t.TempDir()
-	env := map[string]string{envIndexDir: filepath.Join(home, "index")}
-	return &App{
+	env := map[string]string{location.EnvIndexDir: filepath.Join(home, "index")}
+	return &app.App{
 		Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
 		Getenv:  func(name string) string { return env[name] },
 		Environ: os.Environ,
@@ -154,10 +160,10 @@ func TestSearchFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if query := strings.Join(cmd.Flags().Args(), " "); query != "two words" || got.limit.n != 5 || got.perSession.n != 2 || !got.flat {
-		t.Errorf("own flags: %q, %d, %d, %t", query, got.limit.n, got.perSession.n, got.flat)
+	if query := strings.Join(cmd.Flags().Args(), " "); query != "two words" || got.limit.N != 5 || got.perSession.N != 2 || !got.flat {
+		t.Errorf("own flags: %q, %d, %d, %t", query, got.limit.N, got.perSession.N, got.flat)
 	}
-	req, err := got.request(a)
+	req, err := got.Request(a)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +205,8 @@ func TestBadFlags(t *testing.T) {
 	}
 	for _, test := range tests {
 		a, out, errs := testApp(t)
-		if got := a.Run(t.Context(), strings.Fields(test.args)); got != exitError {
-			t.Errorf("pigrep %s: exit code %d, want %d", test.args, got, exitError)
+		if got := Run(t.Context(), a, strings.Fields(test.args)); got != problem.ExitError {
+			t.Errorf("pigrep %s: exit code %d, want %d", test.args, got, problem.ExitError)
 		}
 		if out.Len() > 0 || !strings.Contains(errs.String(), "hint") || !strings.Contains(errs.String(), test.message) || !strings.Contains(errs.String(), test.hint) {
 			t.Errorf("pigrep %s: stdout %q, stderr %q; want %q and the hint %q", test.args, out, errs, test.message, test.hint)
@@ -215,7 +221,7 @@ func TestBadFlags(t *testing.T) {
 func TestUnlikeFlags(t *testing.T) {
 	for _, flag := range []string{"--xyz", "--zorblaxq"} {
 		a, _, errs := testApp(t)
-		a.Run(t.Context(), []string{flag})
+		Run(t.Context(), a, []string{flag})
 		if strings.Contains(errs.String(), "did you mean") {
 			t.Errorf("pigrep %s: %s", flag, errs)
 		}
@@ -228,22 +234,22 @@ func TestExitCode(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{errNothingFound, 1},
-		{errIncomplete, 2},
+		{problem.ErrNothingFound, 1},
+		{problem.ErrIncomplete, 2},
 		{errors.New("any"), 2},
-		{&problem{code: codeUsage}, 2},
+		{&problem.Error{Code: problem.CodeUsage}, 2},
 		{fmt.Errorf("index: %w", context.Canceled), 130},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 0},
 		{&os.PathError{Op: "write", Err: syscall.EPIPE}, 0},
 		{io.ErrClosedPipe, 0},
 	}
 	for _, test := range tests {
-		if got := exitCode(test.err); got != test.want {
+		if got := problem.Exit(test.err); got != test.want {
 			t.Errorf("exitCode(%v) = %d, want %d", test.err, got, test.want)
 		}
 	}
 	var listed []int
-	for _, c := range exitCodes {
+	for _, c := range problem.ExitCodes {
 		listed = append(listed, c.Code)
 	}
 	if diff := cmp.Diff([]int{0, 1, 2, 130}, listed); diff != "" {
@@ -259,8 +265,8 @@ func (brokenAgent) Roots(adapter.Environment) ([]adapter.Root, error) { panic("a
 func TestPanicIsOneLine(t *testing.T) {
 	a, _, errs := testApp(t)
 	a.Agents = []adapter.Agent{brokenAgent{a.Agents[0]}}
-	if got := a.Run(t.Context(), []string{"words"}); got != exitError {
-		t.Errorf("exit code %d, want %d", got, exitError)
+	if got := Run(t.Context(), a, []string{"words"}); got != problem.ExitError {
+		t.Errorf("exit code %d, want %d", got, problem.ExitError)
 	}
 	if !strings.HasPrefix(errs.String(), "pigrep: internal error: a bug\nhint: ") || strings.Contains(errs.String(), "goroutine") {
 		t.Errorf("stderr %q", errs)
@@ -275,7 +281,7 @@ func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestResultsThatCannotBeWritten(t *testing.T) {
 	a, _, errs := testApp(t)
 	a.Streams.Out = full{}
-	if got := a.Run(t.Context(), []string{"version"}); got != exitError || !strings.Contains(errs.String(), "write the results") {
+	if got := Run(t.Context(), a, []string{"version"}); got != problem.ExitError || !strings.Contains(errs.String(), "write the results") {
 		t.Errorf("exit code %d, stderr %q", got, errs)
 	}
 }
@@ -292,36 +298,36 @@ func TestHelp(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
 	for _, c := range append(everyCommand(root), root) {
-		help := commandHelp(c)
+		text := help.Command(c)
 		if !c.HasParent() {
-			help = rootHelp(c)
+			text = help.Root(c)
 		}
-		for line := range strings.Lines(help) {
-			if len([]rune(line)) > helpWidth+1 {
-				t.Errorf("help of %s is wider than %d: %q", c.Name(), helpWidth, line)
+		for line := range strings.Lines(text) {
+			if len([]rune(line)) > 80+1 {
+				t.Errorf("help of %s is wider than %d: %q", c.Name(), 80, line)
 			}
 		}
 		if !c.HasParent() {
-			for _, want := range append([]string{"pigrep search --help"}, mainFlags...) {
-				if !strings.Contains(help, want) {
+			for _, want := range append([]string{"pigrep search --help"}, help.MainFlags...) {
+				if !strings.Contains(text, want) {
 					t.Errorf("help of pigrep does not name %s", want)
 				}
 			}
 			continue
 		}
-		if c.Short == "" || c.Example == "" || !strings.Contains(help, "Exit codes:") {
+		if c.Short == "" || c.Example == "" || !strings.Contains(text, "Exit codes:") {
 			t.Errorf("help of %s lacks a short text, an example or the exit codes", c.Name())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !f.Hidden && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(help) {
+			if f.Name != "help" && !f.Hidden && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(text) {
 				t.Errorf("help of %s does not list --%s", c.Name(), f.Name)
 			}
 		})
 	}
-	for _, topic := range topics {
-		for line := range strings.Lines(topic.text()) {
-			if len([]rune(line)) > helpWidth+1 {
-				t.Errorf("topic %s is wider than %d: %q", topic.name, helpWidth, line)
+	for _, topic := range help.Topics {
+		for line := range strings.Lines(topic.Text()) {
+			if len([]rune(line)) > 80+1 {
+				t.Errorf("topic %s is wider than %d: %q", topic.Name, 80, line)
 			}
 		}
 	}
@@ -331,10 +337,10 @@ func TestHelp(t *testing.T) {
 func TestSharedFlags(t *testing.T) {
 	a, _, _ := testApp(t)
 	search := newSearchCommand(a)
-	for _, row := range sharedFlags {
-		f := search.Flags().Lookup(row.name)
-		if isSwitch := f.Value.Type() == "bool"; isSwitch != (row.value == "") {
-			t.Errorf("--%s: switch %t, value %q", row.name, isSwitch, row.value)
+	for _, row := range flags.Table {
+		f := search.Flags().Lookup(row.Name)
+		if isSwitch := f.Value.Type() == "bool"; isSwitch != (row.Value == "") {
+			t.Errorf("--%s: switch %t, value %q", row.Name, isSwitch, row.Value)
 		}
 	}
 }
@@ -345,18 +351,18 @@ func TestVariables(t *testing.T) {
 	asked := make(map[string]bool)
 	a, _, _ := testApp(t)
 	a.Getenv = func(name string) string { asked[name] = true; return "" }
-	o := &sharedOptions{}
-	if _, err := o.locate(a); err == nil {
+	o := &flags.Shared{}
+	if _, err := location.Find(o, a); err == nil {
 		t.Error("a place without sessions is no error")
 	}
-	if _, err := o.printer(a); err != nil {
+	if _, err := o.Printer(a); err != nil {
 		t.Fatal(err)
 	}
 	a.Streams.OutTTY = true
-	if _, err := o.printer(a); err != nil {
+	if _, err := o.Printer(a); err != nil {
 		t.Fatal(err)
 	}
-	topic := environmentTopic()
+	topic := help.EnvironmentTopic()
 	for name := range asked {
 		if !strings.Contains(topic, name) {
 			t.Errorf("help environment lacks $%s, which is read", name)
@@ -379,13 +385,13 @@ func TestCompletion(t *testing.T) {
 		"__complete tools calls --rul": "--rule\tonly calls",
 	} {
 		a, out, _ := testApp(t)
-		if got := a.Run(t.Context(), strings.Fields(args)); got != exitDone || !strings.Contains(out.String(), want) {
+		if got := Run(t.Context(), a, strings.Fields(args)); got != problem.ExitDone || !strings.Contains(out.String(), want) {
 			t.Errorf("pigrep %s: exit code %d, %q, want %q", args, got, out, want)
 		}
 	}
 	for _, shell := range shells {
 		a, out, _ := testApp(t)
-		if got := a.Run(t.Context(), []string{"completion", shell}); got != exitDone || !strings.Contains(out.String(), "pigrep") {
+		if got := Run(t.Context(), a, []string{"completion", shell}); got != problem.ExitDone || !strings.Contains(out.String(), "pigrep") {
 			t.Errorf("completion %s: exit code %d, %d bytes", shell, got, out.Len())
 		}
 	}
@@ -395,31 +401,11 @@ func TestCompletion(t *testing.T) {
 // made up.
 func TestWarnUnusable(t *testing.T) {
 	a, _, errs := testApp(t)
-	a.warnUnusable(fileErrorsOf("/a", "/b", "/c", "/d", "/e"))
+	update.WarnUnusable(a, fileErrorsOf("/a", "/b", "/c", "/d", "/e"))
 	want := "pigrep: skipped /a: permission denied\npigrep: skipped /b: permission denied\npigrep: skipped /c: permission denied\n" +
 		"pigrep: 2 more files or directories cannot be read\nhint: `pigrep status` lists them\n"
 	if diff := cmp.Diff(want, errs.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestHashRoots(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
-		t.Skip("Windows lets only some users make symbolic links:", err)
-	}
-	roots := func(paths ...string) string {
-		var list []adapter.Root
-		for _, p := range paths {
-			list = append(list, adapter.Root{Path: p})
-		}
-		return hashRoots(list)
-	}
-	if roots(dir, "/b") != roots("/b", filepath.Join(dir, "link"), dir) {
-		t.Error("the same roots in another order or by another name have another index")
-	}
-	if roots(dir) == roots("/b") || roots("/a", "/b") == roots("/a/b") {
-		t.Error("other roots have the same index")
 	}
 }
 
@@ -428,7 +414,7 @@ func TestHashRoots(t *testing.T) {
 func TestTopicsAreNoCommands(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range newRootCommand(a).Commands() {
-		if topicOf(c.Name()) != nil {
+		if help.TopicOf(c.Name()) != nil {
 			t.Errorf("the topic %s is a command too", c.Name())
 		}
 	}
@@ -440,7 +426,7 @@ func TestTerminal(t *testing.T) {
 	a.Streams.OutTTY, a.Streams.ErrTTY = true, true
 	args := []string{"--session-dir", filepath.Join("testdata", "sessions"), "connection timeout"}
 	a.WorkDir = must(os.Getwd())
-	if got := a.Run(t.Context(), args); got != exitDone {
+	if got := Run(t.Context(), a, args); got != problem.ExitDone {
 		t.Fatalf("exit code %d, stderr %q", got, errs)
 	}
 	for _, want := range []string{
@@ -452,7 +438,7 @@ func TestTerminal(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if got := a.Run(t.Context(), append(args, "--color=never", "+xyzzy")); got != exitNothing || out.Len() > 0 {
+	if got := Run(t.Context(), a, append(args, "--color=never", "+xyzzy")); got != problem.ExitNothing || out.Len() > 0 {
 		t.Errorf("nothing to find: exit code %d, stdout %q", got, out)
 	}
 	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all\nsearches everything\n" +

@@ -6,11 +6,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/problem"
 )
 
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
-func newCompletionCommand(a *App) *cobra.Command {
+func newCompletionCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion {" + strings.Join(shells, " | ") + "}",
 		Short: "Print the completion script of a shell",
@@ -22,23 +26,23 @@ pigrep completion fish > ~/.config/fish/completions/pigrep.fish`,
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("example: pigrep completion bash", "completion takes one argument, a shell: %s", strings.Join(shells, ", "))
+				return problem.Usagef("example: pigrep completion bash", "completion takes one argument, a shell: %s", strings.Join(shells, ", "))
 			}
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return bashCompletion(root, a.out)
+				return bashCompletion(root, a.Out)
 			case "zsh":
-				return root.GenZshCompletion(a.out)
+				return root.GenZshCompletion(a.Out)
 			case "fish":
-				return root.GenFishCompletion(a.out, true)
+				return root.GenFishCompletion(a.Out, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.out)
+				return root.GenPowerShellCompletionWithDesc(a.Out)
 			}
-			return usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(shells, ", "))
+			return problem.Usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(shells, ", "))
 		},
 	}
-	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
 

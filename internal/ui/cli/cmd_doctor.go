@@ -9,11 +9,16 @@ import (
 
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 )
 
 type doctorOptions struct {
-	sharedOptions
+	flags.Shared
 	deep   bool
 	repair bool
 	wait   time.Duration
@@ -21,21 +26,21 @@ type doctorOptions struct {
 
 func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
-	addFlag(f, "repair", "", "", "re-index what is wrong", &o.repair)
-	addWait(f, &o.wait)
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
-	ignoreShared(cmd, []flagGroup{groupWhere}) // they never update the index
+	flags.Add(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
+	flags.Add(f, "repair", "", "", "re-index what is wrong", &o.repair)
+	update.AddWait(f, &o.wait)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func newDoctorCommand(a *App) *cobra.Command {
+func newDoctorCommand(a *app.App) *cobra.Command {
 	o := &doctorOptions{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the index against the session files",
 		Long: `Check that the index files are intact and consistent; with --deep, also that
-every part of every session file is in the index with exactly the right terms.
-Session files are only read.
+every part of every session file is in the index with exactly the right terms,
+and that audits count what the files say. Session files are only read.
 
 Exits with 0 if nothing is wrong or everything was repaired, with 2 otherwise.`,
 		Example: `pigrep doctor
@@ -51,23 +56,23 @@ pigrep doctor --deep --repair`,
 	return cmd
 }
 
-func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
-	out, err := o.printer(a)
+func runDoctor(ctx context.Context, a *app.App, o *doctorOptions) error {
+	out, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
-	opt := a.indexing(p)
-	a.waitFor(&opt, o.wait)
+	opt := update.Options(a, p)
+	update.WaitFor(a, &opt, o.wait)
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {
-		return indexProblem(err)
+		return problem.OfIndex(err)
 	}
 	x := &printer.Doctor{
-		Dir: p.indexDir, Deep: o.deep, Generation: report.Generation, Files: report.Files,
+		Dir: p.IndexDir, Deep: o.deep, Generation: report.Generation, Files: report.Files,
 		Documents: report.Documents, Compared: report.Compared, Changed: report.Changed,
 	}
 	for _, f := range report.Findings {
@@ -84,14 +89,14 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 		return err
 	}
 	if !sound {
-		return errIncomplete
+		return problem.ErrIncomplete
 	}
 	return nil
 }
 
 // repair re-indexes the files named by the findings, or everything if one concerns the
 // whole index, and checks the result.
-func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Report, deep bool) (string, error) {
+func repair(ctx context.Context, a *app.App, opt indexer.Options, report *indexer.Report, deep bool) (string, error) {
 	opt.Again = make(map[string]bool)
 	for _, f := range report.Findings {
 		opt.Again[f.Path] = true
@@ -100,7 +105,7 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 	if opt.Again[""] {
 		opt.Rebuild, done = true, "the index was rebuilt"
 	}
-	progress, clear := a.newProgress()
+	progress, clear := update.Progress(a)
 	opt.Progress = progress
 	res, err := indexer.Update(ctx, opt)
 	clear()
@@ -108,16 +113,16 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 		res.Reader.Close()
 	}
 	if err != nil {
-		return "", indexProblem(err)
+		return "", problem.OfIndex(err)
 	}
 	again, err := indexer.Check(ctx, opt, deep)
 	if err != nil {
-		return "", indexProblem(err)
+		return "", problem.OfIndex(err)
 	}
 	if n := len(again.Findings); n > 0 {
-		return "", &problem{
-			code: codeDamaged, message: fmt.Sprintf("repair the index: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
-			hint: "try `pigrep index --rebuild`; if that does not help, check the disk",
+		return "", &problem.Error{
+			Code: problem.CodeDamaged, Message: fmt.Sprintf("repair the index: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
+			Hint: "try `pigrep index --rebuild`; if that does not help, check the disk",
 		}
 	}
 	return done, nil

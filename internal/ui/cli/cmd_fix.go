@@ -11,6 +11,12 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/fix"
@@ -18,9 +24,9 @@ import (
 )
 
 type fixOptions struct {
-	sharedOptions
+	flags.Shared
 	text  string
-	limit number
+	limit flags.Number
 }
 
 // noFixFilters are the filters that fix does not have: errors occur in results, error
@@ -28,24 +34,24 @@ type fixOptions struct {
 var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) addFlags(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
-	groups := []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}
-	o.addShared(cmd, groups, noFixFilters...)
-	ignoreShared(cmd, groups, "model")
+	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
+	groups := []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}
+	o.Add(cmd, groups, noFixFilters...)
+	flags.Ignore(cmd, groups, "model")
 }
 
-func newFixCommand(a *App) *cobra.Command {
+func newFixCommand(a *app.App) *cobra.Command {
 	o := &fixOptions{}
 	cmd := &cobra.Command{
 		Use:   "fix {ERROR... | -}",
 		Short: "Find where an error occurred before, and what made it go away",
-		Long: `Find the sessions in which an error occurred, and what followed in each until it
-no longer did: the calls after its last occurrence, and the closing reply of the
-model. ERROR is the text as it was printed, in quotes; "-" reads it from stdin,
-also several lines. Numbers, paths, ids, hashes, quoted names and times need not
-be the same, but sessions with the same ones are closer.
+		Long: `Find the sessions in which an error occurred, and show what followed in each
+until the error was gone: the calls after its last occurrence, and the closing
+reply of the model. ERROR is the error message, in quotes; "-" reads it from
+stdin and accepts several lines. Numbers, paths, ids, hashes, quoted names and
+times may differ, but sessions with the same ones are closer.
 
-An error counts as fixed if the call that failed succeeds later on the same
+An error counts as fixed if the failed call succeeds later on the same
 branch, with the same programs and mostly the same operands. Sessions where it
 was fixed come first, then the closest match, then the latest.`,
 		Example: `pigrep fix "ModuleNotFoundError: No module named 'yaml'"
@@ -62,17 +68,17 @@ pigrep fix --json -n 1 -- "No module named 'yaml'"`,
 	return cmd
 }
 
-func runFix(ctx context.Context, a *App, o *fixOptions) error {
-	out, err := o.printer(a)
+func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
+	out, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
-	base, err := o.request(a)
+	base, err := o.Request(a)
 	if err != nil {
 		return err
 	}
 	if o.text == "-" {
-		a.final = true
+		a.Final = true
 		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more byte shows that there is more
 			return fmt.Errorf("read the error from stdin: %w", err)
 		}
@@ -80,21 +86,21 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
-	req := fix.Request{Text: o.text, Spec: base.Spec, Env: base.Env, Limit: o.limit.limit(), Redact: o.redact, Resume: p.agents.ResumeCommand}
+	req := fix.Request{Text: o.text, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: p.Agents.ResumeCommand}
 	var res *fix.Response
-	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		if res, err = fix.Find(ctx, r, p.agents, disk{}, req); err != nil {
+		if res, err = fix.Find(ctx, r, p.Agents, location.Disk{}, req); err != nil {
 			if errors.Is(err, fix.ErrNoWords) {
 				return noErrorText(err.Error())
 			}
 			return searchProblem(ctx, err)
 		}
-		a.logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+		a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 		return nil
 	})
 	if err != nil {
@@ -102,27 +108,27 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	}
 	defer x.Close()
 
-	x.report(a, &res.Index, res.Warnings)
-	o.mask(res)
-	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.reader.Summaries())}); err != nil {
+	x.Report(a, &res.Index, res.Warnings)
+	o.Mask(res)
+	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
 		return err
 	}
 	switch {
 	case len(res.Sessions) > 0:
 		return nil
 	case res.Index.Complete && !res.TotalIsExact:
-		if a.Streams.ErrTTY && !a.json && o.limit.limit() != query.All {
-			a.advise("`-n 0` compares all", "nothing found, but not everything was compared")
+		if a.Streams.ErrTTY && !a.JSON && o.limit.Limit() != query.All {
+			a.Advise("`-n 0` compares all", "nothing found, but not everything was compared")
 		}
-		return errIncomplete
+		return problem.ErrIncomplete
 	case res.Index.Complete:
-		if a.Streams.ErrTTY && !a.json {
-			a.advise("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
+		if a.Streams.ErrTTY && !a.JSON {
+			a.Advise("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
 		}
-		return errNothingFound
+		return problem.ErrNothingFound
 	}
-	a.warnIncomplete(x.missing.Files, len(x.errors), 0)
-	return errIncomplete
+	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
+	return problem.ErrIncomplete
 }
 
 // readEnd reads a stream to its end, and returns its last n bytes.
@@ -143,5 +149,5 @@ func readEnd(r io.Reader, n int) (string, error) {
 }
 
 func noErrorText(message string) error {
-	return &problem{code: codeQuery, message: message, hint: `give the text as it was printed: pigrep fix "No module named 'yaml'"`}
+	return &problem.Error{Code: problem.CodeQuery, Message: message, Hint: `give the text as it was printed: pigrep fix "No module named 'yaml'"`}
 }

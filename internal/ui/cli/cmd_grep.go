@@ -12,6 +12,13 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/system"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/grep"
@@ -20,45 +27,45 @@ import (
 )
 
 type grepOptions struct {
-	sharedOptions
+	flags.Shared
 	patterns []string
 
 	fixed, ignoreCase, caseSensitive, smartCase bool
 	word, multiline                             bool
 	files, count, only, vimgrep, numbers        bool
-	maxCount, limit, maxColumns                 number
+	maxCount, limit, maxColumns                 flags.Number
 	sort                                        string
-	around                                      aroundOptions
+	around                                      flags.Around
 	heading, noHeading                          bool
 	noIndex                                     bool
 }
 
 func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
-	addFlag(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
-	addFlag(f, "ignore-case", "i", "", "ignore case", &o.ignoreCase)
-	addFlag(f, "case-sensitive", "s", "", "match case exactly", &o.caseSensitive)
-	addFlag(f, "smart-case", "S", "", "match case only if a pattern has an upper-case letter (default)", &o.smartCase)
-	addFlag(f, "word-regexp", "w", "", "match whole words only", &o.word)
-	addFlag(f, "multiline", "U", "", "let matches span lines", &o.multiline)
-	addFlag(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
-	addFlag(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
-	addFlag(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
-	addFlag(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
-	addFlag(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
-	addFlag(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
-	addFlag(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
-	addFlag(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
-	addFlag(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
-	addFlag(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
-	addFlag(f, "sort", "", "ORDER", "search session files in this order: path (default), newest or oldest message first", &o.sort)
-	o.around.addFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
-	addFlag(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
+	flags.Add(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
+	flags.Add(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
+	flags.Add(f, "ignore-case", "i", "", "ignore case", &o.ignoreCase)
+	flags.Add(f, "case-sensitive", "s", "", "match case exactly", &o.caseSensitive)
+	flags.Add(f, "smart-case", "S", "", "match case only if a pattern has an upper-case letter (default)", &o.smartCase)
+	flags.Add(f, "word-regexp", "w", "", "match whole words only", &o.word)
+	flags.Add(f, "multiline", "U", "", "let matches span lines", &o.multiline)
+	flags.Add(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
+	flags.Add(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
+	flags.Add(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
+	flags.Add(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
+	flags.Add(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
+	flags.Add(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
+	flags.Add(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
+	flags.Add(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
+	flags.Add(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
+	flags.Add(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
+	flags.Add(f, "sort", "", "ORDER", "search session files in this order: path (default), newest or oldest message first", &o.sort)
+	o.around.AddFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
+	flags.Add(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderNames(), cobra.ShellCompDirectiveNoFileComp))
-	o.addNoSearches(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+	o.AddNoSearches(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
 }
 
 func orderNames() []string {
@@ -69,7 +76,7 @@ func orderNames() []string {
 	return names
 }
 
-func newGrepCommand(a *App) *cobra.Command {
+func newGrepCommand(a *app.App) *cobra.Command {
 	o := &grepOptions{}
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN...",
@@ -90,7 +97,7 @@ pigrep grep -e ENOENT -e EACCES -c`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && len(o.patterns) > 0 {
-				return usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
+				return problem.Usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
 			}
 			if len(args) > 0 {
 				o.patterns = []string{strings.Join(args, " ")}
@@ -101,10 +108,10 @@ pigrep grep -e ENOENT -e EACCES -c`,
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		unknown, _ := errors.AsType[*pflag.NotExistError](err)
 		err = flagProblem(cmd, err)
-		if p, ok := errors.AsType[*problem](err); ok && unknown != nil {
-			p.hint = "to search for it, put -e before it; " + p.hint
+		if p, ok := errors.AsType[*problem.Error](err); ok && unknown != nil {
+			p.Hint = "to search for it, put -e before it; " + p.Hint
 			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
-				p.hint = instead
+				p.Hint = instead
 			}
 		}
 		return err
@@ -113,8 +120,7 @@ pigrep grep -e ENOENT -e EACCES -c`,
 	return cmd
 }
 
-// insteadOf returns what to type in place of a flag of another search tool; "" for
-// unknown flags.
+// insteadOf returns a hint for a flag of another search tool, or "" for unknown flags.
 func insteadOf(flag string) string {
 	for _, f := range []struct{ name, short, instead string }{
 		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
@@ -156,25 +162,25 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 		}
 	}
 	switch {
-	case given != "" && (o.json || o.jsonl):
-		return mode, usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
-	case given != "" && o.maxColumns.n > 0:
-		return mode, usagef("", "%s and --max-columns cannot be combined", given)
-	case o.count && o.limit.n > 0:
-		return mode, usagef("", "--count and --limit cannot be combined")
+	case given != "" && (o.JSON || o.JSONL):
+		return mode, problem.Usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
+	case given != "" && o.maxColumns.N > 0:
+		return mode, problem.Usagef("", "%s and --max-columns cannot be combined", given)
+	case o.count && o.limit.N > 0:
+		return mode, problem.Usagef("", "--count and --limit cannot be combined")
 	}
 	return mode, nil
 }
 
 // request turns the flags into a request.
-func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, error) {
-	filters, err := o.sharedOptions.request(a)
+func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, error) {
+	filters, err := o.Shared.Request(a)
 	if err != nil {
 		return grep.Request{}, err
 	}
 	r := grep.Request{
 		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
-		Idle: func() { _ = a.out.Flush() },
+		Idle: func() { _ = a.Out.Flush() },
 	}
 	switch {
 	case o.caseSensitive:
@@ -182,10 +188,10 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 	case o.ignoreCase && !o.smartCase:
 		r.Case = literal.IgnoreCase
 	}
-	r.Before, r.After = o.around.numbers()
-	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.maxCount.n, o.limit.n, o.maxColumns.n, grep.Order(o.sort)
+	r.Before, r.After = o.around.Numbers()
+	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.maxCount.N, o.limit.N, o.maxColumns.N, grep.Order(o.sort)
 	if o.sort != "" && !slices.Contains(grep.Orders, r.Order) {
-		return r, usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.sort)
+		return r, problem.Usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.sort)
 	}
 	switch mode {
 	case printer.GrepLines:
@@ -197,17 +203,17 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 		r.Before, r.After = 0, 0
 	}
 	if len(o.patterns) == 0 {
-		return r, &problem{code: codeQuery, message: "no pattern given", hint: "usage: pigrep grep PATTERN"}
+		return r, &problem.Error{Code: problem.CodeQuery, Message: "no pattern given", Hint: "usage: pigrep grep PATTERN"}
 	}
 	return r, nil
 }
 
-func runGrep(ctx context.Context, a *App, o *grepOptions) error {
+func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 	mode, err := o.mode()
 	if err != nil {
 		return err
 	}
-	p, err := o.printer(a)
+	p, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
@@ -219,9 +225,9 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 		return grepProblem(ctx, err)
 	}
 	if o.heading && o.noHeading {
-		return usagef("", "--heading and --no-heading cannot be combined")
+		return problem.Usagef("", "--heading and --no-heading cannot be combined")
 	}
-	where, err := o.locate(a)
+	where, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
@@ -231,60 +237,60 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
 	}
-	known, err := o.known(ctx, a, where)
+	known, err := snapshot.KnownFiles(ctx, &o.Shared, a, where, o.noIndex)
 	if err != nil {
 		return err
 	}
-	if known.reader != nil {
-		defer known.reader.Close()
-		out.Session = headings(known.reader.Summaries(), o.redact)
+	if known.Reader != nil {
+		defer known.Reader.Close()
+		out.Session = headings(known.Reader.Summaries(), o.Redact)
 	}
 
 	var sum *grep.Summary
 	out.Each = func(visit func(*grep.Match) error) (err error) {
 		start, first := a.Now(), true
-		sum, err = grep.Run(ctx, grep.Input{Reader: known.reader, Adapter: where.agents, Source: disk{}, Files: known.files()}, req, func(m *grep.Match) error {
+		sum, err = grep.Run(ctx, grep.Input{Reader: known.Reader, Adapter: where.Agents, Source: location.Disk{}, Files: known.Files()}, req, func(m *grep.Match) error {
 			if err := visit(m); err != nil || !first {
 				return err
 			}
 			first = false
-			return a.out.Flush()
+			return a.Out.Flush()
 		})
 		if err != nil {
 			return grepProblem(ctx, err)
 		}
-		a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
 		for _, e := range sum.Errors {
-			known.errors = append(known.errors, indexer.FileError(e))
+			known.Errors = append(known.Errors, indexer.FileError(e))
 		}
-		a.warnUnusable(known.errors)
-		a.warnOutside(known.found)
-		known.state.Complete = len(known.errors) == 0
+		update.WarnUnusable(a, known.Errors)
+		update.WarnOutside(a, known.Found)
+		known.State.Complete = len(known.Errors) == 0
 		return nil
 	}
-	out.End = func() (*grep.Summary, query.IndexState) { return sum, known.state }
+	out.End = func() (*grep.Summary, query.IndexState) { return sum, known.State }
 	if err := p.Print(out); err != nil {
 		return err
 	}
 	switch {
 	case sum.Lines > 0:
 		return nil
-	case len(known.errors) == 0:
-		if len(known.found.Files) == 0 {
-			a.warnNoFiles(where)
-		} else if known.reader != nil && known.state.PendingFiles == known.memory.Files { // otherwise a new file may have it
-			unknown, err := query.Unknown(known.reader, &req.Spec, nil)
+	case len(known.Errors) == 0:
+		if len(known.Found.Files) == 0 {
+			update.WarnNoFiles(a, where)
+		} else if known.Reader != nil && known.State.PendingFiles == known.Memory.Files { // otherwise a new file may have it
+			unknown, err := query.Unknown(known.Reader, &req.Spec, nil)
 			if err != nil {
-				return indexProblem(err)
+				return problem.OfIndex(err)
 			}
 			for _, w := range unknown {
-				a.warn("%s", w)
+				a.Warn("%s", w)
 			}
 		}
-		return errNothingFound
+		return problem.ErrNothingFound
 	}
-	a.warnIncomplete(0, len(known.errors), 0)
-	return errIncomplete
+	update.WarnIncomplete(a, 0, len(known.Errors), 0)
+	return problem.ErrIncomplete
 }
 
 // headings returns the function for the titles and short ids of sessions.
@@ -299,21 +305,22 @@ func headings(list []session.Summary, redact bool) func(*grep.Match) (title, id 
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to search for it literally, add -F",
 	literal.TryMultiline: "to match across lines, add -U",
+	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
 }
 
 // grepProblem explains an error of the search.
 func grepProblem(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*literal.PatternError](err); ok {
-		return &problem{code: codeQuery, message: e.Error(), hint: tries[e.Try]}
+		return &problem.Error{Code: problem.CodeQuery, Message: e.Error(), Hint: tries[e.Try]}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if isClosedPipe(err) {
+	if system.IsClosedPipe(err) {
 		return err
 	}
 	if errors.Is(err, index.ErrDamaged) {
-		return &problem{code: codeDamaged, err: err, hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
+		return &problem.Error{Code: problem.CodeDamaged, Err: err, Hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
 	}
 	return err
 }

@@ -10,11 +10,17 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 )
 
 type indexOptions struct {
-	sharedOptions
+	flags.Shared
 	rebuild bool
 	dryRun  bool
 	compact bool
@@ -24,16 +30,16 @@ type indexOptions struct {
 
 func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
-	addFlag(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
-	addFlag(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
-	addFlag(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
+	flags.Add(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
+	flags.Add(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
+	flags.Add(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
+	flags.Add(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
 	f.Lookup("merge").Hidden = true // searches start it in the background
-	addWait(f, &o.wait)
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+	update.AddWait(f, &o.wait)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
-func newIndexCommand(a *App) *cobra.Command {
+func newIndexCommand(a *app.App) *cobra.Command {
 	o := &indexOptions{}
 	cmd := &cobra.Command{
 		Use:   "index",
@@ -56,18 +62,18 @@ pigrep index --compact`,
 	return cmd
 }
 
-func runIndex(ctx context.Context, a *App, o *indexOptions) error {
+func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 	if o.rebuild && o.dryRun {
-		return usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
+		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
 	}
 	if o.compact && o.dryRun {
-		return usagef("drop one of them", "--compact and --dry-run cannot be combined")
+		return problem.Usagef("drop one of them", "--compact and --dry-run cannot be combined")
 	}
-	out, err := o.printer(a)
+	out, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if o.merge && p != nil {
 		return mergeSegments(ctx, a, p)
 	}
@@ -77,11 +83,11 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	if o.dryRun {
 		return dryRun(a, p, out)
 	}
-	opt := a.indexing(p)
+	opt := update.Options(a, p)
 	opt.Rebuild, opt.Compact, opt.Store = o.rebuild, o.compact, true
 	opt.Trust = true
-	a.waitFor(&opt, o.wait)
-	res, err := a.updateWith(ctx, opt)
+	update.WaitFor(a, &opt, o.wait)
+	res, err := update.Run(ctx, a, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
 	}
@@ -90,54 +96,54 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return ctx.Err()
 	case err != nil:
 		if res.Lag.Files > 0 {
-			a.warn("%s", keptText(res))
+			a.Warn("%s", update.KeptText(res))
 		}
-		return updateProblem(err)
+		return problem.OfUpdate(err)
 	}
-	a.warnUnusable(res.Errors)
-	a.warnOutside(res.Found)
+	update.WarnUnusable(a, res.Errors)
+	update.WarnOutside(a, res.Found)
 	x := &printer.Index{
-		Dir: p.indexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
-		Entries: res.Entries, Errors: fileErrors(res.Errors), State: stateOf(res.Reader),
+		Dir: p.IndexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
+		Entries: res.Entries, Errors: fileErrors(res.Errors), State: snapshot.StateOf(res.Reader),
 	}
 	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = res.Lag.Files, res.Lag.Bytes, res.Complete()
 	if err := out.Print(x); err != nil {
 		return err
 	}
 	if len(res.Errors) > 0 {
-		return errIncomplete
+		return problem.ErrIncomplete
 	}
 	return nil
 }
 
 // mergeSegments merges what a large update left. It needs no session files.
-func mergeSegments(ctx context.Context, a *App, p *location) error {
-	memory := &updateMemory{}
-	memory.reads(largeUpdate)
-	defer memory.restore()
-	if err := indexer.Merge(ctx, a.indexing(p)); err != nil {
-		return indexProblem(err)
+func mergeSegments(ctx context.Context, a *app.App, p *location.Location) error {
+	memory := &update.Memory{}
+	memory.Reads(update.Large)
+	defer memory.Restore()
+	if err := indexer.Merge(ctx, update.Options(a, p)); err != nil {
+		return problem.OfIndex(err)
 	}
 	return nil
 }
 
 // dryRun prints the plan of an update and writes nothing.
-func dryRun(a *App, p *location, out *printer.Printer) error {
-	found := indexer.Discover(p.agents, p.roots)
-	a.warnOutside(found)
-	x := &printer.Index{DryRun: true, Dir: p.indexDir}
-	reader, err := index.Open(p.indexDir)
+func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
+	found := indexer.Discover(p.Agents, p.Roots)
+	update.WarnOutside(a, found)
+	x := &printer.Index{DryRun: true, Dir: p.IndexDir}
+	reader, err := index.Open(p.IndexDir)
 	var known indexer.Index
 	switch {
 	case err == nil:
 		defer reader.Close()
-		known, x.State = reader, stateOf(reader)
+		known, x.State = reader, snapshot.StateOf(reader)
 	case errors.Is(err, index.ErrNoIndex):
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		x.Rebuilt = err.Error()
-		a.warn("%v: it would be rebuilt", err)
+		a.Warn("%v: it would be rebuilt", err)
 	default:
-		return indexProblem(err)
+		return problem.OfIndex(err)
 	}
 	counts := make(map[indexer.Change]int)
 	for _, s := range indexer.Plan(found, known) {

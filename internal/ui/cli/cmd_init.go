@@ -5,6 +5,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/problem"
 )
 
 // keyBindings is the code that binds a key, by shell. {key} is the key as the shell writes it,
@@ -96,7 +100,7 @@ func keyName(key string) string {
 	return key
 }
 
-func newInitCommand(a *App) *cobra.Command {
+func newInitCommand(a *app.App) *cobra.Command {
 	var names []string
 	for _, b := range keyBindings {
 		names = append(names, b.shell)
@@ -116,15 +120,15 @@ eval "$(pigrep init bash --key alt-m)"`,
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("example: pigrep init bash", "init takes one argument, a shell: %s", strings.Join(names, ", "))
+				return problem.Usagef("example: pigrep init bash", "init takes one argument, a shell: %s", strings.Join(names, ", "))
 			}
 			i := slices.Index(names, args[0])
 			if i < 0 {
-				return usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(names, ", "))
+				return problem.Usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(names, ", "))
 			}
 			key = keyName(key)
 			if !slices.Contains(keyNames(), key) {
-				return usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
+				return problem.Usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
 					"--key: shells cannot bind %q", key)
 			}
 			b := keyBindings[i]
@@ -135,13 +139,13 @@ eval "$(pigrep init bash --key alt-m)"`,
 			if b.shell == "bash" && key == usualKey {
 				script += macDiscard
 			}
-			_, err := a.out.WriteString(script)
+			_, err := a.Out.WriteString(script)
 			return err
 		},
 	}
-	addFlag(cmd.Flags(), "key", "", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", &key)
+	flags.Add(cmd.Flags(), "key", "", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", &key)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("key", cobra.FixedCompletions(keyNames(), cobra.ShellCompDirectiveNoFileComp))
-	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }

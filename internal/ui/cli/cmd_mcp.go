@@ -11,28 +11,35 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/help"
 	"pigrep/internal/ui/cli/live"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/mcp"
 	"pigrep/internal/ui/printer"
 )
 
 type mcpOptions struct {
-	sharedOptions
+	flags.Shared
 	reveal      bool
 	printConfig string
 }
 
 func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
-	addFlag(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
+	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
+	flags.Add(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color", "hyperlink")
-	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newMCPCommand(a *App) *cobra.Command {
+func newMCPCommand(a *app.App) *cobra.Command {
 	o := &mcpOptions{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -42,9 +49,9 @@ search, grep, list and read sessions, list tool calls, and show usage and
 status. Only the index is written; it is kept up to date.
 
 Answers are short (maxBytes, default 24 kB) and paged with a cursor. What looks
-like a secret is masked, and the session the agent runs in
-(` + currentVariables() + `) is excluded
-unless the agent asks for it.`,
+like a secret is masked. The session that the agent runs in is left out, unless
+the agent asks for it; these variables name it:
+` + currentVariables() + `.`,
 		Example: `pigrep mcp --print-config pi
 pigrep mcp --print-config claude > .mcp.json`,
 		Args:              noArgs,
@@ -57,32 +64,32 @@ pigrep mcp --print-config claude > .mcp.json`,
 	return cmd
 }
 
-func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
+func runMCP(ctx context.Context, a *app.App, o *mcpOptions) error {
 	if o.printConfig != "" {
 		return o.printClient(a)
 	}
 	if a.Streams.InTTY {
-		return usagef("`pigrep mcp --print-config CLIENT` prints the configuration for a client", "pigrep mcp is started by an MCP client, not from a terminal")
+		return problem.Usagef("`pigrep mcp --print-config CLIENT` prints the configuration for a client", "pigrep mcp is started by an MCP client, not from a terminal")
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
-	x := live.Open(ctx, a.indexing(p), o.noUpdate)
+	x := live.Open(ctx, update.Options(a, p), o.NoUpdate)
 	defer x.Close()
-	return mcp.Serve(ctx, a.mcpConfig(x, p, o.reveal), a.Streams.In, a.Streams.Out)
+	return mcp.Serve(ctx, mcpConfig(a, x, p, o.reveal), a.Streams.In, a.Streams.Out)
 }
 
 // mcpConfig returns the configuration of a server.
-func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
+func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
-		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.indexDir,
-		Reveal: reveal, Current: a.currentSession(), Agents: p.agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: queryTopic,
+		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
+		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: help.QueryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if err != nil {
-				return nil, agentError(ctx, indexProblem(err))
+				return nil, agentError(ctx, problem.OfIndex(err))
 			}
 			return forAgents(s), nil
 		},
@@ -92,9 +99,9 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 			}
 			return nil
 		},
-		Resume: p.agents.ResumeCommand, Absolute: a.absolute,
+		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
 		Status: func() (*printer.Status, error) {
-			s, err := a.status(p)
+			s, err := status(a, p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
 			}
@@ -107,7 +114,7 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 // processes they start.
 func currentVariables() string {
 	var names []string
-	for _, v := range agentVariables() {
+	for _, v := range help.AgentVariables() {
 		if !v.Path {
 			names = append(names, "$"+v.Name)
 		}
@@ -116,8 +123,8 @@ func currentVariables() string {
 }
 
 // currentSession returns the session that this process runs in.
-func (a *App) currentSession() mcp.Session {
-	id, path := a.registry().Current()
+func currentSession(a *app.App) mcp.Session {
+	id, path := a.Registry().Current()
 	if path != "" {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
@@ -128,11 +135,11 @@ func (a *App) currentSession() mcp.Session {
 
 // agentError turns an error of the index into one for agents.
 func agentError(ctx context.Context, err error) error {
-	p, ok := errors.AsType[*problem](err)
+	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || ctx.Err() != nil {
 		return err
 	}
-	e := &mcp.Error{Code: p.code, Message: p.Error(), Hint: p.hint}
+	e := &mcp.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
 	if errors.Is(err, index.ErrLocked) {
 		e.Message = "the first index is being built"
 	}
@@ -143,10 +150,10 @@ func agentError(ctx context.Context, err error) error {
 func forAgents(s *live.Snapshot) *mcp.Index {
 	x := &mcp.Index{
 		Reader: s.Reader, Number: s.Number, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
-		Files: (&knownFiles{reader: s.Reader, found: s.Found}).files,
+		Files: (&snapshot.Files{Reader: s.Reader, Found: s.Found}).Files,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
-	if lag := lagText(s.Missing); s.Missing.Files > 0 {
+	if lag := update.LagText(s.Missing); s.Missing.Files > 0 {
 		switch {
 		case s.Watcher != nil:
 			x.Lag = fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, s.Watcher.PID)
@@ -160,11 +167,11 @@ func forAgents(s *live.Snapshot) *mcp.Index {
 	}
 	warn := func(format string, args ...any) { x.Warnings = append(x.Warnings, fmt.Sprintf(format, args...)) }
 	for i, e := range s.Errors {
-		if i == maxNamed {
+		if i == update.MaxNamed {
 			warn("%d more files or directories cannot be read", len(s.Errors)-i)
 			break
 		}
-		warn("skipped %s: %s", e.Path, reason(e.Err))
+		warn("skipped %s: %s", e.Path, update.Reason(e.Err))
 	}
 	return x
 }

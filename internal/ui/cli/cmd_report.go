@@ -18,6 +18,12 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/conversation"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
 	"pigrep/internal/ui/html"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/report"
@@ -30,35 +36,38 @@ type reportOptions struct {
 	auditOptions
 	output       string
 	force        bool
+	view         bool // --open
 	withSessions bool
 }
 
 func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
-	addFlag(f, "force", "", "", "overwrite files that exist", &o.force)
-	addFlag(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
-	addFlag(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
-	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
+	flags.Add(f, "force", "", "", "overwrite files that exist", &o.force)
+	flags.Add(f, "open", "", "", "open FILE when it is written", &o.view)
+	flags.Add(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
+	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newReportCommand(a *App) *cobra.Command {
+func newReportCommand(a *app.App) *cobra.Command {
 	o := &reportOptions{}
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Write a page about a period: cost, tools, failures, risky calls",
 		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
-failures of tools, the calls that failed, those that match a risk rule,
-commands, files, and the sessions. It is one HTML file without scripts or
-network access. "pigrep usage" and "pigrep tools" have the same figures.
+failures of tools, failed calls, calls that match a risk rule, commands, files,
+and sessions. It is one HTML file without scripts or network access. "pigrep
+usage" and "pigrep tools" print the same numbers.
 
 --with-sessions exports each session to a directory that is named after FILE,
 and links to it from the page.
 
-The page has commands and results from sessions, which may contain secrets, so
-only you can read it. --redact masks them.`,
+The page has commands and results from sessions. They may contain secrets, so
+only you can read the file. --redact masks secrets.`,
 		Example: `pigrep report -o week.html --since 1w
+pigrep report -o today.html --since 1d --open
 pigrep report -o app.html --project app --since 4w --redact
 pigrep report -o week.html --since 1w --with-sessions --force`,
 		Args:              noArgs,
@@ -71,12 +80,15 @@ pigrep report -o week.html --since 1w --with-sessions --force`,
 	return cmd
 }
 
-func runReport(ctx context.Context, a *App, o *reportOptions) error {
+func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 	toFile := o.output != "" && o.output != "-"
 	if o.withSessions && !toFile {
-		return usagef("add -o FILE", "--with-sessions needs a file to put them beside")
+		return problem.Usagef("add -o FILE", "--with-sessions needs a file to put them beside")
 	}
-	path := a.absolute(o.output)
+	if o.view && !toFile {
+		return problem.Usagef("add -o FILE", "--open needs a file")
+	}
+	path := a.Absolute(o.output)
 	if toFile {
 		if err := checkExport(path, o.force); err != nil {
 			return err
@@ -86,33 +98,33 @@ func runReport(ctx context.Context, a *App, o *reportOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.auditOptions.Shared, a)
 	if err != nil {
 		return err
 	}
-	x, err := o.open(ctx, a, p)
+	x, err := snapshot.Open(ctx, &o.auditOptions.Shared, a, p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	base, err := o.request(a)
+	base, err := o.Request(a)
 	if err != nil {
 		return err
 	}
 	base.Limit, base.Redact = query.All, false // first come the true paths
-	list, err := sessions.List(ctx, x.reader, p.agents, disk{}, sessions.FromSearch(base))
+	list, err := sessions.List(ctx, x.Reader, p.Agents, location.Disk{}, sessions.FromSearch(base))
 	if err != nil {
 		return searchProblem(ctx, err)
 	}
 	if len(list.Sessions) == 0 {
-		for _, w := range o.noneBelow(x.reader.Summaries(), req.CWD) {
-			a.warn("%s", w)
+		for _, w := range noneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD) {
+			a.Warn("%s", w)
 		}
-		a.warn("no session passes the filters: nothing to report")
-		if x.state.Complete {
-			return errNothingFound
+		a.Warn("no session passes the filters: nothing to report")
+		if x.State.Complete {
+			return problem.ErrNothingFound
 		}
-		return errIncomplete
+		return problem.ErrIncomplete
 	}
 	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
 	if o.withSessions {
@@ -128,29 +140,32 @@ func runReport(ctx context.Context, a *App, o *reportOptions) error {
 			return address
 		}
 	}
-	if o.redact {
+	if o.Redact {
 		for i := range list.Sessions {
 			list.Sessions[i].Redact()
 		}
-		o.mask(list)
+		o.Mask(list)
 	}
 	page, err := o.page(ctx, a, x, view, list, req)
 	if err != nil {
 		return searchProblem(ctx, err)
 	}
 	if !toFile {
-		return page.Write(a.out)
+		return page.Write(a.Out)
 	}
-	if err := a.writeExport(path, o.force, page.Write); err != nil {
+	if err := writeExport(a, path, o.force, page.Write); err != nil {
 		return err
 	}
-	a.warn("wrote %s", path)
+	a.Warn("wrote %s", path)
+	if o.view {
+		return openFile(a, path)
+	}
 	return nil
 }
 
 // page is the report.
-func (o *reportOptions) page(ctx context.Context, a *App, x *snapshot, view *report.View, list *sessions.Response, req audit.Request) (*report.Report, error) {
-	src := auditSource(x.reader, x.agents)
+func (o *reportOptions) page(ctx context.Context, a *app.App, x *snapshot.Snapshot, view *report.View, list *sessions.Response, req audit.Request) (*report.Report, error) {
+	src := auditSource(x.Reader, x.Agents)
 	coverage := audit.Coverage{}
 	usage := src.Usage
 	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
@@ -181,16 +196,16 @@ func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
 			return audit.Usage(ctx, r, req)
 		},
 		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-			return audit.Tools(ctx, r, agents, disk{}, req)
+			return audit.Tools(ctx, r, agents, location.Disk{}, req)
 		},
 		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-			return audit.Commands(ctx, r, agents, disk{}, req)
+			return audit.Commands(ctx, r, agents, location.Disk{}, req)
 		},
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
 			return audit.Files(ctx, r, req, "")
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := audit.Calls(ctx, r, agents, disk{}, req)
+			l, err := audit.Calls(ctx, r, agents, location.Disk{}, req)
 			if err != nil {
 				return 0, err
 			}
@@ -217,7 +232,7 @@ func period(since, until time.Time, c *audit.Coverage, now time.Time) string {
 }
 
 // facts are the lines at the top of a report.
-func (o *reportOptions) facts(a *App, list *sessions.Response, now time.Time) []report.Fact {
+func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time) []report.Fact {
 	projects := make(map[string]bool)
 	for i := range list.Sessions {
 		projects[list.Sessions[i].CWD] = true
@@ -229,15 +244,15 @@ func (o *reportOptions) facts(a *App, list *sessions.Response, now time.Time) []
 	for _, f := range []struct {
 		name   string
 		values []string
-	}{{"Only project", o.filters.Projects}, {"Only model", o.filters.Models}, {"Only session", o.filters.Sessions}, {"Only below", []string{o.filters.CWD}}} {
+	}{{"Only project", o.Filters.Projects}, {"Only model", o.Filters.Models}, {"Only session", o.Filters.Sessions}, {"Only below", []string{o.Filters.CWD}}} {
 		if value := html.Line(strings.Join(f.values, ", ")); value != "" {
 			facts = append(facts, report.Fact{Name: f.name, Value: value})
 		}
 	}
-	if o.here {
+	if o.Here {
 		facts = append(facts, report.Fact{Name: "Only below", Value: html.Line(human.Path(a.WorkDir, a.Home))})
 	}
-	if o.redact {
+	if o.Redact {
 		facts = append(facts, report.Fact{Name: "Secrets", Value: "masked"})
 	}
 	return facts
@@ -245,17 +260,17 @@ func (o *reportOptions) facts(a *App, list *sessions.Response, now time.Time) []
 
 // exportSessions exports the sessions of a list to a directory beside a file, and returns
 // their addresses by path. A session that cannot be read is left out with a warning.
-func (o *reportOptions) exportSessions(ctx context.Context, a *App, x *snapshot, file string, list *sessions.Response) (map[string]string, error) {
+func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
 	dir := strings.TrimSuffix(file, filepath.Ext(file)) + "-sessions"
 	switch err := os.Mkdir(dir, 0o700); {
 	case err == nil:
 	case errors.Is(err, fs.ErrExist) && o.force:
 	case errors.Is(err, fs.ErrExist):
-		return nil, usagef("choose another name, or use --force", "%s already exists", dir)
+		return nil, problem.Usagef("choose another name, or use --force", "%s already exists", dir)
 	default:
-		p := &problem{code: codeIO, message: "export the sessions", err: err}
+		p := &problem.Error{Code: problem.CodeIO, Message: "export the sessions", Err: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			p.hint = "create the directory first, or name another file"
+			p.Hint = "create the directory first, or name another file"
 		}
 		return nil, p
 	}
@@ -267,10 +282,10 @@ func (o *reportOptions) exportSessions(ctx context.Context, a *App, x *snapshot,
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			a.warn("%s is not exported: %v", path, err)
+			a.Warn("%s is not exported: %v", path, err)
 			continue
 		}
-		if o.redact {
+		if o.Redact {
 			path = redact.Text(path) // as rows have it
 		}
 		names[path] = url.PathEscape(filepath.Base(dir)) + "/" + url.PathEscape(name)
@@ -279,23 +294,23 @@ func (o *reportOptions) exportSessions(ctx context.Context, a *App, x *snapshot,
 }
 
 // exportOne exports a session to a directory, under a name that no other one has.
-func (o *reportOptions) exportOne(ctx context.Context, a *App, x *snapshot, path, dir string, used map[string]bool) (string, error) {
-	t, err := openTarget(a, x, path, "")
+func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
+	t, err := conversation.Open(a, x, path, "")
 	if err != nil {
 		return "", err
 	}
 	defer t.Close()
 	title := t.Record.Title()
-	if o.redact {
+	if o.Redact {
 		title = "" // names of files are not masked
 	}
-	stem := exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	stem := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	name := stem + ".html"
 	for n := 2; used[name]; n++ {
 		name = fmt.Sprintf("%s-%d.html", stem, n)
 	}
 	used[name] = true
 	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force}
-	export.redact = o.redact
-	return name, export.export(ctx, a, x, t, query.Request{Redact: o.redact})
+	export.Redact = o.Redact
+	return name, export.export(ctx, a, x, t, query.Request{Redact: o.Redact})
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/files"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/problem"
 )
 
 //go:embed skill.md
@@ -27,7 +30,7 @@ type skillOptions struct {
 	install, yes bool
 }
 
-func newSkillCommand(a *App) *cobra.Command {
+func newSkillCommand(a *app.App) *cobra.Command {
 	o := &skillOptions{}
 	cmd := &cobra.Command{
 		Use:   "skill",
@@ -43,56 +46,56 @@ pigrep skill > .pi/skills/pigrep/SKILL.md`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runSkill(a, o) },
 	}
-	addFlag(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
-	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
-	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	flags.Add(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
+	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
 
-func runSkill(a *App, o *skillOptions) error {
+func runSkill(a *app.App, o *skillOptions) error {
 	if !o.install {
 		if o.yes {
-			return usagef("", "--yes requires --install")
+			return problem.Usagef("", "--yes requires --install")
 		}
-		_, err := a.out.Write(skillText)
+		_, err := a.Out.Write(skillText)
 		return err
 	}
-	path := filepath.Join(a.registry().SkillDir(), "pigrep", "SKILL.md")
+	path := filepath.Join(a.Registry().SkillDir(), "pigrep", "SKILL.md")
 	had, err := os.ReadFile(path)
-	if a.registry().HasPackage(packageName) {
-		fmt.Fprintf(a.out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
+	if a.Registry().HasPackage(packageName) {
+		fmt.Fprintf(a.Out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
 		if err == nil {
-			a.warn("the skill that was installed before repeats them; delete it: %s", path)
+			a.Warn("the skill that was installed before repeats them; delete it: %s", path)
 		}
 		return nil
 	}
 	action := "write " + path
 	switch {
 	case err == nil && bytes.Equal(had, skillText):
-		fmt.Fprintf(a.out, "%s is up to date\n", path)
+		fmt.Fprintf(a.Out, "%s is up to date\n", path)
 		return nil
 	case err == nil:
 		action = "replace " + path
 	case !errors.Is(err, fs.ErrNotExist):
-		return &problem{code: codeIO, message: "read the installed skill", err: err}
+		return &problem.Error{Code: problem.CodeIO, Message: "read the installed skill", Err: err}
 	}
 	if !o.yes {
 		if !a.Streams.InTTY {
-			return usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
+			return problem.Usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
 		}
-		if !a.ask(action + "?") {
-			return errNothingFound
+		if !ask(a, action+"?") {
+			return problem.ErrNothingFound
 		}
 	}
 	if err := writeSkill(path); err != nil {
-		return &problem{code: codeIO, message: "install the skill", err: err, hint: "`pigrep skill` prints it; save it where pi finds skills"}
+		return &problem.Error{Code: problem.CodeIO, Message: "install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
 	}
-	fmt.Fprintf(a.out, "wrote %s; pi loads it from the next session on\n", path)
+	fmt.Fprintf(a.Out, "wrote %s; pi loads it from the next session on\n", path)
 	return nil
 }
 
 // ask asks a yes-or-no question. Anything but yes is a no.
-func (a *App) ask(question string) bool {
+func ask(a *app.App, question string) bool {
 	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.Streams.In).ReadString('\n')
 	if err != nil {

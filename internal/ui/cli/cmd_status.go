@@ -14,25 +14,31 @@ import (
 	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/entry"
 	"pigrep/scope"
 )
 
 type statusOptions struct {
-	sharedOptions
+	flags.Shared
 	stores  bool
 	skipped bool
 }
 
 func (o *statusOptions) addFlags(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
-	addFlag(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
-	ignoreShared(cmd, []flagGroup{groupWhere}) // they never update the index
+	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
+	flags.Add(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func newStatusCommand(a *App) *cobra.Command {
+func newStatusCommand(a *app.App) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -54,24 +60,24 @@ pigrep status --json`,
 	return cmd
 }
 
-func runStatus(a *App, o *statusOptions) error {
-	out, err := o.printer(a)
+func runStatus(a *app.App, o *statusOptions) error {
+	out, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
 	if o.stores {
-		return out.Print(a.stores())
+		return out.Print(stores(a))
 	}
-	p, placeErr := o.locate(a)
+	p, placeErr := location.Find(&o.Shared, a)
 	if p == nil {
 		return placeErr
 	}
-	s, err := a.status(p)
+	s, err := status(a, p)
 	if err != nil {
 		return err
 	}
 	if o.skipped && s.Built && s.Damage == "" {
-		if s.Skipped, err = a.allSkipped(p); err != nil {
+		if s.Skipped, err = allSkipped(a, p); err != nil {
 			return err
 		}
 	}
@@ -79,23 +85,23 @@ func runStatus(a *App, o *statusOptions) error {
 		return err
 	}
 	if s.Damage != "" {
-		return &problem{code: codeDamaged, message: s.Damage, hint: "rebuild it: pigrep index --rebuild"}
+		return &problem.Error{Code: problem.CodeDamaged, Message: s.Damage, Hint: "rebuild it: pigrep index --rebuild"}
 	}
 	return placeErr
 }
 
 // status returns what is indexed and what is pending.
-func (a *App) status(p *location) (*printer.Status, error) {
-	s := &printer.Status{Dir: p.indexDir}
+func status(a *app.App, p *location.Location) (*printer.Status, error) {
+	s := &printer.Status{Dir: p.IndexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
-	looking.Go(func() { found = indexer.Discover(p.agents, p.roots) })
-	reader, err := index.Open(p.indexDir)
+	looking.Go(func() { found = indexer.Discover(p.Agents, p.Roots) })
+	reader, err := index.Open(p.IndexDir)
 	looking.Wait()
 	for _, r := range found.Roots {
 		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
 		if r.Err != nil {
-			root.Error = reason(r.Err)
+			root.Error = update.Reason(r.Err)
 		}
 		s.Roots = append(s.Roots, root)
 	}
@@ -111,24 +117,24 @@ func (a *App) status(p *location) (*printer.Status, error) {
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		s.Damage = err.Error()
 	default:
-		return nil, indexProblem(err)
+		return nil, problem.OfIndex(err)
 	}
 	compareFiles(s, found, known)
-	a.whoIsAtWork(s)
+	whoIsAtWork(a, s)
 	return s, nil
 }
 
 // whoIsAtWork adds the processes that write and watch the index.
-func (a *App) whoIsAtWork(s *printer.Status) {
+func whoIsAtWork(a *app.App, s *printer.Status) {
 	pid, err := index.WriterPID(s.Dir)
 	if err != nil {
-		a.warn("%v", err)
+		a.Warn("%v", err)
 	}
 	s.Writer = printer.Process(pid)
 	now := a.Now()
 	w, err := indexer.WatcherOf(s.Dir, now)
 	if err != nil {
-		a.warn("%v", err)
+		a.Warn("%v", err)
 	}
 	if w != nil {
 		s.Watcher = &printer.Watcher{
@@ -142,7 +148,7 @@ const maxSkipped = 20
 
 // fillStatus adds the contents of the index to the status.
 func fillStatus(s *printer.Status, r *index.Reader) error {
-	s.Built, s.State, s.Documents = true, stateOf(r), r.Documents()
+	s.Built, s.State, s.Documents = true, snapshot.StateOf(r), r.Documents()
 	for _, sum := range r.Summaries() {
 		s.Entries += sum.Entries
 		s.Indexed += sum.Checkpoint.Offset + sum.TailBytes
@@ -189,10 +195,10 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 
 // allSkipped lists every skipped line. Session records keep only the first ones, so it
 // reads the files again.
-func (a *App) allSkipped(p *location) ([]printer.Skipped, error) {
-	r, err := index.Open(p.indexDir)
+func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
+	r, err := index.Open(p.IndexDir)
 	if err != nil {
-		return nil, indexProblem(err)
+		return nil, problem.OfIndex(err)
 	}
 	defer r.Close()
 	var list []printer.Skipped
@@ -200,18 +206,18 @@ func (a *App) allSkipped(p *location) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		err := skippedLines(p.agents, sum.Path, func(p session.Problem) {
+		err := skippedLines(p.Agents, sum.Path, func(p session.Problem) {
 			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		})
 		if err != nil {
-			a.warn("skipped lines of %s: %s", sum.Path, reason(err))
+			a.Warn("skipped lines of %s: %s", sum.Path, update.Reason(err))
 		}
 	}
 	return list, nil
 }
 
 func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) error {
-	f, _, err := openSession(path)
+	f, _, err := location.OpenSession(path)
 	if err != nil {
 		return err
 	}
@@ -223,7 +229,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
 	s.Outside = found.Outside
 	for _, d := range found.Unreadable {
-		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: reason(d.Err)})
+		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: update.Reason(d.Err)})
 	}
 	counts := make(map[indexer.Change]int)
 	for _, step := range indexer.Plan(found, known) {
@@ -232,7 +238,7 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 		case indexer.Unchanged, indexer.Touched:
 		case indexer.Unreadable:
 			if step.File.Err != nil || step.Known == nil {
-				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: reason(step.Err)})
+				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: update.Reason(step.Err)})
 			}
 		default:
 			s.State.PendingFiles++
@@ -252,9 +258,9 @@ func leavesOut(known indexer.Index) bool {
 
 // stores lists the stores of agents and which of them exist. Private ones are not even
 // stat'ed.
-func (a *App) stores() printer.Stores {
+func stores(a *app.App) printer.Stores {
 	var list printer.Stores
-	for _, s := range a.registry().Stores() {
+	for _, s := range a.Registry().Stores() {
 		row := printer.Store{
 			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
 		}

@@ -5,11 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
-func newToolsCommand(a *App) *cobra.Command {
+func newToolsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "tools",
@@ -27,16 +30,16 @@ pigrep tools --by project,tool --csv`,
 		Args: noArgs,
 	}, runTools)
 	o.addBy(cmd, audit.Dimensions, "tool")
-	addFlag(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
 	o.addChart(cmd)
 	o.addAudit(cmd)
 	cmd.AddCommand(newCallsCommand(a), newCommandsCommand(a), newFilesCommand(a))
 	return cmd
 }
 
-func runTools(ctx context.Context, a *App, o *auditOptions) error {
+func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Tools(ctx, run.reader, run.agents, disk{}, run.req)
+		t, err := audit.Tools(ctx, run.reader, run.agents, location.Disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +47,10 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = audit.Tools(ctx, run.reader, run.agents, disk{}, req); err != nil {
+			if days, err = audit.Tools(ctx, run.reader, run.agents, location.Disk{}, req); err != nil {
 				return nil, err
 			}
 		}
-		return printer.NewToolsAudit(t, days, o.limit.n, run.out.Look), nil
+		return printer.NewToolsAudit(t, days, o.limit.N, run.out.Look), nil
 	})
 }

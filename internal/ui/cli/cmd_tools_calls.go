@@ -5,11 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
-func newCallsCommand(a *App) *cobra.Command {
+func newCallsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "calls [QUERY...]",
@@ -20,21 +23,21 @@ from the session file.`,
 		Example: `pigrep tools calls --failed --since 1w
 pigrep tools calls --tool edit --arg path='^src/auth/'
 pigrep tools calls docker compose --verbose`,
-	}, func(ctx context.Context, a *App, o *auditOptions) error {
-		return runCalls(ctx, a, o, "tools calls", o.verbose)
+	}, func(ctx context.Context, a *app.App, o *auditOptions) error {
+		return runCalls(ctx, a, o, "tools calls", o.Verbose)
 	})
-	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
-	addFlag(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
+	flags.Add(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
+	flags.Add(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
 	o.addRisk(cmd)
 	o.addAudit(cmd)
 	return cmd
 }
 
-func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
+func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, results bool) error {
 	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
-		l, err := audit.Calls(asking, run.reader, run.agents, disk{}, run.req)
+		l, err := audit.Calls(asking, run.reader, run.agents, location.Disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}

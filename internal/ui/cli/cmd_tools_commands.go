@@ -5,11 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
-func newCommandsCommand(a *App) *cobra.Command {
+func newCommandsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "commands [QUERY...]",
@@ -28,15 +31,15 @@ pigrep tools commands --raw git push
 pigrep tools commands --risky --since 1w
 pigrep tools commands --rule credentials`,
 	}, runCommands)
-	addFlag(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
-	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
+	flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
+	flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
 	o.addRisk(cmd)
 	o.addBars(cmd)
 	o.addAudit(cmd)
 	return cmd
 }
 
-func runCommands(ctx context.Context, a *App, o *auditOptions) error {
+func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 	switch {
 	case o.risky || len(o.rules) > 0:
 		return runRisky(ctx, a, o)
@@ -44,24 +47,24 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Commands(ctx, run.reader, run.agents, disk{}, run.req)
+		t, err := audit.Commands(ctx, run.reader, run.agents, location.Disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit.n, run.out.Look), nil
+		return printer.NewCommandsAudit(t, o.limit.N, run.out.Look), nil
 	})
 }
 
 // runRisky lists the commands that match rules. Its records are all calls that do.
-func runRisky(ctx context.Context, a *App, o *auditOptions) error {
+func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
 		if run.out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
-		l, err := audit.Calls(asking, run.reader, run.agents, disk{}, run.req)
+		l, err := audit.Calls(asking, run.reader, run.agents, location.Disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewRiskyAudit(ctx, l, o.limit.n, run.out.Look), nil
+		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Look), nil
 	})
 }

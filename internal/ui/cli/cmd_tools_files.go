@@ -7,11 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/problem"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
-func newFilesCommand(a *App) *cobra.Command {
+func newFilesCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "files [PATH]",
@@ -25,27 +28,27 @@ pigrep tools files src/auth.go
 pigrep tools files ./config --since 4w`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
+				return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
 			}
 			return nil
 		},
 	}, runFiles)
-	addFlag(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
 	o.addAudit(cmd)
 	return cmd
 }
 
-func runFiles(ctx context.Context, a *App, o *auditOptions) error {
+func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 	file := o.query
 	o.query = ""
 	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
-		file = filepath.ToSlash(a.absolute(file))
+		file = filepath.ToSlash(a.Absolute(file))
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Files(ctx, run.reader, run.req, file)
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit.n, run.out.Look), nil
+		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Look), nil
 	})
 }

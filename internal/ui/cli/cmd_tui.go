@@ -12,6 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/resume"
+	"pigrep/internal/ui/cli/settings"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
 	"pigrep/query/filter"
@@ -21,30 +28,30 @@ import (
 )
 
 type tuiOptions struct {
-	sharedOptions
+	flags.Shared
 	query     string
 	sort      string
 	allWords  bool
 	print     bool
 	noHistory bool
 
-	how      manner // of resuming; exec is the opposite of print
-	choosing bool   // a session to resume: without words, sessions are listed
+	how      resume.Manner // of resuming; exec is the opposite of print
+	choosing bool          // a session to resume: without words, sessions are listed
 }
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
-	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
-	addFlag(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
-	addFlag(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
+	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
+	flags.Add(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
+	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
+	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
-	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newTUICommand(a *App) *cobra.Command {
+func newTUICommand(a *app.App) *cobra.Command {
 	o := &tuiOptions{}
 	cmd := &cobra.Command{
 		Use:   "tui [QUERY...]",
@@ -75,34 +82,34 @@ eval "$(pigrep tui --print)"`,
 
 // errNoScreen is the error of a TUI that has no usable terminal.
 func errNoScreen(why string) error {
-	return &problem{code: codeUsage, message: "the TUI needs a terminal, but " + why,
-		hint: "to search without the TUI: pigrep search QUERY"}
+	return &problem.Error{Code: problem.CodeUsage, Message: "the TUI needs a terminal, but " + why,
+		Hint: "to search without the TUI: pigrep search QUERY"}
 }
 
 // canShow reports whether the TUI can run.
-func (a *App) canShow() bool {
+func canShow(a *app.App) bool {
 	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
 // beginning turns the flags into the options of the TUI.
-func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
+func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	order, err := rank.ParseSort(o.sort)
 	if err != nil {
-		return tui.Options{}, usagef("", "--sort: %v", err)
+		return tui.Options{}, problem.Usagef("", "--sort: %v", err)
 	}
-	out, err := o.printer(a)
+	out, err := o.Printer(a)
 	if err != nil {
 		return tui.Options{}, err
 	}
-	req, err := o.request(a)
+	req, err := o.Request(a)
 	if err != nil {
 		return tui.Options{}, err
 	}
-	if o.here {
+	if o.Here {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
-	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
+	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
 		if !o.print {
@@ -119,7 +126,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	return ui, nil
 }
 
-func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
+func runTUI(ctx context.Context, a *app.App, o *tuiOptions) error {
 	ui, err := o.beginning(a)
 	if err != nil {
 		return err
@@ -136,23 +143,23 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 		ui.In, _ = a.Streams.In.(*os.File)
 		ui.Out, _ = a.Streams.Out.(*os.File)
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
-	for _, r := range p.roots {
+	for _, r := range p.Roots {
 		ui.Dirs = append(ui.Dirs, r.Path)
 	}
-	ui.Request.Resume = p.agents.ResumeCommand
-	settings, err := a.readSettings()
+	ui.Request.Resume = p.Agents.ResumeCommand
+	settings, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
 	if err != nil {
 		return err
 	}
-	ui.Config = tuiConfig(settings.said)
+	ui.Config = settings.TUI()
 	if !o.noHistory {
-		ui.History = a.historyFile()
+		ui.History = historyFile(a)
 	}
-	a.log = nil // log lines would garble the screen
+	a.Log = nil // log lines would garble the screen
 	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
 	d.links = ui.Links
@@ -164,31 +171,31 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	case err != nil:
 		return err
 	case done.Interrupted:
-		return errLeft
+		return problem.ErrLeft
 	case done.Resume == nil && o.print:
-		return errNothingFound
+		return problem.ErrNothingFound
 	case done.Resume == nil:
 		return nil
 	}
 	for _, w := range done.Resume.Warnings {
-		a.warn("%s", w)
+		a.Warn("%s", w)
 	}
 	if o.print {
-		_, err := fmt.Fprintln(a.out, done.Resume.Command)
+		_, err := fmt.Fprintln(a.Out, done.Resume.Command)
 		return err
 	}
 	dir := done.Resume.Dir
 	if dir == "" {
 		dir = a.WorkDir
 	}
-	return a.replace(dir, done.Resume.Argv)
+	return replace(a, dir, done.Resume.Argv)
 }
 
 // environ returns the environment for detecting the terminal's colours, adjusted to
 // --color.
-func (o *tuiOptions) environ(a *App) []string {
+func (o *tuiOptions) environ(a *app.App) []string {
 	env := a.Environ()
-	switch o.color {
+	switch o.Color {
 	case "never":
 		env = append(env, "NO_COLOR=1")
 	case "always":
@@ -198,10 +205,10 @@ func (o *tuiOptions) environ(a *App) []string {
 }
 
 // historyFile returns the path of the query history, "" if there is no directory for it.
-func (a *App) historyFile() string {
+func historyFile(a *app.App) string {
 	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
-		dir = a.systemStateDir()
+		dir = system.StateDir(a.Home, a.Getenv)
 	}
 	if dir == "" {
 		return ""
@@ -223,7 +230,7 @@ func wideEnough(req query.Request) scope.Scope {
 
 // seed returns the text of a query with the filters of flags, so that they can be seen
 // and edited in the TUI.
-func (o *sharedOptions) seed(words string, req query.Request) string {
+func seed(o *flags.Shared, words string, req query.Request) string {
 	text := strings.TrimSpace(words)
 	add := func(name string, values ...string) { text = syntax.AddField(text, name, values...) }
 	var kinds []string
@@ -231,17 +238,17 @@ func (o *sharedOptions) seed(words string, req query.Request) string {
 		kinds = append(kinds, string(k))
 	}
 	add("kind", kinds...)
-	add("role", o.filters.Roles...)
-	add("tool", o.filters.Tools...)
+	add("role", o.Filters.Roles...)
+	add("tool", o.Filters.Tools...)
 	add("session", req.Sessions...)
 	add("cwd", req.CWD)
-	add("project", o.filters.Projects...)
-	add("model", o.filters.Models...)
-	add("after", o.filters.Since)
+	add("project", o.Filters.Projects...)
+	add("model", o.Filters.Models...)
+	add("after", o.Filters.Since)
 	if !req.Until.IsZero() {
 		add("before", req.Until.UTC().Format(time.RFC3339))
 	}
-	if o.filters.Error {
+	if o.Filters.Error {
 		add("is", "error")
 	}
 	add("branch", req.Branch)

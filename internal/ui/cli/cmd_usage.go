@@ -9,11 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
-func newUsageCommand(a *App) *cobra.Command {
+func newUsageCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "usage",
@@ -21,12 +25,12 @@ func newUsageCommand(a *App) *cobra.Command {
 		Long: `Show the tokens and cost that sessions recorded for replies (including failed
 ones), compactions, branch summaries, tool results and cache warming. Entries
 copied by a fork or clone count once, in the session where they first appeared.
-What a subagent used counts in its own session; with --tree in the session that
-started it. Where that has it too, in the result of a tool, it counts once.
+The usage of a subagent counts in its own session, or with --tree in the session
+that started it. It counts once, even if a tool result repeats it.
 
-Costs are as recorded by pi. Without a price there is none: the cost is then
-"–", and one that lacks some of it begins with "≥". --prices fills these in,
-from a file with a line for each model:
+Costs are those that pi recorded. An unknown cost is "–", and a total without
+some costs begins with "≥". --prices fills in missing costs, from a file with a
+line for each model:
 
   # dollars per million tokens
   # model          input  output  cache-read  cache-write
@@ -40,16 +44,16 @@ pigrep usage --tree --since 1w`,
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")
-	addFlag(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
-	addFlag(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
+	flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
+	flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
 	o.addChart(cmd)
 	o.addAudit(cmd, "tool", "error")
 	return cmd
 }
 
-func runUsage(ctx context.Context, a *App, o *auditOptions) error {
+func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
-		return usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
+		return problem.Usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
 	}
 	if o.tree && len(o.by) == 0 {
 		o.by = []string{"session"}
@@ -64,7 +68,7 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		if t.TimeZone == unnamedZone {
+		if t.TimeZone == system.UnnamedZone {
 			t.TimeZone = a.Now().Format("UTC-07:00")
 		}
 		var days *audit.UsageTable
@@ -75,26 +79,26 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, o.limit.n, run.out.Look), nil
+		return printer.NewUsageAudit(t, days, o.limit.N, run.out.Look), nil
 	})
 }
 
 // readPrices reads the file of --prices, nil without one.
-func (o *auditOptions) readPrices(a *App) (audit.Prices, error) {
+func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
 	if o.prices == "" {
 		return nil, nil
 	}
-	path := a.absolute(o.prices)
+	path := a.Absolute(o.prices)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
+		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
 	}
 	defer f.Close()
 	prices, err := audit.ReadPrices(f)
 	if e, ok := errors.AsType[*audit.PriceError](err); ok {
-		return nil, usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
+		return nil, problem.Usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
 	} else if err != nil {
-		return nil, usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
+		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
 	}
 	return prices, nil
 }

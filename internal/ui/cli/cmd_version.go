@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
 	"pigrep/internal/ui/printer"
 )
 
@@ -15,8 +17,8 @@ import (
 // by the linker. Other builds know their commit if Go found it.
 var release, commit string
 
-func newVersionCommand(a *App) *cobra.Command {
-	o := &sharedOptions{}
+func newVersionCommand(a *app.App) *cobra.Command {
+	o := &flags.Shared{}
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
@@ -25,21 +27,21 @@ func newVersionCommand(a *App) *cobra.Command {
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			out, err := o.printer(a)
+			out, err := o.Printer(a)
 			if err != nil {
 				return err
 			}
 			return out.Print(buildVersion(a))
 		},
 	}
-	o.addShared(cmd, []flagGroup{groupOutput}, "color", "hyperlink", "quiet", "verbose")
-	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	o.Add(cmd, []flags.Group{flags.GroupOutput}, "color", "hyperlink", "quiet", "verbose")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
 
-func buildVersion(a *App) *printer.Version {
+func buildVersion(a *app.App) *printer.Version {
 	v := &printer.Version{
-		Version: release, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.registry().Names(), " "),
+		Version: release, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.Registry().Names(), " "),
 		IndexSchema: index.SchemaVersion,
 	}
 	if v.Version == "" {

@@ -11,15 +11,21 @@ import (
 
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/system"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 )
 
 type watchOptions struct {
-	sharedOptions
+	flags.Shared
 }
 
-func newWatchCommand(a *App) *cobra.Command {
+func newWatchCommand(a *app.App) *cobra.Command {
 	o := &watchOptions{}
 	cmd := &cobra.Command{
 		Use:   "watch",
@@ -41,27 +47,27 @@ pigrep watch --quiet &`,
 			return runWatch(cmd.Context(), a, o)
 		},
 	}
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	return cmd
 }
 
-func runWatch(ctx context.Context, a *App, o *watchOptions) error {
-	if _, err := o.printer(a); err != nil {
+func runWatch(ctx context.Context, a *app.App, o *watchOptions) error {
+	if _, err := o.Printer(a); err != nil {
 		return err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
 	watching, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	v := &watchView{app: a, options: o, stop: stop}
-	if out, ok := a.Streams.Out.(*os.File); ok && !a.quiet {
-		go whenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
+	if out, ok := a.Streams.Out.(*os.File); ok && !a.Quiet {
+		go system.WhenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
 	}
-	progress, end := a.newProgress()
+	progress, end := update.Progress(a)
 	v.endProgress = end
-	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.event}
+	opt := indexer.WatchOptions{Options: update.Options(a, p), Tell: v.event}
 	opt.Progress = func(at indexer.Progress) {
 		// Only the first update has a progress bar; later ones print lines.
 		if progress != nil && !v.begun {
@@ -71,27 +77,27 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	err = indexer.Watch(watching, opt)
 	v.begin()
 	switch {
-	case isClosedPipe(context.Cause(watching)):
+	case system.IsClosedPipe(context.Cause(watching)):
 		return nil // as with `| head`
 	case v.err != nil:
 		return v.err
 	case errors.Is(err, indexer.ErrWatched):
-		return &problem{code: codeLocked, message: err.Error(), hint: "one watcher is enough; `pigrep status` shows its state"}
+		return &problem.Error{Code: problem.CodeLocked, Message: err.Error(), Hint: "one watcher is enough; `pigrep status` shows its state"}
 	case err != nil:
-		return indexProblem(err)
+		return problem.OfIndex(err)
 	}
 	if err := v.summary(); err != nil {
 		return err
 	}
-	if ctx.Err() != nil && context.Cause(ctx) != errTerminated {
-		return errLeft
+	if ctx.Err() != nil && context.Cause(ctx) != problem.ErrTerminated {
+		return problem.ErrLeft
 	}
 	return nil
 }
 
 // watchView prints the events of a watch.
 type watchView struct {
-	app         *App
+	app         *app.App
 	options     *watchOptions
 	stop        context.CancelCauseFunc // ends the watch when output fails
 	endProgress func()
@@ -142,23 +148,23 @@ func (v *watchView) event(e indexer.WatchEvent) {
 // show prints an event immediately. Without --jsonl, problems go to stderr.
 func (v *watchView) show(e *printer.WatchEvent) {
 	a := v.app
-	if !v.options.jsonl {
+	if !v.options.JSONL {
 		switch e.Event {
 		case "polling", "waiting", "failed":
-			a.warn("%s: %s", e.Event, e.Message)
+			a.Warn("%s: %s", e.Event, e.Message)
 			return
 		}
 	}
-	if a.quiet || v.err != nil {
+	if a.Quiet || v.err != nil {
 		return
 	}
 	// The width of a terminal may have changed.
-	out, err := v.options.printer(a)
+	out, err := v.options.Printer(a)
 	if err == nil {
 		err = out.Print(e)
 	}
 	if err == nil {
-		err = a.out.Flush()
+		err = a.Out.Flush()
 	}
 	if err != nil {
 		v.err = err
@@ -173,7 +179,7 @@ func (v *watchView) summary() error {
 		Directories: v.last.Directories, State: v.last.State,
 	}
 	v.show(e)
-	if isClosedPipe(v.err) {
+	if system.IsClosedPipe(v.err) {
 		return nil
 	}
 	return v.err

@@ -13,13 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/web"
 )
 
 type webOptions struct {
-	sharedOptions
+	flags.Shared
 	query  string
-	port   number
+	port   flags.Number
 	noOpen bool
 	idle   time.Duration
 }
@@ -27,14 +32,14 @@ type webOptions struct {
 func (o *webOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.idle = 30 * time.Minute
-	addFlag(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
-	addFlag(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
-	addFlag(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
-	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
+	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
+	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newWebCommand(a *App) *cobra.Command {
+func newWebCommand(a *app.App) *cobra.Command {
 	o := &webOptions{}
 	cmd := &cobra.Command{
 		Use:   "web [QUERY...]",
@@ -43,12 +48,12 @@ func newWebCommand(a *App) *cobra.Command {
 sessions, and see what tools did and what it cost. Filters given as flags are
 added to the query, where they can be edited. New entries appear while it runs.
 
-The page is served on 127.0.0.1, for you alone: its address has a secret that
-the browser then keeps, other users of the machine are refused, and nothing is
-loaded from anywhere else. It shows secrets in sessions as they are, unless
-with --redact or the button of the page.
+The page is served on 127.0.0.1, to you alone. Its address contains a secret,
+which the browser exchanges for a cookie. Other users of the machine are
+refused, and the page loads nothing from anywhere else. Secrets in sessions are
+shown unless you use --redact or the button of the page.
 
-Ctrl-C ends it with exit code 130, SIGTERM and --idle with 0.`,
+The exit code is 130 after Ctrl-C, and 0 after SIGTERM or --idle.`,
 		Example: `pigrep web
 pigrep web --here login redirect
 pigrep web --no-open --port 4711 --idle 0`,
@@ -62,61 +67,61 @@ pigrep web --no-open --port 4711 --idle 0`,
 	return cmd
 }
 
-func runWeb(ctx context.Context, a *App, o *webOptions) error {
-	req, err := o.request(a)
+func runWeb(ctx context.Context, a *app.App, o *webOptions) error {
+	req, err := o.Request(a)
 	if err != nil {
 		return err
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
-	listener, err := a.listen(o.port.n)
+	listener, err := listen(a, o.port.N)
 	if err != nil {
 		return err
 	}
 	b := newWebBackend(ctx, a, o, p)
 	defer b.index.Close()
 	server := web.New(listener.Addr().String(), b.options(o))
-	address := server.Address(web.SearchAddress(o.seed(o.query, req), wideEnough(req)))
-	if _, err := fmt.Fprintln(a.out, address); err != nil {
+	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, req), wideEnough(req)))
+	if _, err := fmt.Fprintln(a.Out, address); err != nil {
 		return err
 	}
-	if err := a.out.Flush(); err != nil {
+	if err := a.Out.Flush(); err != nil {
 		return err
 	}
-	a.warn("Ctrl-C ends it")
+	a.Warn("Ctrl-C ends it")
 	if !o.noOpen {
-		go a.browse(address)
+		go browse(a, address)
 	}
 	switch err := server.Serve(ctx, listener); {
 	case errors.Is(err, web.ErrIdle):
-		a.warn("%v for %v", err, o.idle)
+		a.Warn("%v for %v", err, o.idle)
 		return nil
 	case err != nil:
-		return &problem{code: codeIO, message: "serve " + listener.Addr().String(), err: err}
-	case context.Cause(ctx) == errTerminated:
+		return &problem.Error{Code: problem.CodeIO, Message: "serve " + listener.Addr().String(), Err: err}
+	case context.Cause(ctx) == problem.ErrTerminated:
 		return nil
 	}
-	return errLeft
+	return problem.ErrLeft
 }
 
 // listen listens on a port of this machine; 0 is any.
-func (a *App) listen(port int) (net.Listener, error) {
+func listen(a *app.App, port int) (net.Listener, error) {
 	if port < 0 || port > math.MaxUint16 {
-		return nil, usagef("name one from 1 to 65535, or leave out --port for any that is free", "there is no port %d", port)
+		return nil, problem.Usagef("name one from 1 to 65535, or leave out --port for any that is free", "there is no port %d", port)
 	}
 	const local = "127.0.0.1"
 	l, err := net.Listen("tcp4", net.JoinHostPort(local, strconv.Itoa(port)))
 	if err == nil {
 		return l, nil
 	}
-	p := &problem{code: codeIO, message: fmt.Sprintf("listen on port %d", port), err: err, hint: "leave out --port for any that is free"}
-	if who := listenerOf(port); who != "" {
-		p.message, p.err = fmt.Sprintf("port %d is taken by %s", port, who), nil
+	p := &problem.Error{Code: problem.CodeIO, Message: fmt.Sprintf("listen on port %d", port), Err: err, Hint: "leave out --port for any that is free"}
+	if who := system.ListenerOf(port); who != "" {
+		p.Message, p.Err = fmt.Sprintf("port %d is taken by %s", port, who), nil
 	}
 	if free, err := net.Listen("tcp4", net.JoinHostPort(local, "0")); err == nil {
-		p.hint = fmt.Sprintf("this one is free: --port %d", free.Addr().(*net.TCPAddr).Port)
+		p.Hint = fmt.Sprintf("this one is free: --port %d", free.Addr().(*net.TCPAddr).Port)
 		_ = free.Close() // nobody has used it
 	}
 	return nil, p
@@ -124,16 +129,16 @@ func (a *App) listen(port int) (net.Listener, error) {
 
 // browse opens an address in the browser. Without a desktop, the program that opens it
 // could start a browser in this terminal.
-func (a *App) browse(address string) {
+func browse(a *app.App, address string) {
 	desktop := runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"} {
 		desktop = desktop || a.Getenv(name) != ""
 	}
 	if !desktop {
-		a.warn("there is no desktop to open a browser on: open the address yourself")
+		a.Warn("there is no desktop to open a browser on: open the address yourself")
 		return
 	}
 	if err := a.Open(address); err != nil {
-		a.warn("cannot open a browser (%v): open the address yourself", err)
+		a.Warn("cannot open a browser (%v): open the address yourself", err)
 	}
 }

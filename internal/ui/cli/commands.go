@@ -2,12 +2,14 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/cli/app"
 )
 
 // command is a row of the table of commands.
 type command struct {
 	name string
-	make func(a *App) *cobra.Command
+	make func(a *app.App) *cobra.Command
 }
 
 // commands is the only table of commands, in the order of help.
@@ -48,12 +50,12 @@ func commandNames() []string {
 }
 
 // newRootCommand returns the bare command with all commands below it.
-func newRootCommand(a *App) *cobra.Command {
+func newRootCommand(a *app.App) *cobra.Command {
 	root := newBareCommand(a)
 	for _, c := range commands() {
 		root.AddCommand(c.make(a))
 	}
-	a.addCompletions(root)
+	addCompletions(a, root)
 	return root
 }
 
@@ -61,7 +63,7 @@ func newRootCommand(a *App) *cobra.Command {
 // with. Most runs need only that one, and it takes longer to make them all than to start
 // the rest of pigrep. A command that looks at the others must get them from
 // newRootCommand.
-func rootFor(a *App, args []string) *cobra.Command {
+func rootFor(a *app.App, args []string) *cobra.Command {
 	for _, c := range commands() {
 		if len(args) > 0 && args[0] == c.name {
 			root := newBareCommand(a)
@@ -73,7 +75,7 @@ func rootFor(a *App, args []string) *cobra.Command {
 }
 
 // newBareCommand returns the command without a name. On a terminal it is tui.
-func newBareCommand(a *App) *cobra.Command {
+func newBareCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pigrep QUERY... | COMMAND",
 		Short:         "Find anything in your past conversations with pi",
@@ -83,9 +85,9 @@ func newBareCommand(a *App) *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
 	root.SetFlagErrorFunc(flagProblem)
-	root.SetHelpFunc(a.help)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(a, cmd) })
 	root.SetHelpCommand(newHelpCommand(a))
 	return root
 }

@@ -14,6 +14,10 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/flags"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/settings"
 )
 
 // Completion uses the index as it is: it must be fast, so it reads no session files and
@@ -39,16 +43,16 @@ var completions = map[string]func(r *index.Reader, prefix string) []string{
 }
 
 // addCompletions registers the completion of the shared flags of all commands.
-func (a *App) addCompletions(c *cobra.Command) {
+func addCompletions(a *app.App, c *cobra.Command) {
 	for _, c := range c.Commands() {
-		a.addCompletions(c)
+		addCompletions(a, c)
 	}
-	for _, row := range sharedFlags {
-		if row.value == "" || c.Flags().Lookup(row.name) == nil {
+	for _, row := range flags.Table {
+		if row.Value == "" || c.Flags().Lookup(row.Name) == nil {
 			continue
 		}
 		// It fails only for an undefined flag.
-		_ = c.RegisterFlagCompletionFunc(row.name, a.completeFlag(row))
+		_ = c.RegisterFlagCompletionFunc(row.Name, completeFlag(a, row))
 	}
 }
 
@@ -65,18 +69,18 @@ func describeFlags(c *cobra.Command) {
 	}
 }
 
-func (a *App) completeFlag(row flagRow) complete {
-	fromIndex := completions[row.name]
+func completeFlag(a *app.App, row flags.Row) complete {
+	values := completions[row.Name]
 	switch {
-	case fromIndex != nil:
+	case values != nil:
 		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			return a.fromIndex(cmd, prefix, fromIndex), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+			return fromIndex(a, cmd, prefix, values), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
-	case row.words != nil && row.many:
-		return completeList(row.words)
-	case row.words != nil:
-		return cobra.FixedCompletions(row.words(), cobra.ShellCompDirectiveNoFileComp)
-	case row.value == "DIR":
+	case row.Words != nil && row.Many:
+		return completeList(row.Words)
+	case row.Words != nil:
+		return cobra.FixedCompletions(row.Words(), cobra.ShellCompDirectiveNoFileComp)
+	case row.Value == "DIR":
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
@@ -99,31 +103,33 @@ func completeList(words func() []string) complete {
 }
 
 // completeSession completes the argument that names a session, also as a path.
-func (a *App) completeSession(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func completeSession(a *app.App) complete {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fromIndex(a, cmd, prefix, sessionsOf), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
 	}
-	return a.fromIndex(cmd, prefix, sessionsOf), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
 }
 
 // fromIndex lists values from the newest generation of the command's index.
-func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Reader, string) []string) []string {
-	a.quiet = true
-	if err := a.applySettings(cmd); err != nil {
+func fromIndex(a *app.App, cmd *cobra.Command, prefix string, list func(*index.Reader, string) []string) []string {
+	a.Quiet = true
+	if err := settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }); err != nil {
 		return nil
 	}
-	o := &sharedOptions{}
+	o := &flags.Shared{}
 	if f := cmd.Flags().Lookup("session-dir"); f != nil {
-		o.sessionDir = flagValues(f)
+		o.SessionDir = settings.FlagValues(f)
 	}
 	if f := cmd.Flags().Lookup("index-dir"); f != nil {
-		o.indexDir = f.Value.String()
+		o.IndexDir = f.Value.String()
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(o, a)
 	if err != nil {
 		return nil
 	}
-	r, err := index.Open(p.indexDir)
+	r, err := index.Open(p.IndexDir)
 	if err != nil {
 		return nil
 	}

@@ -21,6 +21,10 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/lab/testkit"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/pager"
+	"pigrep/internal/ui/cli/problem"
 	"pigrep/internal/ui/tui"
 )
 
@@ -66,7 +70,7 @@ func TestScreens(t *testing.T) {
 			}
 			return m[1] + screenOf(t, m[4], width, height, true) + "```"
 		})
-		if *update {
+		if *updateFiles {
 			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +111,7 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 		t.Fatal(err)
 	}
 	rewrite(t, root, "/home/dev", home)
-	env := map[string]string{envIndexDir: filepath.Join(home, "index"), envPager: "cat"}
+	env := map[string]string{location.EnvIndexDir: filepath.Join(home, "index"), pager.Env: "cat"}
 	if plain {
 		env["NO_COLOR"] = "1"
 	}
@@ -118,7 +122,7 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 	a.Now = func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
 	args := wordsOf(command)
 	if args[0] == "tui" {
-		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
+		if code := Run(t.Context(), a, []string{"index"}); code != 0 {
 			t.Fatalf("pigrep index: exit code %d, stderr %q", code, errs.String())
 		}
 		screen := interfaceOf(t, a, args[1:], width, height)
@@ -131,7 +135,7 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 		}
 		return text.String()
 	}
-	if code := a.Run(t.Context(), args); code > exitNothing {
+	if code := Run(t.Context(), a, args); code > problem.ExitNothing {
 		t.Fatalf("pigrep %s: exit code %d, stderr %q", command, code, errs.String())
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
@@ -139,7 +143,7 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 
 // interfaceOf is the screen of the terminal interface when it has come to rest,
 // over an index that is up to date.
-func interfaceOf(t *testing.T, a *App, args []string, width, height int) string {
+func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) string {
 	t.Helper()
 	o, cmd := &tuiOptions{}, &cobra.Command{}
 	o.addFlags(cmd)
@@ -151,14 +155,14 @@ func interfaceOf(t *testing.T, a *App, args []string, width, height int) string 
 	}
 	must(cmd.ParseFlags(args))
 	o.query = strings.Join(cmd.Flags().Args(), " ")
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	must(err)
 	ui, err := o.beginning(a)
 	must(err)
 	ctx := t.Context()
 	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
-	generation, err := index.Newest(p.indexDir)
+	generation, err := index.Newest(p.IndexDir)
 	must(err)
 	ui.Backend = d.backend()
 	m := tui.New(ctx, ui)
@@ -235,7 +239,7 @@ func examples(t *testing.T) []example {
 
 // elsewhere says which examples cannot run here: they need what a test has not,
 // or do not end by themselves.
-var elsewhere = regexp.MustCompile(`^pigrep (watch|tui|web)\b|^pigrep resume$|^pigrep export .*--open|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff|ssh) `)
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui|web)\b|^pigrep resume$|^pigrep (export|report) .*--open|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff|ssh) `)
 
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.

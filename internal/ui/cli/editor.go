@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"strings"
 
+	"pigrep/internal/ui/cli/problem"
 	"pigrep/internal/ui/cli/shell"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/tui"
 )
 
@@ -35,18 +37,18 @@ func editCommand(editor, path string, line int, quote func(string) string) strin
 
 // edit opens the session file in the user's editor.
 func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
-	editor := usualEditor
+	editor := system.UsualEditor
 	for _, name := range []string{"EDITOR", "VISUAL"} {
 		if v := strings.TrimSpace(b.app.Getenv(name)); v != "" {
 			editor = v
 		}
 	}
-	cmd := shellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
+	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
 	cmd.Dir = b.app.WorkDir
 	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == notFound {
-		return &problem{code: codeIO, message: "editor not found: " + editor, hint: "set $EDITOR to another one"}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == system.NotFound {
+		return &problem.Error{Code: problem.CodeIO, Message: "editor not found: " + editor, Hint: "set $EDITOR to another one"}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", editor, err)

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
 )
 
 // client is a program that starts MCP servers, and its configuration.
@@ -43,40 +47,40 @@ func clientNames() []string {
 }
 
 // printClient prints the configuration on stdout, and on stderr where to put it.
-func (o *mcpOptions) printClient(a *App) error {
+func (o *mcpOptions) printClient(a *app.App) error {
 	for _, c := range clients {
 		if c.name != o.printConfig {
 			continue
 		}
-		text, err := c.text(started{Command: a.ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
+		text, err := c.text(started{Command: ownCommand(a), Args: o.serverArgs(a), Env: serverEnv(a)})
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprint(a.out, text); err != nil {
+		if _, err := fmt.Fprint(a.Out, text); err != nil {
 			return err
 		}
-		a.warn("add this to %s", c.file)
+		a.Warn("add this to %s", c.file)
 		if c.note != "" {
-			a.warn("%s", c.note)
+			a.Warn("%s", c.note)
 		}
 		return nil
 	}
-	return usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
+	return problem.Usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
 }
 
 // serverArgs returns the arguments that start this server.
-func (o *mcpOptions) serverArgs(a *App) []string {
+func (o *mcpOptions) serverArgs(a *app.App) []string {
 	args := []string{"mcp"}
-	for _, dir := range o.sessionDir {
-		args = append(args, "--session-dir", a.absolute(dir))
+	for _, dir := range o.SessionDir {
+		args = append(args, "--session-dir", a.Absolute(dir))
 	}
-	if o.indexDir != "" {
-		args = append(args, "--index-dir", a.absolute(o.indexDir))
+	if o.IndexDir != "" {
+		args = append(args, "--index-dir", a.Absolute(o.IndexDir))
 	}
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{o.noUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
+	}{{o.NoUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
 		if f.set {
 			args = append(args, f.name)
 		}
@@ -86,17 +90,17 @@ func (o *mcpOptions) serverArgs(a *App) []string {
 
 // serverEnv returns the variables that name directories. Clients do not pass on all
 // variables, and they may not be started from a shell.
-func (a *App) serverEnv() map[string]string {
+func serverEnv(a *app.App) map[string]string {
 	env := make(map[string]string)
-	names := []string{envIndexDir}
-	for _, v := range a.registry().Variables() {
+	names := []string{location.EnvIndexDir}
+	for _, v := range a.Registry().Variables() {
 		if v.Path {
 			names = append(names, v.Name)
 		}
 	}
 	for _, name := range names {
 		if value := a.Getenv(name); value != "" {
-			env[name] = a.absolute(value)
+			env[name] = a.Absolute(value)
 		}
 	}
 	return env
@@ -104,7 +108,7 @@ func (a *App) serverEnv() map[string]string {
 
 // ownCommand returns the command that starts this program: its name if PATH finds it,
 // otherwise its path.
-func (a *App) ownCommand() string {
+func ownCommand(a *app.App) string {
 	own, err := a.Executable()
 	if err != nil {
 		return "pigrep"

@@ -17,13 +17,15 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
 	"pigrep/internal/ui/mcp"
 	"pigrep/query/entry"
 )
 
-// heldFiles counts what is read of session files, and holds it up.
+// heldFiles counts the reads of session files, and blocks them until gate is closed.
 type heldFiles struct {
-	disk
+	location.Disk
 	reads atomic.Int32
 	begun chan struct{} // closed by the first read
 	gate  chan struct{} // closed to let them all go
@@ -38,7 +40,7 @@ func (f *heldFiles) hold() {
 
 func (f *heldFiles) Open(path string) (entry.File, error) {
 	f.hold()
-	return f.disk.Open(path)
+	return f.Disk.Open(path)
 }
 
 // A call that is given up stops working: of the many reads that it would do, those
@@ -218,7 +220,7 @@ func TestStdioClosedWhileCalling(t *testing.T) {
 		t.Errorf("close: %v", err)
 	}
 	all.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitDone || errs.Len() > 0 {
+	if code := cmd.ProcessState.ExitCode(); code != problem.ExitDone || errs.Len() > 0 {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/lab/testkit"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/query/filter"
 	"pigrep/query/grep"
 )
@@ -304,7 +305,7 @@ func TestSearchesAreLeftOut(t *testing.T) {
 	}
 	check("appended", 1+4+2, 2+2+2)
 	// Without an index the file itself says it.
-	sum, err := grep.Run(t.Context(), grep.Input{Adapter: g.agents, Source: disk{}, Files: []grep.File{{Path: filepath.Join(g.dir, "a.jsonl")}}},
+	sum, err := grep.Run(t.Context(), grep.Input{Adapter: g.Agents, Source: location.Disk{}, Files: []grep.File{{Path: filepath.Join(g.dir, "a.jsonl")}}},
 		grep.Request{Spec: filter.Spec{NoSearches: true}, Patterns: []string{"zebra"}}, func(*grep.Match) error { return nil })
 	if err != nil || sum.Lines != 1+4+2 || sum.Searches != 2+2+2 {
 		t.Errorf("without an index: %+v, %v", sum, err)

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/lab/testkit"
+	"pigrep/internal/ui/cli/problem"
 )
 
 // stdio starts the real program.
@@ -81,7 +82,7 @@ func TestStdio(t *testing.T) {
 	if err := client.Close(); err != nil {
 		t.Errorf("the server ends with %v", err)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != exitDone {
+	if code := cmd.ProcessState.ExitCode(); code != problem.ExitDone {
 		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 	if errs.Len() > 0 {

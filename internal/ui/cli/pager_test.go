@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/internal/ui/cli/pager"
 	"pigrep/internal/ui/printer"
 )
 
@@ -29,7 +30,7 @@ func TestPagerCommand(t *testing.T) {
 		a.LookPath = func(program string) (string, error) { return "/bin/" + program, nil }
 		a.Getenv = func(name string) string { return test.env[name] }
 		a.Streams.OutTTY, a.Streams.InTTY = test.tty, test.tty
-		if got := a.pagerCommand(&pagerOptions{noPager: test.noPager}); got != test.want {
+		if got := pager.Command(a, &pager.Options{NoPager: test.noPager}); got != test.want {
 			t.Errorf("%s: pagerCommand = %q, want %q", test.name, got, test.want)
 		}
 	}
@@ -49,7 +50,7 @@ func TestPagerNotFound(t *testing.T) {
 		a.LookPath = func(string) (string, error) { return "", errors.New("not found") }
 		a.Getenv = func(name string) string { return map[string]string{"PAGER": test.pager}[name] }
 		a.Streams.OutTTY = true
-		if got := a.pagerCommand(&pagerOptions{}); got != test.want {
+		if got := pager.Command(a, &pager.Options{}); got != test.want {
 			t.Errorf("PAGER=%q: pagerCommand = %q, want %q", test.pager, got, test.want)
 		}
 		if got := errs.String(); (got == "") != (test.warning == "") || !strings.Contains(got, test.warning) {
@@ -64,16 +65,16 @@ func TestShortAnswerNeedsNoPager(t *testing.T) {
 	a.LookPath = func(string) (string, error) { return "", errors.New("not found") }
 	a.Getenv = func(name string) string { return map[string]string{"PAGER": "bat"}[name] }
 	a.Streams.OutTTY, a.Streams.Height = true, 24
-	a.out = bufio.NewWriter(results{a})
+	a.Out = bufio.NewWriter(a.Results())
 	answer := &printer.Version{Version: "1.2.3"}
-	if err := a.pagedIfLong(&pagerOptions{}, &printer.Printer{Out: a.out}, answer); err != nil {
+	if err := pager.ShowIfLong(a, &pager.Options{}, &printer.Printer{Out: a.Out}, answer); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.out.Flush(); err != nil || out.Len() == 0 || errs.Len() > 0 {
+	if err := a.Out.Flush(); err != nil || out.Len() == 0 || errs.Len() > 0 {
 		t.Errorf("stdout %q, stderr %q, %v", out, errs, err)
 	}
 	a.Streams.Height = 1
-	if err := a.pagedIfLong(&pagerOptions{}, &printer.Printer{Out: a.out}, answer); err != nil || errs.Len() == 0 {
+	if err := pager.ShowIfLong(a, &pager.Options{}, &printer.Printer{Out: a.Out}, answer); err != nil || errs.Len() == 0 {
 		t.Errorf("a long answer: stderr %q, %v", errs, err)
 	}
 }
@@ -82,7 +83,7 @@ func TestPagerEnvironment(t *testing.T) {
 	for own, want := range map[string]string{"": "LESS=FRX", "-i": "LESS=-R -i", "iP%f": "LESS=-R iP%f"} {
 		a, _, _ := testApp(t)
 		a.Getenv = func(string) string { return own }
-		if got := a.pagerEnvironment()[0]; got != want {
+		if got := pager.Environment(a)[0]; got != want {
 			t.Errorf("with LESS=%q: %s, want %s", own, got, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/pager"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
@@ -40,16 +41,16 @@ func TestPagerTakesLinks(t *testing.T) {
 		a.Environ = func() []string { return env }
 		a.Getenv = func(string) string { return "" }
 		a.Streams.OutTTY, a.Streams.Height = true, 1
-		a.out = bufio.NewWriter(results{a})
-		p := printer.New(a.out, printer.FormatText, printer.Look{Width: 80, Colour: true, Links: &terminal.Links{}})
+		a.Out = bufio.NewWriter(a.Results())
+		p := printer.New(a.Out, printer.FormatText, printer.Look{Width: 80, Colour: true, Links: &terminal.Links{}})
 		answer := &printer.Search{Response: &query.Response{Hits: []query.Hit{{SessionPath: "/s", CWD: "/p", Fragment: match.Fragment{Text: "a hit"}}}}}
 		print := map[string]func() error{
-			"paged":       func() error { return a.paged(&pagerOptions{}, p, func() error { return p.Print(answer) }) },
-			"pagedIfLong": func() error { return a.pagedIfLong(&pagerOptions{}, p, answer) },
+			"paged":       func() error { return pager.Show(a, &pager.Options{}, p, func() error { return p.Print(answer) }) },
+			"pagedIfLong": func() error { return pager.ShowIfLong(a, &pager.Options{}, p, answer) },
 		}
 		for _, name := range []string{"pagedIfLong", "paged"} {
 			out.Reset()
-			if err := errors.Join(print[name](), a.out.Flush()); err != nil {
+			if err := errors.Join(print[name](), a.Out.Flush()); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Contains(out.String(), "\x1b]8;"); got != want || strings.Count(out.String(), "a hit") != 1 {
@@ -92,13 +93,13 @@ func TestPagedIfLong(t *testing.T) {
 		a.Getenv = func(name string) string { return map[string]string{"PAGER": "tee $MARKER"}[name] }
 		a.Environ = func() []string { return append(os.Environ(), "MARKER="+marker) }
 		a.Streams.OutTTY, a.Streams.Height = true, test.height
-		a.out = bufio.NewWriter(results{a})
+		a.Out = bufio.NewWriter(a.Results())
 		answer := &printer.Search{Response: &query.Response{}}
 		for i := range test.hits {
 			answer.Response.Hits = append(answer.Response.Hits, query.Hit{SessionPath: fmt.Sprint(i), Fragment: match.Fragment{Text: "a hit"}})
 		}
-		p := printer.New(a.out, printer.FormatText, printer.Look{Width: 80})
-		if err := errors.Join(a.pagedIfLong(&pagerOptions{noPager: test.noPager}, p, answer), a.out.Flush()); err != nil {
+		p := printer.New(a.Out, printer.FormatText, printer.Look{Width: 80})
+		if err := errors.Join(pager.ShowIfLong(a, &pager.Options{NoPager: test.noPager}, p, answer), a.Out.Flush()); err != nil {
 			t.Fatal(err)
 		}
 		_, err := os.Stat(marker)

@@ -40,7 +40,7 @@ func TestScreensPackage(t *testing.T) {
 func checkPicture(t *testing.T, name, picture string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "docs", name)
-	if *update {
+	if *updateFiles {
 		if err := os.WriteFile(path, []byte(picture), 0o644); err != nil {
 			t.Fatal(err)
 		}

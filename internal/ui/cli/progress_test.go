@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pigrep/indexer"
+	"pigrep/internal/ui/cli/update"
 )
 
 // A bar on a terminal, with bytes, rate and time left, and nothing of it left
@@ -49,8 +50,8 @@ func TestProgress(t *testing.T) {
 		a, _, errs := testApp(t)
 		now := a.Now()
 		a.Now = func() time.Time { return now }
-		a.Streams.ErrTTY, a.quiet, a.json, a.reports = test.tty, test.quiet, test.json, test.reports
-		progress, end := a.newProgress()
+		a.Streams.ErrTTY, a.Quiet, a.JSON, a.Reports = test.tty, test.quiet, test.json, test.reports
+		progress, end := update.Progress(a)
 		for _, at := range test.steps {
 			now = now.Add(time.Second)
 			if progress != nil {

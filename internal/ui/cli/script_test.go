@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pigrep/internal/lab/testkit"
+	"pigrep/internal/ui/cli/problem"
 )
 
 // TestMain puts the program on the path. It is built once, as users have it:
@@ -255,7 +256,7 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a run with 130, whatever it was doing, and the next run goes on.
+// Ctrl-C ends a run with 130, whatever it was doing, and the next run continues.
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: the index must be large enough to be interrupted")
@@ -284,8 +285,8 @@ func TestInterrupt(t *testing.T) {
 		if err == nil && try < 20 {
 			continue
 		}
-		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != exitInterrupted {
-			t.Fatalf("interrupted index: %v, want exit code %d; stderr %q", err, exitInterrupted, errs.String())
+		if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != problem.ExitInterrupted {
+			t.Fatalf("interrupted index: %v, want exit code %d; stderr %q", err, problem.ExitInterrupted, errs.String())
 		}
 		kept := regexp.MustCompile(`pigrep: interrupted\nhint: \d+ of 80 session files \(.* of .*\) are indexed and searchable; run it again to go on\n$`)
 		if !kept.MatchString(errs.String()) {
@@ -308,7 +309,7 @@ func TestInterruptedBefore(t *testing.T) {
 		writeSessions(t, filepath.Join(a.Home, ".pi", "agent", "sessions"), 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if got := a.Run(ctx, args); got != exitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted") {
+		if got := Run(ctx, a, args); got != problem.ExitInterrupted || out.Len() > 0 || !strings.Contains(errs.String(), "interrupted") {
 			t.Errorf("pigrep %v: exit code %d, stdout %q, stderr %q", args, got, out, errs)
 		}
 	}

@@ -9,6 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/cli/help"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/settings"
 )
 
 // Every setting is a flag, and those that it yields to are flags beside it.
@@ -16,29 +22,29 @@ func TestSettingsAreFlags(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
 	seen := make(map[string]bool)
-	for i := range settings {
-		s := &settings[i]
-		if seen[s.key()] {
-			t.Errorf("%s is in the table twice", s.key())
+	for i := range settings.Table {
+		s := &settings.Table[i]
+		if seen[s.Key()] {
+			t.Errorf("%s is in the table twice", s.Key())
 		}
-		seen[s.key()] = true
-		cmd, f := s.flagOf(root)
+		seen[s.Key()] = true
+		cmd, f := s.FlagOf(root)
 		if f == nil {
-			t.Errorf("%s is no flag", s.key())
+			t.Errorf("%s is no flag", s.Key())
 			continue
 		}
-		for _, name := range s.yields {
+		for _, name := range s.Yields {
 			if cmd.Flags().Lookup(name) == nil {
-				t.Errorf("%s yields to --%s, which %s does not take", s.key(), name, cmd.Name())
+				t.Errorf("%s yields to --%s, which %s does not take", s.Key(), name, cmd.Name())
 			}
 		}
-		for _, v := range s.env {
-			if !strings.Contains(environmentTopic(), v.name) {
-				t.Errorf("help environment lacks $%s, which overrides %s", v.name, s.key())
+		for _, v := range s.Env {
+			if !strings.Contains(help.EnvironmentTopic(), v.Name) {
+				t.Errorf("help environment lacks $%s, which overrides %s", v.Name, s.Key())
 			}
 		}
-		if s.standard == "" && s.note == "" {
-			t.Errorf("%s does not say what holds without it", s.key())
+		if s.Standard == "" && s.Note == "" {
+			t.Errorf("%s does not say what holds without it", s.Key())
 		}
 	}
 }
@@ -47,16 +53,16 @@ func TestSettingsAreFlags(t *testing.T) {
 func TestSampleSettings(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
-	sample := sampleSettings(root)
+	sample := settings.Sample(root)
 	for line := range strings.Lines(sample) {
-		if len(line) > helpWidth+1 {
-			t.Errorf("the sample is wider than %d: %q", helpWidth, line)
+		if len(line) > 80+1 {
+			t.Errorf("the sample is wider than %d: %q", 80, line)
 		}
 	}
-	if said, err := parseSettings(root, "/c/config.toml", []byte(sample)); err != nil || len(said) > 0 {
+	if said, err := settings.Parse(root, "/c/config.toml", []byte(sample)); err != nil || len(said) > 0 {
 		t.Errorf("the unchanged sample sets %v, %v", said, err)
 	}
-	said, err := parseSettings(root, "/c/config.toml", []byte(regexp.MustCompile(`(?m)^#(\w)`).ReplaceAllString(sample, "$1")))
+	said, err := settings.Parse(root, "/c/config.toml", []byte(regexp.MustCompile(`(?m)^#(\w)`).ReplaceAllString(sample, "$1")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,7 @@ func TestSampleSettings(t *testing.T) {
 	for key := range said {
 		got = append(got, key)
 	}
-	want := append(settingKeys(), tuiKeys()...)
+	want := append(settings.Keys(), settings.TUIKeys()...)
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -100,23 +106,26 @@ func TestParseSettings(t *testing.T) {
 		{"rebuild = true\n", "/c/x.toml:1:1: unknown key rebuild", "pigrep config"},
 	}
 	for _, test := range tests {
-		_, err := parseSettings(root, "/c/x.toml", []byte(test.text))
-		p, ok := err.(*problem)
-		if !ok || !strings.HasPrefix(p.message, test.message) || !strings.Contains(p.hint, test.hint) {
-			t.Errorf("parseSettings(%q): %#v; want %q and the hint %q", test.text, err, test.message, test.hint)
+		_, err := settings.Parse(root, "/c/x.toml", []byte(test.text))
+		p, ok := err.(*problem.Error)
+		if !ok || !strings.HasPrefix(p.Message, test.message) || !strings.Contains(p.Hint, test.hint) {
+			t.Errorf("Parse(%q): %#v; want %q and the hint %q", test.text, err, test.message, test.hint)
 		}
 	}
-	got, err := parseSettings(root, filepath.FromSlash("/c/x.toml"), []byte("\ufeff"+
+	got, err := settings.Parse(root, filepath.FromSlash("/c/x.toml"), []byte("\ufeff"+
 		"search.limit = 5\nexclude = \"a\"\nindex-dir = \"ix\"\nsession-dir = [\"~/a\", 'b']\n[show]\nfull = false\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]said{
-		"search.limit": {[]string{"5"}, 1, 1}, "exclude": {[]string{"a"}, 2, 1}, "index-dir": {[]string{filepath.FromSlash("/c/ix")}, 3, 1},
-		"session-dir": {[]string{"~/a", filepath.FromSlash("/c/b")}, 4, 1}, "show.full": {[]string{"false"}, 6, 1},
+	at := func(line int, values ...string) settings.Value {
+		return settings.Value{Values: values, Line: line, Column: 1}
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(said{})); diff != "" {
-		t.Errorf("parseSettings (-want +got):\n%s", diff)
+	want := map[string]settings.Value{
+		"search.limit": at(1, "5"), "exclude": at(2, "a"), "index-dir": at(3, filepath.FromSlash("/c/ix")),
+		"session-dir": at(4, "~/a", filepath.FromSlash("/c/b")), "show.full": at(6, "false"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
 	}
 }
 
@@ -140,7 +149,7 @@ func TestWhatDecides(t *testing.T) {
 			err = cmd.ParseFlags(rest)
 		}
 		if err == nil {
-			err = a.applySettings(cmd)
+			err = settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) })
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -166,8 +175,8 @@ func TestWhatDecides(t *testing.T) {
 	check(settle("tools", "calls"), map[string]string{"color": "always", "index-dir": ix, "utc": "true", "limit": ""})
 	check(settle("usage"), map[string]string{"color": "always", "index-dir": ix, "utc": "false", "limit": ""})
 	check(settle("completion"), map[string]string{"color": "", "index-dir": ""})
-	env[envIndexDir], env["NO_COLOR"] = "/other", "1"
+	env[location.EnvIndexDir], env["NO_COLOR"] = "/other", "1"
 	check(settle("sessions"), map[string]string{"scope": "all", "color": "", "index-dir": "", "limit": ""})
-	env[envConfig] = noSettings
+	env[settings.EnvConfig] = settings.NoSettings
 	check(settle("search", "x"), map[string]string{"scope": "", "color": "", "index-dir": "", "limit": ""})
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"pigrep/internal/ui/cli/problem"
 )
 
 // hitLine is the part of a hit or session on stdin that matters here.
@@ -83,8 +85,8 @@ func readHits(r io.Reader) (namedHits, error) {
 		if len(bytes.TrimSpace(data)) > 0 {
 			var h hitLine
 			if err := json.Unmarshal(data, &h); err != nil {
-				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is not a hit", n), err: err,
-					hint: "pipe hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
+				return found, &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("line %d of the input is not a hit", n), Err: err,
+					Hint: "pipe hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
 			}
 			found.add(&h)
 		}

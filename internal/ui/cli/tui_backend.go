@@ -15,7 +15,15 @@ import (
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/conversation"
 	"pigrep/internal/ui/cli/live"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/pager"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/resume"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
@@ -25,9 +33,9 @@ import (
 // tuiBackend implements the functions of the TUI: an index that stays open, and the work
 // of other commands.
 type tuiBackend struct {
-	app      *App
+	app      *app.App
 	options  *tuiOptions
-	location *location
+	location *location.Location
 	index    *live.Index
 	context  context.Context // of the run
 	links    *terminal.Links // in the preview; nil for none
@@ -35,8 +43,8 @@ type tuiBackend struct {
 }
 
 // newTUIBackend returns the backend for an index. The caller closes the index.
-func newTUIBackend(ctx context.Context, a *App, o *tuiOptions, p *location) *tuiBackend {
-	return &tuiBackend{app: a, options: o, location: p, index: live.Open(ctx, a.indexing(p), o.noUpdate), context: ctx}
+func newTUIBackend(ctx context.Context, a *app.App, o *tuiOptions, p *location.Location) *tuiBackend {
+	return &tuiBackend{app: a, options: o, location: p, index: live.Open(ctx, update.Options(a, p), o.NoUpdate), context: ctx}
 }
 
 func (b *tuiBackend) backend() tui.Backend {
@@ -47,27 +55,24 @@ func (b *tuiBackend) backend() tui.Backend {
 	}
 }
 
-// Hint implements tui.Hint.
-func (p *problem) Hint() string { return p.hint }
-
 // open returns the newest generation, and the function that gives it back.
-func (b *tuiBackend) open() (x *snapshot, give func(), err error) {
+func (b *tuiBackend) open() (x *snapshot.Snapshot, give func(), err error) {
 	reader, give, err := b.index.Newest()
 	switch {
 	case reader != nil:
-		return &snapshot{reader: reader, agents: b.location.agents}, give, nil
+		return &snapshot.Snapshot{Reader: reader, Agents: b.location.Agents}, give, nil
 	case errors.Is(err, index.ErrNoIndex):
 		return nil, nil, tui.ErrNoIndex
 	}
-	return nil, nil, indexProblem(err)
+	return nil, nil, problem.OfIndex(err)
 }
 
 // current is open, for a search. If this process does not follow the session files, because
 // another one does or is writing, it first compares them with the index.
-func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err error) {
+func (b *tuiBackend) current(ctx context.Context) (x *snapshot.Snapshot, give func(), err error) {
 	if b.behind.Load() {
 		if s, err := b.index.Snapshot(ctx); err == nil {
-			return &snapshot{reader: s.Reader, agents: b.location.agents}, func() { s.Close() }, nil
+			return &snapshot.Snapshot{Reader: s.Reader, Agents: b.location.Agents}, func() { s.Close() }, nil
 		}
 	}
 	return b.open()
@@ -76,11 +81,11 @@ func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err
 // ask asks a question. If the index turns out to be damaged, it is rebuilt, and the question
 // asked again.
 func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error) error {
-	for again := b.options.noUpdate; ; again = true {
+	for again := b.options.NoUpdate; ; again = true {
 		x, give, err := b.current(ctx)
 		if err == nil {
-			if err = question(x.reader); errors.Is(err, index.ErrDamaged) {
-				b.index.Damaged(x.reader.Generation())
+			if err = question(x.Reader); errors.Is(err, index.ErrDamaged) {
+				b.index.Damaged(x.Reader.Generation())
 			}
 			give()
 		}
@@ -89,7 +94,7 @@ func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error
 		}
 		rebuilt, err := b.index.Snapshot(ctx)
 		if err != nil {
-			return indexProblem(err)
+			return problem.OfIndex(err)
 		}
 		_ = rebuilt.Close()
 	}
@@ -97,7 +102,7 @@ func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error
 
 func (b *tuiBackend) search(ctx context.Context, req query.Request) (res *query.Response, err error) {
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = query.Search(ctx, r, b.location.agents, disk{}, req)
+		res, err = query.Search(ctx, r, b.location.Agents, location.Disk{}, req)
 		return err
 	})
 	return res, err
@@ -107,7 +112,7 @@ func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (res *s
 	// A scope selects text, and this request has no text.
 	req.Scope = ""
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = sessions.List(ctx, r, b.location.agents, disk{}, req)
+		res, err = sessions.List(ctx, r, b.location.Agents, location.Disk{}, req)
 		return err
 	})
 	return res, err
@@ -119,7 +124,7 @@ func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
 		return nil, err
 	}
 	defer give()
-	return sessions.Facets(x.reader)
+	return sessions.Facets(x.Reader)
 }
 
 func (b *tuiBackend) hits(ctx context.Context, req query.Request) (n query.Counts, err error) {
@@ -128,26 +133,26 @@ func (b *tuiBackend) hits(ctx context.Context, req query.Request) (n query.Count
 		return n, err
 	}
 	defer give()
-	return query.Count(ctx, x.reader, b.location.agents, disk{}, req)
+	return query.Count(ctx, x.Reader, b.location.Agents, location.Disk{}, req)
 }
 
 // openPlace opens the session of a place in the newest generation, and finds its entry.
 // The caller calls done.
-func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot, t *target, done func(), err error) {
+func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
 	x, give, err := b.open()
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	quiet := *b.app
-	quiet.quiet = true // a warning would garble the screen
-	if t, err = openTarget(&quiet, x, p.Path, ""); err != nil {
+	quiet.Quiet = true // a warning would garble the screen
+	if t, err = conversation.Open(&quiet, x, p.Path, ""); err != nil {
 		give()
 		return nil, nil, nil, err
 	}
 	if p.EntryID != "" || p.Line > 0 {
-		t.entry = t.Record.NodeAt(p.Offset)
-		if t.entry < 0 || t.Record.Nodes[t.entry].ID != p.EntryID {
-			t.entry = t.Tree.Find(p.EntryID)
+		t.Entry = t.Record.NodeAt(p.Offset)
+		if t.Entry < 0 || t.Record.Nodes[t.Entry].ID != p.EntryID {
+			t.Entry = t.Tree.Find(p.EntryID)
 		}
 	}
 	return x, t, func() { t.Close(); give() }, nil
@@ -161,13 +166,13 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 	}
 	defer done()
 	o := b.options.how
-	o.exec = how.Run && !b.options.print
+	o.Exec = how.Run && !b.options.print
 	if how.Dir != "" {
-		o.in = how.Dir
+		o.In = how.Dir
 	}
-	r, err := o.plan(b.app, t)
-	if _, gone := errors.AsType[*directoryGoneError](err); gone {
-		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: b.app.placesFor(t.Record.CWD, x.reader.Summaries())}
+	r, err := o.Plan(b.app, t)
+	if _, gone := errors.AsType[*resume.DirectoryGoneError](err); gone {
+		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.app, t.Record.CWD, x.Reader.Summaries())}
 	}
 	if err != nil {
 		return nil, err
@@ -177,11 +182,11 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 
 // placesFor returns the directories where a session could continue whose own is gone: those
 // of other sessions that have its name, then the current one.
-func (a *App) placesFor(gone string, list []session.Summary) []string {
+func placesFor(a *app.App, gone string, list []session.Summary) []string {
 	const most = 8
 	var dirs []string
 	for _, s := range list {
-		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && checkDir(s.CWD) == nil {
+		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && resume.CheckDir(s.CWD) == nil {
 			dirs = append(dirs, s.CWD)
 		}
 	}
@@ -204,53 +209,53 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	defer done()
 	ctx, a := b.context, b.borrow(in, out)
 	write := func() error {
-		facts, err := t.facts(ctx, a, x)
+		facts, err := t.Facts(ctx, a, x)
 		if err != nil {
-			return indexProblem(err)
+			return problem.OfIndex(err)
 		}
 		list := t.Tree.Path()
 		s := &printer.Show{Session: facts, Focus: map[int]bool{}, Whole: true}
-		if t.entry >= 0 {
-			s.Focus[t.entry], s.Unfold = true, true
-			if !slices.Contains(list, t.entry) {
-				list = t.Tree.Through(t.entry)
+		if t.Entry >= 0 {
+			s.Focus[t.Entry], s.Unfold = true, true
+			if !slices.Contains(list, t.Entry) {
+				list = t.Tree.Through(t.Entry)
 			}
 		}
-		s.Entries = readEntries(ctx, t, list, nil).all
-		look, err := b.options.printer(a)
+		s.Entries = conversation.ReadEntries(ctx, t, list, nil).All
+		look, err := b.options.Printer(a)
 		if err != nil {
 			return err
 		}
 		look.Look.Links = nil // the pager may not take them
-		return readProblem(ctx, look.Print(s))
+		return conversation.ReadProblem(ctx, look.Print(s))
 	}
-	command := a.pagerCommand(&pagerOptions{})
-	if name, _ := a.pagerName(); command == "" && name != noPager { // it is not installed
-		if _, err := a.LookPath(defaultPager); err != nil {
-			return fmt.Errorf("no pager: neither %s nor %s was found", name, defaultPager)
+	command := pager.Command(a, &pager.Options{})
+	if name, _ := pager.Name(a); command == "" && name != pager.None { // it is not installed
+		if _, err := a.LookPath(pager.Default); err != nil {
+			return fmt.Errorf("no pager: neither %s nor %s was found", name, pager.Default)
 		}
-		command = defaultPager
+		command = pager.Default
 	}
 	switch command {
 	case "": // without a pager the output would vanish immediately
 		if err := write(); err != nil {
 			return err
 		}
-		if err := a.out.Flush(); err != nil {
+		if err := a.Out.Flush(); err != nil {
 			return err
 		}
 		return waitForEnter(in, out)
-	case defaultPager:
+	case pager.Default:
 		command = uiPager
-		if t.entry < 0 {
+		if t.Entry < 0 {
 			command = "less -+F -+X +G"
 		}
 	}
-	return a.pagedWith(command, write)
+	return pager.ShowWith(a, command, write)
 }
 
 // borrow returns a copy of the app that uses the terminal of the TUI.
-func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *App {
+func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *app.App {
 	a := *b.app
 	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.app.Streams.Width}
 	if f, ok := out.(interface{ Fd() uintptr }); ok {
@@ -258,7 +263,7 @@ func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *App {
 			a.Streams.Width = width
 		}
 	}
-	a.out = bufio.NewWriter(out)
+	a.Out = bufio.NewWriter(out)
 	return &a
 }
 

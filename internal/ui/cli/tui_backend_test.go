@@ -15,6 +15,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
 )
@@ -28,10 +30,10 @@ func newTestBackend(t *testing.T) *tuiBackend {
 	if err := os.CopyFS(dir, os.DirFS(samples)); err != nil {
 		t.Fatal(err)
 	}
-	p := &location{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: dir}}}
+	p := &location.Location{Agents: a.Registry(), IndexDir: filepath.Join(a.Home, "index"), Roots: []adapter.Root{{Path: dir}}}
 	b := newTUIBackend(t.Context(), a, &tuiOptions{}, p)
 	t.Cleanup(func() { b.index.Close() })
-	res, err := indexer.Update(t.Context(), a.indexing(p))
+	res, err := indexer.Update(t.Context(), update.Options(a, p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func (b *tuiBackend) find(t *testing.T, text string) int {
 func TestTUIBesideAnotherWriter(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	w, err := index.OpenWriter(b.location.indexDir, index.WriterOptions{PID: 4321})
+	w, err := index.OpenWriter(b.location.IndexDir, index.WriterOptions{PID: 4321})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestTUIBesideAnotherWriter(t *testing.T) {
 	b.behind.Store(true) // as watch does when it finds the index locked
 	text := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
 		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
-	if err := os.WriteFile(filepath.Join(b.location.roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.location.Roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if n := b.find(t, "zyzzyva"); n != 1 {
@@ -74,7 +76,7 @@ func TestTUIRebuildsADamagedIndex(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
 	want := b.find(t, "gateway")
-	segments, err := filepath.Glob(filepath.Join(b.location.indexDir, "segments", "*.zap"))
+	segments, err := filepath.Glob(filepath.Join(b.location.IndexDir, "segments", "*.zap"))
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}
@@ -107,7 +109,7 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.query = strings.Join(cmd.Flags().Args(), " ")
-		req, err := o.request(b.app)
+		req, err := o.Request(b.app)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
 )
@@ -26,10 +28,10 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 	}
 	defer done()
 	title := query.Describe(&t.Record.Summary, nil).Title
-	name := exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	name := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	path, err := newFile(b.app.WorkDir, name, "."+format)
 	if err != nil {
-		return "", &problem{code: codeIO, message: "write the export", err: err, hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}
+		return "", &problem.Error{Code: problem.CodeIO, Message: "write the export", Err: err, Hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}
 	}
 	defer func() {
 		if err != nil {
@@ -37,7 +39,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 		}
 	}()
 	quiet := *b.app
-	quiet.quiet = true // a warning would garble the screen
+	quiet.Quiet = true // a warning would garble the screen
 	o := &exportOptions{format: format, output: path, force: true}
 	if err := o.export(ctx, &quiet, x, t, query.Request{}); err != nil {
 		return "", err
@@ -100,7 +102,7 @@ const copyTime = 2 * time.Second
 // copy gives a text to the clipboard program of the system, if there is one and the terminal
 // is on this machine.
 func (b *tuiBackend) copy(ctx context.Context, text string) bool {
-	argv := clipboardProgram(runtime.GOOS, b.app.Getenv, func(name string) bool { _, err := b.app.LookPath(name); return err == nil })
+	argv := system.Clipboard(runtime.GOOS, b.app.Getenv, func(name string) bool { _, err := b.app.LookPath(name); return err == nil })
 	if argv == nil {
 		return false
 	}
@@ -111,32 +113,4 @@ func (b *tuiBackend) copy(ctx context.Context, text string) bool {
 	// xclip and wl-copy stay in the background; with pipes Wait would wait for them.
 	cmd.Stdout, cmd.Stderr = nil, nil
 	return cmd.Run() == nil
-}
-
-// clipboardProgram returns the command that copies its stdin, nil for none. Windows' own
-// garbles what is not ASCII; its terminals copy when asked.
-func clipboardProgram(system string, getenv func(string) string, have func(string) bool) []string {
-	var programs [][]string
-	switch {
-	case getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "":
-		return nil // its clipboard is not that of the user
-	case system == "darwin":
-		programs = [][]string{{"pbcopy"}}
-	default:
-		if getenv("WAYLAND_DISPLAY") != "" {
-			programs = append(programs, []string{"wl-copy"})
-		}
-		if getenv("DISPLAY") != "" {
-			programs = append(programs, []string{"xclip", "-selection", "clipboard"}, []string{"xsel", "--clipboard", "--input"})
-		}
-		if getenv("TERMUX_VERSION") != "" {
-			programs = append(programs, []string{"termux-clipboard-set"})
-		}
-	}
-	for _, argv := range programs {
-		if have(argv[0]) {
-			return argv
-		}
-	}
-	return nil
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/conversation"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/query/entry"
@@ -35,7 +39,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	}
 	defer done()
 	branch := t.Tree.Path()
-	anchor := t.entry
+	anchor := t.Entry
 	switch {
 	case extent.At >= 0 && extent.At < len(t.Record.Nodes):
 		anchor = extent.At
@@ -56,7 +60,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	from, to := pageOf(t, branch, anchor, extent.Around)
 	page := &tui.Preview{Anchor: anchor, Total: len(branch), Before: from > 0, After: to < len(branch)}
 	s := &printer.Show{
-		Focus: map[int]bool{t.entry: true}, Open: map[int]bool{}, FoldHint: "o unfolds it",
+		Focus: map[int]bool{t.Entry: true}, Open: map[int]bool{}, FoldHint: "o unfolds it",
 		Branches: !t.Tree.Active(anchor),
 	}
 	for n, i := range branch[from:to] {
@@ -70,18 +74,18 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 			e.Open, s.Open[i] = open, open
 		case extent.All:
 			e.Open, s.Open[i] = true, true
-		case i == t.entry && node.Length < openFrom:
+		case i == t.Entry && node.Length < openFrom:
 			e.Open, s.Unfold = true, true
 		}
 		page.Entries = append(page.Entries, e)
 	}
-	if s.Session, err = t.facts(ctx, b.app, x); err != nil {
-		return nil, indexProblem(err)
+	if s.Session, err = t.Facts(ctx, b.app, x); err != nil {
+		return nil, problem.OfIndex(err)
 	}
-	s.Entries = timed(readEntries(ctx, t, branch[from:to], nil).all, page.Entries)
+	s.Entries = timed(conversation.ReadEntries(ctx, t, branch[from:to], nil).All, page.Entries)
 	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.links})
 	if err != nil {
-		return nil, readProblem(ctx, err)
+		return nil, conversation.ReadProblem(ctx, err)
 	}
 	if page.Before { // the header belongs to the start of the conversation
 		if i := slices.IndexFunc(lines, func(l printer.Line) bool { return l.Text == "" }); i >= 0 {
@@ -113,7 +117,7 @@ func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*ent
 
 // pageOf returns the range of a branch around an entry: n messages on each side, fewer if
 // they are large. Results are not separated from their calls.
-func pageOf(t *target, branch []int, anchor, n int) (from, to int) {
+func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) {
 	at := slices.Index(branch, anchor)
 	from, to = t.Around(branch, anchor, n)
 	isResult := func(at int) bool { return t.Record.Nodes[branch[at]].Role == session.RoleToolResult }
@@ -146,10 +150,10 @@ func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in sco
 		return nil, err
 	}
 	defer done()
-	input := grep.Input{Adapter: x.agents, Source: disk{}, Files: []grep.File{{Path: t.Record.Path}}}
-	if t.index >= 0 {
-		known := &x.reader.Summaries()[t.index]
-		input.Reader, input.Files[0].Known, input.Files[0].Indexed = x.reader, known, known.Checkpoint.Offset
+	input := grep.Input{Adapter: x.Agents, Source: location.Disk{}, Files: []grep.File{{Path: t.Record.Path}}}
+	if t.Index >= 0 {
+		known := &x.Reader.Summaries()[t.Index]
+		input.Reader, input.Files[0].Known, input.Files[0].Indexed = x.Reader, known, known.Checkpoint.Offset
 	}
 	if in != scope.All {
 		in = scope.Default
@@ -170,7 +174,7 @@ func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in sco
 	switch {
 	case err != nil:
 		return nil, grepProblem(ctx, err)
-	case len(sum.Errors) > 0 && !isTooLong(sum.Errors[0].Err):
+	case len(sum.Errors) > 0 && !update.IsTooLong(sum.Errors[0].Err):
 		return nil, sum.Errors[0].Err
 	}
 	return found, nil
@@ -183,12 +187,12 @@ func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
 		return "", err
 	}
 	defer done()
-	if t.entry < 0 {
-		return "", readProblem(ctx, entry.ErrChanged)
+	if t.Entry < 0 {
+		return "", conversation.ReadProblem(ctx, entry.ErrChanged)
 	}
-	e, err := t.Read(t.entry)
+	e, err := t.Read(t.Entry)
 	if err != nil {
-		return "", readProblem(ctx, err)
+		return "", conversation.ReadProblem(ctx, err)
 	}
 	var text []string
 	for i := range e.Parts {

@@ -84,7 +84,7 @@ func summariesOf(t *testing.T, b *tuiBackend) (paths []string) {
 		t.Fatal(err)
 	}
 	defer give()
-	for _, s := range x.reader.Summaries() {
+	for _, s := range x.Reader.Summaries() {
 		paths = append(paths, s.Path)
 	}
 	return paths
@@ -144,7 +144,7 @@ func TestResumeWithoutPi(t *testing.T) {
 	b := newTestBackend(t)
 	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	dir := t.TempDir()
-	path := filepath.Join(b.location.roots[0].Path, "new.jsonl")
+	path := filepath.Join(b.location.Roots[0].Path, "new.jsonl")
 	text := `{"type":"session","version":3,"id":"01a1aaaa-0000-7000-8000-000000000001","timestamp":"2026-03-01T10:00:00.000Z","cwd":"` + filepath.ToSlash(dir) + `"}` + "\n" +
 		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -198,7 +198,7 @@ func TestTUIExport(t *testing.T) {
 	}
 	b.app.WorkDir = filepath.Join(b.app.WorkDir, "gone")
 	_, err := b.export(t.Context(), p, "md")
-	if h, ok := errors.AsType[tui.Hint](err); !ok || h.Hint() == "" || !strings.Contains(err.Error(), b.app.WorkDir) {
+	if h, ok := errors.AsType[tui.Hint](err); !ok || h.HintText() == "" || !strings.Contains(err.Error(), b.app.WorkDir) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }
@@ -213,31 +213,6 @@ func TestExportName(t *testing.T) {
 	} {
 		if got := exportName(test.title, "01a1"); got != test.want {
 			t.Errorf("exportName(%q) = %q, want %q", test.title, got, test.want)
-		}
-	}
-}
-
-func TestClipboardProgram(t *testing.T) {
-	for _, test := range []struct{ system, env, have, want string }{
-		{"linux", "DISPLAY=:0", "xsel xclip", "xclip -selection clipboard"},
-		{"linux", "DISPLAY=:0", "xsel", "xsel --clipboard --input"},
-		{"linux", "WAYLAND_DISPLAY=w DISPLAY=:0", "wl-copy xclip", "wl-copy"},
-		{"linux", "", "xclip", ""},
-		{"linux", "DISPLAY=:0 SSH_TTY=/dev/pts/1", "xclip", ""},
-		{"darwin", "", "pbcopy", "pbcopy"},
-		{"windows", "", "clip.exe", ""},
-	} {
-		getenv := func(name string) string {
-			for _, v := range strings.Fields(test.env) {
-				if k, value, _ := strings.Cut(v, "="); k == name {
-					return value
-				}
-			}
-			return ""
-		}
-		have := func(name string) bool { return strings.Contains(" "+test.have+" ", " "+name+" ") }
-		if got := strings.Join(clipboardProgram(test.system, getenv, have), " "); got != test.want {
-			t.Errorf("on %s with %q: %q, want %q", test.system, test.env, got, test.want)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func TestSeed(t *testing.T) {
 		if err := cmd.ParseFlags(strings.Fields(test.args)[1:]); err != nil {
 			t.Fatal(err)
 		}
-		req, err := o.request(a)
+		req, err := o.Request(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := o.seed(strings.Join(cmd.Flags().Args(), " "), req); got != test.want {
+		if got := seed(&o.Shared, strings.Join(cmd.Flags().Args(), " "), req); got != test.want {
 			t.Errorf("pigrep %s begins with %q, want %q", test.args, got, test.want)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/update"
 	"pigrep/internal/ui/tui"
 )
 
@@ -48,7 +50,7 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	if b.options.noUpdate {
+	if b.options.NoUpdate {
 		look()
 		change(func(s *tui.State) { s.Problem = "as it was indexed" })
 	} else {
@@ -70,7 +72,7 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 // newest returns the number of the generation or snapshot that a search would use.
 func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
 	if !b.behind.Load() {
-		return index.Newest(b.location.indexDir)
+		return index.Newest(b.location.IndexDir)
 	}
 	x, err := b.index.Snapshot(ctx)
 	if err != nil {
@@ -83,7 +85,7 @@ func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
 // watch keeps the index up to date until the context ends or an update fails.
 func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 	a := b.app
-	opt := indexer.WatchOptions{Options: a.indexing(b.location)}
+	opt := indexer.WatchOptions{Options: update.Options(a, b.location)}
 	var told time.Time
 	opt.Progress = func(at indexer.Progress) {
 		now := a.Now()
@@ -139,6 +141,6 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 
 // updateProblem says why the index cannot be updated, and what to do about it.
 func (b *tuiBackend) updateProblem(err error) (message, hint string) {
-	where := human.Path(b.location.indexDir, b.app.Home)
-	return "cannot update the index in " + where + ": " + reason(err), indexHint(err)
+	where := human.Path(b.location.IndexDir, b.app.Home)
+	return "cannot update the index in " + where + ": " + update.Reason(err), problem.IndexHint(err)
 }

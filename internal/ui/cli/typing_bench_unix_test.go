@@ -12,6 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/adapter/agents"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/internal/ui/tui"
 )
 
@@ -30,12 +32,12 @@ var typedQueries = []string{
 // a busy machine says more.
 func BenchmarkTyping(b *testing.B) {
 	o := &tuiOptions{}
-	o.sessionDir, o.indexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
-	if o.indexDir == "" {
+	o.SessionDir, o.IndexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
+	if o.IndexDir == "" {
 		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
-	a := &App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
-	p, err := o.locate(a)
+	a := &app.App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -9,10 +9,18 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"pigrep/index"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/conversation"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/resume"
+	"pigrep/internal/ui/cli/snapshot"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/report"
 	"pigrep/internal/ui/tui"
@@ -29,11 +37,17 @@ type webBackend struct {
 	*tuiBackend
 }
 
+// keepPages is how long pages of the index stay mapped after a question: until long after
+// the next key.
+const keepPages = 10 * time.Second
+
 // newWebBackend returns the backend for an index. The caller closes the index.
-func newWebBackend(ctx context.Context, a *App, o *webOptions, p *location) *webBackend {
+func newWebBackend(ctx context.Context, a *app.App, o *webOptions, p *location.Location) *webBackend {
 	quiet := *a
-	quiet.quiet = true // warnings go to pages
-	return &webBackend{newTUIBackend(ctx, &quiet, &tuiOptions{sharedOptions: o.sharedOptions}, p)}
+	quiet.Quiet = true // warnings go to pages
+	b := &webBackend{newTUIBackend(ctx, &quiet, &tuiOptions{Shared: o.Shared}, p)}
+	b.index.Keep = keepPages
+	return b
 }
 
 func (b *webBackend) options(o *webOptions) web.Options {
@@ -44,7 +58,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 			Open: b.open, Find: b.offsets, Export: b.export, Formats: exportFormats,
 			Status: b.status, Follow: b.follow,
 		},
-		Redact: o.redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
+		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
 }
 
@@ -53,34 +67,34 @@ func pageError(err error) error {
 	if errors.Is(err, tui.ErrNoIndex) {
 		return &web.Error{Status: http.StatusServiceUnavailable, Message: "There is no index yet.", Hint: "Load the page again when it is built; with --no-update, build it: pigrep index"}
 	}
-	p, ok := errors.AsType[*problem](err)
+	p, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		return err
 	}
-	e := &web.Error{Status: http.StatusInternalServerError, Message: p.Error(), Hint: p.hint}
-	if p.code == codeNotFound {
+	e := &web.Error{Status: http.StatusInternalServerError, Message: p.Error(), Hint: p.Hint}
+	if p.Code == conversation.CodeNotFound {
 		e.Status = http.StatusNotFound
 	}
 	return e
 }
 
 func (b *webBackend) search(ctx context.Context, req query.Request) (*query.Response, error) {
-	req.Resume = b.location.agents.ResumeCommand
-	req.Env.Expand = b.app.absolute
+	req.Resume = b.location.Agents.ResumeCommand
+	req.Env.Expand = b.app.Absolute
 	res, err := b.tuiBackend.search(ctx, req)
 	return res, pageError(err)
 }
 
 func (b *webBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	req.Env.Expand = b.app.absolute
+	req.Env.Expand = b.app.Absolute
 	res, err := b.tuiBackend.sessions(ctx, req)
 	return res, pageError(err)
 }
 
 func (b *webBackend) facets(ctx context.Context, req query.Request) (res *facets.Response, err error) {
-	req.Env.Expand = b.app.absolute
+	req.Env.Expand = b.app.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = facets.Of(ctx, r, b.location.agents, disk{}, req)
+		res, err = facets.Of(ctx, r, b.location.Agents, location.Disk{}, req)
 		return err
 	})
 	return res, pageError(err)
@@ -91,14 +105,33 @@ func (b *webBackend) values(ctx context.Context) ([]sessions.Facet, error) {
 	return list, pageError(err)
 }
 
+// findMasked returns the only session whose name, made of its masked path as rows of audits
+// have it, is name; -1 if there is none, or several.
+func findMasked(list []session.Summary, name string) int {
+	found := -1
+	for i := range list {
+		if web.ConversationName(redact.Text(list[i].Path), redact.Text(list[i].ID)) != name {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
 // find opens the session with a name in addresses. The caller calls done.
-func (b *webBackend) find(name string) (x *snapshot, t *target, done func(), err error) {
+func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
 	x, give, err := b.tuiBackend.open()
 	if err != nil {
 		return nil, nil, nil, pageError(err)
 	}
-	summaries := x.reader.Summaries()
+	summaries := x.Reader.Summaries()
 	i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
+	if i < 0 {
+		i = findMasked(summaries, name)
+	}
 	path := ""
 	if i >= 0 {
 		path = summaries[i].Path
@@ -108,7 +141,7 @@ func (b *webBackend) find(name string) (x *snapshot, t *target, done func(), err
 		give()
 		return nil, nil, nil, &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
 	}
-	if t, err = openTarget(b.app, x, path, ""); err != nil {
+	if t, err = conversation.Open(b.app, x, path, ""); err != nil {
 		give()
 		return nil, nil, nil, pageError(err)
 	}
@@ -126,9 +159,9 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 		}
 	}()
 	t.Redact = masked
-	facts, err := t.facts(ctx, b.app, x)
+	facts, err := t.Facts(ctx, b.app, x)
 	if err != nil {
-		return nil, pageError(indexProblem(err))
+		return nil, pageError(problem.OfIndex(err))
 	}
 	var branch []int
 	if leaf != "" {
@@ -139,13 +172,13 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 		branch = t.Tree.Through(i)
 	}
 	o := &exportOptions{leaf: leaf}
-	o.redact = masked
+	o.Redact = masked
 	c = &web.Conversation{Page: o.page(b.app, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
-	switch r, err := (&manner{}).plan(b.app, t); {
+	switch r, err := (&resume.Manner{}).Plan(b.app, t); {
 	case err == nil:
 		c.Command, c.Notes = r.Command, r.Warnings
 	default:
-		p, ok := errors.AsType[*problem](err)
+		p, ok := errors.AsType[*problem.Error](err)
 		if !ok {
 			return nil, err
 		}
@@ -159,10 +192,10 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 }
 
 func (b *webBackend) offsets(ctx context.Context, req query.Request) (list []int64, err error) {
-	req.Env.Expand = b.app.absolute
+	req.Env.Expand = b.app.Absolute
 	err = b.ask(ctx, func(r *index.Reader) error {
 		list = nil
-		in, err := req.Resolve(ctx, r, b.location.agents, disk{})
+		in, err := req.Resolve(ctx, r, b.location.Agents, location.Disk{})
 		if err != nil {
 			return err
 		}
@@ -181,26 +214,26 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	if masked {
 		title = t.Record.ID
 	}
-	file = exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	file = exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	return file, func(w io.Writer) error {
 		defer done()
 		a := *b.app
-		a.out = bufio.NewWriter(w)
+		a.Out = bufio.NewWriter(w)
 		o := &exportOptions{format: format}
-		o.redact = masked
+		o.Redact = masked
 		if err := o.export(ctx, &a, x, t, query.Request{}); err != nil {
 			return err
 		}
-		return a.out.Flush()
+		return a.Out.Flush()
 	}, nil
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.location.agents)) }))
+	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.location.Agents)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {
-	s, err := b.app.status(b.location)
+	s, err := status(b.app, b.location)
 	return s, pageError(err)
 }
 
@@ -222,5 +255,5 @@ func foreign(c net.Conn) bool {
 	if !ok {
 		return false
 	}
-	return ofAnotherUser(remote.Port)
+	return system.OfAnotherUser(remote.Port)
 }

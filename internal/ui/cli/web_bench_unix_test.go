@@ -12,33 +12,45 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"pigrep/adapter/agents"
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/location"
 	"pigrep/internal/ui/web"
 )
 
-// BenchmarkWebTabs types queries into eight pages at once while a session is written, and
-// says how long answers and facets take, and how much memory is in use before and after:
+// BenchmarkWebTabs types queries into eight pages at once while a session is written. As in
+// the browser, a key aborts the request of the key before, and the facets are asked for when
+// the typing pauses. It says how long after a key its answer is there, how many keys got
+// none, how long the facets take, the CPU time of a key, and how much memory is in use:
 //
 //	PIGREP_BENCH_SESSIONS=DIR PIGREP_BENCH_INDEX=DIR go test ./internal/ui/cli -run '^$' -bench WebTabs -benchtime 1x
 //
-// The index must be up to date. The session is a file in DIR that is deleted afterwards.
+// The index must be up to date. The session is a file in DIR that is deleted afterwards. With
+// PIGREP_BENCH_TABS there are so many pages.
 func BenchmarkWebTabs(b *testing.B) {
-	const tabs, pause = 8, 200 * time.Millisecond // between keys
+	const pause = 200 * time.Millisecond // between keys
+	tabs := 8
+	if n, err := strconv.Atoi(os.Getenv("PIGREP_BENCH_TABS")); err == nil {
+		tabs = n
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage["pigrep web"]))
 	o := &webOptions{}
-	o.sessionDir, o.indexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
-	if o.indexDir == "" {
+	o.SessionDir, o.IndexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
+	if o.IndexDir == "" {
 		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
-	a := &App{
+	a := &app.App{
 		Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now,
 		Zone: func() *time.Location { return time.UTC }, Agents: agents.All(),
 	}
-	p, err := o.locate(a)
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -54,32 +66,29 @@ func BenchmarkWebTabs(b *testing.B) {
 	defer running.Wait()
 	defer stop()
 	running.Go(func() { _ = server.Serve(ctx, listener) })
-	running.Go(func() { writeSlowly(b, ctx, filepath.Join(o.sessionDir[0], "web-bench.jsonl")) })
+	running.Go(func() { writeSlowly(b, ctx, filepath.Join(o.SessionDir[0], "web-bench.jsonl")) })
 	w, err := http.Get(server.Address("/"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	w.Body.Close()
 	cookie := w.Cookies()[0]
-	ask := func(text, part string) time.Duration {
+	ask := func(ctx context.Context, c *http.Client, text, part string) error {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+listener.Addr().String()+"/?"+url.Values{"q": {text}, "part": {part}}.Encode(), nil)
 		if err != nil {
-			b.Error(err)
-			return 0
+			return err
 		}
 		r.AddCookie(cookie)
-		start := time.Now()
-		w, err := http.DefaultClient.Do(r)
+		w, err := c.Do(r)
 		if err != nil {
-			b.Error(err)
-			return 0
+			return err
 		}
-		_, _ = io.Copy(io.Discard, w.Body)
-		w.Body.Close()
+		defer w.Body.Close()
 		if w.StatusCode != http.StatusOK {
-			b.Errorf("%q: %s", text, w.Status)
+			return fmt.Errorf("%q: %s", text, w.Status)
 		}
-		return time.Since(start)
+		_, err = io.Copy(io.Discard, w.Body)
+		return err
 	}
 	heap := func() float64 {
 		var m runtime.MemStats
@@ -87,32 +96,62 @@ func BenchmarkWebTabs(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapInuse) / 1e6
 	}
-	ask("warm up", "answer")
-	before := heap()
+	for _, part := range []string{"answer", "facets"} {
+		if err := ask(ctx, http.DefaultClient, "warm up", part); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before, used := heap(), cpuTime(b)
 	var mu sync.Mutex
 	took := make(map[string][]time.Duration)
+	keys := 0
 	for b.Loop() {
 		var typing sync.WaitGroup
 		for tab := range tabs {
 			typing.Go(func() {
+				c := &http.Client{Transport: &http.Transport{}}
+				defer c.CloseIdleConnections()
+				answered := func(ctx context.Context, text, part string) bool {
+					start := time.Now()
+					err := ask(ctx, c, text, part)
+					d := time.Since(start)
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case err == nil:
+						took[part] = append(took[part], d)
+					case ctx.Err() == nil:
+						b.Error(err)
+					}
+					return err == nil
+				}
 				for n := range typedQueries {
 					text := typedQueries[(n+tab)%len(typedQueries)]
 					for i := range text {
-						part := "answer"
-						if i == len(text)-1 {
-							part = "facets"
+						last := i == len(text)-1
+						next := time.Now().Add(pause)
+						ctx, abort := context.WithDeadline(ctx, next)
+						if last {
+							ctx, abort = context.WithCancel(ctx)
 						}
-						d := ask(text[:i+1], part)
+						if answered(ctx, text[:i+1], "answer") && last {
+							time.Sleep(pause) // as the page does
+							answered(ctx, text, "facets")
+						}
+						abort()
+						time.Sleep(time.Until(next)) // as a user types, at a steady pace
 						mu.Lock()
-						took[part] = append(took[part], d)
+						keys++
 						mu.Unlock()
-						time.Sleep(pause) // as between two keys
 					}
 				}
 			})
 		}
 		typing.Wait()
 	}
+	b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/1000/float64(keys), "cpu-ms/key")
+	b.ReportMetric(float64(keys), "keys")
+	b.ReportMetric(float64(keys-len(took["answer"])), "unanswered")
 	for part, list := range took {
 		slices.Sort(list)
 		b.ReportMetric(float64(list[len(list)/2].Microseconds())/1000, part+"-p50-ms")

@@ -18,6 +18,9 @@ import (
 
 	"pigrep/indexer"
 	"pigrep/internal/lab/browser"
+	"pigrep/internal/ui/cli/location"
+	"pigrep/internal/ui/cli/update"
+	"pigrep/internal/ui/html"
 	"pigrep/internal/ui/web"
 )
 
@@ -29,6 +32,9 @@ type webTest struct {
 	home string
 	root string // of the session files
 }
+
+// shownNow is the clock of the pages.
+func shownNow() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
 
 func newWebTest(t *testing.T, sessions string) *webTest {
 	t.Helper()
@@ -51,14 +57,14 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 	a, _, errs := testApp(t)
 	a.Home, a.WorkDir = home, home
 	a.LookPath = func(program string) (string, error) { return "/usr/bin/" + program, nil }
-	a.Now = func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
+	a.Now = time.Now // the index compares it with the times of files
 	o := &webOptions{}
-	o.indexDir = filepath.Join(home, "index")
-	p, err := o.locate(a)
+	o.IndexDir = filepath.Join(home, "index")
+	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := indexer.Update(t.Context(), a.indexing(p))
+	res, err := indexer.Update(t.Context(), update.Options(a, p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +75,9 @@ func newWebTest(t *testing.T, sessions string) *webTest {
 		t.Fatal(err)
 	}
 	w := &webTest{t: t, home: home, host: "http://" + listener.Addr().String(), root: root}
-	server := web.New(listener.Addr().String(), b.options(o))
+	options := b.options(o)
+	options.Now = shownNow
+	server := web.New(listener.Addr().String(), options)
 	w.Browser = browser.Open(t, func(address string) bool { return strings.HasPrefix(address, w.host+"/") })
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -102,11 +110,7 @@ func (w *webTest) picture(name string) {
 	if dir == "" {
 		return
 	}
-	data, err := chromedp.Run(w, chromedp.CaptureScreenshot())
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644)
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), w.capture(), 0o644); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -131,14 +135,11 @@ func TestWebPagesInABrowser(t *testing.T) {
 	} {
 		for _, look := range browser.Looks {
 			w.Show(w.host+p.address, look, "#keys")
-			at := p.name + " at " + look.String()
-			if found := browser.Value[[]string](w.Browser, browser.TooWide); len(found) > 0 {
-				t.Errorf("%s: too wide: %v", at, found)
-			}
-			if found := browser.Value[[]string](w.Browser, browser.LowContrast); len(found) > 0 {
-				t.Errorf("%s: low contrast: %v", at, found)
-			}
+			w.Check(p.name + " at " + look.String())
 			w.picture(p.name + strings.NewReplacer(" pixels, ", "-").Replace("-"+look.String()))
+			if look.Scheme == "light" {
+				w.Walk(p.name + " at " + look.String())
+			}
 		}
 		complaints := w.Complaints()
 		if p.name == "error" { // browsers log the status
@@ -197,14 +198,14 @@ func TestWebInABrowser(t *testing.T) {
 	b.Run(chromedp.NavigateBack())
 	b.Until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
 
-	// Filter by the histogram, and take the filter away again.
+	// A bar of the histogram adds a filter; the link in its caption removes it.
 	value := browser.Value[string](b, `document.querySelector(".time svg a").getAttribute("href")`)
 	if !strings.Contains(value, "after%3A2026-03-02") {
 		t.Errorf("the first bar leads to %s", value)
 	}
 	b.Click(".time svg a .room")
 	b.Until("the hits of a day", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
-	b.Click(".time figcaption a")
+	b.Click(".time .more a")
 	b.Until("all hits again", arrived+`document.querySelector(".count")?.innerText == "6 hits in 3 sessions"`)
 	b.Click(".facets [href*='project%3Aatlas']")
 	b.Until("the hits of a project", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
@@ -245,6 +246,61 @@ func TestWebInABrowser(t *testing.T) {
 	for _, c := range append(b.Complaints(), tab.Complaints()...) {
 		t.Error(c)
 	}
+}
+
+// Any number of pages can be open at a time, although a browser opens only six connections to
+// a server. Each learns of new entries, also after the page that told the others is closed.
+func TestWebManyTabs(t *testing.T) {
+	w := newWebTest(t, samples)
+	name := filepath.Join(w.root, "--home-dev-atlas--", "2026-03-02T09-15-00-000Z_0195562e-9a20-7c11-8f3a-5d2b6c7e8f90.jsonl")
+	var tabs []*browser.Browser
+	for range 8 {
+		tab := w.Tab()
+		tab.Run(chromedp.Navigate(w.host+"/?q=zanzibar"), chromedp.WaitReady("#keys"))
+		tab.Until("no hit", `document.querySelector(".count")?.innerText == "Nothing found"`)
+		tabs = append(tabs, tab)
+	}
+	w.Run(chromedp.Navigate("about:blank"))
+	appendTo(t, name, `{"type":"message","id":"grown001","parentId":null,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"zanzibar"}}`)
+	for _, tab := range tabs {
+		tab.Until("the new hit", `document.querySelector(".count")?.innerText == "1 hit in 1 session"`)
+	}
+}
+
+func appendTo(t *testing.T, name, line string) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(line + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A conversation that grows says by how much, and moves nothing until the user asks for it.
+func TestWebGrowingConversation(t *testing.T) {
+	w := newWebTest(t, samples)
+	name := filepath.Join(w.root, "--home-dev-atlas--", "2026-03-02T09-15-00-000Z_0195562e-9a20-7c11-8f3a-5d2b6c7e8f90.jsonl")
+	w.Show(w.host+"/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90", browser.Looks[0], "#keys")
+	last := browser.Value[string](w.Browser, `[...document.querySelectorAll("article")].at(-1).id`)
+	top := browser.Value[float64](w.Browser, `(scrollTo(0, 300), document.querySelector("article").getBoundingClientRect().top)`)
+	parent := strings.TrimPrefix(last, html.Anchor(""))
+	for i := range 2 {
+		id := fmt.Sprintf("grown%03d", i)
+		appendTo(t, name, fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"more"}}`, id, parent))
+		parent = id
+	}
+	w.Until("the new entries", `document.querySelector(".grown").innerText == "2 new entries · show"`)
+	if now := browser.Value[float64](w.Browser, `document.querySelector("article").getBoundingClientRect().top`); now != top {
+		t.Errorf("the page moved from %v to %v", top, now)
+	}
+	w.Click(".grown a")
+	w.Until("the first new entry", `document.readyState == "complete" && !!document.querySelector("article:target")?.innerText.includes("more") && document.querySelector(".grown").innerText == ""`)
+	w.quietly()
 }
 
 // A session that is deleted while it is read says so, and leads to the others.
@@ -299,41 +355,4 @@ func TestWebHostileSession(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	w.quietly()
-}
-
-// TestWebDocs writes the pictures of docs/web.md with -update. They are not compared with
-// what a browser shows now, because the fonts of each machine are different.
-func TestWebDocs(t *testing.T) {
-	pictures := []struct {
-		name, address string
-		look          browser.Look
-	}{
-		{"web", "/?q=token", browser.Looks[0]},
-		{"web-conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout", browser.Looks[0]},
-		{"web-sessions", "/sessions", browser.Looks[1]},
-		{"web-phone", "/?q=token", browser.Looks[3]},
-	}
-	path := func(name string) string { return filepath.Join("..", "..", "..", "docs", name+".png") }
-	if *update {
-		w := newWebTest(t, samples)
-		for _, p := range pictures {
-			w.Show(w.host+p.address, p.look, "#keys")
-			browser.Value[bool](w.Browser, `(() => { const c = document.querySelector("#command"); if (c) c.textContent = c.textContent.replaceAll("`+w.home+`", "/home/dev"); return true })()`)
-			data, err := chromedp.Run(w, chromedp.CaptureScreenshot())
-			if err == nil {
-				err = os.WriteFile(path(p.name), data, 0o644)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	const most = 200_000
-	for _, p := range pictures {
-		if info, err := os.Stat(path(p.name)); err != nil {
-			t.Error(err)
-		} else if info.Size() > most {
-			t.Errorf("%s has %d bytes, more than %d", path(p.name), info.Size(), most)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -32,9 +31,9 @@ func TestWebFigures(t *testing.T) {
 		t.Helper()
 		a, out, errs := testApp(t)
 		a.Home = filepath.Dir(filepath.Dir(filepath.Dir(w.root)))
-		a.Now = func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
+		a.Now = shownNow
 		args = append([]string{"usage", "--json", "--session-dir", w.root, "--index-dir", filepath.Join(t.TempDir(), "index")}, args...)
-		if code := a.Run(context.Background(), args); code != 0 {
+		if code := Run(context.Background(), a, args); code != 0 {
 			t.Fatalf("pigrep %v: exit code %d, %s", args, code, errs)
 		}
 		var answer struct {

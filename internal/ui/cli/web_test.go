@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -16,27 +17,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/internal/ui/cli/app"
+	"pigrep/internal/ui/cli/conversation"
+	"pigrep/internal/ui/cli/problem"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/web"
 )
-
-func TestParseSocket(t *testing.T) {
-	for _, c := range []struct {
-		line string
-		want socket
-		ok   bool
-	}{
-		{"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 12345 1 0000000000000000 100 0 0 10 0", socket{8080, true, 1000, "12345"}, true},
-		{"   1: 00000000000000000000000001000000:0050 0000:0000 01 0:0 0:0 0  0 0 9 1", socket{80, false, 0, "9"}, true},
-		{"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode", socket{}, false},
-		{"", socket{}, false},
-		{"a b c d e f g h i j", socket{}, false},
-	} {
-		got, ok := parseSocket(c.line)
-		if ok != c.ok || ok && got != c.want {
-			t.Errorf("parseSocket(%q) = %+v, %v, want %+v, %v", c.line, got, ok, c.want, c.ok)
-		}
-	}
-}
 
 // A port that is taken is an error that says by whom, where the system knows, and names
 // one that is free.
@@ -48,24 +34,24 @@ func TestPortIsTaken(t *testing.T) {
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	a, _, _ := testApp(t)
-	if _, err := a.listen(70000); err == nil || !strings.Contains(err.Error(), "there is no port 70000") {
+	if _, err := listen(a, 70000); err == nil || !strings.Contains(err.Error(), "there is no port 70000") {
 		t.Errorf("listen on port 70000: %v", err)
 	}
-	_, err = a.listen(port)
-	p, ok := errors.AsType[*problem](err)
-	if !ok || !strings.Contains(p.hint, "--port ") || strings.HasSuffix(p.hint, strconv.Itoa(port)) {
+	_, err = listen(a, port)
+	p, ok := errors.AsType[*problem.Error](err)
+	if !ok || !strings.Contains(p.Hint, "--port ") || strings.HasSuffix(p.Hint, strconv.Itoa(port)) {
 		t.Fatalf("listen on a port that is taken: %v", err)
 	}
 	if runtime.GOOS == "linux" && !strings.HasSuffix(p.Error(), "process "+strconv.Itoa(os.Getpid())) {
 		t.Errorf("the error is %q", p.Error())
 	}
-	if ofAnotherUser(port) {
+	if system.OfAnotherUser(port) {
 		t.Error("a socket of this process is of another user")
 	}
 }
 
 // running is `pigrep web` that runs, and what it has printed.
-func running(t *testing.T, change func(*App), args ...string) (address string, get func(path string) (int, string), end func() int) {
+func running(t *testing.T, change func(*app.App), args ...string) (address string, get func(path string) (int, string), end func() int) {
 	t.Helper()
 	a, _, _ := testApp(t)
 	a.Now = time.Now
@@ -85,7 +71,7 @@ func running(t *testing.T, change func(*App), args ...string) (address string, g
 	ctx, stop := context.WithCancel(t.Context())
 	code := make(chan int)
 	go func() {
-		code <- a.Run(ctx, append([]string{"web", "--no-open", "--session-dir", root}, args...))
+		code <- Run(ctx, a, append([]string{"web", "--no-open", "--session-dir", root}, args...))
 	}()
 	t.Cleanup(stop)
 	select {
@@ -155,6 +141,11 @@ func TestWebCommand(t *testing.T) {
 	}{
 		{session, "Login timeout investigation", 200},
 		{session + "?entry=a1000006", `id="e-a1000006"`, 200},
+		{session + "/grown?from=5", "new entries · show", 200},
+		{session + "/grown?from=999", "", 204},
+		{session + "/grown?from=-1&leaf=nothing", "There is no entry nothing", 404},
+		{session + "/grown", "no such page", 404},
+		{"/session/nothing/grown?from=1", "There is no session nothing", 404},
 		{session + "?leaf=nothing", "There is no entry nothing", 404},
 		{session + "/export/md", "Login timeout investigation", 200},
 		{session + "/export/html", "Content-Security-Policy", 200},
@@ -178,15 +169,48 @@ func TestWebCommand(t *testing.T) {
 			t.Errorf("%s: %d, want %d with %q: %s", c.path, code, c.code, c.want, body)
 		}
 	}
-	if code := end(); code != exitInterrupted {
+	if code := end(); code != problem.ExitInterrupted {
 		t.Errorf("interrupted, it ends with %d", code)
+	}
+}
+
+// A page with one branch of a conversation learns of the entries of that branch alone.
+func TestWebGrowingBranch(t *testing.T) {
+	entry := func(id, parent string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"unicorn"}}`, id, parent)
+	}
+	var file string
+	_, get, end := running(t, func(a *app.App) {
+		file = filepath.Join(a.Home, "sessions", "s1.jsonl")
+		lines := []string{`{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}`, entry("root", ""), entry("left", "root"), entry("right", "root")}
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+	defer end()
+	name := ""
+	waitFor(t, func() bool { // until it has indexed the file
+		_, body := get("/?q=unicorn")
+		_, rest, _ := strings.Cut(body, `href="/session/s1`)
+		name, _, _ = strings.Cut(rest, "?")
+		return rest != ""
+	})
+	grown := "/session/s1" + name + "/grown?from=3&leaf="
+	appendTo(t, file, entry("new1", "left"))
+	appendTo(t, file, entry("new2", "new1"))
+	waitFor(t, func() bool { // until it has indexed the entries
+		code, body := get(grown + "left")
+		return code == 200 && strings.Contains(body, "2 new entries · show") && strings.Contains(body, "new1")
+	})
+	if code, body := get(grown + "right"); code != 204 {
+		t.Errorf("the other branch: %d: %s", code, body)
 	}
 }
 
 // What is masked in other answers is masked on pages.
 func TestWebRedacts(t *testing.T) {
 	secret := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a" // put together, so that scanners do not take it for one
-	write := func(a *App) {
+	write := func(a *app.App) {
 		line := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
 			`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"unicorn ` + secret + `"}}` + "\n"
 		if err := os.WriteFile(filepath.Join(a.Home, "sessions", "s1.jsonl"), []byte(line), 0o644); err != nil {
@@ -213,6 +237,36 @@ func TestWebRedacts(t *testing.T) {
 	}
 }
 
+// A session whose path has what looks like a secret is linked from rows that mask it.
+func TestWebMaskedPath(t *testing.T) {
+	secret := "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a" // put together, so that scanners do not take it for one
+	_, get, end := running(t, func(a *app.App) {
+		line := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
+			`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"unicorn"}}` + "\n" +
+			`{"type":"message","id":"e2","parentId":"e1","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"assistant","provider":"p","model":"m","usage":{"input":987654,"output":1,"totalTokens":987655,"cost":{"total":1}},"content":[{"type":"text","text":"yes"}]}}` + "\n"
+		dir := filepath.Join(a.Home, "sessions", secret)
+		if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "s1.jsonl"), []byte(line), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}, "--redact")
+	for _, page := range []string{"/usage?model=m", "/sessions?q=unicorn", "/?q=unicorn"} {
+		link := ""
+		waitFor(t, func() bool { // until it has indexed the files
+			_, body := get(page)
+			if strings.Contains(body, secret) {
+				t.Fatalf("%s has the secret", page)
+			}
+			_, rest, _ := strings.Cut(body, `href="/session/`)
+			link, _, _ = strings.Cut(rest, `"`)
+			return link != ""
+		})
+		if code, body := get("/session/" + link); code != 200 || !strings.Contains(body, "unicorn") || strings.Contains(body, secret) {
+			t.Errorf("%s links to %s: %d", page, link, code)
+		}
+	}
+	end()
+}
+
 // Without an index, or with a damaged one, pages say what the command line would.
 func TestWebWithoutIndex(t *testing.T) {
 	_, get, end := running(t, nil, "--no-update")
@@ -225,8 +279,8 @@ func TestWebWithoutIndex(t *testing.T) {
 		t.Errorf("the status: %d: %s", code, body)
 	}
 	end()
-	damage := func(a *App) {
-		if code := a.Run(t.Context(), []string{"index", "--session-dir", filepath.Join(a.Home, "sessions")}); code != 0 {
+	damage := func(a *app.App) {
+		if code := Run(t.Context(), a, []string{"index", "--session-dir", filepath.Join(a.Home, "sessions")}); code != 0 {
 			t.Fatal("cannot build an index")
 		}
 		files, _ := filepath.Glob(filepath.Join(a.Home, "index", "*")) // the pattern is valid
@@ -247,7 +301,7 @@ func TestWebWithoutIndex(t *testing.T) {
 
 // Errors of commands become errors of pages with their hints.
 func TestPageError(t *testing.T) {
-	err := pageError(&problem{code: codeNotFound, message: "x was deleted", hint: "list the others"})
+	err := pageError(&problem.Error{Code: conversation.CodeNotFound, Message: "x was deleted", Hint: "list the others"})
 	want := &web.Error{Status: http.StatusNotFound, Message: "x was deleted", Hint: "list the others"}
 	if diff := cmp.Diff(error(want), err); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

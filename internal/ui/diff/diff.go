@@ -3,7 +3,7 @@
 //
 //	for _, f := range diff.Of(call) { // a file of the call; none if it edits no file
 //		head(f.Path, f.Added, f.Removed)
-//		for _, h := range f.Hunks { // a gap lies between hunks
+//		for _, h := range f.Hunks { // between hunks there is a gap
 //			for _, l := range h.Lines {
 //				line(l.Kind, l.New, l.Text) // l.Kind is ' ', '+' or '-'
 //			}

@@ -144,23 +144,32 @@ type indexItem struct {
 // maxIndexText is the length in cells of a line of the index.
 const maxIndexText = 160
 
+// Limits on the index of a page of a site. If the conversation has more items, the index has
+// only those near the entries on the page, and reads no others.
+const (
+	maxIndexed = 2000 // items
+	nearby     = 300  // steps before and after the page
+)
+
 func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) {
 	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
 	var last *indexItem // prompt of the main line
 	lastEntry := 0
-	begins := make(map[int]int) // the first step of each branch, by the step that describes it
-	for k, s := range p.Steps {
+	steps, begins := p.landmarks()
+	partial := p.Site != nil && len(steps) > maxIndexed
+	for _, k := range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		s := p.Steps[k]
 		node := &p.Conversation.Record.Nodes[s.Entry]
 		isPrompt := node.Role == session.RoleUser
-		isSummary := node.Type == session.TypeCompaction || node.Type == session.TypeBranchSummary
-		if s.Starts {
-			begins[p.subject(k)] = k
-		}
+		isSummary := isSummaryNode(node)
 		branch, isSubject := begins[k]
-		if !isPrompt && !isSummary && !isSubject && p.Conversation.Record.Labels[node.ID] == "" {
+		if partial && !isSubject && (k < p.Site.From-nearby || k >= p.Site.To+nearby) {
+			if isPrompt && s.Depth == 0 {
+				x.number[s.Entry] = len(x.number) + 1
+			}
 			continue
 		}
 		e, err := p.Conversation.Read(s.Entry)
@@ -201,8 +210,31 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 	if n := len(x.branches); n > 0 {
 		parts = append(parts, human.Plural(n, "other branch", "other branches"))
 	}
+	if partial {
+		parts = append(parts, "the nearest listed")
+	}
 	x.Summary = cmp.Or(strings.Join(parts, ", "), "Index")
 	return x, nil
+}
+
+// landmarks returns the steps that the index lists, and the first step of each branch by the
+// step that describes it.
+func (p *Page) landmarks() (steps []int, begins map[int]int) {
+	begins = make(map[int]int)
+	for k, s := range p.Steps {
+		if s.Starts {
+			begins[p.subject(k)] = k
+		}
+		node := &p.Conversation.Record.Nodes[s.Entry]
+		if _, isSubject := begins[k]; isSubject || node.Role == session.RoleUser || isSummaryNode(node) || p.Conversation.Record.Labels[node.ID] != "" {
+			steps = append(steps, k)
+		}
+	}
+	return steps, begins
+}
+
+func isSummaryNode(n *session.Node) bool {
+	return n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary
 }
 
 // subject returns the step that describes a branch: its first prompt before it forks, or

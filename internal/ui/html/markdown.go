@@ -46,16 +46,10 @@ func (x *writer) prose(text []byte) (page template.HTML) {
 // letter and follows an empty line, outside of fenced code. The parser takes time
 // quadratic in what follows a list.
 func sections(s string) (list []string) {
-	begin, at, fence, empty := 0, 0, "", false
+	begin, at, empty := 0, 0, false
+	var f fence
 	for line := range strings.Lines(s) {
-		text := strings.TrimLeft(line, " \t>")
-		mark := fenceMark().FindString(text)
-		switch {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence != "" && strings.HasPrefix(mark, fence):
-			fence = ""
-		case fence == "" && empty && (startsWord(line) || line[0] == '#'):
+		if !f.next(line) && empty && (startsWord(line) || line[0] == '#') {
 			list = append(list, s[begin:at])
 			begin = at
 		}
@@ -63,6 +57,24 @@ func sections(s string) (list []string) {
 		at += len(line)
 	}
 	return append(list, s[begin:])
+}
+
+// fence follows fenced code through the lines of a text.
+type fence struct{ mark string } // of the open block; "" outside of fenced code
+
+// next takes the next line, and reports whether it is fenced code or a mark around it. For
+// the parser, a closing mark is as long as the opening one, and nothing follows it.
+func (f *fence) next(line string) bool {
+	text := strings.TrimLeft(line, " \t>")
+	mark := fenceMark().FindString(text)
+	switch {
+	case f.mark == "":
+		f.mark = mark
+		return mark != ""
+	case mark == f.mark && strings.TrimSpace(text[len(mark):]) == "":
+		f.mark = ""
+	}
+	return true
 }
 
 func startsWord(line string) bool {
@@ -116,15 +128,9 @@ func keepDefinitions(s string) string {
 		return s
 	}
 	var b strings.Builder
-	fence := ""
+	var f fence
 	for line := range strings.Lines(s) {
-		mark := fenceMark().FindString(strings.TrimLeft(line, " \t>"))
-		switch {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence != "" && strings.HasPrefix(mark, fence):
-			fence = ""
-		case fence == "" && definition().MatchString(line):
+		if !f.next(line) && definition().MatchString(line) {
 			line = strings.Replace(line, "[", `\[`, 1)
 		}
 		b.WriteString(line)

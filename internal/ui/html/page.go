@@ -38,10 +38,10 @@ type Page struct {
 	Home         string                  // the home directory, otherwise written ~
 	Zone         *time.Location
 
-	Site *Site // that the page is a part of; nil: it is a file of its own
+	Site *Site // the site that the page belongs to; nil for a standalone file
 }
 
-// Site has the addresses of what is not on a page itself.
+// Site has the addresses of pages that a page links to.
 type Site struct {
 	From, To int                                        // the steps on the page
 	Entry    func(id string) string                     // the page with an entry, without the anchor
@@ -99,10 +99,10 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	return b.x.write("bottom", nil)
 }
 
-// Body is what a page has of the conversation.
+// Body writes the conversation of a page.
 type Body struct{ x *writer }
 
-// Body prepares what the page has of the conversation, to be written by parts.
+// Body prepares the conversation of the page, which is then written in parts.
 func (p *Page) Body(ctx context.Context, w io.Writer) (*Body, error) {
 	p.Conversation.Facts = true
 	p.mainFirst()
@@ -157,7 +157,7 @@ func (p *Page) address(k int, name string) string {
 	return p.permalink(k, name)
 }
 
-// permalink is the address of step k that stays when the conversation goes on.
+// permalink is an address of step k that does not change when the conversation continues.
 func (p *Page) permalink(k int, name string) string {
 	if p.Site == nil {
 		return "#" + name

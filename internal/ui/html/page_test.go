@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"html"
 	"os"
 	"path/filepath"
@@ -159,7 +160,7 @@ func TestLinksLand(t *testing.T) {
 }
 
 // A result is inside of its call, with what is known about how it ended, even if other
-// entries come between the two. What answers no call is an entry of its own.
+// entries come between the two. A result without a call is a separate entry.
 func TestResultsWithCalls(t *testing.T) {
 	out := render(t, pageOf(t, "/s.jsonl", header+prompt("p", "", "go")+
 		line("a", "p", `"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"make"}},{"type":"toolCall","id":"c2","name":"read","arguments":{"path":"/home/u/src/app/x/y.go"}},{"type":"toolCall","id":"c3","name":"read","arguments":{"path":"z.go"}}]`)+
@@ -564,4 +565,39 @@ func deepList(n int) string {
 		b.WriteString(strings.Repeat("  ", i) + "- x\n")
 	}
 	return b.String()
+}
+
+// With many prompts, a page of a site lists those near its entries, with their numbers.
+func TestIndexOfManyPrompts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(header)
+	parent := ""
+	for i := range maxIndexed + 1000 {
+		id := fmt.Sprintf("m%07d", i)
+		b.WriteString(prompt(id, parent, fmt.Sprintf("question %d", i+1)))
+		parent = id
+	}
+	p := pageOf(t, filepath.Join(t.TempDir(), "many.jsonl"), b.String())
+	at := func(string) string { return "/" }
+	p.Site = &Site{From: 1500, To: 1510, Entry: at, Branch: at, Output: func(int, int, string) string { return "/" }}
+	names, err := anchorsOf(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := p.index(t.Context(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(x.Items), 10+2*nearby; got != want {
+		t.Fatalf("%d items, want %d", got, want)
+	}
+	for i, item := range x.Items {
+		n := 1500 - nearby + i + 1
+		if item.Number != n || item.Text != fmt.Sprintf("question %d", n) {
+			t.Fatalf("item %d is prompt %d, %q", i, item.Number, item.Text)
+		}
+	}
+	if want := "3,000 prompts, the nearest listed"; x.Summary != want {
+		t.Errorf("summary %q, want %q", x.Summary, want)
+	}
 }

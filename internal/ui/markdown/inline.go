@@ -28,7 +28,7 @@ func read(s string, style Style) []Run {
 	return p.runs(style)
 }
 
-// mark is what happens at a byte of the line.
+// mark is a change of style at a byte of the line.
 type mark struct {
 	hide   bool
 	other  bool // another text is shown instead

@@ -39,7 +39,7 @@ type Run struct {
 	URL   string          // what a link leads to
 }
 
-// Line is what one line of the terminal shows.
+// Line is one line of the terminal.
 type Line []Run
 
 // String is the text of the line.
@@ -122,7 +122,7 @@ func (r *renderer) block() {
 	r.blank = false
 }
 
-// prefix is what precedes the text of a line: indentation, quote and list markers.
+// prefix is the text before the content of a line: indentation, quote and list markers.
 type prefix struct {
 	first, next Line // as shown before the line, and before its continuations
 	width       int

@@ -20,7 +20,7 @@ import (
 	"pigrep/query/filter"
 )
 
-// tail ends every answer with pages.
+// tail is the end of every answer that has pages.
 type tail struct {
 	Warnings   []string `json:"warnings,omitempty"`
 	LeftOut    *leftOut `json:"leftOut,omitempty"`
@@ -35,12 +35,12 @@ type leftOut struct {
 	Searches int    `json:"searches,omitempty" jsonschema:"hits in calls of pigrep (includeSearches)"`
 }
 
-// page is an answer of which the first items are kept that fit into a budget.
+// page is an answer that keeps as many of its first items as fit into a budget.
 type page struct {
 	max   int
 	items int
 	size  func(i int) int // estimates the bytes of an item
-	// result makes the answer with the first n items.
+	// result returns the answer with the first n items.
 	result func(n int) (structured any, text string)
 }
 

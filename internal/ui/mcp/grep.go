@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -40,6 +41,9 @@ const (
 	// countedLines is where counting the matching lines beyond a page ends. Counting is what
 	// takes the time for a common word: 1,000 lines take five times as long.
 	countedLines = 200
+	// matchesAhead is few: the call ends once enough lines are counted, and the matches that
+	// were found ahead are dropped.
+	matchesAhead = 16
 	longestLine  = 400 // bytes that are kept of a line, around its first match
 )
 
@@ -79,6 +83,7 @@ func (s *server) addGrep(m *mcp.Server) {
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to search for it literally, set fixed true",
 	literal.TryMultiline: "to match across lines, set multiline true",
+	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
 }
 
 // errCounted ends a search that has counted enough lines.
@@ -94,9 +99,11 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	defer cancel()
 	req := grep.Request{
 		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
-		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, Ahead: matchesAhead,
 	}
 	var rows []grepRow
+	var full atomic.Bool // the page
+	req.Counted = &full
 	seen, lines, files := 0, 0, 0
 	last := ""
 	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, func(m *grep.Match) error {
@@ -114,7 +121,8 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 				rows = append(rows, grepRow{in, lineText(&m.Lines[i])})
 			}
 		}
-		if lines > countedLines && len(rows) > q.limit {
+		full.Store(len(rows) > q.limit)
+		if lines > countedLines && full.Load() {
 			return errCounted
 		}
 		return nil
@@ -149,7 +157,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	}
 	return pageOf(q, rows, rowPage[grepRow]{
 		tail: end,
-		line: func(r *grepRow) string { return r.line + "\n" },
+		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
 		say: func(rows []grepRow, t tail) (any, string) {
 			a := answer
 			a.Entries, a.tail = grepEntries(rows), t

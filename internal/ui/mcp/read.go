@@ -234,7 +234,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		from = max(0, to-in.Last)
 	}
 	if paging.Cursor != "" {
-		to = len(branch) // pages after the first one lead on from a window
+		to = len(branch) // later pages continue after the window
 	}
 	first := min(from+at.At, to)
 	answer := readAnswer{Session: c.about, Before: first, tail: tail{Warnings: x.warnings(), Complete: x.State.Complete}}
@@ -335,7 +335,8 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 	return nil
 }
 
-// leastPiece is the room for the text of a piece that is certainly enough to lead on.
+// leastPiece is the least room, in bytes, for the text of a piece. It is enough for the next page
+// to begin further on.
 const leastPiece = 400
 
 // tooSmall is the error for a budget that leaves so little room for an entry that its
@@ -440,8 +441,8 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	return row, nil
 }
 
-// diffs returns what is read instead of parts: of calls that edit files their diffs,
-// and nothing of details that only repeat one.
+// diffs returns the texts that replace parts: the diffs of calls that edit files, and
+// nothing for details that only repeat a diff.
 func (w *entryWriter) diffs(e *entry.Entry) map[int]*string {
 	texts := make(map[int]*string)
 	calls := make(map[string]*session.Call)

@@ -116,7 +116,7 @@ const (
 // other programs for the processor.
 const answerWithin = 5 * time.Second
 
-// lateHint tells a client whose call reached the deadline how to narrow it.
+// lateHint is the hint for a call that reached the deadline.
 const lateHint = "narrow it: rarer or fewer words, patterns and wildcards; a project, session, kind or since; a smaller limit or context"
 
 // late is the warning of an answer that is cut short.

@@ -215,16 +215,15 @@ func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 // from running a cell as a formula.
 func (a *Audit) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
-	cells := names(a.table)
-	if err := out.Write(cells); err != nil {
+	if err := out.Write(names(a.table)); err != nil {
 		return err
 	}
-	err := a.table.each(false, func(r *sheetRow) error {
+	err := a.table.records(func(columns []string) error {
 		a.Rows++
-		for i := range r.cells {
-			cells[i] = csvCell(r.cells[i].Plain)
+		for i, c := range columns {
+			columns[i] = csvCell(c)
 		}
-		return out.Write(cells)
+		return out.Write(columns)
 	})
 	if err != nil {
 		return err
@@ -288,7 +287,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		case "tool":
 			add(c, func(k *audit.Key) cell { return named(k.Tool) })
 		case "model":
-			c.Left = i != flex // the end tells models apart
+			c.Left = i != flex // models differ at the end
 			add(c, func(k *audit.Key) cell { return named(k.Model) })
 		case "project":
 			c.Left = true

@@ -200,6 +200,41 @@ func TestAuditWidths(t *testing.T) {
 	}
 }
 
+// A session id that is wider than its column is shown whole, and its row still fits.
+func TestLongSessionIDs(t *testing.T) {
+	t.Parallel()
+	const id = "a-subagent-with-a-long-name-36-cells"
+	for _, width := range []int{60, 80, 100} {
+		look := Look{Width: width, Now: now, IDWidth: 8}
+		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
+			return visit(&audit.CallRow{
+				Timestamp: session.Time{Time: now}, SessionID: id, CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
+				Arguments: strings.Repeat("long ", 50), Rules: []string{"superuser"},
+				Matches: []audit.RuleMatch{{Rule: "superuser", Severity: "high", Clause: strings.Repeat("long ", 50)}},
+			})
+		}}
+		for name, a := range map[string]*Audit{
+			"tools calls":            NewCallsAudit(t.Context(), "tools calls", calls, false, look),
+			"tools calls --risky":    NewCallsAudit(t.Context(), "tools calls", calls, true, look),
+			"tools commands --risky": NewRiskyAudit(t.Context(), calls, 0, look),
+		} {
+			var b bytes.Buffer
+			a.Coverage = &audit.Coverage{}
+			if err := New(&b, FormatText, look).Print(a); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(b.String(), id) {
+				t.Errorf("%s: the id is not shown: %s", name, b.String())
+			}
+			for line := range strings.Lines(b.String()) {
+				if w := terminal.Width(strings.TrimRight(line, "\n")); w > width {
+					t.Errorf("%s, width %d: a line of %d cells: %s", name, width, w, line)
+				}
+			}
+		}
+	}
+}
+
 func TestAuditCSV(t *testing.T) {
 	var b bytes.Buffer
 	table := toolTable()

@@ -10,13 +10,11 @@ import (
 // and whether the answer fits at all. size estimates what an item adds; whole is
 // the exact size of the answer with the first n items.
 func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fits bool) {
-	used := whole(0)
-	if items == 0 {
-		return 0, used <= max
+	if fits = whole(items) <= max; fits || items == 0 {
+		return items, fits
 	}
-	for n < items && used < max {
+	for used := whole(0); n < items-1 && used < max; n++ {
 		used += size(n)
-		n++
 	}
 	for ; n > 0; n-- {
 		if whole(n) <= max {
@@ -133,7 +131,7 @@ func (b *budget) next(data []byte) error {
 	return b.pass(data)
 }
 
-// endsLine reports whether a row is a line of its own; others need commas.
+// endsLine reports whether a row ends its line. Other rows need commas.
 func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
 
 func (b *budget) pass(data []byte) error {

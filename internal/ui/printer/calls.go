@@ -12,8 +12,8 @@ import (
 // roomForExit is the narrowest terminal that shows exit codes and durations of calls.
 const roomForExit = 90
 
-// NewCallsAudit makes the answer of tools calls, and of tools commands --raw. Its
-// rows are printed as they are found.
+// NewCallsAudit returns the answer of "tools calls" and of "tools commands --raw". Its rows
+// are printed as they are found.
 func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, look Look) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{

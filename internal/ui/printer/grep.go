@@ -15,7 +15,7 @@ import (
 	"pigrep/query/grep"
 )
 
-// GrepMode is what grep prints of its matches.
+// GrepMode says what grep prints for its matches.
 type GrepMode int
 
 // The modes. JSON and JSON Lines always print lines.
@@ -128,7 +128,7 @@ func (g *grepText) match(m *grep.Match) error {
 	return err
 }
 
-// separate writes what separates groups of lines.
+// separate writes the separator between groups of lines.
 func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
@@ -138,7 +138,7 @@ func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	}
 }
 
-// head writes what comes before the text of a line.
+// head writes the columns before the text of a line.
 func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match bool) {
 	sep := ":"
 	if !match {
@@ -267,7 +267,7 @@ func lineAt(text string, at int) (line string, start int) {
 	return line, start
 }
 
-// endFile writes what is only known after the last match of a file.
+// endFile writes the output that depends on all matches of a file.
 func (g *grepText) endFile() error {
 	if g.path == "" {
 		return nil

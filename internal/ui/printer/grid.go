@@ -25,7 +25,7 @@ func (a *Audit) Grid() (*Grid, error) {
 		}
 		return list
 	}
-	err := a.table.each(true, func(r *sheetRow) error {
+	err := a.table.each(func(r *sheetRow) error {
 		g.Rows = append(g.Rows, texts(r))
 		return nil
 	})

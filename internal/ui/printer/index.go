@@ -91,7 +91,7 @@ func (x *Index) text(t *text) error {
 	return err
 }
 
-// indexLine is what an update of the index did, or would do, on one line.
+// indexLine describes on one line what an update of the index did, or would do.
 func indexLine(x *Index) string {
 	var changes []string
 	files := 0

@@ -19,9 +19,10 @@ const SchemaVersion = 1
 // jsonWriter writes an answer as JSON: as one object or, with lines, as an object a
 // line: the rows, then a summary.
 type jsonWriter struct {
-	lines bool
-	out   *budget
-	buf   bytes.Buffer
+	lines   bool
+	out     *budget
+	buf     bytes.Buffer
+	encoder *json.Encoder // into buf
 }
 
 // head begins every object and, with a type, every summary.
@@ -52,8 +53,8 @@ type stream struct {
 	// keeps those whose owner has a row in it.
 	owner  func(row any) string
 	others *stream
-	// tail returns a struct: the members after the rows, of which there are n. It is
-	// called when all of them are written; nil for none.
+	// tail returns a struct with the members after the n rows. It is called after the
+	// last row. It may be nil.
 	tail func(n int) any
 }
 
@@ -177,13 +178,29 @@ func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
 	return nil
 }
 
+// jsonAppender is a row that appends itself as encoding/json would.
+type jsonAppender interface{ AppendJSON(b []byte) []byte }
+
 // encoded returns a value as JSON, valid until the next call.
 func (j *jsonWriter) encoded(v any) ([]byte, error) {
 	j.buf.Reset()
-	if err := encode(&j.buf, v); err != nil {
+	if r, ok := v.(jsonAppender); ok {
+		j.buf.Write(r.AppendJSON(j.buf.AvailableBuffer()))
+		return escapeHidden(j.buf.Bytes()), nil
+	}
+	if j.encoder == nil {
+		j.encoder = newEncoder(&j.buf)
+	}
+	if err := j.encoder.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}), nil
+	return escapeHidden(bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'})), nil
+}
+
+func newEncoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
 }
 
 // members returns the members of all the structs, without braces.
@@ -208,12 +225,10 @@ func (j *jsonWriter) members(structs ...any) ([]byte, error) {
 	return all, nil
 }
 
-// encode writes a value as JSON on a line of its own.
+// encode writes a value as one line of JSON.
 func encode(w io.Writer, v any) error {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	if err := newEncoder(&b).Encode(v); err != nil {
 		return err
 	}
 	_, err := w.Write(escapeHidden(b.Bytes()))
@@ -270,7 +285,7 @@ func rowsIn[T any](list []T) func(visit func(any) error) error {
 	}
 }
 
-// rowsFrom visits what form makes of the elements of a sequence.
+// rowsFrom visits form(e) for each element e of a sequence.
 func rowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
 	return func(visit func(any) error) error {
 		for v, err := range seq {

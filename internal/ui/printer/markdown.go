@@ -234,8 +234,8 @@ type folded struct {
 	hidden     int // lines between them
 }
 
-// fold returns the first and last lines of a text and the number of those between,
-// of which it only counts the newlines.
+// fold returns the first and last lines of a text and the number of lines between them. It
+// counts those by their newlines alone.
 func fold(text []byte, head, tail int) folded {
 	text = bytes.Trim(text, "\r\n")
 	if len(bytes.TrimSpace(text)) == 0 {

@@ -12,28 +12,27 @@ import (
 )
 
 // plain writes a record a line, for pipes.
-type plain struct{ w io.Writer }
+type plain struct {
+	w    io.Writer
+	line []byte // reused
+}
 
 // record writes the columns on one line. White space within a column, including
 // tabs and newlines, becomes one space.
-func (p plain) record(columns ...string) error {
-	size := len(columns)
-	for i, c := range columns {
-		columns[i] = terminal.Clean(c)
-		size += len(columns[i])
-	}
-	line := make([]byte, 0, size)
+func (p *plain) record(columns ...string) error {
+	p.line = p.line[:0]
 	for i, c := range columns {
 		if i > 0 {
-			line = append(line, '\t')
+			p.line = append(p.line, '\t')
 		}
-		line = append(line, c...)
+		p.line = append(p.line, terminal.Clean(c)...)
 	}
-	_, err := p.w.Write(append(line, '\n'))
+	p.line = append(p.line, '\n')
+	_, err := p.w.Write(p.line)
 	return err
 }
 
-func (p plain) records(list [][]string) error {
+func (p *plain) records(list [][]string) error {
 	for _, columns := range list {
 		if err := p.record(columns...); err != nil {
 			return err

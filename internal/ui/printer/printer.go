@@ -115,7 +115,7 @@ func (p *Printer) Print(a Answer) error {
 	case FormatText:
 		return a.text(&text{w: p.Out, Look: p.Look})
 	case FormatPlain:
-		return a.plain(plain{p.Out})
+		return a.plain(plain{w: p.Out})
 	case FormatCSV:
 		table, ok := a.(*Audit)
 		if !ok {

@@ -435,7 +435,7 @@ func TestMessageWidth(t *testing.T) {
 	}
 }
 
-// What is unusual about a hit is never cut: it goes on in the next line.
+// Remarks about a hit are never cut: they continue on the next line.
 func TestNotesWrap(t *testing.T) {
 	h := query.Hit{SessionPath: "/s", EntryID: "5e6f7a8b", TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
 		Kind: session.KindReply, Fragment: match.Fragment{Text: "a hit"}}

@@ -11,10 +11,10 @@ import (
 	"pigrep/query/audit"
 )
 
-// NewRiskyAudit makes the answer of tools commands with rules. Records are those of
-// NewCallsAudit: every call. Text has the shell commands only, grouped by the most severe
-// rule that each matches, and counts the other calls. The limit is on the commands of
-// text; 0 is none.
+// NewRiskyAudit returns the answer of "tools commands" with rules. Its records are the same
+// as those of NewCallsAudit: all calls. Its text lists only the shell commands, grouped by
+// the most severe rule that each matches, and counts the other calls. limit is the number
+// of commands in the text; 0 means no limit.
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, look Look) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, look)
 	g := &ruleGroups{rows: make(map[string][]*audit.CallRow), others: make(map[string]int), limit: limit}
@@ -137,7 +137,7 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 	return lines
 }
 
-// clauseText returns a clause on one line, with marks where its command goes on before
+// clauseText returns a clause on one line, with marks where its command continues before
 // or after it.
 func clauseText(r *audit.CallRow, clause string) string {
 	text := strings.ReplaceAll(strings.TrimSpace(clause), "\n", " ⏎ ")

@@ -92,14 +92,16 @@ func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 		columns: []sheetColumn[row]{
 			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(look.age(x.Modified.Time)) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
-			{column{Name: "session id", Title: "ID"}, func(x *row) cell { return cell{Text: id(x), Plain: x.SessionID, Look: dimLook} }},
+			{column{Name: "session id"}, func(x *row) cell { return textCell(x.SessionID) }},
+			{column{Title: "ID"}, func(x *row) cell { return dimCell(id(x)) }},
 			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
-			{column{Name: "working directory", Title: "DIRECTORY", Left: true}, func(x *row) cell {
+			{column{Name: "working directory"}, func(x *row) cell { return textCell(x.CWD) }},
+			{column{Title: "DIRECTORY", Left: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
 				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, look.Home)), max(leastDirectory, look.Width/6))
-				return cell{Text: dir, Plain: x.CWD, Look: dimLook, Link: x.CWD}
+				return cell{Text: dir, Look: dimLook, Link: x.CWD}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
 				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Look: dimLook}

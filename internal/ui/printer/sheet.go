@@ -39,7 +39,7 @@ type column struct {
 	Share bool   // with a bar: the share of the sum of the column
 	Flex  bool   // takes the remaining width
 	Key   bool   // what rows are grouped by: never hidden
-	Whole bool   // never clipped
+	Whole bool   // never clipped; the others of the row give up the room
 	Width int    // fixed, so that rows can be written as they come; 0 measures the cells
 	Most  int    // the widest that is measured; 0 for maxMeasured
 	Least int    // the narrowest of a Flex column; 0 for minFlex or minPath
@@ -67,18 +67,19 @@ func (c *cell) show() {
 	c.width = terminal.Width(c.Text)
 }
 
-// sheetRow is a row, with the cells of one form.
+// sheetRow is a row of text.
 type sheetRow struct {
 	cells []cell
 	look  ansi.Style // of the whole line
-	below []string   // lines below it in text
+	below []string   // lines below it
 }
 
 // table is a sheet of any type. people selects the columns of text, else those of
 // plain and CSV.
 type table interface {
 	shown(people bool) []column
-	each(people bool, visit func(*sheetRow) error) error // a row is valid until the next one
+	each(visit func(*sheetRow) error) error           // in text; a row is valid until the next one
+	records(visit func(columns []string) error) error // in plain and CSV; likewise
 	values(visit func(any) error) error
 	sum() *sheetRow
 	titled() bool
@@ -103,14 +104,12 @@ func (s *sheet[T]) shown(people bool) []column {
 }
 
 // fill makes r the row of v.
-func (s *sheet[T]) fill(r *sheetRow, people bool, v *T) {
+func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	*r = sheetRow{cells: r.cells[:0]}
 	for i := range s.columns {
-		if c := &s.columns[i]; c.in(people) {
+		if c := &s.columns[i]; c.in(true) {
 			r.cells = append(r.cells, c.cell(v))
-			if people {
-				r.cells[len(r.cells)-1].show()
-			}
+			r.cells[len(r.cells)-1].show()
 		}
 	}
 	if s.finish != nil {
@@ -118,11 +117,24 @@ func (s *sheet[T]) fill(r *sheetRow, people bool, v *T) {
 	}
 }
 
-func (s *sheet[T]) each(people bool, visit func(*sheetRow) error) error {
+func (s *sheet[T]) each(visit func(*sheetRow) error) error {
 	r := &sheetRow{}
 	return s.rows(func(v *T) error {
-		s.fill(r, people, v)
+		s.fill(r, v)
 		return visit(r)
+	})
+}
+
+func (s *sheet[T]) records(visit func(columns []string) error) error {
+	var columns []string
+	return s.rows(func(v *T) error {
+		columns = columns[:0]
+		for i := range s.columns {
+			if c := &s.columns[i]; c.in(false) {
+				columns = append(columns, c.cell(v).Plain)
+			}
+		}
+		return visit(columns)
 	})
 }
 
@@ -135,7 +147,7 @@ func (s *sheet[T]) sum() *sheetRow {
 		return nil
 	}
 	r := &sheetRow{}
-	s.fill(r, true, s.total)
+	s.fill(r, s.total)
 	r.look = titleLook
 	return r
 }
@@ -165,13 +177,9 @@ func names(s table) []string {
 
 // table writes and counts the rows as records.
 func (p plain) table(s table) (n int, err error) {
-	cells := make([]string, len(s.shown(false)))
-	err = s.each(false, func(r *sheetRow) error {
+	err = s.records(func(columns []string) error {
 		n++
-		for i := range r.cells {
-			cells[i] = r.cells[i].Plain
-		}
-		return p.record(cells...)
+		return p.record(columns...)
 	})
 	return n, err
 }
@@ -257,7 +265,7 @@ type layout struct {
 func (t *text) table(s table) (n int, err error) {
 	l := &layout{columns: s.shown(true)}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
-	each, total := func(visit func(*sheetRow) error) error { return s.each(true, visit) }, s.sum()
+	each, total := s.each, s.sum()
 	measured := true
 	for i, c := range l.columns {
 		l.widths[i] = c.Width
@@ -423,11 +431,38 @@ func (t *text) tableRow(r *sheetRow, l *layout, bars bool) error {
 	return err
 }
 
+// widthsOf returns the widths of the cells of a row. Where a Whole cell is wider than its
+// column, the others give up the room, from the right.
+func (l *layout) widthsOf(r *sheetRow) []int {
+	over := 0
+	for i, c := range l.columns {
+		if c.Whole && l.widths[i] > 0 {
+			over += max(0, r.cells[i].width-l.widths[i])
+		}
+	}
+	if over == 0 {
+		return l.widths
+	}
+	widths := slices.Clone(l.widths)
+	for i := len(widths) - 1; i > 0 && over > 0; i-- {
+		switch width := widths[i]; {
+		case l.columns[i].Whole || width == 0:
+		case width+columnGap <= over:
+			widths[i] = 0
+			over -= width + columnGap
+		default:
+			widths[i] = max(1, width-over)
+			over -= width - widths[i]
+		}
+	}
+	return widths
+}
+
 // cells writes the cells of a row to t.line.
 func (t *text) cells(r *sheetRow, l *layout, bars bool) {
-	b := &t.line
+	b, widths := &t.line, l.widthsOf(r)
 	for i := range l.columns {
-		c, width := &l.columns[i], l.widths[i]
+		c, width := &l.columns[i], widths[i]
 		if width == 0 {
 			continue
 		}

@@ -80,8 +80,8 @@ func (t *text) changeCounts(f *diff.File) string {
 	return strings.Join(words, " ")
 }
 
-// diff prints at most limit lines of what happened to files, all with -1: the first ones,
-// or those around the first mark. A change that failed is dim, since it was not made.
+// diff prints at most limit lines of the changes of files, or all with -1: the first lines,
+// or those around the first mark. A failed change is dim, because it was not made.
 func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
 	total, marked := 0, -1
 	for r := range p.diffRows(files) {

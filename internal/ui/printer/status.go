@@ -139,8 +139,8 @@ func (s *Status) text(t *text) error {
 	return err
 }
 
-// Facts are the lines of the text: names, of which some are indented below the one before,
-// and values.
+// Facts visits the lines of the text as names and values. Some names are indented below
+// the one before.
 func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		for _, f := range statusFacts(s, home, forPeople(now)) {
@@ -169,7 +169,7 @@ func (f figures) time(t time.Time) string { return t.In(f.zone).Format(stampForm
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// statusFacts is the status as names and values; ~ stands for home.
+// statusFacts returns the status as names and values. home is written as ~.
 func statusFacts(s *Status, home string, figures figures) []fact {
 	var facts []fact
 	count := func(n int) string { return figures.count(int64(n)) }

@@ -12,8 +12,8 @@ import (
 	"pigrep/query/audit"
 )
 
-// NewToolsAudit makes the answer of tools. A limit of 0 is none. days is the same table
-// grouped by day first, for Look.TakesTrend; nil for none.
+// NewToolsAudit returns the answer of "tools". A limit of 0 means no limit. days is the same
+// table grouped by day first, for Look.TakesTrend; it may be nil.
 func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
 	type row = audit.ToolRow
 	key := func(r *row) *audit.Key { return &r.Key }
@@ -99,7 +99,7 @@ func bytesCell(n int64) cell {
 	return c
 }
 
-// NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
+// NewCommandsAudit returns the answer of "tools commands". A limit of 0 means no limit.
 func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 	type row = audit.CommandRow
 	columns := []sheetColumn[row]{
@@ -128,8 +128,8 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 	}
 }
 
-// NewFilesAudit makes the answer of tools files: a table of files, or the history
-// of a path. A limit of 0 is none.
+// NewFilesAudit returns the answer of "tools files": a table of files, or the history of a
+// path. A limit of 0 means no limit.
 func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
@@ -205,7 +205,8 @@ func groupColumns[T any](l Look, place func(*T) callPlace) []sheetColumn[T] {
 	}
 }
 
-// entryCell is an entry as show takes it: its session, and in it an id or an offset.
+// entryCell returns an entry as show accepts it: SESSION:ENTRY, where ENTRY is an id or an
+// offset.
 func (l Look) entryCell(id, path, entry string, offset int64) cell {
 	if entry == "" {
 		entry = "@" + strconv.FormatInt(offset, 10)

@@ -12,8 +12,8 @@ import (
 	"pigrep/query/audit"
 )
 
-// NewUsageAudit makes the answer of usage. A limit of 0 is none. days is the same table
-// grouped by day first, for Look.TakesTrend; nil for none.
+// NewUsageAudit returns the answer of "usage". A limit of 0 means no limit. days is the same
+// table grouped by day first, for Look.TakesTrend; it may be nil.
 func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
 	type row = audit.UsageRow
 	key := func(r *row) *audit.Key { return &r.Key }

@@ -47,7 +47,8 @@ var (
 	})
 )
 
-// Style is what a page with sections needs beside the style sheet of conversations.
+// Style is the style sheet of sections, which a page needs in addition to that of
+// conversations.
 func Style() string { return chart.Style() + styleSource }
 
 // Write writes the page.

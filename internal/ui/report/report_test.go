@@ -189,12 +189,7 @@ func TestBrowser(t *testing.T) {
 				if state == "open" {
 					browser.Value[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 1`)
 				}
-				if found := browser.Value[[]string](b, browser.TooWide); len(found) > 0 {
-					t.Errorf("%s, %s, %s: too wide: %v", name, look, state, found)
-				}
-				if found := browser.Value[[]string](b, browser.LowContrast); len(found) > 0 {
-					t.Errorf("%s, %s, %s: low contrast: %v", name, look, state, found)
-				}
+				b.Check(fmt.Sprintf("%s, %s, %s", name, look, state))
 			}
 			// Text in charts keeps its size, and bars are inside.
 			if size := browser.Value[string](b, `getComputedStyle(document.querySelector(".chart text")).fontSize`); size != "12px" {

@@ -381,7 +381,7 @@ func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}
 }
 
-// cut is a cell with a text, of which the end is only in its title if it is long.
+// cut returns a cell with a text. A long text is truncated; the title has all of it.
 func cut(s string) Cell {
 	c := Cell{Text: html.Line(s)}
 	if short := terminal.Clip(c.Text, longest); short != c.Text {

@@ -56,7 +56,7 @@ func (m *Model) chosen() []Place {
 	return nil
 }
 
-// openMenuOf shows a menu of what can be done with the chosen sessions, if there are any.
+// openMenuOf shows a menu of actions for the chosen sessions, if there are any.
 func (m *Model) openMenuOf(menu func(chosen []Place) *menu) tea.Cmd {
 	chosen := m.chosen()
 	if len(chosen) == 0 {
@@ -182,7 +182,7 @@ func (m *Model) copyCommand() tea.Cmd {
 // copyMsg is a text to be copied, and what it is.
 type copyMsg struct {
 	text, what string
-	kept       bool // a program such as xclip has it
+	kept       bool // a program such as xclip accepted the text
 	err        error
 }
 

@@ -165,7 +165,7 @@ func page(p Place, e Extent) *Preview {
 	return out
 }
 
-// The long conversations of the tests have 1,000 entries, of which the hit is one.
+// The long conversations of the tests have 1,000 entries. One of them is the hit.
 const longTalk, hitEntry = 1000, 500
 
 // fake is a backend over the library.
@@ -289,7 +289,7 @@ func fake() Backend {
 
 type hinted struct{ error }
 
-func (hinted) Hint() string { return "do this instead" }
+func (hinted) HintText() string { return "do this instead" }
 
 func testModel(t testing.TB, o Options) *Model {
 	t.Helper()

@@ -205,12 +205,16 @@ func keyName(key string) string {
 
 // key runs the action of a key in the part that has the focus.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
-	m.message = message{}
+	m.message, m.waiting = message{}, nil
 	name := k.String()
 	for i := range m.keys {
 		b := &m.keys[i]
 		if b.in&m.place() == 0 || !slices.Contains(b.keys, name) && !slices.Contains(b.keys, k.Keystroke()) || b.when != nil && !b.when(m) {
 			continue
+		}
+		if b.group == groupDo && m.outdated() {
+			m.waiting = b.do
+			return nil
 		}
 		return b.do(m)
 	}

@@ -101,7 +101,7 @@ func (m *Model) choose() tea.Cmd {
 	return tea.Batch(cmd, m.changed())
 }
 
-// mark chooses one more, or takes back a choice, and goes on to the next.
+// mark toggles the choice of the current item and moves to the next.
 func (m *Model) mark() tea.Cmd {
 	menu := m.menu
 	if menu.mark == nil || len(menu.shown) == 0 {

@@ -45,11 +45,12 @@ type Model struct {
 	history history
 	message message
 
-	marked []Place // the sessions that actions are about, instead of the selected one
-	asking bool    // a Resume of the backend runs
-	warned Place   // its warnings about resuming were shown
-	done   Outcome
-	crash  *crash
+	waiting func(*Model) tea.Cmd // the action that waits for the answer to the query
+	marked  []Place              // the sessions that actions are about, instead of the selected one
+	asking  bool                 // a Resume of the backend runs
+	warned  Place                // its warnings about resuming were shown
+	done    Outcome
+	crash   *crash
 
 	exports sync.RWMutex // read-locked by each running export
 
@@ -195,8 +196,8 @@ func (m *Model) complain(err error) {
 
 func complaint(err error) message {
 	text := err.Error()
-	if h, ok := errors.AsType[Hint](err); ok && h.Hint() != "" {
-		text += " — " + h.Hint()
+	if h, ok := errors.AsType[Hint](err); ok && h.HintText() != "" {
+		text += " — " + h.HintText()
 	}
 	return message{text: text, bad: true}
 }
@@ -242,6 +243,7 @@ func (m *Model) edited() tea.Cmd {
 	case inFind:
 		return m.findText()
 	}
+	m.moved = false
 	return m.changed()
 }
 
@@ -271,7 +273,7 @@ func (m *Model) page(n int) tea.Cmd {
 
 // selectedByUser reacts to a selection that the user made, which then stays where it is.
 func (m *Model) selectedByUser() tea.Cmd {
-	m.moved = true
+	m.moved, m.waiting = true, nil
 	return m.selected()
 }
 

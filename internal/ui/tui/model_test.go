@@ -129,6 +129,42 @@ func TestNewerQueryStopsTheOlder(t *testing.T) {
 	}
 }
 
+// Enter right after typing acts on the first result of the query, not on the list that is still
+// shown. It does nothing if the query finds nothing, or if the user types on. If the user has
+// moved the selection, Enter acts on it at once.
+func TestEnterWaitsForTheAnswer(t *testing.T) {
+	b := fake()
+	inner := b.Sessions
+	b.Sessions = func(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+		list, err := inner(ctx, req)
+		slices.Reverse(list.Sessions)
+		return list, err
+	}
+	for _, test := range []struct{ name, typed, then, want string }{
+		{"the first result", "token", "enter", "/s/1.jsonl"},
+		{"nothing found", "nothing", "enter", ""},
+		{"typing goes on", "token", "enter,x", ""},
+		{"a line that was chosen", "token", "down,up,enter", "/s/5.jsonl"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := drive(t, Options{Backend: b}, 80, 24)
+			for _, key := range append([]string{test.typed}, strings.Split(test.then, ",")...) {
+				for _, k := range keyPresses(key) {
+					d.send(k)
+				}
+			}
+			d.settle()
+			got := ""
+			if d.done.Resume != nil {
+				got = d.done.Resume.Argv[2]
+			}
+			if got != test.want {
+				t.Errorf("resumes %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 // A new generation asks again, and the selection stays where it was.
 func TestNewGenerationKeepsTheSelection(t *testing.T) {
 	var more bool

@@ -72,7 +72,7 @@ func (m *Model) layout() layout {
 	return layout{list: area{0, 2, m.width, top}, preview: area{0, 2 + top + 1, m.width, height - top - 1}}
 }
 
-// zoom gives the preview the whole screen, or takes it back.
+// zoom toggles the preview between the whole screen and its pane.
 func (m *Model) zoom() tea.Cmd {
 	m.panes.zoom = !m.panes.zoom
 	switch {

@@ -66,7 +66,7 @@ const (
 	goalBack // an earlier position
 )
 
-// position is what was at the top of the screen.
+// position is the line at the top of the screen.
 type position struct {
 	request
 	entry, offset int

@@ -43,7 +43,7 @@ func (p probed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return p, cmd
 }
 
-// checkScreen checks what must hold of every screen.
+// checkScreen checks the invariants of every screen.
 func checkScreen(t testing.TB, m *Model) {
 	t.Helper()
 	lines, cursor := m.screen()

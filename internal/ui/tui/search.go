@@ -107,6 +107,13 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	})
 }
 
+// outdated reports whether the list still answers an earlier query and the user has not
+// chosen from it. An action then waits: typing a word and pressing Enter at once is about
+// what the word finds.
+func (m *Model) outdated() bool {
+	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh
+}
+
 // searched shows an answer.
 func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	s := &m.search
@@ -158,6 +165,12 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		m.reading, m.finding = false, false
 	}
 	cmd := m.showPreview()
+	if do := m.waiting; do != nil {
+		m.waiting = nil
+		if len(groups) > 0 {
+			cmd = tea.Batch(cmd, do(m))
+		}
+	}
 	if m.state.Generation != s.known {
 		return tea.Batch(cmd, m.begin(true))
 	}

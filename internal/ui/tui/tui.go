@@ -183,5 +183,5 @@ type State struct {
 // A Hint is an error that says what to do next.
 type Hint interface {
 	error
-	Hint() string
+	HintText() string
 }

@@ -241,7 +241,7 @@ func (m *Model) note() []string {
 	return lines
 }
 
-// sentence returns a message as a sentence of its own.
+// sentence returns a message as a sentence.
 func sentence(text string) string {
 	if text == "" {
 		return ""

@@ -104,6 +104,13 @@ func (p place) branch(id string) string {
 	return p.page(id)
 }
 
+// grown returns the URL that says how many entries there are from entry n on.
+func (p place) grown(n int) string {
+	v := p.values()
+	v.Set("from", strconv.Itoa(n))
+	return "/session/" + url.PathEscape(p.name) + "/grown?" + v.Encode()
+}
+
 func (p place) output(entry, block int, name string) string {
 	address := fmt.Sprintf("/session/%s/output/%d/%d", url.PathEscape(p.name), entry, block)
 	if name != "" {
@@ -128,6 +135,7 @@ type conversationPage struct {
 	Parts   []partLink
 	Earlier string // URL of the previous part; "" for none
 	Later   string
+	Grown   string // URL that says how many entries are new
 }
 
 // hitLinks are the links to the previous and the next hit.
@@ -223,6 +231,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	for n := 1; n <= parts && parts > 1; n++ {
 		view.Parts = append(view.Parts, partLink{n, at.part(n), n == number})
 	}
+	view.Grown = at.grown(len(p.Conversation.Record.Nodes))
 	if number > 1 {
 		view.Earlier = at.part(number - 1)
 	}
@@ -363,6 +372,37 @@ func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
 		Output       template.HTML
 		Conversation link
 	}{output, link{c.Page.Title(), place{name: r.PathValue("name")}.entry(id)}})
+}
+
+// showGrown says how many entries a conversation, or one branch of it, has got since a page
+// with the entries below from was loaded; if there are any, with a link to the first.
+func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	a, err := parseAsked(v)
+	if err != nil {
+		return err
+	}
+	from, err := strconv.Atoi(v.Get("from"))
+	if err != nil {
+		return errNoPage
+	}
+	c, err := s.Open(r.Context(), r.PathValue("name"), v.Get("leaf"), s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var added []int
+	for _, step := range c.Page.Steps {
+		if step.Entry >= from {
+			added = append(added, step.Entry)
+		}
+	}
+	if len(added) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	first := c.Page.Conversation.Record.Nodes[slices.Min(added)].ID
+	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), place{r.PathValue("name"), v.Get("leaf"), a}.entry(first)})
 }
 
 // changed adds a hint to the error for an entry whose file has changed.

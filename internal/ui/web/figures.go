@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"pigrep/internal/ui/chart"
 	"pigrep/internal/ui/filters"
@@ -88,8 +89,8 @@ func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of s
 		Home: s.Home, Now: s.Now().In(s.Zone),
 		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, asked{}) },
 		Period: func(label string) string {
-			first, last := chart.Days(label)
-			if first == "" {
+			first, end := chart.Span(label)
+			if first.IsZero() {
 				return ""
 			}
 			other := url.Values{}
@@ -98,8 +99,8 @@ func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of s
 					other.Set(name, value)
 				}
 			}
-			other.Set("since", first)
-			other.Set("until", last)
+			other.Set("since", first.Format(time.DateOnly))
+			other.Set("until", end.AddDate(0, 0, -1).Format(time.DateOnly))
 			return r.URL.Path + "?" + other.Encode()
 		},
 	}

@@ -28,6 +28,10 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// maxQuery is the length of the longest query part of a URL, in bytes. Pages repeat it in each
+// of their links.
+const maxQuery = 8 << 10
+
 // enterPath is the path of the first URL.
 const enterPath = "/enter"
 
@@ -78,6 +82,8 @@ func (s *Server) refuses(r *http.Request) (status int, why string) {
 		return http.StatusForbidden, "Requests from other sites are refused."
 	case path.Clean(r.URL.Path) != r.URL.Path || strings.ContainsAny(r.URL.Path, "\\\x00"):
 		return http.StatusNotFound, errNoPage.Message
+	case len(r.URL.RawQuery) > maxQuery:
+		return http.StatusRequestURITooLong, "The query is too long: go back and shorten it."
 	}
 	return 0, ""
 }

@@ -95,6 +95,8 @@ func TestGuard(t *testing.T) {
 		{"backslashes", `/static/..%5cguard.go`, nil, 404},
 		{"NUL", "/static/web.css%00", nil, 404},
 		{"two slashes", "//static/web.css", nil, 404},
+		{"a long query", "/?q=" + strings.Repeat("x", maxQuery-2), nil, 200},
+		{"a query that is too long", "/?q=" + strings.Repeat("x", maxQuery), nil, 414},
 	} {
 		w := answerTo(newServer(), c.address, c.change)
 		if w.Code != c.want {

@@ -201,15 +201,8 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := &searchPage{asked: a, Forms: syntax.Forms, Fields: syntax.Fields}
 	part := r.URL.Query().Get("part")
-	if part != "facets" {
-		if p.Answer, err = s.answer(r, a); err != nil {
-			return err
-		}
-	}
-	if part != "answer" {
-		if p.Facets, err = s.distribution(r.Context(), a, s.redacts(r)); err != nil {
-			return err
-		}
+	if err := s.ask(r, p, part); err != nil {
+		return err
 	}
 	if part == "answer" || part == "facets" {
 		return s.write(w, http.StatusOK, part, p)
@@ -219,6 +212,26 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 		title = terminal.Clip(html.Line(a.Text), 60)
 	}
 	return s.show(w, r, "search", title, p)
+}
+
+// ask fills in a part of the search page, or all of it. No more searches run at a time than
+// there are cores, because they would only slow each other down.
+func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
+	select {
+	case s.turns <- struct{}{}:
+		defer func() { <-s.turns }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	if part != "facets" {
+		if p.Answer, err = s.answer(r, p.asked); err != nil {
+			return err
+		}
+	}
+	if part != "answer" {
+		p.Facets, err = s.distribution(r.Context(), p.asked, s.redacts(r))
+	}
+	return err
 }
 
 // request returns the search request for a query.

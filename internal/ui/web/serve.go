@@ -25,7 +25,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer stop(nil)
 	defer s.life.begin(func() { stop(ErrIdle) })()
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: nil,
+		Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: nil,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.connContext,
 	}
 	var following sync.WaitGroup

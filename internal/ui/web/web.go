@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"time"
 
 	"pigrep/internal/ui/printer"
@@ -95,6 +96,7 @@ type Server struct {
 	token  string // in the first URL, to get the cookie
 	secret string // in the cookie
 	mux    *http.ServeMux
+	turns  chan struct{} // one element for each running search
 	life   life
 }
 
@@ -120,7 +122,7 @@ type handler func(*Server, http.ResponseWriter, *http.Request) error
 
 // New returns a server for an address, which includes the port.
 func New(address string, opt Options) *Server {
-	s := &Server{Options: opt, host: address, token: rand.Text(), secret: rand.Text(), mux: http.NewServeMux()}
+	s := &Server{Options: opt, host: address, token: rand.Text(), secret: rand.Text(), mux: http.NewServeMux(), turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	s.life.idle = opt.Idle
 	for _, p := range pages() {
 		path := p.Path
@@ -131,6 +133,7 @@ func New(address string, opt Options) *Server {
 	}
 	s.handle("/session/{name}", (*Server).showConversation)
 	s.handle("/session/{name}/output/{entry}/{block}", (*Server).showOutput)
+	s.handle("/session/{name}/grown", (*Server).showGrown)
 	s.handle("/session/{name}/export/{format}", (*Server).showExport)
 	s.handle("/redact", (*Server).switchRedact)
 	s.handle("/static/{name}", (*Server).showStatic)

@@ -60,7 +60,7 @@ func TestMergedInTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask("search", "--json", "connection")
-	// The merge is a process of its own, which nothing announces the end of: poll.
+	// The merge is a separate process, and nothing announces its end: poll.
 	for deadline := time.Now().Add(5 * time.Minute); segments() > first/2+1 || busy(t, dir); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d segments after a search, %d before", segments(), first)

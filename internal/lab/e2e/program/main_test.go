@@ -51,13 +51,13 @@ func binary(t testing.TB) string {
 
 var build = sync.OnceValues(func() (string, error) { return testkit.Build(scratch) })
 
-// result is what one run of the program gave.
+// result is the output and exit code of one run of the program.
 type result struct {
 	stdout, stderr []byte
 	exit           int
 }
 
-// pigrep runs the program with a home directory of its own.
+// pigrep runs the program with its own home directory.
 func pigrep(t testing.TB, home string, args ...string) result {
 	t.Helper()
 	cmd := command(t, home, args...)

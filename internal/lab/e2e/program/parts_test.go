@@ -12,7 +12,7 @@ type part struct {
 	kind, text string
 }
 
-// partsOf lists what must be found of an entry, after the table of kinds.
+// partsOf lists the texts of an entry that must be found, by the table of kinds.
 func partsOf(o object) []part {
 	p := &partList{}
 	e := o.value

@@ -23,6 +23,7 @@ import (
 // An open index blocks no writer. An Index is safe for concurrent use.
 type Index struct {
 	Patience time.Duration // how long a question waits for an update; set it before the first one
+	Keep     time.Duration // how long the pages that it read stay mapped; 0: not at all; set it likewise
 
 	options  indexer.Options
 	noUpdate bool
@@ -32,6 +33,7 @@ type Index struct {
 	mu       sync.Mutex
 	newest   *sharedReader // nil also after a while without questions
 	idle     *time.Timer
+	kept     *time.Timer     // unmaps the pages of the newest
 	pinned   []*sharedReader // older ones, the oldest first
 	running  *update         // nil when none runs
 	failed   error           // of the last update; nil if it was complete
@@ -80,6 +82,7 @@ func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
 	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)
+	x.kept = time.AfterFunc(idleFor, x.unmap)
 	return x
 }
 
@@ -98,11 +101,21 @@ func (x *Index) rest() {
 	}
 }
 
+// unmap unmaps the pages of the newest generation.
+func (x *Index) unmap() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.newest != nil {
+		x.newest.Reader.Keep(false)
+	}
+}
+
 // Close ends the running update and closes all readers. All questions must have been
 // answered.
 func (x *Index) Close() error {
 	x.stop()
 	x.idle.Stop()
+	x.kept.Stop()
 	x.work.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -242,7 +255,12 @@ func (x *Index) take() (*sharedReader, error) {
 	}
 	if x.newest == nil || err == nil && number != x.newest.Generation() {
 		var reader *index.Reader
-		if reader, err = index.Open(x.options.Dir); err == nil {
+		if x.newest != nil {
+			reader, err = x.newest.Reopen()
+		} else {
+			reader, err = index.Open(x.options.Dir)
+		}
+		if err == nil {
 			x.replace(reader, indexer.Lag{})
 		}
 	}
@@ -251,6 +269,10 @@ func (x *Index) take() (*sharedReader, error) {
 	}
 	x.newest.uses++
 	x.idle.Reset(idleFor)
+	if x.Keep > 0 {
+		x.newest.Reader.Keep(true)
+		x.kept.Reset(x.Keep)
+	}
 	return x.newest, nil
 }
 

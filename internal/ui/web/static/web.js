@@ -3,10 +3,13 @@
 
 const form = document.getElementById("search");
 const input = document.getElementById("q");
+const said = document.getElementById("said");
 const keys = document.getElementById("keys");
 
 // ask shows the answer to the query in the form, and aborts the request of the query before.
+// The facets follow when the typing pauses.
 let asking;
+let pushing = false; // the next answer has an entry of its own in the history
 async function ask(push) {
 	const values = new URLSearchParams();
 	for (const [name, value] of new FormData(form)) {
@@ -15,36 +18,38 @@ async function ask(push) {
 		if (value !== usual) values.set(name, value);
 	}
 	const address = "/" + (values.size ? "?" + values : "");
+	pushing ||= push;
 	asking?.abort();
 	asking = new AbortController();
+	const { signal } = asking;
 	try {
-		if (await replace(address, asking.signal)) {
-			if (push) history.pushState(null, "", address);
-			else history.replaceState(null, "", address);
-		}
+		await replace("answer", address, signal);
+		if (pushing) history.pushState(null, "", address);
+		else history.replaceState(null, "", address);
+		pushing = false;
+		await new Promise((done) => setTimeout(done, 250)); // longer than between two keys
+		if (!signal.aborted) await replace("facets", address, signal);
 	} catch (e) {
-		if (e.name !== "AbortError") form.submit(); // load the whole page: it shows the error
+		if (!signal.aborted) form.submit(); // load the whole page: it shows the error
 	}
 }
 
-// replace replaces each part of the page by the same part of another URL.
-async function replace(address, signal) {
-	for (const name of ["answer", "list", "facets"]) { // most important first
-		const part = document.querySelector(`[data-part=${name}]`);
-		if (!part) continue;
-		const values = new URL(address, location.href);
-		values.searchParams.set("part", name);
-		const answer = await fetch(values, { signal });
-		if (!answer.ok) throw new Error(answer.statusText);
-		const text = await answer.text();
-		if (signal.aborted) return false;
-		const open = [...part.querySelectorAll("details")].map((e) => e.open);
-		const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-		part.innerHTML = text;
-		if (focused) [...part.querySelectorAll("a")].find((e) => e.getAttribute("href") === focused)?.focus({ preventScroll: true });
-		part.querySelectorAll("details").forEach((e, i) => { e.open = open[i] ?? e.open; });
-	}
-	return true;
+// replace replaces a part of the page by the same part of another URL.
+async function replace(name, address, signal) {
+	const part = document.querySelector(`[data-part=${name}]`);
+	const values = new URL(address, location.href);
+	values.searchParams.set("part", name);
+	const answer = await fetch(values, { signal });
+	if (!answer.ok) throw new Error(answer.statusText);
+	const text = await answer.text();
+	signal.throwIfAborted();
+	const open = [...part.querySelectorAll("details")].map((e) => e.open);
+	const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+	part.innerHTML = text;
+	if (focused) [...part.querySelectorAll("a")].find((e) => e.getAttribute("href") === focused)?.focus({ preventScroll: true });
+	part.querySelectorAll("details").forEach((e, i) => { e.open = open[i] ?? e.open; });
+	const count = part.querySelector(".count")?.textContent;
+	if (count && said.textContent !== count) said.textContent = count; // read aloud
 }
 
 if (form) {
@@ -99,9 +104,9 @@ async function load(link) {
 	link.parentElement.outerHTML = await answer.text();
 	mark();
 }
-const waiting = (details) => details.querySelectorAll(":scope > .load > [data-load]").forEach(load);
-document.addEventListener("toggle", (e) => { if (e.target.open) waiting(e.target); }, true);
-document.querySelectorAll("details[open]").forEach(waiting);
+const loadIn = (details) => details.querySelectorAll(":scope > .load > [data-load]").forEach(load);
+document.addEventListener("toggle", (e) => { if (e.target.open) loadIn(e.target); }, true);
+document.querySelectorAll("details[open]").forEach(loadIn);
 
 // mark highlights the words of the query in the hits, without changing the DOM.
 function mark() {
@@ -135,11 +140,35 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 	});
 }
 
-// The event stream keeps the server running while the page is open, and reports changes of
-// the index.
-let known;
-const events = new EventSource("/events");
-events.onmessage = (e) => {
-	if (known !== undefined && known !== e.data && form) ask(false);
-	known = e.data;
-};
+// grow says how many entries a conversation has got since it was loaded.
+const grown = document.querySelector("[data-grown]");
+async function grow() {
+	const answer = await fetch(grown.dataset.grown);
+	if (answer.status === 200) grown.innerHTML = await answer.text();
+}
+
+// changed is called with the generation of the index. Sessions that are being written change
+// it all the time.
+let known, waiting;
+function changed(generation) {
+	if (known !== undefined && known !== generation) {
+		waiting ??= setTimeout(() => {
+			waiting = undefined;
+			if (form) ask(false);
+			if (grown) grow();
+		}, 1000);
+	}
+	known = generation;
+}
+
+// The event stream keeps the server running while a page is open, and reports changes of the
+// index. A browser opens only six connections to a server, so one page receives the stream
+// and tells the others. When it is closed, another one takes over.
+const pages = new BroadcastChannel("index");
+pages.onmessage = (e) => changed(e.data);
+navigator.locks.request("events", () => new Promise(() => {
+	new EventSource("/events").onmessage = (e) => {
+		changed(e.data);
+		pages.postMessage(e.data);
+	};
+}));

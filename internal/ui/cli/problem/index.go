@@ -1,0 +1,43 @@
+package problem
+
+import (
+	"errors"
+	"io/fs"
+
+	"pigrep/index"
+	"pigrep/internal/files"
+)
+
+// OfIndex adds hints to an error of the index.
+func OfIndex(err error) error {
+	switch {
+	case errors.Is(err, index.ErrNoIndex):
+		return &Error{Code: codeNoIndex, Message: "there is no index yet", Hint: "build it: pigrep index"}
+	case errors.Is(err, index.ErrLocked):
+		return &Error{Code: CodeLocked, Message: err.Error(), Hint: "try again in a moment; `pigrep status` shows which process holds it"}
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		return &Error{Code: CodeDamaged, Err: err, Hint: "rebuild it: pigrep index --rebuild"}
+	}
+	return &Error{Code: CodeIO, Message: "open the index", Err: err, Hint: IndexHint(err)}
+}
+
+// OfUpdate adds hints to an error of updating the index.
+func OfUpdate(err error) error {
+	problem, ok := errors.AsType[*Error](OfIndex(err))
+	if ok && problem.Code == CodeIO {
+		problem.Message = "update the index"
+	}
+	return problem
+}
+
+// IndexHint returns what to do if the index directory cannot be used.
+func IndexHint(err error) string {
+	const another = ", or use another directory: --index-dir DIR"
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "free some space on its disk" + another
+	case errors.Is(err, fs.ErrPermission):
+		return "check the permissions of the index directory" + another
+	}
+	return "check the index directory" + another
+}
