@@ -60,8 +60,8 @@ type file struct {
 // of net/http, which web needs, is 0.9 MB of it.
 const maxBinary = 26_500_000
 
-// placeholder is the page of a project that has none. Formula and manifest that name it
-// work nowhere.
+// placeholder stands for the page of the project if there is none. A formula or a manifest
+// with it does not work.
 const placeholder = "https://example.org/pigrep"
 
 func (r *release) run(platforms []string) error {
@@ -147,8 +147,8 @@ func (r *release) platform(work, platform string, extras *extras) error {
 	return r.packages(work, arch, program, extras)
 }
 
-// build builds the program. It sets what the environment could say otherwise. The commit
-// is not left to the go command, which finds none in a worktree of git.
+// build builds the program. It sets every variable that could otherwise come from the
+// environment, and the commit: in a worktree of git, the go command finds none.
 func (r *release) build(path, system, arch string) error {
 	const variables = "pigrep/internal/ui/cli."
 	flags := "-s -w -X " + variables + "release=" + r.version

@@ -13,7 +13,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// manifests lists the templates, and the systems of which each names the archive.
+// manifests lists the templates, and for each the systems whose archives it names.
 var manifests = []struct {
 	name      string
 	platforms [][2]string

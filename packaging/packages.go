@@ -19,7 +19,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// A packageFormat says where a package format wants what not all have in one place.
+// A packageFormat says where a package format has the files that others have elsewhere.
 type packageFormat struct {
 	name     string // as nfpm calls it
 	systemd  bool
@@ -168,7 +168,7 @@ func compressed(data []byte) ([]byte, error) {
 
 // copyright is the file that Debian requires, in the form that programs read.
 func (r *release) copyright(licence []byte) []byte {
-	_, text, _ := strings.Cut(string(licence), "\n\n") // what is before is the name of the licence
+	_, text, _ := strings.Cut(string(licence), "\n\n") // before that is the name of the licence
 	holder, text, _ := strings.Cut(text, "\n\n")
 	var b strings.Builder
 	fmt.Fprintf(&b, "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: pigrep\nSource: %s\n", r.url)

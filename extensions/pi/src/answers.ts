@@ -158,8 +158,8 @@ function header(answer: ShowAnswer): string {
 }
 
 /**
- * The entries around the one that was asked for, as many as fit: what comes after it rather than
- * what was before, because that is how it went on.
+ * Returns the requested entry and as many of the entries around it as fit. Later entries have
+ * preference over earlier ones, because they show the outcome.
  */
 export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
 	const focus = Math.max(0, answer.entries.findIndex((e) => e.focus));
