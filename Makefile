@@ -12,7 +12,7 @@
 # make wine      the tests that depend on the system, and the program, built for Windows and run by Wine
 # make torture   the long tests with crashes, faults, damage and many processes, with TIMES as many random rounds
 # make fuzz      each fuzz target for FUZZTIME
-# make bench     measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
+# make bench     measure against peers ROUNDS times on corpora of SIZE megabytes, into docs/BENCHMARKS.md
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make cover     how much of each package its own tests and the end-to-end tests cover
@@ -21,6 +21,7 @@
 FUZZTIME ?= 30s
 TIMES ?= 1
 SIZE ?= 50,300,1024
+ROUNDS ?= 1
 Q ?= session timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
@@ -35,7 +36,7 @@ try: build
 	./pigrep search $(Q)
 
 bench:
-	go run ./internal/lab/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
+	go run ./internal/lab/bench -sizes $(SIZE) -rounds $(ROUNDS) -out docs/BENCHMARKS.md
 
 compare: build
 	go run ./internal/lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
@@ -79,7 +80,7 @@ test:
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
 RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
-	./internal/ui/cli ./internal/ui/cli/live ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
+	./internal/ui/cli ./internal/ui/cli/live ./internal/ui/cli/snapshot ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
 
 race:
 	go test -race -short -vet=off $(RACED)

@@ -87,6 +87,11 @@ var rooms = map[string][]string{
 	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
 }
 
+// cliRooms are the packages below internal/ui/cli. Each imports only those before it.
+var cliRooms = []string{
+	"shell", "live", "system", "problem", "app", "flags", "location", "update", "snapshot", "conversation", "resume", "pager", "settings", "help",
+}
+
 // sealed says which packages alone may import a module, or a package of it; the
 // longest prefix counts.
 var sealed = map[string][]string{
@@ -203,6 +208,26 @@ func TestRoomsOfTheIndex(t *testing.T) {
 	}
 }
 
+func TestRoomsOfTheCommandLine(t *testing.T) {
+	const cli = "pigrep/internal/ui/cli"
+	for _, p := range packages(t) {
+		room, ok := strings.CutPrefix(p.ImportPath, cli+"/")
+		if !ok || room == "man" { // a program of its own
+			continue
+		}
+		at := slices.Index(cliRooms, room)
+		if at < 0 {
+			t.Errorf("%s is not in the list of rooms", p.ImportPath)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if below(imp, []string{cli}) && !slices.Contains(cliRooms[:at], strings.TrimPrefix(imp, cli+"/")) {
+				t.Errorf("%s imports %s, which is not below it", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
 // The map in ARCHITECTURE.md shows every package.
 func TestArchitectureIsTheMap(t *testing.T) {
 	page, err := os.ReadFile("ARCHITECTURE.md")
@@ -262,8 +287,10 @@ func TestModulesStayWhereTheyBelong(t *testing.T) {
 // touch what belongs to the process as a whole.
 var processFiles = []string{
 	"main.go",
-	"internal/ui/cli/process.go", "internal/ui/cli/system_unix.go", "internal/ui/cli/system_windows.go",
-	"internal/ui/cli/memory.go", // the garbage collector only
+	"internal/ui/cli/process.go", "internal/ui/cli/system/system_unix.go", "internal/ui/cli/system/system_windows.go",
+	"internal/ui/cli/system/desktop.go", // a program that takes the terminal
+	"internal/ui/cli/system/zone.go",
+	"internal/ui/cli/memory.go", "internal/ui/cli/update/memory.go", // the garbage collector only
 	"internal/ui/cli/man/main.go",
 }
 
