@@ -310,29 +310,40 @@ const decodeSlack = 8
 func AppendText(dst, json []byte) []byte { return appendDecoded(dst, json) }
 
 // LineAround returns the line of a text that has the byte at pos, or the line after if
-// that byte is of a newline. The text is a JSON string without its quotes, and from is
-// the start of a line at or before pos. A newline written as \u000a ends no line.
-func LineAround(json []byte, from, pos int) (start, end int) {
-	isNewline := func(slash int) bool {
-		return slash+1 < len(json) && json[slash+1] == 'n' && !isEscaped(json, slash)
-	}
+// that byte is of a newline, and where the next line begins. The text is a JSON string
+// without its quotes, and from is the start of a line at or before pos.
+func LineAround(json []byte, from, pos int) (start, end, next int) {
 	start = from
 	for i := pos; i > from; {
-		if i = from + bytes.LastIndexByte(json[from:i], '\\'); i >= from && isNewline(i) {
-			start = i + 2
-			break
+		if i = from + bytes.LastIndexByte(json[from:i], '\\'); i >= from {
+			if n := newlineAt(json, i); n > 0 {
+				start = i + n
+				break
+			}
 		}
 	}
 	for end = max(pos, start); end < len(json); end++ {
 		i := bytes.IndexByte(json[end:], '\\')
 		if i < 0 {
-			return start, len(json)
-		}
-		if end += i; isNewline(end) {
 			break
 		}
+		end += i
+		if n := newlineAt(json, end); n > 0 {
+			return start, end, end + n
+		}
 	}
-	return start, end
+	return start, len(json), len(json)
+}
+
+// newlineAt returns the length of the newline whose escape begins with the backslash at
+// i, or 0 if that is another escape or the second half of one.
+func newlineAt(json []byte, i int) int {
+	for _, escape := range [...]string{`\n`, `\u000a`, `\u000A`} {
+		if len(json)-i >= len(escape) && string(json[i:i+len(escape)]) == escape && !isEscaped(json, i) {
+			return len(escape)
+		}
+	}
+	return 0
 }
 
 // MayEndInEscape reports whether the last byte of a JSON string may be part of an escape: a

@@ -1,6 +1,8 @@
 package jsonl
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -84,5 +86,41 @@ func TestLeaves(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// The line around each byte is the one that a tokenizer of escapes finds.
+func TestLineAround(t *testing.T) {
+	pieces := []string{`\n`, `\u000a`, `\u000A`, `\\`, `\\n`, `\\u000a`, `\t`, `\"`, `\u00e9`, `n`, `u000a`, `ab`, `é`}
+	escape := regexp.MustCompile(`\\u....|\\.|[^\\]`)
+	type line struct{ start, end, next int }
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		var json []byte
+		for range rng.IntN(12) {
+			json = append(json, pieces[rng.IntN(len(pieces))]...)
+		}
+		lines := []line{{}}
+		for _, at := range escape.FindAllIndex(json, -1) {
+			if string(AppendText(nil, json[at[0]:at[1]])) == "\n" {
+				last := &lines[len(lines)-1]
+				last.end, last.next = at[0], at[1]
+				lines = append(lines, line{start: at[1]})
+			}
+		}
+		lines[len(lines)-1].end, lines[len(lines)-1].next = len(json), len(json)
+		for i, l := range lines {
+			for pos := l.start; pos < l.next; pos++ {
+				want := l
+				if pos > l.end {
+					want = lines[i+1]
+				}
+				for _, before := range lines[:i+1] {
+					if start, end, next := LineAround(json, before.start, pos); (line{start, end, next}) != want {
+						t.Fatalf("the line around byte %d of %s from %d is %d-%d, then %d; want %v", pos, json, before.start, start, end, next, want)
+					}
+				}
+			}
+		}
 	}
 }

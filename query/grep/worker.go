@@ -242,14 +242,14 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 		if pos == len(json) {
 			break
 		}
-		start, end := jsonl.LineAround(json, from, pos)
+		start, end, next := jsonl.LineAround(json, from, pos)
 		if w.JSONIsLiteral && pos >= start && !jsonl.MayEndInEscape(json[start:pos+1]) {
 			n++
 		} else {
 			w.text = jsonl.AppendText(w.text[:0], json[start:end])
 			n += len(w.finder.find(w.text, limit-n, true))
 		}
-		from = end + len(`\n`)
+		from = next
 	}
 	return n
 }
