@@ -11,7 +11,7 @@ import (
 	"pigrep/query/docset"
 )
 
-// A typed prefix may begin very many words. Only the most frequent are used.
+// A typed prefix can match thousands of words. Only the most frequent are used.
 const (
 	maxTyped = 512
 	maxShort = 64 // for a prefix of one or two characters

@@ -73,6 +73,18 @@ func Missing(t testing.TB, why string) {
 	t.Skip(why)
 }
 
+// Symlink makes a symbolic link. Where Windows does not let this user make any, the test
+// is skipped.
+func Symlink(t testing.TB, target, link string) {
+	t.Helper()
+	switch err := os.Symlink(target, link); {
+	case err != nil && runtime.GOOS == "windows":
+		t.Skip("no right to make a symbolic link:", err)
+	case err != nil:
+		t.Fatal(err)
+	}
+}
+
 // Build builds the program in a directory and returns its path. Where there is no Go, as
 // under Wine, PIGREP_PROGRAM names one that is built already.
 func Build(dir string) (string, error) {

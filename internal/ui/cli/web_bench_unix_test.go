@@ -26,9 +26,9 @@ import (
 )
 
 // BenchmarkWebTabs types queries into eight pages at once while a session is written. As in
-// the browser, a key aborts the request of the key before, and the facets are asked for when
-// the typing pauses. It says how long after a key its answer is there, how many keys got
-// none, how long the facets take, the CPU time of a key, and how much memory is in use:
+// the browser, each key aborts the previous key's request, and facets are requested when
+// typing pauses. It reports the time from a key to its answer, the keys without an answer,
+// the time of the facets, the CPU time of a key, and the memory in use:
 //
 //	PIGREP_BENCH_SESSIONS=DIR PIGREP_BENCH_INDEX=DIR go test ./internal/ui/cli -run '^$' -bench WebTabs -benchtime 1x
 //

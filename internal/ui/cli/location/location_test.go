@@ -1,18 +1,16 @@
 package location
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"pigrep/adapter"
+	"pigrep/internal/lab/testkit"
 )
 
 func TestHashRoots(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
-		t.Skip("Windows lets only some users make symbolic links:", err)
-	}
+	testkit.Symlink(t, dir, filepath.Join(dir, "link"))
 	roots := func(paths ...string) string {
 		var list []adapter.Root
 		for _, p := range paths {
