@@ -83,6 +83,7 @@ func (s *FactSet) pieces(file uint32) []storedPiece {
 // reading selects what to read of a piece. The zero value selects the facts.
 type reading struct {
 	entries bool                // the facts as far as Entries needs them
+	brief   bool                // the facts without details
 	bare    bool                // BareFacts only
 	enough  func(p *Piece) bool // if not nil: the sums, and the facts unless it says that these are enough
 }
@@ -100,9 +101,9 @@ func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 		}
 	}
 	_, err := s.readKinds(stored, p, func(kind FactKind) bool {
-		return kind.derived() == r.bare && (!r.bare || kind == BareFacts) && !(r.entries && kind == DetailFacts)
+		return kind.derived() == r.bare && (!r.bare || kind == BareFacts) && !((r.entries || r.brief) && kind == DetailFacts)
 	}, r.entries)
-	if err != nil || r.bare || r.entries {
+	if err != nil || r.bare || r.entries || r.brief {
 		return err
 	}
 	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
@@ -166,6 +167,11 @@ const pieceSize = 64 << 10
 // which end with the loop, read ahead.
 func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
 	return s.each(files, reading{})
+}
+
+// WithoutDetails is All without DetailFacts, which are most of the bytes.
+func (s *FactSet) WithoutDetails(files []uint32) iter.Seq2[*Piece, error] {
+	return s.each(files, reading{brief: true})
 }
 
 // Sums is All, but of the pieces whose sums are enough it has the sums. The function is

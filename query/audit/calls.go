@@ -119,7 +119,11 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if ruled {
 		x.visitCopy = func(f *file, p *record.Piece, i int) { collect(f, p, i, true) }
 	}
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
+	read := x.facts.WithoutDetails
+	if req.Commands { // a shell command may be known by its details only
+		read = x.facts.All
+	}
+	err = x.eachPiece(read, func(f *file, p *record.Piece) error {
 		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
 	})
 	if err == nil && ruled {

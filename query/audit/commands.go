@@ -88,7 +88,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		})
 	}
 	var programs []*commandGroup // of a piece, by their numbers there
-	each := x.eachPiece
+	each := func(visit func(*file, *record.Piece) error) error { return x.eachPiece(x.facts.All, visit) }
 	if len(req.Tools)+len(req.Models) == 0 { // which the sums of programs do not name
 		each = func(visit func(*file, *record.Piece) error) error { return x.eachSum(nil, visit) }
 	}

@@ -29,8 +29,8 @@ type auditor struct {
 	files    []file   // the oldest header first
 	ids      []uint32 // of the files
 	filter   *filter.Filter
-	branch   *branchTest       // nil for any branch
-	matched  map[location]bool // calls that the text picks; nil for all
+	branch   *branchTest                // nil for any branch
+	matched  map[uint32]map[callAt]bool // calls that the text picks, by file; nil for all
 	entries  firsts
 	orphans  orphans
 	families families
@@ -48,9 +48,8 @@ type file struct {
 	shares bool // duplicates of its entries may be in other files, or in itself
 }
 
-// location is where the document of a call is.
-type location struct {
-	file   uint32
+// callAt is where the document of a call is in its file.
+type callAt struct {
 	offset int64
 	part   int
 }
@@ -164,7 +163,7 @@ func (x *auditor) noteEntries() error {
 // goroutines.
 func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f *file, p *record.Piece) error) error {
 	if r := x.req; x.branch != nil || x.matched != nil || r.Failed || r.Error || len(r.Prices) > 0 {
-		return x.eachPiece(visit)
+		return x.eachPiece(x.facts.All, visit)
 	}
 	verdict := func(f *file, p *record.Piece) (filter.Verdict, *record.Span) {
 		s := &p.UsageSums.Span
@@ -188,7 +187,7 @@ func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f 
 		return v == filter.None || v == filter.All && (samePeriod == nil || samePeriod(s.First, s.Last))
 	}
 	defer x.trim()
-	return x.each(x.facts.Sums(x.ids, enough), func(f *file, p *record.Piece) error {
+	return x.each(x.facts.Sums(x.toRead(), enough), func(f *file, p *record.Piece) error {
 		if p.Summed {
 			if v, _ := verdict(f, p); v == filter.None {
 				return nil
@@ -213,9 +212,14 @@ func (x *auditor) matchText(a adapter.Adapter, src entry.Source) error {
 	if err != nil {
 		return err
 	}
-	x.matched = make(map[location]bool)
+	x.matched = make(map[uint32]map[callAt]bool)
 	all, err := rank.Every(x.ctx, in, func(file uint32, offset int64, part int) {
-		x.matched[location{file, offset, part}] = true
+		calls := x.matched[file]
+		if calls == nil {
+			calls = make(map[callAt]bool)
+			x.matched[file] = calls
+		}
+		calls[callAt{offset, part}] = true
 	})
 	x.warnings = in.Plan.Warnings
 	if !all {
@@ -237,11 +241,24 @@ func (f *file) millis(ms int64) int64 {
 	return f.timeOf(0).UnixMilli()
 }
 
-// eachPiece visits the facts of the files in the order of x.files. A piece and its
-// strings are valid until the next one.
-func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
+// eachPiece visits facts in the order of x.files. A piece and its strings are valid until
+// the next one.
+func (x *auditor) eachPiece(read func(files []uint32) iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
 	defer x.trim()
-	return x.each(x.facts.All(x.ids), visit)
+	return x.each(read(x.toRead()), visit)
+}
+
+// toRead returns the ids of the files whose facts are needed, and NoFile in the place of
+// the others. Files that share entries are always needed, to tell the first of duplicates.
+func (x *auditor) toRead() []uint32 {
+	ids := slices.Clone(x.ids)
+	for i := range x.files {
+		f := &x.files[i]
+		if !f.shares && (!f.wanted || x.matched != nil && x.matched[f.File] == nil) {
+			ids[i] = segment.NoFile
+		}
+	}
+	return ids
 }
 
 // trimEvery is after how many pieces the pages that were read are released. At 1 GB of
@@ -348,7 +365,7 @@ func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
 		return false
 	}
-	return x.matched == nil || x.matched[location{f.File, c.Offset.At(i), int(c.Part.At(i))}]
+	return x.matched == nil || x.matched[f.File][callAt{c.Offset.At(i), int(c.Part.At(i))}]
 }
 
 func (x *auditor) passesTime(f *file, ms int64) bool {

@@ -84,7 +84,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		return nil, err
 	}
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
+	err = x.eachPiece(x.facts.All, func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
 		}
