@@ -33,6 +33,36 @@ func TestPhraseIsFoundBeyondTheBudget(t *testing.T) {
 	}
 }
 
+// A budget for phrases limits what is counted, not which sessions are shown.
+func TestPhraseBudgetFillsThePage(t *testing.T) {
+	t.Parallel()
+	var often []turn
+	for n := range 30 {
+		often = append(often, prompt(fmt.Sprint("the amber lantern ", n)))
+	}
+	l := newLibrary(t,
+		story{Name: "often", Entries: often},
+		story{Name: "once", Entries: []turn{prompt(strings.Repeat("something else, ", 100) + "the amber lantern")}},
+	)
+	search := func(req Request) *Response {
+		req.Text, req.PhraseBytes = `"amber lantern"`, 1 // so that texts are read one by one
+		return l.search(req)
+	}
+	for _, test := range []struct {
+		limit, sessions int
+		exact           bool
+	}{{1, 1, false}, {2, 2, true}, {3, 2, true}} {
+		resp := search(Request{Limit: test.limit, PerSession: 1})
+		if len(resp.Sessions) != test.sessions || resp.TotalIsExact != test.exact {
+			t.Errorf("limit %d: %d sessions, exact %v; want %d, %v", test.limit, len(resp.Sessions), resp.TotalIsExact, test.sessions, test.exact)
+		}
+	}
+	resp := search(Request{Flat: true, Limit: 5})
+	if len(resp.Hits) != 5 || resp.Total != 5 || resp.TotalIsExact {
+		t.Errorf("flat: %d hits of %d, exact %v; want 5 of 5, and more not counted", len(resp.Hits), resp.Total, resp.TotalIsExact)
+	}
+}
+
 // countingDisk counts how often it opens a session file.
 type countingDisk struct {
 	Disk

@@ -34,6 +34,8 @@ type Request struct {
 	// those read so far, and is Late.
 	UntilDeadline bool
 
+	PhraseBytes int // as of rank.Options
+
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    // the resume commands of hits; nil: none
 	Only   func(s *session.Summary) bool // restricts the sessions that are searched; nil: all
@@ -233,7 +235,7 @@ type SessionHit struct {
 
 // options returns which hits are wanted, with the default limits filled in.
 func (r *Request) options() rank.Options {
-	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0}
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0, PhraseBytes: r.PhraseBytes}
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}

@@ -66,21 +66,26 @@ func (m *Match) Rows() []Row {
 	return rows
 }
 
-// wholeText is up to what length a text is looked through once for all lines of
-// it that are shown.
-const wholeText = 64 << 10
+// A text is searched for secrets as a whole, once for all its lines that are shown, up to
+// these bytes in all and for each line. In a longer text the neighbourhood of each line
+// is searched.
+const (
+	wholeText    = 64 << 10
+	wholeForLine = 8 << 10
+)
 
 // redactLines masks the secrets of a text in the lines that are shown of it.
 func redactLines(text []byte, lines []Line) {
 	var all []redact.Span
-	if len(text) <= wholeText {
+	whole := len(text) <= min(wholeText, wholeForLine*len(lines))
+	if whole {
 		all = redact.Find(string(text))
 	}
 	for i := range lines {
 		l := &lines[i]
 		start, end := l.Offset, l.Offset+len(l.Text)
 		spans := all
-		if len(text) > wholeText {
+		if !whole {
 			spans = redact.Around(text, start, end)
 		}
 		var inside []redact.Span

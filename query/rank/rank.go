@@ -53,6 +53,10 @@ type Options struct {
 	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
 	PerSession int  // hits of each session; at least 1
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
+
+	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
+	// once the wanted hits are found; 0 for 32 MB. In the order of time it is 32 MB.
+	PhraseBytes int
 }
 
 // spare is how many hits of a session, beyond those wanted, can take the place of some.
@@ -368,7 +372,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, byTime: s.opt.Sort != Relevance, enough: s.enough}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, opt: s.opt, enough: s.enough}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err

@@ -17,8 +17,8 @@ import (
 // Budgets in bytes of session files, spent in the order of the scores. A phrase or a
 // negated word decides whether a document is a hit; another compound decides its rank, and
 // whether a list in the order of time has it; the spelling of an identifier changes the
-// rank only a little. A phrase is looked for beyond the budget until enough documents with
-// it are found to fill the answer, so none is missed that is the only one.
+// rank only a little. A phrase is looked for beyond the budget until the answer is full,
+// so none is missed that is the only one.
 const (
 	verifyStrict   = 32 << 20
 	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
@@ -40,8 +40,8 @@ type verifier struct {
 	losses     *Losses
 	lacking    *Lacking
 	duplicates duplicates
-	byTime     bool // hits are listed in the order of time
-	enough     int  // documents with a strict word, for which the budget is exceeded
+	opt        Options
+	enough     int  // sessions with a strict word, or with Options.Flat documents, for which the budget is exceeded
 	unverified bool // some compound could not be verified
 }
 
@@ -60,12 +60,17 @@ func (s *verifier) verify(found candidates) error {
 	// Only the best are read. The others are not put in their exact order, for which equal
 	// scores would have to be resolved.
 	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) })
-	budget, strict := s.verifyBudget()
-	lacking := 0 // documents with a strict word that are still looked for
+	strictBytes := verifyStrict
+	if s.opt.Sort == Relevance {
+		strictBytes = cmp.Or(s.opt.PhraseBytes, verifyStrict)
+	}
+	budget, strict := s.verifyBudget(strictBytes)
+	lacking := 0 // as enough, that are still looked for
 	if strict != 0 {
 		lacking = s.enough
 	}
-	sorted := 0 // so many are in order
+	sessions := make(map[int32]bool) // with such a document
+	sorted := 0                      // so many are in order
 	for len(list) > 0 && (budget > 0 || lacking > 0) {
 		if sorted == 0 {
 			sorted = throughTies(list, verifyRound)
@@ -76,13 +81,13 @@ func (s *verifier) verify(found candidates) error {
 		if err != nil {
 			return err
 		}
-		limit := budget
+		limit, longest := budget, budget
 		if lacking > 0 {
-			limit = max(budget, verifyStrict)
+			limit, longest = max(budget, strictBytes), verifyStrict
 		}
 		round = round[:affordable(lengths, limit)]
 		list, sorted = list[len(round):], sorted-len(round)
-		readings, err := s.readRound(round, limit)
+		readings, err := s.readRound(round, longest)
 		if err != nil {
 			return err
 		}
@@ -91,7 +96,8 @@ func (s *verifier) verify(found candidates) error {
 			if budget < 0 && lacking <= 0 {
 				readings[k] = reading{} // it is beyond the budget, wherever rounds end
 			}
-			if readings[k].whole&strict != 0 {
+			if readings[k].whole&strict != 0 && (s.opt.Flat || !sessions[c.file]) {
+				sessions[c.file] = true
 				lacking--
 			}
 			s.apply(c, &readings[k], strict != 0)
@@ -113,13 +119,13 @@ func throughTies(list []*Candidate, n int) int {
 	return n
 }
 
-// verifyBudget returns how many bytes may be read for the words of the plan, and those that
-// decide whether a document is a hit.
-func (s *verifier) verifyBudget() (budget int, strict uint64) {
+// verifyBudget returns how many bytes may be read for the words of the plan, up to
+// strictBytes, and the words that decide whether a document is a hit.
+func (s *verifier) verifyBudget(strictBytes int) (budget int, strict uint64) {
 	budget = verifySpelling
 	loose := verifyLoose
-	if s.byTime {
-		loose = verifyStrict
+	if s.opt.Sort != Relevance {
+		loose = strictBytes
 	}
 	cost := 0
 	for _, p := range s.plan.Words {
@@ -128,7 +134,7 @@ func (s *verifier) verifyBudget() (budget int, strict uint64) {
 		}
 		switch {
 		case p.Verify && p.Strict():
-			budget, strict = verifyStrict, strict|p.Bit
+			budget, strict = strictBytes, strict|p.Bit
 		case p.Verify && !p.SpellingOnly:
 			budget = max(budget, loose)
 		}

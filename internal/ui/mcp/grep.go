@@ -38,9 +38,9 @@ var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": lite
 
 const (
 	defaultLines = 50
-	// countedLines is where counting the matching lines beyond a page ends. Counting is what
-	// takes the time for a common word: 1,000 lines take five times as long.
-	countedLines = 200
+	// countedLines is up to how many matching lines are counted if the page ends sooner.
+	// Counting is what takes the time for a common word.
+	countedLines = 100
 	// matchesAhead is few: the call ends once enough lines are counted, and the matches that
 	// were found ahead are dropped.
 	matchesAhead = 16
