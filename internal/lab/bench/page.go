@@ -133,10 +133,14 @@ identifiers, no forms, no misspellings.
 the sessions of the current directory and loads those of all directories on request. It is
 not measured above 1 GB, where each list takes minutes.
 
+**MCP** is one server that answers %d calls, one after another, of twenty kinds in equal parts: searches for a word, for
+words, for phrases that occur and that rarely do, and for identifiers; grep for a word, an expression with two words, and
+a piece of a word; and the other tools. Their words are drawn from the session files, so that most are new to the server.
+
 Queries for a rare word use five words in turn, each in about five texts. Queries for an identifier use five identifiers in
 turn, each in about twenty texts. "Lines" are lines of session files. grep and rg find the same lines, except where a match
 is not text (a key, an id, a signature) or a JSON escape hides it from rg. Any other difference fails the run.
-`, corpusSeed, corpus.HeapsK, corpus.HeapsBeta)
+`, corpusSeed, corpus.HeapsK, corpus.HeapsBeta, agentCalls)
 	section := ""
 	for _, r := range b.rows {
 		if r.tree != section {

@@ -29,7 +29,7 @@ func (b *suite) measure(t *tree) error {
 	if err := b.queries(t, f); err != nil {
 		return err
 	}
-	for _, rows := range []func(*tree) error{b.greps, b.audits, b.freshness, b.crowd} {
+	for _, rows := range []func(*tree) error{b.greps, b.audits, b.server, b.freshness, b.crowd} {
 		if err := rows(t); err != nil {
 			return err
 		}
