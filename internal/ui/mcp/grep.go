@@ -51,7 +51,7 @@ const (
 type grepAnswer struct {
 	Entries []grepEntry `json:"entries"`
 	Lines   int         `json:"total" jsonschema:"matching lines"`
-	Inexact bool        `json:"inexact,omitempty" jsonschema:"counting stopped, there are more"`
+	Inexact bool        `json:"inexact,omitempty" jsonschema:"the total may be larger"`
 	Files   int         `json:"files" jsonschema:"session files with a match"`
 	tail
 }
@@ -210,7 +210,7 @@ func (a *grepAnswer) text() string {
 	var b strings.Builder
 	more := ""
 	if a.Inexact {
-		more = "more than "
+		more = "at least "
 	}
 	fmt.Fprintf(&b, "%s%s in %s.\n", more, human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
 	for i := range a.Entries {
