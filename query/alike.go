@@ -19,23 +19,23 @@ const (
 	leastID    = 4 // hexadecimal digits, one of them a digit, that are an id
 )
 
-// saying is the text of a hit in a form that is compared with other hits of its session.
-type saying struct {
+// wording is what a hit says, for comparison with other hits of its session.
+type wording struct {
 	kind       string
 	words      []string
 	start, end bool // the text is cut there
 	missing    string
 }
 
-func sayingOf(h *Hit) saying {
+func wordingOf(h *Hit) wording {
 	text, end := strings.CutSuffix(h.Fragment.Text, match.Ellipsis)
 	rest, start := strings.CutPrefix(text, match.Ellipsis)
-	s := saying{kind: string(h.Kind) + " " + h.Tool, start: start, end: end, missing: strings.Join(h.Missing, "\x00")}
+	w := wording{kind: string(h.Kind) + " " + h.Tool, start: start, end: end, missing: strings.Join(h.Missing, "\x00")}
 	offset := len(text) - len(rest)
 	for at, word := range fields(text, offset) {
-		s.words = append(s.words, general(word, h.Fragment.Spans, at))
+		w.words = append(w.words, general(word, h.Fragment.Spans, at))
 	}
-	return s
+	return w
 }
 
 // fields visits the words of a text from a place on, with their places.
@@ -119,15 +119,15 @@ func isID(run string) bool {
 }
 
 // alike reports whether two hits of a session say the same.
-func (s *saying) alike(o *saying) bool {
-	if s.kind != o.kind || s.missing != o.missing {
+func (w *wording) alike(o *wording) bool {
+	if w.kind != o.kind || w.missing != o.missing {
 		return false
 	}
 	for shift := -alikeCut; shift <= alikeCut; shift++ {
-		if shift != 0 && !(s.start && o.start) {
+		if shift != 0 && !(w.start && o.start) {
 			continue
 		}
-		a, b := s.words, o.words
+		a, b := w.words, o.words
 		if shift > 0 {
 			a = a[min(shift, len(a)):]
 		} else {
@@ -135,7 +135,7 @@ func (s *saying) alike(o *saying) bool {
 		}
 		n := min(len(a), len(b))
 		over := max(len(a), len(b)) - n
-		if over > 0 && (!s.end || !o.end || over > alikeCut) || (over > 0 || shift != 0) && n < alikeLeast {
+		if over > 0 && (!w.end || !o.end || over > alikeCut) || (over > 0 || shift != 0) && n < alikeLeast {
 			continue
 		}
 		if slices.Equal(a[:n], b[:n]) {

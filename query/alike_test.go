@@ -35,19 +35,19 @@ func TestAlike(t *testing.T) {
 			at := strings.Index(text, "timeout")
 			return &Hit{Kind: "result", Fragment: match.Fragment{Text: text, Spans: [][2]int{{at, at + 7}}}}
 		}
-		a, b := sayingOf(hit(c.a)), sayingOf(hit(c.b))
+		a, b := wordingOf(hit(c.a)), wordingOf(hit(c.b))
 		if got := a.alike(&b); got != c.want || b.alike(&a) != c.want {
 			t.Errorf("%q and %q: alike %v, want %v both ways", c.a, c.b, got, c.want)
 		}
 	}
 	// Hits that differ in the words searched for are not alike.
-	issue := func(text string, spans ...[2]int) saying {
-		return sayingOf(&Hit{Kind: "prompt", Fragment: match.Fragment{Text: text, Spans: spans}})
+	issue := func(text string, spans ...[2]int) wording {
+		return wordingOf(&Hit{Kind: "prompt", Fragment: match.Fragment{Text: text, Spans: spans}})
 	}
 	if a, b := issue("see issue 288", [2]int{10, 13}), issue("see issue 290"); a.alike(&b) {
 		t.Error("the number that was searched for counts as any number")
 	}
-	a, b := issue("see it"), sayingOf(&Hit{Kind: "reply", Fragment: match.Fragment{Text: "see it"}})
+	a, b := issue("see it"), wordingOf(&Hit{Kind: "reply", Fragment: match.Fragment{Text: "see it"}})
 	if a.alike(&b) {
 		t.Error("a prompt and a reply are alike")
 	}

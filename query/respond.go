@@ -160,7 +160,7 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 	w := s.found.Worker()
 	defer s.found.Done(w)
 	var hits []Hit
-	var said []saying
+	var shown []wording
 	for i, c := range slices.Concat(x.Hits, x.Spare) {
 		if i >= len(x.Hits) && len(hits) >= most {
 			break
@@ -179,12 +179,12 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		if h == nil {
 			continue
 		}
-		this := sayingOf(h)
-		if k := slices.IndexFunc(said, func(o saying) bool { return o.alike(&this) }); k >= 0 {
+		this := wordingOf(h)
+		if k := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); k >= 0 {
 			hits[k].Alike++
 			continue
 		}
-		hits, said = append(hits, *h), append(said, this)
+		hits, shown = append(hits, *h), append(shown, this)
 	}
 	for i := range hits {
 		hits[i].AlikeAtLeast = hits[i].Alike > 0 && x.TotalAny > len(x.Hits)+len(x.Spare)

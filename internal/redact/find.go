@@ -71,7 +71,7 @@ func announcements() []announcement {
 		{[]string{"private key", "encrypted data"}, (*finder).pem},
 		{[]string{"private-lines:", "private-mac:"}, (*finder).putty},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
-		{[]string{"passw", "passphrase", "passcode"}, (*finder).told},
+		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{callWords, (*finder).call},
 		{[]string{"login", ":5432:", ":*:", ":6432:", ":5433:"}, (*finder).netrc},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},

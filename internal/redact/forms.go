@@ -379,8 +379,8 @@ func (f *finder) jwk(at int) {
 	}
 }
 
-// told masks a password in a sentence: the password is X. at is its word for password.
-func (f *finder) told(at int) {
+// sentence masks a password in a sentence: the password is X. at is its word for password.
+func (f *finder) sentence(at int) {
 	s := f.s
 	if at > 0 && isAlnum(s[at-1]) || at < f.done[kindTold] {
 		return

@@ -180,7 +180,7 @@ func (f *finder) judgePassword(name, value string, start int, p place, v *text) 
 	const rule = "password"
 	switch p.link {
 	case linkProse:
-		return "" // see told
+		return "" // see sentence
 	case linkList:
 		if strings.HasPrefix(name, "-") || hasSign(value) && !isWordy(value) && f.s[max(0, start-1)] != '/' || f.setter(start) {
 			return rule

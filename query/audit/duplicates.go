@@ -121,7 +121,7 @@ func (o *orphans) note(copy uint64, n int) {
 	o.noted.add(copy)
 }
 
-// exist reports whether there are any. If not, nothing need be told.
+// exist reports whether there are any. If not, answers need not be recorded.
 func (o *orphans) exist() bool { return o.noted.bits != nil }
 
 // answer records the result of a call.
