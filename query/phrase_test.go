@@ -11,6 +11,7 @@ import (
 	"pigrep/internal/lab/testkit"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/rank"
 	"pigrep/scope"
 )
 
@@ -41,8 +42,8 @@ func TestPhraseBudgetFillsThePage(t *testing.T) {
 		often = append(often, prompt(fmt.Sprint("the amber lantern ", n)))
 	}
 	l := newLibrary(t,
-		story{Name: "often", Entries: often},
-		story{Name: "once", Entries: []turn{prompt(strings.Repeat("something else, ", 100) + "the amber lantern")}},
+		story{Name: "often", Start: day, Entries: often},
+		story{Name: "once", Start: day.AddDate(0, 0, 1), Entries: []turn{prompt(strings.Repeat("something else, ", 100) + "the amber lantern")}},
 	)
 	search := func(req Request) *Response {
 		req.Text, req.PhraseBytes = `"amber lantern"`, 1 // so that texts are read one by one
@@ -55,6 +56,15 @@ func TestPhraseBudgetFillsThePage(t *testing.T) {
 		resp := search(Request{Limit: test.limit, PerSession: 1})
 		if len(resp.Sessions) != test.sessions || resp.TotalIsExact != test.exact {
 			t.Errorf("limit %d: %d sessions, exact %v; want %d, %v", test.limit, len(resp.Sessions), resp.TotalIsExact, test.sessions, test.exact)
+		}
+	}
+	for _, test := range []struct {
+		sort rank.Sort
+		want string
+	}{{rank.Newest, "id-of-once"}, {rank.Oldest, "id-of-often"}} {
+		resp := search(Request{Limit: 1, PerSession: 1, Sort: test.sort})
+		if len(resp.Sessions) != 1 || resp.Sessions[0].SessionID != test.want {
+			t.Errorf("sort %d: %d sessions, want only %s", test.sort, len(resp.Sessions), test.want)
 		}
 	}
 	resp := search(Request{Flat: true, Limit: 5})

@@ -163,7 +163,7 @@ func (s *search) byTime(r *Result) error {
 	}
 	sign := s.opt.Sort.sign()
 	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(sign*s.bound(a), sign*s.bound(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(sign*s.bound(a, s.opt.Sort), sign*s.bound(b, s.opt.Sort)), cmp.Compare(a, b))
 	})
 
 	compare := func(a, b timed) int { return s.compareTimes(sign, a, b) }
@@ -173,7 +173,7 @@ func (s *search) byTime(r *Result) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		if len(first) >= limit && cmp.Compare(sign*first[limit-1].at, sign*s.bound(at)) < 0 {
+		if len(first) >= limit && cmp.Compare(sign*first[limit-1].at, sign*s.bound(at, s.opt.Sort)) < 0 {
 			break // nothing of this session can come before these
 		}
 		list, err := s.withTimes(ofFile[at])
@@ -247,15 +247,15 @@ func (s *snapshot) compareTimes(sign int64, a, b timed) int {
 }
 
 // bound returns a time, in Unix milliseconds, that no entry of the file is after,
-// or when the oldest are wanted, before.
-func (s *search) bound(at int32) int64 {
+// or in the order Oldest, before.
+func (s *snapshot) bound(at int32, order Sort) int64 {
 	f := s.summary(at)
 	edge := f.Newest
-	if s.opt.Sort == Oldest {
+	if order == Oldest {
 		edge = f.Oldest
 	}
 	// Entries without any time have that of the file.
-	if mtime := time.Unix(0, f.Mtime); edge.IsZero() || f.Timestamp.IsZero() && edge.Before(mtime) == (s.opt.Sort == Newest) {
+	if mtime := time.Unix(0, f.Mtime); edge.IsZero() || f.Timestamp.IsZero() && edge.Before(mtime) == (order == Newest) {
 		edge = mtime
 	}
 	return edge.UnixMilli()

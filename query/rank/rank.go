@@ -55,7 +55,7 @@ type Options struct {
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 
 	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
-	// once the wanted hits are found; 0 for 32 MB. In the order of time it is 32 MB.
+	// once the wanted hits are found; 0 for 32 MB.
 	PhraseBytes int
 }
 

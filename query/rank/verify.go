@@ -14,7 +14,7 @@ import (
 	"pigrep/query/words"
 )
 
-// Budgets in bytes of session files, spent in the order of the scores. A phrase or a
+// Budgets in bytes of session files, spent in the order of the answer. A phrase or a
 // negated word decides whether a document is a hit; another compound decides its rank, and
 // whether a list in the order of time has it; the spelling of an identifier changes the
 // rank only a little. A phrase is looked for beyond the budget until the answer is full,
@@ -57,13 +57,11 @@ func (s *verifier) verify(found candidates) error {
 	if len(list) == 0 {
 		return nil
 	}
-	// Only the best are read. The others are not put in their exact order, for which equal
+	// Only the first are read. The others are not put in their exact order, for which equal
 	// scores would have to be resolved.
-	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) })
-	strictBytes := verifyStrict
-	if s.opt.Sort == Relevance {
-		strictBytes = cmp.Or(s.opt.PhraseBytes, verifyStrict)
-	}
+	order := s.readingOrder(list)
+	slices.SortFunc(list, order)
+	strictBytes := cmp.Or(s.opt.PhraseBytes, verifyStrict)
 	budget, strict := s.verifyBudget(strictBytes)
 	lacking := 0 // as enough, that are still looked for
 	if strict != 0 {
@@ -73,8 +71,8 @@ func (s *verifier) verify(found candidates) error {
 	sorted := 0                      // so many are in order
 	for len(list) > 0 && (budget > 0 || lacking > 0) {
 		if sorted == 0 {
-			sorted = throughTies(list, verifyRound)
-			slices.SortFunc(list[:sorted], s.compare)
+			sorted = throughTies(list, verifyRound, order)
+			slices.SortFunc(list[:sorted], func(a, b *Candidate) int { return cmp.Or(order(a, b), s.compare(a, b)) })
 		}
 		round := list[:min(verifyRound, sorted)]
 		lengths, err := s.resolveAll(round)
@@ -109,11 +107,31 @@ func (s *verifier) verify(found candidates) error {
 	return nil
 }
 
-// throughTies returns the length of the shortest prefix of a list, ordered by score, that
-// has at least n candidates and ends where the score changes.
-func throughTies(list []*Candidate, n int) int {
+// readingOrder returns the order in which candidates are read, without a decision between
+// some: by score, or by the times of their sessions.
+func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
+	if s.opt.Sort == Relevance {
+		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
+	}
+	sign, bounds := s.opt.Sort.sign(), make(map[int32]int64)
+	for _, c := range list {
+		if _, ok := bounds[c.file]; !ok {
+			bounds[c.file] = sign * s.bound(c.file, s.opt.Sort)
+		}
+	}
+	return func(a, b *Candidate) int {
+		if a.file == b.file {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(bounds[a.file], bounds[b.file]), cmp.Compare(a.file, b.file))
+	}
+}
+
+// throughTies returns the length of the shortest prefix of an ordered list that has at
+// least n candidates and ends where the order decides.
+func throughTies(list []*Candidate, n int, order func(a, b *Candidate) int) int {
 	n = min(n, len(list))
-	for n < len(list) && list[n].score == list[n-1].score {
+	for n > 0 && n < len(list) && order(list[n-1], list[n]) == 0 {
 		n++
 	}
 	return n
