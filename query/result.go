@@ -34,7 +34,7 @@ type Request struct {
 	// those read so far, and is Late.
 	UntilDeadline bool
 
-	PhraseBytes int // as of rank.Options
+	PhraseBytes int // as of rank.Input
 
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    // the resume commands of hits; nil: none
@@ -43,6 +43,10 @@ type Request struct {
 
 // All is the limit of a request for everything.
 const All = rank.All
+
+// FastPhraseBytes is a value for Request.PhraseBytes where an answer is wanted at once, such
+// as while somebody types.
+const FastPhraseBytes = 8 << 20
 
 // The default limits.
 const (
@@ -235,7 +239,7 @@ type SessionHit struct {
 
 // options returns which hits are wanted, with the default limits filled in.
 func (r *Request) options() rank.Options {
-	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0, PhraseBytes: r.PhraseBytes}
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0}
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}

@@ -82,5 +82,5 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords}, nil
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes}, nil
 }

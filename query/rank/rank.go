@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -53,10 +54,6 @@ type Options struct {
 	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
 	PerSession int  // hits of each session; at least 1
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
-
-	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
-	// once the wanted hits are found; 0 for 32 MB.
-	PhraseBytes int
 }
 
 // spare is how many hits of a session, beyond those wanted, can take the place of some.
@@ -74,6 +71,10 @@ type Input struct {
 	Filter   *filter.Filter
 	Lacking  *Lacking // of earlier searches of the same generation; may be nil
 	AllWords bool     // only documents that lack nothing are hits
+
+	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
+	// once the wanted hits are found; 0 for 32 MB.
+	PhraseBytes int
 }
 
 // Result is the outcome of a search: which hits there are, how many, and in which
@@ -163,14 +164,15 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 // files and segments, and the candidates found so far. It only reads the plan.
 type search struct {
 	*snapshot
-	ctx     context.Context
-	plan    *words.Plan
-	filter  *filter.Filter
-	opt     Options
-	eval    evaluator
-	scored  bool // some word is scored: only documents with words or ids of the query can be hits
-	keepAll bool // keep all candidates, not only the best of each session
-	enough  int  // see verifier
+	ctx         context.Context
+	plan        *words.Plan
+	filter      *filter.Filter
+	opt         Options
+	eval        evaluator
+	scored      bool // some word is scored: only documents with words or ids of the query can be hits
+	keepAll     bool // keep all candidates, not only the best of each session
+	enough      int  // see verifier
+	phraseBytes int  // as of Input
 
 	found      candidates
 	duplicates duplicates
@@ -184,7 +186,7 @@ type search struct {
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, scored: in.Plan.Scored() != 0,
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), scored: in.Plan.Scored() != 0,
 	}
 }
 
@@ -372,7 +374,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, opt: s.opt, enough: s.enough}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, opt: s.opt, phraseBytes: s.phraseBytes, enough: s.enough}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err

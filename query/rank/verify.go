@@ -33,16 +33,17 @@ const verifyRound = 1 << 12
 // whether they do.
 type verifier struct {
 	*snapshot
-	ctx        context.Context
-	plan       *words.Plan
-	eval       *evaluator
-	readers    *readers
-	losses     *Losses
-	lacking    *Lacking
-	duplicates duplicates
-	opt        Options
-	enough     int  // sessions with a strict word, or with Options.Flat documents, for which the budget is exceeded
-	unverified bool // some compound could not be verified
+	ctx         context.Context
+	plan        *words.Plan
+	eval        *evaluator
+	readers     *readers
+	losses      *Losses
+	lacking     *Lacking
+	duplicates  duplicates
+	opt         Options
+	phraseBytes int  // as of Input
+	enough      int  // sessions with a strict word, or with Options.Flat documents, for which the budget is exceeded
+	unverified  bool // some compound could not be verified
 }
 
 // verify verifies the pending candidates. When the budget is used up and enough is found,
@@ -61,8 +62,7 @@ func (s *verifier) verify(found candidates) error {
 	// scores would have to be resolved.
 	order := s.readingOrder(list)
 	slices.SortFunc(list, order)
-	strictBytes := cmp.Or(s.opt.PhraseBytes, verifyStrict)
-	budget, strict := s.verifyBudget(strictBytes)
+	budget, strict := s.verifyBudget()
 	lacking := 0 // as enough, that are still looked for
 	if strict != 0 {
 		lacking = s.enough
@@ -81,7 +81,7 @@ func (s *verifier) verify(found candidates) error {
 		}
 		limit, longest := budget, budget
 		if lacking > 0 {
-			limit, longest = max(budget, strictBytes), verifyStrict
+			limit, longest = max(budget, s.phraseBytes), verifyStrict
 		}
 		round = round[:affordable(lengths, limit)]
 		list, sorted = list[len(round):], sorted-len(round)
@@ -137,13 +137,13 @@ func throughTies(list []*Candidate, n int, order func(a, b *Candidate) int) int 
 	return n
 }
 
-// verifyBudget returns how many bytes may be read for the words of the plan, up to
-// strictBytes, and the words that decide whether a document is a hit.
-func (s *verifier) verifyBudget(strictBytes int) (budget int, strict uint64) {
+// verifyBudget returns how many bytes may be read for the words of the plan, and those that
+// decide whether a document is a hit.
+func (s *verifier) verifyBudget() (budget int, strict uint64) {
 	budget = verifySpelling
 	loose := verifyLoose
 	if s.opt.Sort != Relevance {
-		loose = strictBytes
+		loose = s.phraseBytes
 	}
 	cost := 0
 	for _, p := range s.plan.Words {
@@ -152,7 +152,7 @@ func (s *verifier) verifyBudget(strictBytes int) (budget int, strict uint64) {
 		}
 		switch {
 		case p.Verify && p.Strict():
-			budget, strict = strictBytes, strict|p.Bit
+			budget, strict = s.phraseBytes, strict|p.Bit
 		case p.Verify && !p.SpellingOnly:
 			budget = max(budget, loose)
 		}

@@ -145,7 +145,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	}
 	list.Total, list.TotalIsExact = len(list.Sessions), len(resp.Sessions) < limit
 	if narrowed {
-		list.Total, list.TotalIsExact = resp.SessionTotal, true
+		list.Total, list.TotalIsExact = resp.SessionTotal, resp.TotalIsExact
 	}
 	return nil
 }

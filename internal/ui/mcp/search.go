@@ -72,10 +72,6 @@ type hitRow struct {
 	owner int // index of its session among those of the answer
 }
 
-// phraseBytes is how much a search reads to count the hits of a phrase: a quarter of what
-// a search in the terminal reads. A page that is not full reads on.
-const phraseBytes = 8 << 20
-
 func (s *server) addTools(m *mcp.Server) {
 	add(m, s, tool[SearchInput]{
 		name: "search", title: "Search past sessions",
@@ -109,7 +105,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
-	req.UntilDeadline, req.PhraseBytes = true, phraseBytes
+	req.UntilDeadline, req.PhraseBytes = true, query.FastPhraseBytes
 	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {

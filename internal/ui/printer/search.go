@@ -306,7 +306,7 @@ func closing(s *Search) string {
 	}
 	line := ""
 	if !r.TotalIsExact {
-		line = "about "
+		line = "at least "
 	}
 	joined := " in "
 	switch partial := r.Partial(); {

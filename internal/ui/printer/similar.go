@@ -77,7 +77,7 @@ func (s *Similar) text(t *text) error {
 	}
 	line := human.Plural(s.Response.Total, "similar session", "similar sessions")
 	if !s.Response.TotalIsExact {
-		line = "about " + line
+		line = "at least " + line
 	}
 	if n < s.Response.Total {
 		line += "; " + human.Number(n) + " shown (more: -n)"

@@ -310,9 +310,9 @@ func (m *Model) status(v view) string {
 func (m *Model) counts() string {
 	s := &m.search
 	var parts []string
-	about := ""
+	atLeast := ""
 	if !s.exact {
-		about = "about "
+		atLeast = "at least "
 	}
 	switch {
 	case s.slow:
@@ -321,11 +321,11 @@ func (m *Model) counts() string {
 	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
 		parts = append(parts, human.Plural(s.sessions, "session", "sessions"))
 	case s.total == s.totalAny:
-		parts = append(parts, about+human.Plural(s.total, "hit", "hits"))
+		parts = append(parts, atLeast+human.Plural(s.total, "hit", "hits"))
 	case s.total == 0:
-		parts = append(parts, about+human.Plural(s.totalAny, "partial hit", "partial hits"))
+		parts = append(parts, atLeast+human.Plural(s.totalAny, "partial hit", "partial hits"))
 	default:
-		parts = append(parts, about+human.Plural(s.total, "hit", "hits")+", "+human.Number(s.totalAny-s.total)+" partial")
+		parts = append(parts, atLeast+human.Plural(s.total, "hit", "hits")+", "+human.Number(s.totalAny-s.total)+" partial")
 	}
 	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))

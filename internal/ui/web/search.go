@@ -238,7 +238,8 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 func (s *Server) request(a asked, redact bool) query.Request {
 	req := query.Request{
 		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: redact,
-		Env: filter.Env{Now: s.Now().In(s.Zone)},
+		PhraseBytes: query.FastPhraseBytes,
+		Env:         filter.Env{Now: s.Now().In(s.Zone)},
 	}
 	if len(syntax.FieldValues(a.Text, "session")) == 1 {
 		req.PerSession = wholeLimit
@@ -287,7 +288,7 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", a.with(syntax.SetField(a.Text, "session", h.SessionID)).Address()}
 		}
 	}
-	if len(res.Sessions) == a.Limit && res.SessionTotal > a.Limit && a.Limit < mostLimit {
+	if len(res.Sessions) == a.Limit && (res.SessionTotal > a.Limit || !res.TotalIsExact) && a.Limit < mostLimit {
 		more := a
 		more.Limit = min(3*a.Limit, mostLimit)
 		x.More = more.Address()
