@@ -171,7 +171,8 @@ func parseEntryHash(term []byte) (hash uint64, ok bool) {
 		return 0, false
 	}
 	n, err := strictBase64.Decode(b[:], term)
-	return binary.BigEndian.Uint64(b[:]), n == 8 && err == nil
+	hash = binary.BigEndian.Uint64(b[:])
+	return hash, n == 8 && err == nil && hash != 0
 }
 
 // cut shortens a keyword to MaxKeyword bytes.

@@ -25,7 +25,7 @@ func TestEntryHashTerms(t *testing.T) {
 			t.Fatalf("parseEntryHash(%q) = %x, which is %q", term, got, EntryHashTerm(got))
 		}
 	}
-	for _, bad := range []string{"", "AAAAAAAAAA", "AAAAAAAAAAAA", "AAAAAAAAAAB", "AAAA AAAAAA"} {
+	for _, bad := range []string{"", "AAAAAAAAAA", "AAAAAAAAAAA", "AAAAAAAAAAAA", "AAAAAAAAAAB", "AAAA AAAAAA"} {
 		if got, ok := parseEntryHash([]byte(bad)); ok {
 			t.Errorf("parseEntryHash(%q) = %x, want none", bad, got)
 		}
