@@ -42,7 +42,7 @@ type verifier struct {
 	duplicates  duplicates
 	opt         Options
 	phraseBytes int  // as of Input
-	enough      int  // sessions with a strict word, or with Options.Flat documents, for which the budget is exceeded
+	enough      int  // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
 	unverified  bool // some compound could not be verified
 }
 
@@ -63,7 +63,7 @@ func (s *verifier) verify(found candidates) error {
 	order := s.readingOrder(list)
 	slices.SortFunc(list, order)
 	budget, strict := s.verifyBudget()
-	lacking := 0 // as enough, that are still looked for
+	lacking := 0 // how many of enough are still missing
 	if strict != 0 {
 		lacking = s.enough
 	}
@@ -107,8 +107,8 @@ func (s *verifier) verify(found candidates) error {
 	return nil
 }
 
-// readingOrder returns the order in which candidates are read, without a decision between
-// some: by score, or by the times of their sessions.
+// readingOrder returns the order in which candidates are read: by score, or by the times of
+// their sessions. It does not order candidates of equal score, or of one session.
 func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
 	if s.opt.Sort == Relevance {
 		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
@@ -131,7 +131,7 @@ func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
 // least n candidates and ends where the order decides.
 func throughTies(list []*Candidate, n int, order func(a, b *Candidate) int) int {
 	n = min(n, len(list))
-	for n > 0 && n < len(list) && order(list[n-1], list[n]) == 0 {
+	for n < len(list) && order(list[n-1], list[n]) == 0 {
 		n++
 	}
 	return n
