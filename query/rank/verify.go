@@ -60,9 +60,9 @@ func (s *verifier) verify(found candidates) error {
 	}
 	// Only the first are read. The others are not put in their exact order, for which equal
 	// scores would have to be resolved.
+	budget, strict := s.verifyBudget()
 	order := s.readingOrder(list)
 	slices.SortFunc(list, order)
-	budget, strict := s.verifyBudget()
 	lacking := 0 // how many of enough are still missing
 	if strict != 0 {
 		lacking = s.enough
@@ -108,9 +108,11 @@ func (s *verifier) verify(found candidates) error {
 }
 
 // readingOrder returns the order in which candidates are read: by score, or by the times of
-// their sessions. It does not order candidates of equal score, or of one session.
+// their sessions if the words to verify decide what a list in that order has. It does not
+// order candidates of equal score, or of one session.
 func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
-	if s.opt.Sort == Relevance {
+	decides := func(p *words.Planned) bool { return p.Verify && !p.SpellingOnly }
+	if s.opt.Sort == Relevance || !slices.ContainsFunc(s.plan.Words, decides) {
 		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
 	}
 	sign, bounds := s.opt.Sort.sign(), make(map[int32]int64)
