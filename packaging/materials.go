@@ -69,7 +69,7 @@ func (r *release) materials(path, system, arch string) error {
 	return os.WriteFile(filepath.Join(r.out, r.archiveName(system, arch)+".cdx.json"), b.Bytes(), 0o644)
 }
 
-// uuid makes a UUID from a hash: version 8, whose other bits may have any value.
+// uuid makes a UUID of version 8, which leaves most bits to its maker, from a hash.
 func uuid(sum []byte) string {
 	b := bytes.Clone(sum[:16])
 	b[6] = b[6]&0x0f | 0x80

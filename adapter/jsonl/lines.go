@@ -112,8 +112,8 @@ func (l *Reader) shrink() {
 	}
 }
 
-// next returns the bytes up to the "\n" that find returns for the buffer. If the buffer
-// has none, it reads up to the next "\n".
+// next returns the bytes up to the "\n" at the offset that find returns for the buffer. If
+// the buffer has no "\n", it reads on up to the next one.
 func (l *Reader) next(find func([]byte) int) (Line, error) {
 	if l.within > 0 {
 		return l.skip()

@@ -10,8 +10,8 @@ import (
 	"runtime/debug"
 )
 
-// SchemaVersion is the version of everything in an index. It must change with every
-// change of the index content, including the analysis of texts: an index of another
+// SchemaVersion is the version of everything in an index. It must be increased whenever
+// the content of an index changes, including the analysis of texts. An index of another
 // version is rebuilt, never read.
 const SchemaVersion = 26
 

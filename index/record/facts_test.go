@@ -369,8 +369,8 @@ func TestDamagedFacts(t *testing.T) {
 	}
 }
 
-// Sums fit only the facts that they were made of: not those of a piece with one more
-// fact, and not a piece that has none. Those of a piece beside a tail are compared too.
+// Sums fit only the facts they were made from. They do not fit a piece with one more fact,
+// or a piece without facts. The sums of a piece beside a tail are compared too.
 func TestSumsFit(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(31, 32))

@@ -18,8 +18,8 @@ type Links struct {
 	Host string // of the files: a terminal on another machine does not open its own
 }
 
-// File returns a text that links to a file. The text must be clean. The path may be
-// anything: it is escaped. A path that is not absolute gives no link.
+// File returns a text that links to a file. The text must be clean. The path may have
+// any characters: they are escaped. A relative path gives no link.
 func (l *Links) File(text, path string) string {
 	if l == nil || text == "" || !filepath.IsAbs(path) {
 		return text
@@ -35,9 +35,9 @@ func (l *Links) File(text, path string) string {
 // longestAddress is how many bytes of an address a terminal takes: VTE ignores longer ones.
 const longestAddress = 2083
 
-// Address returns a text that leads to an address of the web or of mail. The text must be
-// clean; the address may be anything: it is escaped. Any other scheme leads nowhere, since a
-// session must not make a terminal open what it likes.
+// Address returns a text that links to an address of the web or of mail. The text must be
+// clean. The address may have any characters: they are escaped. An address of any other
+// scheme gives no link, so that a session cannot make a terminal open what it likes.
 func (l *Links) Address(text, address string) string {
 	scheme, _, _ := strings.Cut(address, ":")
 	switch strings.ToLower(scheme) {

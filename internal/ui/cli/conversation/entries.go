@@ -53,7 +53,7 @@ func (c *Entries) Count(pass func(*entry.Entry) bool) func(*entry.Entry) bool {
 	}
 }
 
-// End turns the result of printing the entries into the outcome of the command.
+// End returns the error of the command, given that of printing the entries.
 func (c *Entries) End(ctx context.Context, a *app.App, err error) error {
 	if err == nil && c.Filtered && c.passed == 0 {
 		if a.Streams.ErrTTY && !a.JSON {
