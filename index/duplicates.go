@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -12,6 +12,7 @@ import (
 
 	"pigrep/index/format"
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 )
 
 // The file copies of a generation says which documents may have a duplicate: those
@@ -41,7 +42,7 @@ const (
 
 // addDuplicates writes the file copies of a new generation with these segments.
 // before is the last generation that was published, or nil.
-func addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
+func (w *Writer) addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
 	defer format.Contain(format.Guard(), "look for copies", &err)
 	f := duplicateFinder{segments: segments, found: make([]segment.Duplicates, len(segments))}
 	if before != nil {
@@ -50,7 +51,7 @@ func addDuplicates(g *generation, segments []*segment.Segment, before *generatio
 	if err := f.find(); err != nil {
 		return err
 	}
-	file, err := create(filepath.Join(g.path, duplicatesName), encodeDuplicates(segments, f.found))
+	file, err := create(w.root, path.Join(g.name(), duplicatesName), encodeDuplicates(segments, f.found))
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []
 // duplicates reads the possible duplicates of each segment, in the order of the
 // manifest, or nil if they are not known.
 func (g *generation) duplicates() []segment.Duplicates {
-	b, err := os.ReadFile(filepath.Join(g.path, duplicatesName))
+	b, err := files.ReadFile(filepath.Join(g.path, duplicatesName))
 	if err != nil {
 		return nil
 	}

@@ -4,12 +4,18 @@ import (
 	"errors"
 
 	"pigrep/index/format"
+	"pigrep/index/layout"
 )
 
 // Errors that callers act on; match them with errors.Is.
 var (
 	// ErrNoIndex reports a directory without a published generation.
 	ErrNoIndex = errors.New("no index")
+	// ErrForeign reports a directory that is not empty and has no index.
+	ErrForeign = errors.New("is not empty and is no index of pigrep")
+	// ErrInTheWay reports that something which pigrep did not make has a name that it
+	// needs; the message has the path.
+	ErrInTheWay = layout.ErrInTheWay
 	// ErrVersion reports an index of another SchemaVersion. It has to be rebuilt.
 	ErrVersion = format.ErrVersion
 	// ErrDamaged reports that the index differs from what was written. It has to be

@@ -1,12 +1,17 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
+	"strings"
 
+	"pigrep/index/layout"
 	"pigrep/index/segment"
 )
 
@@ -21,7 +26,7 @@ const (
 	manifestName     = "manifest"
 	stateName        = "state"
 	duplicatesName   = "copies"
-	tempExt          = ".tmp" // of incomplete files and directories
+	tempExt          = layout.TempExt
 )
 
 // Permissions of everything in an index: it holds what people said.
@@ -47,14 +52,14 @@ func makeDirs(path string) error {
 	return os.Chmod(path, dirMode)
 }
 
-// create writes a file and returns it open, for the caller to sync and close.
-func create(path string, data []byte) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)
+// create writes a file, in place of an older one, and returns it open, for the caller to
+// sync and close.
+func create(root *os.Root, name string, data []byte) (*os.File, error) {
+	f, err := layout.Create(root, name)
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(fileMode)); err != nil {
+	if _, err = f.Write(data); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -63,43 +68,56 @@ func create(path string, data []byte) (*os.File, error) {
 // readSegments makes the directory of the segments if it is missing, and finds the
 // numbers in use.
 func (w *Writer) readSegments() error {
-	dir := filepath.Join(w.dir, segmentsName)
-	if err := makeDirs(dir); err != nil {
+	if err := layout.Mkdir(w.root, segmentsName); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
+	entries, err := fs.ReadDir(w.root.FS(), segmentsName)
 	for _, e := range entries {
-		var n uint64
-		if _, err := fmt.Sscanf(e.Name(), segmentName, &n); err == nil {
+		digits, _, _ := strings.Cut(e.Name(), ".")
+		if n, err := strconv.ParseUint(digits, 16, 64); err == nil && layout.Owns(path.Join(segmentsName, e.Name()), e.Type()) {
 			w.lastSegment = max(w.lastSegment, n)
 		}
 	}
-	return nil
+	return err
 }
 
-// newSegment returns the path of a new segment, with a number that no file has.
-func (w *Writer) newSegment() string {
-	w.lastSegment++
-	return filepath.Join(w.dir, segmentsName, fmt.Sprintf(segmentName, w.lastSegment)+segment.Ext)
+// newSegment creates the file of a new segment, with a number that nothing has.
+func (w *Writer) newSegment() (*os.File, error) {
+	for {
+		w.lastSegment++
+		name := path.Join(segmentsName, fmt.Sprintf(segmentName, w.lastSegment))
+		if !layout.Exists(w.root, name+segment.Ext) && !layout.Exists(w.root, name+segment.TrigramsExt) {
+			return layout.Create(w.root, name+segment.Ext)
+		}
+	}
+}
+
+// removeSegment removes the file of a segment.
+func (w *Writer) removeSegment(file string) error {
+	return layout.Remove(w.root, path.Join(segmentsName, filepath.Base(file)))
 }
 
 // writeSegment writes a segment file and opens it. The caller must sync and close
 // the file.
 func (w *Writer) writeSegment(image *segment.Image) (*segment.Segment, *os.File, error) {
-	path := w.newSegment()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	f, err := w.newSegment()
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = image.WriteTo(f)
-	if err = errors.Join(err, f.Chmod(fileMode)); err == nil {
+	if _, err = image.WriteTo(f); err == nil {
 		var s *segment.Segment
-		if s, err = segment.Open(path); err == nil {
+		if s, err = segment.Open(f.Name()); err == nil {
 			return s, f, nil
 		}
 	}
-	return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
+	return nil, nil, errors.Join(err, f.Close(), w.removeSegment(f.Name()))
+}
+
+// mergeSegments merges segments into a new file.
+func (w *Writer) mergeSegments(ctx context.Context, list []*segment.Segment, f *os.File) (*segment.Segment, error) {
+	s, err := segment.Merge(ctx, list, f)
+	if err != nil {
+		_ = w.removeSegment(f.Name())
+	}
+	return s, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/format"
+	"pigrep/index/layout"
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
@@ -43,6 +45,9 @@ type listedFile struct {
 	segment.Fingerprint
 }
 
+// name returns the name of its directory.
+func (g *generation) name() string { return fmt.Sprintf(generationName, g.number) }
+
 func (g *generation) encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "pigrep index %d\n", SchemaVersion)
@@ -57,7 +62,7 @@ func (g *generation) encode() []byte {
 // there is no such generation, or no longer.
 func readManifest(dir string, number uint64) (*generation, error) {
 	g := &generation{number: number, path: filepath.Join(dir, fmt.Sprintf(generationName, number))}
-	data, err := os.ReadFile(filepath.Join(g.path, manifestName))
+	data, err := files.ReadFile(filepath.Join(g.path, manifestName))
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +71,8 @@ func readManifest(dir string, number uint64) (*generation, error) {
 
 func (g *generation) decode(text string) error {
 	bad := format.Damaged("manifest of generation %d", g.number)
-	var version uint64
-	if n, _ := fmt.Sscanf(text, "pigrep index %d\n", &version); n != 1 {
+	version, ok := versionOf(text)
+	if !ok {
 		return bad
 	}
 	if version != SchemaVersion {
@@ -85,6 +90,12 @@ func (g *generation) decode(text string) error {
 		g.files = append(g.files, f)
 	}
 	return nil
+}
+
+// versionOf returns the version of a manifest, whatever that is.
+func versionOf(text string) (version uint64, ok bool) {
+	n, _ := fmt.Sscanf(text, "pigrep index %d\n", &version)
+	return version, n == 1
 }
 
 // segments returns the segments that the manifest lists.
@@ -142,7 +153,7 @@ func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Tab
 		}
 		return err
 	}
-	temp := g.path + tempExt
+	temp := g.name() + tempExt
 	var syncs errgroup.Group
 	sync := func(f *os.File) {
 		syncs.Go(func() error { return errors.Join(f.Sync(), f.Close()) })
@@ -152,10 +163,7 @@ func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Tab
 	}
 	syncs.Go(func() error { return files.SyncDir(filepath.Join(w.dir, segmentsName)) })
 	err := func() error {
-		if err := os.RemoveAll(temp); err != nil {
-			return err
-		}
-		if err := makeDirs(temp); err != nil {
+		if err := layout.Mkdir(w.root, temp); err != nil {
 			return err
 		}
 		content, err := encodeState(segments, t)
@@ -166,26 +174,46 @@ func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Tab
 			g.files = append(g.files, listed(s))
 		}
 		g.files = append(g.files, listedFile{stateName, segment.Fingerprint{Size: int64(len(content)), Hash: xxhash.Sum64(content)}})
-		state, err := create(filepath.Join(temp, stateName), content)
+		state, err := create(w.root, path.Join(temp, stateName), content)
 		if err != nil {
 			return err
 		}
 		sync(state)
-		manifest, err := create(filepath.Join(temp, manifestName), g.encode())
+		manifest, err := create(w.root, path.Join(temp, manifestName), g.encode())
 		if err != nil {
 			return err
 		}
 		sync(manifest)
-		syncs.Go(func() error { return files.SyncDir(temp) })
+		syncs.Go(func() error { return files.SyncDir(g.path + tempExt) })
 		return nil
 	}()
 	if err := errors.Join(err, syncs.Wait()); err != nil {
 		return err
 	}
-	if err := files.Rename(temp, g.path); err != nil {
+	if err := files.RenameIn(w.root, temp, g.name()); err != nil {
 		return err
 	}
 	return files.SyncDir(w.dir)
+}
+
+// complete reports whether a directory has a manifest, which every generation has.
+func complete(path string) bool {
+	dir, err := os.Lstat(path)
+	manifest, err2 := os.Lstat(filepath.Join(path, manifestName))
+	return err == nil && err2 == nil && dir.IsDir() && manifest.Mode().IsRegular()
+}
+
+// nextGeneration returns a generation without segments, whose names nothing has.
+func (w *Writer) nextGeneration() *generation {
+	for {
+		w.last++ // even if it is not written: its directory may be there
+		g := &generation{number: w.last}
+		g.path = filepath.Join(w.dir, g.name())
+		_ = layout.Remove(w.root, g.name()+tempExt)
+		if !layout.Exists(w.root, g.name()) && !layout.Exists(w.root, g.name()+tempExt) {
+			return g
+		}
+	}
 }
 
 // generationNumber returns the number in the name of a generation, which may have
@@ -197,14 +225,14 @@ func generationNumber(name string) (uint64, bool) {
 }
 
 // generations returns the numbers of the generations in the directory, newest first,
-// published or not, and the names of directories that a crash left incomplete.
+// published or not, and similar names of what is no generation: a crash may have left it.
 func generations(dir string) (numbers []uint64, left []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if n, ok := generationNumber(e.Name()); ok {
+		if n, ok := generationNumber(e.Name()); ok && complete(filepath.Join(dir, e.Name())) {
 			numbers = append(numbers, n)
 		} else if strings.HasPrefix(e.Name(), generationPrefix) {
 			left = append(left, e.Name())

@@ -10,8 +10,10 @@ import (
 	"slices"
 
 	"pigrep/index/format"
+	"pigrep/index/layout"
 	"pigrep/index/record"
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 )
 
 // The head of a writer is the generation of its last commit, which is open and may not be
@@ -41,7 +43,7 @@ func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) 
 	h := &head{}
 	if h.generation, err = readManifest(w.dir, w.last); err == nil {
 		var state []byte
-		if state, err = os.ReadFile(filepath.Join(h.generation.path, stateName)); err == nil {
+		if state, err = files.ReadFile(filepath.Join(h.generation.path, stateName)); err == nil {
 			h.segments, h.table, err = h.generation.open(state, have)
 		}
 	}
@@ -63,15 +65,13 @@ func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) 
 // when it is on disk. If it fails, the segments are released. Written files are
 // synced with the generation and closed.
 func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written ...*os.File) error {
-	w.last++ // even if this fails: its directory may be there
-	g := &generation{number: w.last}
-	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, g.number))
+	g := w.nextGeneration()
 	if err := w.write(g, segments, t, written); err != nil {
-		err = errors.Join(err, os.RemoveAll(g.path+tempExt), release(segments))
+		err = errors.Join(err, layout.Remove(w.root, g.name()+tempExt), release(segments))
 		if _, err2 := os.Lstat(g.path); errors.Is(err2, fs.ErrNotExist) { // else it is complete, and names them
 			for _, s := range segments {
 				if !slices.ContainsFunc(w.head.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }) {
-					_ = os.Remove(s.Path())
+					_ = w.removeSegment(s.Path())
 				}
 			}
 		}
@@ -82,7 +82,7 @@ func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written .
 	w.head = &head{g, segments, t}
 	w.mu.Unlock()
 	if old := before.generation; old != nil && (w.published == nil || old.number != w.published.number) {
-		if err := os.RemoveAll(old.path); err != nil { // no reader knows of it
+		if err := layout.Remove(w.root, old.name()); err != nil { // no reader knows of it
 			w.logger.Debug("remove an old generation", "path", old.path, "error", err)
 		}
 	}

@@ -7,23 +7,27 @@ import (
 	"path/filepath"
 	"time"
 
+	"pigrep/index/layout"
 	"pigrep/internal/files"
 )
 
 // takeLock takes the lock file, which the system frees when the process dies, and
 // writes the pid into it. The first byte is locked; on some systems nobody else can
 // read it, so the pid comes after it.
-func takeLock(path string, pid int) (*files.Lock, error) {
-	lock, err := files.TryLock(path)
+func takeLock(root *os.Root, pid int) (*files.Lock, error) {
+	if err := layout.Free(root, lockName, 0); err != nil {
+		return nil, err
+	}
+	lock, err := files.TryLock(root, lockName)
 	if err != nil {
 		return nil, fmt.Errorf("lock the index: %w", err)
 	}
 	if lock == nil {
-		return nil, lockedError(path)
+		return nil, lockedError(filepath.Join(root.Name(), lockName))
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
+	f, err := root.OpenFile(lockName, os.O_WRONLY, fileMode)
 	if err == nil {
-		err = errors.Join(f.Truncate(1), writeAt(f, fmt.Sprintf("%d\n", pid), 1), f.Close(), os.Chmod(path, fileMode))
+		err = errors.Join(f.Truncate(1), writeAt(f, fmt.Sprintf("%d\n", pid), 1), f.Close(), root.Chmod(lockName, fileMode))
 	}
 	if err != nil {
 		_ = lock.Unlock()
@@ -73,7 +77,7 @@ func LastWriter(dir string) (time.Time, error) {
 // pidIn returns the pid that a lock file names, 0 when it names none.
 func pidIn(path string) int {
 	var pid int
-	if f, err := os.Open(path); err == nil {
+	if f, err := files.Open(path); err == nil {
 		var b [20]byte
 		n, _ := f.ReadAt(b[:], 1)
 		_, _ = fmt.Sscanf(string(b[:n]), "%d", &pid)

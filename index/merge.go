@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 
@@ -194,12 +195,20 @@ func (w *Writer) Compact(ctx context.Context) error {
 // works on all lists at the same time.
 func (w *Writer) merge(ctx context.Context, lists ...[]*segment.Segment) error {
 	w.pruning.Wait()
-	merged := make([]*segment.Segment, len(lists))
+	merged, outputs := make([]*segment.Segment, len(lists)), make([]*os.File, len(lists))
+	for i := range lists {
+		var err error
+		if outputs[i], err = w.newSegment(); err != nil {
+			for _, f := range outputs[:i] { // the next publishing removes them
+				err = errors.Join(err, f.Close())
+			}
+			return err
+		}
+	}
 	var group errgroup.Group
 	for i, list := range lists {
-		path := w.newSegment()
 		group.Go(func() (err error) {
-			merged[i], err = segment.Merge(ctx, list, path)
+			merged[i], err = w.mergeSegments(ctx, list, outputs[i])
 			return err
 		})
 	}

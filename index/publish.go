@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/format"
+	"pigrep/index/layout"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
 )
@@ -43,6 +45,10 @@ func currentNumber(dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return decodeCurrent(data)
+}
+
+func decodeCurrent(data []byte) (uint64, error) {
 	digits, _, _ := strings.Cut(string(data), " ")
 	number, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
@@ -97,26 +103,36 @@ func (w *Writer) publish() error {
 		return nil
 	}
 	for _, s := range w.head.segments {
-		if err := s.AddTrigrams(); err != nil {
+		if err := w.addTrigrams(s); err != nil {
 			return err
 		}
 	}
-	if err := addDuplicates(g, w.head.segments, w.published); err != nil {
+	if err := w.addDuplicates(g, w.head.segments, w.published); err != nil {
 		return err
 	}
-	current := filepath.Join(w.dir, currentName)
-	next, err := create(current+tempExt, encodeCurrent(g.number))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(next.Sync(), next.Close()); err != nil {
-		return err
-	}
-	if err := files.Rename(current+tempExt, current); err != nil {
+	if err := w.replace(currentName, encodeCurrent(g.number)); err != nil {
 		return err
 	}
 	w.published = g
 	return files.SyncDir(w.dir)
+}
+
+// addTrigrams writes the trigrams of a segment. They are complete and on disk, or not there
+// at all: a file that is there is not made again.
+func (w *Writer) addTrigrams(s *segment.Segment) error {
+	name, data, err := s.NewTrigrams()
+	if err != nil || data == nil {
+		return err
+	}
+	return w.replace(path.Join(segmentsName, name), data)
+}
+
+// replace replaces or creates a file, and syncs it.
+func (w *Writer) replace(name string, data []byte) error {
+	return layout.Replace(w.root, name, func(f *os.File) error {
+		_, err := f.Write(data)
+		return errors.Join(err, f.Sync())
+	})
 }
 
 // prune removes all but the newest published generations, the segments that only the
@@ -162,12 +178,11 @@ func (w *Writer) prune(keep int) (failed error) {
 	}
 	for _, e := range entries {
 		if name, _, _ := strings.Cut(e.Name(), "."); known && !used[name] {
-			gone = append(gone, filepath.Join(segmentsName, e.Name()))
+			gone = append(gone, path.Join(segmentsName, e.Name()))
 		}
 	}
 	for _, name := range gone {
-		// Not by path: another writer may have replaced the directory.
-		if err := w.root.RemoveAll(name); err != nil {
+		if err := layout.Remove(w.root, name); err != nil {
 			w.logger.Debug("remove what is old", "name", name, "error", err)
 			failed = errors.Join(failed, err)
 		}

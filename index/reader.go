@@ -38,7 +38,7 @@ type Reader struct {
 }
 
 // Open opens the newest generation. It never waits for a writer. It fails with
-// ErrNoIndex if nothing was published, and with ErrVersion or ErrDamaged if the index
+// ErrNoIndex if nothing was published, with ErrForeign if this is no index, and with ErrVersion or ErrDamaged if the index
 // has to be rebuilt. The caller must close the reader.
 func Open(dir string) (*Reader, error) {
 	dir, err := filepath.Abs(dir)
@@ -54,6 +54,9 @@ func (r *Reader) Reopen() (*Reader, error) { return open(r.dir, r.segments) }
 
 // open is Open. Segments that are open in have are shared.
 func open(dir string, have []*segment.Segment) (*Reader, error) {
+	if err := Check(dir); errors.Is(err, ErrForeign) {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		number, err := currentNumber(dir)
 		if err != nil {

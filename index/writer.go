@@ -34,7 +34,7 @@ type Writer struct {
 	dir    string
 	lock   *files.Lock
 	locked fs.FileInfo // the lock file; it may be deleted along with the directory
-	root   *os.Root    // the opened directory, even if its path was replaced since
+	root   *os.Root    // the opened directory, for all writing: its path may lead to another one by now
 	logger *slog.Logger
 
 	work        sync.Mutex     // serializes commits, publishing, merging and closing, which are slow
@@ -50,9 +50,9 @@ type Writer struct {
 	failed error  // set once; nothing is written afterwards
 }
 
-// OpenWriter creates the directory if it is missing, takes its lock, and opens the last
-// commit. It fails with ErrLocked while another writer is open, and with ErrVersion or
-// ErrDamaged if the index must be rebuilt; the caller may then open it again with Rebuild.
+// OpenWriter claims the directory, takes its lock, and opens the last commit. It fails with
+// ErrForeign if that is no index, with ErrLocked while another writer is open, and with
+// ErrVersion or ErrDamaged if the index must be rebuilt; the caller may then open it again with Rebuild.
 // The caller must close the writer.
 func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	logger := opt.Logger
@@ -62,25 +62,21 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	if err := makeDirs(dir); err != nil {
-		return nil, fmt.Errorf("make the index directory: %w", err)
-	}
-	lock, err := takeLock(filepath.Join(dir, lockName), opt.PID)
+	root, err := Claim(dir)
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger}
-	if w.locked, err = os.Stat(filepath.Join(dir, lockName)); err == nil {
-		w.root, err = os.OpenRoot(dir)
+	lock, err := takeLock(root, opt.PID)
+	if err != nil {
+		_ = root.Close()
+		return nil, err
 	}
-	if err == nil {
+	w = &Writer{dir: dir, lock: lock, root: root, logger: logger}
+	if w.locked, err = root.Stat(lockName); err == nil {
 		err = w.open(opt)
 	}
 	if err != nil {
-		if w.root != nil {
-			_ = w.root.Close()
-		}
-		_ = lock.Unlock()
+		_ = errors.Join(root.Close(), lock.Unlock())
 		return nil, err
 	}
 	return w, nil

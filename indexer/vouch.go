@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/layout"
 )
 
 // A watcher can vouch that nothing has changed since its last pass. Then a command need
@@ -129,7 +131,8 @@ type asked struct {
 
 // voucher accepts questions to a watcher. Its zero value accepts none.
 type voucher struct {
-	listener net.Listener
+	listener *net.UnixListener
+	root     *os.Root // of the index
 	dir      string
 	asked    chan asked
 	count    int
@@ -137,19 +140,18 @@ type voucher struct {
 }
 
 // open accepts questions for the index in a directory, whose watcher this process is.
-func (v *voucher) open(dir string) error {
-	v.dir, v.asked, v.waiting = filepath.Join(dir, vouchDir), make(chan asked), make(map[string]asked)
-	if err := errors.Join(os.RemoveAll(v.dir), os.MkdirAll(v.dir, 0o700)); err != nil {
-		return err
-	}
-	socket := filepath.Join(dir, vouchSocket)
-	if err := os.RemoveAll(socket); err != nil {
-		return err
-	}
-	l, err := net.Listen("unix", socket)
+func (v *voucher) open(root *os.Root) error {
+	v.root, v.dir = root, filepath.Join(root.Name(), vouchDir)
+	v.asked, v.waiting = make(chan asked), make(map[string]asked)
+	err := errors.Join(layout.Remove(root, vouchDir), layout.Mkdir(root, vouchDir), layout.Remove(root, vouchSocket))
 	if err != nil {
 		return err
 	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(root.Name(), vouchSocket), Net: "unix"})
+	if err != nil {
+		return err
+	}
+	l.SetUnlinkOnClose(false) // it would remove what is at the path by then
 	v.listener = l
 	go func() {
 		for {
@@ -160,7 +162,7 @@ func (v *voucher) open(dir string) error {
 			go v.serve(c)
 		}
 	}()
-	return os.Chmod(socket, 0o600)
+	return root.Chmod(vouchSocket, 0o600)
 }
 
 // serve answers one question.
@@ -190,8 +192,8 @@ func (v *voucher) close() {
 	if v.listener != nil {
 		v.listener.Close()
 	}
-	if v.dir != "" {
-		_ = os.RemoveAll(v.dir)
+	if v.root != nil {
+		_ = errors.Join(layout.Remove(v.root, vouchSocket), layout.Remove(v.root, vouchDir))
 	}
 }
 
@@ -200,7 +202,7 @@ func (w *watcher) vouchStart() {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	if err := w.voucher.open(w.Dir); err != nil {
+	if err := w.voucher.open(w.presence.root); err != nil {
 		w.logger().Debug("accept questions", "error", err)
 	}
 }
@@ -213,11 +215,12 @@ func (w *watcher) ask(q asked, h *hints) {
 		return
 	}
 	v.count++
-	path := filepath.Join(v.dir, fmt.Sprint(v.count))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	name := path.Join(vouchDir, fmt.Sprint(v.count))
+	path := filepath.Join(v.root.Name(), name)
+	f, err := v.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		v.waiting[path] = q
-		err = errors.Join(f.Close(), os.Remove(path))
+		err = errors.Join(f.Close(), v.root.Remove(name))
 	}
 	if err != nil {
 		delete(v.waiting, path)

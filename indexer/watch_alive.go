@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"pigrep/index"
+	"pigrep/index/layout"
 	"pigrep/internal/files"
 )
 
@@ -84,43 +86,55 @@ func (w *Watcher) does(lag Lag, now time.Time) bool {
 // presence is the state of this watcher that other processes can read.
 type presence struct {
 	dir   string
-	lock  *files.Lock
+	root  *os.Root    // of dir, for all writing
+	lock  *files.Lock // nil while the watcher has not appeared
 	state Watcher
 }
 
-// appear takes the watcher lock. It fails with ErrWatched if there is another
-// watcher.
+// appear claims the index directory and takes the watcher lock. It fails with ErrWatched if
+// there is another watcher.
 func (p *presence) appear() error {
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return fmt.Errorf("make the index directory: %w", err)
+	root, err := index.Claim(p.dir)
+	if err != nil {
+		return err
 	}
-	path := filepath.Join(p.dir, watchLockName)
+	lock, err := p.takeLock(root)
+	if err != nil {
+		return errors.Join(err, root.Close())
+	}
+	p.root, p.lock = root, lock
+	return nil
+}
+
+func (p *presence) takeLock(root *os.Root) (*files.Lock, error) {
+	if err := layout.Free(root, watchLockName, 0); err != nil {
+		return nil, err
+	}
 	const tries = 20
 	for try := 1; ; try++ {
-		lock, err := files.TryLock(path)
+		lock, err := files.TryLock(root, watchLockName)
 		if err != nil {
-			return fmt.Errorf("lock the index for watching: %w", err)
+			return nil, fmt.Errorf("lock the index for watching: %w", err)
 		}
 		if lock != nil {
-			p.lock = lock
-			return nil
+			return lock, nil
 		}
 		w, err := WatcherOf(p.dir, time.Time{})
 		if err == nil && w != nil && w.PID != 0 {
-			return fmt.Errorf("%w (pid %d)", ErrWatched, w.PID)
+			return nil, fmt.Errorf("%w (pid %d)", ErrWatched, w.PID)
 		}
 		if try == tries {
-			return ErrWatched
+			return nil, ErrWatched
 		}
 		time.Sleep(watchLockWait / tries)
 	}
 }
 
-// beat shows that the watcher is alive. A removed index directory is created and
-// locked again.
+// beat shows that the watcher is alive. An index directory that was removed or replaced is
+// claimed and locked again.
 func (p *presence) beat(now time.Time) error {
-	if _, err := os.Stat(filepath.Join(p.dir, watchLockName)); errors.Is(err, fs.ErrNotExist) {
-		_ = p.lock.Unlock()
+	if !p.there() {
+		_ = p.release()
 		if err := p.appear(); err != nil {
 			return err
 		}
@@ -130,19 +144,36 @@ func (p *presence) beat(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(p.dir, watchStateName)
-	temp := path + ".tmp"
-	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+	return layout.Replace(p.root, watchStateName, func(f *os.File) error {
+		_, err := f.Write(append(data, '\n'))
 		return err
-	}
-	return files.Rename(temp, path)
+	})
 }
 
-// leave releases the lock.
-func (p *presence) leave() error {
-	err := os.Remove(filepath.Join(p.dir, watchStateName))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+// there reports whether the path of the index leads to the directory with the lock.
+func (p *presence) there() bool {
+	if p.lock == nil {
+		return false
 	}
-	return errors.Join(err, p.lock.Unlock())
+	ours, err := p.root.Stat(watchLockName)
+	now, err2 := os.Stat(filepath.Join(p.dir, watchLockName))
+	return err == nil && err2 == nil && os.SameFile(ours, now)
+}
+
+// leave removes the state and releases the lock.
+func (p *presence) leave() error {
+	if p.lock == nil {
+		return nil
+	}
+	return errors.Join(layout.Remove(p.root, watchStateName), p.release())
+}
+
+// release releases the lock, if there is one.
+func (p *presence) release() error {
+	if p.lock == nil {
+		return nil
+	}
+	err := errors.Join(p.root.Close(), p.lock.Unlock())
+	p.root, p.lock = nil, nil
+	return err
 }

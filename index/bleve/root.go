@@ -33,9 +33,9 @@ var (
 	deletedKey   = []byte("d")
 )
 
-// writeRoot writes a snapshot into a new file. The segments must be linked already.
+// writeRoot writes a snapshot into an empty file. The segments must be linked already.
 func writeRoot(index *os.Root, name string, s Snapshot) error {
-	db, err := bbolt.Open(name, fileMode, &bbolt.Options{
+	db, err := bbolt.Open(name, 0o600, &bbolt.Options{
 		NoSync: true, NoGrowSync: true, OpenFile: index.OpenFile,
 	})
 	if err != nil {

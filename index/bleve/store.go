@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/index/layout"
 	"pigrep/index/segment"
 )
 
@@ -22,15 +23,9 @@ const (
 	metaName  = "index_meta.json"
 	innerName = "store"
 	rootName  = "root.bolt"
-	tempExt   = ".tmp" // of a file that is being written
 )
 
 const inner = Dir + "/" + innerName
-
-const (
-	dirMode  fs.FileMode = 0o700
-	fileMode fs.FileMode = 0o600
-)
 
 // meta is the content of index_meta.json.
 const meta = `{"storage":"boltdb","index_type":"scorch"}` + "\n"
@@ -50,13 +45,12 @@ func Renew(index *os.Root, s Snapshot) error {
 	if renew(index, s) == nil {
 		return nil
 	}
-	// Remove what is at the path of the store.
-	err := index.RemoveAll(Dir)
+	err := layout.Remove(index, Dir)
 	if err == nil {
 		if err = renew(index, s); err == nil {
 			return nil
 		}
-		if removed := index.RemoveAll(Dir); removed == nil {
+		if removed := layout.Remove(index, Dir); removed == nil {
 			return fmt.Errorf("make the store for Bleve: %w", err)
 		}
 	}
@@ -68,8 +62,8 @@ var ErrStale = errors.New("the store for Bleve can be neither renewed nor remove
 
 // Exists reports whether the index in a directory has a store.
 func Exists(index string) bool {
-	_, err := os.Lstat(filepath.Join(index, Dir, innerName, rootName))
-	return err == nil
+	info, err := os.Lstat(filepath.Join(index, Dir, innerName, rootName))
+	return err == nil && info.Mode().IsRegular()
 }
 
 // Current reports whether the store is as Renew left it. It compares links and times, but
@@ -93,48 +87,37 @@ func Current(index string, s Snapshot) bool {
 
 // renew changes the store in such an order that Bleve can open it at any time.
 func renew(index *os.Root, s Snapshot) error {
-	if err := makeDirs(index); err != nil {
+	if err := errors.Join(layout.Mkdir(index, Dir), layout.Mkdir(index, inner)); err != nil {
 		return err
 	}
 	old, err := link(index, s)
 	if err != nil {
 		return err
 	}
+	if err := layout.Free(index, path.Join(Dir, metaName), 0); err != nil {
+		return err
+	}
 	if data, err := index.ReadFile(path.Join(Dir, metaName)); err != nil || string(data) != meta {
-		err := replace(index, path.Join(Dir, metaName), func(temp string) error { return index.WriteFile(temp, []byte(meta), fileMode) })
+		err := layout.Replace(index, path.Join(Dir, metaName), func(f *os.File) error {
+			_, err := f.WriteString(meta)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 	}
-	err = replace(index, path.Join(inner, rootName), func(temp string) error {
+	err = layout.Replace(index, path.Join(inner, rootName), func(*os.File) error {
+		temp := path.Join(inner, rootName+layout.TempExt)
 		return errors.Join(writeRoot(index, temp, s), index.Chtimes(temp, s.Time, s.Time)) // for Current
 	})
 	if err != nil {
 		return err
 	}
 	for _, name := range old {
-		err = errors.Join(err, index.RemoveAll(path.Join(inner, name)))
+		err = errors.Join(err, layout.Remove(index, path.Join(inner, name)))
 	}
-	return errors.Join(err, removeUnknown(index))
-}
-
-func makeDirs(index *os.Root) error {
-	for _, dir := range []string{Dir, inner} {
-		err := index.Mkdir(dir, dirMode)
-		switch {
-		case err == nil:
-			err = index.Chmod(dir, dirMode) // whatever the umask
-		case errors.Is(err, fs.ErrExist):
-			var info fs.FileInfo
-			if info, err = index.Lstat(dir); err == nil && !info.IsDir() {
-				err = fmt.Errorf("%s is not a directory", dir)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	// Bleve would rename what it left of an unfinished write to index_meta.json.
+	return errors.Join(err, layout.Remove(index, path.Join(Dir, metaName+"_temp")))
 }
 
 // link links the segments of the snapshot. It returns the names that are to be removed
@@ -173,7 +156,7 @@ func link(index *os.Root, s Snapshot) (old []string, err error) {
 			continue
 		}
 		if have[link] != nil {
-			if err := index.RemoveAll(path.Join(inner, link)); err != nil {
+			if err := layout.Remove(index, path.Join(inner, link)); err != nil {
 				return nil, err
 			}
 		}
@@ -220,25 +203,4 @@ func list(index *os.Root, dir string) (map[string]fs.DirEntry, error) {
 		byName[e.Name()] = e
 	}
 	return byName, nil
-}
-
-// replace writes a file under another name and renames it.
-func replace(index *os.Root, name string, write func(temp string) error) error {
-	temp := name + tempExt
-	if err := index.RemoveAll(temp); err != nil {
-		return err
-	}
-	return errors.Join(write(temp), index.Chmod(temp, fileMode), index.Rename(temp, name))
-}
-
-// removeUnknown removes what renew did not put beside the meta file. Bleve would rename an
-// index_meta.json_temp, for example, to index_meta.json.
-func removeUnknown(index *os.Root) error {
-	entries, err := list(index, Dir)
-	for name := range entries {
-		if name != metaName && name != innerName {
-			err = errors.Join(err, index.RemoveAll(path.Join(Dir, name)))
-		}
-	}
-	return err
 }

@@ -95,7 +95,7 @@ func TestKeepAdjacent(t *testing.T) {
 			defer s.Close()
 			list = append(list, s)
 		}
-		merged, err := Merge(t.Context(), list, filepath.Join(t.TempDir(), "1"+Ext))
+		merged, err := mergeTo(t.Context(), list, filepath.Join(t.TempDir(), "1"+Ext))
 		if err != nil {
 			t.Fatal(err)
 		}

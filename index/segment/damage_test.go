@@ -313,7 +313,7 @@ func (d *damagedFile) ask(t *testing.T, rnd *rand.Rand, what string, from, to ui
 // merge returns the file that Merge writes for the segment and itself.
 func (d *damagedFile) merge(s *Segment) ([]byte, error) {
 	path := d.path + "merged"
-	m, err := Merge(context.Background(), []*Segment{s, s}, path)
+	m, err := mergeTo(context.Background(), []*Segment{s, s}, path)
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	written := openAccumulated(t, damageSamples(rnd, 0, 5000))
 	partly := written.Reference(deleted)
 	defer partly.Close()
-	merged, err := Merge(t.Context(), []*Segment{partly, openAccumulated(t, damageSamples(rnd, 10, 300))}, filepath.Join(t.TempDir(), "2"+Ext))
+	merged, err := mergeTo(t.Context(), []*Segment{partly, openAccumulated(t, damageSamples(rnd, 10, 300))}, filepath.Join(t.TempDir(), "2"+Ext))
 	if err != nil {
 		t.Fatal(err)
 	}

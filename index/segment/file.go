@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/format"
+	"pigrep/internal/files"
 )
 
 // A segment file consists of
@@ -205,7 +205,7 @@ type file struct {
 // mapFile maps a segment file. readFooter then sets its parts.
 func mapFile(path string) (f *file, err error) {
 	name := filepath.Base(path)
-	opened, err := os.Open(path)
+	opened, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 
 	"github.com/blevesearch/mmap-go"
+
+	"pigrep/internal/files"
 )
 
 // Map maps a file of an index that never changes, or reads it where a file that is mapped
@@ -18,7 +20,7 @@ func Map(path string) (b []byte, unmap func() error, err error) {
 		b, err = os.ReadFile(path)
 		return b, unmap, err
 	}
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, unmap, err
 	}

@@ -15,24 +15,18 @@ import (
 )
 
 // Merge writes the live documents of the segments, in their order, as one segment into a
-// new file, and opens it. What a failure leaves of the file is removed. Like everything
-// that is read, the bytes it copies have matched their checksums.
-func Merge(ctx context.Context, segments []*Segment, path string) (merged *Segment, err error) {
-	m := &merger{ctx: ctx, list: list{docs: roaring.New()}}
+// new file, closes that, and opens the segment. What a failure leaves of the file is the
+// caller's to remove. Like everything that is read, the bytes it copies have matched their
+// checksums.
+func Merge(ctx context.Context, segments []*Segment, file *os.File) (*Segment, error) {
+	m := &merger{ctx: ctx, file: file, list: list{docs: roaring.New()}}
 	for _, s := range segments {
 		m.sources = append(m.sources, m.source(s))
 	}
-	if m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode); err != nil {
+	if err := errors.Join(m.write(), file.Close()); err != nil {
 		return nil, err
 	}
-	err = errors.Join(m.write(), m.file.Close())
-	if err == nil {
-		merged, err = Open(path)
-	}
-	if err != nil {
-		_ = os.Remove(path)
-	}
-	return merged, err
+	return Open(file.Name())
 }
 
 // merger writes one merged segment.

@@ -54,7 +54,7 @@ func TestMergedHasWhatWasLeft(t *testing.T) {
 			list = append(list, s)
 		}
 		dir := t.TempDir()
-		merged, err := Merge(t.Context(), list, filepath.Join(dir, "1"+Ext))
+		merged, err := mergeTo(t.Context(), list, filepath.Join(dir, "1"+Ext))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestMergedHasWhatWasLeft(t *testing.T) {
 		if d := diff(want, read(t, part{Segment: opened})); d != "" {
 			t.Fatalf("round %d: merged, read by the engine (-engine +ours):\n%s", round, d)
 		}
-		again, err := Merge(t.Context(), []*Segment{merged}, filepath.Join(dir, "2"+Ext))
+		again, err := mergeTo(t.Context(), []*Segment{merged}, filepath.Join(dir, "2"+Ext))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,13 +90,26 @@ func TestMergedHasWhatWasLeft(t *testing.T) {
 	}
 }
 
-// A merge that is cancelled leaves no file.
+// mergeTo merges segments into a new file, which a failure leaves no trace of.
+func mergeTo(ctx context.Context, list []*Segment, path string) (*Segment, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := Merge(ctx, list, f)
+	if err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return merged, err
+}
+
+// A merge can be cancelled, and has closed its file then.
 func TestMergeCancelled(t *testing.T) {
 	s := openImage(t, ours(t, NewAccumulator(), samplesOf(rand.New(rand.NewPCG(1, 2)), 100, 5)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	path := filepath.Join(t.TempDir(), "1"+Ext)
-	if _, err := Merge(ctx, []*Segment{s, s}, path); !errors.Is(err, context.Canceled) {
+	if _, err := mergeTo(ctx, []*Segment{s, s}, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("Merge: %v, want it cancelled", err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
@@ -118,7 +131,7 @@ func BenchmarkMerge(b *testing.B) {
 	var size int64
 	for b.Loop() {
 		path := filepath.Join(dir, "merged"+Ext)
-		m, err := Merge(b.Context(), list, path)
+		m, err := mergeTo(b.Context(), list, path)
 		if err != nil {
 			b.Fatal(err)
 		}

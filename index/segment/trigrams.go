@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -227,7 +226,7 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 	if s.fingerprint.Size < minTrigramSegment {
 		return nil
 	}
-	f, err := os.Open(trigramsPath(s.path))
+	f, err := files.Open(trigramsPath(s.path))
 	if err != nil {
 		return nil
 	}
@@ -263,29 +262,26 @@ func trigramsPath(segment string) string {
 	return strings.TrimSuffix(segment, Ext) + TrigramsExt
 }
 
-// AddTrigrams writes the trigrams of the segment beside it, unless they are there or
-// it has few terms.
-func (s *Segment) AddTrigrams() error {
+// NewTrigrams returns the name and the content of the file with the trigrams of the
+// segment, which belongs beside it. It is nil if the file is there or the segment has few
+// terms.
+func (s *Segment) NewTrigrams() (name string, data []byte, err error) {
 	path := trigramsPath(s.path)
 	if s.fingerprint.Size < minTrigramSegment || s.hasTrigrams(path) {
-		return nil
+		return "", nil, nil
 	}
 	t, err := s.makeTrigrams()
 	s.Trim()
 	if err != nil || t == nil {
-		return err
+		return "", nil, err
 	}
-	// Complete and on disk, or not at all: a file that is there is not made again.
-	return files.Replace(path, fileMode, func(w io.Writer) error {
-		_, err := w.Write(t.encode(s.fingerprint))
-		return err
-	})
+	return filepath.Base(path), t.encode(s.fingerprint), nil
 }
 
 // hasTrigrams reports whether the file at path has the trigrams of the segment. It reads
 // only the head of the file.
 func (s *Segment) hasTrigrams(path string) bool {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return false
 	}

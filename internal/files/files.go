@@ -19,14 +19,26 @@ import (
 // process dies.
 type Lock struct{ file *flock.Flock }
 
-// TryLock locks the file, and creates it if it is missing, readable only by its
-// owner. It returns nil if another process holds the lock. On some systems no other
-// process can read the first byte of a locked file.
-func TryLock(path string) (*Lock, error) {
-	l := flock.New(path, flock.SetPermissions(0o600))
+// TryLock locks a file in a directory, and creates it if it is missing, readable only by
+// its owner. It returns nil if another process holds the lock. It fails with
+// fs.ErrNotExist if the path of the directory leads to another one by now. On some systems
+// no other process can read the first byte of a locked file.
+func TryLock(dir *os.Root, name string) (*Lock, error) {
+	f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	want, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	l := flock.New(filepath.Join(dir.Name(), name), flock.SetFlag(os.O_RDONLY))
 	ok, err := l.TryLock()
 	if err != nil || !ok {
 		return nil, errors.Join(err, l.Close())
+	}
+	if got, err := l.Stat(); err != nil || !os.SameFile(got, want) {
+		return nil, errors.Join(err, l.Close(), &fs.PathError{Op: "lock", Path: l.Path(), Err: fs.ErrNotExist})
 	}
 	return &Lock{l}, nil
 }
@@ -38,12 +50,39 @@ func (l *Lock) Unlock() error { return l.file.Close() }
 // Locked reports whether a process holds the lock file. Several processes may check at
 // the same time.
 func Locked(path string) (bool, error) {
+	if regular(path) != nil {
+		return false, nil
+	}
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return !free, errors.Join(err, l.Close())
+}
+
+// Open opens a regular file for reading. Anything else counts as missing: opening a named
+// pipe would block.
+func Open(path string) (*os.File, error) {
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// ReadFile reads a regular file that other processes replace.
+func ReadFile(path string) ([]byte, error) {
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	return readFile(path)
+}
+
+func regular(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return nil
 }
 
 // NoSpace reports whether an error says that a disk is full. Some libraries keep only

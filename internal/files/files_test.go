@@ -58,7 +58,12 @@ func TestReplace(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	path := filepath.Join(dir.Name(), "lock")
 	held := func(want bool) {
 		t.Helper()
 		if got, err := Locked(path); got != want || err != nil {
@@ -66,12 +71,12 @@ func TestLock(t *testing.T) {
 		}
 	}
 	held(false) // there is no such file
-	l, err := TryLock(path)
+	l, err := TryLock(dir, "lock")
 	if err != nil || l == nil {
 		t.Fatalf("TryLock = %v, %v", l, err)
 	}
 	held(true)
-	if second, err := TryLock(path); second != nil || err != nil {
+	if second, err := TryLock(dir, "lock"); second != nil || err != nil {
 		t.Errorf("a lock that is held is given again: %v, %v", second, err)
 	}
 	if err := l.Unlock(); err != nil {

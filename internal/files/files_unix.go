@@ -11,8 +11,10 @@ import (
 // Rename renames a file or directory, and replaces a file that has the new name.
 func Rename(from, to string) error { return os.Rename(from, to) }
 
-// ReadFile reads a file that other processes replace.
-func ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+// RenameIn is Rename within a directory.
+func RenameIn(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
+
+func readFile(path string) ([]byte, error) { return os.ReadFile(path) }
 
 // SyncDir waits until the names in a directory are on disk.
 func SyncDir(path string) error {

@@ -17,9 +17,14 @@ func Rename(from, to string) error {
 	return retried(func() error { return os.Rename(from, to) })
 }
 
-// ReadFile reads a file that other processes replace. It cannot be opened at the moment
-// when it is replaced, so ReadFile retries for a while.
-func ReadFile(path string) (data []byte, err error) {
+// RenameIn is Rename within a directory.
+func RenameIn(dir *os.Root, from, to string) error {
+	return retried(func() error { return dir.Rename(from, to) })
+}
+
+// readFile retries for a while, because a file cannot be opened at the moment when it is
+// replaced.
+func readFile(path string) (data []byte, err error) {
 	err = retried(func() error {
 		data, err = os.ReadFile(path)
 		return err

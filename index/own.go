@@ -1,0 +1,140 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"pigrep/index/layout"
+	"pigrep/internal/files"
+)
+
+// An index directory is marked by a file with this content, so that pigrep never takes
+// another directory for an index. It is the first file that is written. It is written in
+// place, and not synced with anything else: all processes write the same bytes, so it does
+// not matter who comes first.
+const (
+	markerName = "pigrep-index"
+	marker     = "This directory is an index of pigrep, made from session files. It can be deleted.\n"
+)
+
+const watchLockName = "watch.lock" // of package indexer, whose earlier versions made it first
+
+// Check fails with ErrForeign if a directory exists, is not empty, and is no index.
+func Check(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	_, err = marked(root)
+	return err
+}
+
+// Claim makes a directory an index, unless it is one, and opens it. Like Check, it fails
+// with ErrForeign. All writing must go through the root, which the caller closes: the path
+// may lead to another directory by then.
+func Claim(dir string) (*os.Root, error) {
+	if err := makeDirs(dir); err != nil {
+		return nil, fmt.Errorf("make the index directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the index directory: %w", err)
+	}
+	is, err := marked(root)
+	if err == nil && !is {
+		err = mark(root)
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// marked reports whether a directory is marked as an index. It fails with ErrForeign if it
+// must not become one.
+func marked(root *os.Root) (bool, error) {
+	content, err := readIn(root, markerName)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return false, err
+	case bytes.HasPrefix(content, []byte(marker)):
+		return true, nil
+	case hasGeneration(root):
+		return false, nil
+	}
+	if fresh, err := begun(root); fresh || err != nil {
+		return false, err
+	}
+	return false, fmt.Errorf("%s %w", root.Name(), ErrForeign)
+}
+
+// hasGeneration reports whether a directory has an index of any version: current names a
+// generation, which has a manifest.
+func hasGeneration(root *os.Root) bool {
+	content, _ := readIn(root, currentName)
+	number, err := decodeCurrent(content)
+	if err != nil {
+		return false
+	}
+	manifest, err := readIn(root, path.Join((&generation{number: number}).name(), manifestName))
+	if err != nil {
+		return false
+	}
+	version, ok := versionOf(string(manifest))
+	return ok && (version != SchemaVersion || (&generation{}).decode(string(manifest)) == nil)
+}
+
+// begun reports whether a directory is empty, but for what is there when a process is
+// killed while it begins an index: a part of the marker, or a lock of an earlier version.
+func begun(root *os.Root) (bool, error) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		if !slices.Contains([]string{markerName, lockName, watchLockName}, e.Name()) {
+			return true
+		}
+		content, err := readIn(root, e.Name())
+		lock := len(content) == 0 || e.Name() == lockName && content[0] == 0 // else its pid
+		return err != nil || !lock && !bytes.HasPrefix([]byte(marker), content)
+	}), err
+}
+
+// mark writes the marker and waits until it is on disk.
+func mark(root *os.Root) error {
+	if err := layout.Free(root, markerName, 0); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(markerName, os.O_CREATE|os.O_WRONLY, fileMode)
+	if err != nil {
+		return fmt.Errorf("mark the index directory: %w", err)
+	}
+	_, err = f.WriteString(marker)
+	err = errors.Join(err, f.Truncate(int64(len(marker))), f.Chmod(fileMode), f.Sync(), f.Close(), files.SyncDir(root.Name()))
+	if err != nil {
+		return fmt.Errorf("mark the index directory: %w", err)
+	}
+	return nil
+}
+
+// mostRead is more than any file has that readIn reads.
+const mostRead = 1 << 20
+
+// readIn reads a small regular file in a directory. Anything else counts as missing.
+func readIn(root *os.Root, name string) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > mostRead) {
+		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.ReadFile(name)
+}
