@@ -55,6 +55,9 @@ func TestCommittedNotPublished(t *testing.T) {
 // Publishing removes what a crash has left, and keeps what readers may use.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
+	if err := openWriter(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
 	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri"}
 	for _, name := range left {
 		path := filepath.Join(dir, name)

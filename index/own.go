@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"pigrep/index/layout"
@@ -57,6 +58,24 @@ func Claim(dir string) (*os.Root, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return root, nil
+}
+
+// Foreign lists what is in an index directory and was not made by pigrep, without what is
+// below it. It stays there.
+func Foreign(dir string) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	names, err := layout.Foreign(root)
+	for i, name := range names {
+		names[i] = filepath.Join(dir, filepath.FromSlash(name))
+	}
+	return names, err
 }
 
 // marked reports whether a directory is marked as an index. It fails with ErrForeign if it

@@ -62,8 +62,11 @@ var ErrStale = errors.New("the store for Bleve can be neither renewed nor remove
 
 // Exists reports whether the index in a directory has a store.
 func Exists(index string) bool {
-	info, err := os.Lstat(filepath.Join(index, Dir, innerName, rootName))
-	return err == nil && info.Mode().IsRegular()
+	is := func(kind fs.FileMode, name string) bool {
+		info, err := os.Lstat(filepath.Join(index, filepath.FromSlash(name)))
+		return err == nil && info.Mode().Type() == kind
+	}
+	return is(fs.ModeDir, Dir) && is(fs.ModeDir, inner) && is(0, path.Join(inner, rootName))
 }
 
 // Current reports whether the store is as Renew left it. It compares links and times, but
@@ -117,7 +120,7 @@ func renew(index *os.Root, s Snapshot) error {
 		err = errors.Join(err, layout.Remove(index, path.Join(inner, name)))
 	}
 	// Bleve would rename what it left of an unfinished write to index_meta.json.
-	return errors.Join(err, layout.Remove(index, path.Join(Dir, metaName+"_temp")))
+	return errors.Join(err, layout.Remove(index, path.Join(Dir, metaName+"_temp")), layout.Remove(index, path.Join(Dir, metaName+layout.TempExt)))
 }
 
 // link links the segments of the snapshot. It returns the names that are to be removed

@@ -121,6 +121,9 @@ func status(a *app.App, p *location.Location) (*printer.Status, error) {
 	}
 	compareFiles(s, found, known)
 	whoIsAtWork(a, s)
+	if s.Foreign, err = index.Foreign(p.IndexDir); err != nil {
+		a.Warn("%v", err)
+	}
 	return s, nil
 }
 

@@ -33,6 +33,7 @@ type Status struct {
 	Store     string           `json:"bleveStore"`       // the directory that Bleve opens; "" if there is none
 	Writer    Process          `json:"writer,omitzero"`  // the process that writes the index
 	Watcher   *Watcher         `json:"watcher,omitempty"`
+	Foreign   []string         `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
 	Skipped   []Skipped        `json:"skipped,omitempty"` // the first of the skipped lines
 	Errors    []FileError      `json:"errors,omitempty"`
 	Outside   []string         `json:"notFollowed,omitempty"` // links that lead out of the session directories
@@ -248,6 +249,9 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 	}
 	for _, e := range s.Errors {
 		add("unreadable", "%s: %s", human.Path(e.Path, home), e.Reason)
+	}
+	for _, path := range s.Foreign {
+		add("foreign", "%s: not made by pigrep, left alone", human.Path(path, home))
 	}
 	for _, path := range s.Outside {
 		add("link", "%s: not followed, it leads out of the session directories", human.Path(path, home))

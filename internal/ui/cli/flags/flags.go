@@ -107,7 +107,7 @@ var Table = []Row{
 
 	{Name: "session-dir", Value: "DIR", Group: GroupWhere, usage: "read session files from DIR instead of pi's directories",
 		bind: func(o *Shared) any { return &o.SessionDir }},
-	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR",
+	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR, which must be missing, empty or an index",
 		bind: func(o *Shared) any { return &o.IndexDir }},
 	{Name: "follow", Group: GroupWhere, usage: "follow symbolic links that lead out of the session directories",
 		bind: func(o *Shared) any { return &o.Follow }},

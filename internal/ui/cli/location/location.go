@@ -2,6 +2,7 @@
 package location
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/ui/cli/app"
 	"pigrep/internal/ui/cli/flags"
@@ -46,19 +48,70 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 		p.Roots[i].Follow = o.Follow
 	}
 	p.Agents = a.Registry().In(p.Roots).Limit(int64(o.MaxLine.Or(flags.StandardMaxLine)) * flags.Megabyte)
-	p.IndexDir = o.IndexDir
-	if p.IndexDir == "" {
-		p.IndexDir = a.Getenv(EnvIndexDir)
-	}
-	if p.IndexDir != "" {
-		p.IndexDir = a.Absolute(p.IndexDir)
-		return p, err
-	}
-	var dirErr error
-	if p.IndexDir, dirErr = DefaultIndexDir(a, p.Roots); dirErr != nil {
-		return nil, dirErr
+	if err := p.findIndex(o, a); err != nil {
+		return nil, err
 	}
 	return p, err
+}
+
+// findIndex resolves the index directory, and checks that it may be one.
+func (p *Location) findIndex(o *flags.Shared, a *app.App) (err error) {
+	named := cmp.Or(o.IndexDir, a.Getenv(EnvIndexDir))
+	standard, err := DefaultIndexDir(a, p.Roots)
+	switch {
+	case named != "":
+		p.IndexDir = a.Absolute(named)
+	case err != nil:
+		return err
+	default:
+		p.IndexDir = standard
+	}
+	// The default directory may be below a session directory such as the user's home: all
+	// that is there is pigrep's.
+	if p.IndexDir != standard {
+		if err := p.apart(); err != nil {
+			return err
+		}
+	}
+	if err := index.Check(p.IndexDir); errors.Is(err, index.ErrForeign) {
+		return problem.OfIndex(err)
+	}
+	return nil
+}
+
+// apart fails if the index directory is in a session directory, or around one.
+func (p *Location) apart() error {
+	for _, r := range p.Roots {
+		if inside(p.IndexDir, r.Path) {
+			return problem.WithSessions(p.IndexDir, "it is in", r.Path)
+		}
+		if inside(r.Path, p.IndexDir) {
+			return problem.WithSessions(p.IndexDir, "it contains", r.Path)
+		}
+	}
+	return nil
+}
+
+// inside reports whether a directory, which may be missing, is another one or below it, by
+// whatever names.
+func inside(dir, other string) bool {
+	of, err := os.Stat(other)
+	if err != nil {
+		return false
+	}
+	for {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, of) {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
 }
 
 // Roots returns the roots of --session-dir, or those of the agents.

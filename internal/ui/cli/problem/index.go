@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"pigrep/index"
@@ -13,6 +14,10 @@ func OfIndex(err error) error {
 	switch {
 	case errors.Is(err, index.ErrNoIndex):
 		return &Error{Code: codeNoIndex, Message: "there is no index yet", Hint: "build it: pigrep index"}
+	case errors.Is(err, index.ErrForeign):
+		return &Error{Code: codeForeign, Message: err.Error(), Hint: "name a directory that is empty or missing: --index-dir DIR, $PIGREP_INDEX_DIR or the setting index-dir"}
+	case errors.Is(err, index.ErrInTheWay):
+		return &Error{Code: codeForeign, Message: err.Error(), Hint: IndexHint(err)}
 	case errors.Is(err, index.ErrLocked):
 		return &Error{Code: CodeLocked, Message: err.Error(), Hint: "try again in a moment; `pigrep status` shows which process holds it"}
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
@@ -30,12 +35,20 @@ func OfUpdate(err error) error {
 	return problem
 }
 
+// WithSessions is the error of an index directory in a directory of sessions, or around one.
+func WithSessions(dir, relation, root string) error {
+	return &Error{Code: codeForeign, Message: fmt.Sprintf("the index cannot be in %s: %s the session directory %s", dir, relation, root),
+		Hint: "name a directory outside of it: --index-dir DIR"}
+}
+
 // IndexHint returns what to do if the index directory cannot be used.
 func IndexHint(err error) string {
 	const another = ", or use another directory: --index-dir DIR"
 	switch {
 	case files.NoSpace(err), errors.Is(err, index.ErrFull):
 		return "free some space on its disk" + another
+	case errors.Is(err, index.ErrInTheWay):
+		return "move it away" + another
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the index directory" + another
 	}

@@ -59,6 +59,7 @@ const (
 	CodeQuery      = "query"
 	CodeNoSessions = "no-sessions"
 	codeNoIndex    = "no-index"
+	codeForeign    = "index-foreign"
 	CodeDamaged    = "index-damaged"
 	CodeLocked     = "index-locked"
 	CodeIO         = "io"
