@@ -30,13 +30,13 @@ var made = []struct {
 	paths string
 }{
 	{0, `pigrep-index|lock|current(\.tmp)?`},
-	{fs.ModeDir, `gen-\d{6,}(\.tmp)?`},
-	{0, `gen-\d{6,}(\.tmp)?/(manifest|state|copies)`},
+	{fs.ModeDir, `gen-\d{6,18}(\.tmp)?`},
+	{0, `gen-\d{6,18}(\.tmp)?/(manifest|state|copies)`},
 	{fs.ModeDir, `segments`},
-	{0, `segments/([0-9a-f]{12,}\.(zap|tri)|[0-9a-f]{12,}\.tri\.tmp|\.[0-9a-f]{12,}\.tri-\d+)`}, // the last one by earlier versions
+	{0, `segments/([0-9a-f]{12,15}\.(zap|tri)|[0-9a-f]{12,15}\.tri\.tmp|\.[0-9a-f]{12,15}\.tri-\d+)`}, // the last one by earlier versions
 	{fs.ModeDir, `store|store/store`},
 	{0, `store/index_meta\.json(\.tmp|_temp)?`}, // the last one by Bleve
-	{0, `store/store/(root\.bolt(\.tmp)?|[0-9a-f]{12,}\.zap)`},
+	{0, `store/store/(root\.bolt(\.tmp)?|[0-9a-f]{12,15}\.zap)`},
 	{0, `watch\.lock|watch\.json(\.tmp)?`},
 	{fs.ModeSocket, `watch\.sock`},
 	{fs.ModeDir, `asked`},
