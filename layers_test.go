@@ -57,6 +57,7 @@ var layers = map[string]int{
 	"pigrep/index/record":            28,
 	"pigrep/index/analysis":          27,
 	"pigrep/index/format":            27,
+	"pigrep/index/layout":            27,
 	"pigrep/adapter/agents":          25,
 	"pigrep/adapter/pi":              24,
 	"pigrep/adapter":                 20,
@@ -81,8 +82,9 @@ var testOnly = []string{"pigrep/internal/lab/browser", "pigrep/internal/lab/e2e"
 // store above them nor a sibling that is not named is among these.
 var rooms = map[string][]string{
 	"pigrep/index/analysis": {},
-	"pigrep/index/bleve":    {"pigrep/index/segment"},
+	"pigrep/index/bleve":    {"pigrep/index/layout", "pigrep/index/segment"},
 	"pigrep/index/format":   {},
+	"pigrep/index/layout":   {"pigrep/internal/files"},
 	"pigrep/index/record":   {"pigrep/index/format", "pigrep/internal/session"},
 	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
 }

@@ -17,7 +17,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	names := []string{lockName, currentName, manifestName, bleve.Dir + "/", segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
+	names := []string{markerName, lockName, currentName, manifestName, bleve.Dir + "/", segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
 	for _, f := range segment.Fields() {
 		names = append(names, "`"+string(f)+"`")
 	}

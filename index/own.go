@@ -15,9 +15,8 @@ import (
 )
 
 // An index directory is marked by a file with this content, so that pigrep never takes
-// another directory for an index. It is the first file that is written. It is written in
-// place, and not synced with anything else: all processes write the same bytes, so it does
-// not matter who comes first.
+// another directory for an index. It is the first file to be written, in place: all
+// processes write the same bytes, so it does not matter who comes first.
 const (
 	markerName = "pigrep-index"
 	marker     = "This directory is an index of pigrep, made from session files. It can be deleted.\n"
@@ -121,8 +120,11 @@ func begun(root *os.Root) (bool, error) {
 			return true
 		}
 		content, err := readIn(root, e.Name())
-		lock := len(content) == 0 || e.Name() == lockName && content[0] == 0 // else its pid
-		return err != nil || !lock && !bytes.HasPrefix([]byte(marker), content)
+		if e.Name() == lockName && bytes.HasPrefix(content, []byte{0}) { // and a pid
+			return err != nil
+		}
+		content = bytes.TrimRight(content, "\x00") // which were never written
+		return err != nil || len(content) > 0 && (e.Name() != markerName || !bytes.HasPrefix([]byte(marker), content))
 	}), err
 }
 
@@ -135,9 +137,10 @@ func mark(root *os.Root) error {
 	if err != nil {
 		return fmt.Errorf("mark the index directory: %w", err)
 	}
-	_, err = f.WriteString(marker)
-	err = errors.Join(err, f.Truncate(int64(len(marker))), f.Chmod(fileMode), f.Sync(), f.Close(), files.SyncDir(root.Name()))
-	if err != nil {
+	if _, err = f.WriteString(marker); err == nil {
+		err = errors.Join(f.Truncate(int64(len(marker))), f.Chmod(fileMode), f.Sync(), files.SyncDir(root.Name()))
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("mark the index directory: %w", err)
 	}
 	return nil

@@ -80,6 +80,7 @@ func TestBegunDirectory(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"empty":                            {},
 		"an empty marker":                  {"pigrep-index": ""},
+		"a marker that was not synced":     {"pigrep-index": "\x00\x00\x00"},
 		"a part of the marker":             {"pigrep-index": markerText[:20]},
 		"the marker":                       {"pigrep-index": markerText},
 		"the marker and a lock":            {"pigrep-index": markerText, "lock": ""},
