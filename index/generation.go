@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -197,9 +198,9 @@ func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Tab
 }
 
 // complete reports whether a directory has a manifest, which every generation has.
-func complete(path string) bool {
-	dir, err := os.Lstat(path)
-	manifest, err2 := os.Lstat(filepath.Join(path, manifestName))
+func complete(index fs.FS, name string) bool {
+	dir, err := fs.Lstat(index, name)
+	manifest, err2 := fs.Lstat(index, path.Join(name, manifestName))
 	return err == nil && err2 == nil && dir.IsDir() && manifest.Mode().IsRegular()
 }
 
@@ -226,13 +227,13 @@ func generationNumber(name string) (uint64, bool) {
 
 // generations returns the numbers of the generations in the directory, newest first,
 // published or not, and similar names of what is no generation: a crash may have left it.
-func generations(dir string) (numbers []uint64, left []string, err error) {
-	entries, err := os.ReadDir(dir)
+func generations(index fs.FS) (numbers []uint64, left []string, err error) {
+	entries, err := fs.ReadDir(index, ".")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		if n, ok := generationNumber(e.Name()); ok && complete(filepath.Join(dir, e.Name())) {
+		if n, ok := generationNumber(e.Name()); ok && complete(index, e.Name()) {
 			numbers = append(numbers, n)
 		} else if strings.HasPrefix(e.Name(), generationPrefix) {
 			left = append(left, e.Name())

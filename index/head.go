@@ -28,7 +28,7 @@ type head struct {
 // readHead opens the generation of the last writer, or an empty head if there is none or
 // the index is rebuilt. It shares segments that are open in have.
 func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) {
-	numbers, _, err := generations(w.dir)
+	numbers, _, err := generations(w.root.FS())
 	if err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
 	}
@@ -68,7 +68,7 @@ func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written .
 	g := w.nextGeneration()
 	if err := w.write(g, segments, t, written); err != nil {
 		err = errors.Join(err, layout.Remove(w.root, g.name()+tempExt), release(segments))
-		if _, err2 := os.Lstat(g.path); errors.Is(err2, fs.ErrNotExist) { // else it is complete, and names them
+		if !layout.Exists(w.root, g.name()) { // else it is complete, and names them
 			for _, s := range segments {
 				if !slices.ContainsFunc(w.head.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }) {
 					_ = w.removeSegment(s.Path())

@@ -139,7 +139,7 @@ func (w *Writer) replace(name string, data []byte) error {
 // removed ones name, and leftovers of crashes. A reader keeps the segments it has
 // open; where open files cannot be removed, a later publish removes them.
 func (w *Writer) prune(keep int) (failed error) {
-	numbers, gone, err := generations(w.dir)
+	numbers, gone, err := generations(w.root.FS())
 	if err != nil {
 		w.logger.Debug("list generations", "error", err)
 		return err
@@ -170,8 +170,7 @@ func (w *Writer) prune(keep int) (failed error) {
 			used[strings.TrimSuffix(f.name, segment.Ext)] = true
 		}
 	}
-	segments := filepath.Join(w.dir, segmentsName)
-	entries, err := os.ReadDir(segments)
+	entries, err := fs.ReadDir(w.root.FS(), segmentsName)
 	if err != nil {
 		w.logger.Debug("list segments", "error", err)
 		failed = errors.Join(failed, err)

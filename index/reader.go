@@ -193,7 +193,7 @@ func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, e
 // Generations returns the number of generations on disk up to the reader's, and when
 // the newest was published.
 func (r *Reader) Generations() (count int, newest time.Time, err error) {
-	numbers, _, err := generations(r.dir)
+	numbers, _, err := generations(os.DirFS(r.dir))
 	if err != nil {
 		return 0, newest, err
 	}

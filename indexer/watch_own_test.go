@@ -28,6 +28,9 @@ func TestWatchReplacedIndex(t *testing.T) {
 	o.times.rescan, o.times.retryMax, o.times.release = time.Hour, 10*time.Millisecond, 10*time.Millisecond
 	r := startWatch(t, o)
 	r.waitTold(WatchReady, 1)
+	if names, err := index.Foreign(o.Dir); len(names) > 0 || err != nil {
+		t.Errorf("%v are not known as ours (%v)", names, err)
+	}
 	if err := os.Rename(o.Dir, o.Dir+"-moved"); err != nil {
 		t.Fatal(err)
 	}
