@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"pigrep/index"
@@ -129,6 +130,26 @@ func TestForeignInIndex(t *testing.T) {
 					rt.Fatalf("%s was %s and is %s", path, was, now[path])
 				}
 			}
+		}
+	})
+}
+
+// A directory with nothing but foreign things is no index, whatever their names are.
+func TestForeignTree(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := tempDir(t)
+		for range rapid.IntRange(1, 8).Draw(rt, "entries") {
+			_, _ = foreign(rt, dir) // a name may be taken
+		}
+		want := testkit.Tree(t, dir)
+		_, openErr := index.Open(dir)
+		_, writeErr := index.OpenWriter(dir, index.WriterOptions{Rebuild: rapid.Bool().Draw(rt, "rebuild")})
+		if !errors.Is(openErr, index.ErrForeign) || !errors.Is(writeErr, index.ErrForeign) {
+			rt.Fatalf("Open: %v, OpenWriter: %v; want ErrForeign", openErr, writeErr)
+		}
+		if diff := cmp.Diff(want, testkit.Tree(t, dir)); diff != "" {
+			rt.Fatalf("the directory has changed: %s", diff)
 		}
 	})
 }
