@@ -99,9 +99,11 @@ func inside(dir, other string) bool {
 	if err != nil {
 		return false
 	}
-	for {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = real
+	for resolved := false; ; {
+		if !resolved {
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				dir, resolved = real, true
+			}
 		}
 		if info, err := os.Stat(dir); err == nil && os.SameFile(info, of) {
 			return true
