@@ -68,7 +68,7 @@ type collector struct {
 
 	// Of the run:
 	bestHere topScores
-	weighty  int       // candidates with a weighty word
+	weighty  int       // candidates with a weighty word and a score
 	copies   topScores // of candidates that may be duplicates
 	unsure   bool      // some candidate has to be verified
 	runBest  []Candidate
@@ -136,19 +136,20 @@ func (t *topScores) admits(score float32) bool {
 	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
 }
 
-// segment adds the candidates of a segment to its list. With all it includes documents
-// without any word of the query, for queries that score no word.
-func (c *collector) segment(seg *segmentState, all bool) error {
+// segment adds the candidates of a segment to its list. With wordless it includes
+// documents without any word of the query.
+func (c *collector) segment(seg *segmentState, wordless bool) error {
 	sc := c.scores
 	c.others = nil
-	if all {
-		var err error
-		if c.others, err = docset.Live(seg.Segment); err != nil {
+	if wordless {
+		all, err := docset.Live(seg.Segment)
+		if err != nil {
 			return err
 		}
 		if seg.allowed != nil {
-			c.others.And(seg.allowed)
+			all.And(seg.allowed)
 		}
+		c.others = c.plan.Query.Root.Wordless(all, func(bit uint64) docset.Set { return c.withField(seg, bit, all) })
 	}
 	c.at, c.run, c.runEnd = -1, -1, 0
 	for sc.begin(); sc.next(seg.Len()); {
@@ -166,6 +167,21 @@ func (c *collector) segment(seg *segmentState, all bool) error {
 	}
 	c.flush(seg)
 	return nil
+}
+
+// withField returns the documents that match the field with a bit, or all if their entries
+// decide that. The words of the plan find those of a field on the text.
+func (c *collector) withField(seg *segmentState, bit uint64, all docset.Set) docset.Set {
+	for i, docs := range seg.fields {
+		switch {
+		case bit != words.FieldBit(i):
+		case docs == nil:
+			return all
+		default:
+			return docs
+		}
+	}
+	return make(docset.Set, len(all))
 }
 
 // addUnscored adds the documents of a window that are tested without any word: those
@@ -255,7 +271,7 @@ func (c *collector) collect(seg *segmentState) error {
 			default:
 				c.counts[at].count(mask, partial, v.verdict, false)
 				seg.marks.add(doc, v.verdict)
-				if v.weighty {
+				if v.weighty && score > 0 {
 					c.weighty++
 				}
 				if !c.bestHere.admits(score) && !c.best.admits(score) {

@@ -11,7 +11,7 @@ type verdict struct {
 	hit     bool
 	whole   bool // it lacks nothing
 	parts   bool // it lacks nothing, if all parts of a compound are enough
-	weighty bool // it has a weighty word, or all parts of one
+	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
 }
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
@@ -19,7 +19,7 @@ type verdict struct {
 type evaluator struct {
 	root     *words.Expr
 	weighty  uint64 // words that weigh enough for a hit to be shown
-	scored   uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
+	unscored bool   // no word of the query is scored
 	allWords bool   // a hit lacks nothing
 	latest   [256]evaluated
 
@@ -34,7 +34,7 @@ type evaluated struct {
 }
 
 func newEvaluator(p *words.Plan, allWords bool) evaluator {
-	return evaluator{root: p.Query.Root, scored: p.Scored(), weighty: p.Weighty, allWords: allWords}
+	return evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.Weighty, allWords: allWords}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -47,9 +47,10 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	// bits depend on all bits of both masks, and number the 256 entries of the cache.
 	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.partial != partial {
-		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(full(mask, partial), partial)
+		hit := e.root.Hit(full(mask, partial), partial)
 		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask, nil)) == 0 }
-		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask), weighty: e.scored == 0 || mask&e.weighty != 0}
+		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask)}
+		v.weighty = v.whole || e.unscored || mask&e.weighty != 0
 		v.hit = hit && (v.whole || !e.allWords)
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: v}
 		if e.covered != nil {

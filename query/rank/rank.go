@@ -169,7 +169,7 @@ type search struct {
 	filter      *filter.Filter
 	opt         Options
 	eval        evaluator
-	scored      bool // some word is scored: only documents with words or ids of the query can be hits
+	wordless    bool // documents without any word or id of the query may be hits
 	keepAll     bool // keep all candidates, not only the best of each session
 	enough      int  // see verifier
 	phraseBytes int  // as of Input
@@ -186,7 +186,7 @@ type search struct {
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), scored: in.Plan.Scored() != 0,
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
 }
 
@@ -280,7 +280,7 @@ func (s *search) prepare() error {
 		if err := ids.findIn(seg); err != nil {
 			return err
 		}
-		if s.scored {
+		if !s.wordless {
 			if occurs, err := s.plan.Occurs(seg.number, seg.Segment); !occurs || err != nil {
 				return err
 			}
@@ -321,7 +321,7 @@ func (s *search) scoreAll(window int) error {
 		default:
 			c = s.newCollector(newScores(window, s.plan.Words))
 		}
-		if err := c.segment(seg, !s.scored); err != nil {
+		if err := c.segment(seg, s.wordless); err != nil {
 			return err
 		}
 		idle <- c

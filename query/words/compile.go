@@ -66,6 +66,7 @@ type Expr struct {
 	op   exprOp
 	bit  uint64
 	kids []*Expr
+	word bool // a word can make it match; if not, it only restricts what words find
 	Node syntax.Node
 }
 
@@ -73,7 +74,7 @@ type exprOp uint8
 
 const (
 	opLeaf  exprOp = iota
-	opList         // all required kids, and at least one positive kid
+	opList         // all required kids, and at least one kid with a word
 	opAnd          // all kids
 	opOr           // at least one kid
 	opNot          // one kid, negated
@@ -153,7 +154,10 @@ func (c *compiler) one(op exprOp, item syntax.Node, positive bool) *Expr {
 	if kid == nil {
 		return nil
 	}
-	return &Expr{op: op, kids: []*Expr{kid}, Node: kid.Node}
+	if op == opNot && kid.op == opNot { // NOT NOT x is +x
+		return &Expr{op: opMust, kids: kid.kids, word: kid.kids[0].word, Node: kid.Node}
+	}
+	return &Expr{op: op, kids: []*Expr{kid}, word: op == opMust && kid.word, Node: kid.Node}
 }
 
 func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.Node) *Expr {
@@ -161,13 +165,14 @@ func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.
 	for _, item := range items {
 		if kid := c.expr(item, positive); kid != nil {
 			e.kids = append(e.kids, kid)
+			e.word = e.word || kid.word
 		}
 	}
 	switch len(e.kids) {
 	case 0:
 		return nil
 	case 1:
-		if kid := e.kids[0]; op != opList || kid.op == opLeaf {
+		if kid := e.kids[0]; op == opOr || op == opList && kid.op == opLeaf {
 			return kid
 		}
 	}
@@ -238,7 +243,7 @@ func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 	for i, o := range c.Words {
 		if o.Scored == w.Scored && o.Match == w.Match && o.Edits == w.Edits && o.Find == nil && (o.Text == w.Text || sameLookup(o, w)) {
 			o.Positions = append(o.Positions, n.Pos)
-			return &Expr{bit: 1 << i, Node: n}
+			return &Expr{bit: 1 << i, word: true, Node: n}
 		}
 	}
 	if c.bits() == maxWords {
@@ -246,7 +251,7 @@ func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 		return nil
 	}
 	c.Words = append(c.Words, w)
-	return &Expr{bit: 1 << (len(c.Words) - 1), Node: n}
+	return &Expr{bit: 1 << (len(c.Words) - 1), word: true, Node: n}
 }
 
 // addHanForms adds the spellings of a word in simplified and traditional characters.

@@ -1,6 +1,9 @@
 package words
 
 import (
+	"slices"
+
+	"pigrep/query/docset"
 	"pigrep/query/syntax"
 )
 
@@ -9,49 +12,62 @@ import (
 // for optional words only.
 func (e *Expr) Hit(mask, partial uint64) bool {
 	switch e.op {
+	case opNot:
+		return !e.kids[0].Matches(mask)
 	case opMust, opAnd:
-		return e.Matches(mask)
+		return !slices.ContainsFunc(e.kids, func(k *Expr) bool { return !k.Matches(mask) })
+	case opOr:
+		return slices.ContainsFunc(e.kids, func(k *Expr) bool { return k.Hit(mask, partial) })
 	case opList:
 		optional, found := false, false
 		for _, k := range e.kids {
-			if k.required() {
-				if !k.Matches(mask) {
-					return false
-				}
-				found = found || k.op == opMust || k.op == opAnd
-				continue
+			hit := k.Hit(mask, partial)
+			if k.required() && !hit {
+				return false
 			}
-			optional = true
-			found = found || k.Matches(mask|partial)
+			optional = optional || !k.required()
+			found = found || hit && k.word
 		}
 		return found || !optional
 	}
-	return e.Matches(mask | partial)
+	return (mask|partial)&e.bit != 0
 }
+
+// Matches is Hit for a document that has nothing in parts only.
+func (e *Expr) Matches(mask uint64) bool { return e.Hit(mask, 0) }
 
 // required reports whether the surrounding list requires the expression.
-func (e *Expr) required() bool {
-	return e.op == opMust || e.op == opAnd || e.op == opNot || e.op == opField
-}
+func (e *Expr) required() bool { return e.op == opMust || e.op == opAnd || !e.word }
 
-// Matches evaluates the expression on the mask of a document.
-func (e *Expr) Matches(mask uint64) bool {
+// Wordless returns the documents that may be hits without any word: all that are, and
+// maybe others. all has all documents, of returns those that match the field with a bit.
+func (e *Expr) Wordless(all docset.Set, of func(bit uint64) docset.Set) docset.Set {
 	switch e.op {
-	case opLeaf, opField:
-		return mask&e.bit != 0
+	case opLeaf:
+		return make(docset.Set, len(all))
+	case opField:
+		docs := slices.Clone(all)
+		docs.And(of(e.bit))
+		return docs
 	case opNot:
-		return !e.kids[0].Matches(mask)
-	case opMust:
-		return e.kids[0].Matches(mask)
-	case opList:
-		return e.Hit(mask, 0)
+		return slices.Clone(all)
 	}
+	required, optional := slices.Clone(all), make(docset.Set, len(all))
+	found := true // without any of the optional ones
 	for _, k := range e.kids {
-		if k.Matches(mask) == (e.op == opOr) {
-			return e.op == opOr
+		docs := k.Wordless(all, of)
+		if e.op == opOr || e.op == opList && !k.required() {
+			optional.Or(docs)
+			found = false
+			continue
 		}
+		required.And(docs)
 	}
-	return e.op == opAnd
+	found = found || e.op == opList && slices.ContainsFunc(e.kids, func(k *Expr) bool { return k.required() && k.word })
+	if !found {
+		required.And(optional)
+	}
+	return required
 }
 
 // Missing appends the parts of the expression that a hit with this mask lacks.
@@ -99,4 +115,16 @@ func (e *Expr) bare() (bits uint64) {
 		}
 	}
 	return bits
+}
+
+// Wordless reports whether a document without any word of the query may be a hit.
+func (q *Query) Wordless() bool {
+	one := docset.Set{1}
+	text := uint64(1)<<len(q.Words) - 1
+	return q.Root.Wordless(one, func(bit uint64) docset.Set {
+		if bit&text != 0 { // its documents are found as those of a word
+			return docset.Set{0}
+		}
+		return one
+	})[0] != 0
 }

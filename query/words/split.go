@@ -12,7 +12,7 @@ func (e *Expr) Split() (words []*Expr, restrictions []syntax.Node) {
 	e.split(func(x *Expr) {
 		same := func(o *Expr) bool { return o.op == x.op && o.bit == x.bit && (x.op == opLeaf || o.Text() == x.Text()) }
 		switch {
-		case !x.hasWord():
+		case !x.word:
 			restrictions = append(restrictions, x.node())
 		case !slices.ContainsFunc(words, same):
 			words = append(words, x)
@@ -31,11 +31,6 @@ func (e *Expr) split(visit func(*Expr)) {
 	default:
 		visit(e)
 	}
-}
-
-// hasWord reports whether a word can make the expression match.
-func (e *Expr) hasWord() bool {
-	return e.op == opLeaf || e.op != opNot && slices.ContainsFunc(e.kids, (*Expr).hasWord)
 }
 
 // node returns the expression as a query. The node of a negation is what it negates.
