@@ -91,7 +91,8 @@ func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, erro
 // value.
 const maxTerms = 64
 
-// termsIn returns the terms of a text without those that others imply.
+// termsIn returns the terms that a text has in any case, without those that others imply: no
+// parts of identifiers, which github does not have and GitHub does.
 func termsIn(a *analysis.Analyzer, text string) []string {
 	var tokens []analysis.Token
 	a.Walk([]byte(text), func(t analysis.Token) {
@@ -100,7 +101,7 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 	})
 	var terms []string
 	for _, t := range analysis.WithoutCoveredSingles(tokens) {
-		if len(terms) < maxTerms && !slices.Contains(terms, string(t.Term)) {
+		if len(terms) < maxTerms && t.Form != analysis.Part && !slices.Contains(terms, string(t.Term)) {
 			terms = append(terms, string(t.Term))
 		}
 	}

@@ -77,7 +77,7 @@ func mostFrequent(terms []words.Expansion, tier uint8) (most int) {
 
 func (m *model) conjunctions(w *words.Planned) (all, whole int) {
 	for i := range m.Docs {
-		if hasAll(&m.Docs[i], w.Parts) {
+		if hasParts(&m.Docs[i], w) {
 			all++
 			if hasAll(&m.Docs[i], w.Wholes) {
 				whole++
@@ -89,6 +89,27 @@ func (m *model) conjunctions(w *words.Planned) (all, whole int) {
 
 func hasAll(d *stories.Doc, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return d.Freq[t] == 0 })
+}
+
+// hasParts reports whether a document has all parts of a word.
+func hasParts(d *stories.Doc, w *words.Planned) bool {
+	for i := range w.Parts {
+		if partFreq(d, w, i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// partFreq returns how often a document has a part or, if never, an identifier with it.
+func partFreq(d *stories.Doc, w *words.Planned, part int) int {
+	n := d.Freq[w.Parts[part]]
+	for _, whole := range w.WholesOf(part) {
+		if n == 0 {
+			n = d.Freq[whole]
+		}
+	}
+	return n
 }
 
 func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) (a answer) {
@@ -123,9 +144,9 @@ func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) 
 		return a
 	}
 	sum, mean := 0.0, 0.0
-	for _, p := range w.Parts {
+	for i, p := range w.Parts {
 		sum += m.IDF(m.DF[p])
-		if n := d.Freq[p]; n > 0 {
+		if n := partFreq(d, w, i); n > 0 {
 			mean += m.IDF(m.DF[p]) * m.tf(float64(n), d.Length)
 		}
 	}
@@ -136,14 +157,14 @@ func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) 
 	all, whole := m.conjunctions(w)
 	value, tier := words.WeightSome*m.IDF(all)*mean, words.TierParts
 	switch {
-	case hasAll(d, w.Parts) && verified && !w.SpellingOnly:
+	case hasParts(d, w) && verified && !w.SpellingOnly:
 		value, tier, a.match = m.IDF(whole)*mean, words.TierExact, true
 		if a.tier = tier; best >= 0 {
 			a.tier = min(a.tier, tier)
 		}
-	case w.Strict():
+	case w.Strict() && !(w.Split && hasParts(d, w)):
 		return a
-	case hasAll(d, w.Parts):
+	case hasParts(d, w):
 		value = words.WeightParts * m.IDF(all) * mean
 		if !a.match || a.tier > words.TierParts {
 			a.tier = words.TierParts
@@ -184,7 +205,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			continue
 		}
 		var mask, partial uint64
-		score, worth, covered, scored, has := 0.0, 0.0, 0.0, false, false
+		score, worth, covered, scored := 0.0, 0.0, 0.0, false
 		for k, w := range p.Words {
 			a := m.word(d, w, w.Terms)
 			if a.match {
@@ -195,7 +216,6 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			}
 			if w.Scored {
 				scored = true
-				has = has || a.match || a.partial
 				score += a.value
 				worth += m.worth(w)
 				if a.match {
@@ -205,7 +225,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 				}
 			}
 		}
-		if scored && !has || !p.Query.Root.Hit(mask&^partial, partial) {
+		if !p.Query.Root.Hit(mask&^partial, partial) {
 			continue
 		}
 		h := modelHit{}
@@ -213,7 +233,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			h.Missing = append(h.Missing, e.Text())
 		}
 		factor := 1.0
-		if scored && mask&p.Weighty == 0 {
+		if scored && mask&p.Weighty == 0 && len(h.Missing) > 0 {
 			factor = coverageMinor
 		} else if !p.Sentence && worth > 0 {
 			pair := bits.OnesCount64(p.Telling) == 2

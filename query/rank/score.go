@@ -182,28 +182,8 @@ func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) err
 		}
 	}
 	for part := range p.Parts {
-		idf := float32(p.PartIDF[part] / p.PartSum)
-		if len(sc.open[p.Index].parts[part]) > 1 {
-			if err := s.scoreSpellings(sc, seg, p, part, idf, among); err != nil {
-				return err
-			}
-			continue
-		}
-		list := &sc.open[p.Index].parts[part][0]
-		for {
-			docs, freqs, lengths, err := list.in(s.plan, sc, seg, p.Parts[part])
-			if err != nil {
-				return err
-			}
-			if len(docs) == 0 {
-				break
-			}
-			freqs, lengths = freqs[:len(docs)], lengths[:len(docs)]
-			for k, doc := range docs {
-				if among.Has(doc) {
-					sc.addPart(doc-sc.first, idf*s.tf(float32(freqs[k]), lengths[k]))
-				}
-			}
+		if err := s.scorePart(sc, seg, p, part, among); err != nil {
+			return err
 		}
 	}
 	for i := range sc.touched.All() {
@@ -230,6 +210,52 @@ func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) err
 		}
 	}
 	return nil
+}
+
+// scorePart scores one part of a compound in the documents among which it is looked for.
+// Those that have only an identifier with the part, in another case, count as having it:
+// github for GitHub.
+func (s *scorer) scorePart(sc *scores, seg *segmentState, p *words.Planned, part int, among docset.Set) error {
+	idf := float32(p.PartIDF[part] / p.PartSum)
+	if len(p.SpellingsOf(part)) > 1 {
+		return s.scoreSpellings(sc, seg, p, part, idf, among)
+	}
+	wholes := p.WholesOf(part)
+	if len(wholes) > 0 {
+		clear(sc.own)
+	}
+	for n := range 1 + len(wholes) {
+		term := p.Parts[part]
+		if n > 0 {
+			term = wholes[n-1]
+		}
+		for {
+			docs, freqs, lengths, err := sc.open[p.Index].parts[part][n].in(s.plan, sc, seg, term)
+			if err != nil {
+				return err
+			}
+			if len(docs) == 0 {
+				break
+			}
+			freqs, lengths = freqs[:len(docs)], lengths[:len(docs)]
+			for k, doc := range docs {
+				if !among.Has(doc) || len(wholes) > 0 && !sc.take(doc-sc.first) {
+					continue
+				}
+				sc.addPart(doc-sc.first, idf*s.tf(float32(freqs[k]), lengths[k]))
+			}
+		}
+	}
+	return nil
+}
+
+// take reports whether a document has no value of this part yet.
+func (sc *scores) take(i uint32) bool {
+	if sc.own.Has(i) {
+		return false
+	}
+	sc.own.Add(i)
+	return true
 }
 
 // scoreSpellings scores a part that has several spellings as one term.

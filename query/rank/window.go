@@ -22,7 +22,7 @@ func (s *search) window() int {
 	for _, p := range s.plan.Words {
 		open += len(p.Terms)
 		for i := range p.Parts {
-			open += len(p.SpellingsOf(i))
+			open += len(p.SpellingsOf(i)) + len(p.WholesOf(i))
 		}
 	}
 	for _, seg := range s.segs {
@@ -55,6 +55,7 @@ type scores struct {
 	tightest []uint16 // the index of the term with the tightest tier
 	best     []uint8  // the tightest tier plus 1; 0 for none
 	touched  docset.Set
+	own      docset.Set // documents with the part that is being scored
 }
 
 // newScores returns scores for windows of n documents.
@@ -62,7 +63,7 @@ func newScores(n int, list []*words.Planned) *scores {
 	s := &scores{
 		open: make([]openLists, len(list)),
 		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
-		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), tightest: make([]uint16, n), touched: docset.New(n),
+		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), tightest: make([]uint16, n), touched: docset.New(n), own: docset.New(n),
 	}
 	for i, p := range list {
 		s.open[i] = newOpenLists(p)
@@ -122,13 +123,13 @@ func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string)
 // openLists are the open lists of one word of a plan.
 type openLists struct {
 	terms []openList
-	parts [][]openList // for each part, its own list and those of its other spellings
+	parts [][]openList // for each part, its own list, those of its other spellings and those of words.Planned.WholesOf
 }
 
 func newOpenLists(p *words.Planned) openLists {
 	c := openLists{make([]openList, len(p.Terms)), make([][]openList, len(p.Parts))}
 	for i := range c.parts {
-		c.parts[i] = make([]openList, len(p.SpellingsOf(i)))
+		c.parts[i] = make([]openList, len(p.SpellingsOf(i))+len(p.WholesOf(i)))
 	}
 	return c
 }

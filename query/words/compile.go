@@ -43,6 +43,7 @@ type Word struct {
 	Spellings     []string   // Term in simplified or traditional characters
 	PartSpellings [][]string // the same for each part; nil when no part has any
 	Wholes        []string   // joined identifiers in a compound, which a document with the whole compound contains
+	PartWholes    [][]string // for each part the Wholes that it is part of, each of which has it: github has the parts of GitHub; nil without Wholes
 	Verify        bool
 	Needle        match.Needle    // what Verify looks for
 	SpellingOnly  bool            // Verify only distinguishes the typed spelling from others
@@ -334,15 +335,9 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 		}
 		return w
 	}
-	for _, t := range tokens {
-		if t.Form == analysis.Whole {
-			w.Wholes = appendNew(w.Wholes, string(t.Term))
-		} else if len(w.Parts) < maxParts {
-			w.Parts = appendNew(w.Parts, string(t.Term))
-		}
-	}
+	w.addParts(tokens)
 	if covers && w.Match == syntax.Literal && !cut {
-		w.Term, w.Wholes = string(last.Term), nil
+		w.Term, w.Wholes, w.PartWholes = string(last.Term), nil, nil
 		w.Loose = true
 		w.Verify, w.SpellingOnly = true, true
 		w.Needle = match.NewNeedle(typed)
@@ -354,6 +349,29 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 	w.Verify = true
 	w.Needle = match.NewNeedle(typed)
 	return w
+}
+
+// addParts adds the parts of a compound, and its identifiers: each comes after its parts.
+func (w *Word) addParts(tokens []analysis.Token) {
+	for _, t := range tokens {
+		if t.Form == analysis.Whole {
+			w.Wholes = appendNew(w.Wholes, string(t.Term))
+		} else if len(w.Parts) < maxParts {
+			w.Parts = appendNew(w.Parts, string(t.Term))
+		}
+	}
+	if len(w.Wholes) == 0 {
+		return
+	}
+	w.PartWholes = make([][]string, len(w.Parts))
+	for i, t := range tokens {
+		for _, part := range tokens[:i] {
+			at := slices.Index(w.Parts, string(part.Term))
+			if t.Form == analysis.Whole && part.Form == analysis.Part && part.Start >= t.Start && at >= 0 {
+				w.PartWholes[at] = appendNew(w.PartWholes[at], string(t.Term))
+			}
+		}
+	}
 }
 
 // joinKebab returns the joined spelling of get-user-name, so that it also finds

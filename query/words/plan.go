@@ -67,6 +67,19 @@ func (p *Planned) SpellingsOf(part int) []string {
 	return append(p.Parts[part:part+1:part+1], p.PartSpellings[part]...)
 }
 
+// WholesOf returns the identifiers each of which has a part, whatever its case.
+func (p *Planned) WholesOf(part int) []string {
+	if p.PartWholes == nil {
+		return nil
+	}
+	return p.PartWholes[part]
+}
+
+// termsOf returns the terms each of which has a part.
+func (p *Planned) termsOf(part int) []string {
+	return slices.Concat(p.SpellingsOf(part), p.WholesOf(part))
+}
+
 // PartsAlone reports whether a document with all parts may lack the word itself: it has
 // get, user and name, but not getUserName.
 func (p *Planned) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
@@ -100,7 +113,7 @@ func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
 			}
 		}
 		for part := range w.Parts {
-			if ok, err := has(w.SpellingsOf(part)...); ok {
+			if ok, err := has(w.termsOf(part)...); ok {
 				return true, err
 			}
 		}
@@ -257,7 +270,7 @@ func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) err
 		return err
 	case len(p.Parts) > 0:
 		mark := d.marker(number, seg)
-		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.SpellingsOf, mark)
+		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.termsOf, mark)
 		if err != nil {
 			return err
 		}

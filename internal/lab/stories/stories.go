@@ -243,7 +243,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 var Words = []string{
 	"rename", "renaming", "renamed", "connect", "connection", "connections", "getUserName", "get_user_name", "user", "name", "get",
 	"token", "tokens", "python", "pyhton", "src/auth/login.ts", "login.ts", "auth", "login", "中文支持", "文支", "持中", "C++", "c", "file.go:520",
-	"exit", "code", "exit code", "-race", "race", "get-user-name", "Straße", "strasse", "a", "the", "x9", "用getUser",
+	"exit", "code", "exit code", "-race", "race", "get-user-name", "Straße", "strasse", "loginPage", "loginpage", "a", "the", "x9", "用getUser",
 }
 
 func DrawText(t *rapid.T, label string) string {
@@ -251,7 +251,7 @@ func DrawText(t *rapid.T, label string) string {
 }
 
 func DrawQuery(t *rapid.T, depth int) string {
-	word := rapid.SampledFrom(append([]string{"conn*", "tok*", "tokne", "conection", "UserName", "users", "login/auth", `"exit code"`, `"code exit"`, `"支持"`, `"user name"`, "中", "文支持"}, Words...))
+	word := rapid.SampledFrom(append([]string{"conn*", "tok*", "tokne", "conection", "UserName", "loginPage/auth", "users", "login/auth", `"exit code"`, `"code exit"`, `"支持"`, `"user name"`, "中", "文支持"}, Words...))
 	var items []string
 	for range rapid.IntRange(1, 3).Draw(t, "words") {
 		w := word.Draw(t, "word")
