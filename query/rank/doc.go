@@ -5,8 +5,9 @@
 //
 //	prepare   the filter becomes a set of documents for each segment
 //	score     postings become candidates, window by window (scorer, collector)
-//	join      duplicates of one entry become one candidate
+//	join      duplicates of one entry become one candidate, unless fields tell them apart
 //	verify    candidates that may contain a phrase or compound are read and tested
+//	settle    the best of the duplicates that are left stands for all
 //	rerank    the best candidates are read, and weighted by what stands together
 //	select    the best sessions, or the best hits, become the Result
 //

@@ -2,24 +2,28 @@ package rank
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"pigrep/internal/session"
 )
 
 // duplicates are the candidates that may be duplicates of others, those of one part
-// together: first the one that represents them, see joinDuplicates.
+// together: in the order of their headers.
 type duplicates []marked
 
 type marked struct {
 	copy uint64 // of the candidate; here too, so that sorting seldom visits the candidates
 	*Candidate
+	like  int   // index of the first duplicate that is a hit exactly if this one is
+	level uint8 // how good a hit it is, once the duplicates are settled; 0 for none
 }
 
-// joinDuplicates drops all but one of the candidates that are duplicates of one part:
-// forks and imports copy entries. The one that is left is in the session with the
-// oldest header, ties by path and offset.
-func (l candidates) joinDuplicates(s *snapshot) duplicates {
+// joinDuplicates drops the candidates that need not be verified, because they are
+// duplicates of one part, and hits exactly if another one is: forks and imports copy
+// entries. Duplicates have the same text, but what a session record or header says of them
+// may differ. With byDirectory the directory of the session decides too.
+func (l candidates) joinDuplicates(s *snapshot, byDirectory bool) duplicates {
 	count := 0
 	for c := range l.all() {
 		if c.copy != 0 {
@@ -29,38 +33,92 @@ func (l candidates) joinDuplicates(s *snapshot) duplicates {
 	list := make(duplicates, 0, count)
 	for c := range l.all() {
 		if c.copy != 0 {
-			list = append(list, marked{c.copy, c})
+			list = append(list, marked{copy: c.copy, Candidate: c})
 		}
 	}
 	// Parts of one entry share the value.
 	slices.SortFunc(list, func(a, b marked) int {
-		if a.copy != b.copy {
-			return cmp.Compare(a.copy, b.copy)
-		}
-		if a.part != b.part {
-			return cmp.Compare(a.part, b.part)
+		if a.copy != b.copy || a.part != b.part {
+			return a.compare(b.copy, b.part)
 		}
 		if a.file != b.file {
 			return s.compareHeaders(a.file, b.file)
 		}
 		return cmp.Compare(s.resolve(a.Candidate).offset, s.resolve(b.Candidate).offset)
 	})
-	for i := 1; i < len(list); i++ {
-		if list[i].copy == list[i-1].copy && list[i].part == list[i-1].part {
-			list[i].dropped = true
+	for first, end := range list.groups() {
+		for i := first; i < end; i++ {
+			a := list[i].Candidate
+			list[i].like = first + slices.IndexFunc(list[first:i+1], func(b marked) bool {
+				return a == b.Candidate || a.mask == b.mask && a.partial == b.partial && (!byDirectory || s.summary(a.file).CWD == s.summary(b.file).CWD)
+			})
+			a.dropped = list[i].like < i
 		}
 	}
 	return list
 }
 
-// of returns the duplicates that a candidate represents.
-func (d duplicates) of(c *Candidate) (others []*Candidate) {
-	at, _ := slices.BinarySearchFunc(d, c.copy, func(m marked, copy uint64) int { return cmp.Compare(m.copy, copy) })
-	for at < len(d) && d[at].copy == c.copy && d[at].Candidate != c {
-		at++
+func (m *marked) compare(copy uint64, part int32) int {
+	return cmp.Or(cmp.Compare(m.copy, copy), cmp.Compare(m.part, part))
+}
+
+// groups visits the duplicates of each part: the index of the first, and the one after the
+// last.
+func (d duplicates) groups() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for first := 0; first < len(d); {
+			end := first + 1
+			for end < len(d) && d[end].copy == d[first].copy && d[end].part == d[first].part {
+				end++
+			}
+			if !yield(first, end) {
+				return
+			}
+			first = end
+		}
 	}
-	for at++; at < len(d) && d[at].copy == c.copy && d[at].part == c.part; at++ {
-		others = append(others, d[at].Candidate)
+}
+
+// settle leaves one of the duplicates of each part, once they are verified: of the best
+// hits the one in the session with the oldest header, ties by path and offset.
+func (d duplicates) settle(levelOf func(*Candidate) uint8) {
+	for first, end := range d.groups() {
+		best := first
+		for i := first; i < end; i++ {
+			if like := d[i].like; like < i {
+				d[i].level = d[like].level
+			} else if !d[i].dropped {
+				d[i].level = levelOf(d[i].Candidate)
+			}
+			if d[i].level > d[best].level {
+				best = i
+			}
+		}
+		for i := first; i < end; i++ {
+			d[i].dropped = d[i].dropped || i != best
+		}
+	}
+}
+
+// group returns the duplicates of the part of a candidate, with itself.
+func (d duplicates) group(c *Candidate) duplicates {
+	first, ok := slices.BinarySearchFunc(d, c, func(m marked, c *Candidate) int { return m.compare(c.copy, c.part) })
+	if !ok {
+		return nil
+	}
+	end := first
+	for end < len(d) && d[end].copy == c.copy && d[end].part == c.part {
+		end++
+	}
+	return d[first:end]
+}
+
+// of returns the duplicates that a hit represents.
+func (d duplicates) of(c *Candidate) (others []*Candidate) {
+	for _, m := range d.group(c) {
+		if m.Candidate != c && m.level > 0 {
+			others = append(others, m.Candidate)
+		}
 	}
 	return others
 }

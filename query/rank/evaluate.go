@@ -14,6 +14,19 @@ type verdict struct {
 	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
 }
 
+// level returns how good a hit is; 0 for none.
+func (v verdict) level() uint8 {
+	switch {
+	case !v.hit:
+		return 0
+	case v.whole:
+		return 3
+	case v.parts:
+		return 2
+	}
+	return 1
+}
+
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
 // far fewer different masks than documents. It is used by one goroutine.
 type evaluator struct {

@@ -25,7 +25,7 @@ func (l *Lacking) in(segment int, p *words.Planned) docset.Set {
 }
 
 // add adds a candidate that lacks a word, with its duplicates.
-func (l *Lacking) add(s *snapshot, p *words.Planned, c *Candidate, duplicates []*Candidate) {
+func (l *Lacking) add(s *snapshot, p *words.Planned, c *Candidate, group duplicates) {
 	if l == nil || !p.Strict() || p.Find != nil {
 		return
 	}
@@ -40,7 +40,7 @@ func (l *Lacking) add(s *snapshot, p *words.Planned, c *Candidate, duplicates []
 		sets[c.segment].Add(c.doc)
 	}
 	one(c)
-	for _, d := range duplicates {
-		one(d)
+	for _, d := range group {
+		one(d.Candidate)
 	}
 }

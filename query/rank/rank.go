@@ -219,11 +219,13 @@ func (s *search) find() error {
 	if err := s.score(); err != nil {
 		return err
 	}
-	s.duplicates = s.found.joinDuplicates(s.snapshot)
+	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	s.duplicates = s.found.joinDuplicates(s.snapshot, byDirectory)
 	s.trim()
 	if err := s.verify(); err != nil {
 		return err
 	}
+	s.duplicates.settle(func(c *Candidate) uint8 { return s.eval.evaluate(c.mask, c.partial).level() })
 	for c := range s.found.all() {
 		if !c.counted {
 			v := s.eval.evaluate(c.mask, c.partial)

@@ -195,7 +195,7 @@ func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
 			s.revoke(c, p, l.known)
 			if l.known {
-				s.lacking.add(s.snapshot, p, c, s.duplicates.of(c))
+				s.lacking.add(s.snapshot, p, c, s.duplicates.group(c))
 			}
 		}
 	}
