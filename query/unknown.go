@@ -165,5 +165,9 @@ func named(field string, filter []string, fields []*syntax.Field) []string {
 			names = append(names, f.Values()...)
 		}
 	}
-	return names
+	// Of a list of names, only the names are missed.
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		values := syntax.Values(name)
+		return len(values) > 1 && slices.Contains(names, values[0])
+	})
 }

@@ -25,6 +25,10 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 	f := &Filter{}
 	value := n.Value
 	values := n.Values()
+	names := values
+	if len(values) > 1 {
+		names = syntax.Alternatives(value)
+	}
 	switch n.Name {
 	case "kind":
 		var kinds []session.Kind
@@ -37,9 +41,9 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 		}
 		f.addKinds(kinds)
 	case "role":
-		f.addKeyword(segment.FieldRole, values)
+		f.addKeyword(segment.FieldRole, names)
 	case "tool":
-		f.addKeyword(segment.FieldTool, values)
+		f.addKeyword(segment.FieldTool, names)
 	case "is":
 		switch value {
 		case segment.FlagError:
@@ -64,16 +68,16 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 	case "label":
 		f.addLabel(value)
 	case "model":
-		f.addModels(values)
+		f.addModels(names)
 	case "cwd":
 		if env.Expand != nil {
 			value = env.Expand(value)
 		}
 		f.addCWD(value)
 	case "project":
-		f.addProjects(values)
+		f.addProjects(names)
 	case "session":
-		f.addSessions(values)
+		f.addSessions(names)
 	case "branch":
 		branch, err := entry.ParseBranch(value)
 		if err != nil {

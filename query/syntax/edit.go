@@ -33,18 +33,21 @@ func SetField(text, name string, values ...string) string {
 	return strings.TrimSpace(before + " " + after)
 }
 
-// fieldOf returns the field with these values. A value that needs quotes cannot be one of
-// several: then it is the only one.
+// fieldOf returns the field with these values.
 func fieldOf(name string, values []string) *Field {
-	for _, v := range values {
-		if f := (&Field{Name: name, Value: v}); needsQuotes(name, v) || len(f.Values()) > 1 {
-			return &Field{Name: name, Value: v, Quoted: true}
-		}
-	}
 	if row := LookupField(name); row == nil || !row.Many {
 		values = values[:1]
 	}
-	return &Field{Name: name, Value: strings.Join(values, ",")}
+	list := slices.Clone(values)
+	for i, v := range values {
+		if f := (&Field{Name: name, Value: v}); needsQuotes(name, v) || len(f.Values()) > 1 {
+			if len(values) == 1 {
+				return &Field{Name: name, Value: v, Quoted: true}
+			}
+			list[i] = quote(v)
+		}
+	}
+	return &Field{Name: name, Value: strings.Join(list, ",")}
 }
 
 // FieldValues returns the values of a field that applies to the whole query.

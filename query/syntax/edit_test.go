@@ -26,6 +26,8 @@ func TestSetField(t *testing.T) {
 		{"日本 project:x", "project", "日\u00a0本", "日本 project:\"日\u00a0本\""},
 		{"x", "project", "a,b", `x project:"a,b"`},
 		{"x", "project", "a b", "x project:a,b"},
+		{"x", "project", "a,b c", `x project:"a,b",c`},
+		{"x", "project", "c my\u00a0app \"q\"", "x project:c,\"my\u00a0app\",\"\\\"q\\\"\""},
 		{"after:1w x", "after", "3mo", "after:3mo x"},
 	}
 	for _, test := range tests {

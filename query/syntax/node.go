@@ -72,16 +72,43 @@ type Field struct {
 	Pos
 }
 
-// Values returns the alternative values of the field. Commas separate them, except in
-// quotes.
+// Values returns the alternative values of the field.
 func (n *Field) Values() []string {
 	if row := LookupField(n.Name); n.Quoted || row == nil || !row.Many {
 		return []string{n.Value}
 	}
-	if values := strings.FieldsFunc(n.Value, func(r rune) bool { return r == ',' }); len(values) > 0 {
-		return values
+	return Values(n.Value)
+}
+
+// Values returns the values in a list. Commas separate them, except in quotes around a
+// value.
+func Values(list string) (values []string) {
+	for rest := list; rest != ""; {
+		var value string
+		if end := closingQuote(rest, 0); rest[0] == '"' && end > 0 && strings.HasPrefix(rest[end+1:]+",", ",") {
+			value, rest = unquote(rest[1:end]), strings.TrimPrefix(rest[end+1:], ",")
+		} else {
+			value, rest, _ = strings.Cut(rest, ",")
+			value = strings.TrimSpace(value)
+		}
+		if value != "" {
+			values = append(values, value)
+		}
 	}
-	return []string{n.Value}
+	if len(values) == 0 {
+		return []string{list}
+	}
+	return values
+}
+
+// Alternatives returns what a list may name: its values and, since a name may have commas,
+// the whole list.
+func Alternatives(list string) []string {
+	values := Values(list)
+	if len(values) > 1 {
+		values = append(values, list)
+	}
+	return values
 }
 
 func (n *List) String() string { return join(n.Items, " ", n) }

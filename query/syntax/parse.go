@@ -233,6 +233,12 @@ func (p *parser) warnWord(word string) {
 	if w := fieldWarning(word); w != "" {
 		p.warn("%s", w)
 	}
+	if operand := strings.TrimLeft(word, "+!"); len(operand) < len(word)-1 && strings.Contains(word[:len(word)-len(operand)], "!") && startsOperand(operand) {
+		p.warn("%q is searched as text: one mark is enough, as in !%s; two negations are +%[2]s", Shorten(word), Shorten(operand))
+	}
+	if strings.HasPrefix(word, "-(") || strings.HasPrefix(word, `-"`) {
+		p.warn("%q is searched as text: - excludes fields only, ! anything, as in !%s", Shorten(word), Shorten(word[1:]))
+	}
 	if name, ok := foreignOperators[word]; ok {
 		p.warn("%q is searched as text: did you mean %s?", word, name)
 	}

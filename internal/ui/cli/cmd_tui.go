@@ -228,6 +228,18 @@ func wideEnough(req query.Request) scope.Scope {
 	return s
 }
 
+// valuesOf returns the values in the lists of a filter.
+func valuesOf(lists []string) (values []string) {
+	for _, list := range lists {
+		for _, v := range syntax.Values(list) {
+			if !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
 // seed returns the text of a query with the filters of flags, so that they can be seen
 // and edited in the TUI.
 func seed(o *flags.Shared, words string, req query.Request) string {
@@ -238,12 +250,12 @@ func seed(o *flags.Shared, words string, req query.Request) string {
 		kinds = append(kinds, string(k))
 	}
 	add("kind", kinds...)
-	add("role", o.Filters.Roles...)
-	add("tool", o.Filters.Tools...)
-	add("session", req.Sessions...)
+	add("role", valuesOf(o.Filters.Roles)...)
+	add("tool", valuesOf(o.Filters.Tools)...)
+	add("session", valuesOf(req.Sessions)...)
 	add("cwd", req.CWD)
-	add("project", o.Filters.Projects...)
-	add("model", o.Filters.Models...)
+	add("project", valuesOf(o.Filters.Projects)...)
+	add("model", valuesOf(o.Filters.Models)...)
 	add("after", o.Filters.Since)
 	if !req.Until.IsZero() {
 		add("before", req.Until.UTC().Format(time.RFC3339))

@@ -14,13 +14,14 @@ import (
 	"pigrep/internal/timespec"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 
 // Filters are filters as they were written. Empty ones let everything through.
 type Filters struct {
 	Scope    string
-	Kinds    []string // each may be several joined with commas
+	Kinds    []string // each, like those of the other lists of names, may be several joined with commas
 	Roles    []string
 	Tools    []string
 	Sessions []string
@@ -81,8 +82,11 @@ func wrong(name Name, err error) *Error {
 // Spec turns the filters into those of a request. Relative times count from now;
 // absolute resolves a path. The error is an *Error.
 func (f *Filters) Spec(now time.Time, absolute func(path string) string) (filter.Spec, error) {
-	spec := filter.Spec{Roles: f.Roles, Tools: f.Tools, Models: f.Models, Projects: f.Projects, Excludes: f.Excludes, Error: f.Error, NoSearches: f.NoSearches}
-	for _, s := range f.Sessions {
+	spec := filter.Spec{
+		Roles: named(f.Roles), Tools: named(f.Tools), Models: named(f.Models), Projects: named(f.Projects),
+		Excludes: f.Excludes, Error: f.Error, NoSearches: f.NoSearches,
+	}
+	for _, s := range named(f.Sessions) {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
 			s = absolute(s)
 		}
@@ -102,6 +106,14 @@ func (f *Filters) Spec(now time.Time, absolute func(path string) string) (filter
 	return spec, err
 }
 
+// named returns what the lists of a filter may name.
+func named(lists []string) (names []string) {
+	for _, list := range lists {
+		names = append(names, syntax.Alternatives(list)...)
+	}
+	return names
+}
+
 // text reads which kinds of text are meant.
 func (f *Filters) text() (s scope.Scope, kinds []session.Kind, err error) {
 	explained := func(name Name, err error) error {
@@ -115,8 +127,8 @@ func (f *Filters) text() (s scope.Scope, kinds []session.Kind, err error) {
 		}
 	}
 	for _, value := range f.Kinds {
-		for word := range strings.SplitSeq(value, ",") {
-			k, err := scope.ParseKind(strings.TrimSpace(word))
+		for _, word := range syntax.Values(value) {
+			k, err := scope.ParseKind(word)
 			if err != nil {
 				return "", nil, explained(kindName, err)
 			}

@@ -80,20 +80,20 @@ var Table = []Row{
 		bind: func(o *Shared) any { return &o.Filters.Scope }, Words: scopeNames},
 	{Name: "kind", Value: "KIND", Group: GroupFilter, usage: "only these kinds, instead of a scope (`pigrep help scopes`)",
 		bind: func(o *Shared) any { return &o.Filters.Kinds }, Words: kindNames, Many: true},
-	{Name: "role", Value: "ROLE", Group: GroupFilter, usage: "only messages of this role: user, assistant, toolResult, ...",
-		bind: func(o *Shared) any { return &o.Filters.Roles }},
-	{Name: "tool", Value: "NAME", Group: GroupFilter, usage: "only calls and results of this tool",
-		bind: func(o *Shared) any { return &o.Filters.Tools }},
-	{Name: "session", Value: "ID", Group: GroupFilter, usage: "only this session: an id, the start of an id, or a path",
-		bind: func(o *Shared) any { return &o.Filters.Sessions }},
+	{Name: "role", Value: "ROLE", Group: GroupFilter, usage: "only messages of these roles: user, assistant, toolResult, ...",
+		bind: func(o *Shared) any { return &o.Filters.Roles }, Many: true},
+	{Name: "tool", Value: "NAME", Group: GroupFilter, usage: "only calls and results of these tools",
+		bind: func(o *Shared) any { return &o.Filters.Tools }, Many: true},
+	{Name: "session", Value: "ID", Group: GroupFilter, usage: "only these sessions: ids, starts of ids, or paths",
+		bind: func(o *Shared) any { return &o.Filters.Sessions }, Many: true},
 	{Name: "cwd", Value: "DIR", Group: GroupFilter, usage: "only sessions started in this directory or below it",
 		bind: func(o *Shared) any { return &o.Filters.CWD }},
 	{Name: "here", Group: GroupFilter, usage: "only sessions started in this directory or below it; the same as --cwd .",
 		bind: func(o *Shared) any { return &o.Here }},
-	{Name: "project", Value: "NAME", Group: GroupFilter, usage: "only sessions of this project: a path, or its last element",
-		bind: func(o *Shared) any { return &o.Filters.Projects }},
-	{Name: "model", Value: "NAME", Group: GroupFilter, usage: "only text from this model: part of its name, or of provider/model",
-		bind: func(o *Shared) any { return &o.Filters.Models }},
+	{Name: "project", Value: "NAME", Group: GroupFilter, usage: "only sessions of these projects: paths, or their last elements",
+		bind: func(o *Shared) any { return &o.Filters.Projects }, Many: true},
+	{Name: "model", Value: "NAME", Group: GroupFilter, usage: "only text from these models: parts of names, or of provider/model",
+		bind: func(o *Shared) any { return &o.Filters.Models }, Many: true},
 	{Name: "since", Value: "TIME", Group: GroupFilter, usage: "only entries since this time: " + strings.Join(timespec.Examples, ", "),
 		bind: func(o *Shared) any { return &o.Filters.Since }},
 	{Name: "until", Value: "TIME", Group: GroupFilter, usage: "only entries up to this time; a date includes the whole day",
@@ -179,7 +179,11 @@ func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) {
 			continue
 		}
-		Add(cmd.Flags(), row.Name, "", row.Value, row.usage, row.bind(o))
+		usage := row.usage
+		if row.Many {
+			usage += "; several with commas"
+		}
+		Add(cmd.Flags(), row.Name, "", row.Value, usage, row.bind(o))
 		cmd.Flags().Lookup(row.Name).Annotations = map[string][]string{Annotation: {string(row.Group)}}
 	}
 }
