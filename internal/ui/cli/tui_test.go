@@ -19,7 +19,7 @@ func TestSeed(t *testing.T) {
 		{"tui --kind call,result x", "x kind:call,result"},
 		{"tui --since 2w --error --branch abandoned", "after:2w is:error branch:abandoned"},
 		{"tui --project app --model opus --role user --session 01a1", "role:user session:01a1 project:app model:opus"},
-		{"tui --project a --project b,c x", `x project:"b,c"`},
+		{"tui --project a --project b,c x", `x project:a,b,c`},
 		{"tui --until 2026-01-31", "before:2026-02-01T00:00:00Z"},
 		{"tui --cwd /src/app", "cwd:/src/app"},
 	}

@@ -2,10 +2,27 @@ package filters
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
+
+// Commas join the names of a filter, and a name may have commas itself.
+func TestCommasJoinNames(t *testing.T) {
+	lists := []string{"a, b", `"c,d",e`, "f"}
+	want := []string{"a", "b", "a, b", "c,d", "e", `"c,d",e`, "f"}
+	f := Filters{Roles: lists, Tools: lists, Models: lists, Projects: lists, Sessions: lists, Excludes: lists}
+	spec, err := f.Spec(time.Time{}, func(path string) string { return path })
+	for name, got := range map[string][]string{"roles": spec.Roles, "tools": spec.Tools, "models": spec.Models, "projects": spec.Projects, "sessions": spec.Sessions} {
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s %q, error %v; want %q", name, got, err, want)
+		}
+	}
+	if !slices.Equal(spec.Excludes, lists) {
+		t.Errorf("globs %q, want them as written", spec.Excludes)
+	}
+}
 
 // An error names its filters as the client writes them, wherever it does so.
 func TestErrorsAreSpelledByTheClient(t *testing.T) {

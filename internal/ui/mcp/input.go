@@ -22,6 +22,7 @@ import (
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 
@@ -38,6 +39,14 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	return json.Unmarshal(data, (*[]string)(w))
+}
+
+// values returns the words where commas separate some of them.
+func (w Words) values() (values []string) {
+	for _, list := range w {
+		values = append(values, syntax.Values(list)...)
+	}
+	return values
 }
 
 // Filters are the filters that commands have as flags.
@@ -349,6 +358,9 @@ func oneOf(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	var values Words
 	if len(words) == 0 || len(raw) == 0 || json.Unmarshal(raw, &values) != nil {
 		return nil
+	}
+	if p.Items != nil {
+		values = values.values()
 	}
 	for _, v := range values {
 		if !slices.Contains(words, any(v)) {
