@@ -124,6 +124,7 @@ func TestSearchFieldWarnings(t *testing.T) {
 		{"is:red timeout", "named"},
 		{"branch:main timeout", "abandoned"},
 		{`file:/ timeout`, "path"},
+		{`timeout OR "=>"`, "grep finds punctuation"},
 	} {
 		resp := l.search(Request{Text: c.text})
 		if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], c.want) || resp.TotalAny == 0 {

@@ -225,6 +225,11 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 				}
 			}
 		}
+		for i, f := range p.Query.Fields { // all of them are kinds
+			if f.Value == string(d.Kind) {
+				mask |= words.FieldBit(i)
+			}
+		}
 		if !p.Query.Root.Hit(mask&^partial, partial) {
 			continue
 		}

@@ -233,6 +233,9 @@ func FieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
 func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 	w := c.analyse(n)
 	if w == nil {
+		if n.Match == syntax.Phrase {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is left out: search finds words, grep finds punctuation too", syntax.Shorten(n.String())))
+		}
 		return nil
 	}
 	w.addHanForms()

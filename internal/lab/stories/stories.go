@@ -270,6 +270,9 @@ func DrawQuery(t *rapid.T, depth int) string {
 			}
 		case 5:
 			w = `"` + strings.NewReplacer(`"`, "").Replace(w+" "+word.Draw(t, "word")) + `"`
+		case 6:
+			w = rapid.SampledFrom([]string{"(%s OR kind:reply)", "(NOT %s OR kind:prompt)", "(kind:prompt OR NOT (%s kind:reply))", "-kind:reply"}).Draw(t, "field")
+			w = strings.Replace(w, "%s", word.Draw(t, "word"), 1)
 		}
 		items = append(items, w)
 	}
