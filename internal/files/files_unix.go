@@ -4,8 +4,13 @@ package files
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Rename renames a file or directory, and replaces a file that has the new name.
@@ -30,3 +35,73 @@ const readOnly = syscall.EROFS
 
 // noSpace lists the errors of a full disk or an exceeded quota.
 var noSpace = []error{syscall.ENOSPC, syscall.EDQUOT}
+
+// descriptor returns the number of the open file of this process that a path names, -1 for
+// none.
+func descriptor(path string) int {
+	switch path {
+	case "/dev/stdout":
+		return 1
+	case "/dev/stderr":
+		return 2
+	}
+	dir, name := filepath.Split(path)
+	if dir != "/dev/fd/" && dir != "/proc/self/fd/" {
+		return -1
+	}
+	n, err := strconv.ParseUint(name, 10, 31)
+	if err != nil {
+		return -1
+	}
+	return int(n)
+}
+
+// namesStream reports whether a path names an open file of this process, whatever that is.
+func namesStream(path string) bool { return descriptor(path) >= 0 }
+
+// openStream opens what is written into. Open files are duplicated, as shells do: opening
+// them by name fails for sockets, and loses the position in files. Those that this process
+// opened itself are not meant.
+func openStream(path string) (*os.File, error) {
+	fd := descriptor(path)
+	if fd < 0 {
+		return os.OpenFile(path, os.O_WRONLY, 0)
+	}
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+	if err == nil && flags&unix.FD_CLOEXEC != 0 {
+		err = syscall.EBADF
+	}
+	if err == nil {
+		fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// owner returns the owner and the group of a file.
+func owner(info fs.FileInfo) (uid, gid int, ok bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(s.Uid), int(s.Gid), true
+}
+
+func isForeign(info fs.FileInfo) bool {
+	uid, _, ok := owner(info)
+	return ok && uid != os.Geteuid()
+}
+
+// keepOwner gives a file the owner of another one, and its group if that is allowed.
+func keepOwner(f *os.File, of fs.FileInfo) error {
+	uid, gid, ok := owner(of)
+	if !ok {
+		return nil
+	}
+	if err := f.Chown(uid, gid); err != nil && isForeign(of) {
+		return err
+	}
+	return nil
+}

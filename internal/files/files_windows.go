@@ -2,7 +2,10 @@ package files
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -54,3 +57,35 @@ const readOnly = syscall.Errno(19)
 // noSpace lists the errors of a full disk or an exceeded quota:
 // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL and ERROR_DISK_QUOTA_EXCEEDED.
 var noSpace = []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}
+
+// devicePrefix begins the paths of devices.
+const devicePrefix = `\\.\`
+
+// device returns the path of the device that a path names, such as C:\x\NUL, "" for none.
+func device(path string) string {
+	if strings.HasPrefix(path, devicePrefix) {
+		return path
+	}
+	base := filepath.Base(path)
+	if strings.ContainsAny(base, `:\`) || filepath.IsLocal(base) {
+		return ""
+	}
+	name, _, _ := strings.Cut(base, ".")
+	return devicePrefix + strings.TrimRight(name, " ")
+}
+
+// namesStream reports whether a path names a device.
+func namesStream(path string) bool { return device(path) != "" }
+
+// openStream opens what is written into.
+func openStream(path string) (*os.File, error) {
+	if d := device(path); d != "" {
+		path = d
+	}
+	return os.OpenFile(path, os.O_WRONLY, 0)
+}
+
+// A file that is created belongs to its creator, and access to it is inherited from the
+// directory.
+func isForeign(fs.FileInfo) bool            { return false }
+func keepOwner(*os.File, fs.FileInfo) error { return nil }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	rules "pigrep/internal/audit"
+	"pigrep/internal/files"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/cli/app"
 	"pigrep/internal/ui/cli/flags"
@@ -219,7 +219,7 @@ func addMissing(x *snapshot.Snapshot, c *audit.Coverage, p *location.Location) {
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
 	if o.svg != "" {
-		if err := o.draw(a, run, x); err != nil {
+		if err := o.draw(ctx, a, run, x); err != nil {
 			return err
 		}
 	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
@@ -250,7 +250,7 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 }
 
 // draw writes the answer as an SVG file. An answer without rows leaves the file alone.
-func (o *auditOptions) draw(a *app.App, run *auditRun, x *printer.Audit) error {
+func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
 	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
 	c := x.Chart()
 	if x.Rows = len(c.Labels); x.Rows == 0 {
@@ -260,15 +260,29 @@ func (o *auditOptions) draw(a *app.App, run *auditRun, x *printer.Audit) error {
 		return c.Write(a.Out)
 	}
 	path := a.Absolute(o.svg)
-	isPicture := strings.EqualFold(filepath.Ext(path), ".svg") // that may be drawn again; any other file is left alone
-	if _, err := os.Stat(path); err == nil && !isPicture {
-		return problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	out, err := findPicture(path)
+	if err != nil {
+		return err
 	}
-	if err := writeExport(a, path, isPicture, c.Write); err != nil {
+	if err := writeExport(ctx, out, c.Write); err != nil {
 		return err
 	}
 	a.Warn("wrote %s", path)
 	return nil
+}
+
+// findPicture is findOutput for a picture, which may be drawn again. Any other file is left
+// alone.
+func findPicture(path string) (*files.Output, error) {
+	out, err := files.FindOutput(path)
+	if err != nil {
+		return nil, outputProblem(err)
+	}
+	isPicture := strings.EqualFold(filepath.Ext(out.Path), ".svg")
+	if out.Kind == files.File && !isPicture {
+		return nil, problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	}
+	return findOutput(path, isPicture)
 }
 
 // answer opens the index and prints the audit that make returns.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ type exportOptions struct {
 	all    bool
 	leaf   string
 	full   bool // paths
+	ours   bool // the name of output is not the user's choice
 }
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
@@ -118,7 +118,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 		return err
 	}
 	if o.view && o.output == "" {
-		o.output, o.force = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true
+		o.output, o.force, o.ours = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, true
 	}
 	req, err := o.Request(a)
 	if err != nil {
@@ -175,7 +175,15 @@ func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snap
 	if o.toStdout() {
 		return write(a.Out)
 	}
-	return writeExport(a, a.Absolute(o.output), o.force, write)
+	find := findOutput
+	if o.ours {
+		find = findOwnOutput
+	}
+	out, err := find(a.Absolute(o.output), o.force)
+	if err != nil {
+		return err
+	}
+	return writeExport(ctx, out, write)
 }
 
 // page is the conversation as HTML. It has all branches unless one was chosen.
@@ -209,22 +217,28 @@ func openFile(a *app.App, path string) error {
 	return nil
 }
 
-// writeExport writes a file atomically, unless checkExport objects.
-func writeExport(a *app.App, path string, force bool, write func(io.Writer) error) error {
-	if err := checkExport(path, force); err != nil {
-		return err
-	}
+// writeExport writes to an output.
+func writeExport(ctx context.Context, out *files.Output, write func(io.Writer) error) error {
 	var answered error
-	err := files.Replace(path, 0o600, func(f io.Writer) error {
+	err := out.Write(ctx, 0o600, func(f io.Writer) error {
 		w := bufio.NewWriterSize(f, 1<<20)
 		if answered = write(w); answered != nil {
 			return answered
 		}
 		return w.Flush()
 	})
-	if answered != nil || err == nil {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case answered != nil:
 		return answered
 	}
+	return outputProblem(err)
+}
+
+func outputProblem(err error) error {
 	p := &problem.Error{Code: problem.CodeIO, Message: "write the file", Err: err}
 	if errors.Is(err, fs.ErrNotExist) {
 		p.Hint = "create the directory first, or name another file"
@@ -232,19 +246,34 @@ func writeExport(a *app.App, path string, force bool, write func(io.Writer) erro
 	return p
 }
 
-// checkExport fails for a file that must not be written. Session files are never
-// overwritten, not even with --force.
-func checkExport(path string, force bool) error {
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return &problem.Error{Code: problem.CodeIO, Message: "write the file", Err: err}
-	case info.IsDir():
-		return problem.Usagef("name a file in it", "%s is a directory", path)
-	case strings.HasSuffix(path, ".jsonl"):
-		return problem.Usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
-	case !force:
-		return problem.Usagef("choose another name, or use --force", "%s already exists", path)
+// findOutput finds what a path of the user's leads to, and fails if it must not be written.
+// Session files are never overwritten, not even with --force.
+func findOutput(path string, force bool) (*files.Output, error) {
+	out, err := files.FindOutput(path)
+	if err != nil {
+		return nil, outputProblem(err)
 	}
-	return nil
+	isSession := strings.EqualFold(filepath.Ext(path), ".jsonl") || strings.EqualFold(filepath.Ext(out.Path), ".jsonl")
+	switch {
+	case out.Kind == files.Directory:
+		return nil, problem.Usagef("name a file in it", "%s is a directory", path)
+	case out.Kind == files.Socket:
+		return nil, problem.Usagef("choose another name", "%s is a socket", path)
+	case out.Kind == files.File && isSession:
+		return nil, problem.Usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
+	case (out.Kind == files.File || out.Kind == files.Disk) && !force:
+		return nil, problem.Usagef("choose another name, or use --force", "%s already exists", path)
+	}
+	out.Overwrite = force
+	return out, nil
+}
+
+// findOwnOutput is findOutput for a name that the user did not choose. Others may have put
+// something there, so that only a file of the user's own is overwritten.
+func findOwnOutput(path string, force bool) (*files.Output, error) {
+	out, err := findOutput(path, force)
+	if err == nil && (out.Linked || out.Foreign || out.Kind != files.Missing && out.Kind != files.File) {
+		return nil, problem.Usagef("name another file with --output", "%s is not a file of yours; it is left alone", path)
+	}
+	return out, err
 }

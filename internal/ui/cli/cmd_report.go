@@ -15,6 +15,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/files"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -90,7 +91,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 	}
 	path := a.Absolute(o.output)
 	if toFile {
-		if err := checkExport(path, o.force); err != nil {
+		if err := o.checkOutput(path); err != nil {
 			return err
 		}
 	}
@@ -153,7 +154,11 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 	if !toFile {
 		return page.Write(a.Out)
 	}
-	if err := writeExport(a, path, o.force, page.Write); err != nil {
+	out, err := findOutput(path, o.force)
+	if err != nil {
+		return err
+	}
+	if err := writeExport(ctx, out, page.Write); err != nil {
 		return err
 	}
 	a.Warn("wrote %s", path)
@@ -161,6 +166,15 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 		return openFile(a, path)
 	}
 	return nil
+}
+
+// checkOutput fails before the work begins if the report cannot be written there.
+func (o *reportOptions) checkOutput(path string) error {
+	out, err := findOutput(path, o.force)
+	if err == nil && o.withSessions && out.Kind != files.Missing && out.Kind != files.File {
+		return problem.Usagef("name a file", "--with-sessions needs a file to put them beside, and %s is none", path)
+	}
+	return err
 }
 
 // page is the report.
@@ -262,17 +276,8 @@ func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time
 // their addresses by path. A session that cannot be read is left out with a warning.
 func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
 	dir := strings.TrimSuffix(file, filepath.Ext(file)) + "-sessions"
-	switch err := os.Mkdir(dir, 0o700); {
-	case err == nil:
-	case errors.Is(err, fs.ErrExist) && o.force:
-	case errors.Is(err, fs.ErrExist):
-		return nil, problem.Usagef("choose another name, or use --force", "%s already exists", dir)
-	default:
-		p := &problem.Error{Code: problem.CodeIO, Message: "export the sessions", Err: err}
-		if errors.Is(err, fs.ErrNotExist) {
-			p.Hint = "create the directory first, or name another file"
-		}
-		return nil, p
+	if err := o.makeDir(dir); err != nil {
+		return nil, err
 	}
 	names, used := make(map[string]string), make(map[string]bool)
 	for i := range list.Sessions {
@@ -293,6 +298,24 @@ func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snaps
 	return names, nil
 }
 
+// makeDir makes the directory for the sessions. With --force it may exist.
+func (o *reportOptions) makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		switch info, err := os.Stat(dir); {
+		case !o.force:
+			return problem.Usagef("choose another name, or use --force", "%s already exists", dir)
+		case err != nil || !info.IsDir():
+			return problem.Usagef("choose another name", "%s is not a directory", dir)
+		}
+		return nil
+	}
+	if err != nil {
+		return outputProblem(err)
+	}
+	return nil
+}
+
 // exportOne exports a session to a directory, under a name that no other one has.
 func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
 	t, err := conversation.Open(a, x, path, "")
@@ -310,7 +333,7 @@ func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.S
 		name = fmt.Sprintf("%s-%d.html", stem, n)
 	}
 	used[name] = true
-	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force}
+	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, ours: true}
 	export.Redact = o.Redact
 	return name, export.export(ctx, a, x, t, query.Request{Redact: o.Redact})
 }

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,23 +59,24 @@ func runSkill(a *app.App, o *skillOptions) error {
 		return err
 	}
 	path := filepath.Join(a.Registry().SkillDir(), "pigrep", "SKILL.md")
-	had, err := os.ReadFile(path)
+	out, had, err := readSkill(path)
+	if err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "read the installed skill", Err: err}
+	}
 	if a.Registry().HasPackage(packageName) {
 		fmt.Fprintf(a.Out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
-		if err == nil {
+		if out.Kind != files.Missing {
 			a.Warn("the skill that was installed before repeats them; delete it: %s", path)
 		}
 		return nil
 	}
 	action := "write " + path
 	switch {
-	case err == nil && bytes.Equal(had, skillText):
+	case out.Kind == files.File && bytes.Equal(had, skillText):
 		fmt.Fprintf(a.Out, "%s is up to date\n", path)
 		return nil
-	case err == nil:
+	case out.Kind == files.File:
 		action = "replace " + path
-	case !errors.Is(err, fs.ErrNotExist):
-		return &problem.Error{Code: problem.CodeIO, Message: "read the installed skill", Err: err}
 	}
 	if !o.yes {
 		if !a.Streams.InTTY {
@@ -87,7 +86,7 @@ func runSkill(a *app.App, o *skillOptions) error {
 			return problem.ErrNothingFound
 		}
 	}
-	if err := writeSkill(path); err != nil {
+	if err := writeSkill(path, out); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
 	}
 	fmt.Fprintf(a.Out, "wrote %s; pi loads it from the next session on\n", path)
@@ -105,13 +104,26 @@ func ask(a *app.App, question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
+// readSkill reads what is installed. Only a file can be replaced by a skill.
+func readSkill(path string) (*files.Output, []byte, error) {
+	out, err := files.FindOutput(path)
+	if err != nil || out.Kind == files.Missing {
+		return out, nil, err
+	}
+	if out.Kind != files.File {
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	out.Overwrite = true
+	had, err := os.ReadFile(out.Path)
+	return out, had, err
+}
+
 // writeSkill replaces the file atomically.
-func writeSkill(path string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+func writeSkill(path string, out *files.Output) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return files.Replace(path, 0o644, func(w io.Writer) error {
+	return out.Replace(0o644, func(w io.Writer) error {
 		_, err := w.Write(skillText)
 		return err
 	})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,9 +45,13 @@ func (m *Model) loadHistory() tea.Cmd {
 
 // readHistory returns the queries of the file, latest first; none when there is no file.
 func readHistory(path string) ([]string, error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	out, err := files.FindOutput(path)
+	if err == nil && out.Kind != files.File {
 		return nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(out.Path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the history: %w", err)
@@ -64,18 +67,19 @@ func readHistory(path string) ([]string, error) {
 		}
 	}
 	if len(lines) > 2*maxHistory {
-		return list, writeHistory(path, list)
+		return list, writeHistory(out, list)
 	}
 	return list, nil
 }
 
 // writeHistory replaces the file with one of these queries, given latest first.
-func writeHistory(path string, list []string) error {
+func writeHistory(out *files.Output, list []string) error {
 	var b strings.Builder
 	for _, q := range slices.Backward(list) {
 		b.WriteString(q + "\n")
 	}
-	err := files.Replace(path, 0o600, func(w io.Writer) error {
+	out.Overwrite = true
+	err := out.Replace(0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	})
@@ -85,7 +89,8 @@ func writeHistory(path string, list []string) error {
 	return nil
 }
 
-// appendHistory appends a query to the file.
+// appendHistory appends a query to the file. What is there and is no file, such as a link
+// to /dev/null, turns the history off.
 func appendHistory(path, query string) (err error) {
 	defer func() {
 		if err != nil {
@@ -95,7 +100,11 @@ func appendHistory(path, query string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	out, err := files.FindOutput(path)
+	if err != nil || out.Kind != files.Missing && out.Kind != files.File {
+		return err
+	}
+	f, err := os.OpenFile(out.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
