@@ -54,7 +54,11 @@ func Read(a *app.App, root func() *cobra.Command) (*File, error) {
 	if path == "" {
 		return file, nil
 	}
-	data, err := os.ReadFile(path)
+	read := os.ReadFile
+	if !named {
+		read = readUnnamed
+	}
+	data, err := read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return file, nil
@@ -68,6 +72,15 @@ func Read(a *app.App, root func() *cobra.Command) (*File, error) {
 	file.Exists = true
 	file.said, err = Parse(root(), path, data)
 	return file, err
+}
+
+// readUnnamed reads a file that the user did not name. A named pipe would block every
+// command.
+func readUnnamed(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("it is a named pipe")}
+	}
+	return os.ReadFile(path)
 }
 
 // settingsProblem returns an error at a position of the settings file.
