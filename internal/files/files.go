@@ -1,6 +1,6 @@
 // Package files has the file operations that differ between systems: locks, replacing
-// files, syncing directories, detecting a full disk. Code for one system is in a file
-// named after it.
+// files, writing where the user says, syncing directories, detecting a full disk. Code for
+// one system is in a file named after it.
 package files
 
 import (

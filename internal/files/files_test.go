@@ -97,3 +97,11 @@ func TestNoSpace(t *testing.T) {
 		t.Error("no permission is seen as a full disk")
 	}
 }
+
+// text is an output.
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}

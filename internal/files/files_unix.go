@@ -94,13 +94,19 @@ func isForeign(info fs.FileInfo) bool {
 	return ok && uid != os.Geteuid()
 }
 
-// keepOwner gives a file the owner of another one, and its group if that is allowed.
+// keepOwner gives a file the owner of another one, and its group if that is allowed. Some
+// file systems give every file the same owner, whoever makes it.
 func keepOwner(f *os.File, of fs.FileInfo) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	had, _, _ := owner(info)
 	uid, gid, ok := owner(of)
 	if !ok {
 		return nil
 	}
-	if err := f.Chown(uid, gid); err != nil && isForeign(of) {
+	if err := f.Chown(uid, gid); err != nil && had != uid {
 		return err
 	}
 	return nil

@@ -39,8 +39,8 @@ type exportOptions struct {
 	view   bool // --open
 	all    bool
 	leaf   string
-	full   bool // paths
-	ours   bool // the name of output is not the user's choice
+	full   bool                                                 // paths
+	find   func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
 }
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
@@ -118,7 +118,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 		return err
 	}
 	if o.view && o.output == "" {
-		o.output, o.force, o.ours = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, true
+		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, findOwnFile
 	}
 	req, err := o.Request(a)
 	if err != nil {
@@ -176,10 +176,14 @@ func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snap
 		return write(a.Out)
 	}
 	find := findOutput
-	if o.ours {
-		find = findOwnOutput
+	if o.find != nil {
+		find = o.find
 	}
-	out, err := find(a.Absolute(o.output), o.force)
+	path := a.Absolute(o.output)
+	out, err := find(path, o.force)
+	if err == nil && o.view {
+		err = needFile("--open", path, out)
+	}
 	if err != nil {
 		return err
 	}
@@ -268,12 +272,36 @@ func findOutput(path string, force bool) (*files.Output, error) {
 	return out, nil
 }
 
-// findOwnOutput is findOutput for a name that the user did not choose. Others may have put
-// something there, so that only a file of the user's own is overwritten.
-func findOwnOutput(path string, force bool) (*files.Output, error) {
+// findPlainFile is findOutput for a name that the user did not choose: only a file that is
+// no link is overwritten.
+func findPlainFile(path string, force bool) (*files.Output, error) {
 	out, err := findOutput(path, force)
-	if err == nil && (out.Linked || out.Foreign || out.Kind != files.Missing && out.Kind != files.File) {
-		return nil, problem.Usagef("name another file with --output", "%s is not a file of yours; it is left alone", path)
+	if err == nil && (out.Linked || !isFile(out)) {
+		err = notOverwritten(path, "is not a regular file")
 	}
 	return out, err
+}
+
+// findOwnFile is findPlainFile for a directory in which others may put files.
+func findOwnFile(path string, force bool) (*files.Output, error) {
+	out, err := findPlainFile(path, force)
+	if err == nil && out.Foreign {
+		err = notOverwritten(path, "belongs to another user")
+	}
+	return out, err
+}
+
+func notOverwritten(path, why string) error {
+	return problem.Usagef("name another file with --output", "%s %s; it is not overwritten", path, why)
+}
+
+// isFile reports whether there is a file, or will be.
+func isFile(out *files.Output) bool { return out.Kind == files.Missing || out.Kind == files.File }
+
+// needFile fails if a flag needs a file and the path leads to something else.
+func needFile(flag, path string, out *files.Output) error {
+	if isFile(out) {
+		return nil
+	}
+	return problem.Usagef("name a file with --output", "%s needs a file, and %s is none", flag, path)
 }

@@ -15,7 +15,6 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/internal/files"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -171,8 +170,11 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 // checkOutput fails before the work begins if the report cannot be written there.
 func (o *reportOptions) checkOutput(path string) error {
 	out, err := findOutput(path, o.force)
-	if err == nil && o.withSessions && out.Kind != files.Missing && out.Kind != files.File {
-		return problem.Usagef("name a file", "--with-sessions needs a file to put them beside, and %s is none", path)
+	if err == nil && o.withSessions {
+		err = needFile("--with-sessions", path, out)
+	}
+	if err == nil && o.view {
+		err = needFile("--open", path, out)
 	}
 	return err
 }
@@ -333,7 +335,7 @@ func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.S
 		name = fmt.Sprintf("%s-%d.html", stem, n)
 	}
 	used[name] = true
-	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, ours: true}
+	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: findPlainFile}
 	export.Redact = o.Redact
 	return name, export.export(ctx, a, x, t, query.Request{Redact: o.Redact})
 }

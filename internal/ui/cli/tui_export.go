@@ -40,7 +40,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 	}()
 	quiet := *b.app
 	quiet.Quiet = true // a warning would garble the screen
-	o := &exportOptions{format: format, output: path, force: true, ours: true}
+	o := &exportOptions{format: format, output: path, force: true}
 	if err := o.export(ctx, &quiet, x, t, query.Request{}); err != nil {
 		return "", err
 	}
