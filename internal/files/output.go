@@ -78,16 +78,22 @@ func kindOf(m fs.FileMode) Kind {
 	return Stream
 }
 
-// follow goes on to the target of a link. The directory of the link may be reached by links
-// too, so that .. in the target cannot be resolved by its text.
+// follow goes on to the target of a link. Links may lead to its directory too, so .. cannot be
+// resolved by its text.
 func (o *Output) follow(link string) error {
-	o.Linked = true
-	if filepath.IsAbs(link) {
-		o.Path = filepath.Clean(link)
+	if !filepath.IsAbs(link) {
+		link = filepath.Dir(o.Path) + string(filepath.Separator) + link
+	}
+	o.Linked, o.Path = true, filepath.Clean(link)
+	if namesStream(o.Path) {
 		return nil
 	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(o.Path))
-	o.Path = filepath.Join(dir, link)
+	dir, name := filepath.Split(link)
+	dir, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	o.Path = filepath.Join(dir, name)
 	return err
 }
 

@@ -51,6 +51,7 @@ func TestOutputBehindLinks(t *testing.T) {
 		"c/d":     "../a/b",                        // a directory
 		"a/b/up":  "../there",                      // seen from c/d, .. is a
 		"two":     "c/d/up",                        // to a link
+		"round":   "c/d/../beside",                 // again a
 		"whole":   filepath.Join(dir, "elsewhere"), // to nothing yet
 		"null":    "/dev/null",
 		"stdout":  "/dev/stdout",
@@ -61,7 +62,7 @@ func TestOutputBehindLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct{ path, target string }{{"c/d/up", "a/there"}, {"two", "a/there"}, {"whole", "elsewhere"}} {
+	for _, c := range []struct{ path, target string }{{"c/d/up", "a/there"}, {"two", "a/there"}, {"round", "a/beside"}, {"whole", "elsewhere"}} {
 		path := filepath.Join(dir, c.path)
 		o, err := FindOutput(path)
 		if err != nil {
