@@ -118,8 +118,8 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 
 // mergeSegments merges what a large update left. It needs no session files.
 func mergeSegments(ctx context.Context, a *app.App, p *location.Location) error {
-	memory := &update.Memory{}
-	memory.Reads(update.Large)
+	memory := update.NewMemory(a)
+	_ = memory.Reads(update.Large)
 	defer memory.Restore()
 	if err := indexer.Merge(ctx, update.Options(a, p)); err != nil {
 		return problem.OfIndex(err)

@@ -93,6 +93,9 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 // prepare runs before every command.
 func prepare(a *app.App, cmd *cobra.Command) error {
 	collectFor(cmd)
+	if err := update.LimitMemory(a); err != nil && cmd.Flags().Lookup("index-dir") != nil {
+		return err
+	}
 	if err := settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -102,6 +103,34 @@ func TestFullDisk(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, answers(t, home, where(dir), queries)); diff != "" {
 			t.Errorf("answers of a fresh index (-) and of one that lacked space at %d kB (+):\n%.2000s", kilobytes, diff)
+		}
+	}
+}
+
+// Where the address space is limited, each command answers as without a limit, or it says
+// in a sentence that it cannot. Below 1.4 GB the runtime of Go cannot even start.
+func TestLimitedAddressSpace(t *testing.T) {
+	t.Parallel()
+	home, root, queries := someSessions(t, int64(testkit.HowMany(10, 20, 300))<<20)
+	where := func(dir string) []string {
+		return []string{"--session-dir", root, "--index-dir", filepath.Join(home, dir)}
+	}
+	want := answers(t, home, where("fresh"), queries[:2])
+	for _, kilobytes := range []int{3_000_000, 1_500_000} {
+		dir := strconv.Itoa(kilobytes)
+		for _, args := range [][]string{{"index"}, {"search", "hyrax"}, {"grep", "-c", "hyrax"}} {
+			script := fmt.Sprintf(`ulimit -v %d && exec "$0" "$@"`, kilobytes)
+			cmd := exec.Command("sh", slices.Concat([]string{"-c", script, binary(t)}, args, where(dir))...)
+			cmd.Env, cmd.Dir = command(t, home).Env, home
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			err := cmd.Run()
+			if err != nil {
+				t.Fatalf("pigrep %q with %d kB: %v\n%.2000s", args, kilobytes, err, stderr.String())
+			}
+		}
+		if diff := cmp.Diff(want, answers(t, home, where(dir), queries[:2])); diff != "" {
+			t.Errorf("answers without a limit (-) and with an index built in %d kB (+):\n%.2000s", kilobytes, diff)
 		}
 	}
 }

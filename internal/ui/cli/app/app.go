@@ -13,6 +13,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/printer"
 )
 
@@ -28,6 +29,8 @@ type App struct {
 	Home, ConfigDir, CacheDir string
 	WorkDir                   string // absolute
 	TempDir                   string
+
+	Memory system.Memory // what limits leave to the process
 
 	Now  func() time.Time
 	Zone func() *time.Location // the local time zone, with its IANA name if known

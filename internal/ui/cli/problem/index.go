@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"pigrep/index"
 	"pigrep/internal/files"
@@ -11,6 +12,9 @@ import (
 
 // OfIndex adds hints to an error of the index.
 func OfIndex(err error) error {
+	if p, ok := errors.AsType[*Error](err); ok {
+		return p
+	}
 	switch {
 	case errors.Is(err, index.ErrNoIndex):
 		return &Error{Code: codeNoIndex, Message: "there is no index yet", Hint: "build it: pigrep index"}
@@ -29,7 +33,7 @@ func OfIndex(err error) error {
 // OfUpdate adds hints to an error of updating the index.
 func OfUpdate(err error) error {
 	problem, ok := errors.AsType[*Error](OfIndex(err))
-	if ok && problem.Code == CodeIO {
+	if ok && problem.Code == CodeIO && problem.Err != nil {
 		problem.Message = "update the index"
 	}
 	return problem
@@ -49,6 +53,8 @@ func IndexHint(err error) string {
 		return "free some space on its disk" + another
 	case errors.Is(err, index.ErrInTheWay):
 		return "move it away" + another
+	case errors.Is(err, syscall.ENOMEM):
+		return "raise the limit of the address space: ulimit -v unlimited"
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the index directory" + another
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"pigrep/internal/human"
 	"pigrep/internal/ui/cli/system"
 )
 
@@ -92,6 +93,19 @@ func (p *Error) Unwrap() error { return p.Err }
 
 // HintText implements tui.Hint.
 func (p *Error) HintText() string { return p.Hint }
+
+// OfMemory says that a limit leaves less memory than a program needs.
+func OfMemory(m system.Memory, needs int64, program string) error {
+	return &Error{
+		Code: CodeIO, Message: fmt.Sprintf("%s, and %s needs about %s", LimitText(m), program, human.Bytes(m.Limit-m.Left+needs)),
+		Hint: "raise the limit: " + m.From + " unlimited",
+	}
+}
+
+// LimitText names a limit of the memory.
+func LimitText(m system.Memory) string {
+	return fmt.Sprintf("the %s is limited to %s (%s)", m.What, human.Bytes(m.Limit), m.From)
+}
 
 // Usagef returns an error of the command line.
 func Usagef(hint, format string, args ...any) error {

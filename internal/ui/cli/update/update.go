@@ -17,10 +17,14 @@ import (
 
 // Options returns the options for indexing the location.
 func Options(a *app.App, p *location.Location) indexer.Options {
-	return indexer.Options{
+	opt := indexer.Options{
 		Dir: p.IndexDir, Adapter: p.Agents, Roots: p.Roots, Now: a.Now, Logger: a.Logger(),
 		PID: a.PID,
 	}
+	if isTight(a) {
+		opt.Workers, opt.BatchBytes = 1, smallBatch
+	}
+	return opt
 }
 
 // ToRead updates the index for a command that answers from it. If little is pending,
@@ -48,13 +52,18 @@ func ToRead(ctx context.Context, a *app.App, p *location.Location, opened func(*
 func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result, error) {
 	progress, end := Progress(a)
 	defer end()
-	memory := &Memory{}
+	memory := NewMemory(a)
 	defer memory.Restore()
 	if opt.Compact {
-		memory.Reads(Large)
+		_ = memory.Reads(Large)
 	}
+	outer := ctx
+	ctx, stop := context.WithCancelCause(outer)
+	defer stop(nil)
 	opt.Progress = func(p indexer.Progress) {
-		memory.Reads(p.BytesTotal)
+		if err := memory.Reads(p.BytesTotal); err != nil {
+			stop(err)
+		}
 		if progress != nil {
 			progress(p)
 		}
@@ -63,8 +72,10 @@ func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result,
 	res, err := indexer.Update(ctx, opt)
 	a.Logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
 		"files", res.Found.Len(), "bytes", res.BytesRead, "entries", res.Entries)
-	if ctx.Err() != nil {
+	if outer.Err() != nil {
 		a.Kept = KeptText(res)
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	return res, err
 }
