@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,8 +33,60 @@ func CleanSpans(s string, spans [][2]int) (string, [][2]int) {
 // CleanLines is Clean for text of several lines: newlines and tabs are kept, a
 // carriage return before a newline is dropped.
 func CleanLines(s string) string {
-	text, _ := clean(s, nil, false)
-	return text
+	for i := 0; i < len(s); {
+		if c := s[i]; c >= ' ' && c <= '~' || c == '\n' || c == '\t' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if Hidden(r) || r == utf8.RuneError && size == 1 {
+			text, _ := clean(s, nil, false)
+			return text
+		}
+		i += size
+	}
+	return s // as most texts
+}
+
+// Pieces cuts a text into pieces of about pieceSize bytes. Each can be made safe to print
+// on its own: no character and no escape sequence is cut. With lines, no line is cut
+// either, and pieces are as long as their longest line.
+func Pieces(text string, lines bool) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for len(text) > 0 {
+			n := pieceEnd(text, lines)
+			if !yield(text[:n]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
+}
+
+const pieceSize = 64 << 10
+
+func pieceEnd(text string, lines bool) int {
+	if len(text) <= pieceSize {
+		return len(text)
+	}
+	if i := strings.LastIndexByte(text[:pieceSize], '\n'); i >= 0 {
+		return i + 1
+	}
+	for at := pieceSize; !lines; at += pieceSize / 2 {
+		for at < len(text) && !utf8.RuneStart(text[at]) {
+			at++
+		}
+		if at >= len(text) {
+			return len(text)
+		}
+		if !strings.ContainsAny(text[at-2*maxEscape:at], "\x1b\r\u009b\u009d") {
+			return at
+		}
+	}
+	if i := strings.IndexByte(text[pieceSize:], '\n'); i >= 0 {
+		return pieceSize + i + 1
+	}
+	return len(text)
 }
 
 func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
@@ -140,7 +193,7 @@ func escape(s string) int {
 			}
 		}
 	case '(', ')', '*', '+': // choice of a character set
-		if len(rest) > 0 {
+		if len(rest) > 0 && rest[0] != '\n' {
 			return intro + 1
 		}
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"time"
 
@@ -19,6 +20,7 @@ type Conversation struct {
 	Tree   *session.Tree
 	Redact bool // mask secrets in entries
 	Facts  bool // read the facts of entries too
+	Raw    bool // read the JSON of entries too
 
 	reader Reader
 }
@@ -39,7 +41,7 @@ type Entry struct {
 	InContext bool
 	Labelled  string    // its current label
 	Time      time.Time // from the record, so never zero
-	Raw       []byte    // its JSON as written in the file
+	Raw       []byte    // its JSON as written in the file; nil unless Conversation.Raw
 }
 
 // Read reads entry i of the file. Calls that edit files have the diffs of their
@@ -90,17 +92,25 @@ func (c *Conversation) read(i int) (*Entry, error) {
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
 		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n),
 	}
-	c.reader.buf = nil // the last entry uses the old one
 	c.reader.Facts = c.Facts
+	if n.Length > largeEntry {
+		runtime.GC() // the entry before may be as large
+	}
 	err := c.reader.View(RefOf(n), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
 	}
-	e.Raw = c.reader.buf
+	if c.Raw {
+		e.Raw = c.reader.buf
+	}
+	c.reader.buf = nil // the entry uses it, or nothing does
 	return e, nil
 }
+
+// largeEntry is the length of an entry from which on garbage must not wait.
+const largeEntry = 32 << 20
 
 // Through returns the path if entry i is on it, else the branch with i. An entry that a
 // later one with the same id replaced is on no branch: then it returns i alone.

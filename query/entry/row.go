@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+	"unsafe"
 
 	"pigrep/internal/session"
 )
@@ -53,7 +54,7 @@ type ImageRow struct {
 // ImageRowOf returns the row of an image.
 func ImageRowOf(i *session.Image) ImageRow { return ImageRow{i.MimeType, i.Size} }
 
-// Row returns the entry in JSON. focus marks the requested entry.
+// Row returns the entry in JSON, which shares the memory of its texts. focus marks the requested entry.
 func (e *Entry) Row(focus bool) Row {
 	r := Row{
 		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
@@ -74,7 +75,7 @@ func (e *Entry) Row(focus bool) Row {
 		if len(p.Text) == 0 {
 			continue // an image
 		}
-		part := PartRow{Part: i, Kind: p.Kind, Text: string(p.Text), Tool: p.Tool, ToolCallID: p.ToolCallID}
+		part := PartRow{Part: i, Kind: p.Kind, Text: unsafe.String(unsafe.SliceData(p.Text), len(p.Text)), Tool: p.Tool, ToolCallID: p.ToolCallID}
 		if p.Kind == session.KindCall && len(calls) > 0 {
 			// Calls without a name and arguments have no part.
 			for len(calls) > 1 && (calls[0].Tool != p.Tool || calls[0].ID != p.ToolCallID) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"pigrep/query/literal"
 )
@@ -34,18 +35,24 @@ func newFinder(ctx context.Context, p *literal.Pattern) *finder {
 // find returns the matching blocks, up to limit unless that is negative. If brief, it is
 // enough to know which lines match. The slice is valid until the next call.
 func (f *finder) find(text []byte, limit int, brief bool) []block {
+	return f.findFrom(text, 0, limit, brief)
+}
+
+// findFrom is find from an offset on: 0, or the line after the last block of the call
+// before, which was for the same text.
+func (f *finder) findFrom(text []byte, from, limit int, brief bool) []block {
 	f.blocks = f.blocks[:0]
 	if len(text) == 0 {
 		return nil
 	}
-	if f.TextPrefilter != nil {
+	if f.TextPrefilter != nil && from == 0 {
 		f.cursor.Begin(f.TextPrefilter, text)
 	}
 	if f.Multiline {
 		f.findAcross(text, limit)
 		return f.blocks
 	}
-	for at := 0; at < len(text) && len(f.blocks) != limit && f.ctx.Err() == nil; {
+	for at := from; at < len(text) && len(f.blocks) != limit && f.ctx.Err() == nil; {
 		var pos int
 		if f.TextPrefilter != nil {
 			if pos = f.cursor.Next(at); pos == len(text) {
@@ -234,14 +241,28 @@ func (m *Match) keep(n, after int) {
 	}
 }
 
-// linesOf returns the lines of the blocks with their context.
-func linesOf(text []byte, blocks []block, before, after int) []Line {
+// numbers counts the lines of a text, from 0.
+type numbers struct{ at, lines int }
+
+// of returns the number of the line that begins at an offset, not before the last one.
+func (n *numbers) of(text []byte, start int) int {
+	n.lines += bytes.Count(text[n.at:start], []byte{'\n'})
+	n.at = start
+	return n.lines + 1
+}
+
+// linesOf returns the lines of the blocks with their context. Those of a long text share
+// its memory.
+func linesOf(text []byte, n *numbers, blocks []block, before, after int) []Line {
 	var lines []Line
-	number, counted := 1, 0
 	add := func(start, end int) *Line {
-		number += bytes.Count(text[counted:start], []byte{'\n'})
-		counted = start
-		lines = append(lines, Line{Number: number, Offset: start, Text: string(text[start:end]), Ended: end < len(text)})
+		l := Line{Number: n.of(text, start), Offset: start, Ended: end < len(text)}
+		if line := text[start:end]; len(text) < largeText {
+			l.Text = string(line)
+		} else {
+			l.Text = unsafe.String(unsafe.SliceData(line), len(line))
+		}
+		lines = append(lines, l)
 		return &lines[len(lines)-1]
 	}
 	done := 0 // where the first line begins that is not added yet

@@ -1,6 +1,7 @@
 package grep
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -160,64 +161,113 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
 			continue
 		}
-		counts := w.req.Brief || w.req.Counted != nil && w.req.Counted.Load()
-		text, matched, blocks := p.Text, 0, []block(nil)
-		if p.JSON != nil && counts && !w.Multiline {
-			matched = w.countLines(p.JSON, w.left)
-		} else {
-			if p.JSON != nil && w.partMayMatch(p.JSON) {
-				w.text = jsonl.AppendText(w.text[:0], p.JSON)
-				text = w.text
-			}
-			blocks = w.finder.find(text, w.left, counts)
-			matched = len(blocks)
-		}
-		if err := w.ctx.Err(); err != nil {
+		if err := w.searchPart(e, i, at); err != nil {
 			return err
 		}
-		if matched == 0 {
-			continue
+	}
+	return nil
+}
+
+// The matching lines of a text of at least largeText bytes are queued in groups of
+// largeGroup, unless they have lines around them, and share the memory of the text.
+const (
+	largeText  = 1 << 20
+	largeGroup = 1000
+)
+
+func (w *worker) searchPart(e *session.Entry, part int, at time.Time) error {
+	p := &e.Parts[part]
+	brief := w.req.Brief || w.req.Counted != nil && w.req.Counted.Load()
+	if p.JSON != nil && brief && !w.Multiline {
+		return w.put(e, part, at, w.countLines(p.JSON, w.left), nil, nil)
+	}
+	text := p.Text
+	if p.JSON != nil && w.partMayMatch(p.JSON) {
+		text = w.decode(p.JSON)
+	}
+	group := -1
+	if len(text) >= largeText && !w.Multiline && w.req.Before+w.req.After == 0 {
+		group = largeGroup
+	}
+	var n numbers
+	for from := 0; ; {
+		limit := w.left
+		if group >= 0 && (limit < 0 || limit > group) {
+			limit = group
 		}
-		if w.req.NoSearches {
-			search, err := w.isSearch(e.Offset, i)
-			if err != nil {
-				return err
+		blocks := w.finder.findFrom(text, from, limit, brief)
+		found := len(blocks)
+		if found > 0 {
+			from = blocks[found-1].end + 1
+		}
+		var lines []Line
+		if !brief && found > 0 {
+			if p.JSON == nil && n.at == 0 && len(text) >= largeText {
+				text = bytes.Clone(text) // the parser uses its memory again
 			}
-			if search {
-				w.leftOut.Add(int64(matched))
-				continue
-			}
-		}
-		m := &Match{
-			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
-			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
-			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: matched,
-		}
-		for _, b := range blocks {
-			m.Matches += len(b.spans)
-		}
-		if !counts {
-			m.Lines = linesOf(text, blocks, w.req.Before, w.req.After)
+			lines = linesOf(text, &n, blocks, w.req.Before, w.req.After)
 			if w.req.Redact {
-				redactLines(text, m.Lines)
-			}
-			if w.req.MaxColumns > 0 {
-				for i := range m.Lines {
-					m.Lines[i].shorten(w.req.MaxColumns)
-				}
+				redactLines(text, lines)
 			}
 		}
-		if w.req.Redact {
-			redact.Strings(m)
-		}
-		if err := w.queue.put(w.task, m); err != nil {
+		if err := w.put(e, part, at, found, blocks, lines); err != nil || found < group || group < 0 {
 			return err
 		}
-		w.sent++
-		if w.left > 0 {
-			if w.left -= matched; w.left == 0 {
-				return errEnough
-			}
+	}
+}
+
+// decode returns the text of a JSON string. A long one is not used again.
+func (w *worker) decode(json []byte) []byte {
+	text := w.text[:0]
+	if len(json) >= largeText {
+		text = make([]byte, 0, len(json)+16)
+	}
+	text = jsonl.AppendText(text, json)
+	if len(json) < largeText {
+		w.text = text
+	}
+	return text
+}
+
+// put queues a match in a part of an entry, unless there is none.
+func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, blocks []block, lines []Line) error {
+	if err := w.ctx.Err(); err != nil || matched == 0 {
+		return err
+	}
+	p := &e.Parts[part]
+	if w.req.NoSearches {
+		search, err := w.isSearch(e.Offset, part)
+		if err != nil {
+			return err
+		}
+		if search {
+			w.leftOut.Add(int64(matched))
+			return nil
+		}
+	}
+	m := &Match{
+		SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
+		Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part, Tool: p.Tool, ToolCallID: p.ToolCallID,
+		IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: matched, Lines: lines,
+	}
+	for _, b := range blocks {
+		m.Matches += len(b.spans)
+	}
+	if w.req.MaxColumns > 0 {
+		for i := range m.Lines {
+			m.Lines[i].shorten(w.req.MaxColumns)
+		}
+	}
+	if w.req.Redact {
+		redact.Strings(m)
+	}
+	if err := w.queue.put(w.task, m); err != nil {
+		return err
+	}
+	w.sent++
+	if w.left > 0 {
+		if w.left -= matched; w.left == 0 {
+			return errEnough
 		}
 	}
 	return nil

@@ -213,7 +213,7 @@ func (o *showOptions) showOne(ctx context.Context, a *app.App, x *snapshot.Snaps
 
 // show prints the entries of one session. marks are the texts to mark in those in focus.
 func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, out *printer.Printer, focus []int, marks map[int][]string) error {
-	t.Redact = o.Redact
+	t.Redact, t.Raw = o.Redact, o.raw
 	facts, err := t.Facts(ctx, a, x)
 	if err != nil {
 		return problem.OfIndex(err)

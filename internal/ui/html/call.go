@@ -224,12 +224,14 @@ func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
 		return
 	}
 	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
-	if n := linesOf(text); x.page.Site != nil && n > loadLines {
+	n := linesOf(text)
+	if x.page.Site != nil && n > loadLines {
 		v.lines += n
 		v.Output = append(v.Output, block{Load: x.page.Site.Output(e.Index, i, language)})
 		return
 	}
-	v.Output = append(v.Output, block{Fold: &fold{Code: v.code(x, language, text)}})
+	v.lines += n
+	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, text)})
 }
 
 // maxAside is the length of the longest result that is shown as a remark on a diff.

@@ -1,10 +1,12 @@
 package html
 
 import (
+	"bytes"
 	"fmt"
 	"html/template"
 	"strings"
 
+	"pigrep/internal/terminal"
 	"pigrep/internal/ui/diff"
 	"pigrep/internal/ui/highlight"
 	"pigrep/internal/ui/printer"
@@ -13,6 +15,23 @@ import (
 // code is a text in a language, or of a file with that name.
 func (x *writer) code(language string, text []byte) template.HTML {
 	return x.highlight(language, strings.Trim(visible(text), "\n"))
+}
+
+// with returns the fold with a text as code. That of a long text is made as it is written.
+func (f fold) with(x *writer, language string, text []byte) *fold {
+	if len(text) <= maxHighlighted {
+		f.Code = x.code(language, text)
+		return &f
+	}
+	x.highlighted += len(text)
+	f.Long = func(yield func(template.HTML) bool) {
+		for piece := range terminal.Pieces(shared(bytes.Trim(text, "\r\n")), false) {
+			if !yield(template.HTML(template.HTMLEscapeString(visibleText(piece)))) {
+				return
+			}
+		}
+	}
+	return &f
 }
 
 // highlight marks the tokens of source code. No span crosses a line.

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"html/template"
+	"iter"
 	"strings"
 	"time"
 	"unicode"
@@ -48,7 +49,8 @@ type fold struct {
 	Class, Title, Note string
 	Open               bool
 	Prose              template.HTML
-	Code               template.HTML // instead of Prose
+	Code               template.HTML           // instead of Prose
+	Long               iter.Seq[template.HTML] // instead of Code, in pieces
 }
 
 type imageView struct {
@@ -215,7 +217,7 @@ func (x *writer) newBlock(e *entry.Entry, i int) block {
 // data is a text that is not part of the conversation.
 func (x *writer) data(b *session.Block) *fold {
 	kind := string(b.Kind)
-	return &fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text))), Code: x.code("", b.Text)}
+	return fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text)))}.with(x, "", b.Text)
 }
 
 // firstLine returns the line that the title of a folded text shows.

@@ -62,11 +62,11 @@ func (b *budget) row(data []byte, owner string) error {
 	if b.max == 0 {
 		return b.next(data)
 	}
-	b.at = 1
 	if b.dropped > 0 || b.size+len(data) > b.max {
-		b.dropped++
+		b.drop()
 		return nil
 	}
+	b.at = 1
 	b.rows = append(b.rows, boundedRow{bytes.Clone(data), owner})
 	b.size += len(data)
 	return nil
@@ -122,13 +122,27 @@ func (b *budget) answer(n int) []byte {
 
 // next writes a row and what separates it from the one before.
 func (b *budget) next(data []byte) error {
-	if b.begun && !endsLine(data) {
+	if err := b.separate(endsLine(data)); err != nil {
+		return err
+	}
+	return b.pass(data)
+}
+
+// separate writes what separates a row, which ends its line or not, from the one before.
+func (b *budget) separate(endsLine bool) error {
+	if b.begun && !endsLine {
 		if err := b.pass([]byte{','}); err != nil {
 			return err
 		}
 	}
 	b.begun = true
-	return b.pass(data)
+	return nil
+}
+
+// drop leaves a row out of a bounded answer.
+func (b *budget) drop() {
+	b.at = 1
+	b.dropped++
 }
 
 // endsLine reports whether a row ends its line. Other rows need commas.

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -113,13 +114,10 @@ func entryNotes(s *Show, e *entry.Entry) []string {
 // exportMarkdown writes Markdown. What users and models wrote stays Markdown;
 // everything else goes into fences longer than any inside.
 func exportMarkdown(w io.Writer, s *Show) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
+	b := bufio.NewWriter(w) // w itself if that has a buffer
+	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
 	for _, f := range exportFacts(s) {
-		fmt.Fprintf(&b, "- %s: %s\n", f[0], codeSpan(f[1]))
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
+		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
 	}
 	names := anchors{}
 	shown := make(map[string]bool) // calls with a diff
@@ -127,29 +125,28 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		if err != nil {
 			return err
 		}
-		b.Reset()
-		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
-		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
+		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		for i := range e.View.Blocks {
 			b.WriteByte('\n')
 			block := &e.View.Blocks[i]
-			markdownBlock(&b, e, block)
+			markdownBlock(b, e, block)
 			if block.Call != nil {
 				shown[block.Call.ID] = true
 			}
 		}
 		if e.View.Diff != nil && !shown[e.ToolCallID] {
 			b.WriteByte('\n')
-			markdownDiff(&b, diff.Of(&session.Call{Diff: e.View.Diff}))
+			markdownDiff(b, diff.Of(&session.Call{Diff: e.View.Diff}))
 		}
-		if _, err := io.WriteString(w, b.String()); err != nil {
+		if _, err := b.Write(nil); err != nil { // the error of all writes
 			return err
 		}
 	}
-	return nil
+	return b.Flush()
 }
 
-func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
+func markdownBlock(b *bufio.Writer, e *entry.Entry, block *session.Block) {
 	switch {
 	case block.Call != nil:
 		c := block.Call
@@ -216,7 +213,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 }
 
 // markdownDiff writes what a call did to files.
-func markdownDiff(b *strings.Builder, files []diff.File) {
+func markdownDiff(b *bufio.Writer, files []diff.File) {
 	for i := range files {
 		f := &files[i]
 		if i > 0 {
@@ -252,19 +249,25 @@ func isRemark(b *session.Block) bool {
 }
 
 // fence writes a text as a code block.
-func fence(b *strings.Builder, language string, text []byte) {
-	s := strings.Trim(tidy(text), "\n")
+func fence(b *bufio.Writer, language string, text []byte) {
 	marks := 3
-	for run, i := 0, 0; i < len(s); i++ {
-		if s[i] == '`' {
-			run++
-			marks = max(marks, run+1)
-		} else {
-			run = 0
+	for line := range tidyLines(text) {
+		for run, i := 0, 0; i < len(line); i++ {
+			if line[i] == '`' {
+				run++
+				marks = max(marks, run+1)
+			} else {
+				run = 0
+			}
 		}
 	}
 	mark := strings.Repeat("`", marks)
-	fmt.Fprintf(b, "%s%s\n%s\n%s\n", mark, language, s, mark)
+	fmt.Fprintf(b, "%s%s\n", mark, language)
+	for line := range tidyLines(text) {
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "%s\n", mark)
 }
 
 // codeSpan writes a line of text as inline code.

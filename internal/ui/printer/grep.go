@@ -1,8 +1,8 @@
 package printer
 
 import (
+	"bufio"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -101,35 +101,42 @@ func (g *grepText) match(m *grep.Match) error {
 	if g.Mode == GrepFiles || g.Mode == GrepCounts {
 		return nil
 	}
-	var b strings.Builder
+	b := bufio.NewWriterSize(g.w, grepBuffer) // g.w itself if that has a buffer
 	for i := range m.Lines {
 		l := &m.Lines[i]
 		switch {
 		case g.Mode == GrepVim:
 			for _, s := range l.Spans {
 				line, start := lineAt(l.Text, s[0])
-				fmt.Fprintf(&b, "%s:%d:%d:%s\n", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1, safeLine(line))
+				fmt.Fprintf(b, "%s:%d:%d:", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1)
+				b.WriteString(safeLine(line))
+				b.WriteByte('\n')
 			}
 		case g.Mode == GrepOnly:
 			for _, s := range l.Spans {
 				number := l.Number + strings.Count(l.Text[:s[0]], "\n")
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
-					g.head(&b, m, number, true)
+					g.head(b, m, number, true)
 					b.WriteString(g.style(matchLook, safeLine(piece)) + "\n")
 					number++
 				}
 			}
 		default:
-			g.separate(&b, m, l.Number)
-			g.printed(&b, m, l)
+			g.separate(b, m, l.Number)
+			g.printed(b, m, l)
 		}
 	}
-	_, err := io.WriteString(g.w, b.String())
-	return err
+	if b == g.w {
+		_, err := b.Write(nil) // the error of all writes
+		return err
+	}
+	return b.Flush()
 }
 
+const grepBuffer = 64 << 10
+
 // separate writes the separator between groups of lines.
-func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
+func (g *grepText) separate(b *bufio.Writer, m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
 	before.number++
@@ -139,7 +146,7 @@ func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 }
 
 // head writes the columns before the text of a line.
-func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match bool) {
+func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) {
 	sep := ":"
 	if !match {
 		sep = "-"
@@ -182,7 +189,7 @@ func (g *grepText) heading(m *grep.Match) string {
 const minTitle = 10
 
 // printed writes a line, or all lines of a match that spans several.
-func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
+func (g *grepText) printed(b *bufio.Writer, m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
 	for line := range strings.SplitSeq(l.Text, "\n") {
 		g.head(b, m, number, l.Match)
@@ -196,7 +203,7 @@ func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
 		if l.From > 0 && start == 0 {
 			b.WriteString(g.dim("…"))
 		}
-		b.WriteString(g.marked(line, marked))
+		g.marked(b, line, marked)
 		if l.From+len(l.Text) < l.Whole && end == len(l.Text) {
 			b.WriteString(g.dim("…"))
 		}
@@ -213,9 +220,8 @@ const (
 	leadBytes = 200
 )
 
-// marked returns the line safe to print, with its matches marked.
-func (g *grepText) marked(line string, spans [][2]int) string {
-	var b strings.Builder
+// marked writes the line safe to print, with its matches marked.
+func (g *grepText) marked(b *bufio.Writer, line string, spans [][2]int) {
 	from, to := 0, len(line)
 	if !g.plain && to > longLine {
 		if len(spans) > 0 {
@@ -245,7 +251,6 @@ func (g *grepText) marked(line string, spans [][2]int) string {
 	if to < len(line) {
 		b.WriteString(g.dim("…"))
 	}
-	return b.String()
 }
 
 // safeLine makes a line safe to print and keeps its tabs.

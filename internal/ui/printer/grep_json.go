@@ -1,6 +1,8 @@
 package printer
 
 import (
+	"cmp"
+
 	"pigrep/query"
 	"pigrep/query/grep"
 )
@@ -32,8 +34,12 @@ func (g *Grep) json(j *jsonWriter) error {
 		command: "grep", lead: lead, name: "matches",
 		rows: func(visit func(any) error) error {
 			return g.Each(func(m *grep.Match) error {
-				rows := m.Rows()
-				return rowsIn(rows)(visit)
+				for _, r := range m.Rows() {
+					if err := visit(grepRow{r}); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 		},
 		tail: func(int) any {
@@ -49,6 +55,17 @@ func (g *Grep) json(j *jsonWriter) error {
 			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, []string{}, state}
 		},
 	})
+}
+
+// grepRow is the row of a line of any length.
+type grepRow struct{ grep.Row }
+
+func (r grepRow) size() int { return len(r.Text) }
+
+func (r grepRow) write(j *jsonWriter) error {
+	text := r.Text
+	r.Text = ""
+	return j.filled(r, `"text":""`, func() error { return j.inside(text) })
 }
 
 // grepLead begins the answer and the summary.
@@ -110,18 +127,27 @@ func (g *grepLines) match(m *grep.Match) error {
 	}
 	g.stats.MatchedLines += m.Matched
 	g.stats.Matches += m.Matches
-	for _, l := range m.Lines {
-		kind, text, submatches := "context", l.Text, []grepSubmatch{}
-		if l.Match {
-			kind = "match"
+	for i := range m.Lines {
+		if err := g.line(m, &m.Lines[i]); err != nil {
+			return err
 		}
-		if l.Ended {
-			text += "\n"
-		}
-		for _, s := range l.Spans {
-			submatches = append(submatches, grepSubmatch{grepString{l.Text[s[0]:s[1]]}, s[0], s[1]})
-		}
-		if err := g.j.row(grepMessage{kind, struct {
+	}
+	return nil
+}
+
+func (g *grepLines) line(m *grep.Match, l *grep.Line) error {
+	kind, end, submatches := "context", "", []grepSubmatch{}
+	if l.Match {
+		kind = "match"
+	}
+	if l.Ended {
+		end = "\n"
+	}
+	for _, s := range l.Spans {
+		submatches = append(submatches, grepSubmatch{grepString{l.Text[s[0]:s[1]]}, s[0], s[1]})
+	}
+	message := func(text string) grepMessage {
+		return grepMessage{kind, struct {
 			Path       grepString     `json:"path"`
 			Lines      grepString     `json:"lines"`
 			Number     int            `json:"line_number"`
@@ -129,11 +155,26 @@ func (g *grepLines) match(m *grep.Match) error {
 			Submatches []grepSubmatch `json:"submatches"`
 			grep.Location
 			grep.Cut
-		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Location(), l.Cut()}}); err != nil {
-			return err
-		}
+		}{grepString{m.SessionPath}, grepString{text}, l.Number, l.Offset, submatches, m.Location(), l.Cut()}}
 	}
-	return nil
+	if len(l.Text) < longFrom {
+		return g.j.row(message(l.Text + end))
+	}
+	return g.j.long(longMessage{message(""), l.Text, end})
+}
+
+// longMessage is a message with a long line, given without its text.
+type longMessage struct {
+	grepMessage
+	text, end string
+}
+
+func (m longMessage) size() int { return len(m.text) }
+
+func (m longMessage) write(j *jsonWriter) error {
+	return j.filled(m.grepMessage, `"lines":{"text":""`, func() error {
+		return cmp.Or(j.inside(m.text), j.inside(m.end))
+	})
 }
 
 func (g *grepLines) endFile() error {

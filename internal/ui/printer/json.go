@@ -119,6 +119,9 @@ func (j *jsonWriter) list(s *stream, put func(data []byte, owner string) error) 
 	}
 	err = s.rows(func(v any) error {
 		n++
+		if r, ok := v.(longRow); ok && r.size() >= longFrom && r.size() > j.out.max {
+			return j.long(r)
+		}
 		data, err := j.encoded(v)
 		if err != nil {
 			return err
@@ -233,6 +236,62 @@ func encode(w io.Writer, v any) error {
 	}
 	_, err := w.Write(escapeHidden(b.Bytes()))
 	return err
+}
+
+// longRow is a row that may be too long to be encoded as a whole.
+type longRow interface {
+	size() int // about the bytes of its JSON
+	write(j *jsonWriter) error
+}
+
+// longFrom is the size from which on a row is written piece by piece.
+const longFrom = 1 << 20
+
+// long writes a long row. Of a bounded answer it is no part.
+func (j *jsonWriter) long(r longRow) error {
+	if j.out.max > 0 {
+		j.out.drop()
+		return nil
+	}
+	if err := j.out.separate(j.lines); err != nil {
+		return err
+	}
+	if err := r.write(j); err != nil || !j.lines {
+		return err
+	}
+	return j.out.pass([]byte{'\n'})
+}
+
+// filled writes a value with something in an empty list or string of it, whose JSON is
+// the first place like at: no string contains a place, because of its quotes.
+func (j *jsonWriter) filled(v any, at string, fill func() error) error {
+	data, err := j.encoded(v)
+	if err != nil {
+		return err
+	}
+	i := bytes.Index(data, []byte(at)) + len(at) - 1
+	rest := bytes.Clone(data[i:])
+	if err := j.out.pass(data[:i]); err != nil {
+		return err
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	return j.out.pass(rest)
+}
+
+// inside writes a text as a part of a string.
+func (j *jsonWriter) inside(text string) error {
+	for piece := range terminal.Pieces(text, false) {
+		data, err := j.encoded(piece)
+		if err != nil {
+			return err
+		}
+		if err := j.out.pass(data[1 : len(data)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // escapeHidden escapes characters that the encoder leaves alone and a terminal may

@@ -2,7 +2,10 @@ package printer
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"strings"
+	"unsafe"
 
 	"pigrep/internal/terminal"
 )
@@ -24,14 +27,44 @@ type line struct {
 
 const tabWidth = 4
 
-// tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
-// new line.
-func tidy(text []byte) string {
-	if bytes.IndexByte(text, '\r') >= 0 {
-		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-		text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+// tidyLines yields the lines of tidy(text) without empty ones at its ends.
+func tidyLines(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		begun, empty := false, 0
+		for piece := range terminal.Pieces(shared(text), true) {
+			for line := range strings.SplitSeq(strings.TrimSuffix(tidyText(piece), "\n"), "\n") {
+				if line == "" {
+					empty++
+					continue
+				}
+				for ; begun && empty > 0; empty-- {
+					if !yield("") {
+						return
+					}
+				}
+				if begun, empty = true, 0; !yield(line) {
+					return
+				}
+			}
+		}
+		if !begun {
+			yield("")
+		}
 	}
-	s := terminal.CleanLines(string(text))
+}
+
+// tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
+// new line. The result may share the memory of the text.
+func tidy(text []byte) string { return tidyText(shared(text)) }
+
+// shared returns a text that nobody changes, without copying it.
+func shared(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
+
+func tidyText(s string) string {
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	s = terminal.CleanLines(s)
 	if strings.IndexByte(s, '\t') < 0 {
 		return s
 	}
@@ -174,38 +207,62 @@ const maxWrapped = 64 << 10
 // breakLine breaks a line into lines of at most width cells.
 func breakLine(s string, width int, look lineLook) []line {
 	var lines []line
-	pieces := breakText(s, width)
-	for i, piece := range pieces {
-		if i < len(pieces)-1 {
-			piece = strings.TrimRight(piece, " ")
-		}
+	for piece := range brokenLine(s, width) {
 		lines = append(lines, line{piece, look})
 	}
 	return lines
 }
 
+// brokenLine yields the texts of breakLine.
+func brokenLine(s string, width int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		left := len(s)
+		for piece := range brokenText(s, width) {
+			if left -= len(piece); left > 0 {
+				piece = strings.TrimRight(piece, " ")
+			}
+			if !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
 // breakText breaks a text into pieces of at most width cells, not counting a trailing
 // space. It breaks after a space if there is one in the second half of the line, so that
 // long paths and base64 still fill lines. The pieces add up to the text.
-func breakText(s string, width int) []string {
-	if width <= 0 || terminal.Width(s) <= width {
-		return []string{s}
+func breakText(s string, width int) []string { return slices.Collect(brokenText(s, width)) }
+
+// brokenText yields the pieces of breakText.
+func brokenText(s string, width int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if width <= 0 || len(s) < longestLine && terminal.Width(s) <= width {
+			yield(s)
+			return
+		}
+		breakPieces(s, width, yield)
 	}
-	var pieces []string
+}
+
+func breakPieces(s string, width int, yield func(string) bool) {
 	start, used := 0, 0
 	space, kept := 0, 0 // the end of the last word, and the cells before it
 	for at := 0; at < len(s); {
 		c, wide := terminal.Cluster(s[at:])
 		if used+wide > width && used > 0 {
+			end, next := at, 0 // where the piece ends, and the cells after it
 			switch {
 			case c == " ":
-				at, used, wide = at+1, 0, 0
-				pieces, start = append(pieces, s[start:at]), at
-				continue
+				end = at + 1
 			case space > start && kept >= width/2:
-				pieces, start, used = append(pieces, s[start:space]), space, used-kept
-			default:
-				pieces, start, used = append(pieces, s[start:at]), at, 0
+				end, next = space, used-kept
+			}
+			if !yield(s[start:end]) {
+				return
+			}
+			if start, used = end, next; end > at {
+				at = end
+				continue
 			}
 		}
 		at += len(c)
@@ -214,10 +271,9 @@ func breakText(s string, width int) []string {
 			space, kept = at, used
 		}
 	}
-	if start == len(s) {
-		return pieces
+	if start < len(s) {
+		yield(s[start:])
 	}
-	return append(pieces, s[start:])
 }
 
 func join(list []cluster) string {

@@ -61,7 +61,7 @@ type Relative struct {
 func (s *Show) json(j *jsonWriter) error {
 	return j.stream(&stream{
 		command: "show", session: &s.Session, name: "entries",
-		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return e.Row(s.Focus[e.Index]) }),
+		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
 		tail: func(n int) any {
 			if !j.lines {
 				return nil
@@ -70,6 +70,31 @@ func (s *Show) json(j *jsonWriter) error {
 				Entries int `json:"entries"`
 			}{n}
 		},
+	})
+}
+
+// entryRow is the row of an entry of any length.
+type entryRow struct{ entry.Row }
+
+func (r entryRow) size() int { return r.Length }
+
+func (r entryRow) write(j *jsonWriter) error {
+	parts := r.Parts
+	r.Parts = []entry.PartRow{}
+	return j.filled(r, `"parts":[]`, func() error {
+		for i, p := range parts {
+			if i > 0 {
+				if err := j.out.pass([]byte{','}); err != nil {
+					return err
+				}
+			}
+			text := p.Text
+			p.Text = ""
+			if err := j.filled(p, `"text":""`, func() error { return j.inside(text) }); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -319,9 +319,9 @@ func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool
 	var f folded
 	switch limit := p.lineLimit(e, resultHead); {
 	case limit < 0:
-		for l := range strings.SplitSeq(strings.Trim(tidy(text), "\n"), "\n") {
-			for _, part := range breakLine(l, p.body(resultIndent), lookPlain) {
-				p.outputLine(part.text, failed)
+		for l := range tidyLines(text) {
+			for part := range brokenLine(l, p.body(resultIndent)) {
+				p.outputLine(part, failed)
 			}
 		}
 		return
@@ -361,5 +361,5 @@ func (p *transcript) outputLine(s string, failed bool) {
 	default:
 		s = p.dim(s)
 	}
-	p.out.WriteString(indent + s + "\n")
+	p.put(indent, s, "\n")
 }

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"slices"
@@ -62,7 +63,9 @@ func TestShowEdits(t *testing.T) {
 func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 	files := diff.Of(&session.Call{Edits: []session.Edit{{Path: "`a`", Old: []byte("```\nx\n````"), New: []byte("`````\ny\n```diff")}}})
 	var b strings.Builder
-	markdownDiff(&b, files)
+	w := bufio.NewWriter(&b)
+	markdownDiff(w, files)
+	w.Flush()
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	fence := strings.TrimSuffix(lines[2], "diff")
 	if strings.Trim(fence, "`") != "" || lines[len(lines)-1] != fence {

@@ -53,6 +53,7 @@ type transcript struct {
 	failed  bool // the next line is the first of a failure
 
 	written int     // bytes that have left out
+	err     error   // of writing them
 	owners  []owner // of the text so far
 }
 
@@ -124,10 +125,35 @@ func (s *Show) print(p *transcript) error {
 }
 
 func (p *transcript) flush() error {
-	n, err := io.WriteString(p.w, p.marked())
-	p.written += n
+	p.pass(p.marked())
 	p.out.Reset()
-	return err
+	return p.err
+}
+
+func (p *transcript) pass(s string) {
+	if p.err == nil {
+		var n int
+		n, p.err = io.WriteString(p.w, s)
+		p.written += n
+	}
+}
+
+// keptText is how much of an entry waits until all of it is printed.
+const keptText = 1 << 20
+
+// put prints a line, given in pieces. Long texts leave at once.
+func (p *transcript) put(pieces ...string) {
+	for _, s := range pieces {
+		if len(s) > keptText && len(p.s.Marks) == 0 {
+			_ = p.flush()
+			p.pass(s)
+			continue
+		}
+		p.out.WriteString(s)
+	}
+	if p.out.Len() > keptText {
+		_ = p.flush()
+	}
 }
 
 // body is the width for the text of an entry; 0 for any.
@@ -418,10 +444,11 @@ func (p *transcript) prose(b *session.Block, limit int) {
 
 func (p *transcript) indented(indent string, lines []string) {
 	for _, l := range lines {
-		if l != "" {
-			l = indent + l
+		if l == "" {
+			p.put("\n")
+			continue
 		}
-		p.out.WriteString(l + "\n")
+		p.put(indent, l, "\n")
 	}
 }
 
