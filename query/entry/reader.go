@@ -64,7 +64,8 @@ func NewReader(src Source, a adapter.Adapter) *Reader {
 	return &Reader{src: src, adapter: a}
 }
 
-// Use selects the session whose entries are read from now on. Use(nil) closes the file.
+// Use selects the session whose entries are read from now on. Use(nil) closes the file. It
+// releases the memory of a large entry.
 func (r *Reader) Use(s *session.Summary) {
 	if r.session == s {
 		return
@@ -73,6 +74,9 @@ func (r *Reader) Use(s *session.Summary) {
 		_ = r.opened.Close() // it was only read
 	}
 	r.session, r.file, r.opened = s, nil, nil
+	if cap(r.buf) > largeEntry {
+		r.buf, r.parser = nil, nil
+	}
 }
 
 // Size returns the bytes of the last entry or line that was read, Limit if it was too

@@ -3,6 +3,7 @@ package grep
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -277,7 +278,7 @@ func linesOf(text []byte, n *numbers, blocks []block, before, after int) []Line 
 			start = end + 1
 		}
 		l := add(b.start, b.end)
-		l.Match = true
+		l.Match, l.Spans = true, slices.Grow(l.Spans, len(b.spans))
 		for _, s := range b.spans {
 			l.Spans = append(l.Spans, [2]int{s[0] - b.start, min(s[1], b.end) - b.start})
 		}

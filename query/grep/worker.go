@@ -296,8 +296,7 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 		if w.JSONIsLiteral && pos >= start && !jsonl.MayEndInEscape(json[start:pos+1]) {
 			n++
 		} else {
-			w.text = jsonl.AppendText(w.text[:0], json[start:end])
-			n += len(w.finder.find(w.text, limit-n, true))
+			n += len(w.finder.find(w.decode(json[start:end]), limit-n, true))
 		}
 		from = next
 	}

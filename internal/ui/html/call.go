@@ -231,7 +231,7 @@ func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
 		return
 	}
 	v.lines += n
-	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, text)})
+	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, bytes.Trim(text, "\n"))})
 }
 
 // maxAside is the length of the longest result that is shown as a remark on a diff.

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"strings"
@@ -17,17 +16,21 @@ func (x *writer) code(language string, text []byte) template.HTML {
 	return x.highlight(language, strings.Trim(visible(text), "\n"))
 }
 
-// with returns the fold with a text as code. That of a long text is made as it is written.
+// with returns the fold with a text as code. If it is not highlighted, its HTML is made as
+// it is written: there may be much of it.
 func (f fold) with(x *writer, language string, text []byte) *fold {
-	if len(text) <= maxHighlighted {
-		f.Code = x.code(language, text)
-		return &f
-	}
-	x.highlighted += len(text)
-	f.Long = func(yield func(template.HTML) bool) {
-		for piece := range terminal.Pieces(shared(bytes.Trim(text, "\r\n")), false) {
-			if !yield(template.HTML(template.HTMLEscapeString(visibleText(piece)))) {
-				return
+	source := strings.Trim(visible(text), "\n")
+	switch {
+	case source == "":
+	case language != "" && x.highlighted+len(source) <= maxHighlighted:
+		f.Code = x.highlight(language, source)
+	default:
+		x.highlighted += len(source)
+		f.Plain = func(yield func(template.HTML) bool) {
+			for piece := range terminal.Pieces(source, false) {
+				if !yield(template.HTML(template.HTMLEscapeString(piece))) {
+					return
+				}
 			}
 		}
 	}

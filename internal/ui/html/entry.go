@@ -50,7 +50,7 @@ type fold struct {
 	Open               bool
 	Prose              template.HTML
 	Code               template.HTML           // instead of Prose
-	Long               iter.Seq[template.HTML] // instead of Code, in pieces
+	Plain              iter.Seq[template.HTML] // instead of Code, in pieces
 }
 
 type imageView struct {

@@ -11,12 +11,8 @@ import (
 // visible returns a text of a session without escape sequences and control characters.
 // Characters that change the direction of surrounding text are replaced by their names,
 // so that text cannot be disguised.
-func visible(text []byte) string { return visibleText(shared(text)) }
-
-// shared returns a text of an entry, which nobody changes, without copying it.
-func shared(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
-
-func visibleText(s string) string {
+func visible(text []byte) string {
+	s := unsafe.String(unsafe.SliceData(text), len(text)) // entries do not change
 	if strings.ContainsRune(s, '\r') {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	}
