@@ -13,6 +13,7 @@ package redact
 import (
 	"bytes"
 	"strings"
+	"unsafe"
 )
 
 // Span is the position of a secret in a text, in bytes.
@@ -91,11 +92,12 @@ func Text(s string) string {
 
 // Bytes returns a text with its secrets masked: the same slice if there are none.
 func Bytes(text []byte) []byte {
-	spans := Find(string(text))
+	s := unsafe.String(unsafe.SliceData(text), len(text))
+	spans := Find(s)
 	if len(spans) == 0 {
 		return text
 	}
-	masked, _ := Apply(string(text), spans)
+	masked, _ := Apply(s, spans)
 	return []byte(masked)
 }
 

@@ -120,7 +120,7 @@ func (r *Reader) json(ref Ref) ([]byte, error) {
 // Parse is Read for an entry whose JSON is at hand: data begins with it.
 func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entry)) error {
 	state, line := r.parserInput(ref, data)
-	if r.parser == nil {
+	if r.parser == nil || len(data) > largeEntry { // it keeps the memory of the entry before
 		r.parser = r.adapter.Parse(state)
 	} else {
 		r.parser.Reset(state)

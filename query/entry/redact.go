@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"unsafe"
 
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -14,14 +15,24 @@ func (e *Entry) redact() {
 	for i := range e.Images {
 		e.Images[i].MimeType = redact.Text(e.Images[i].MimeType)
 	}
-	e.Raw = redact.JSON(e.Raw)
+	if e.Raw != nil {
+		e.Raw = redact.JSON(e.Raw)
+	}
 	e.View.Diff = redact.Bytes(e.View.Diff)
+	masked := make(map[place][]byte, len(e.Parts)) // blocks and parts share texts
+	mask := func(text []byte) []byte {
+		at := place{unsafe.SliceData(text), len(text)}
+		if _, ok := masked[at]; !ok {
+			masked[at] = redact.Bytes(text)
+		}
+		return masked[at]
+	}
 	for i := range e.Parts {
-		e.Parts[i].Text = redact.Bytes(e.Parts[i].Text)
+		e.Parts[i].Text = mask(e.Parts[i].Text)
 	}
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
-		b.Text = redact.Bytes(b.Text)
+		b.Text = mask(b.Text)
 		if b.Image != nil {
 			b.Image.MimeType = redact.Text(b.Image.MimeType)
 		}
@@ -33,6 +44,12 @@ func (e *Entry) redact() {
 		}
 	}
 	redact.Strings(e) // the rest
+}
+
+// place is where a text is in memory.
+type place struct {
+	first  *byte
+	length int
 }
 
 func redactCall(c *session.Call) {

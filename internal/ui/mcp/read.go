@@ -353,8 +353,16 @@ func (w *entryWriter) tooSmall(room int, r *entryRow) error {
 // is a transcript.
 func (w *entryWriter) shortRoom() int { return min(4000, w.max/4) }
 
-// entrySize is the bytes of an entry in an answer, without its short text.
+// entrySize is the bytes of an entry in an answer, without its short text. Of one that
+// exceeds every answer, it is some number of which that is true.
 func (w *entryWriter) entrySize(r *entryRow) int {
+	texts := 0
+	for i := range r.Parts {
+		texts += len(r.Parts[i].Text)
+	}
+	if texts > w.max {
+		return texts
+	}
 	if !w.transcript {
 		return encodedLen(r)
 	}
@@ -363,6 +371,9 @@ func (w *entryWriter) entrySize(r *entryRow) int {
 
 // partSize is the bytes of a part in an answer, without its short text.
 func (w *entryWriter) partSize(p *partRow) int {
+	if len(p.Text) > w.max {
+		return len(p.Text)
+	}
 	if !w.transcript {
 		return encodedLen(p) + 1
 	}
