@@ -1,6 +1,7 @@
 package update
 
 import (
+	"runtime"
 	"runtime/debug"
 
 	"pigrep/internal/ui/cli/app"
@@ -45,13 +46,10 @@ func LimitMemory(a *app.App) error {
 	if m.Space {
 		// The addresses stay with the heap. Otherwise mapped files, of which too many are
 		// only an error, would leave it none, which ends the process.
-		reserved = make([]byte, max(arena, min(m.Left/4, usualMemory)))
-		reserved = nil
+		runtime.KeepAlive(make([]byte, max(arena, min(m.Left/4, usualMemory))))
 	}
 	return nil
 }
-
-var reserved []byte
 
 // isTight reports whether indexing has to save memory.
 func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }
