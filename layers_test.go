@@ -67,7 +67,7 @@ var layers = map[string]int{
 	"pigrep/internal/session":        0,
 	"pigrep/internal/terminal":       0,
 	"pigrep/internal/timespec":       0,
-	"pigrep/internal/redact":         0,
+	"pigrep/internal/redact":         5,
 	"pigrep/internal/files":          0,
 	"pigrep/internal/human":          5,
 	"pigrep/internal/near":           0,

@@ -1,126 +1,116 @@
 package redact
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// How a command takes a secret.
-type option int
+// programs are the commands that take a secret. A row has the names of programs, and
+// how they take it: the word without which they take none, options with the form of
+// their values, or the words before a secret that has no option (* is any word). Long
+// options that end in password, token or the like are found by their names.
+const programTable = `
+curl  -u=pair --user=pair -U=pair --proxy-user=pair --oauth2-bearer=whole -E=pair --cert=pair -b=cookie --cookie=cookie --pass=whole --tlspassword=whole
+wget  --http-user=whole --auth=pair
+http,https,xh  -a=pair --auth=pair
+sshpass  -p=either
+mysql,mysqldump,mysqladmin,mysqlimport,mariadb,mariadb-dump,mariadb-admin,7z,7za,unrar  -p=attached
+rar  -p=attached -hp=attached
+redis-cli  -a=whole --pass=whole -u=pair
+mongo,mongosh,mongodump,mongorestore,cqlsh,snowsql,rabbitmqadmin,twine,useradd,usermod  -p=whole
+sqlcmd,bcp,mosquitto_pub,mosquitto_sub,ipmitool,zip,unzip  -P=whole
+ldapsearch,ldapadd,ldapmodify  -w=whole
+ldappasswd  -w=whole -s=whole -a=whole
+smbclient,rpcclient  -U=percent --user=percent
+docker,podman,nerdctl,buildah,helm,registry,oras,crane,az,oc,cf  login -p=whole
+skopeo  -p=whole --creds=pair --src-creds=pair --dest-creds=pair
+xfreerdp  /p:=prefix
+nuget  push -p=whole -Password=whole -ApiKey=whole
+dotnet  push -k=whole -p=whole
+openssl  -k=whole pass:=prefix
+vercel  -t=whole
+gh  secret --body=whole -b=whole
+create  secret --from-literal=literal
+htpasswd,echo,printf
+wpa_passphrase  * SECRET
+rabbitmqctl  add_user * SECRET
+rabbitmqctl  change_password * SECRET
+net  user * SECRET
+poetry  config http-basic.* * SECRET
+poetry  config pypi-token.* SECRET
+redis-cli  auth SECRET
+ngrok  authtoken SECRET
+ngrok  config add-authtoken SECRET
+mc  alias set * * * SECRET
+mc  config host add * * * SECRET
+`
 
+// Forms of the value of an option.
 const (
-	whole    option = iota // -p secret
-	attached               // -psecret, and not the next word
-	pair                   // -u user:secret
-	percent                // -U user%secret
-	assigned               // -b name=secret
-	either                 // -p secret, -psecret
+	whole    = "whole"    // -p secret
+	attached = "attached" // -psecret, and not the next word
+	either   = "either"   // -p secret, -psecret
+	prefix   = "prefix"   // pass:secret
 )
 
-// commands are programs with the options that take a secret. Long options that end
-// in password, token or the like are found by their names.
-var commands = sync.OnceValue(func() map[string]map[string]option {
-	return map[string]map[string]option{
-		"curl":          {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
-		"wget":          {"--http-user": whole, "--auth": pair},
-		"http":          {"-a": pair, "--auth": pair},
-		"https":         {"-a": pair, "--auth": pair},
-		"xh":            {"-a": pair, "--auth": pair},
-		"sshpass":       {"-p": either},
-		"mysql":         {"-p": attached},
-		"mysqldump":     {"-p": attached},
-		"mysqladmin":    {"-p": attached},
-		"mysqlimport":   {"-p": attached},
-		"mariadb":       {"-p": attached},
-		"mariadb-dump":  {"-p": attached},
-		"mariadb-admin": {"-p": attached},
-		"redis-cli":     {"-a": whole, "--pass": whole, "-u": pair},
-		"mongo":         {"-p": whole},
-		"mongosh":       {"-p": whole},
-		"mongodump":     {"-p": whole},
-		"mongorestore":  {"-p": whole},
-		"cqlsh":         {"-p": whole},
-		"sqlcmd":        {"-P": whole},
-		"bcp":           {"-P": whole},
-		"ldapsearch":    {"-w": whole},
-		"ldapadd":       {"-w": whole},
-		"ldapmodify":    {"-w": whole},
-		"ldappasswd":    {"-w": whole, "-s": whole, "-a": whole},
-		"smbclient":     {"-U": percent, "--user": percent},
-		"rpcclient":     {"-U": percent},
-		"mosquitto_pub": {"-P": whole},
-		"mosquitto_sub": {"-P": whole},
-		"ipmitool":      {"-P": whole},
-		"zip":           {"-P": whole},
-		"unzip":         {"-P": whole},
-		"7z":            {"-p": attached},
-		"7za":           {"-p": attached},
-		"rar":           {"-p": attached, "-hp": attached},
-		"unrar":         {"-p": attached},
-		"docker":        {"-p": whole},
-		"podman":        {"-p": whole},
-		"nerdctl":       {"-p": whole},
-		"buildah":       {"-p": whole},
-		"skopeo":        {"-p": whole, "--creds": pair, "--src-creds": pair, "--dest-creds": pair},
-		"helm":          {"-p": whole},
-		"registry":      {"-p": whole},
-		"oras":          {"-p": whole},
-		"crane":         {"-p": whole},
-		"az":            {"-p": whole},
-		"oc":            {"-p": whole},
-		"cf":            {"-p": whole},
-		"snowsql":       {"-p": whole},
-		"rabbitmqadmin": {"-p": whole},
-		"xfreerdp":      {"/p:": attached},
-		"nuget":         {"-p": whole, "-Password": whole, "-ApiKey": whole},
-		"dotnet":        {"-k": whole, "-p": whole},
-		"openssl":       {"-k": whole},
-		"htpasswd":      {},
-		"useradd":       {"-p": whole},
-		"usermod":       {"-p": whole},
-		"twine":         {"-p": whole},
-		"vercel":        {"-t": whole},
-		"gh":            {"--body": whole, "-b": whole},
-		"echo":          {},
-		"printf":        {},
+// separators are what is before the secret in the other forms: -u user:secret.
+var separators = map[string]string{"pair": ":", "percent": "%", "cookie": "=", "literal": "="}
+
+// program is what a command takes.
+type program struct {
+	with    string      // the word without which its options take no secret
+	options [][2]string // with the forms of their values
+	before  [][]string  // words before a secret
+}
+
+var programs = sync.OnceValue(func() map[string]*program {
+	m := make(map[string]*program)
+	for row := range strings.Lines(strings.TrimSpace(programTable)) {
+		words := strings.Fields(row)
+		for name := range strings.SplitSeq(words[0], ",") {
+			if m[name] == nil {
+				m[name] = &program{}
+			}
+			m[name].add(words[1:])
+		}
 	}
+	return m
 })
 
-// onlyWith are words without which the options of a command take no secret.
-var onlyWith = sync.OnceValue(func() map[string]string {
-	return map[string]string{
-		"docker": "login", "podman": "login", "nerdctl": "login", "buildah": "login", "helm": "login", "registry": "login", "oras": "login", "crane": "login",
-		"az": "login", "oc": "login", "cf": "login", "gh": "secret", "dotnet": "push", "nuget": "push",
+func (p *program) add(words []string) {
+	if n := len(words) - 1; n > 0 && words[n] == "SECRET" {
+		p.before = append(p.before, words[:n])
+		return
 	}
-})
-
-// positional are commands with the words before a secret that has no option; an
-// asterisk is any word.
-var positional = sync.OnceValue(func() map[string][]string {
-	return map[string][]string{
-		"wpa_passphrase": {"*"},
-		"rabbitmqctl":    {"add_user *", "change_password *"},
-		"net":            {"user *"},
-		"poetry":         {"config http-basic.* *", "config pypi-token.*"},
-		"redis-cli":      {"auth"},
-		"ngrok":          {"authtoken", "config add-authtoken"},
-		"mc":             {"alias set * * *", "config host add * * *"},
+	for _, w := range words {
+		if i := strings.LastIndexByte(w, '='); i > 0 {
+			p.options = append(p.options, [2]string{w[:i], w[i+1:]})
+		} else {
+			p.with = w
+		}
 	}
-})
+}
 
 func commandWords() []string {
-	return slices.Concat(slices.Sorted(maps.Keys(commands())), slices.Sorted(maps.Keys(positional())), []string{"create secret "})
+	words := []string{"create secret "}
+	for name := range programs() {
+		if name != "create" {
+			words = append(words, name)
+		}
+	}
+	slices.Sort(words)
+	return words
 }
 
 // arg is a word of a command.
 type arg struct{ start, end int }
 
+func (f *finder) text(a arg) string { return f.s[a.start:a.end] }
+
 // command masks the secrets among the arguments of a command.
 func (f *finder) command(at int) {
-	s := f.s
-	if at < f.done[kindCommand] || at > 0 && (isNameChar(s[at-1]) || s[at-1] == '@') {
+	if c := char(f.s, at-1); nameChars[c] || c == '@' {
 		return
 	}
 	_, end := f.line(at)
@@ -128,66 +118,75 @@ func (f *finder) command(at int) {
 	if len(args) < 2 {
 		return
 	}
-	name := s[args[0].start:args[0].end]
-	if name == "create" && len(args) > 3 {
-		for i, a := range args[2:] {
-			v, ok := strings.CutPrefix(s[a.start:a.end], "--from-literal")
-			if ok && v == "" && i+3 < len(args) {
-				a = args[i+3]
-				v = s[a.start:a.end]
-			}
-			if n := strings.IndexByte(strings.TrimPrefix(v, "="), '='); ok && n > 0 {
-				f.part(a.end-len(strings.TrimPrefix(v, "="))+n+1, a.end, "login")
-			}
-		}
+	name := strings.TrimSuffix(f.text(args[0]), ".exe")
+	p := programs()[name]
+	if p == nil {
 		return
 	}
-	for _, before := range positional()[name] {
-		f.positioned(args, strings.Fields(before))
-	}
-	options, ok := commands()[strings.TrimSuffix(name, ".exe")]
-	if !ok {
-		return
-	}
-	f.done[kindCommand] = args[0].end
-	if word := onlyWith()[name]; word != "" && !slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return s[a.start:a.end] == word }) {
-		return
+	f.looked(args[0].end)
+	for _, words := range p.before {
+		f.positioned(args, words)
 	}
 	switch name {
 	case "echo", "printf":
 		f.piped(args, stop)
-		return
 	case "htpasswd":
 		f.htpasswd(args)
-		return
+	default:
+		if p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }) {
+			f.options(args[1:], p)
+		}
 	}
-	for i := 1; i < len(args); i++ {
-		a := args[i]
-		w := s[a.start:a.end]
-		if name == "openssl" && strings.HasPrefix(w, "pass:") {
-			f.part(a.start+len("pass:"), a.end, "login")
+}
+
+// options masks the values of options.
+func (f *finder) options(args []arg, p *program) {
+	for i := 0; i < len(args); i++ {
+		flag, form := p.option(f.text(args[i]))
+		if flag == "" {
 			continue
 		}
-		flag, kind, ok := f.option(w, options)
-		if !ok {
-			continue
-		}
-		v := arg{a.start + len(flag), a.end}
-		if v.start < v.end && s[v.start] == '=' {
+		v := arg{args[i].start + len(flag), args[i].end}
+		if char(f.text(v), 0) == '=' {
 			v.start++
 		}
 		if v.start == v.end {
-			if kind == attached || i+1 == len(args) {
+			if form == attached || form == prefix || i+1 == len(args) || f.s[args[i+1].start] == '-' && form != whole {
 				continue
 			}
 			i++
 			v = args[i]
-			if s[v.start] == '-' && kind != whole {
-				i--
-				continue
-			}
 		}
-		f.argument(v, kind)
+		f.argument(f.unquoted(v), form)
+	}
+}
+
+// option returns the option that an argument is or begins with, and the form of its
+// value.
+func (p *program) option(w string) (flag, form string) {
+	for _, o := range p.options {
+		rest, ok := strings.CutPrefix(w, o[0])
+		if ok && (rest == "" || rest[0] == '=' || o[1] == prefix || o[1] != whole && o[0][1] != '-') {
+			return o[0], o[1]
+		}
+	}
+	return "", ""
+}
+
+// argument masks the secret in the value of an option.
+func (f *finder) argument(v arg, form string) {
+	text := f.text(v)
+	if sep := separators[form]; sep != "" {
+		n := strings.Index(text, sep)
+		switch {
+		case n < 0 || form == "cookie" && len(text)-n <= 8 || form != "literal" && strings.Contains(text, "://"):
+		case n == len(text)-1 && n >= 12 && isRandom(text[:n]): // curl -u key:
+			f.part(v.start, v.start+n, "login")
+		default:
+			f.part(v.start+n+1, v.end, "login")
+		}
+	} else if len(text) >= 3 || form == prefix || form == whole && text != "" && !isDigit(text[0]) {
+		f.part(v.start, v.end, "login")
 	}
 }
 
@@ -197,149 +196,76 @@ func (f *finder) positioned(args []arg, words []string) {
 		return
 	}
 	for i, w := range words {
-		got := strings.ToLower(f.s[args[i+1].start:args[i+1].end])
-		if prefix, ok := strings.CutSuffix(w, "*"); got != w && !(ok && strings.HasPrefix(got, prefix)) {
+		got := strings.ToLower(f.text(args[i+1]))
+		if prefix, any := strings.CutSuffix(w, "*"); got != w && !(any && strings.HasPrefix(got, prefix)) {
 			return
 		}
 	}
 	v := f.unquoted(args[len(words)+1])
-	if v.start < v.end && strings.IndexByte("-/*", f.s[v.start]) < 0 {
+	if v.start < v.end && !oneOf(f.s[v.start], "-/*") {
 		f.part(v.start, v.end, "login")
 	}
 }
 
-// option returns the option that an argument is or begins with.
-func (f *finder) option(w string, options map[string]option) (flag string, kind option, ok bool) {
-	if kind, ok := options[w]; ok {
-		return w, kind, true
-	}
-	if name, _, found := strings.Cut(w, "="); found {
-		if kind, ok := options[name]; ok {
-			return name, kind, true
-		}
-	}
-	if len(w) > 2 && w[0] == '-' && w[1] != '-' {
-		if kind, ok := options[w[:2]]; ok && kind != whole {
-			return w[:2], kind, true
-		}
-	}
-	if strings.HasPrefix(w, "/p:") {
-		if kind, ok := options["/p:"]; ok {
-			return "/p:", kind, true
-		}
-	}
-	return "", 0, false
-}
-
-// argument masks the secret in the value of an option.
-func (f *finder) argument(v arg, kind option) {
-	s := f.s
-	v = f.unquoted(v)
-	switch kind {
-	case pair, percent, assigned:
-		sep := byte(':')
-		switch kind {
-		case percent:
-			sep = '%'
-		case assigned:
-			sep = '='
-		}
-		if n := strings.IndexByte(s[v.start:v.end], sep); n >= 0 && (kind != assigned || v.end-v.start-n > 8) && !strings.Contains(s[v.start:v.end], "://") {
-			from := arg{v.start + n + 1, v.end}
-			if from.start == from.end && n >= 12 && isRandom(s[v.start:v.start+n]) { // curl -u key:
-				f.part(v.start, v.start+n, "login")
-				return
-			}
-			f.part(from.start, from.end, "login")
-		}
-	default:
-		if v.end-v.start >= 3 || kind == whole && v.end > v.start && !isDigit(s[v.start]) {
-			f.part(v.start, v.end, "login")
-		}
-	}
-}
-
 func (f *finder) unquoted(v arg) arg {
-	s := f.s
-	for v.start < v.end && (isQuote(s[v.start]) || s[v.start] == '\\') {
-		v.start++
-	}
-	for v.end > v.start && (isQuote(s[v.end-1]) || s[v.end-1] == '\\') {
-		v.end--
-	}
+	v.start = marks.skip(f.s[:v.end], v.start)
+	v.end = marks.back(f.s, v.end, v.start)
 	return v
 }
 
 // args splits a command into its words. stop is where it ends.
 func (f *finder) args(at, end int) (args []arg, stop int) {
-	s := f.s
+	s := f.s[:end]
 	args = f.words[:0]
 	defer func() { f.words = args }()
 	for i := at; i < end && len(args) < 32; {
-		i = skipBlank(s, i, end)
-		if i == end || strings.IndexByte("|;<>", s[i]) >= 0 || s[i] == '&' {
+		i = blanks.skip(s, i)
+		if oneOf(char(s, i), "|;<>&\x00") {
 			return args, i
 		}
 		start := i
-		for i < end && strings.IndexByte(" \t|;<>", s[i]) < 0 && (s[i] != '&' || i+1 < end && s[i+1] != '&' && s[i+1] != ' ') {
+		for i < end && !oneOf(s[i], " \t|;<>") && (s[i] != '&' || !oneOf(char(s, i+1), "& \x00")) {
 			if s[i] == '"' || s[i] == '\'' {
-				n := strings.IndexByte(s[i+1:end], s[i])
-				if n < 0 {
-					i++
-					continue
-				}
-				i += n + 1
+				i += strings.IndexByte(s[i+1:], s[i]) + 1
 			}
 			i++
-		}
-		if i == start {
-			return args, i
 		}
 		args = append(args, arg{start, i})
 	}
 	return args, end
 }
 
+// readers are commands that read a password, and options by which they do.
+var readers = wordSet{text: "chpasswd passwd -S --stdin --with-token cryptsetup --passphrase-fd --pinentry-mode kinit"}
+
 // piped masks what echo writes into a command that reads a password.
 func (f *finder) piped(args []arg, stop int) {
-	s := f.s
-	if stop >= len(s) || s[stop] != '|' {
-		return
-	}
-	args = slices.Clone(args)
-	next, _ := f.args(stop+1, min(len(s), stop+160))
-	if len(next) == 0 {
-		return
-	}
-	reads := false
-	for _, a := range next {
-		switch w := s[a.start:a.end]; {
-		case w == "chpasswd", w == "passwd", w == "-S", strings.HasSuffix(w, "--password-stdin"), w == "--stdin", w == "--with-token", w == "cryptsetup", strings.HasPrefix(w, "stdin"), w == "--passphrase-fd", w == "--pinentry-mode", w == "kinit":
-			reads = true
-		}
-	}
-	if !reads {
+	if char(f.s, stop) != '|' {
 		return
 	}
 	v := f.unquoted(args[len(args)-1])
-	if n := strings.IndexByte(s[v.start:v.end], ':'); n > 0 {
+	next, _ := f.args(stop+1, min(len(f.s), stop+160))
+	if !slices.ContainsFunc(next, func(a arg) bool {
+		w := f.text(a)
+		return readers.has(w) || strings.HasSuffix(w, "--password-stdin") || strings.HasPrefix(w, "stdin")
+	}) {
+		return
+	}
+	if n := strings.IndexByte(f.text(v), ':'); n > 0 {
 		v.start += n + 1
 	}
-	for strings.HasSuffix(s[v.start:v.end], "\v") {
-		v.end--
-	}
+	v.end = breaks.back(f.s, v.end, v.start)
 	f.part(v.start, v.end, "login")
 }
 
 // htpasswd masks the last argument, if the password is given as an argument.
 func (f *finder) htpasswd(args []arg) {
-	s := f.s
 	words, batch := 0, false
 	for _, a := range args[1:] {
-		if w := s[a.start:a.end]; w[0] == '-' {
-			batch = batch || strings.Contains(w, "b")
-		} else {
+		if w := f.text(a); w[0] != '-' {
 			words++
+		} else if strings.Contains(w, "b") {
+			batch = true
 		}
 	}
 	if batch && words >= 2 {

@@ -19,10 +19,11 @@ type finder struct {
 	s     string
 	runs  runs
 	spans []Span
-	done  [kinds]int // up to where a kind of secret was looked for
-	token [2]int     // the last token
-	row   [2]int     // the line that was looked at last
-	words []arg      // of the command that was looked at last
+	kind  int           // the announcement that is looked at
+	done  [maxKinds]int // up to where secrets of an announcement were looked for
+	token [2]int        // the last token
+	row   [2]int        // the line that was looked at last
+	words []arg         // of the command that was looked at last
 
 	// judged is how many bytes of values were judged. In a text that is made to make
 	// this slow, where values are parts of one another, the rest is masked unjudged.
@@ -37,22 +38,11 @@ type trigger struct {
 	word  string                  // in lower case, two bytes or more
 	shape *shape                  // of the token it begins
 	find  func(f *finder, at int) // what it announces otherwise
+	kind  int                     // the number of the announcement
 }
 
-// Kinds of secrets that are looked for once in a place.
-const (
-	kindName = iota
-	kindURL
-	kindAuthorization
-	kindCookie
-	kindCommand
-	kindPEM
-	kindJWK
-	kindTold
-	kindNetrc
-	kindKubernetes
-	kinds
-)
+// maxKinds is more than there are announcements.
+const maxKinds = 20
 
 type announcement struct {
 	words []string
@@ -63,7 +53,9 @@ type announcement struct {
 func announcements() []announcement {
 	return []announcement{
 		{nameWords(), (*finder).name},
-		{[]string{"://", "@tcp(", "@unix(", "jdbc:oracle:", "sqlplus "}, (*finder).url},
+		{[]string{"://"}, (*finder).url},
+		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
+		{[]string{"jdbc:oracle:", "sqlplus "}, (*finder).oracle},
 		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
 		{[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
@@ -73,7 +65,9 @@ func announcements() []announcement {
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{callWords, (*finder).call},
-		{[]string{"login", ":5432:", ":*:", ":6432:", ":5433:"}, (*finder).netrc},
+		{[]string{"securestring", "identified by", "identified with"}, (*finder).statement},
+		{[]string{"login"}, (*finder).netrc},
+		{[]string{":5432:", ":*:", ":6432:", ":5433:"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
 	}
 }
@@ -96,9 +90,9 @@ var allTriggers = sync.OnceValue(func() *triggers {
 			t.list = append(t.list, trigger{word: strings.ToLower(sh.parts[sh.anchor].literal), shape: sh})
 		}
 	}
-	for _, a := range announcements() {
+	for kind, a := range announcements() {
 		for _, w := range a.words {
-			t.list = append(t.list, trigger{word: w, find: a.find})
+			t.list = append(t.list, trigger{word: w, find: a.find, kind: kind})
 		}
 	}
 	slices.SortStableFunc(t.list, func(a, b trigger) int {
@@ -131,24 +125,36 @@ func find(s string) []Span {
 			if end := at + len(x.word); end > len(s) || !equalFold(s[at:end], x.word) {
 				continue
 			}
-			if x.shape == nil {
+			if x.shape != nil {
+				f.shape(x.shape, at)
+			} else if at >= f.done[x.kind] {
+				f.kind = x.kind
 				x.find(f, at)
-			} else if (at <= f.token[0] || at >= f.token[1]) && strings.HasPrefix(s[at:], x.shape.parts[x.shape.anchor].literal) {
-				if start, end, ok := x.shape.match(s, at, f.runs); ok {
-					end = f.continued(end)
-					f.add(start, end, Rules[x.shape.rule].ID)
-					f.token = [2]int{max(start, at), max(end, f.token[1])}
-				}
 			}
 		}
 	}
 	return f.spans
 }
 
-// add notes a secret, unless it is a piece of a mask.
+// shape notes the token of a shape whose anchor is at a position.
+func (f *finder) shape(sh *shape, at int) {
+	if at > f.token[0] && at < f.token[1] || !strings.HasPrefix(f.s[at:], sh.parts[sh.anchor].literal) {
+		return
+	}
+	if start, end, ok := sh.match(f.s, at, f.runs); ok {
+		end = f.continued(end)
+		f.add(start, end, Rules[sh.rule].ID)
+		f.token = [2]int{max(start, at), max(end, f.token[1])}
+	}
+}
+
+// looked says that what is announced like this was looked for up to a position.
+func (f *finder) looked(end int) { f.done[f.kind] = end }
+
+// add notes a secret, unless no rule names it or it is a piece of a mask.
 func (f *finder) add(start, end int, rule string) {
 	before := f.s[max(0, start-maxMask):start]
-	if i := strings.LastIndex(before, "[redacted:"); start >= end || i >= 0 && !strings.Contains(before[i:], "]") {
+	if i := strings.LastIndex(before, "[redacted:"); start >= end || rule == "" || i >= 0 && !strings.Contains(before[i:], "]") {
 		return
 	}
 	f.spans = append(f.spans, Span{start, end, rule})
@@ -157,33 +163,14 @@ func (f *finder) add(start, end int, rule string) {
 // maxMask is longer than the mask of any rule.
 const maxMask = 32
 
-// once reports whether a kind of secret was not yet looked for at a position, and
-// remembers up to where it is now.
-func (f *finder) once(kind, at, end int) bool {
-	if at < f.done[kind] {
-		return false
-	}
-	f.done[kind] = end
-	return true
-}
-
 // line returns the line around a position, or what is near in a long one. A soft
 // break ends it too.
 func (f *finder) line(at int) (start, end int) {
 	if at < f.row[0] || at > f.row[1] {
-		start, end := at, at
-		for start > 0 && !isBreak(f.s[start-1]) {
-			start--
-		}
-		for end < len(f.s) && !isBreak(f.s[end]) {
-			end++
-		}
-		f.row = [2]int{start, end}
+		f.row = [2]int{breaks.after(f.s, at, 0), breaks.until(f.s, at)}
 	}
 	return max(f.row[0], at-maxLine), min(f.row[1], at+maxLine)
 }
-
-func isBreak(c byte) bool { return c == '\n' || c == softBreak }
 
 // maxLine is how far a line is looked at to either side.
 const maxLine = 2 << 10
@@ -245,60 +232,60 @@ const minEncoded = 16
 // its value. The lines of one block are one run.
 func (v *view) encoded(spans []Span) []Span {
 	s := v.text
-	for i := 0; i < len(s); {
-		if !base64Chars[s[i]] {
-			i++
+	for i := base64Chars.until(s, 0); i < len(s); i = base64Chars.until(s, i) {
+		start := i
+		i = base64Chars.skip(s, i)
+		if i-start < minEncoded || !beginsText(s[start:start+minEncoded]) {
 			continue
 		}
-		start, first := i, i
-		for i < len(s) && base64Chars[s[i]] {
-			i++
+		code, end := block64(s, start, i)
+		for i = end; char(s, i) == '='; i++ {
 		}
-		if i-start < minEncoded || !beginsText(s[start:start+16]) {
-			continue
+		if rule := hidden(decoded(code), s[:start]); rule != "" {
+			from, to := v.original(start, i)
+			spans = append(spans, Span{from, to, rule})
 		}
-		code := []byte(s[start:i])
-		for i-first >= 60 && (i-first)%4 == 0 && i < len(s) && (s[i] == '\n' || s[i] == softBreak) {
-			next := i + 1
-			for next < len(s) && next < i+40 && (s[next] == ' ' || s[next] == '\t') {
-				next++
-			}
-			first = next
-			for next < len(s) && base64Chars[s[next]] {
-				next++
-			}
-			if next == first {
-				break
-			}
-			code = append(code, s[first:next]...)
-			i = next
-		}
-		end := i
-		for end < len(s) && s[end] == '=' {
-			end++
-		}
-		if plain := decoded(code); strings.HasPrefix(plain, "-----BEGIN ") && strings.Contains(plain[:min(len(plain), 64)], "PRIVATE KEY") {
-			from, to := v.original(start, end)
-			spans = append(spans, Span{from, to, "private-key"})
-		} else if before := s[max(0, start-len("Basic ")):start]; strings.EqualFold(before, "Basic ") && strings.Contains(plain, ":") {
-			from, to := v.original(start, end)
-			spans = append(spans, Span{from, to, "authorization"})
-		} else if plain != "" {
-			if hidden := find(plain); len(hidden) > 0 {
-				from, to := v.original(start, end)
-				spans = append(spans, Span{from, to, hidden[0].Rule})
-			}
-		}
-		i = end
 	}
 	return spans
+}
+
+// block64 returns the base64 of a line from start to end and of the lines after it
+// that continue it, and where these end.
+func block64(s string, start, end int) ([]byte, int) {
+	code := []byte(s[start:end])
+	for end-start >= 60 && (end-start)%4 == 0 && breaks[char(s, end)] {
+		start = blanks.skip(first(s, end+maxIndent), end+1)
+		next := base64Chars.skip(s, start)
+		if next == start {
+			break
+		}
+		code = append(code, s[start:next]...)
+		end = next
+	}
+	return code, end
+}
+
+// hidden returns the rule of a secret in a text that was encoded, or "".
+func hidden(plain, before string) string {
+	switch {
+	case plain == "":
+		return ""
+	case strings.HasPrefix(plain, "-----BEGIN ") && strings.Contains(first(plain, 64), "PRIVATE KEY"):
+		return "private-key"
+	case hasSuffixFold(before, "basic ") && strings.Contains(plain, ":"):
+		return "authorization"
+	}
+	if spans := find(plain); len(spans) > 0 {
+		return spans[0].Rule
+	}
+	return ""
 }
 
 // beginsText reports whether base64 begins with that of a text. Most runs of its
 // characters are words or paths.
 func beginsText(code string) bool {
-	var b [16]byte
-	var plain [12]byte
+	var b [minEncoded]byte
+	var plain [minEncoded * 3 / 4]byte
 	copy(b[:], code)
 	standard(b[:])
 	n, err := base64.RawStdEncoding.Decode(plain[:], b[:])
@@ -349,21 +336,4 @@ func textLength(b []byte) int {
 		at += n
 	}
 	return at
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-// equalFold reports whether s equals the word, ignoring the case of s.
-func equalFold(s, word string) bool {
-	for i := range len(word) {
-		if lower(s[i]) != word[i] {
-			return false
-		}
-	}
-	return true
 }

@@ -1,238 +1,209 @@
 package redact
 
-import (
-	"strings"
-)
+import "strings"
 
-// Forms that secrets have besides tokens and the values of names.
+// Forms that secrets have besides tokens and the values of names. Each function looks
+// at a window after the word that announces the form.
+
+// window returns the text up to n bytes after a position.
+func (f *finder) window(at, n int) string { return first(f.s, at+n) }
+
+// part adds a value unless it is a placeholder.
+func (f *finder) part(start, end int, rule string) {
+	if start < end && !isPlaceholder(first(f.s[start:end], maxJudge)) {
+		f.add(start, end, rule)
+	}
+}
+
+// wordPart adds the value at i unless it is a placeholder.
+func (f *finder) wordPart(i int, rule string) {
+	start, end := f.word(i)
+	f.part(start, end, rule)
+}
+
+// word returns the end of the value at i: of a quoted one, or of the word.
+func (f *finder) word(i int) (start, end int) {
+	start = backslash.skip(f.s, i)
+	slashes := start - i
+	s := f.window(start, maxValue)
+	if !quotes[char(s, start)] {
+		return start, wordEnds.until(s, start)
+	}
+	for end = start + 1; end < len(s) && s[end] != s[start] && s[end] != '\n'; end++ {
+	}
+	return start + 1, end - min(slashes, max(0, end-start-1))
+}
+
+var urlEnds = setOf(" \t\n\v\"'<>`\\")
 
 // url masks the password of a URL, or a secret in place of the user name. at is its
-// colon, or another word of announced.
+// colon.
 func (f *finder) url(at int) {
 	s := f.s
+	if c := char(s, at-1); !isAlnum(c) && c != '+' {
+		return
+	}
+	start := at + len("://")
+	colon, sign, end := userInfo(f.window(start, maxValue), start)
+	f.looked(end)
 	switch {
-	case s[at] == '@': // user:password@tcp(host)
-		start, end := at, at
-		for start > 0 && at-start < maxGap && strings.IndexByte(" \t\n\v\"'`=", s[start-1]) < 0 {
-			start--
-		}
-		if n := strings.IndexByte(s[start:end], ':'); n >= 0 {
-			f.part(start+n+1, end, "url-password")
-		}
-		return
-	case s[at] != ':': // jdbc:oracle:thin:user/password@host, sqlplus user/password@host
-		limit := min(len(s), at+256)
-		if n := strings.IndexAny(s[at+8:limit], "\n\v\"'"); n >= 0 {
-			limit = at + 8 + n
-		}
-		slash := strings.IndexByte(s[at:limit], '/')
-		if slash < 0 || !isAlnum(s[at+slash-1]) {
-			return
-		}
-		if end := strings.LastIndexByte(s[at+slash:limit], '@'); end > 0 {
-			f.part(at+slash+1, at+slash+end, "url-password")
-		}
-		return
-	}
-	if at == 0 || !isAlnum(s[at-1]) && s[at-1] != '+' || at < f.done[kindURL] {
-		return
-	}
-	start := at + 3
-	limit := min(len(s), start+maxValue)
-	i := start
-	colon, sign := -1, -1
-	for i < limit {
-		c := s[i]
-		if strings.IndexByte(" \t\n\v\"'<>`\\", c) >= 0 || c == '/' && (colon < 0 || sign > 0) || (c == '?' || c == '#') && (sign > 0 || colon < 0) {
-			break
-		}
-		if c == '/' && strings.IndexByte(s[colon+1:i], '@') < 0 && isPort(s[colon+1:i]) {
-			break
-		}
-		if c == ':' && colon < 0 && sign < 0 {
-			colon = i
-		}
-		if c == '@' {
-			sign = i
-		}
-		if (c == '[' || c == ']') && sign < 0 && colon < 0 {
-			break
-		}
-		i++
-	}
-	f.done[kindURL] = i
-	if sign < 0 || sign+1 >= len(s) || strings.IndexByte("/?#", s[sign+1]) >= 0 || strings.IndexByte(" \t\n\"'", s[sign+1]) >= 0 {
-		return
-	}
-	switch {
-	case colon >= 0 && colon < sign:
+	case sign < 0 || oneOf(char(s, sign+1), "/?# \t\n\"'\x00"):
+	case colon >= 0:
 		user, pass := s[start:colon], s[colon+1:sign]
-		if strings.ContainsAny(pass, "/?") && !strings.HasPrefix(s[max(0, at-10):at], "mysql") && strings.ContainsAny(pass, "/?") && strings.Contains(pass, "/") && isPort(pass[:strings.IndexByte(pass, '/')]) {
-			return // a port and a path with an @
-		}
 		f.part(colon+1, sign, "url-password")
-		if pass == "" || len(user) >= 20 && (isRandom(user) || len(user) >= 32) || strings.EqualFold(pass, "x-oauth-basic") || strings.EqualFold(pass, "x") || pass == "api" {
-			if len(user) >= 12 && isRandom(user) {
-				f.part(start, colon, "url-parameter")
-			}
+		if len(user) >= 12 && isRandom(user) && (len(user) >= 20 || pass == "" || pass == "api" || strings.EqualFold(pass, "x") || strings.EqualFold(pass, "x-oauth-basic")) {
+			f.part(start, colon, "url-parameter")
 		}
 	case sign-start >= 20 && isRandom(s[start:sign]):
 		f.part(start, sign, "url-parameter")
 	}
 }
 
-func isPort(s string) bool { return len(s) > 0 && len(s) <= 5 && strings.Trim(s, "0123456789") == "" }
+// userInfo returns the colon and the @ of the user information of a URL, -1 if it has
+// none, and where it or the host ends.
+func userInfo(s string, i int) (colon, sign, end int) {
+	colon, sign = -1, -1
+	for ; i < len(s); i++ {
+		switch c := s[i]; {
+		case urlEnds[c],
+			(c == '/' || c == '?' || c == '#') && (colon < 0 || sign > 0),
+			c == '/' && isPort(s[colon+1:i]),
+			(c == '[' || c == ']') && colon < 0 && sign < 0:
+			return colon, sign, i
+		case c == ':' && colon < 0 && sign < 0:
+			colon = i
+		case c == '@':
+			sign = i
+		}
+	}
+	return colon, sign, i
+}
 
-// part adds a value unless it is a placeholder.
-func (f *finder) part(start, end int, rule string) {
-	if start < end && !isPlaceholder(f.s[start:min(end, start+maxJudge)]) {
-		f.add(start, end, rule)
+func isPort(s string) bool { return len(s) > 0 && len(s) <= 5 && strings.Trim(s, digits) == "" }
+
+// dsn masks the password in user:password@tcp(host).
+func (f *finder) dsn(at int) {
+	from := max(0, at-maxGap)
+	from += strings.LastIndexAny(f.s[from:at], " \t\n\v\"'`=") + 1
+	if n := strings.IndexByte(f.s[from:at], ':'); n >= 0 {
+		f.part(from+n+1, at, "url-password")
 	}
 }
 
-// word returns the end of the value at i: of a quoted one, or of the word.
-func (f *finder) word(i int) (start, end int) {
-	s := f.s
-	slashes := 0
-	for i < len(s) && s[i] == '\\' {
-		i++
-		slashes++
+// oracle masks the password in jdbc:oracle:thin:user/password@host and sqlplus
+// user/password@host.
+func (f *finder) oracle(at int) {
+	s := f.window(at, 256)
+	s = s[:untilAny(s, at, "\n\v\"'")]
+	if slash := at + strings.IndexByte(s[at:], '/'); slash > at && isAlnum(s[slash-1]) {
+		f.part(slash+1, slash+max(0, strings.LastIndexByte(s[slash:], '@')), "url-password")
 	}
-	limit := min(len(s), i+maxValue)
-	if i < len(s) && isQuote(s[i]) {
-		for end = i + 1; end < limit && s[end] != s[i] && s[end] != '\n'; end++ {
-		}
-		return i + 1, end - min(slashes, max(0, end-i-1))
-	}
-	for end = i; end < limit && strings.IndexByte(" \t\n\v\"'`<>", s[end]) < 0; end++ {
-	}
-	return i, end
 }
 
 // parameter masks the value of a parameter of a URL or form whose name the rules for
 // names do not cover. at is the name's last word.
 func (f *finder) parameter(at int) {
 	s := f.s
-	if at == 0 || s[at-1] != '?' && s[at-1] != '&' && s[at-1] != '-' && !isNameChar(s[at-1]) && s[at-1] != ' ' && s[at-1] != ',' {
+	before := char(s, at-1)
+	if !oneOf(before, alnum+"_-.$?& ,") {
 		return
 	}
-	i := at + strings.IndexByte(s[at:], '=') + 1
-	end := i
-	for limit := min(len(s), i+maxValue); end < limit && strings.IndexByte(" \t\n\v\"'`<>&#,;)", s[end]) < 0; end++ {
-	}
-	v := s[i:min(end, i+maxJudge)]
-	inURL := s[at-1] == '?' || s[at-1] == '&' || s[at-1] == '-' && strings.LastIndexAny(s[max(0, at-40):at], "?&") >= 0
+	start := at + strings.IndexByte(s[at:], '=') + 1
+	end := untilAny(f.window(start, maxValue), start, " \t\n\v\"'`<>&#,;)")
+	v := first(s[start:end], maxJudge)
+	inURL := before == '?' || before == '&' || before == '-' && strings.ContainsAny(s[max(0, at-40):at], "?&")
 	long := len(v) >= 40 && isHex(v) // Signature=
 	if len(v) >= 8 && !isPlaceholder(v) && (inURL && (isRandom(v) || long || len(v) >= 16 && hasSign(v)) || long && !strings.HasPrefix(s[at:], "code")) {
-		f.add(i, end, "url-parameter")
+		f.add(start, end, "url-parameter")
 	}
 }
+
+// parametric are schemes whose credential is a list of parameters.
+var parametric = wordSet{text: "digest hawk oauth snowflake mac signature"}
 
 // authorization masks the credentials after the name of the header, or after "bearer".
 func (f *finder) authorization(at int) {
 	s := f.s
-	if at < f.done[kindAuthorization] {
+	if isAlnum(char(s, at-1)) {
 		return
 	}
-	if at > 0 && isAlnum(s[at-1]) {
-		return
-	}
-	i := at
-	header := lower(s[at]) == 'a'
+	i, header := at, lower(s[at]) == 'a'
 	if header {
-		i += len("authorization")
-		gap := i
-		for i < len(s) && i < gap+24 && strings.IndexByte("\"'` \t:=>,\\]", s[i]) >= 0 {
-			i++
-		}
-		if !strings.ContainsAny(s[gap:i], ":=,>") {
-			// name: Authorization, value: X
-			if p := f.member(gap, place{value: -1, link: linkMember}); p.value >= 0 {
-				i, _ = f.word(p.value)
-			} else if n := i; n+6 < len(s) && strings.HasPrefix(s[n:], "value") && strings.IndexByte("\"':= \\", s[n+5]) >= 0 {
-				i = n + 5
-				for i < len(s) && strings.IndexByte("\"':= \\", s[i]) >= 0 {
-					i++
-				}
-			} else {
-				return
-			}
-		} else if p := f.member(gap, place{value: -1, link: linkMember}); p.value > i || strings.HasPrefix(s[i:], "value") {
-			if p.value > 0 {
-				i, _ = f.word(p.value)
-			}
+		if i = f.headerValue(at + len("authorization")); i < 0 {
+			return
 		}
 	}
-	// A scheme, and then the credential.
 	word, n := scheme(s[i:])
 	if !header && n == 0 {
 		return
 	}
-	params := strings.EqualFold(word, "digest") || strings.EqualFold(word, "hawk") || strings.EqualFold(word, "oauth") || strings.HasPrefix(word, "AWS4") || strings.EqualFold(word, "snowflake") || strings.EqualFold(word, "mac") || strings.EqualFold(word, "signature")
-	from := i
-	if n > 0 {
-		from = i + n
-	}
-	end := from
-	limit := min(len(s), from+maxValue)
-	for end < limit && strings.IndexByte(" \t\n\v\"'`<>,;)]}\\", s[end]) < 0 {
-		end++
-	}
-	if n > 0 && params && header {
-		for end < limit && strings.IndexByte("\n\v`", s[end]) < 0 && (s[end] != '\'' || s[max(0, at-1)] != '\'') {
-			end++
-		}
-		for end > from && strings.IndexByte(" \t\"'\\", s[end-1]) >= 0 {
-			end--
-		}
-		if strings.HasPrefix(word, "AWS4") || !strings.ContainsAny(s[from:end], "=") {
-			return // the signature is found by its name
-		}
-		f.done[kindAuthorization] = end
-		f.part(from, end, "authorization")
-		return
-	}
-	v := s[from:min(end, from+maxJudge)]
-	f.done[kindAuthorization] = max(from, i)
-	if isPlaceholder(v) || len(v) < 6 || isCode(s, from, end) {
-		return
-	}
-	wellKnown := n > 0 && header
+	known := header && n > 0
+	start := i + n
+	window := f.window(start, maxValue)
 	switch {
-	case len(v) >= 8 && isRandom(v), wellKnown && len(v) >= 8 && hasSign(v) && !isWordy(v), wellKnown && strings.EqualFold(word, "basic") && beginsBasic(v), len(v) >= 24 && strings.ContainsAny(v, "+/=") && hasSign(v):
-		f.done[kindAuthorization] = end
-		f.add(from, end, "authorization")
+	case known && strings.HasPrefix(word, "AWS4"):
+		return // the signature is found by its name
+	case known && parametric.has(strings.ToLower(word)):
+		ends := "\n\v`"
+		if char(s, at-1) == '\'' {
+			ends += "'"
+		}
+		list := strings.TrimRight(s[start:untilAny(window, start, ends)], " \t\"'\\")
+		if strings.Contains(list, "=") {
+			f.looked(start + len(list))
+			f.part(start, start+len(list), "authorization")
+		}
+		return
+	}
+	f.looked(start)
+	end := untilAny(window, start, " \t\n\v\"'`<>,;)]}\\")
+	v := first(s[start:end], maxJudge)
+	if len(v) < 6 || isPlaceholder(v) || isCode(s, start, end) {
+		return
+	}
+	if len(v) >= 8 && (isRandom(v) || known && hasSign(v) && !isWordy(v)) || known && strings.EqualFold(word, "basic") && beginsBasic(v) || len(v) >= 24 && strings.ContainsAny(v, "+/=") && hasSign(v) {
+		f.looked(end)
+		f.add(start, end, "authorization")
 	}
 }
 
+// headerValue returns where the value of a header begins whose name ends here, or -1.
+func (f *finder) headerValue(at int) int {
+	s := f.s
+	i := skipAny(f.window(at, 24), at, "\"'` \t:=>,\\]")
+	linked := strings.ContainsAny(s[at:i], ":=,>")
+	named := strings.HasPrefix(s[i:], "value")
+	p := f.valueOfMember(at, valuePlace{at: -1, link: linkMember}) // name: Authorization, value: X
+	switch {
+	case p.at >= 0 && (!linked || named || p.at > i):
+		i, _ = f.word(p.at)
+	case linked:
+	case named && oneOf(char(s, i+len("value")), "\"':= \\"):
+		i = skipAny(s, i+len("value"), "\"':= \\")
+	default:
+		return -1
+	}
+	return i
+}
+
 func beginsBasic(v string) bool {
-	plain := decoded([]byte(strings.TrimRight(v, "=")))
-	return strings.Contains(plain, ":")
+	return strings.Contains(decoded([]byte(strings.TrimRight(v, "="))), ":")
 }
 
 // scheme returns the scheme of authorization at the start of s and its length with
 // the space after it.
 func scheme(s string) (string, int) {
-	n := 0
-	for n < len(s) && n < 24 && (isAlnum(s[n]) || s[n] == '-' || s[n] == '_') {
-		n++
-	}
+	n := skipAny(first(s, 24), 0, alnum+"-_")
 	word := s[:n]
-	if n == len("bearer") && n+1 < len(s) && s[n] == ',' && strings.EqualFold(word, "bearer") { // of WebSocket
-		n++
-		return word, n + len(s[n:]) - len(strings.TrimLeft(s[n:], " "))
+	bearer := strings.EqualFold(word, "bearer")
+	switch c := char(s, n); {
+	case n < 2:
+	case blanks[c], c == softBreak,
+		c == ',' && bearer, // of WebSocket
+		(c == ':' || c == '=') && (bearer || strings.EqualFold(word, "PVEAPIToken") || strings.EqualFold(word, "apikey")):
+		return word, blanks.skip(s, n+1)
 	}
-	if n < 2 || n == len(s) || s[n] != ' ' && s[n] != '\t' && s[n] != ':' && s[n] != '=' && s[n] != softBreak {
-		return "", 0
-	}
-	if (s[n] == ':' || s[n] == '=') && !strings.EqualFold(word, "bearer") && !strings.EqualFold(word, "PVEAPIToken") && !strings.EqualFold(word, "apikey") {
-		return "", 0
-	}
-	n++
-	for n < len(s) && (s[n] == ' ' || s[n] == '\t') {
-		n++
-	}
-	return word, n
+	return "", 0
 }
 
 // cookie masks the values of a header, and those of a line in a file of cookies.
@@ -240,49 +211,35 @@ func (f *finder) cookie(at int) {
 	s := f.s
 	if s[at] == '\t' {
 		start, end := f.line(at)
-		fields := strings.Split(s[start:end], "\t")
-		if len(fields) == 7 && len(fields[6]) >= 8 && f.once(kindCookie, at, end) {
+		if fields := strings.Split(s[start:end], "\t"); len(fields) == 7 && len(fields[6]) >= 8 {
+			f.looked(end)
 			f.part(end-len(fields[6]), end, "cookie")
 		}
 		return
 	}
-	if at < f.done[kindCookie] {
-		return
-	}
-	i := at + len("cookie")
-	gap := i
-	for i < len(s) && i < gap+12 && strings.IndexByte("\"'` \t:\\", s[i]) >= 0 {
-		i++
-	}
-	if n := skipBlank(s, i, len(s)); n+1 < len(s) && s[n] == '=' && s[n+1] != '=' { // cookie = "x=y"
-		if n = skipBlank(s, n+1, len(s)); n < len(s) && isQuote(s[n]) {
+	gap := at + len("cookie")
+	i := skipAny(f.window(gap, 12), gap, "\"'` \t:\\")
+	if n := blanks.skip(s, i); char(s, n) == '=' && char(s, n+1) != '=' { // cookie = "x=y"
+		if n = blanks.skip(s, n+1); quotes[char(s, n)] {
 			i = n + 1
 		}
 	}
-	if !strings.ContainsAny(s[gap:i], ":=") {
+	sign := strings.IndexByte(f.window(i, maxGap)[i:], '=')
+	if sign < 0 || !strings.ContainsAny(s[gap:i], ":=") {
 		return
 	}
-	end := i
-	if !strings.Contains(s[i:min(len(s), i+maxGap)], "=") {
+	f.looked(i + sign)
+	end := untilAny(f.window(i, maxValue), i, "\n\v\"'")
+	end = i + len(strings.TrimRight(s[i:end], " \t\\"))
+	if sign == 0 || i+sign >= end || strings.ContainsAny(s[i:i+sign], " ()[]{},;<>$") {
 		return
 	}
-	for limit := min(len(s), i+maxValue); end < limit && strings.IndexByte("\n\v\"'", s[end]) < 0; end++ {
-	}
-	f.done[kindCookie] = i + strings.IndexByte(s[i:], '=')
-	end -= len(s[i:end]) - len(strings.TrimRight(s[i:end], " \t\\"))
-	name, value, ok := strings.Cut(s[i:end], "=")
-	if !ok || strings.ContainsAny(name, " ()[]{},;<>$") || name == "" {
-		return
-	}
-	f.done[kindCookie] = end
+	f.looked(end)
 	// One of the values must be long enough to mean something.
-	for {
-		v, rest, _ := strings.Cut(value, ";")
+	for pair := range strings.SplitSeq(s[i:end], ";") {
+		_, v, _ := strings.Cut(pair, "=")
 		if v = strings.TrimSpace(v); len(v) >= 8 && !strings.ContainsAny(v, " ()") && !isPlaceholder(v) {
 			f.add(i, end, "cookie")
-			return
-		}
-		if _, value, ok = strings.Cut(rest, "="); !ok {
 			return
 		}
 	}
@@ -292,296 +249,240 @@ func (f *finder) cookie(at int) {
 // first line.
 func (f *finder) pem(at int) {
 	s := f.s
-	if at < f.done[kindPEM] {
-		return
-	}
 	from := max(0, at-64)
-	begin := strings.LastIndex(s[from:at], "-----BEGIN ")
-	if begin < 0 {
-		begin = strings.LastIndex(s[from:at], "---- BEGIN ")
-	}
-	if begin < 0 || strings.ContainsAny(s[from+begin:at], "\n\v") {
+	begin := max(strings.LastIndex(s[from:at], "-----BEGIN "), strings.LastIndex(s[from:at], "---- BEGIN "))
+	head := strings.Index(first(s[at:], 40), "----")
+	if begin < 0 || head < 0 || strings.ContainsAny(s[from+begin:at], "\n\v") {
 		return
 	}
-	start := from + begin
-	head := strings.Index(s[at:min(len(s), at+40)], "----")
-	if head < 0 {
-		return
-	}
-	body := at + head
-	body += len(s[body:]) - len(strings.TrimLeft(s[body:], "-"))
-	end := len(s)
+	body, end := skipAny(s, at+head, "-"), len(s)
 	if n := strings.Index(s[body:], "-END "); n >= 0 {
 		end = body + n + len("-END ")
-		end += max(0, strings.Index(s[end:min(len(s), end+64)], "--"))
-		end += len(s[end:]) - len(strings.TrimLeft(s[end:], "-"))
+		end += max(0, strings.Index(first(s[end:], 64), "--"))
+		end = skipAny(s, end, "-")
 	}
-	f.done[kindPEM] = end
-	f.add(start, end, "private-key")
+	f.looked(end)
+	f.add(from+begin, end, "private-key")
 }
 
 // putty masks the lines of a private key of PuTTY, and the code that proves it.
 func (f *finder) putty(at int) {
 	s := f.s
-	start, end := f.line(at)
+	_, end := f.line(at)
 	if lower(s[at+len("private-")]) == 'm' {
-		if v := strings.TrimSpace(s[at+len("private-mac:") : end]); isHex(v) && len(v) >= 20 {
-			f.add(end-len(strings.TrimLeft(s[at+len("private-mac:"):end], " ")), end, "private-key")
+		if start := blanks.skip(s, at+len("private-mac:")); end-start >= 20 && isHex(strings.TrimSpace(s[start:end])) {
+			f.add(start, end, "private-key")
 		}
 		return
 	}
-	_ = start
 	i := end + 1
 	for i < len(s) {
-		j := i
-		for j < len(s) && (base64Chars[s[j]] || s[j] == '=' || s[j] == ' ') {
-			j++
-		}
-		if j-i < 16 || j < len(s) && s[j] != '\n' && s[j] != softBreak {
+		n := skipAny(s, i, alnum+"+/-_= ")
+		if n-i < 16 || n < len(s) && !breaks[s[n]] {
 			break
 		}
-		i = j + 1
+		i = n + 1
 	}
 	if i > end+1 {
-		f.add(end+1, min(i, len(s)+1)-1, "private-key")
+		f.add(end+1, i-1, "private-key")
 	}
 }
 
 // jwk masks the private members of a JSON Web Key. at is its member kty.
 func (f *finder) jwk(at int) {
-	s := f.s
 	start := max(0, at-maxValue)
-	start += max(0, strings.LastIndexByte(s[start:at], '{'))
-	end := min(len(s), at+maxValue)
-	if n := strings.IndexByte(s[at:end], '}'); n >= 0 {
-		end = at + n
-	}
-	if start < f.done[kindJWK] {
-		start = f.done[kindJWK]
-	}
-	f.done[kindJWK] = end
-	for i := start; i < end; {
-		n := strings.IndexByte(s[i:end], ':')
+	start = max(f.done[f.kind], start+strings.LastIndexByte(f.s[start:at], '{'))
+	s := f.window(at, maxValue)
+	s = s[:untilAny(s, at, "}")]
+	f.looked(len(s))
+	for i := start; ; {
+		n := strings.IndexByte(s[i:], ':')
 		if n < 0 {
-			break
+			return
 		}
 		name := strings.Trim(s[max(start, i+n-8):i+n], "\\ \t\n\v{,")
 		name = name[strings.LastIndexAny(name, ", {\n")+1:]
 		i += n + 1
-		switch strings.Trim(name, "\"'\\ ") {
-		case "d", "p", "q", "dp", "dq", "qi", "k":
-			from, to := f.word(skipSpace(s, i, end))
+		if jwkPrivate.has(strings.Trim(name, "\"'\\ ")) {
+			from, to := f.word(spaces.skip(s, i))
 			if to-from >= 8 {
 				f.part(from, to, "private-key")
 			}
-			i = max(i, to)
+			i = min(max(i, to), len(s))
 		}
 	}
 }
 
+// fillers are words between the verb of a sentence and what it says.
+var fillers = wordSet{text: "now to set be changed"}
+
 // sentence masks a password in a sentence: the password is X. at is its word for password.
 func (f *finder) sentence(at int) {
-	s := f.s
-	if at > 0 && isAlnum(s[at-1]) || at < f.done[kindTold] {
+	if isAlnum(char(f.s, at-1)) {
 		return
 	}
-	i := at
-	limit := min(len(s), at+maxGap)
-	verb := false
-	for words := 0; words < 7; words++ {
-		n := i
-		for n < limit && isAlnum(s[n]) {
-			n++
-		}
-		word := strings.ToLower(s[i:n])
-		if words > 0 && (word == "" || verb && word != "now" && word != "to" && word != "set" && word != "be" && word != "changed") {
-			break
-		}
-		if words > 0 && (word == "is" || word == "was" || word == "to") {
-			verb = true
-		} else if verb && !(n < limit && (s[n] == ' ' || s[n] == ':')) {
-			break
-		}
-		i = n
-		if i < limit && s[i] == ':' && verb {
-			i++
-		}
-		if i >= limit || s[i] != ' ' && s[i] != '\t' {
-			break
-		}
-		i = skipBlank(s, i, limit)
-	}
-	f.done[kindTold] = at + 4
-	if !verb {
+	f.looked(at + 4)
+	i := afterVerb(f.window(at, maxGap), at)
+	if i < 0 {
 		return
 	}
-	quote := i < len(s) && isQuote(s[i])
+	quoted := quotes[char(f.s, i)]
 	start, end := f.word(i)
-	value := s[start:end]
-	if !quote {
+	value := f.s[start:end]
+	if !quoted {
 		if n := strings.IndexAny(value, ",;"); n >= 0 {
 			value = value[:n]
 		}
 		value = strings.TrimRight(value, ".!?):*")
 	}
-	end = start + len(value)
-	if len(value) >= 4 && len(value) < maxGap && hasSign(value) && !isPlaceholder(value) && !isPath(value) && !(quote && strings.Contains(value, " ")) {
-		f.add(start, end, "told-password")
+	if len(value) >= 4 && len(value) < maxGap && hasSign(value) && !isPlaceholder(value) && !isPath(value) && !(quoted && strings.Contains(value, " ")) {
+		f.add(start, start+len(value), "told-password")
 	}
 }
 
+// afterVerb returns where what follows the verb of a sentence begins, or -1 if none of
+// the next words is a verb.
+func afterVerb(s string, i int) int {
+	told := false
+	for words := range 7 {
+		n := alnums.skip(s, i)
+		word := strings.ToLower(s[i:n])
+		verb := words > 0 && (word == "is" || word == "was" || word == "to")
+		if words > 0 && word == "" || told && !fillers.has(word) || told && !verb && !oneOf(char(s, n), " :") {
+			break
+		}
+		told = told || verb
+		if i = n; told && char(s, i) == ':' {
+			i++
+		}
+		if !blanks[char(s, i)] {
+			break
+		}
+		i = blanks.skip(s, i)
+	}
+	if !told {
+		return -1
+	}
+	return i
+}
+
 // callWords are calls whose arguments include a password or token.
-var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "getconnection(", "passwordauthentication(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot(", "securestring", "identified by", "identified with"}
+var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "getconnection(", "passwordauthentication(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot("}
 
 // call masks the last quoted argument of a call if it looks like a password or token.
 func (f *finder) call(at int) {
-	s := f.s
-	i := at
-	n := strings.IndexByte(s[i:min(len(s), i+24)], '(')
-	switch {
-	case lower(s[at]) == 'i', n < 0: // IDENTIFIED BY 'x', ConvertTo-SecureString "x"
-		i += len("identified by")
-		if n := strings.Index(s[at:min(len(s), at+maxGap)], " BY "); n > 0 {
-			i = at + n + len(" BY ")
-		}
-		if lower(s[at]) == 's' {
-			i = at + len("securestring")
-		}
-		if i > len(s) {
-			return
-		}
-		i = skipBlank(s, i, len(s))
-		if strings.HasPrefix(strings.ToLower(s[i:min(len(s), i+9)]), "-string ") {
-			i += len("-string ")
-		}
-		if strings.HasPrefix(strings.ToUpper(s[i:min(len(s), i+9)]), "PASSWORD ") {
-			i += len("PASSWORD ")
-		}
-		if i < len(s) && isQuote(s[i]) && s[i] != '`' {
-			start, end := f.word(i)
-			f.part(start, end, "password")
-		}
-		return
-	}
-	i += n + 1
-	limit := min(len(s), i+256)
-	start, end, arg := -1, -1, 0
+	open := at + strings.IndexByte(f.s[at:], '(')
+	s := f.window(open+1, 256)
+	start, end, arg, i := -1, -1, 0, open+1
 	for ; arg < 4; arg++ {
-		i = skipSpace(s, i, limit)
-		if i < limit && isAlnum(s[i]) { // an argument that is a name
-			_, n := typeName(s[i:limit])
-			if i = skipSpace(s, i+n, limit); i >= limit || s[i] != ',' {
-				break
-			}
-			i++
-			continue
-		}
-		if i >= limit || !isQuote(s[i]) && s[i] != '\\' {
+		i = spaces.skip(s, i)
+		if c := char(s, i); isAlnum(c) { // an argument that is a name
+			i += typeLength(s[i:])
+		} else if marks[c] {
+			start, end = f.word(i)
+			i = marks.skip(s, end)
+		} else {
 			break
 		}
-		start, end = f.word(i)
-		i = end
-		for i < limit && (s[i] == '\\' || isQuote(s[i])) {
-			i++
-		}
-		i = skipSpace(s, i, limit)
-		if i >= limit || s[i] != ',' {
+		if i = spaces.skip(s, i); char(s, i) != ',' {
 			break
 		}
 		i++
 	}
-	if start < 0 || i >= len(s) || strings.IndexByte("),}.", s[i]) < 0 {
+	if start < 0 || !oneOf(char(f.s, i), "),}.") {
 		return
 	}
-	value := s[start:min(end, start+maxJudge)]
-	if arg > 0 && len(value) >= 6 && len(value) < 64 && hasSign(value) && !isPlaceholder(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && (lower(s[at]) == 'l' || lower(s[at]) == 'a' || lower(s[at]) == 'b' || lower(s[at]) == 'g' || lower(s[at]) == 'p') {
-		f.add(start, end, "login")
+	value := first(f.s[start:end], maxJudge)
+	if len(value) < 6 || isPlaceholder(value) {
 		return
 	}
-	if len(value) >= 6 && !strings.Contains(value, "://") && !isPlaceholder(value) && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
+	afterName := arg > 0 && len(value) < 64 && hasSign(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && oneOf(lower(s[at]), "labgp")
+	if afterName || !strings.Contains(value, "://") && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
 		f.add(start, end, "login")
 	}
 }
 
-// netrc masks the passwords of .netrc and .pgpass.
-func (f *finder) netrc(at int) {
-	s := f.s
-	if s[at] == ':' { // host:port:database:user:password
-		start, end := f.line(at)
-		if at < f.done[kindNetrc] {
+// statement masks the string in IDENTIFIED BY 'x' and ConvertTo-SecureString "x".
+func (f *finder) statement(at int) {
+	s := f.window(at, maxGap)
+	i := at + len("identified by")
+	if lower(s[at]) == 's' {
+		if i = at + len("securestring"); strings.Contains(first(s[at:], 24), "(") {
+			f.call(at)
 			return
 		}
-		f.done[kindNetrc] = end
-		line := strings.TrimRight(s[start:end], " ")
-		fields := strings.SplitN(strings.TrimLeft(line, " "), ":", 5)
-		if len(line) < maxJudge && len(fields) == 5 && !isNumber(fields[3]) && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
-			end = start + len(line)
-			f.part(end-len(fields[4]), end, "login")
+	} else if n := strings.Index(s[at:], " BY "); n > 0 {
+		i = at + n + len(" BY ")
+	}
+	i = blanks.skip(f.s, i)
+	for _, word := range [...]string{"-string ", "password "} {
+		if hasPrefixFold(f.s[i:], word) {
+			i += len(word)
 		}
-		return
 	}
-	if at > 0 && isAlnum(s[at-1]) {
-		return
-	}
-	i := at + len("login")
-	gap := i
-	i = skipSpace(s, i, len(s))
-	if i == gap {
-		return
-	}
-	_, i = f.word(i)
-	i = skipSpace(s, i, min(len(s), i+40))
-	if !strings.HasPrefix(s[i:], "password") && !strings.HasPrefix(s[i:], "passwd") {
-		return
-	}
-	_, i = f.word(i)
-	if i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n') {
-		start, end := f.word(skipSpace(s, i, len(s)))
-		f.part(start, end, "login")
+	if c := char(f.s, i); c == '"' || c == '\'' {
+		f.wordPart(i, "password")
 	}
 }
+
+// pgpass masks the password in a line of .pgpass: host:port:database:user:password.
+func (f *finder) pgpass(at int) {
+	start, end := f.line(at)
+	f.looked(end)
+	line := strings.TrimRight(f.s[start:end], " ")
+	fields := strings.SplitN(strings.TrimLeft(line, " "), ":", 5)
+	if len(line) < maxJudge && len(fields) == 5 && !isNumber(fields[3]) && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
+		end = start + len(line)
+		f.part(end-len(fields[4]), end, "login")
+	}
+}
+
+// netrc masks the password in .netrc: login user password x.
+func (f *finder) netrc(at int) {
+	s := f.s
+	gap := at + len("login")
+	i := spaces.skip(s, gap)
+	if i == gap || isAlnum(char(s, at-1)) {
+		return
+	}
+	_, i = f.word(i)
+	i = spaces.skip(f.window(i, 40), i)
+	if strings.HasPrefix(s[i:], "password") || strings.HasPrefix(s[i:], "passwd") {
+		if _, i = f.word(i); oneOf(char(s, i), " \t\n") {
+			f.wordPart(spaces.skip(s, i), "login")
+		}
+	}
+}
+
+var dataMembers = wordSet{text: `data: data": stringData: stringData":`}
 
 // kubernetes masks the data of a Secret.
 func (f *finder) kubernetes(at int) {
-	s := f.s
-	if at < f.done[kindKubernetes] {
-		return
+	const near = 16 << 10
+	start := max(0, at-near)
+	start = max(f.done[f.kind], start+strings.LastIndex(f.s[start:at], "\n---"))
+	s := f.window(at, near)
+	if n := strings.Index(s[at:], "\n---"); n >= 0 {
+		s = s[:at+n]
 	}
-	start := max(0, at-16<<10)
-	end := min(len(s), at+16<<10)
-	if n := strings.LastIndex(s[start:at], "\n---"); n >= 0 {
-		start += n
-	}
-	if n := strings.Index(s[at:end], "\n---"); n >= 0 {
-		end = at + n
-	}
-	start = max(start, f.done[kindKubernetes])
-	if start >= end {
-		return
-	}
-	f.done[kindKubernetes] = end
+	f.looked(len(s))
 	indent := -1 // of data:
-	for i := start; i < end; {
-		n := strings.IndexAny(s[i:end], "\n\v")
-		if n < 0 {
-			n = end - i
-		}
-		text := skipBlank(s, i, i+n)
-		line := strings.TrimRight(s[text:i+n], " ")
-		name := strings.Trim(strings.TrimRight(line, " {"), "\"'")
+	for i := start; i < len(s); {
+		end := breaks.until(s, i)
+		text := blanks.skip(s[:end], i)
+		line := strings.TrimRight(s[text:end], " ")
+		colon := strings.IndexByte(line, ':')
 		switch {
-		case name == "data\":" || name == "data:" || name == "stringData:" || name == "stringData\":":
+		case dataMembers.has(strings.Trim(strings.TrimRight(line, " {"), "\"'")):
 			indent = text - i
 		case indent >= 0 && text-i <= indent && line != "":
 			indent = -1
-		case indent >= 0:
-			if c := strings.IndexByte(line, ':'); c > 0 {
-				from, to := f.word(skipBlank(s, text+c+1, i+n))
-				if to-from >= 4 && to <= i+n && s[from] != '|' && s[from] != '{' {
-					f.part(from, to, "secret")
-				}
+		case indent >= 0 && colon > 0:
+			from, to := f.word(blanks.skip(s[:end], text+colon+1))
+			if to-from >= 4 && to <= end && s[from] != '|' && s[from] != '{' {
+				f.part(from, to, "secret")
 			}
 		}
-		i += n + 1
+		i = end + 1
 	}
 }

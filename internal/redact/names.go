@@ -21,24 +21,36 @@ const (
 
 // nameWords announce a name that may have a secret as its value.
 func nameWords() []string {
-	return slices.Concat([]string{
-		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "jsessionid", "phpsessid", "connect.sid", "salt", "cookie", "pat", "jwt", "webhook", "dsn",
-	}, strings.Fields(services.text), servicePhrases)
+	return slices.Concat(strings.Fields(`pass pwd pw psw secret token key auth cred kennwort contrase senha mdp hasło haslo heslo wachtwoord lösenord пароль 密码 密碼 パスワード 비밀번호
+		psk mnemonic seed phrase jsessionid phpsessid connect.sid salt cookie pat jwt webhook dsn`), strings.Fields(services.text), servicePhrases)
 }
+
+// classWords are the last words of names by the class of the name.
+var classWords = map[class]string{
+	password: `password passwd pwd passphrase passwort kennwort passcode pw pswd psw passw passwords bindpw rootpw contraseña contrasena senha mdp haslo hasło heslo wachtwoord passord lösenord пароль
+		密码 密碼 パスワード 비밀번호 masterauth requirepass storepass keypass userpass authpass dbpass dbpw dbpwd psk`,
+	pass: "pass passe",
+	token: `jsessionid phpsessid secret token apikey authkey accesskey secretkey privatekey masterkey credential credentials creds cred apitoken authtoken accesstoken clientsecret secrets tokens jwt pat auth
+		sessionkey appkey seckey sharedkey signingkey licensekey accountkey subscriptionkey sharedaccesskey presharedkey encryptionkey hmackey`,
+	key:    "salt key keys sessid",
+	phrase: "mnemonic phrase seed",
+}
+
+// What the last word of a name may end in.
+var (
+	passwordEndings = strings.Fields("password passwd passphrase passwort requirepass passcode dbpass rootpass smtppass userpass mailpass ftppass proxypass mypass adminpass pwd 密码 密碼 パスワード 비밀번호")
+	tokenEndings    = strings.Fields("secret token apikey authkey accesskey secretkey privatekey masterkey appkey")
+)
 
 // lastWords maps the last word of a name to the class of the name.
 var lastWords = sync.OnceValue(func() map[string]class {
-	return map[string]class{
-		"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
-		"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "passe": pass, "jsessionid": token, "phpsessid": token, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
-		"passord": password, "lösenord": password, "пароль": password, "密码": password, "密碼": password, "パスワード": password, "비밀번호": password,
-		"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
-		"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
-		"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
-		"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": password, "encryptionkey": token, "hmackey": token,
-		"salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
-		"mnemonic": phrase, "phrase": phrase, "seed": phrase,
+	m := make(map[string]class)
+	for class, words := range classWords {
+		for w := range strings.FieldsSeq(words) {
+			m[w] = class
+		}
 	}
+	return m
 })
 
 // keyWords are what a key is named by if it is a secret.
@@ -97,6 +109,8 @@ func (w *wordSet) has(word string) bool {
 	return w.set[word]
 }
 
+var nameSeparators = setOf("_-. :/$[]'")
+
 // maxSegments is how many words at the end of a name are looked at.
 const maxSegments = 6
 
@@ -105,7 +119,7 @@ func segments(name string, words *[maxSegments]string) int {
 	n := 0
 	end := len(name)
 	for i := len(name) - 1; i >= -1 && n < maxSegments; i-- {
-		cut := i < 0 || isSeparator(name[i])
+		cut := i < 0 || nameSeparators[name[i]]
 		camel := i > 0 && end > i && isUpper(name[i]) && (isLower(name[i-1]) || isDigit(name[i-1]) || isUpper(name[i-1]) && i+1 < end && isLower(name[i+1]))
 		if !cut && !camel {
 			continue
@@ -125,12 +139,6 @@ func segments(name string, words *[maxSegments]string) int {
 	}
 	return n
 }
-
-func isSeparator(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || c == ' ' || c == ':' || c == '/' || c == '$' || c == '[' || c == ']' || c == '\''
-}
-func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
-func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // classify returns the class of a name, which decides how its value is judged.
 func classify(name string) class {
@@ -209,22 +217,14 @@ func isService(word string) bool {
 	return false
 }
 
-// wordEndings maps the endings of a word to the class of the name.
-var wordEndings = []struct {
-	text  string
-	class class
-}{
-	{"password", password}, {"passwd", password}, {"passphrase", password}, {"passwort", password}, {"requirepass", password}, {"passcode", password}, {"dbpass", password}, {"rootpass", password},
-	{"smtppass", password}, {"userpass", password}, {"mailpass", password}, {"ftppass", password}, {"proxypass", password}, {"mypass", password}, {"adminpass", password}, {"pwd", password},
-	{"密码", password}, {"密碼", password}, {"パスワード", password}, {"비밀번호", password},
-	{"secret", token}, {"token", token}, {"apikey", token}, {"authkey", token}, {"accesskey", token}, {"secretkey", token}, {"privatekey", token}, {"masterkey", token}, {"appkey", token},
-}
-
+// ending returns the class of a name by the ending of its last word.
 func ending(word string) class {
-	for _, e := range wordEndings {
-		if strings.HasSuffix(word, e.text) {
-			return e.class
-		}
+	isEnding := func(end string) bool { return strings.HasSuffix(word, end) }
+	switch {
+	case slices.ContainsFunc(passwordEndings, isEnding):
+		return password
+	case slices.ContainsFunc(tokenEndings, isEnding):
+		return token
 	}
 	return noSecret
 }

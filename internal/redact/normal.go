@@ -303,5 +303,3 @@ func (v *view) copy(b *viewBuilder, start, end int) {
 		b.add(v.text[i], from, to)
 	}
 }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }

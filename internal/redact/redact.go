@@ -25,14 +25,6 @@ type Span struct {
 // Mask returns the replacement for a secret that this rule found.
 func Mask(rule string) string { return "[redacted:" + rule + "]" }
 
-// wordEnd returns the length of the word at the start of a text.
-func wordEnd(text string) int {
-	if n := strings.IndexAny(text, " \t\r\n\"'`<>"); n >= 0 {
-		return n
-	}
-	return len(text)
-}
-
 // How far around a piece of text Around looks for secrets that reach into it. It
 // then looks further back, to the start of the word or private key at that point.
 const (
@@ -86,7 +78,7 @@ func Beginning(s string) string {
 
 // Text returns a text with its secrets masked.
 func Text(s string) string {
-	masked, _ := Marked(s, nil)
+	masked, _ := Moved(s, Find(s), nil)
 	return masked
 }
 
@@ -101,12 +93,8 @@ func Bytes(text []byte) []byte {
 	return []byte(masked)
 }
 
-// Marked returns a text with its secrets masked, and the marks moved along: [start,
-// end) in bytes, in order and not overlapping. A mark that touches a secret covers
-// its mask.
-func Marked(s string, marks [][2]int) (string, [][2]int) { return Moved(s, Find(s), marks) }
-
-// Moved is Marked for secrets that were found before.
+// Moved returns a text with the spans masked, and the marks moved along: [start, end) in
+// bytes, in order and not overlapping. A mark that touches a secret covers its mask.
 func Moved(s string, spans []Span, marks [][2]int) (string, [][2]int) {
 	if len(spans) == 0 {
 		return s, marks

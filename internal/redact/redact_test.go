@@ -105,13 +105,13 @@ func TestMarksMoveAlong(t *testing.T) {
 		{"DB_PASSWORD=hunter2 x", [][2]int{{19, 21}}, "DB_PASSWORD=[redacted:password] x", []string{" x"}},
 	}
 	for _, test := range tests {
-		got, moved := Marked(test.text, test.marks)
+		got, moved := Moved(test.text, Find(test.text), test.marks)
 		var covered []string
 		for _, m := range moved {
 			covered = append(covered, got[m[0]:m[1]])
 		}
 		if got != test.want || !cmp.Equal(covered, test.moved) {
-			t.Errorf("Marked(%q, %v) = %q with %q, want %q with %q", test.text, test.marks, got, covered, test.want, test.moved)
+			t.Errorf("Moved(%q, %v) = %q with %q, want %q with %q", test.text, test.marks, got, covered, test.want, test.moved)
 		}
 	}
 }
@@ -252,10 +252,10 @@ func FuzzText(f *testing.F) {
 			}
 			at = s.End
 		}
-		masked, moved := Marked(text, [][2]int{{0, len(text) / 2}, {len(text) / 2, len(text)}})
+		masked, moved := Moved(text, spans, [][2]int{{0, len(text) / 2}, {len(text) / 2, len(text)}})
 		for _, m := range moved {
 			if m[0] < 0 || m[0] > m[1] || m[1] > len(masked) {
-				t.Fatalf("Marked(%q): %v of %d bytes", text, moved, len(masked))
+				t.Fatalf("Moved(%q): %v of %d bytes", text, moved, len(masked))
 			}
 		}
 		if again := Text(masked); strings.Contains(again, "[redacted:[redacted:") && !strings.Contains(text, "[redacted:") {

@@ -32,18 +32,6 @@ var classes = map[byte]string{
 	'~': alnum + "_-.~",
 }
 
-const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-type set [256]bool
-
-func setOf(chars string) *set {
-	var s set
-	for i := range len(chars) {
-		s[chars[i]] = true
-	}
-	return &s
-}
-
 // part of a shape: a literal, or a run of characters.
 type part struct {
 	literal  string
@@ -107,133 +95,126 @@ func (r runs) end(s string, i int, p *part) int {
 		known = &[2]int{}
 		r[p.class] = known
 	}
-	if i >= known[0] && i < known[1] {
-		return known[1]
+	if i < known[0] || i >= known[1] {
+		*known = [2]int{i, p.chars.skip(s, i)}
 	}
-	j := i
-	for j < len(s) && p.chars[s[j]] {
-		j++
-	}
-	*known = [2]int{i, j}
-	return j
+	return known[1]
 }
 
 // match returns the secret of a shape whose anchor is at i.
 func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
-	start = i
-	for k := sh.anchor - 1; k >= 0; k-- {
-		p := &sh.parts[k]
-		if p.chars == nil {
-			if !strings.HasSuffix(s[:start], p.literal) {
-				return 0, 0, false
-			}
-			start -= len(p.literal)
-			continue
-		}
-		from := start
-		for start > 0 && p.chars[s[start-1]] && from-start < p.max { // needs a maximum
-			start--
-		}
-		if from-start < p.min {
-			return 0, 0, false
-		}
-	}
-	if start > 0 && isAlnum(s[start]) && isAlnum(s[start-1]) && !sh.strong {
+	start = sh.before(s, i)
+	if start < 0 || !sh.strong && start > 0 && isAlnum(s[start]) && isAlnum(s[start-1]) {
 		return 0, 0, false
 	}
-	secret := start
-	at := i
+	end = i
 	for k := sh.anchor; k < len(sh.parts); k++ {
 		if k == sh.secret && k > 0 {
-			secret = at
+			start = end
 		}
-		p := &sh.parts[k]
-		if p.chars == nil {
-			if !strings.HasPrefix(s[at:], p.literal) {
-				return 0, 0, false
-			}
-			at += len(p.literal)
-			continue
-		}
-		last := r.end(s, at, p)
-		n := last - at
-		if k+1 < len(sh.parts) && p.max > 0 && n > p.max {
-			n = p.max
-		}
-		// The next literal may consist of characters of this run.
-		if k+1 < len(sh.parts) && sh.parts[k+1].chars == nil && p.chars[sh.parts[k+1].literal[0]] {
-			j := strings.Index(s[at+min(n, p.min):min(last+len(sh.parts[k+1].literal), at+512, len(s))], sh.parts[k+1].literal)
-			if j < 0 {
-				return 0, 0, false
-			}
-			n = p.min + j
-		}
-		if n < p.min {
-			// A terminal or a mail may have broken the line within the token.
-			joined, m := wrapped(s, at+n, p, n)
-			if m < p.min {
-				return 0, 0, false
-			}
-			at = joined
-			continue
-		}
-		if p.max > 0 && n > p.max && k+1 == len(sh.parts) {
+		if end = sh.follow(s, end, k, r); end < 0 {
 			return 0, 0, false
 		}
-		at += n
 	}
-	if from := i + len(sh.parts[sh.anchor].literal); from < at && looksWritten(s[from:at]) {
+	if from := i + len(sh.parts[sh.anchor].literal); from < end && looksWritten(s[from:end]) {
 		return 0, 0, false
 	}
-	return secret, at, true
+	return start, end, true
 }
 
-// wrapped follows a run over the ends of lines that are as long as a terminal is
-// wide, or that have nothing but the run. It returns the end and the length of the
-// run.
-func wrapped(s string, at int, p *part, n int) (end, length int) {
-	for n < p.min && at < len(s) && (s[at] == '\n' || s[at] == softBreak) {
-		from := max(0, at-200)
-		line := at - 1 - max(from-1, from+strings.LastIndexAny(s[from:at], "\n\v"))
-		next := at + 1
-		for next < len(s) && next < at+40 && (s[next] == ' ' || s[next] == '\t') {
-			next++
+// before returns where the parts before the anchor begin, or -1.
+func (sh *shape) before(s string, at int) int {
+	for k := sh.anchor - 1; k >= 0; k-- {
+		p := &sh.parts[k]
+		end := at
+		if p.chars == nil {
+			at -= len(p.literal)
+			if !strings.HasSuffix(s[:end], p.literal) {
+				return -1
+			}
+		} else if at = p.chars.back(s, end, end-p.max); end-at < p.min { // needs a maximum
+			return -1
 		}
-		j := next
-		for j < len(s) && p.chars[s[j]] {
-			j++
+	}
+	return at
+}
+
+// follow returns the end of the part k that begins here, or -1.
+func (sh *shape) follow(s string, at, k int, r runs) int {
+	p := &sh.parts[k]
+	if p.chars == nil {
+		if !strings.HasPrefix(s[at:], p.literal) {
+			return -1
 		}
-		if j == next || line < minWidth {
+		return at + len(p.literal)
+	}
+	end := r.end(s, at, p)
+	n := end - at
+	isLast := k+1 == len(sh.parts)
+	if p.max > 0 && n > p.max {
+		if isLast {
+			return -1
+		}
+		n = p.max
+	}
+	// The next literal may consist of characters of this run.
+	if !isLast && sh.parts[k+1].chars == nil && p.chars[sh.parts[k+1].literal[0]] {
+		next := sh.parts[k+1].literal
+		j := strings.Index(s[at+min(n, p.min):min(end+len(next), at+512, len(s))], next)
+		if j < 0 {
+			return -1
+		}
+		n = p.min + j
+	}
+	if n < p.min { // a terminal or a mail may have broken the line within the token
+		return wrapped(s, at+n, p, n)
+	}
+	return at + n
+}
+
+// wrapped follows a run of n characters over the ends of lines that are as long as a
+// terminal is wide, or that have nothing but the run. It returns the end of the run, or
+// -1 if it is too short.
+func wrapped(s string, at int, p *part, n int) int {
+	for n < p.min && breaks[char(s, at)] && at-breaks.after(s, at, at-200) >= minWidth {
+		next := blanks.skip(first(s, at+maxIndent), at+1)
+		if at = p.chars.skip(s, next); at == next {
 			break
 		}
-		n += j - next
-		at = j
+		n += at - next
 	}
-	return at, n
+	if n < p.min {
+		return -1
+	}
+	return at
 }
+
+var (
+	tokenChars = setOf(alnum + "_-.=+/%~")
+	afterToken = setOf(" \n\v\t\"'`,;)\x00")
+)
 
 // continued returns the end of a token that ends with its line and that a terminal may
 // have broken there: the next line begins with more that looks generated.
 func (f *finder) continued(end int) int {
 	s := f.s
-	for end < len(s) && isBreak(s[end]) {
-		start, _ := f.line(end)
-		if end-start < minWidth {
+	for breaks[char(s, end)] {
+		if start, _ := f.line(end); end-start < minWidth {
 			break
 		}
-		next := skipBlank(s, end+1, min(len(s), end+40))
-		i := next
-		for i < len(s) && (isAlnum(s[i]) || strings.IndexByte("_-.=+/%~", s[i]) >= 0) {
-			i++
-		}
+		next := blanks.skip(first(s, end+maxIndent), end+1)
+		i := tokenChars.skip(s, next)
 		upper, lower, digit, other := count(s[next:i])
-		if i-next < 3 || i < len(s) && strings.IndexByte(" \n\v\t\"'`,;)", s[i]) < 0 || digit == 0 && (upper < 2 || lower == 0) || other*3 > i-next || isWordy(s[next:i]) {
+		if i-next < 3 || !afterToken[char(s, i)] || digit == 0 && (upper < 2 || lower == 0) || other*3 > i-next || isWordy(s[next:i]) {
 			break
 		}
 		end = i
 	}
 	return end
 }
+
+// maxIndent is how far the rest of a token that is broken is indented.
+const maxIndent = 40
 
 // minWidth is the width of the narrowest terminal that breaks lines.
 const minWidth = 40
@@ -244,5 +225,3 @@ func looksWritten(s string) bool {
 	upper, _, digit, _ := count(s)
 	return digit == 0 && upper == 0 || strings.Trim(s, "xX.*_-") == ""
 }
-
-func isAlnum(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z' }

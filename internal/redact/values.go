@@ -40,7 +40,7 @@ func hasSign(v string) bool {
 // hasStrongSign reports whether a word has letters and a digit among or before them,
 // or a symbol that names lack.
 func hasStrongSign(v string) bool {
-	return hasSign(v) && (strings.ContainsAny(v, "!@#$%^&*+") || hasSign(strings.TrimRight(v, "0123456789")))
+	return hasSign(v) && (strings.ContainsAny(v, "!@#$%^&*+") || hasSign(strings.TrimRight(v, digits)))
 }
 
 // isSpiked reports whether a word was made hard to guess by hand: letters, digits,
@@ -52,8 +52,8 @@ func isSpiked(v string) bool {
 
 // isCamel reports whether a word is a name such as apiKey2.
 func isCamel(v string) bool {
-	v = strings.TrimRight(v, "0123456789")
-	return strings.Trim(v, alnum[10:]) == ""
+	v = strings.TrimRight(v, digits)
+	return strings.Trim(v, letters) == ""
 }
 
 func count(v string) (upper, lower, digit, other int) {
@@ -110,7 +110,7 @@ func isExpression(v string) bool {
 	case c == '<' || c == '{' || c == '[' || c == '&' || c == '@' && isName(v[1:]) || strings.HasPrefix(v, "//"):
 		return true
 	case c == '$':
-		return len(v) == 1 || isNameChar(v[1]) && isName(v[1:]) || strings.IndexByte("{(*@", v[1]) >= 0
+		return len(v) == 1 || nameChars[v[1]] && isName(v[1:]) || strings.IndexByte("{(*@", v[1]) >= 0
 	case c == '%':
 		return strings.Count(v, "%") > 1 || len(v) <= 3
 	}
@@ -211,7 +211,7 @@ func isWordy(v string) bool {
 		upper, lower, digit, _ := count(w)
 		switch {
 		case digit == len(w) && digit <= 4, lower == len(w) && len(w) <= 14, upper == len(w) && len(w) <= 10,
-			digit > 0 && digit <= 3 && len(w)-digit <= 12 && strings.Trim(w[:len(w)-digit], "0123456789") != "" && lower+digit == len(w) && isDigit(w[len(w)-1]) && !strings.ContainsAny(w[:len(w)-digit], "0123456789") && len(w) > digit:
+			digit > 0 && digit <= 3 && len(w)-digit <= 12 && strings.Trim(w[:len(w)-digit], digits) != "" && lower+digit == len(w) && isDigit(w[len(w)-1]) && !strings.ContainsAny(w[:len(w)-digit], digits) && len(w) > digit:
 			words += len(w)
 		case digit == 0 && upper == 1 && isUpper(w[0]) && lower > 2, digit == 0 && lower > 0 && isCamelWords(w):
 			words += len(w)
