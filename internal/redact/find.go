@@ -180,10 +180,12 @@ func Find(text string) []Span {
 	if len(text) < shortest {
 		return nil
 	}
-	v := normal(text)
+	v := (&view{text: text}).decoded(special, unit)
 	spans := v.find(nil)
-	if d := v.percentDecoded(); d != nil {
-		spans = d.find(spans)
+	if strings.Contains(v.text, "%") {
+		if d := v.decoded(percents, percentUnit); d != v {
+			spans = d.find(spans)
+		}
 	}
 	spans = v.encoded(spans)
 	return joined(spans)
@@ -215,7 +217,7 @@ func joined(spans []Span) []Span {
 			kept = append(kept, s)
 			continue
 		}
-		if rank()[s.Rule] < rank()[last.Rule] {
+		if rank(s.Rule) < rank(last.Rule) {
 			last.Rule = s.Rule
 		}
 		last.End = max(last.End, s.End)

@@ -265,6 +265,8 @@ func (f *finder) pem(at int) {
 	f.add(from+begin, end, "private-key")
 }
 
+var keyChars = setOf(alnum + "+/-_= ")
+
 // putty masks the lines of a private key of PuTTY, and the code that proves it.
 func (f *finder) putty(at int) {
 	s := f.s
@@ -277,7 +279,7 @@ func (f *finder) putty(at int) {
 	}
 	i := end + 1
 	for i < len(s) {
-		n := skipAny(s, i, alnum+"+/-_= ")
+		n := keyChars.skip(s, i)
 		if n-i < 16 || n < len(s) && !breaks[s[n]] {
 			break
 		}

@@ -65,7 +65,7 @@ var suffixes = wordSet{text: `base base64 b64 value val v hex text plain plainte
 	default primary secondary backup encoded string str env main master root admin user db read write ro rw encrypted enc override param again confirm confirmation confirmed repeat hash`}
 
 // notBefore are words that make a key or token something public.
-var notBefore = wordSet{text: `public pub primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
+var notBefore = wordSet{text: `public pub publishable primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
 	idempotency i18n translation message s3 registry tree query react focus next prev continuation cursor page shortcut key-value metric tag label widget node group bucket color config
 	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design blob`}
 
@@ -78,14 +78,8 @@ var services = wordSet{text: `adafruit adobe airtable algolia alibaba aliyun asa
 // servicePhrases are names of services that are several words of a name.
 var servicePhrases = []string{"message_bird", "message-bird", "linked_in", "linked-in", "new_relic", "new-relic", "private_ai", "private-ai", "contribsys"}
 
-func containsFold(s, word string) bool {
-	for i := 0; i+len(word) <= len(s); i++ {
-		if equalFold(s[i:i+len(word)], word) {
-			return true
-		}
-	}
-	return false
-}
+// serviceEndings may follow the name of a service in the same word.
+var serviceEndings = []string{"key", "token", "secret", "api"}
 
 // serviceNot are last words after the name of a service that are no secret.
 var serviceNot = wordSet{text: `id url uri host hostname name version project org organization region user username email endpoint domain bucket path file dir channel team site account env environment
@@ -115,8 +109,7 @@ var nameSeparators = setOf("_-. :/$[]'")
 const maxSegments = 6
 
 // segments splits the end of a name into words in lower case, the last one first.
-func segments(name string, words *[maxSegments]string) int {
-	n := 0
+func segments(name string, words *[maxSegments + 1]string) (n int) {
 	end := len(name)
 	for i := len(name) - 1; i >= -1 && n < maxSegments; i-- {
 		cut := i < 0 || nameSeparators[name[i]]
@@ -133,37 +126,25 @@ func segments(name string, words *[maxSegments]string) int {
 			n++
 		}
 		end = i
-		if camel {
-			end = from
-		}
 	}
 	return n
 }
 
 // classify returns the class of a name, which decides how its value is judged.
 func classify(name string) class {
-	var words [maxSegments]string
+	var words [maxSegments + 1]string
 	n := segments(name, &words)
 	i := 0
 	for i < n-1 && (suffixes.has(words[i]) || isNumber(words[i])) && lastWords()[words[i]] == noSecret {
 		i++
 	}
-	if i == n {
-		return noSecret
-	}
-	last := strings.TrimRight(words[i], "0123456789")
-	before := ""
-	if i+1 < n {
-		before = words[i+1]
-	}
+	last, before := strings.TrimRight(words[i], digits), words[i+1]
 	c := lastWords()[last]
-	if c == noSecret && i == 0 && (last == "id" && n > 2 && words[1] == "key" && words[2] == "access" || last == "id" && before == "secret" || last == "secretid") {
+	switch {
+	case c == noSecret && i == 0 && (last == "secretid" || last == "id" && (before == "secret" || before == "key" && words[2] == "access")),
+		last == "sid" && before == "connect":
 		return token
-	}
-	if last == "sid" && before == "connect" {
-		return token
-	}
-	if c == noSecret {
+	case c == noSecret:
 		c = ending(last)
 	}
 	if i > 0 && c != password && c != token && last != "key" {
@@ -174,27 +155,17 @@ func classify(name string) class {
 		return password
 	case last == "auth" && before != "" && before != "docker" && before != "redis" && before != "rediscli":
 		return noSecret // decided by what is around it
-	case c == token && notBefore.has(before):
-		return noSecret
-	case c == key && last == "key" && (before == "public" || before == "pub" || before == "publishable"):
-		return noSecret
 	case c == key && last == "key" && (keyWords.has(before) || isService(before)):
 		return token
-	case c == key && notBefore.has(before):
+	case (c == token || c == key) && notBefore.has(before):
 		return noSecret
 	case c == key && last == "key" && before != "" && isVariable(name):
 		return token
 	}
 	if c == noSecret && !serviceNot.has(words[0]) {
-		for _, w := range words[:n] {
-			if isService(w) {
-				return service
-			}
-		}
-		for _, s := range servicePhrases {
-			if containsFold(name, s) {
-				return service
-			}
+		name = strings.ToLower(name)
+		if slices.ContainsFunc(words[:n], isService) || slices.ContainsFunc(servicePhrases, func(s string) bool { return strings.Contains(name, s) }) {
+			return service
 		}
 	}
 	return c
@@ -202,19 +173,14 @@ func classify(name string) class {
 
 func isNumber(s string) bool {
 	s = strings.TrimPrefix(s, "v")
-	return s != "" && strings.Trim(s, "0123456789") == ""
+	return s != "" && strings.Trim(s, digits) == ""
 }
 
 func isService(word string) bool {
-	if services.has(word) {
-		return true
-	}
-	for _, s := range [...]string{"key", "token", "secret", "api"} {
-		if w, ok := strings.CutSuffix(word, s); ok && services.has(w) {
-			return true
-		}
-	}
-	return false
+	return services.has(word) || slices.ContainsFunc(serviceEndings, func(end string) bool {
+		w, ok := strings.CutSuffix(word, end)
+		return ok && services.has(w)
+	})
 }
 
 // ending returns the class of a name by the ending of its last word.

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"unicode"
@@ -33,97 +32,94 @@ func (v *view) original(start, end int) (int, int) {
 	return int(v.from[start]), int(v.to[end-1])
 }
 
-// viewBuilder writes a view.
-type viewBuilder struct {
-	text     []byte
-	from, to []int32
-}
-
-func (b *viewBuilder) add(c byte, from, to int) {
-	b.text = append(b.text, c)
-	b.from = append(b.from, int32(from))
-	b.to = append(b.to, int32(to))
-}
-
-func (b *viewBuilder) addString(s string, from, to int) {
-	for i := range len(s) {
-		b.add(s[i], from, to)
-	}
-}
-
-func (b *viewBuilder) view() *view { return &view{string(b.text), b.from, b.to} }
-
-func newBuilder(size int) *viewBuilder {
-	return &viewBuilder{make([]byte, 0, size), make([]int32, 0, size), make([]int32, 0, size)}
-}
-
-// normal returns the view without colours, escapes and invisible characters.
-func normal(s string) *view {
-	i := 0
-	for i < len(s) {
-		if _, _, ok := unit(s, i); ok {
-			break
-		}
-		i++
-	}
-	if i == len(s) {
-		return &view{text: s}
-	}
-	b := newBuilder(len(s))
-	for j := range i {
-		b.add(s[j], j, j+1)
-	}
-	for i < len(s) {
-		text, n, ok := unit(s, i)
-		if !ok {
-			b.add(s[i], i, i+1)
+// decoded returns the view with everything replaced that unit decodes: it returns the
+// text for the start of s and the length of the encoding, which is 0 for plain text. An
+// encoding begins with a byte of starts.
+func (v *view) decoded(starts *set, unit func(s string) (text string, n int)) *view {
+	s := v.text
+	var text []byte
+	var from, to []int32
+	done := 0
+	for i := starts.until(s, 0); i < len(s); i = starts.until(s, i) {
+		decoded, n := unit(s[i:])
+		if n == 0 {
 			i++
 			continue
 		}
-		b.addString(text, i, i+n)
+		if text == nil {
+			text, from, to = make([]byte, 0, len(s)), make([]int32, 0, len(s)), make([]int32, 0, len(s))
+		}
+		if done < i {
+			text = append(text, s[done:i]...)
+			from, to = v.positions(from, to, done, i)
+		}
+		for k := range len(decoded) {
+			first, last := v.original(i, i+n)
+			text, from, to = append(text, decoded[k]), append(from, int32(first)), append(to, int32(last))
+		}
 		i += n
+		done = i
 	}
-	return b.view()
+	if text == nil {
+		return v
+	}
+	from, to = v.positions(from, to, done, len(s))
+	return &view{string(append(text, s[done:]...)), from, to}
 }
 
-// unit decodes the escape, entity, control sequence or special character at i. It returns
-// the text and the length of its encoding. ok is false if the byte at i is plain text.
-func unit(s string, i int) (text string, n int, ok bool) {
-	switch c := s[i]; {
+// positions appends those of a part of the view.
+func (v *view) positions(from, to []int32, start, end int) (newFrom, newTo []int32) {
+	if v.from != nil {
+		return append(from, v.from[start:end]...), append(to, v.to[start:end]...)
+	}
+	for i := start; i < end; i++ {
+		from, to = append(from, int32(i)), append(to, int32(i+1))
+	}
+	return from, to
+}
+
+// special are the bytes that an escape, an entity, a control sequence or a character that
+// is not ASCII begins with.
+var special = func() *set {
+	c := setOf("\\&[^\x7f")
+	for b := range c {
+		c[b] = c[b] || b < ' ' && b != '\n' && b != '\t' || b >= utf8.RuneSelf
+	}
+	return c
+}()
+
+// unit decodes the escape, entity, control sequence or special character at the start of
+// s. It returns the text and the length of its encoding, or 0 for plain text.
+func unit(s string) (text string, n int) {
+	switch c := s[0]; {
 	case c == '\\':
-		return unescape(s[i:])
+		return unescape(s)
 	case c == '&':
-		return entity(s[i:])
-	case c == '[' && i+3 < len(s) && isDigit(s[i+1]):
-		// A colour whose escape character was lost.
-		if n := colour(s[i:]); n > 0 {
-			return "", n, true
-		}
-	case c == '^' && strings.HasPrefix(s[i:], "^[["):
-		if n := sequence(s[i+2:]); n > 1 {
-			return "", n + 2, true
+		return entity(s)
+	case c == '[': // a colour whose escape character was lost
+		return "", colour(s)
+	case c == '^':
+		if n := sequence(s[min(len(s), 2):]); n > 1 && strings.HasPrefix(s, "^[[") {
+			return "", n + 2
 		}
 	case c == 0x1b:
-		return "", 1 + sequence(s[i+1:]), true
-	case c == '\r':
-		if i+1 < len(s) && s[i+1] == '\n' {
-			return "", 1, true
-		}
-		return "\n", 1, true
-	case c < ' ' && c != '\n' && c != '\t' || c == 0x7f:
-		return "", 1, true
-	case c >= utf8.RuneSelf:
-		r, n := utf8.DecodeRuneInString(s[i:])
+		return "", 1 + sequence(s[1:])
+	case c == '\r' && char(s, 1) != '\n':
+		return "\n", 1
+	case c < utf8.RuneSelf:
+		return "", 1
+	default:
+		r, n := utf8.DecodeRuneInString(s)
 		switch {
 		case invisible(r):
-			return "", n, true
+			return "", n
 		case r == 0xa0:
-			return " ", n, true
+			return " ", n
 		case r == '：':
-			return ":", n, true
+			return ":", n
 		}
 	}
-	return "", 0, false
+	return "", 0
 }
 
 // invisible reports whether a character takes no room and is not a control character
@@ -140,23 +136,23 @@ func invisible(r rune) bool {
 
 // sequence returns the length of the escape sequence after its escape character.
 func sequence(s string) int {
-	if s == "" {
+	switch char(s, 0) {
+	case 0:
 		return 0
-	}
-	switch s[0] {
 	case '[':
-		for i := 1; i < min(len(s), 64); i++ {
-			if s[i] >= 0x40 && s[i] <= 0x7e {
-				return i + 1
-			} else if s[i] < ' ' || s[i] > '~' {
-				break
-			}
+		s = first(s, 64)
+		i := 1
+		for c := char(s, i); ' ' <= c && c <= '?'; c = char(s, i) {
+			i++
+		}
+		if c := char(s, i); '@' <= c && c <= '~' {
+			return i + 1
 		}
 	case ']':
-		for i := 1; i < min(len(s), 256); i++ {
+		for i := range first(s, 256) {
 			if s[i] == 7 {
 				return i + 1
-			} else if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
+			} else if strings.HasPrefix(s[i:], "\x1b\\") {
 				return i + 2
 			}
 		}
@@ -166,140 +162,98 @@ func sequence(s string) int {
 
 // colour returns the length of [1;32m at the start of s, or 0.
 func colour(s string) int {
-	for i := 1; i < min(len(s), 24); i++ {
-		if s[i] == 'm' {
-			return i + 1
-		} else if !isDigit(s[i]) && s[i] != ';' {
-			break
-		}
+	i := 1
+	for i < 23 && (isDigit(char(s, i)) || i > 1 && char(s, i) == ';') {
+		i++
 	}
-	return 0
+	if i == 1 || char(s, i) != 'm' {
+		return 0
+	}
+	return i + 1
 }
+
+// Letters and signs after a backslash, and the characters that they are for.
+const (
+	escaped = "nrt\n/&=:@"
+	plain   = "\v\v  /&=:@"
+)
 
 // unescape decodes the escape at the start of s, however often its backslash is escaped
 // itself.
-func unescape(s string) (text string, n int, ok bool) {
-	n = 1
-	for n < len(s) && s[n] == '\\' {
-		n++
-	}
-	if n == len(s) {
-		return "", 0, false
+func unescape(s string) (text string, n int) {
+	n = backslash.skip(s, 0)
+	if i := strings.IndexByte(escaped, char(s, n)); i >= 0 {
+		return plain[i : i+1], n + 1
 	}
 	code := rune(-1)
-	switch c := s[n]; c {
-	case 'n', 'r':
-		return string(softBreak), n + 1, true
-	case 't':
-		return " ", n + 1, true
-	case '\n': // a line that continues in the next one
-		return " ", n + 1, true
-	case '/', '&', '=', ':', '@':
-		return string(c), n + 1, true
+	switch rest := s[n:]; char(rest, 0) {
 	case 'e':
-		if n+1 < len(s) && s[n+1] == '[' {
+		if char(rest, 1) == '[' {
 			code, n = 0x1b, n+1
 		}
 	case 'u':
-		code, n = number(s, n+1, 4, 16)
-		if code < 0 && strings.HasPrefix(s[n:], "u{") { // as in JavaScript and Rust
-			if end := strings.IndexByte(s[n:min(len(s), n+10)], '}'); end > 2 {
-				if code, _ = number(s, n+2, end-2, 16); code >= 0 {
-					n += end + 1
-				}
-			}
+		if code = number(rest, 1, 5, 16); code >= 0 {
+			n += 5
+		} else if end := strings.IndexByte(first(rest, 10), '}'); end > 2 && rest[1] == '{' { // as in JavaScript and Rust
+			code, n = number(rest, 2, end, 16), n+end+1
 		}
 	case 'x':
-		code, n = number(s, n+1, 2, 16)
+		code, n = number(rest, 1, 3, 16), n+3
 	case '0':
-		code, n = number(s, n+1, 2, 8)
+		code, n = number(rest, 1, 3, 8), n+3
 	}
 	switch {
 	case code < 0:
-		return "", 0, false
+		return "", 0
 	case code == 0x1b:
-		return "", n + sequence(s[n:]), true
+		return "", n + sequence(s[n:])
 	case code == '\n' || code == '\r':
-		return string(softBreak), n, true
+		return string(softBreak), n
 	case code < ' ' || invisible(code):
-		return "", n, true
+		return "", n
 	}
-	return string(code), n, true
+	return string(code), n
 }
 
-// number parses digits at i. It returns -1 and the position before i if they are
-// none.
-func number(s string, i, digits, base int) (rune, int) {
-	if i+digits <= len(s) {
-		if v, err := strconv.ParseUint(s[i:i+digits], base, 32); err == nil {
-			return rune(v), i + digits
+// number parses the digits s[i:end]. It returns -1 if they are none.
+func number(s string, i, end, base int) rune {
+	if end <= len(s) {
+		if v, err := strconv.ParseUint(s[i:end], base, 32); err == nil {
+			return rune(v)
 		}
 	}
-	return -1, i - 1
+	return -1
 }
 
 var entities = map[string]string{"quot": `"`, "apos": "'", "amp": "&", "lt": "<", "gt": ">", "nbsp": " "}
 
 // entity decodes the HTML entity at the start of s.
-func entity(s string) (text string, n int, ok bool) {
-	end := strings.IndexByte(s[:min(len(s), 10)], ';')
+func entity(s string) (text string, n int) {
+	end := strings.IndexByte(first(s, 10), ';')
 	if end < 3 {
-		return "", 0, false
+		return "", 0
 	}
 	name := s[1:end]
-	if text, ok := entities[name]; ok {
-		return text, end + 1, true
-	}
-	if name[0] != '#' {
-		return "", 0, false
+	if text = entities[name]; text != "" || name[0] != '#' {
+		return text, len(text) * (end + 1)
 	}
 	digits, base := name[1:], 10
-	if digits[0] == 'x' || digits[0] == 'X' {
+	if lower(digits[0]) == 'x' {
 		digits, base = digits[1:], 16
 	}
-	v, err := strconv.ParseUint(digits, base, 32)
-	if err != nil || v < ' ' || v > unicode.MaxRune {
-		return "", 0, false
+	code := number(digits, 0, len(digits), base)
+	if code < ' ' || code > unicode.MaxRune {
+		return "", 0
 	}
-	return string(rune(v)), end + 1, true
+	return string(code), end + 1
 }
 
-// percentDecoded returns the view with one layer of percent-encoding removed, or nil
-// if there is none.
-func (v *view) percentDecoded() *view {
-	var b *viewBuilder
-	s := v.text
-	done := 0
-	for i := strings.IndexByte(s, '%'); i >= 0 && i+2 < len(s); {
-		var c [1]byte
-		_, err := hex.Decode(c[:], []byte(s[i+1:i+3]))
-		next := i + 1
-		if err == nil && c[0] >= ' ' && c[0] <= '~' {
-			if b == nil {
-				b = newBuilder(len(s))
-			}
-			v.copy(b, done, i)
-			from, to := v.original(i, i+3)
-			b.add(c[0], from, to)
-			next = i + 3
-			done = next
-		}
-		n := strings.IndexByte(s[next:], '%')
-		if n < 0 {
-			break
-		}
-		i = next + n
-	}
-	if b == nil {
-		return nil
-	}
-	v.copy(b, done, len(s))
-	return b.view()
-}
+var percents = setOf("%")
 
-func (v *view) copy(b *viewBuilder, start, end int) {
-	for i := start; i < end; i++ {
-		from, to := v.original(i, i+1)
-		b.add(v.text[i], from, to)
+// percentUnit decodes percent-encoding.
+func percentUnit(s string) (text string, n int) {
+	if c := number(s, 1, 3, 16); c >= ' ' && c <= '~' {
+		return string(c), 3
 	}
+	return "", 0
 }

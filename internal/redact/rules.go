@@ -1,6 +1,6 @@
 package redact
 
-import "sync"
+import "slices"
 
 // Rule is a kind of secret.
 type Rule struct {
@@ -94,10 +94,5 @@ var Rules = []Rule{
 	{ID: "secret", What: "long values with letters and digits, of names that end in secret, token, api key, access key or credential, or that name a service"},
 }
 
-var rank = sync.OnceValue(func() map[string]int {
-	m := make(map[string]int, len(Rules))
-	for i, r := range Rules {
-		m[r.ID] = i
-	}
-	return m
-})
+// rank returns the place of a rule in Rules.
+func rank(id string) int { return slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id }) }

@@ -204,8 +204,8 @@ func (f *finder) continued(end int) int {
 		}
 		next := blanks.skip(first(s, end+maxIndent), end+1)
 		i := tokenChars.skip(s, next)
-		upper, lower, digit, other := count(s[next:i])
-		if i-next < 3 || !afterToken[char(s, i)] || digit == 0 && (upper < 2 || lower == 0) || other*3 > i-next || isWordy(s[next:i]) {
+		t := count(s[next:i])
+		if i-next < 3 || !afterToken[char(s, i)] || t.digit == 0 && (t.upper < 2 || t.lower == 0) || t.other*3 > i-next || isWordy(s[next:i]) {
 			break
 		}
 		end = i
@@ -222,6 +222,6 @@ const minWidth = 40
 // looksWritten reports whether the text after the prefix of a token is a placeholder that
 // shows its form: your-key, xxxxxxxx.
 func looksWritten(s string) bool {
-	upper, _, digit, _ := count(s)
-	return digit == 0 && upper == 0 || strings.Trim(s, "xX.*_-") == ""
+	t := count(s)
+	return t.digit == 0 && t.upper == 0 || strings.Trim(s, "xX.*_-") == ""
 }

@@ -46,8 +46,8 @@ func hasStrongSign(v string) bool {
 // isSpiked reports whether a word was made hard to guess by hand: letters, digits,
 // and symbols or both cases.
 func isSpiked(v string) bool {
-	upper, lower, digit, symbol := count(v)
-	return !strings.ContainsAny(v, " /\\") && digit > 0 && upper+lower > 0 && (strings.ContainsAny(v, "!@#$%^&*+") || upper > 0 && lower > 0 && symbol == 0 && !isCamel(v))
+	t := count(v)
+	return !strings.ContainsAny(v, " /\\") && t.digit > 0 && t.upper+t.lower > 0 && (strings.ContainsAny(v, "!@#$%^&*+") || t.upper > 0 && t.lower > 0 && t.other == 0 && !isCamel(v))
 }
 
 // isCamel reports whether a word is a name such as apiKey2.
@@ -56,20 +56,30 @@ func isCamel(v string) bool {
 	return strings.Trim(v, letters) == ""
 }
 
-func count(v string) (upper, lower, digit, other int) {
+// tally counts the kinds of characters of a word.
+type tally struct {
+	upper, lower, digit, other int
+	changes                    int // from one kind to another
+}
+
+func count(v string) (t tally) {
+	var last *int
 	for i := range len(v) {
+		n := &t.other
 		switch c := v[i]; {
 		case isUpper(c):
-			upper++
+			n = &t.upper
 		case isLower(c):
-			lower++
+			n = &t.lower
 		case isDigit(c):
-			digit++
-		default:
-			other++
+			n = &t.digit
 		}
+		if *n++; n != last && (last != nil || n != &t.other) {
+			t.changes++
+		}
+		last = n
 	}
-	return upper, lower, digit, other
+	return t
 }
 
 // placeholders are words used in place of a secret.
@@ -174,33 +184,16 @@ func hasHump(v string) bool {
 // isRandom reports whether a value looks generated: letters and digits mixed, and
 // not a path, a version, or a name made of words.
 func isRandom(v string) bool {
-	letters, digits, upper, lower := 0, 0, 0, 0
-	changes, last := 0, 0
-	for _, c := range []byte(v) {
-		class := 0
-		switch {
-		case 'a' <= c && c <= 'z':
-			letters, lower, class = letters+1, lower+1, 1
-		case 'A' <= c && c <= 'Z':
-			letters, upper, class = letters+1, upper+1, 2
-		case '0' <= c && c <= '9':
-			digits, class = digits+1, 3
-		}
-		if class != last {
-			changes, last = changes+1, class
-		}
-	}
+	t := count(v)
 	switch {
-	case strings.ContainsAny(v, " \n"):
+	case t.upper+t.lower == 0 || strings.ContainsAny(v, " \n"):
 		return false
-	case letters == 0 || digits == 0 && (upper == 0 || lower == 0):
-		return false
-	case digits == 0:
-		return len(v) >= 20 && changes*3 >= len(v) && !isWordy(v) // base64 without a digit is rare
+	case t.digit == 0: // base64 without a digit is rare
+		return t.upper > 0 && t.lower > 0 && len(v) >= 20 && t.changes*3 >= len(v) && !isWordy(v)
 	case isHex(v):
 		return len(v) >= 16
 	}
-	return changes*6 >= len(v) && !isWordy(v)
+	return t.changes*6 >= len(v) && !isWordy(v)
 }
 
 // isWordy reports whether a value consists of words, numbers and versions with
@@ -208,29 +201,18 @@ func isRandom(v string) bool {
 func isWordy(v string) bool {
 	words, others := 0, 0
 	for _, w := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("-_./:@+=,~", r) }) {
-		upper, lower, digit, _ := count(w)
-		switch {
-		case digit == len(w) && digit <= 4, lower == len(w) && len(w) <= 14, upper == len(w) && len(w) <= 10,
-			digit > 0 && digit <= 3 && len(w)-digit <= 12 && strings.Trim(w[:len(w)-digit], digits) != "" && lower+digit == len(w) && isDigit(w[len(w)-1]) && !strings.ContainsAny(w[:len(w)-digit], digits) && len(w) > digit:
-			words += len(w)
-		case digit == 0 && upper == 1 && isUpper(w[0]) && lower > 2, digit == 0 && lower > 0 && isCamelWords(w):
-			words += len(w)
+		t := count(w)
+		switch n := len(w); {
+		case t.digit == n && n <= 4, t.lower == n && n <= 14, t.upper == n && n <= 10,
+			t.lower+t.digit == n && t.digit <= 3 && t.lower > 0 && t.lower <= 12 && len(strings.TrimRight(w, digits)) == t.lower, // v2
+			t.digit == 0 && t.upper == 1 && isUpper(w[0]) && t.lower > 2,
+			t.digit == 0 && t.lower > 0 && t.upper*4 <= n: // camel case
+			words += n
 		default:
-			others += len(w)
+			others += n
 		}
 	}
 	return strings.ContainsAny(v, "-_./:@") && others*4 < words
-}
-
-// isCamelWords reports whether a word consists of words in camel case.
-func isCamelWords(w string) bool {
-	humps := 0
-	for i := range len(w) {
-		if isUpper(w[i]) {
-			humps++
-		}
-	}
-	return humps*4 <= len(w)
 }
 
 func isHex(v string) bool { return strings.Trim(v, "0123456789abcdefABCDEF") == "" }
@@ -254,9 +236,9 @@ func isGenerated(v string) bool {
 	if strings.Trim(v, alnum+"_-=.:|%~+/") != "" || strings.Contains(v, "/") && (strings.ContainsAny(v, ".:") || isPath(v)) || strings.HasPrefix(v, "sha") {
 		return false
 	}
-	upper, lower, digit, _ := count(v)
-	if digit == len(v) {
+	t := count(v)
+	if t.digit == len(v) {
 		return len(v) == 16 || len(v) == 18
 	}
-	return isRandom(v) || digit*6 >= len(v) && upper+lower > 0 && !isWordy(v) || len(v) >= 30 && digit > 0 && !isWordy(v)
+	return isRandom(v) || !isWordy(v) && (t.digit*6 >= len(v) && t.upper+t.lower > 0 || len(v) >= 30 && t.digit > 0)
 }
