@@ -42,7 +42,7 @@ func (c *claim) mask() {
 		}
 		c.set(c.otherwise(v))
 	}
-	if c.judged += len(c.text); c.judged > c.enough() {
+	if c.budget -= len(c.text); c.budget < 0 {
 		c.add(c.value.start, c.value.end, "secret")
 		c.looked(max(c.done[c.kind], c.value.end))
 		return

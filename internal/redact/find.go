@@ -25,13 +25,11 @@ type finder struct {
 	row   [2]int        // the line that was looked at last
 	words []arg         // of the command that was looked at last
 
-	// judged is how many bytes of values were judged. In a text that is made to make
-	// this slow, where values are parts of one another, the rest is masked unjudged.
-	judged int
+	// budget is how many bytes of values are still judged: several times the text. In a
+	// text that is made to make this slow, where values are parts of one another, the
+	// rest is masked unjudged.
+	budget int
 }
-
-// enough is how many bytes of values are judged: several times the text.
-func (f *finder) enough() int { return 16<<10 + 2*len(f.s) }
 
 // trigger is a word that begins or announces a secret.
 type trigger struct {
@@ -113,7 +111,7 @@ func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 // find looks for the secrets of the view.
 func find(s string) []Span {
 	t := allTriggers()
-	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}}
+	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, budget: 16<<10 + 2*len(s)}
 	last := byte(0)
 	for i := range len(s) {
 		c := lower(s[i])
@@ -286,38 +284,31 @@ func hidden(plain, before string) string {
 // beginsText reports whether base64 begins with that of a text. Most runs of its
 // characters are words or paths.
 func beginsText(code string) bool {
-	var b [minEncoded]byte
-	var plain [minEncoded * 3 / 4]byte
+	var b, plain [minEncoded]byte
 	copy(b[:], code)
-	standard(b[:])
-	n, err := base64.RawStdEncoding.Decode(plain[:], b[:])
-	return err == nil && textLength(plain[:n]) == n
-}
-
-// standard replaces the characters of base64 for URLs.
-func standard(code []byte) {
-	for i, c := range code {
-		switch c {
-		case '-':
-			code[i] = '+'
-		case '_':
-			code[i] = '/'
-		}
-	}
+	return len(decode(plain[:], b[:])) == minEncoded*3/4
 }
 
 // decoded returns the text that base64 is for, or "" if it is for no text.
-func decoded(code []byte) string {
-	standard(code)
+func decoded(code []byte) string { return string(decode(make([]byte, len(code)), code)) }
+
+// decode is decoded into dst. It changes the code, which may be that for URLs, too.
+func decode(dst, code []byte) []byte {
+	for i, c := range code {
+		if c == '-' {
+			code[i] = '+'
+		} else if c == '_' {
+			code[i] = '/'
+		}
+	}
 	if len(code)%4 == 1 {
 		code = code[:len(code)-1]
 	}
-	plain := make([]byte, base64.RawStdEncoding.DecodedLen(len(code)))
-	n, err := base64.RawStdEncoding.Decode(plain, code)
+	n, err := base64.RawStdEncoding.Decode(dst, code)
 	if err != nil {
-		return ""
+		return nil
 	}
-	return string(plain[:textLength(plain[:n])])
+	return dst[:textLength(dst[:n])]
 }
 
 // textLength returns how many of the bytes are printable text, which may be cut
@@ -326,13 +317,11 @@ func textLength(b []byte) int {
 	at := 0
 	for at < len(b) {
 		r, n := utf8.DecodeRune(b[at:])
+		isCut := r == utf8.RuneError && n == 1
 		switch {
-		case r == utf8.RuneError && n == 1:
-			if utf8.FullRune(b[at:]) {
-				return at
-			}
+		case isCut && !utf8.FullRune(b[at:]):
 			return len(b)
-		case !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r':
+		case isCut, !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r':
 			return at
 		}
 		at += n

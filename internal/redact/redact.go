@@ -131,10 +131,9 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 		shift := 0
 		for _, p := range places {
 			switch {
-			case at > p.start && at < p.end || !isEnd && at == p.start || isEnd && at == p.end:
-				if isEnd {
-					return p.until
-				}
+			case isEnd && at > p.start && at <= p.end:
+				return p.until
+			case !isEnd && at >= p.start && at < p.end:
 				return p.at
 			case at >= p.end:
 				shift = p.until - p.end
