@@ -115,15 +115,14 @@ func (m *masker) list(v jsonl.Value, name string) {
 			m.value(each.Val, name, false)
 			continue
 		}
-		text := m.text(each.Val)
+		text, by := m.text(each.Val), name
 		switch {
 		case strings.HasPrefix(before, "-") && classify(before) != noSecret && !strings.HasPrefix(text, "-"):
-			m.mask(each.Val, text, strings.TrimLeft(before, "-"))
-		case words == 1 && strings.EqualFold(before, "authorization"), words == 1 && classify(before) == token && isRandom(text):
-			m.mask(each.Val, text, before)
-		default:
-			m.mask(each.Val, text, name)
+			by = strings.TrimLeft(before, "-")
+		case words == 1 && (strings.EqualFold(before, "authorization") || classify(before) == token && isRandom(text)):
+			by = before
 		}
+		m.mask(each.Val, text, by)
 		before = text
 		words++
 	}
