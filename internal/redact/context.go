@@ -363,13 +363,18 @@ func isMemberValue(s string, start int) bool {
 	return i < start && oneOf(char(s, i-1), ":=")
 }
 
+var (
+	beforeMember = setOf(" \t\n\v,{-")
+	memberMarks  = setOf("\\\"'`<")
+)
+
 // valueOfMember returns the place of a value that has its own name, such as value, or
 // that is the next element of a list.
 func (f *finder) valueOfMember(i int, p valuePlace) valuePlace {
 	s := f.window(i, maxGap)
 	from := i
-	i = skipAny(s, i, " \t\n\v,{-")
-	start := skipAny(s, i, "\\\"'`<")
+	i = beforeMember.skip(s, i)
+	start := memberMarks.skip(s, i)
 	end := start
 	for nameChars[char(s, end)] || char(s, end) == '#' {
 		end++

@@ -111,7 +111,7 @@ func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 // find looks for the secrets of the view.
 func find(s string) []Span {
 	t := allTriggers()
-	f := &finder{s: s, row: [2]int{0, -1}, budget: 16<<10 + 2*len(s)}
+	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, budget: 16<<10 + 2*len(s)}
 	last := byte(0)
 	for i := range len(s) {
 		c := lower(s[i])
@@ -139,7 +139,7 @@ func (f *finder) shape(sh *shape, at int) {
 	if at > f.token[0] && at < f.token[1] || !strings.HasPrefix(f.s[at:], sh.parts[sh.anchor].literal) {
 		return
 	}
-	if start, end, ok := sh.match(f.s, at, &f.runs); ok {
+	if start, end, ok := sh.match(f.s, at, f.runs); ok {
 		end = f.continued(end)
 		f.add(start, end, Rules[sh.rule].ID)
 		f.token = [2]int{max(start, at), max(end, f.token[1])}

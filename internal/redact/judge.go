@@ -85,10 +85,10 @@ func (c *claim) settles() bool {
 	return settlers.has(strings.ToLower(c.s[from:end]))
 }
 
+var variableChars = setOf(letters[26:] + digits + "_")
+
 // isVariable reports whether a name is that of a variable of the environment.
-func isVariable(name string) bool {
-	return name != "" && strings.Trim(name, letters[26:]+digits+"_") == ""
-}
+func isVariable(name string) bool { return name != "" && variableChars.skip(name, 0) == len(name) }
 
 // passwordRule is rule for a name that promises a password.
 func (c *claim) passwordRule() string {

@@ -38,44 +38,49 @@ func (v *view) original(start, end int) (int, int) {
 func (v *view) decoded(starts *set, unit func(s string) (text string, n int)) *view {
 	s := v.text
 	var text []byte
-	var from, to []int32
-	done := 0
+	var d *view
+	size, done := 0, 0
 	for i := starts.until(s, 0); i < len(s); i = starts.until(s, i) {
-		decoded, n := unit(s[i:])
+		plain, n := unit(s[i:])
 		if n == 0 {
 			i++
 			continue
 		}
-		if text == nil {
-			text, from, to = make([]byte, 0, len(s)), make([]int32, 0, len(s)), make([]int32, 0, len(s))
+		if d == nil { // no text is longer than its encoding
+			text, d = make([]byte, len(s)), &view{from: make([]int32, len(s)), to: make([]int32, len(s))}
 		}
 		if done < i {
-			text = append(text, s[done:i]...)
-			from, to = v.positions(from, to, done, i)
+			size = d.copy(text, size, v, done, i)
 		}
-		for k := range len(decoded) {
-			first, last := v.original(i, i+n)
-			text, from, to = append(text, decoded[k]), append(from, int32(first)), append(to, int32(last))
+		for k := range len(plain) {
+			from, to := v.original(i, i+n)
+			text[size], d.from[size], d.to[size] = plain[k], int32(from), int32(to)
+			size++
 		}
 		i += n
 		done = i
 	}
-	if text == nil {
+	if d == nil {
 		return v
 	}
-	from, to = v.positions(from, to, done, len(s))
-	return &view{string(append(text, s[done:]...)), from, to}
+	size = d.copy(text, size, v, done, len(s))
+	d.text = string(text[:size])
+	return d
 }
 
-// positions appends those of a part of the view.
-func (v *view) positions(from, to []int32, start, end int) (newFrom, newTo []int32) {
-	if v.from != nil {
-		return append(from, v.from[start:end]...), append(to, v.to[start:end]...)
+// copy copies a part of another view to a position, and returns the position after it.
+func (v *view) copy(text []byte, at int, of *view, start, end int) int {
+	n := copy(text[at:], of.text[start:end])
+	if of.from != nil {
+		copy(v.from[at:], of.from[start:end])
+		copy(v.to[at:], of.to[start:end])
+		return at + n
 	}
-	for i := start; i < end; i++ {
-		from, to = append(from, int32(i)), append(to, int32(i+1))
+	from, to := v.from[at:at+n], v.to[at:at+n]
+	for k := range n {
+		from[k], to[k] = int32(start+k), int32(start+k+1)
 	}
-	return from, to
+	return at + n
 }
 
 // special are the bytes that an escape, an entity, a control sequence or a character that
@@ -175,7 +180,7 @@ func colour(s string) int {
 // Letters and signs after a backslash, and the characters that they are for.
 const (
 	escaped = "nrt\n/&=:@"
-	plain   = "\v\v  /&=:@"
+	meant   = "\v\v  /&=:@"
 )
 
 // unescape decodes the escape at the start of s, however often its backslash is escaped
@@ -183,7 +188,7 @@ const (
 func unescape(s string) (text string, n int) {
 	n = backslash.skip(s, 0)
 	if i := strings.IndexByte(escaped, char(s, n)); i >= 0 {
-		return plain[i : i+1], n + 1
+		return meant[i : i+1], n + 1
 	}
 	code := rune(-1)
 	switch rest := s[n:]; char(rest, 0) {

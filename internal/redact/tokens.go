@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A token is recognized by its own characters: `ghp_<A36>` is the text ghp_ followed
@@ -86,10 +85,14 @@ func parseShape(rule int, text string, sets map[byte]*set) *shape {
 }
 
 // runs remembers where the last run of each class ends, so that no run is walked twice.
-type runs [utf8.RuneSelf][2]int
+type runs map[byte]*[2]int
 
-func (r *runs) end(s string, i int, p *part) int {
-	known := &r[p.class]
+func (r runs) end(s string, i int, p *part) int {
+	known := r[p.class]
+	if known == nil {
+		known = &[2]int{}
+		r[p.class] = known
+	}
 	if i < known[0] || i >= known[1] {
 		*known = [2]int{i, p.chars.skip(s, i)}
 	}
@@ -97,7 +100,7 @@ func (r *runs) end(s string, i int, p *part) int {
 }
 
 // match returns the secret of a shape whose anchor is at i.
-func (sh *shape) match(s string, i int, r *runs) (start, end int, ok bool) {
+func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
 	start = sh.before(s, i)
 	if start < 0 || !sh.strong && start > 0 && isAlnum(s[start]) && isAlnum(s[start-1]) {
 		return 0, 0, false
@@ -135,7 +138,7 @@ func (sh *shape) before(s string, at int) int {
 }
 
 // follow returns the end of the part k that begins here, or -1.
-func (sh *shape) follow(s string, at, k int, r *runs) int {
+func (sh *shape) follow(s string, at, k int, r runs) int {
 	p := &sh.parts[k]
 	if p.chars == nil {
 		if !strings.HasPrefix(s[at:], p.literal) {
