@@ -40,19 +40,3 @@ func TestHistoryBehindLink(t *testing.T) {
 		t.Errorf("the target has %d lines, %v", strings.Count(string(data), "\n"), err)
 	}
 }
-
-// A link to /dev/null turns the history off, and the device stays as it is.
-func TestHistoryIsOff(t *testing.T) {
-	t.Parallel()
-	link := filepath.Join(t.TempDir(), "history")
-	testkit.Symlink(t, os.DevNull, link)
-	if err := appendHistory(link, "a query"); err != nil {
-		t.Error(err)
-	}
-	if list, err := readHistory(link); len(list) > 0 || err != nil {
-		t.Errorf("%q, %v", list, err)
-	}
-	if info, err := os.Stat(link); err != nil || info.Mode().IsRegular() {
-		t.Errorf("%v, %v", info, err)
-	}
-}
