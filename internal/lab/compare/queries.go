@@ -52,44 +52,23 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// maker makes the queries of one kind for a command.
-type maker struct {
-	name    string
-	command string
-	forms   []string // output flags, used in turn; "people" stands for text with colours
-	make    func(p *picker, ask func(args ...string))
-	feed    func(p *picker, ask func(stdin string, args ...string)) // in place of make
-}
-
-var (
-	searchForms = []string{"--json", "--json --explain", "--json --flat", "--jsonl", "", "--json --sort newest", "people", "--json --scope all", "--json --sort oldest", "--json --scope prompts"}
-	jsonForms   = []string{"--json", "--json", "", "--json", "people", "--jsonl"}
-	tableForms  = []string{"--json", "", "--json", "--csv", "people", "--jsonl"}
-	asIs        = []string{""}
-)
-
-// makers is the table that all queries come from.
-var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers, outputMakers)
-
 // queries returns all queries for a corpus, without duplicates.
 func queries(s *sample) []*query {
 	all := []*query{buildQuery(s.corpus)}
 	seen := map[string]bool{}
-	for i := range makers {
-		m := &makers[i]
+	for _, m := range makers() {
+		p := s.picker(m.name)
+		p.command = m.command
 		n := 0
-		add := func(stdin string, args ...string) {
-			q := m.query(s.corpus, n, stdin, args)
-			n++
-			if line := q.line(); !seen[line] {
-				seen[line] = true
-				all = append(all, q)
-			}
-		}
-		if m.feed != nil {
-			m.feed(s.picker(m.name), add)
-		} else {
-			m.make(s.picker(m.name), func(args ...string) { add("", args...) })
+		for _, line := range m.lines {
+			m.each(p, line, func(stdin string, args []string) {
+				q := m.query(s.corpus, n, stdin, args)
+				n++
+				if line := q.line(); !seen[line] {
+					seen[line] = true
+					all = append(all, q)
+				}
+			})
 		}
 	}
 	return all
@@ -200,7 +179,7 @@ func filters(p *picker) [][]string {
 func fits(command string, filter []string) bool {
 	switch filter[0] {
 	case "--scope", "--kind", "--role":
-		return command != "tools" && command != "usage"
+		return !strings.HasPrefix(command, "tools") && command != "usage"
 	case "--tool", "--error":
 		return command != "usage"
 	}
@@ -211,4 +190,41 @@ func fits(command string, filter []string) bool {
 func cut(name string) string {
 	runes := []rune(name)
 	return string(runes[:max(1, len(runes)-2)])
+}
+
+// otherHan replaces frequent characters by their traditional or simplified form.
+var otherHan = strings.NewReplacer(
+	"连", "連", "連", "连", "据", "據", "據", "据", "库", "庫", "庫", "库", "错", "錯", "錯", "错", "误", "誤", "誤", "误", "测", "測", "測", "测", "试", "試", "試", "试",
+	"设", "設", "設", "设", "读", "讀", "讀", "读", "写", "寫", "寫", "写", "进", "進", "進", "进", "线", "線", "線", "线", "网", "網", "網", "网", "数", "數", "數", "数",
+	"务", "務", "務", "务", "个", "個", "個", "个", "时", "時", "時", "时", "这", "這", "這", "这", "请", "請", "請", "请", "检", "檢", "檢", "检", "关", "關", "關", "关",
+)
+
+// respell returns an identifier in another spelling.
+func respell(id string, way int) string {
+	var parts []string
+	word := ""
+	for _, r := range id {
+		if r == '_' || r == '-' || 'A' <= r && r <= 'Z' {
+			parts = append(parts, word)
+			word = ""
+		}
+		if r != '_' && r != '-' {
+			word += strings.ToLower(string(r))
+		}
+	}
+	parts = slices.DeleteFunc(append(parts, word), func(s string) bool { return s == "" })
+	switch way % 5 {
+	case 1:
+		return strings.Join(parts, "_")
+	case 2:
+		return strings.Join(parts, "-")
+	case 3:
+		for i, w := range parts[1:] {
+			parts[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		return strings.Join(parts, "")
+	case 4:
+		return strings.Join(parts, "")
+	}
+	return id
 }

@@ -283,10 +283,11 @@ func (s *sample) rng(purpose string) *rand.Rand {
 // picker draws from a sample for one maker of queries.
 type picker struct {
 	*sample
-	rng *rand.Rand
+	rng     *rand.Rand
+	command string
 }
 
-func (s *sample) picker(purpose string) *picker { return &picker{s, s.rng(purpose)} }
+func (s *sample) picker(purpose string) *picker { return &picker{sample: s, rng: s.rng(purpose)} }
 
 // some returns n different elements in random order, or all when there are fewer.
 func some[T any](p *picker, list []T, n int) []T {

@@ -1,0 +1,360 @@
+//go:build linux
+
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// templates says what a line means.
+//
+//go:embed queries.txt
+var templates string
+
+// formSets are the forms of output that many commands share.
+var formSets = map[string]string{
+	"@search": "--json | --json --explain | --json --flat | --jsonl | | --json --sort newest | people | --json --scope all | --json --sort oldest | --json --scope prompts",
+	"@json":   "--json | --json | | --json | people | --jsonl",
+	"@table":  "--json | | --json | --csv | people | --jsonl",
+	"as is":   "",
+}
+
+// maker makes the queries of a section.
+type maker struct {
+	name, command string
+	forms         []string
+	lines         []string
+}
+
+func makers() (list []*maker) {
+	var m *maker
+	for line := range strings.Lines(templates) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '[':
+			name, command, _ := strings.Cut(line[1:], "]")
+			m = &maker{name: name, command: strings.TrimSpace(command)}
+			list = append(list, m)
+		case m.forms == nil:
+			if set, ok := formSets[line]; ok {
+				line = set
+			}
+			for form := range strings.SplitSeq(line, "|") {
+				m.forms = append(m.forms, strings.TrimSpace(form))
+			}
+		default:
+			m.lines = append(m.lines, line)
+		}
+	}
+	return list
+}
+
+var sourceLine = regexp.MustCompile(`^(?:(\d+) )?(each \{.*\}|[\w+ ]*): (.*)$`)
+
+// each visits the arguments and the input of every query of a line.
+func (m *maker) each(p *picker, line string, visit func(stdin string, args []string)) {
+	parts := sourceLine.FindStringSubmatch(line)
+	if parts == nil {
+		panic("queries.txt: " + line)
+	}
+	for i, v := range p.values(parts[1], parts[2], parts[3]) {
+		for _, text := range strings.Split(parts[3], " / ") {
+			e := expansion{p: p, value: v, turn: i}
+			if parts[2] == "text" {
+				text = "-- '${0}'"
+			}
+			input, rest, ok := strings.Cut(text, ";")
+			if !ok || !strings.HasPrefix(input, "< ") {
+				visit("", e.args(text))
+				continue
+			}
+			visit(e.input(input[2:]), e.args(strings.TrimSpace(rest)))
+		}
+	}
+}
+
+// value is what a source gives to a template, by name. Most have one argument; a filter
+// has several.
+type value map[string][]string
+
+func one(text string) value { return value{"0": {text}} }
+
+// values returns the values of the sources of a line.
+func (p *picker) values(count, sources, text string) (list []value) {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		n = 1 << 10
+	}
+	if each, ok := strings.CutPrefix(sources, "each {"); ok {
+		for s := range strings.SplitSeq(strings.TrimSuffix(each, "}"), "¦") {
+			v := one(s)
+			if strings.HasPrefix(s, "-") {
+				v["0"] = strings.Fields(s)
+			}
+			list = append(list, v)
+		}
+		return list
+	}
+	names := strings.Fields(sources)
+	switch {
+	case len(names) == 0:
+		return []value{{}}
+	case names[0] == "text":
+		for rest := text; rest != ""; rest = strings.TrimSpace(rest) {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				panic("queries.txt: " + rest)
+			}
+			s, _ := strconv.Unquote(quoted)
+			list, rest = append(list, one(s)), rest[len(quoted):]
+		}
+		return list
+	}
+	list = p.source(names[0], n)
+	if len(names) == 1 || len(list) == 0 {
+		return list[:min(n, len(list))]
+	}
+	list = list[:min(n, len(list))]
+	second := p.source(names[1], len(list))
+	if len(second) == 0 {
+		return nil
+	}
+	for i, v := range list {
+		for key, arg := range second[i%len(second)] {
+			if at, err := strconv.Atoi(key); err == nil {
+				v[strconv.Itoa(at+1)] = arg
+			}
+		}
+	}
+	return list
+}
+
+var manyWords = regexp.MustCompile(`^(run|words)([2-9])$`)
+
+// source returns up to n values of a source.
+func (p *picker) source(name string, n int) (list []value) {
+	if m := manyWords.FindStringSubmatch(name); m != nil {
+		length := int(m[2][0] - '0')
+		runs := slices.Collect(slices.Chunk(p.words(length*n), length))
+		if m[1] == "run" {
+			runs = p.runs(length, n)
+		}
+		for _, run := range runs {
+			v := value{"all": run}
+			for i, w := range run {
+				v[strconv.Itoa(i)] = []string{w}
+			}
+			list = append(list, v)
+		}
+		return list
+	}
+	switch name {
+	case "filter":
+		for _, f := range filters(p) {
+			if fits(p.command, f) {
+				list = append(list, value{"0": f})
+			}
+		}
+	case "field":
+		eachField(p, func(field, text string) { list = append(list, one(field+":"+text)) })
+	case "session", "session1":
+		for _, s := range p.someSessions(n) {
+			list = append(list, value{"0": {s.path}, "path": {s.path}, "id": {s.id}})
+		}
+		if name == "session1" {
+			list = list[:min(1, len(list))]
+		}
+	case "entry":
+		for _, e := range p.someEntries(n) {
+			list = append(list, value{"path": {e.session.path}, "session": {e.session.id}, "id": {e.id}})
+		}
+	default:
+		for _, s := range p.strings(name, n) {
+			list = append(list, one(s))
+		}
+	}
+	return list
+}
+
+// strings returns up to n values of a source of single texts.
+func (p *picker) strings(name string, n int) (list []string) {
+	switch name {
+	case "word":
+		return p.words(n)
+	case "rare":
+		return p.or(p.rare, "word", n)
+	case "medium":
+		return p.or(p.medium, "word", n)
+	case "frequent":
+		return p.or(p.frequent, "word", n)
+	case "line":
+		return p.lines(n)
+	case "title":
+		return p.or(wordsOf(p.titles), name, n)
+	case "file":
+		return p.or(p.files, name, n)
+	case "command":
+		return p.or(p.commands, name, n)
+	}
+	for shape := range strings.SplitSeq(name, "+") {
+		if shapes[shape] == nil {
+			panic("queries.txt has no source " + name)
+		}
+		list = append(list, p.shape(shape, n)...)
+	}
+	return list
+}
+
+// expansion replaces ${…} in templates by parts of one value.
+type expansion struct {
+	p     *picker
+	value value
+	turn  int
+}
+
+// args expands a template into arguments. Quotes join what spaces separate.
+func (e *expansion) args(template string) (list []string) {
+	for _, token := range tokens(template) {
+		inner, ok := strings.CutPrefix(token, "${")
+		inner = strings.TrimSuffix(inner, "}")
+		switch {
+		case ok && end(token) == len(token) && strings.HasPrefix(inner, "turn "):
+			list = append(list, e.args(e.choice(inner[len("turn "):]))...)
+		case ok && e.value[inner] != nil:
+			list = append(list, e.value[inner]...)
+		case len(token) > 1 && token[0] == '\'' && token[len(token)-1] == '\'':
+			list = append(list, e.text(token[1:len(token)-1]))
+		default:
+			list = append(list, e.text(token))
+		}
+	}
+	return list
+}
+
+// tokens splits a template at spaces outside of quotes and braces.
+func tokens(template string) (list []string) {
+	start, depth, quoted := -1, 0, false
+	for i, c := range template + " " {
+		switch {
+		case c == '\'' && depth == 0:
+			quoted = !quoted
+		case c == '{' && (depth > 0 || i > 0 && template[i-1] == '$'):
+			depth++
+		case c == '}' && depth > 0:
+			depth--
+		}
+		if c == ' ' && depth == 0 && !quoted {
+			if start >= 0 {
+				list = append(list, template[start:i])
+			}
+			start = -1
+		} else if start < 0 {
+			start = i
+		}
+	}
+	return list
+}
+
+// end returns where the ${…} at the beginning of a text ends.
+func end(text string) int {
+	depth := 0
+	for i, c := range text {
+		if c == '{' {
+			depth++
+		} else if c == '}' {
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
+
+// text expands a template into one text.
+func (e *expansion) text(template string) string {
+	var b strings.Builder
+	for {
+		before, _, ok := strings.Cut(template, "${")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		template = template[len(before):]
+		n := end(template)
+		b.WriteString(e.call(template[2 : n-1]))
+		template = template[n:]
+	}
+}
+
+// choice returns one of the alternatives, by turns.
+func (e *expansion) choice(alternatives string) string {
+	list := strings.Split(alternatives, "¦")
+	return list[e.turn%len(list)]
+}
+
+// call expands the inside of ${…}: the name of a part, or a function, a part and a number.
+func (e *expansion) call(inside string) string {
+	name, rest, ok := strings.Cut(inside, " ")
+	if !ok {
+		return strings.Join(e.value[inside], " ")
+	}
+	if name == "turn" {
+		return e.text(e.choice(rest))
+	}
+	part, number, _ := strings.Cut(rest, " ")
+	text := part
+	if v, ok := e.value[part]; ok {
+		text = strings.Join(v, " ")
+	}
+	n, _ := strconv.Atoi(e.choice(number))
+	runes := []rune(text)
+	switch name {
+	case "head":
+		return string(runes[:min(n, len(runes))])
+	case "tail":
+		return string(runes[max(0, len(runes)-n):])
+	case "times":
+		return strings.Repeat(text+strings.Repeat(" ", min(1, len(text)-1)), n)
+	case "first":
+		return strings.Fields(text)[0]
+	case "base":
+		return path.Base(text)
+	case "typo":
+		return e.p.typo(text)
+	case "respell":
+		return respell(text, e.turn)
+	case "otherHan":
+		return otherHan.Replace(text)
+	case "quoted":
+		return regexp.QuoteMeta(text)
+	case "unquoted":
+		return strings.NewReplacer(`"`, ``, `\`, ``).Replace(text)
+	}
+	panic("queries.txt: ${" + inside + "}")
+}
+
+// input returns what a query reads from standard input: the messages of a client that
+// calls one tool, or hits.
+func (e *expansion) input(template string) string {
+	kind, rest, _ := strings.Cut(template, " ")
+	switch kind {
+	case "call":
+		tool, args, _ := strings.Cut(rest, " ")
+		return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"compare","version":"1"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, e.text(tool), e.text(args)) + "\n"
+	case "hit":
+		hit := e.args(rest)
+		line, _ := json.Marshal(map[string]any{"type": "hit", "sessionPath": hit[0], "entryId": hit[1]})
+		return string(line) + "\n"
+	}
+	return "{\"type\":\"hit\"\n"
+}
