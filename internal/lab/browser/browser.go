@@ -4,12 +4,14 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -43,7 +45,7 @@ func Open(t *testing.T, allowed func(address string) bool) *Browser {
 	// Chromium starts with a context that has no deadline: a browser lives as long as
 	// the context of its first action.
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s cannot start: %v", program, err)
 	}
 	ctx, cancel = context.WithTimeout(ctx, 120*time.Second)
 	t.Cleanup(cancel)
@@ -117,14 +119,26 @@ func (b *Browser) complain(s string) {
 }
 
 // Until waits until a condition in JavaScript is true. It asks again and again, because a page
-// does not say when a script has changed it.
+// does not say when a script has changed it, and a page that is being left does not answer.
 func (b *Browser) Until(what, condition string) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); !Value[bool](b, condition); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		holds, err := chromedp.Run(b, chromedp.Evaluate[bool](condition))
+		switch {
+		case holds:
+			return
+		case err != nil && !isLeaving(err):
+			b.t.Fatalf("%s: %v", condition, err)
+		case time.Now().After(end):
 			b.t.Fatalf("%s: not at %s: %s", what, Value[string](b, `location.href`), Value[string](b, `document.querySelector("main")?.innerText ?? ""`))
 		}
 	}
+}
+
+// isLeaving reports whether an error is that of a page that the browser is leaving.
+func isLeaving(err error) bool {
+	e, ok := errors.AsType[*cdproto.Error](err)
+	return ok && e.Code == -32000
 }
 
 // Run runs actions, which must succeed.

@@ -3,6 +3,7 @@
 package testkit
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -16,8 +17,8 @@ import (
 // Long reports whether the long form of the tests runs, as `make torture` does.
 func Long() bool { return os.Getenv("PIGREP_TORTURE") != "" }
 
-// HowMany is the size of a test: with -short, which is how `make check` runs it
-// with the race detector, by default, and in the long form.
+// HowMany is the size of a test: with -short, as in `make check`; by default, as in
+// `make check-all`; and in the long form.
 func HowMany(short, usual, full int) int {
 	switch {
 	case Long():
@@ -85,6 +86,19 @@ func Symlink(t testing.TB, target, link string) {
 	}
 }
 
+// Append appends text to a file, which must exist.
+func Append(t testing.TB, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Build builds the program in a directory and returns its path. Where there is no Go, as
 // under Wine, PIGREP_PROGRAM names one that is built already.
 func Build(dir string) (string, error) {
@@ -103,12 +117,21 @@ func Build(dir string) (string, error) {
 	return path, nil
 }
 
-// Unraced skips a test in the short run, in which `make check` looks for races:
-// one goroutine works on much data, or the program it runs is built without the
-// race detector. The same `make check` runs it in full without it.
+// Unraced skips a test in the short run with the race detector: one goroutine works on
+// much data, or the program it runs is built without the race detector. The same
+// `make check` runs it without.
 func Unraced(t testing.TB) {
 	t.Helper()
+	if testing.Short() && raced {
+		t.Skip("finds no races: runs without -race or -short")
+	}
+}
+
+// Slow skips a test in the short run, which is `make check`, because it takes seconds.
+// `make check-all` runs it.
+func Slow(t testing.TB) {
+	t.Helper()
 	if testing.Short() {
-		t.Skip("finds no races: runs without -short")
+		t.Skip("takes seconds: runs without -short")
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/ui/cli/app"
 	"pigrep/internal/ui/cli/conversation"
 	"pigrep/internal/ui/cli/problem"
@@ -196,8 +197,8 @@ func TestWebGrowingBranch(t *testing.T) {
 		return rest != ""
 	})
 	grown := "/session/s1" + name + "/grown?from=3&leaf="
-	appendTo(t, file, entry("new1", "left"))
-	appendTo(t, file, entry("new2", "new1"))
+	testkit.Append(t, file, entry("new1", "left")+"\n")
+	testkit.Append(t, file, entry("new2", "new1")+"\n")
 	waitFor(t, func() bool { // until it has indexed the entries
 		code, body := get(grown + "left")
 		return code == 200 && strings.Contains(body, "2 new entries · show") && strings.Contains(body, "new1")

@@ -6,14 +6,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"pigrep/internal/lab/browser"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/html"
 	"pigrep/query"
@@ -169,39 +166,5 @@ func TestSourceFails(t *testing.T) {
 	src.Files = func(context.Context, audit.Request) (*audit.FileTable, error) { return nil, broken }
 	if _, err := (&View{Now: now}).Audit(t.Context(), src, audit.Request{}); !errors.Is(err, broken) {
 		t.Errorf("Audit() = %v", err)
-	}
-}
-
-// A report fits every window in every scheme, can be read, and asks nothing of anyone.
-func TestBrowser(t *testing.T) {
-	b := browser.Open(t, func(address string) bool { return strings.HasPrefix(address, "file://"+os.TempDir()) })
-	pages := map[string]string{
-		"usual": render(t, answers("bash", 50), "week"), "years": render(t, answers(strings.Repeat("long-name-", 40), 1000), "years"), "hostile": render(t, answers(hostile, 3), hostile),
-	}
-	for name, page := range pages {
-		path := filepath.Join(t.TempDir(), name+".html")
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, look := range browser.Looks {
-			b.Show("file://"+path, look, "footer")
-			for _, state := range []string{"folded", "open"} {
-				if state == "open" {
-					browser.Value[int](b, `document.querySelectorAll("details").forEach(d => d.open = true), 1`)
-				}
-				b.Check(fmt.Sprintf("%s, %s, %s", name, look, state))
-			}
-			// Text in charts keeps its size, and bars are inside.
-			if size := browser.Value[string](b, `getComputedStyle(document.querySelector(".chart text")).fontSize`); size != "12px" {
-				t.Errorf("%s, %s: text in a chart has %s", name, look, size)
-			}
-			outside := browser.Value[int](b, `[...document.querySelectorAll(".chart rect")].filter(r => r.getBoundingClientRect().right > r.closest(".chart").getBoundingClientRect().right + 1).length`)
-			if outside > 0 {
-				t.Errorf("%s, %s: %d bars are outside of their chart", name, look, outside)
-			}
-		}
-	}
-	for _, c := range b.Complaints() {
-		t.Error(c)
 	}
 }

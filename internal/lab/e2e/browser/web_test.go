@@ -1,10 +1,12 @@
-package cli
+// Package browser tests the pages of pigrep in Chromium.
+package browser
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,15 +18,21 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"pigrep/indexer"
+	"pigrep/adapter/agents"
 	"pigrep/internal/lab/browser"
-	"pigrep/internal/ui/cli/location"
-	"pigrep/internal/ui/cli/update"
+	"pigrep/internal/lab/testkit"
+	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli"
+	"pigrep/internal/ui/cli/app"
 	"pigrep/internal/ui/html"
-	"pigrep/internal/ui/web"
 )
 
-// webTest is a server for a copy of the samples, and a browser that has its cookie.
+var updateFiles = flag.Bool("update", false, "write the pictures of pages")
+
+// samples are the session files that the pages show.
+var samples = filepath.Join("..", "..", "..", "..", "testdata", "sessions")
+
+// webTest is a server for a copy of session files, and a browser that has its cookie.
 type webTest struct {
 	*browser.Browser
 	t    *testing.T
@@ -33,67 +41,99 @@ type webTest struct {
 	root string // of the session files
 }
 
-// shownNow is the clock of the pages.
+// shownNow is the clock of the program.
 func shownNow() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
+
+// newApp is a process of the user with this home directory.
+func newApp(home string) (a *app.App, out, errs *bytes.Buffer) {
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	return &app.App{
+		Streams:    &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
+		Getenv:     func(string) string { return "" },
+		Environ:    os.Environ,
+		PID:        os.Getpid(),
+		Home:       home,
+		CacheDir:   filepath.Join(home, "cache"),
+		WorkDir:    home,
+		TempDir:    home,
+		Now:        shownNow,
+		Zone:       func() *time.Location { return time.UTC },
+		Executable: os.Executable,
+		LookPath:   func(program string) (string, error) { return "/usr/bin/" + program, nil },
+		Agents:     agents.All(),
+	}, out, errs
+}
 
 func newWebTest(t *testing.T, sessions string) *webTest {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "dev")
-	root := filepath.Join(home, ".pi", "agent", "sessions")
-	if err := os.CopyFS(root, os.DirFS(sessions)); err != nil {
-		t.Fatal(err)
-	}
+	w := &webTest{t: t, home: home, root: filepath.Join(home, ".pi", "agent", "sessions")}
+	copySessions(t, w.root, sessions, home)
 	if err := os.Mkdir(filepath.Join(home, "atlas"), 0o755); err != nil { // where most of the samples began
 		t.Fatal(err)
 	}
-	rewrite(t, root, "/home/dev", home)
-	long := time.Date(2026, 9, 16, 12, 0, 0, 0, time.UTC)
-	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(path, long, long))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, _, errs := testApp(t)
-	a.Home, a.WorkDir = home, home
-	a.LookPath = func(program string) (string, error) { return "/usr/bin/" + program, nil }
-	a.Now = time.Now // the index compares it with the times of files
-	o := &webOptions{}
-	o.IndexDir = filepath.Join(home, "index")
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := indexer.Update(t.Context(), update.Options(a, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Reader.Close()
-	b := newWebBackend(t.Context(), a, o, p)
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &webTest{t: t, home: home, host: "http://" + listener.Addr().String(), root: root}
-	options := b.options(o)
-	options.Now = shownNow
-	server := web.New(listener.Addr().String(), options)
+	address := w.serve()
+	w.host, _, _ = strings.Cut(address, "/enter")
 	w.Browser = browser.Open(t, func(address string) bool { return strings.HasPrefix(address, w.host+"/") })
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error)
-	go func() { ended <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() {
+	w.Run(chromedp.Navigate(address), chromedp.WaitReady("#keys"))
+	return w
+}
+
+// serve runs `pigrep web` for the time of the test, and returns the address that it prints.
+func (w *webTest) serve() string {
+	w.t.Helper()
+	a, _, errs := newApp(w.home)
+	printed := make(chan string, 1)
+	a.Streams.Out = writerFunc(func(b []byte) (int, error) {
+		printed <- strings.TrimSpace(string(b))
+		return len(b), nil
+	})
+	ctx, stop := context.WithCancel(w.t.Context())
+	code := make(chan int, 1)
+	go func() { code <- cli.Run(ctx, a, []string{"web", "--no-open", "--quiet"}) }()
+	w.t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		b.index.Close()
+		<-code
 		if errs.Len() > 0 {
-			t.Errorf("stderr: %s", errs)
+			w.t.Errorf("stderr: %s", errs)
 		}
 	})
-	w.Run(chromedp.Navigate(server.Address("/status")), chromedp.WaitReady("dl.status"))
-	return w
+	select {
+	case address := <-printed:
+		return address
+	case n := <-code:
+		code <- n
+		w.t.Fatalf("pigrep web ended with %d: %s", n, errs)
+		return ""
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// copySessions copies session files of /home/dev as if they were of another home, and
+// written four days before the clock of the program.
+func copySessions(t *testing.T, root, sessions, home string) {
+	t.Helper()
+	if err := os.CopyFS(root, os.DirFS(sessions)); err != nil {
+		t.Fatal(err)
+	}
+	written := shownNow().AddDate(0, 0, -4)
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		data = bytes.ReplaceAll(data, []byte("/home/dev"), []byte(home))
+		return errors.Join(os.WriteFile(path, data, 0o644), os.Chtimes(path, written, written))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // quietly checks that pages did nothing that they must not.
@@ -261,23 +301,9 @@ func TestWebManyTabs(t *testing.T) {
 		tabs = append(tabs, tab)
 	}
 	w.Run(chromedp.Navigate("about:blank"))
-	appendTo(t, name, `{"type":"message","id":"grown001","parentId":null,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"zanzibar"}}`)
+	testkit.Append(t, name, `{"type":"message","id":"grown001","parentId":null,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"zanzibar"}}`+"\n")
 	for _, tab := range tabs {
 		tab.Until("the new hit", `document.querySelector(".count")?.innerText == "1 hit in 1 session"`)
-	}
-}
-
-func appendTo(t *testing.T, name, line string) {
-	t.Helper()
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString(line + "\n"); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -291,7 +317,7 @@ func TestWebGrowingConversation(t *testing.T) {
 	parent := strings.TrimPrefix(last, html.Anchor(""))
 	for i := range 2 {
 		id := fmt.Sprintf("grown%03d", i)
-		appendTo(t, name, fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"more"}}`, id, parent))
+		testkit.Append(t, name, fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"more"}}`+"\n", id, parent))
 		parent = id
 	}
 	w.Until("the new entries", `document.querySelector(".grown").innerText == "2 new entries · show"`)

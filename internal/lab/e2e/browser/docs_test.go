@@ -1,4 +1,4 @@
-package cli
+package browser
 
 import (
 	"bytes"
@@ -14,13 +14,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"pigrep/internal/lab/browser"
+	"pigrep/internal/ui/cli"
 )
 
 // TestWebDocs writes the pictures of docs/web.md and docs/report.md with -update: docs/web.png,
 // and for each page a sheet with its four looks. They are not compared with what a browser
 // shows now, because the fonts of each machine are different.
 func TestWebDocs(t *testing.T) {
-	docs := filepath.Join("..", "..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "..", "docs")
 	pages := []struct{ name, address string }{
 		{"search", "/?q=token"},
 		{"conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout"},
@@ -33,9 +34,8 @@ func TestWebDocs(t *testing.T) {
 	if *updateFiles {
 		w := newWebTest(t, samples)
 		report := filepath.Join(t.TempDir(), "report.html")
-		a, _, errs := testApp(t)
-		a.Home, a.Now = w.home, shownNow
-		if code := Run(t.Context(), a, []string{"report", "-o", report, "--session-dir", w.root, "--index-dir", filepath.Join(t.TempDir(), "index")}); code != 0 {
+		a, _, errs := newApp(w.home)
+		if code := cli.Run(t.Context(), a, []string{"report", "-o", report, "--session-dir", w.root, "--index-dir", filepath.Join(t.TempDir(), "index")}); code != 0 {
 			t.Fatalf("report: exit code %d, %s", code, errs)
 		}
 		for _, p := range pages {

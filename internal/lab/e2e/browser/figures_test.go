@@ -1,4 +1,4 @@
-package cli
+package browser
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"pigrep/internal/lab/browser"
+	"pigrep/internal/ui/cli"
 )
 
 // The charts of the page have the figures of `usage --json`; a bar leads to its period, a
@@ -29,11 +30,9 @@ func TestWebFigures(t *testing.T) {
 	}
 	want := func(args ...string) (cost, tokens float64) {
 		t.Helper()
-		a, out, errs := testApp(t)
-		a.Home = filepath.Dir(filepath.Dir(filepath.Dir(w.root)))
-		a.Now = shownNow
+		a, out, errs := newApp(w.home)
 		args = append([]string{"usage", "--json", "--session-dir", w.root, "--index-dir", filepath.Join(t.TempDir(), "index")}, args...)
-		if code := Run(context.Background(), a, args); code != 0 {
+		if code := cli.Run(context.Background(), a, args); code != 0 {
 			t.Fatalf("pigrep %v: exit code %d, %s", args, code, errs)
 		}
 		var answer struct {

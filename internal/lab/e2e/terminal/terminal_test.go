@@ -1,26 +1,36 @@
 //go:build unix
 
-package program
+// Package terminal tests pigrep in the terminals of tmux, and what it prints in shells.
+package terminal
 
 import (
-	"os/exec"
-	"path/filepath"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"pigrep/internal/lab/testkit"
 )
 
-// driven runs a script of testdata/tui, which drives the program in a terminal
-// of tmux.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "pigrep-terminal-")
+	if err == nil {
+		program, err = testkit.Build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
 func driven(t *testing.T, script string, args ...string) {
 	t.Helper()
-	testkit.Program(t, "tmux") // the screens are tested without it too
-	dir := filepath.Join(moduleRoot, "testdata", "tui")
-	cmd := exec.Command("bash", append([]string{filepath.Join(dir, script), binary(t), filepath.Join(dir, "sessions")}, args...)...)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "driven\n") {
-		t.Errorf("%s %v: %v\n%s", script, args, err, out)
-	}
+	testkit.Terminal(t, program, script, args...)
 }
 
 // The terminal interface does in a terminal what a person expects of it, and
@@ -30,9 +40,10 @@ func TestTerminalInterface(t *testing.T) {
 	driven(t, "drive.sh")
 }
 
-// Everything that the list can do fits in small and large terminals.
+// Everything that the list can do fits in small and large terminals. The tests of the program have
+// the usual size.
 func TestTerminalSizes(t *testing.T) {
-	for _, size := range [][]string{{"40", "20"}, {"80", "24"}, {"120", "40"}, {"200", "60"}} {
+	for _, size := range [][]string{{"40", "20"}, {"120", "40"}, {"200", "60"}} {
 		t.Run(strings.Join(size, "x"), func(t *testing.T) {
 			t.Parallel()
 			driven(t, "sizes.sh", size...)
