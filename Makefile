@@ -1,9 +1,10 @@
 # make try       build, then search for Q in your sessions, or in the samples if you have none
-# make check     run before every commit: format, vet, staticcheck, tests, and the race detector where goroutines meet
+# make check     run before every commit: format, vet, staticcheck, short tests, and the race detector where goroutines meet
 # make check-all everything else, quick things first: other systems, known vulnerabilities, MCP clients, the package
-#                for pi, all tests with the race detector, the real pi, the long tests
+#                for pi, pages and terminals, all tests with the race detector, the real pi, the long tests
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
-# make test      all tests, without the race detector
+# make test      the short tests, without the race detector; neither pages nor terminals
+# make screens   pages in Chromium and the interactive search in tmux
 # make race      the short tests of packages where goroutines meet, with the race detector
 # make dist      the files of the release VERSION for all systems, in dist/: archives, packages, formula, checksums
 # make packages  build the packages of one system twice, compare them, install, use and purge one
@@ -16,7 +17,7 @@
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages man docs cover
+.PHONY: build tested try screens bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
@@ -46,7 +47,7 @@ check: fmt vet staticcheck test race
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross packages vuln clients pi race-all realpi machines wine torture
+ALL = vet-cross packages vuln clients pi screens race-all realpi machines wine torture
 REPORTED = vuln machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -74,19 +75,30 @@ vuln:
 	elif echo "$$out" | grep -qiE 'fetching vulnerabilities|dial tcp|no such host|proxyconnect|unexpected status'; then echo "the database of govulncheck cannot be reached: skipped"; \
 	else echo "$$out"; exit 1; fi
 
-test:
-	go test -vet=off ./...
+# The program that tests run, built once for all of them.
+TESTED = $(CURDIR)/dist/tested/pigrep
+tested:
+	@mkdir -p $(dir $(TESTED)) && CGO_ENABLED=0 go build -o $(TESTED) .
+
+# Tests that drive a browser or a terminal.
+SCREENS = ./internal/lab/e2e/browser ./internal/lab/e2e/terminal
+
+test: tested
+	PIGREP_PROGRAM=$(TESTED) go test -short -vet=off $$(go list ./... | grep -v -x $(foreach dir,$(SCREENS),-e pigrep$(patsubst .%,%,$(dir))))
+
+screens: tested
+	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m $(SCREENS)
 
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
 RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
-	./internal/ui/cli ./internal/ui/cli/live ./internal/ui/cli/snapshot ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
+	./internal/ui/cli/live ./internal/ui/cli/snapshot ./internal/ui/mcp ./internal/ui/tui
 
 race:
 	go test -race -short -vet=off $(RACED)
 
-race-all:
-	go test -race -vet=off -timeout 30m ./...
+race-all: tested
+	PIGREP_PROGRAM=$(TESTED) go test -race -vet=off -timeout 30m $$(go list ./... | grep -v -x $(foreach dir,$(SCREENS),-e pigrep$(patsubst .%,%,$(dir))))
 
 # Compares with the real pi, if it can be installed.
 realpi:
@@ -144,7 +156,7 @@ packages:
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:
 	go test ./internal/audit ./internal/redact ./internal/ui/html ./internal/ui/tui -run '^TestDocs$$' -update
-	go test ./internal/ui/cli -run 'Docs|Screens' -update
+	go test ./internal/ui/cli ./internal/lab/e2e/browser -run 'Docs|Screens' -update
 
 # The end-to-end tests cover much of query and indexer.
 cover:

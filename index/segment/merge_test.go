@@ -20,7 +20,7 @@ import (
 // code and for the engine's. Merging its result again changes nothing.
 func TestMergedHasWhatWasLeft(t *testing.T) {
 	testkit.Unraced(t)
-	for round := range testkit.Rounds(20, 60, 400) {
+	for round := range testkit.Rounds(5, 60, 400) {
 		rnd := rand.New(rand.NewPCG(19, uint64(round)))
 		var list []*Segment
 		var left []sample

@@ -191,7 +191,7 @@ func TestSegmentSizes(t *testing.T) {
 
 // More documents than one container of a bitmap holds, with terms in all, in every other, in the first and last ones.
 func TestManyDocuments(t *testing.T) {
-	testkit.Unraced(t)
+	testkit.Slow(t)
 	const n = 66_000
 	list := make([]sample, n)
 	for i := range list {

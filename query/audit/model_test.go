@@ -16,6 +16,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/filter"
@@ -42,7 +43,7 @@ func tablesAgainstModel(t *testing.T, fewCopies bool) {
 	if fewCopies {
 		m.most = 60
 	}
-	for round := range 12 {
+	for round := range testkit.HowMany(4, 12, 12) {
 		b := index.NewBatch()
 		m.changed = make(map[uint32]bool)
 		for range 1 + rnd.IntN(m.most*2/3) {

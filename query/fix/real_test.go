@@ -90,7 +90,7 @@ func TestRealErrors(t *testing.T) {
 // are others. Its session is first, or as close as the first: several have the same error.
 func TestEveryRealError(t *testing.T) {
 	r := realLibrary(t)
-	tried, found, first := 0, 0, 0
+	seen, tried, found, first := 0, 0, 0, 0
 	reader := entry.NewReader(stories.Disk{}, pi.New())
 	defer reader.Use(nil)
 	for i := range r.Summaries() {
@@ -116,6 +116,9 @@ func TestEveryRealError(t *testing.T) {
 			if !saysWhat.MatchString(text) || strings.Contains(text, "Command aborted") {
 				continue // it has no error
 			}
+			if seen++; seen%testkit.HowMany(8, 1, 1) != 0 {
+				continue
+			}
 			tried++
 			text = changed(text, tried)
 			list := findReal(t, r, text)
@@ -133,7 +136,7 @@ func TestEveryRealError(t *testing.T) {
 		}
 	}
 	t.Logf("%d errors: %d sessions found, %d of them first", tried, found, first)
-	if tried < 40 || first*5 < tried*4 {
+	if seen < 40 || first*5 < tried*4 {
 		t.Errorf("%d of %d errors have their session first, want 4 of 5", first, tried)
 	}
 }

@@ -626,7 +626,7 @@ func TestAuditDependsOnNoOrder(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
 	source := t.TempDir()
-	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20}); err != nil {
+	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: int64(testkit.HowMany(1, 2, 2)) << 20}); err != nil {
 		t.Fatal(err)
 	}
 	var paths []string

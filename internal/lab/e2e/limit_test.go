@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
+	"pigrep/internal/lab/testkit"
 	"pigrep/query"
 )
 
@@ -63,7 +64,7 @@ func TestShortListIsBeginningOfLongList(t *testing.T) {
 		}
 		return resp
 	}
-	for range 80 {
+	for range testkit.HowMany(10, 80, 80) {
 		var words []string
 		for range 1 + rnd.IntN(4) {
 			words = append(words, vocabulary[rnd.IntN(len(vocabulary))])

@@ -121,7 +121,7 @@ func TestGradedMade(t *testing.T) {
 
 // Floors of the order of answers to questions over real sessions.
 func TestGradedReal(t *testing.T) {
-	testkit.Unraced(t)
+	testkit.Slow(t)
 	s, err := OpenReal(t.TempDir(), testkit.Root(), testkit.Fixtures())
 	if errors.Is(err, ErrMissing) { // real sessions are not part of the repository
 		t.Skip(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"pigrep/internal/lab/browser"
+	"pigrep/internal/lab/testkit"
 )
 
 // openBrowser opens a browser for pages that are files.
@@ -68,6 +69,7 @@ func TestBrowser(t *testing.T) {
 // Links of the index lead to their entries, and open the branch that these are in.
 // Without a script, all details can be opened at once, and print that way.
 func TestBrowserNavigation(t *testing.T) {
+	testkit.Slow(t)
 	b := openBrowser(t)
 	data := header + prompt("p", "", "start") + prompt("x", "p", "first idea")
 	last := "p"

@@ -220,7 +220,7 @@ func TestFaults(t *testing.T) {
 		}
 		copyTree(t, s.index, dir)
 	}
-	target, fired, calls, runs, messages := testkit.Rounds(4, 4, 100), 0, 0, 0, 0
+	target, fired, calls, runs, messages := testkit.Rounds(1, 4, 100), 0, 0, 0, 0
 	by := map[string]int{}
 	for ; fired < target && runs < 5*target; runs++ {
 		s := scenarios[rnd.IntN(len(scenarios))]

@@ -103,7 +103,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 		t.Logf("seed %d", seed)
 	}
 	rng := rand.New(rand.NewPCG(seed, 9))
-	rounds, starts, killed := testkit.Rounds(3, 5, 70), 0, 0
+	rounds, starts, killed := testkit.Rounds(1, 5, 70), 0, 0
 	own := filepath.Join(root, "x", "own.jsonl")
 	change := func(n int) {
 		if rng.IntN(2) == 0 {

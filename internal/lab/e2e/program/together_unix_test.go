@@ -23,7 +23,7 @@ import (
 // then compacts: every answer has each line that was written before the command began, and
 // none twice.
 func TestEverythingAtOnce(t *testing.T) {
-	testkit.Unraced(t)
+	testkit.Slow(t)
 	t.Parallel()
 	home, root, queries := someSessions(t, int64(testkit.HowMany(1, 1, 8))<<20)
 	file := filepath.Join(root, "x", "growing.jsonl")

@@ -241,6 +241,7 @@ func TestSecondWatcher(t *testing.T) {
 
 // What a watcher does not do because it is stuck or dead, the others do.
 func TestWatcherThatIsStuckOrDead(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	home, file, where := oneSession(t)
 	find := func(what string, want int) {

@@ -23,7 +23,7 @@ import (
 // large. In a week, 10,000 lines are appended, 500 files are new, 50 are rewritten and 20
 // deleted; a watcher runs for most of the time, ends well, or is killed, and starts again.
 func TestWeekOfUse(t *testing.T) {
-	testkit.Unraced(t)
+	testkit.Slow(t)
 	t.Parallel()
 	seed := uint64(7)
 	if testkit.Long() {
