@@ -172,95 +172,113 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 	defer d.within(s)()
 	here := d.piped
 	d.piped = ""
-	var out []string
-	for _, r := range s.Redirs {
+	before, here, written := d.redirects(s.Redirs, before, here)
+	programs = d.control(s.Cmd, before, here)
+	if len(written) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
+		d.save(written)
+	}
+	return programs
+}
+
+// redirects follows the redirections of a statement: what comes before it in its pipeline,
+// the text that it reads, and the files that it writes.
+func (d *dissector) redirects(list []*syntax.Redirect, before []string, here string) (_ []string, _ string, written []string) {
+	before = before[:len(before):len(before)]
+	for _, r := range list {
 		switch r.Op {
 		case syntax.DplOut, syntax.DplIn:
 			if name := d.word(r.Word).text; strings.HasPrefix(name, socket) {
-				before = append(before[:len(before):len(before)], socket)
+				before = append(before, socket)
 			}
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob, syntax.RdrInOut:
 			name := d.word(r.Word).text
 			d.access(name, true)
-			out = append(out, name)
+			written = append(written, name)
 		case syntax.RdrIn:
 			w := d.word(r.Word)
 			d.access(w.text, false)
 			if strings.HasPrefix(w.text, socket) {
 				w.inner = append(w.inner, socket)
 			}
-			before = append(before[:len(before):len(before)], w.inner...)
+			before = append(before, w.inner...)
 		case syntax.Hdoc, syntax.DashHdoc:
 			here = d.word(r.Hdoc).text
 		case syntax.WordHdoc:
 			w := d.word(r.Word)
 			here = w.text
-			before = append(before[:len(before):len(before)], w.inner...)
+			before = append(before, w.inner...)
 		}
 	}
-	switch c := s.Cmd.(type) {
+	return before, here, written
+}
+
+// control dissects a statement without its redirections.
+func (d *dissector) control(cmd syntax.Command, before []string, here string) (programs []string) {
+	switch c := cmd.(type) {
 	case *syntax.CallExpr:
-		for _, a := range c.Assigns {
-			inner := d.assign(a)
-			if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
-				if d.holds == nil {
-					d.holds = make(map[string][]string)
-				}
-				d.holds[a.Name.Value] = inner
-			}
-			programs = append(programs, inner...)
-		}
-		words := make([]word, 0, len(c.Args))
-		for _, w := range c.Args {
-			words = append(words, d.word(w))
-		}
-		programs = append(programs, d.run(words, before, here)...)
+		return d.call(c, before, here)
 	case *syntax.BinaryCmd:
 		programs = d.stmt(c.X, before)
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 			before = append(before[:len(before):len(before)], programs...)
 			d.piped = d.printed(c.X)
 		}
-		programs = append(programs, d.stmt(c.Y, before)...)
+		return append(programs, d.stmt(c.Y, before)...)
 	case *syntax.Subshell:
 		dir := d.dir
 		programs = d.stmts(c.Stmts, before)
 		d.dir = dir
 	case *syntax.Block:
-		programs = d.stmts(c.Stmts, before)
+		return d.stmts(c.Stmts, before)
 	case *syntax.IfClause:
 		for ; c != nil; c = c.Else {
 			programs = append(programs, d.stmts(c.Cond, before)...)
 			programs = append(programs, d.stmts(c.Then, before)...)
 		}
 	case *syntax.WhileClause:
-		programs = append(d.stmts(c.Cond, before), d.stmts(c.Do, before)...)
+		return append(d.stmts(c.Cond, before), d.stmts(c.Do, before)...)
 	case *syntax.ForClause:
 		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			for _, w := range loop.Items {
 				programs = append(programs, d.word(w).inner...)
 			}
 		}
-		programs = append(programs, d.stmts(c.Do, before)...)
+		return append(programs, d.stmts(c.Do, before)...)
 	case *syntax.CaseClause:
 		for _, item := range c.Items {
 			programs = append(programs, d.stmts(item.Stmts, before)...)
 		}
 	case *syntax.FuncDecl:
-		programs = d.stmt(c.Body, before)
+		return d.stmt(c.Body, before)
 	case *syntax.TimeClause:
-		programs = d.stmt(c.Stmt, before)
+		return d.stmt(c.Stmt, before)
 	case *syntax.CoprocClause:
-		programs = d.stmt(c.Stmt, before)
+		return d.stmt(c.Stmt, before)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
 			programs = append(programs, d.assign(a)...)
 		}
 	}
-	if len(out) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
-		d.save(out)
-	}
 	return programs
+}
+
+// call dissects a simple command.
+func (d *dissector) call(c *syntax.CallExpr, before []string, here string) (programs []string) {
+	for _, a := range c.Assigns {
+		inner := d.assign(a)
+		if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
+			if d.holds == nil {
+				d.holds = make(map[string][]string)
+			}
+			d.holds[a.Name.Value] = inner
+		}
+		programs = append(programs, inner...)
+	}
+	words := make([]word, 0, len(c.Args))
+	for _, w := range c.Args {
+		words = append(words, d.word(w))
+	}
+	return append(programs, d.run(words, before, here)...)
 }
 
 // socket is the prefix of bash's names for network connections.
@@ -448,110 +466,6 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 	return append(programs, d.given(at, rest, before, here)...)
 }
 
-// given follows the command that a program is given to run.
-func (d *dissector) given(at int, rest []word, before []string, here string) []string {
-	c := d.commands[at]
-	if d.depth >= maxDepth {
-		return nil
-	}
-	d.depth++
-	defer func() { d.depth-- }()
-	// This program runs the next one.
-	run := func(words []word) []string {
-		d.by = c.program
-		defer func() { d.by = "" }()
-		return d.run(words, before, here)
-	}
-	elsewhere := func(follow func() []string) []string {
-		remote, dir := d.remote, d.dir
-		d.remote, d.dir = true, ""
-		defer func() { d.remote, d.dir = remote, dir }()
-		return follow()
-	}
-	switch {
-	case c.program == "cd" || c.program == "pushd":
-		d.dir = enter(d.dir, firstArgument(c.args))
-	case c.program == "popd":
-		d.dir = "" // the directory stack is not tracked
-	case slices.Contains(shells, c.program):
-		for i, arg := range c.args {
-			if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(rest) {
-				return d.script(c.args[i+1], before)
-			}
-		}
-		if here != "" && firstArgument(c.args) == "" {
-			return d.script(here, before)
-		}
-	case c.program == "eval":
-		return d.script(strings.Join(c.args, " "), before)
-	case c.program == "su":
-		for i, arg := range c.args {
-			if (arg == "-c" || arg == "--command") && i+1 < len(c.args) {
-				return d.script(c.args[i+1], before)
-			}
-		}
-	case c.program == "ssh":
-		if inner := wrappers["ssh"].after(rest); len(inner) > 1 {
-			return elsewhere(func() []string { return d.script(join(inner[1:]), before) })
-		} else if len(inner) == 1 {
-			return elsewhere(func() []string { return d.script(here, before) })
-		}
-	case (c.program == "docker" || c.program == "podman" || c.program == "docker-compose") && slices.Contains(c.args[:min(2, len(c.args))], "exec"):
-		// The first word is the container.
-		if inner := inContainer.after(rest[slices.Index(c.args, "exec")+1:]); len(inner) > 1 {
-			return elsewhere(func() []string { return run(inner[1:]) })
-		}
-	case c.program == "kubectl" && c.subcommand() == "exec":
-		if i := slices.Index(c.args, "--"); i >= 0 {
-			return elsewhere(func() []string { return run(rest[i+1:]) })
-		}
-	case c.program == "trap":
-		return d.script(firstArgument(c.args), nil)
-	case c.program == "script" || c.program == "flock":
-		inner := wrappers[c.program].after(rest)
-		for _, flag := range []string{"-c", "--command"} {
-			if list := c.values(flag); len(list) > 0 {
-				return d.script(list[0], before)
-			}
-		}
-		if c.program == "flock" {
-			return run(inner)
-		}
-	case c.program == "watch":
-		return d.script(join(wrappers["watch"].after(rest)), before)
-	case c.program == "powershell" || c.program == "pwsh":
-		for i, arg := range c.args {
-			if strings.HasPrefix(strings.ToLower(arg), "-c") {
-				return d.powershell(join(rest[i+1:]), before)
-			} else if !strings.HasPrefix(arg, "-") {
-				return d.powershell(join(rest[i:]), before)
-			}
-		}
-	case c.program == "cmd":
-		for i, arg := range c.args {
-			if strings.EqualFold(strings.TrimLeft(arg, "/"), "c") {
-				return d.powershell(join(rest[i+1:]), before)
-			}
-		}
-	case c.program == "find":
-		for i, arg := range c.args {
-			switch arg {
-			case "-exec", "-execdir", "-ok", "-okdir":
-				end := i + 1
-				for end < len(c.args) && c.args[end] != ";" && c.args[end] != "+" {
-					end++
-				}
-				return run(rest[i+1 : end])
-			}
-		}
-	default:
-		if w, ok := wrappers[c.program]; ok {
-			return run(w.after(rest))
-		}
-	}
-	return nil
-}
-
 func join(words []word) string {
 	text := make([]string, len(words))
 	for i, w := range words {
@@ -585,66 +499,6 @@ func isAssignment(s string) bool {
 		}
 	}
 	return true
-}
-
-// wrapper describes a program that runs the command that follows its own flags.
-type wrapper struct {
-	valued []string // flags whose value is the next word
-	skip   int      // its own words after the flags
-	counts bool     // it counts as a program itself
-}
-
-var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
-
-var wrappers = map[string]wrapper{
-	"sudo":       {counts: true, valued: []string{"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "-U", "--user", "--group"}},
-	"doas":       {counts: true, valued: []string{"-u", "-C"}},
-	"pkexec":     {counts: true, valued: []string{"--user"}},
-	"run0":       {counts: true, valued: []string{"-u"}},
-	"xargs":      {counts: true, valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--replace", "--delimiter", "--arg-file"}},
-	"ssh":        {counts: true, valued: []string{"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-w", "-W", "-E", "-S", "-Q", "-O", "-B"}},
-	"parallel":   {counts: true, valued: []string{"-j", "--jobs", "-a", "-I", "-n", "-N", "-d", "--delimiter"}},
-	"chroot":     {counts: true, skip: 1},
-	"nsenter":    {counts: true, valued: []string{"-t", "--target"}},
-	"unshare":    {counts: true},
-	"flock":      {counts: true, valued: []string{"-w", "--timeout", "-E"}, skip: 1},
-	"watch":      {counts: true, valued: []string{"-n", "--interval"}},
-	"busybox":    {},
-	"toybox":     {},
-	"env":        {valued: []string{"-u", "--unset", "-C", "--chdir"}},
-	"time":       {valued: []string{"-o", "-f"}},
-	"nohup":      {},
-	"nice":       {valued: []string{"-n"}},
-	"ionice":     {valued: []string{"-c", "-n"}},
-	"timeout":    {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
-	"gtimeout":   {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
-	"stdbuf":     {valued: []string{"-i", "-o", "-e"}},
-	"command":    {},
-	"builtin":    {},
-	"exec":       {valued: []string{"-a"}},
-	"setsid":     {},
-	"unbuffer":   {},
-	"caffeinate": {valued: []string{"-t"}},
-}
-
-// inContainer is the wrapper docker exec.
-var inContainer = wrapper{valued: []string{"-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index"}}
-
-// after returns the words of the command that the wrapper runs.
-func (w wrapper) after(words []word) []word {
-	for len(words) > 0 {
-		switch s := words[0].text; {
-		case s == "--":
-			return words[min(len(words), 1+w.skip):]
-		case slices.Contains(w.valued, s):
-			words = words[min(len(words), 2):]
-		case len(s) > 1 && s[0] == '-', isAssignment(s):
-			words = words[1:]
-		default:
-			return words[min(len(words), w.skip):]
-		}
-	}
-	return nil
 }
 
 // subcommanded lists programs with subcommands, and for each the flags before the
