@@ -12,8 +12,8 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// resumeMsg is the result of planResume.
-type resumeMsg struct {
+// planned is the result of planResume.
+type planned struct {
 	Place
 	How
 	resume *Resume
@@ -27,9 +27,9 @@ func (m *Model) planResume(p Place, how How) tea.Cmd {
 	}
 	m.asking = true
 	ctx, plan := m.ctx, m.options.Resume
-	return command(func() tea.Msg {
+	return command(func() then {
 		r, err := plan(ctx, p, how)
-		return resumeMsg{p, how, r, err}
+		return func(m *Model) tea.Cmd { return m.resumed(planned{p, how, r, err}) }
 	})
 }
 
@@ -45,7 +45,7 @@ func (m *Model) resume() tea.Cmd {
 }
 
 // resumed ends the program with the command, or first shows its warnings.
-func (m *Model) resumed(msg resumeMsg) tea.Cmd {
+func (m *Model) resumed(msg planned) tea.Cmd {
 	m.asking = false
 	moved, isMoved := errors.AsType[*MovedError](msg.err)
 	switch {
@@ -75,7 +75,7 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 }
 
 // chooseDir asks where a session continues whose directory is gone.
-func (m *Model) chooseDir(msg resumeMsg, moved *MovedError) {
+func (m *Model) chooseDir(msg planned, moved *MovedError) {
 	in := func(m *Model, dir string) tea.Cmd {
 		how := msg.How
 		how.Dir = dir
@@ -116,7 +116,7 @@ func (m *Model) leaveFor(do func(Place, io.Reader, io.Writer) error) tea.Cmd {
 	}
 	return tea.Sequence(m.remember(), tea.Exec(&errand{do: do, place: p}, func(err error) tea.Msg {
 		if err != nil {
-			return messageMsg(complaint(err))
+			return failing(err)
 		}
 		return nil
 	}))

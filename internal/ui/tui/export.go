@@ -118,46 +118,35 @@ func (m *Model) formatMenu(chosen []Place) *menu {
 	return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
 }
 
-// exportedMsg is the end of an export.
-type exportedMsg struct {
-	paths []string
-	of    int
-	err   error
-}
-
 func (m *Model) export(list []Place, format string) tea.Cmd {
 	m.say("exporting %s …", human.Plural(len(list), "session", "sessions"))
 	ctx, export := m.ctx, m.options.Export
 	list = slices.Clone(list)
-	return command(func() tea.Msg {
+	return command(func() then {
 		m.exports.RLock()
 		defer m.exports.RUnlock()
-		msg := exportedMsg{of: len(list), err: ctx.Err()}
-		if msg.err != nil { // the program has ended, and does not wait
-			return msg
-		}
-		for _, p := range list {
-			path, err := export(ctx, p, format)
-			if err != nil {
-				msg.err = err
-				break
+		var paths []string
+		err := ctx.Err() // once the program has ended, it does not wait
+		for i := 0; i < len(list) && err == nil; i++ {
+			var path string
+			if path, err = export(ctx, list[i], format); err == nil {
+				paths = append(paths, human.Path(path, m.options.Home))
 			}
-			msg.paths = append(msg.paths, path)
 		}
-		return msg
+		return func(m *Model) tea.Cmd {
+			m.exported(paths, len(list), err)
+			return nil
+		}
 	})
 }
 
-func (m *Model) exported(msg exportedMsg) {
-	var paths []string
-	for _, p := range msg.paths {
-		paths = append(paths, human.Path(p, m.options.Home))
-	}
+// exported says which files were written for a number of sessions.
+func (m *Model) exported(paths []string, of int, err error) {
 	switch done := strings.Join(paths, ", "); {
-	case msg.err != nil && len(paths) > 0:
-		m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), msg.of, done, msg.err))
-	case msg.err != nil:
-		m.complain(msg.err)
+	case err != nil && len(paths) > 0:
+		m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), of, done, err))
+	case err != nil:
+		m.complain(err)
 	default:
 		m.marked = nil
 		m.say("wrote %s", done)
@@ -179,26 +168,20 @@ func (m *Model) copyCommand() tea.Cmd {
 	return nil
 }
 
-// copyMsg is a text to be copied, and what it is.
-type copyMsg struct {
-	text, what string
-	kept       bool // a program such as xclip accepted the text
-	err        error
-}
-
 func (m *Model) copyEntry() tea.Cmd {
 	p, ok := m.target()
 	if !ok {
 		return nil
 	}
 	ctx, read, copy := m.ctx, m.options.Text, m.options.Copy
-	return command(func() tea.Msg {
+	return command(func() then {
 		text, err := read(ctx, p)
 		if err != nil {
-			return copyMsg{err: err}
+			return failing(err)
 		}
 		what := "the text of the entry (" + human.Plural(len([]rune(text)), "character", "characters") + ")"
-		return copyMsg{text: text, what: what, kept: copy(ctx, text)}
+		kept := copy(ctx, text)
+		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
 	})
 }
 
@@ -222,26 +205,26 @@ func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cm
 
 func (m *Model) copyText(text, what string) tea.Cmd {
 	ctx, copy := m.ctx, m.options.Copy
-	return command(func() tea.Msg { return copyMsg{text: text, what: what, kept: copy(ctx, text)} })
+	return command(func() then {
+		kept := copy(ctx, text)
+		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
+	})
 }
 
 // mostOSC52 is the length of the longest text that the terminal is asked to copy: xterm
 // accepts no more.
 const mostOSC52 = 74_994
 
-// copied asks the terminal to copy the text too: it may run on another machine.
-func (m *Model) copied(msg copyMsg) tea.Cmd {
-	switch {
-	case msg.err != nil:
-		m.complain(msg.err)
-		return nil
-	case !msg.kept && len(msg.text) > mostOSC52:
-		m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", msg.what))
+// copied asks the terminal to copy the text too: it may run on another machine. kept says
+// that a program such as xclip has it.
+func (m *Model) copied(text, what string, kept bool) tea.Cmd {
+	if !kept && len(text) > mostOSC52 {
+		m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", what))
 		return nil
 	}
-	m.say("copied: %s", terminal.Clean(msg.what))
-	if len(msg.text) > mostOSC52 {
+	m.say("copied: %s", terminal.Clean(what))
+	if len(text) > mostOSC52 {
 		return nil
 	}
-	return tea.SetClipboard(msg.text)
+	return tea.SetClipboard(text)
 }

@@ -33,36 +33,30 @@ var dateNames = map[string]string{
 // reading is shown until there is something to show.
 const reading = "reading …"
 
-// facetsMsg is the result of Backend.Facets.
-type facetsMsg struct {
-	list []sessions.Facet
-	err  error
-}
-
 func (m *Model) openFilters() tea.Cmd {
 	m.setMenu(m.filterMenu("", nil))
 	ctx, facets := m.ctx, m.options.Facets
-	return command(func() tea.Msg {
+	return command(func() then {
 		list, err := facets(ctx)
-		return facetsMsg{list, err}
+		return func(m *Model) tea.Cmd { return m.fillFilters(list, err) }
 	})
 }
 
-// facetsCame fills the menu, if it is still open.
-func (m *Model) facetsCame(msg facetsMsg) tea.Cmd {
+// fillFilters fills the menu, if it is still open.
+func (m *Model) fillFilters(list []sessions.Facet, err error) tea.Cmd {
 	if m.menu == nil || m.menu.empty != reading {
 		return nil
 	}
-	if msg.err != nil {
+	if err != nil {
 		m.setMenu(nil)
-		m.complain(msg.err)
+		m.complain(err)
 		return nil
 	}
 	narrow, at, field := m.menu.narrow, m.menu.at, m.menu.field
-	m.setMenu(m.filterMenu(field, msg.list))
+	m.setMenu(m.filterMenu(field, list))
 	m.menu.narrow, m.menu.at = narrow, at
 	m.menu.filter()
-	return m.countFacets(field, msg.list)
+	return m.countFacets(field, list)
 }
 
 // filterMenu returns a menu of the fields, or of the values of one field. Typing searches
@@ -134,12 +128,6 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	return menu
 }
 
-// countedMsg has the hits of the current query with each value of a field.
-type countedMsg struct {
-	menu  *menu
-	notes map[string]string // by the value of the choice
-}
-
 // countTime bounds the counting of hits; values not counted by then have no number.
 const countTime = time.Second
 
@@ -154,9 +142,9 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 	count, menu := m.options.Count, m.menu
 	ctx, stop := context.WithTimeout(m.ctx, countTime)
 	menu.counting = &job{stop}
-	return command(func() tea.Msg {
+	return command(func() then {
 		defer stop()
-		msg := countedMsg{menu, make(map[string]string)}
+		notes := make(map[string]string) // by the value of the choice
 		for _, f := range facets {
 			if f.Field != field {
 				continue
@@ -174,20 +162,22 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 			if partial := n.TotalAny - n.Minor; n.Total == 0 && partial > 0 {
 				note = human.Number(partial) + " partial"
 			}
-			msg.notes[f.Field+":"+f.Value] = note
+			notes[f.Field+":"+f.Value] = note
 		}
-		return msg
+		return func(m *Model) tea.Cmd {
+			if m.menu == menu {
+				menu.annotate(notes)
+			}
+			return nil
+		}
 	})
 }
 
-// counted adds the numbers to the menu, if it is still open.
-func (m *Model) counted(msg countedMsg) {
-	if m.menu != msg.menu {
-		return
-	}
-	for _, list := range [][]choice{m.menu.choices, m.menu.shown} {
+// annotate adds the numbers of hits to the choices.
+func (m *menu) annotate(notes map[string]string) {
+	for _, list := range [][]choice{m.choices, m.shown} {
 		for i := range list {
-			if note, ok := msg.notes[list[i].value]; ok {
+			if note, ok := notes[list[i].value]; ok {
 				list[i].note = note
 				if name, ok := dateNames[list[i].label]; ok {
 					list[i].note = name + " · " + note

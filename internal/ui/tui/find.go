@@ -82,14 +82,6 @@ func (f *finding) clear() {
 	*f = finding{running: f.running}
 }
 
-// foundMsg is the result of Backend.Find.
-type foundMsg struct {
-	path, text string
-	generation uint64
-	found      []Found
-	err        error
-}
-
 func (m *Model) openFind() tea.Cmd {
 	p := &m.preview
 	m.finding = true
@@ -116,32 +108,31 @@ func (m *Model) findText() tea.Cmd {
 	}
 	ctx, stop := context.WithCancel(m.ctx)
 	f.running, f.asked = &job{stop}, text
-	msg := foundMsg{path: p.want.Path, text: text, generation: p.want.generation}
 	place, wide, find := p.want.Place, m.scope(), m.options.Find
-	return command(func() tea.Msg {
+	return command(func() then {
 		defer stop()
-		msg.found, msg.err = find(ctx, place, text, wide)
-		return msg
+		found, err := find(ctx, place, text, wide)
+		return func(m *Model) tea.Cmd { return m.showFound(place.Path, text, found, err) }
 	})
 }
 
-// findCame goes to the first match at or after the entry being read, or keeps the
+// showFound goes to the first match at or after the entry being read, or keeps the
 // current match.
-func (m *Model) findCame(msg foundMsg) tea.Cmd {
+func (m *Model) showFound(path, text string, found []Found, err error) tea.Cmd {
 	p := &m.preview
 	f := &p.find
 	f.running = nil
-	if msg.path != p.want.Path || msg.text != f.text() || errors.Is(msg.err, context.Canceled) {
+	if path != p.want.Path || text != f.text() || errors.Is(err, context.Canceled) {
 		return m.findText()
 	}
 	keep := 0
-	if c := f.current(); c != nil && f.known == msg.text {
+	if c := f.current(); c != nil && f.known == text {
 		keep = c.Entry
 	} else {
 		f.nth = 0
 	}
-	again := f.known == msg.text
-	f.found, f.total, f.known, f.err = msg.found, 0, msg.text, msg.err
+	again := f.known == text
+	f.found, f.total, f.known, f.err = found, 0, text, err
 	for _, e := range f.found {
 		f.total += e.Matches
 	}
@@ -306,13 +297,6 @@ type hitTour struct {
 	running    bool
 }
 
-// hitsMsg is the answer to a search in one session.
-type hitsMsg struct {
-	tour hitTour
-	by   int // how many hits to go
-	err  error
-}
-
 // mostHits bounds how many hits of a session can be visited one by one.
 const mostHits = 2000
 
@@ -336,13 +320,12 @@ func (m *Model) nextHit(n int) tea.Cmd {
 	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostHits, m.options.Now()
 	req.Only = func(s *session.Summary) bool { return s.Path == tour.path }
 	ctx, search := m.ctx, m.options.Search
-	return command(func() tea.Msg {
+	return command(func() then {
 		r, err := search(ctx, req)
-		if err != nil {
-			return hitsMsg{tour: tour, err: err}
+		if err == nil {
+			tour.list, tour.more = inOrder(r)
 		}
-		tour.list, tour.more = inOrder(r)
-		return hitsMsg{tour: tour, by: n}
+		return func(m *Model) tea.Cmd { return m.beginTour(tour, n, err) }
 	})
 }
 
@@ -360,20 +343,21 @@ func inOrder(r *query.Response) (hits []query.Hit, more bool) {
 	return slices.CompactFunc(hits, func(a, b query.Hit) bool { return a.Offset == b.Offset }), more
 }
 
-func (m *Model) hitsCame(msg hitsMsg) tea.Cmd {
+// beginTour goes to the n-th hit of a session.
+func (m *Model) beginTour(tour hitTour, n int, err error) tea.Cmd {
 	t := &m.preview.hits
-	if msg.tour.path != m.preview.want.Path { // another session is shown by now
+	if tour.path != m.preview.want.Path { // another session is shown by now
 		*t = hitTour{}
 		return nil
 	}
-	*t = msg.tour
+	*t = tour
 	t.running = false
-	if msg.err != nil {
+	if err != nil {
 		t.path = ""
-		m.complain(msg.err)
+		m.complain(err)
 		return nil
 	}
-	return m.goHit(msg.by)
+	return m.goHit(n)
 }
 
 // goHit moves by n hits from the current entry.

@@ -26,20 +26,20 @@ type history struct {
 // rewritten.
 const maxHistory = 500
 
-// historyMsg is the queries of the history file.
-type historyMsg []string
-
 func (m *Model) loadHistory() tea.Cmd {
 	path := m.history.path
 	if path == "" {
 		return nil
 	}
-	return command(func() tea.Msg {
+	return command(func() then {
 		list, err := readHistory(path)
 		if err != nil {
-			return messageMsg(complaint(err))
+			return failing(err)
 		}
-		return historyMsg(list)
+		return func(m *Model) tea.Cmd {
+			m.history.queries = list
+			return nil
+		}
 	})
 }
 
@@ -130,9 +130,9 @@ func (m *Model) remember() tea.Cmd {
 	if path == "" {
 		return nil
 	}
-	return command(func() tea.Msg {
+	return command(func() then {
 		if err := appendHistory(path, text); err != nil {
-			return messageMsg(complaint(err))
+			return failing(err)
 		}
 		return nil
 	})

@@ -55,8 +55,8 @@ type Model struct {
 	exports sync.RWMutex // read-locked by each running export
 
 	// Set by Run, nil without it.
-	quit func()                       // ends the program
-	post func(time.Duration, tea.Msg) // sends the model a message after this time
+	quit func()                    // ends the program
+	post func(time.Duration, then) // does this to the model after this time
 }
 
 // message is the response to the last key, shown in the last line.
@@ -132,54 +132,47 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
 		return m.wheel(msg.Mouse())
-	case searchedMsg:
-		return m.searched(msg)
-	case slowMsg:
-		m.search.slow = m.search.job != nil && int(msg) == m.search.seq
-	case previewMsg:
-		return m.previewed(msg)
-	case foundMsg:
-		return m.findCame(msg)
-	case copyMsg:
-		return m.copied(msg)
-	case exportedMsg:
-		m.exported(msg)
-	case hitsMsg:
-		return m.hitsCame(msg)
 	case State:
 		return m.stateChanged(msg)
-	case facetsMsg:
-		return m.facetsCame(msg)
-	case countedMsg:
-		m.counted(msg)
-	case historyMsg:
-		m.history.queries = msg
-	case resumeMsg:
-		return m.resumed(msg)
-	case messageMsg:
-		m.message = message(msg)
-	case crashMsg:
-		m.crash = (*crash)(&msg)
-		return tea.Quit
+	case then:
+		return msg(m)
 	}
 	return nil
 }
 
-// messageMsg shows a message.
-type messageMsg message
+// then is the message of a command that has ended: it shows the outcome.
+type then func(*Model) tea.Cmd
 
-// crashMsg is a panic in a command.
-type crashMsg crash
-
-// command returns a command that turns a panic into a crashMsg.
-func command(do func() tea.Msg) tea.Cmd {
+// command returns a command that does slow work, and then shows its outcome. A panic ends
+// the program.
+func command(do func() then) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
 			if r := recover(); r != nil {
-				msg = crashMsg{r, debug.Stack()}
+				msg = crashing(r)
 			}
 		}()
-		return do()
+		if show := do(); show != nil {
+			return show
+		}
+		return nil
+	}
+}
+
+// crashing ends the program with a panic of another goroutine.
+func crashing(value any) then {
+	stack := debug.Stack()
+	return func(m *Model) tea.Cmd {
+		m.crash = &crash{value, stack}
+		return tea.Quit
+	}
+}
+
+// failing shows an error.
+func failing(err error) then {
+	return func(m *Model) tea.Cmd {
+		m.complain(err)
+		return nil
 	}
 }
 

@@ -554,7 +554,7 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestSlowSearch(t *testing.T) {
 	d := drive(t, Options{}, 80, 24)
 	var posted []tea.Msg
-	d.post = func(_ time.Duration, msg tea.Msg) { posted = append(posted, msg) }
+	d.post = func(_ time.Duration, do then) { posted = append(posted, do) }
 	d.send(keyPresses("t")[0])
 	d.send(posted[0])
 	if screen := plainScreen(d.Model); !strings.Contains(screen, "searching …") {

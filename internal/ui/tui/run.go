@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,13 +35,13 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 
 	m.quit = program.Quit
-	m.post = func(after time.Duration, msg tea.Msg) { time.AfterFunc(after, func() { program.Send(msg) }) }
+	m.post = func(after time.Duration, do then) { time.AfterFunc(after, func() { program.Send(do) }) }
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
 		defer func() {
 			if r := recover(); r != nil {
-				program.Send(crashMsg{r, debug.Stack()})
+				program.Send(crashing(r))
 			}
 		}()
 		o.Follow(inner, func(s State) { program.Send(s) })

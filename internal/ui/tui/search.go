@@ -60,11 +60,8 @@ func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
 // slowAfter is when "searching" is shown; for shorter searches it would only flicker.
 const slowAfter = 250 * time.Millisecond
 
-// slowMsg arrives slowAfter the start of the search with this number.
-type slowMsg int
-
-// searchedMsg is the end of a search.
-type searchedMsg struct {
+// searched is the end of a search.
+type searched struct {
 	seq    int
 	text   string
 	answer *query.Response    // to a query
@@ -88,22 +85,26 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
 	s.job = &job{stop}
 	if m.post != nil {
-		m.post(slowAfter, slowMsg(s.seq))
+		seq := s.seq
+		m.post(slowAfter, func(m *Model) tea.Cmd {
+			m.search.slow = m.search.job != nil && seq == m.search.seq
+			return nil
+		})
 	}
 	req := m.narrow(m.request)
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
-	msg := searchedMsg{seq: s.seq, text: m.query.text}
+	end := searched{seq: s.seq, text: m.query.text}
 	o := m.options
-	return command(func() tea.Msg {
+	return command(func() then {
 		defer stop()
 		start := o.Now()
 		if req.Text == "" {
-			msg.list, msg.err = o.Sessions(ctx, sessions.FromSearch(req))
+			end.list, end.err = o.Sessions(ctx, sessions.FromSearch(req))
 		} else {
-			msg.answer, msg.err = o.Search(ctx, req)
+			end.answer, end.err = o.Search(ctx, req)
 		}
-		msg.took = o.Now().Sub(start)
-		return msg
+		end.took = o.Now().Sub(start)
+		return func(m *Model) tea.Cmd { return m.showAnswer(end) }
 	})
 }
 
@@ -114,8 +115,8 @@ func (m *Model) outdated() bool {
 	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh
 }
 
-// searched shows an answer.
-func (m *Model) searched(msg searchedMsg) tea.Cmd {
+// showAnswer shows an answer.
+func (m *Model) showAnswer(msg searched) tea.Cmd {
 	s := &m.search
 	s.job, s.slow = nil, false
 	if s.again {
@@ -197,13 +198,6 @@ func (m *Model) stateChanged(state State) tea.Cmd {
 	return nil
 }
 
-// previewMsg is the result of rendering a conversation.
-type previewMsg struct {
-	request
-	page *Preview
-	err  error
-}
-
 // showPreview shows the selection in the preview.
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
@@ -248,10 +242,10 @@ func (m *Model) loadPreview() tea.Cmd {
 	ctx, stop := context.WithCancel(m.ctx)
 	p.running, p.loading = &job{stop}, p.want
 	want, render := p.want, m.options.Preview
-	return command(func() tea.Msg {
+	return command(func() then {
 		defer stop()
 		page, err := render(ctx, want.Place, want.Extent)
-		return previewMsg{want, page, err}
+		return func(m *Model) tea.Cmd { return m.previewed(want, page, err) }
 	})
 }
 
@@ -263,25 +257,26 @@ func (m *Model) loadMore() tea.Cmd {
 	return nil
 }
 
-func (m *Model) previewed(msg previewMsg) tea.Cmd {
+// previewed shows a part of a conversation.
+func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	p := &m.preview
 	p.running = nil
-	cancelled := errors.Is(msg.err, context.Canceled)
+	cancelled := errors.Is(err, context.Canceled)
 	switch {
-	case msg.err == nil:
-		newer := p.page != nil && msg.generation != p.have.generation
-		p.loaded(msg.request, msg.page)
+	case err == nil:
+		newer := p.page != nil && asked.generation != p.have.generation
+		p.loaded(asked, page)
 		m.folded()
-		if newer && msg.request == p.want {
+		if newer && asked == p.want {
 			return tea.Batch(m.refind(), m.loadMore())
 		}
-	case msg.request == p.want && !cancelled:
-		p.failed = msg.err
+	case asked == p.want && !cancelled:
+		p.failed = err
 	}
 	switch {
-	case (cancelled || msg.request != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
+	case (cancelled || asked != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
 		return m.loadPreview()
-	case msg.err == nil: // there may be room for more
+	case err == nil: // there may be room for more
 		return m.loadMore()
 	}
 	return nil
