@@ -84,7 +84,7 @@ func (f *finding) clear() {
 
 func (m *Model) openFind() tea.Cmd {
 	p := &m.preview
-	m.finding = true
+	m.findFocus = true
 	job := p.find.running
 	p.find = finding{running: job, from: p.entry, back: p.position()}
 	return nil
@@ -262,7 +262,7 @@ func (m *Model) next(n int) tea.Cmd {
 }
 
 func (m *Model) closeFind() tea.Cmd {
-	m.finding = false
+	m.findFocus = false
 	f := &m.preview.find
 	if f.known != "" && f.known == f.text() && f.total == 0 {
 		m.say("%q is not in this conversation", f.text())
@@ -272,7 +272,7 @@ func (m *Model) closeFind() tea.Cmd {
 
 // cancelFind goes back to what was shown before.
 func (m *Model) cancelFind() tea.Cmd {
-	m.finding = false
+	m.findFocus = false
 	p := &m.preview
 	back, entry := p.find.back, p.find.from
 	p.find.clear()

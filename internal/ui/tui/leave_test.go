@@ -157,8 +157,8 @@ func TestCountingEndsWithItsMenu(t *testing.T) {
 func TestFindFits(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 120, 40)
 	d.keys("tab", "/", "nowhere")
-	if label := d.preview.find.label(); !d.finding || label != "not found" {
-		t.Fatalf("finding: %v, %q", d.finding, label)
+	if label := d.preview.find.label(); !d.findFocus || label != "not found" {
+		t.Fatalf("finding: %v, %q", d.findFocus, label)
 	}
 	for width := 40; width > 0; width-- {
 		for height := range 20 {

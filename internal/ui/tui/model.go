@@ -21,42 +21,67 @@ import (
 // Model is the state of the TUI. Only bubbletea's goroutine uses it. Commands do the
 // slow work; they get what they need by value.
 type Model struct {
+	environment
+	window
+	question
+	answer
+	reader
+	work
+}
+
+// environment is what stays as long as the program runs.
+type environment struct {
 	options Options
 	ctx     context.Context // ends with the program
-	styles  styles
 	keys    []binding
-
-	width, height int
-
-	query   input
-	request query.Request // scope, order and filters from flags; the text is in query
-	toggles toggles
-	results results
-	moved   bool // the user chose the selection; until then it stays at the top
-	preview preview
-	panes   panes // where the preview is
-	reading bool  // the preview has the focus
-	finding bool  // its find line has the focus
-	menu    *menu // drawn over everything; nil for none
-	help    *help // drawn over everything; nil for none
-
-	search  searching
-	state   State
-	history history
-	message message
-
-	waiting func(*Model) tea.Cmd // the action that waits for the answer to the query
-	marked  []Place              // the sessions that actions are about, instead of the selected one
-	asking  bool                 // a Resume of the backend runs
-	warned  Place                // its warnings about resuming were shown
-	done    Outcome
-	crash   *crash
-
-	exports sync.RWMutex // read-locked by each running export
 
 	// Set by Run, nil without it.
 	quit func()                    // ends the program
 	post func(time.Duration, then) // does this to the model after this time
+}
+
+// window is what is drawn around the panes, and over them.
+type window struct {
+	width, height int
+	styles        styles
+	panes         panes // where the preview is
+	menu          *menu // drawn over everything; nil for none
+	help          *help // drawn over everything; nil for none
+	message       message
+}
+
+// question is what the user asks for.
+type question struct {
+	query   input
+	request query.Request // scope, order and filters from flags; the text is in query
+	toggles toggles
+	history history
+}
+
+// answer is the list of what was found.
+type answer struct {
+	results results
+	moved   bool // the user chose the selection; until then it stays at the top
+	search  searching
+	state   State
+	waiting func(*Model) tea.Cmd // the action that waits for the answer to the query
+}
+
+// reader is the preview and its focus.
+type reader struct {
+	preview   preview
+	reading   bool // the preview has the focus
+	findFocus bool // its find line has the focus
+}
+
+// work is what actions do, and how the program ends.
+type work struct {
+	marked  []Place // the sessions that actions are about, instead of the selected one
+	asking  bool    // a Resume of the backend runs
+	warned  Place   // its warnings about resuming were shown
+	done    Outcome
+	crash   *crash
+	exports sync.RWMutex // read-locked by each running export
 }
 
 // message is the response to the last key, shown in the last line.
@@ -89,8 +114,11 @@ func (m *Model) crashed(value any) {
 
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
-	m := &Model{options: o, ctx: ctx, styles: newStyles(true, o.Colors), keys: o.bind(), request: o.Request, history: history{path: o.History},
-		toggles: toggles{allWords: o.Request.AllWords, here: o.Here}, message: message{text: o.Note}}
+	m := &Model{
+		environment: environment{options: o, ctx: ctx, keys: o.bind()},
+		window:      window{styles: newStyles(true, o.Colors), message: message{text: o.Note}},
+		question:    question{request: o.Request, history: history{path: o.History}, toggles: toggles{allWords: o.Request.AllWords, here: o.Here}},
+	}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
 	return m
@@ -202,7 +230,7 @@ func (m *Model) place() place {
 		return inHelp
 	case m.menu != nil:
 		return inMenu
-	case m.finding:
+	case m.findFocus:
 		return inFind
 	case m.reading:
 		return inPreview
@@ -412,7 +440,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 		m.reading = len(m.results.items) > 0
 		m.preview.click(at.Y - l.preview.y)
 	case l.list.has(at.X, at.Y):
-		m.reading, m.finding = false, false
+		m.reading, m.findFocus = false, false
 		m.results.click(at.Y - l.list.y)
 		return m.selectedByUser()
 	}

@@ -93,7 +93,7 @@ func (m *Model) zoom() tea.Cmd {
 func (m *Model) hidePreview() tea.Cmd {
 	m.panes.hide, m.panes.zoom = !m.panes.hide, false
 	if m.panes.hide {
-		m.reading, m.finding = false, false
+		m.reading, m.findFocus = false, false
 	}
 	return m.arranged()
 }

@@ -163,7 +163,7 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 	s.shown, s.took, s.answered = msg.text, msg.took, true
 	m.results.set(groups, keep)
 	if len(groups) == 0 {
-		m.reading, m.finding = false, false
+		m.reading, m.findFocus = false, false
 	}
 	cmd := m.showPreview()
 	if do := m.waiting; do != nil {
@@ -218,7 +218,7 @@ func (m *Model) showPreview() tea.Cmd {
 	}
 	want := request{Place: place, Extent: Extent{Width: width}, generation: m.search.generation}
 	if want.Path != p.want.Path {
-		m.finding = false
+		m.findFocus = false
 	}
 	if title != "" {
 		p.title = title

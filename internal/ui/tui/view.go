@@ -97,7 +97,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 		return slices.Concat(lines, list, note), cursor
 	}
 	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
-	if m.finding {
+	if m.findFocus {
 		right := terminal.Clip(m.preview.find.label(), l.preview.width-len("/x "))
 		text, x := m.preview.find.line.render(l.preview.width - 2 - terminal.Width(right))
 		room := l.preview.width - terminal.Width(right)
