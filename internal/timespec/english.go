@@ -79,7 +79,7 @@ func (m *moment) span() (Span, bool) {
 	}
 	t := at(m.day)
 	if m.past && t.After(m.now) {
-		t = at(m.day.AddDate(0, 0, -1))
+		t = at(day.add(m.day, -1))
 	}
 	return instant.from(t), true
 }
@@ -137,11 +137,11 @@ func (m *moment) applyWeekday() bool {
 	ahead := (int(weekday-m.now.Weekday()) + 7) % 7
 	switch which {
 	case "this":
-		return m.name(week.begin(m.now).AddDate(0, 0, (int(weekday)+6)%7))
+		return m.name(day.add(week.begin(m.now), (int(weekday)+6)%7))
 	case "next":
-		return m.name(m.now.AddDate(0, 0, cmp.Or(ahead, 7)))
+		return m.name(day.add(m.now, cmp.Or(ahead, 7)))
 	}
-	return m.name(m.now.AddDate(0, 0, ahead-7)) // a search means the last one
+	return m.name(day.add(m.now, ahead-7)) // a search means the last one
 }
 
 func (m *moment) setDay(words []string) bool {
@@ -157,7 +157,7 @@ func (m *moment) setDay(words []string) bool {
 		}
 		m.hour = 0
 	}
-	return m.name(m.now.AddDate(0, 0, days))
+	return m.name(day.add(m.now, days))
 }
 
 // dayTime is a part of the day: the hour that is meant unless a clock says more, and
@@ -181,7 +181,7 @@ func (m *moment) setDayTime(words []string) bool {
 	case "":
 		return true
 	case "last ":
-		ok := m.name(m.now.AddDate(0, 0, -1))
+		ok := m.name(day.add(m.now, -1))
 		m.past = true
 		return ok
 	}
@@ -255,12 +255,12 @@ func (m *moment) setDate(name, written, year string) bool {
 	if err != nil {
 		y = m.now.Year()
 	}
-	date := func() time.Time { return time.Date(y, months()[name], d, 0, 0, 0, 0, m.now.Location()) }
+	date := func() time.Time { return StartOfDay(y, months()[name], d, m.now.Location()) }
 	if year == "" && date().After(m.now) {
 		y--
 	}
 	m.dated = m.unit == day
-	return date().Day() == d && m.name(date())
+	return time.Date(y, months()[name], d, 0, 0, 0, 0, time.UTC).Day() == d && m.name(date())
 }
 
 var weekdays = sync.OnceValue(func() map[string]time.Weekday {

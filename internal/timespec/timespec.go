@@ -69,7 +69,11 @@ var layouts = []struct {
 
 func layout(s string, now time.Time) (Span, bool) {
 	for _, l := range layouts {
-		if t, err := time.ParseInLocation(l.layout, s, now.Location()); err == nil {
+		if l.unit >= day {
+			if date, err := time.Parse(l.layout, s); err == nil {
+				return l.unit.period(date, now.Location()), true
+			}
+		} else if t, err := time.ParseInLocation(l.layout, s, now.Location()); err == nil {
 			return l.unit.from(t), true
 		}
 	}
@@ -80,7 +84,7 @@ func layout(s string, now time.Time) (Span, bool) {
 func isoWeek(s string, now time.Time) (Span, bool) {
 	y, w, ok := strings.Cut(strings.ToUpper(s), "-W")
 	number, err := strconv.Atoi(w)
-	first, err2 := time.ParseInLocation("2006", y, now.Location())
+	first, err2 := time.Parse("2006", y)
 	if !ok || len(w) != 2 || err != nil || err2 != nil {
 		return Span{}, false
 	}
@@ -89,7 +93,7 @@ func isoWeek(s string, now time.Time) (Span, bool) {
 	if year, n := start.ISOWeek(); year != first.Year() || n != number {
 		return Span{}, false
 	}
-	return week.from(start), true
+	return week.period(start, now.Location()), true
 }
 
 // duration reads "90m", "1d12h" as that long ago.
@@ -186,37 +190,63 @@ func (u unit) add(t time.Time, n int) time.Time {
 		return t.Add(time.Duration(n) * time.Minute)
 	case hour:
 		return t.Add(time.Duration(n) * time.Hour)
-	case day:
-		return t.AddDate(0, 0, n)
-	case week:
-		return t.AddDate(0, 0, 7*n)
-	case month:
-		return t.AddDate(0, n, 0)
-	case year:
-		return t.AddDate(n, 0, 0)
 	}
-	return t
+	years, months, days := u.dates(n)
+	moved, date := t.AddDate(years, months, days), DayOf(t).Date.AddDate(years, months, days)
+	if y, m, d := moved.Date(); y != date.Year() || m != date.Month() || d != date.Day() {
+		return StartOfDay(date.Year(), date.Month(), date.Day(), t.Location()) // there is no such time on that day
+	}
+	return moved
+}
+
+// dates returns n units as the arguments of time.AddDate.
+func (u unit) dates(n int) (years, months, days int) {
+	switch u {
+	case day:
+		return 0, 0, n
+	case week:
+		return 0, 0, 7 * n
+	case month:
+		return 0, n, 0
+	case year:
+		return n, 0, 0
+	}
+	return 0, 0, 0
 }
 
 // begin returns the first instant of the day, week (from Monday), month or year
 // that t is in.
 func (u unit) begin(t time.Time) time.Time {
-	y, m, d := t.Date()
+	date := DayOf(t).Date
+	y, m, d := date.Date()
 	switch u {
 	case week:
-		d -= (int(t.Weekday()) + 6) % 7
+		d -= (int(date.Weekday()) + 6) % 7
 	case month:
 		d = 1
 	case year:
 		m, d = 1, 1
 	}
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+	return StartOfDay(y, m, d, t.Location())
+}
+
+// period returns the days, weeks, months or years that begin on a date.
+func (u unit) period(date time.Time, zone *time.Location) Span {
+	years, months, days := u.dates(1)
+	next := date.AddDate(years, months, days)
+	return Span{
+		StartOfDay(date.Year(), date.Month(), date.Day(), zone),
+		StartOfDay(next.Year(), next.Month(), next.Day(), zone).Add(-1),
+	}
 }
 
 // from returns the span of one unit that begins at t.
 func (u unit) from(t time.Time) Span {
-	if u == instant {
+	switch {
+	case u == instant:
 		return Span{t, t}
+	case u < day:
+		return Span{t, u.add(t, 1).Add(-1)}
 	}
-	return Span{t, u.add(t, 1).Add(-1)}
+	return u.period(DayOf(t).Date, t.Location())
 }

@@ -13,6 +13,7 @@ import (
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/session"
+	"pigrep/internal/timespec"
 )
 
 // Key has the values of the dimensions that a row was grouped by.
@@ -201,11 +202,11 @@ func (t *table[T]) sorted(compare func(a, b *T) int) []*T {
 
 // dayOf returns the day of a time.
 func dayOf(t time.Time) day {
-	from := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
-	year, week := t.ISOWeek()
+	d := timespec.DayOf(t)
+	year, week := d.Date.ISOWeek()
 	return day{
-		from: from.UnixMilli(), to: from.AddDate(0, 0, 1).UnixMilli(),
-		day: t.Format("2006-01-02"), week: fmt.Sprintf("%04d-W%02d", year, week), month: t.Format("2006-01"),
+		from: d.Start.UnixMilli(), to: d.End.UnixMilli(),
+		day: d.Date.Format("2006-01-02"), week: fmt.Sprintf("%04d-W%02d", year, week), month: d.Date.Format("2006-01"),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/internal/timespec"
 	"pigrep/query"
 	"pigrep/query/docset"
 	"pigrep/query/entry"
@@ -207,12 +208,19 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 		return c.ctx.Err()
 	}
 	days := make(map[time.Time]int)
-	if first, last := c.day(s.Oldest), c.day(s.Newest); s.Oldest.IsZero() || first.Equal(last) {
+	var latest timespec.Day // entries that follow each other are mostly of one day
+	dayAt := func(t time.Time) time.Time {
+		if t = t.In(c.zone); t.Before(latest.Start) || !t.Before(latest.End) {
+			latest = timespec.DayOf(t)
+		}
+		return latest.Start
+	}
+	if first, last := dayAt(s.Oldest), dayAt(s.Newest); s.Oldest.IsZero() || first.Equal(last) {
 		at := s.Newest
 		if at.IsZero() {
 			at = s.Modified()
 		}
-		days[c.day(at)] = len(docs)
+		days[dayAt(at)] = len(docs)
 	} else {
 		o, err := c.reader.Outline(file, seg)
 		if err != nil || o == nil {
@@ -225,7 +233,7 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 				return err
 			}
 			if e, ok := walk.At(id.Offset); ok {
-				days[c.day(o.Record.TimeOf(&e.Node))]++
+				days[dayAt(o.Record.TimeOf(&e.Node))]++
 			}
 		}
 	}
@@ -236,12 +244,6 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 		c.days[day] += n
 	}
 	return c.ctx.Err()
-}
-
-// day returns the beginning of the day of a time.
-func (c *counter) day(t time.Time) time.Time {
-	y, m, d := t.In(c.zone).Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, c.zone)
 }
 
 func (c *counter) response() *Response {
