@@ -8,12 +8,11 @@ import "strings"
 // set is a set of bytes.
 type set [256]bool
 
-func setOf(chars string) *set {
-	var s set
+func setOf(chars string) (s set) {
 	for i := range len(chars) {
 		s[chars[i]] = true
 	}
-	return &s
+	return s
 }
 
 const (
@@ -23,12 +22,12 @@ const (
 )
 
 var (
-	blanks    = setOf(" \t")
-	breaks    = setOf("\n\v") // \v is softBreak
-	spaces    = setOf(" \t\n\v")
-	quotes    = setOf("\"'`")
-	marks     = setOf("\\\"'`") // quotes, escaped or not
-	backslash = setOf(`\`)
+	blanks    = set{' ': true, '\t': true}
+	breaks    = set{'\n': true, '\v': true} // \v is softBreak
+	spaces    = set{' ': true, '\t': true, '\n': true, '\v': true}
+	quotes    = set{'"': true, '\'': true, '`': true}
+	marks     = set{'\\': true, '"': true, '\'': true, '`': true} // quotes, escaped or not
+	backslash = set{'\\': true}
 	wordEnds  = setOf(" \t\n\v\"'`<>")
 	alnums    = setOf(alnum)
 	nameChars = setOf(alnum + "_-.$")

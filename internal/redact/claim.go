@@ -177,10 +177,10 @@ var valueEnds = setOf(" \t\n\v\"'`,;)]}<>")
 
 // bareEnd returns the end of a value without quotes, up to a length.
 func (c *claim) bareEnd(i int, p valuePlace, longest int) int {
-	stop := valueEnds
+	stop := &valueEnds
 	if c.assigned(p) {
-		if stop = wordEnds; quotes[char(c.s, i-1)] {
-			stop = breaks
+		if stop = &wordEnds; quotes[char(c.s, i-1)] {
+			stop = &breaks
 		}
 	}
 	s := c.window(i, longest)

@@ -365,7 +365,7 @@ func isMemberValue(s string, start int) bool {
 
 var (
 	beforeMember = setOf(" \t\n\v,{-")
-	memberMarks  = setOf("\\\"'`<")
+	memberMarks  = set{'\\': true, '"': true, '\'': true, '`': true, '<': true}
 )
 
 // valueOfMember returns the place of a value that has its own name, such as value, or

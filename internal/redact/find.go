@@ -79,7 +79,8 @@ type triggers struct {
 var allTriggers = sync.OnceValue(func() *triggers {
 	sets := make(map[byte]*set, len(classes))
 	for class, chars := range classes {
-		sets[class] = setOf(chars)
+		set := setOf(chars)
+		sets[class] = &set
 	}
 	t := &triggers{}
 	for i := range Rules {
@@ -178,10 +179,10 @@ func Find(text string) []Span {
 	if len(text) < shortest {
 		return nil
 	}
-	v := (&view{text: text}).decoded(special, unit)
+	v := (&view{text: text}).decoded(&special, unit)
 	spans := v.find(nil)
 	if strings.Contains(v.text, "%") {
-		if d := v.decoded(percents, percentUnit); d != v {
+		if d := v.decoded(&percents, percentUnit); d != v {
 			spans = d.find(spans)
 		}
 	}

@@ -158,7 +158,7 @@ func (c *claim) wholeLine() bool {
 var directives = wordSet{text: "requirepass masterauth bindpw rootpw masteruser storepass keypass password-file-content"}
 
 // setters end the names of functions that set a value, and of those that take headers.
-var setters = strings.Fields("define set setenv putenv put add header property config param option withenv field append")
+var setters = []string{"define", "set", "setenv", "putenv", "put", "add", "header", "property", "config", "param", "option", "withenv", "field", "append"}
 
 // setter reports whether the name is the argument of such a function.
 func (c *claim) setter() bool {

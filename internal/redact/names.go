@@ -26,7 +26,7 @@ func nameWords() []string {
 }
 
 // classWords are the last words of names by the class of the name.
-var classWords = map[class]string{
+var classWords = [...]string{
 	password: `password passwd pwd passphrase passwort kennwort passcode pw pswd psw passw passwords bindpw rootpw contraseña contrasena senha mdp haslo hasło heslo wachtwoord passord lösenord пароль
 		密码 密碼 パスワード 비밀번호 masterauth requirepass storepass keypass userpass authpass dbpass dbpw dbpwd psk`,
 	pass: "pass passe",
@@ -38,16 +38,16 @@ var classWords = map[class]string{
 
 // What the last word of a name may end in.
 var (
-	passwordEndings = strings.Fields("password passwd passphrase passwort requirepass passcode dbpass rootpass smtppass userpass mailpass ftppass proxypass mypass adminpass pwd 密码 密碼 パスワード 비밀번호")
-	tokenEndings    = strings.Fields("secret token apikey authkey accesskey secretkey privatekey masterkey appkey")
+	passwordEndings = []string{"password", "passwd", "passphrase", "passwort", "requirepass", "passcode", "dbpass", "rootpass", "smtppass", "userpass", "mailpass", "ftppass", "proxypass", "mypass", "adminpass", "pwd", "密码", "密碼", "パスワード", "비밀번호"}
+	tokenEndings    = []string{"secret", "token", "apikey", "authkey", "accesskey", "secretkey", "privatekey", "masterkey", "appkey"}
 )
 
 // lastWords maps the last word of a name to the class of the name.
 var lastWords = sync.OnceValue(func() map[string]class {
 	m := make(map[string]class)
-	for class, words := range classWords {
+	for c, words := range classWords {
 		for w := range strings.FieldsSeq(words) {
-			m[w] = class
+			m[w] = class(c)
 		}
 	}
 	return m

@@ -85,8 +85,8 @@ func (v *view) copy(text []byte, at int, of *view, start, end int) int {
 
 // special are the bytes that an escape, an entity, a control sequence or a character that
 // is not ASCII begins with.
-var special = func() *set {
-	c := setOf("\\&[^\x7f")
+var special = func() set {
+	c := set{'\\': true, '&': true, '[': true, '^': true, '\x7f': true}
 	for b := range c {
 		c[b] = c[b] || b < ' ' && b != '\n' && b != '\t' || b >= utf8.RuneSelf
 	}
@@ -253,7 +253,7 @@ func entity(s string) (text string, n int) {
 	return string(code), end + 1
 }
 
-var percents = setOf("%")
+var percents = set{'%': true}
 
 // percentUnit decodes percent-encoding.
 func percentUnit(s string) (text string, n int) {
