@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/internal/files"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/cli/system"
 	"pigrep/internal/ui/printer"
@@ -107,7 +107,7 @@ func (a *App) Results() io.Writer { return results{a} }
 
 // environment is what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {
-	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: os.ReadFile}
+	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile}
 }
 
 // Absolute resolves a path from the command line in the same way as pi.
