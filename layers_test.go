@@ -51,6 +51,7 @@ var layers = map[string]int{
 	"pigrep/query/docset":            40,
 	"pigrep/query/entry":             40,
 	"pigrep/query/literal":           40,
+	"pigrep/query/automaton":         39,
 	"pigrep/indexer":                 40,
 	"pigrep/index":                   30,
 	"pigrep/index/segment":           28,

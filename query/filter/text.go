@@ -2,17 +2,20 @@ package filter
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/query/automaton"
 	"pigrep/query/docset"
 	"pigrep/query/literal"
 	"pigrep/query/match"
@@ -37,6 +40,7 @@ type TextTest interface {
 
 // A Part is a part of an entry that was read again, as TextTests need it.
 type Part struct {
+	Ctx      context.Context // once it is done, Matches returns early with any result
 	Session  *session.Summary
 	Entry    *session.Entry // with its facts
 	Number   int            // of the part
@@ -62,15 +66,7 @@ func (p *Part) Folded() []byte {
 func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, error) {
 	switch f.Name {
 	case "re":
-		p, err := literal.Compile([]string{f.Value}, literal.Options{Multiline: true})
-		if err != nil {
-			return nil, err
-		}
-		steps := len(p.Program.Inst)
-		if steps > mostSteps {
-			return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
-		}
-		return &expressionTest{re: p.Regexp, required: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
+		return newExpressionTest(f.Value)
 	case "cmd":
 		return &commandTest{terms: termsIn(a, f.Value), needle: match.NewNeedle(f.Value)}, nil
 	case "file":
@@ -110,9 +106,10 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 
 // expressionTest is re:.
 type expressionTest struct {
-	re       *regexp.Regexp
+	program  *automaton.Program
 	required *literal.Required
-	cost     int // relative CPU time per byte; 1 for a usual expression
+	cost     int       // relative CPU time per byte; 1 for a usual expression
+	matchers sync.Pool // of *automaton.Matcher
 }
 
 // An expression of usualSteps instructions costs twice as much as a small one; one of
@@ -122,6 +119,23 @@ const (
 	usualSteps = 64
 	mostSteps  = 1000
 )
+
+// stateBytes is how much the states of an expression take, of all goroutines together.
+const stateBytes = 8 << 20
+
+func newExpressionTest(expr string) (TextTest, error) {
+	p, err := literal.Compile([]string{expr}, literal.Options{Multiline: true, MaxStates: mostSteps})
+	if e, ok := errors.AsType[*literal.PatternError](err); ok && e.Try == literal.TrySmaller {
+		return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	steps := p.Program.Size()
+	f := &expressionTest{program: p.Program, required: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}
+	f.matchers.New = func() any { return f.program.Matcher(stateBytes / runtime.GOMAXPROCS(0)) }
+	return f, nil
+}
 
 func (f *expressionTest) Docs(seg *segment.Segment) (docset.Set, error) {
 	if f.required == nil {
@@ -142,18 +156,22 @@ func (f *expressionTest) NeedsFacts() bool { return false }
 
 func (f *expressionTest) Cost() int { return f.cost }
 
-func (f *expressionTest) Matches(p *Part) bool { return f.re.Match(p.Text()) }
+func (f *expressionTest) Matches(p *Part) bool {
+	m := f.matchers.Get().(*automaton.Matcher)
+	m.Ended = func() bool { return p.Ctx.Err() != nil }
+	found := m.Line(p.Text(), 0) >= 0
+	m.Ended = nil
+	f.matchers.Put(m)
+	return found
+}
 
 // maxSpans is the number of spans of a text that a TextTest marks.
 const maxSpans = 200
 
-func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
-	for _, m := range f.re.FindAllIndex(text, maxSpans) {
-		if m[0] < m[1] {
-			list = append(list, [2]int{m[0], m[1]})
-		}
-	}
-	return list
+func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) [][2]int {
+	m := f.matchers.Get().(*automaton.Matcher)
+	defer f.matchers.Put(m)
+	return slices.DeleteFunc(m.Spans(text, maxSpans), func(s [2]int) bool { return s[0] == s[1] })
 }
 
 // commandTest is cmd:.

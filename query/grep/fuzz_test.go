@@ -40,7 +40,7 @@ func FuzzGrep(f *testing.F) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 		req := Request{Patterns: []string{expr}, Case: literal.CaseSensitive + literal.CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
 		p, err := req.compile()
-		if err != nil || len(p.Program.Inst) > 300 { // package regexp takes long with them
+		if err != nil || p.Program.Size() > 300 { // package regexp takes long with them
 			return
 		}
 		// A line matches when the expression does, and for words when one of its
@@ -73,7 +73,7 @@ func FuzzGrep(f *testing.F) {
 				}
 			}
 		}
-		finder := newFinder(t.Context(), p)
+		finder := newFinder(t.Context(), p, int(mode)<<8)
 		for _, b := range finder.find([]byte(text), -1, false) {
 			got = append(got, text[b.start:b.end])
 		}

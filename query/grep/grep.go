@@ -29,6 +29,7 @@ type Request struct {
 	Word      bool // only whole words match
 	Multiline bool // a match may span lines
 	Brief     bool // count matching lines, return none
+	MaxStates int  // of an expression; see literal.Options
 
 	Before, After int // lines of context from the same part
 	MaxCount      int // matching lines per session file; 0 for all
@@ -117,7 +118,7 @@ type FileError struct {
 
 // compile compiles the patterns.
 func (req *Request) compile() (*literal.Pattern, error) {
-	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
+	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline, MaxStates: req.MaxStates})
 }
 
 // Check returns a *literal.PatternError if a pattern is invalid.
@@ -164,8 +165,9 @@ type run struct {
 	limits  limits
 	*literal.Pattern
 
-	tasks []*task
-	queue *queue
+	tasks   []*task
+	queue   *queue
+	workers int
 
 	searches searches
 	leftOut  atomic.Int64 // matching lines
@@ -222,7 +224,8 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for range min(runtime.GOMAXPROCS(0), len(g.tasks)) {
+	g.workers = min(runtime.GOMAXPROCS(0), len(g.tasks))
+	for range g.workers {
 		wg.Go(func() {
 			w := newWorker(ctx, g)
 			for {
@@ -298,6 +301,9 @@ type queue struct {
 	waiting int   // matches
 	most    int   // matches that may wait; 0 for all up to maxQueued
 }
+
+// stateBytes is how much the states of an expression take, of all workers together.
+const stateBytes = 8 << 20
 
 // maxQueued is the size from which put waits. One match may exceed it.
 const maxQueued = 4 << 20

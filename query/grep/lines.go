@@ -5,19 +5,19 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 
+	"pigrep/query/automaton"
 	"pigrep/query/literal"
 )
 
 // A finder finds the matches of a pattern in texts. It is used by one goroutine.
 type finder struct {
 	*literal.Pattern
-	ctx    context.Context // once it is done, find returns early with any result
-	dfa    *lazyDFA
-	cursor literal.Cursor
-	blocks []block
+	ctx     context.Context // once it is done, find returns early with any result
+	matcher *automaton.Matcher
+	cursor  literal.Cursor
+	blocks  []block
 }
 
 // A block is a matching line or, with Multiline, the lines of a match, or of several
@@ -27,9 +27,10 @@ type block struct {
 	spans      [][2]int // in the text, in order; none if they were found in brief
 }
 
-func newFinder(ctx context.Context, p *literal.Pattern) *finder {
-	f := &finder{Pattern: p, ctx: ctx, dfa: newLazyDFA(p.Program, p.Multiline)}
-	f.dfa.stopped = func() bool { return ctx.Err() != nil }
+// newFinder returns a finder whose states take up to limit bytes.
+func newFinder(ctx context.Context, p *literal.Pattern, limit int) *finder {
+	f := &finder{Pattern: p, ctx: ctx, matcher: p.Program.Matcher(limit)}
+	f.matcher.Ended = func() bool { return ctx.Err() != nil }
 	return f
 }
 
@@ -59,7 +60,7 @@ func (f *finder) findFrom(text []byte, from, limit int, brief bool) []block {
 			if pos = f.cursor.Next(at); pos == len(text) {
 				break
 			}
-		} else if pos = f.dfa.find(text, at); pos < 0 {
+		} else if pos = f.matcher.Line(text, at); pos < 0 {
 			break
 		}
 		start := at + 1 + bytes.LastIndexByte(text[at:pos], '\n')
@@ -92,70 +93,22 @@ func (f *finder) matchLine(line []byte, brief bool) (spans [][2]int, ok bool) {
 			spans = append(spans, [2]int{i, from})
 		}
 	}
-	if f.TextPrefilter != nil && f.dfa.find(line, 0) < 0 {
+	if f.TextPrefilter != nil && f.matcher.Line(line, 0) < 0 {
 		return nil, false
 	}
-	if brief && !f.Word {
+	if brief {
 		return nil, true
 	}
-	spans = f.matches(line)
+	spans = f.matcher.Spans(line, -1)
 	return spans, len(spans) > 0
-}
-
-// matches returns all matches in a text, in order and without overlaps.
-func (f *finder) matches(text []byte) (spans [][2]int) {
-	if !f.Word {
-		for _, m := range f.findAll(text) {
-			spans = append(spans, [2]int(m))
-		}
-		return spans
-	}
-	// The expression also matches the characters around the word. The next match may
-	// need the last character of this word, or the one after it, on its left.
-	re := f.Regexp
-	for at := 0; at <= len(text) && f.ctx.Err() == nil; re = f.RegexpInside {
-		m := re.FindSubmatchIndex(text[at:])
-		if m == nil {
-			break
-		}
-		start, end := at+m[2], at+m[3]
-		spans = append(spans, [2]int{start, end})
-		at = end
-		if end > start {
-			_, size := utf8.DecodeLastRune(text[:end])
-			at -= size
-		} else if end == len(text) {
-			break
-		}
-	}
-	return spans
-}
-
-// Of a long text, the first matches are looked for, then twice as many, and so on: each may
-// take as long as the text, and a regexp cannot be interrupted.
-const (
-	longText     = 64 << 10
-	firstMatches = 64
-)
-
-// findAll returns all matches in a text, or fewer once the context is done.
-func (f *finder) findAll(text []byte) (list [][]int) {
-	if len(text) <= longText {
-		return f.Regexp.FindAllIndex(text, -1)
-	}
-	for n := firstMatches; ; n *= 2 {
-		if list = f.Regexp.FindAllIndex(text, n); len(list) < n || f.ctx.Err() != nil {
-			return list
-		}
-	}
 }
 
 // findAcross finds matches that may span lines.
 func (f *finder) findAcross(text []byte, limit int) {
-	if f.TextPrefilter != nil && f.cursor.Next(0) == len(text) || f.dfa.find(text, 0) < 0 {
+	if f.TextPrefilter != nil && f.cursor.Next(0) == len(text) || f.matcher.Line(text, 0) < 0 {
 		return
 	}
-	for _, s := range f.matches(text) {
+	for _, s := range f.matcher.Spans(text, -1) {
 		if s[0] == len(text) && text[len(text)-1] == '\n' {
 			break // no line begins there
 		}

@@ -53,7 +53,7 @@ type worker struct {
 
 func newWorker(ctx context.Context, g *run) *worker {
 	w := &worker{
-		run: g, ctx: ctx, finder: newFinder(ctx, g.Pattern),
+		run: g, ctx: ctx, finder: newFinder(ctx, g.Pattern, stateBytes/g.workers),
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 	w.lines.Buffer = scanBuffer

@@ -9,8 +9,11 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"pigrep/query/automaton"
 )
 
 // CaseMode says whether matching ignores case.
@@ -31,6 +34,7 @@ const (
 	TryNothing   Try = iota
 	TryFixed         // take the pattern as it stands, not as an expression
 	TryMultiline     // match across lines
+	TrySmaller       // fewer repetitions and alternatives
 	TryReplaced      // the character U+FFFD, which texts have in place of bytes that are not UTF-8
 )
 
@@ -49,9 +53,15 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("pattern %s, at character %d: %s", quoted(e.Pattern), 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
 }
 
-// quoted puts quotes around a pattern. It escapes nothing if all characters are
+// longPattern is how many bytes of a pattern an error shows.
+const longPattern = 400
+
+// quoted puts quotes around a pattern, or the first bytes of a long one. It escapes nothing if all characters are
 // printable: doubled backslashes would hide a mistake with backslashes.
 func quoted(pattern string) string {
+	if len(pattern) > longPattern {
+		pattern = strings.ToValidUTF8(pattern[:longPattern], "") + "…"
+	}
 	if strings.ContainsFunc(pattern, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(pattern)
 	}
@@ -64,9 +74,7 @@ type Pattern struct {
 	Multiline bool
 	Word      bool
 
-	Program      *syntax.Prog   // for a lazy DFA
-	Regexp       *regexp.Regexp // with Word: group 1 is the match; applied at the start of a line
-	RegexpInside *regexp.Regexp // with Word: group 1 is the match; applied in the middle of a line
+	Program *automaton.Program
 
 	Required      *Required
 	TextPrefilter *Prefilter // nil when no literal is needed
@@ -79,6 +87,15 @@ type Pattern struct {
 // letters, marks, numbers, connecting punctuation, and the signs that are indexed as
 // letters or numbers.
 const WordCharacter = `\p{L}\p{M}\p{N}\p{Pc}\x{200c}\x{200d}` + signClass
+
+// wordRanges are the ranges of these characters.
+var wordRanges = sync.OnceValue(func() []rune {
+	re, err := syntax.Parse("["+WordCharacter+"]", syntax.Perl)
+	if err != nil {
+		panic(err)
+	}
+	return re.Rune
+})
 
 // signClass are the characters that are neither letters nor numbers and are
 // indexed as letters or numbers: ™, ℃, ⓐ, ㍿ and their like.
@@ -93,7 +110,12 @@ type Options struct {
 	Case      CaseMode
 	Word      bool // only whole words match
 	Multiline bool // a match may span lines
+	MaxStates int  // of an expression that is no literal; 0 for as many as memory is meant for
 }
+
+// maxStates bounds the memory of an expression: each state takes about 200 bytes while it is
+// compiled.
+const maxStates = 1 << 18
 
 // Compile compiles regular expressions into one Pattern: a match of any of them is a
 // match.
@@ -102,16 +124,14 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
 	}
 	p := &Pattern{Multiline: req.Multiline, Word: req.Word}
-	flags := ""
+	flags := syntax.Perl
 	if req.Case == IgnoreCase || req.Case == SmartCase && !HasUpper(patterns, req.Fixed) {
-		flags += "i"
+		flags |= syntax.FoldCase
 	}
 	if req.Multiline {
-		flags += "m"
+		flags &^= syntax.OneLine
 	}
-	if flags != "" {
-		flags = "(?" + flags + ")"
-	}
+	var tree *syntax.Regexp
 	parts := make([]string, len(patterns))
 	for i, text := range patterns {
 		if !utf8.ValidString(text) {
@@ -120,23 +140,25 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 		if req.Fixed {
 			text = regexp.QuoteMeta(text)
 		}
-		re, err := syntax.Parse(text, syntax.Perl)
-		if err != nil {
+		var err error
+		if tree, err = syntax.Parse(text, flags); err != nil {
 			return nil, patternError(patterns[i], err)
 		}
-		if !req.Multiline && hasNewline(re) {
+		if !req.Multiline && hasNewline(tree) {
 			return nil, &PatternError{Pattern: patterns[i], Offset: max(strings.Index(patterns[i], `\n`), strings.IndexByte(patterns[i], '\n')),
 				Reason: "it has a newline, and lines are matched one by one", Try: TryMultiline}
 		}
 		parts[i] = text
 	}
-	whole := parts[0]
 	if len(parts) > 1 {
-		whole = "(?:" + strings.Join(parts, ")|(?:") + ")"
+		whole := "(?:" + strings.Join(parts, ")|(?:") + ")"
+		var err error
+		if tree, err = syntax.Parse(whole, flags); err != nil {
+			return nil, patternError(whole, err)
+		}
 	}
-	tree, err := syntax.Parse(flags+"(?:"+whole+")", syntax.Perl)
-	if err != nil {
-		return nil, patternError(whole, err)
+	if err := p.compile(tree, cmp.Or(req.MaxStates, maxStates)); err != nil {
+		return nil, &PatternError{Pattern: strings.Join(patterns, "|"), Offset: -1, Reason: err.Error(), Try: TrySmaller}
 	}
 	p.Required = Extract(tree, req.Word)
 	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
@@ -147,25 +169,17 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
 	p.JSONIsLiteral = p.IsLiteral && p.JSONPrefilter != nil && len(p.JSONPrefilter.Finders) == 1 &&
 		bytes.Equal(p.JSONPrefilter.Finders[0].Text, p.TextPrefilter.Finders[0].Text)
-	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {
-		return nil, patternError(whole, err)
-	}
-	if !req.Word {
-		p.Regexp, err = regexp.Compile(flags + "(?:" + whole + ")")
-		if err != nil {
-			return nil, patternError(whole, err)
-		}
-		return p, nil
-	}
-	no := "[^" + WordCharacter + "]"
-	body := flags + "(" + whole + ")"
-	if p.Regexp, err = regexp.Compile(`(?:\A|` + no + `)(?:` + body + `)(?:` + no + `|\z)`); err != nil {
-		return nil, patternError(whole, err)
-	}
-	if p.RegexpInside, err = regexp.Compile(no + `(?:` + body + `)(?:` + no + `|\z)`); err != nil {
-		return nil, patternError(whole, err)
-	}
 	return p, nil
+}
+
+// compile compiles the whole expression.
+func (p *Pattern) compile(tree *syntax.Regexp, most int) (err error) {
+	o := automaton.Options{Multiline: p.Multiline, Most: most}
+	if p.Word {
+		o.Edge = wordRanges()
+	}
+	p.Program, err = automaton.Compile(tree, o)
+	return err
 }
 
 // patternError explains an error of the regular expression parser.

@@ -260,7 +260,7 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 	if err := s.readIdentities(left); err != nil {
 		return nil, err
 	}
-	return r.readings, r.each(func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error {
+	err := r.each(func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error {
 		return w.Parse(ref, id, data, func(e *session.Entry) {
 			for _, k := range r.entries[k] {
 				if int(round[k].part) >= len(e.Parts) {
@@ -271,6 +271,7 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 			}
 		})
 	})
+	return r.readings, cmp.Or(err, s.ctx.Err()) // what was read last may have ended early
 }
 
 // entriesOf returns the indexes of candidates, those of one entry together, in the order of
@@ -333,7 +334,7 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 
 // wholeIn returns the words to verify that the entry of a candidate contains.
 func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
-	v := filter.Part{Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
+	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && contains(r, p, &v) {
 			whole |= p.Bit

@@ -305,6 +305,7 @@ func headings(list []session.Summary, redact bool) func(*grep.Match) (title, id 
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to search for it literally, add -F",
 	literal.TryMultiline: "to match across lines, add -U",
+	literal.TrySmaller:   "repeat less: x{1000} needs a thousand states",
 	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
 }
 

@@ -45,6 +45,8 @@ const (
 	// were found ahead are dropped.
 	matchesAhead = 16
 	longestLine  = 400 // bytes that are kept of a line, around its first match
+	// maxStates keeps a call in time: each byte of a text may take all states.
+	maxStates = 10_000
 )
 
 // grepAnswer is the answer of grep: the lines below the entries they are in.
@@ -83,6 +85,7 @@ func (s *server) addGrep(m *mcp.Server) {
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to search for it literally, set fixed true",
 	literal.TryMultiline: "to match across lines, set multiline true",
+	literal.TrySmaller:   "repeat less: x{1000} needs a thousand states",
 	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
 }
 
@@ -99,7 +102,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	defer cancel()
 	req := grep.Request{
 		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
-		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, Ahead: matchesAhead,
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead,
 	}
 	var rows []grepRow
 	var full atomic.Bool // the page
