@@ -1,6 +1,8 @@
 package filter_test
 
 import (
+	"bytes"
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -218,5 +220,37 @@ func TestDocsAndPartsAgree(t *testing.T) {
 	}
 	if _, err := filter.Field(&syntax.Field{Name: "kind", Value: "nonsense"}, filter.Env{}); err == nil {
 		t.Error("kind:nonsense is no error")
+	}
+}
+
+// until is a context that is done once it was asked a number of times.
+type until struct {
+	context.Context
+	left int
+}
+
+func (c *until) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An expression ends soon after its search, within a text of many megabytes.
+func TestExpressionEndsWithItsSearch(t *testing.T) {
+	t.Parallel()
+	node, _ := syntax.Parse("re:a.{300}[0-9]$")
+	test, err := filter.NewTextTest(node.(*syntax.Field), filter.Env{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := append(bytes.Repeat([]byte("ab "), 1<<20), bytes.Repeat([]byte("a1"), 400)...)
+	part := &filter.Part{Ctx: t.Context(), Entry: &session.Entry{Parts: []session.Part{{Text: text}}}}
+	if !test.Matches(part) {
+		t.Error("a search that goes on finds nothing")
+	}
+	ctx := &until{t.Context(), 2}
+	if part.Ctx = ctx; test.Matches(part) || ctx.left != -1 {
+		t.Errorf("a search that ended goes on: asked %d times after that", -1-ctx.left)
 	}
 }

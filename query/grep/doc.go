@@ -5,7 +5,8 @@
 //	                                                                               ├─▶ parts ─▶ lines
 //	what is not indexed, or all files when no literal is required ── scan ─────────┘
 //
-// Files are read by several goroutines, and their matches are emitted in the order of
+// Patterns are matched by an automaton of each worker; together their states take a bounded
+// number of bytes. Files are read by several goroutines, and their matches are emitted in the order of
 // paths, offsets and parts. Entries whose raw JSON shows that they cannot match are
 // not decoded.
 //

@@ -565,6 +565,27 @@ func TestGrepPatternErrors(t *testing.T) {
 	}
 }
 
+// An expression has a limit of states, a literal none.
+func TestGrepLimitsStates(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x{1000}", 40)
+	for _, c := range []struct {
+		req Request
+		try literal.Try
+	}{
+		{Request{Patterns: []string{large}}, literal.TryNothing},
+		{Request{Patterns: []string{large}, MaxStates: 10_000}, literal.TrySmaller},
+		{Request{Patterns: []string{strings.Repeat(large, 7)}}, literal.TrySmaller},
+		{Request{Patterns: []string{strings.Repeat("x", 64<<10)}, MaxStates: 1}, literal.TryNothing},
+		{Request{Patterns: []string{large}, Fixed: true, Word: true, MaxStates: 1}, literal.TryNothing},
+	} {
+		e, _ := errors.AsType[*literal.PatternError](c.req.Check())
+		if got := e != nil && e.Try == literal.TrySmaller; got != (c.try == literal.TrySmaller) || got && len(e.Error()) > 500 {
+			t.Errorf("%.10q, at most %d states: %v", c.req.Patterns[0], c.req.MaxStates, e)
+		}
+	}
+}
+
 // The same for pieces of words that occur often.
 func TestGrepInManyWords(t *testing.T) {
 	testkit.Unraced(t)

@@ -287,7 +287,7 @@ func (w *worker) partMayMatch(json []byte) bool {
 // unless that is negative. It decodes only lines where a match may be, and is not certain.
 func (w *worker) countLines(json []byte, limit int) (n int) {
 	w.cursor.Begin(w.JSONPrefilter, json)
-	for from := 0; from < len(json) && n != limit; {
+	for from := 0; from < len(json) && n != limit && w.ctx.Err() == nil; {
 		pos := w.cursor.Next(from)
 		if pos == len(json) {
 			break

@@ -91,7 +91,7 @@ func (r *run) add(re *syntax.Regexp) (least int, ok bool) {
 func (r *run) addRange(first, last rune) bool {
 	for c := first; c <= last; c++ {
 		if c >= utf8.RuneSelf {
-			for b := utf8.RuneSelf; b < len(r.in); b++ {
+			for b := utf8.RuneSelf; b < len(r.in) && !r.in[len(r.in)-1]; b++ {
 				r.in[b] = true
 			}
 			break

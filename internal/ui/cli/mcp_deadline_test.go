@@ -30,3 +30,18 @@ func TestDeadlineForAgents(t *testing.T) {
 		t.Error("status fails")
 	}
 }
+
+// An expression that takes long on any line is refused. A literal never does, however long
+// it is.
+func TestLargePatternsForAgents(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	if text := g.fails("grep", `{"pattern":"`+strings.Repeat("x{1000}", 11)+`"}`); !strings.Contains(text, "needs more than 10000 states") || !strings.Contains(text, "repeat less") {
+		t.Errorf("a large expression: %q", text)
+	}
+	for _, arguments := range []string{`{"pattern":"` + strings.Repeat("x", 15_000) + `"}`, `{"fixed":true,"pattern":"` + strings.Repeat("[x]", 5_000) + `"}`} {
+		if a, text, _ := g.call("grep", arguments); !a.Complete || a.Total != 0.0 {
+			t.Errorf("a long literal: %+v, %q", a, text)
+		}
+	}
+}
