@@ -77,7 +77,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/lab/browser", "pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/compare", "pigrep/internal/lab/ranking", "pigrep/internal/lab/stories", "pigrep/internal/lab/testkit", "pigrep/internal/lab/wine"}
+var testOnly = []string{"pigrep/internal/lab/browser", "pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/compare", "pigrep/internal/lab/oracle", "pigrep/internal/lab/ranking", "pigrep/internal/lab/stories", "pigrep/internal/lab/testkit", "pigrep/internal/lab/wine"}
 
 // rooms says which packages of ours each package below index may import. Neither the
 // store above them nor a sibling that is not named is among these.
