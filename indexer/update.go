@@ -58,17 +58,18 @@ type Options struct {
 	Wait    time.Duration // how long to wait for another process to finish writing; 0 to fail at once
 	Waiting func(error)   // called once after a second of waiting, with an error that names the process; may be nil
 
-	Workers    int // goroutines that read files; 0: one per core, at most four
-	BatchBytes int // text per batch; 0: DefaultBatch
+	Workers    int   // goroutines that read files; 0: one per core, at most four
+	BatchBytes int   // text per batch; 0: DefaultBatch
+	BulkBytes  int64 // bytes read from which an update is a bulk; 0: DefaultBulk
 }
 
 // DefaultBatch is the amount of text per commit. More makes a first build faster and
 // costs memory in proportion.
 const DefaultBatch = 48 << 20
 
-// bulkFrom is the number of bytes read from which an update is a bulk, which merges
+// DefaultBulk is the number of bytes read from which an update is a bulk, which merges
 // nothing: merging in proportion would take as long again.
-const bulkFrom = 128 << 20
+const DefaultBulk = 128 << 20
 
 // A long run publishes at this interval, or less often if publishing would take more than
 // one part in publishShare of its time: it looks for duplicates in the whole index.
@@ -229,10 +230,12 @@ type keeper struct {
 	writer     *index.Writer // nil if released
 	bulk       bool          // the last update was large
 	generation uint64        // the last published one
+	skipped    int           // malformed pieces of lines in it
 }
 
 // update executes a plan and publishes the result, even if the run failed or was
-// interrupted. It returns the steps with their outcome. A failed writer is released.
+// interrupted. It returns the steps with their outcome. After a bulk and after a failure
+// the writer is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
 		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Reader: r.Reader})
@@ -246,13 +249,13 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	u := &update{Options: k.Options, target: k.writer, steps: plan(k.writer), res: r}
 	before := r.BytesRead
 	err := u.run(ctx)
-	k.bulk = r.BytesRead-before >= bulkFrom
+	k.bulk = r.BytesRead-before >= cmp.Or(k.BulkBytes, DefaultBulk)
 	generation, publishErr := k.writer.Publish()
 	if k.Compact && err == nil && publishErr == nil {
 		err = k.writer.Compact(ctx)
 	}
 	if publishErr == nil {
-		k.generation = generation
+		k.generation, k.skipped = generation, k.writer.Table().Skipped
 	}
 	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
 		// Later updates merge in proportion to their own size.

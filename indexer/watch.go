@@ -138,7 +138,6 @@ type watcher struct {
 	at      map[string]int // index in found.Files by path
 	dirs    map[string]bool
 	agents  map[string]bool
-	skipped int // malformed pieces of lines in all files
 	ready   bool
 	polling bool
 	every   time.Duration // between polls

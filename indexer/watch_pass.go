@@ -259,7 +259,7 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 	switch {
 	case err == nil:
 		defer reader.Close()
-		w.keeper.generation, w.skipped = reader.Generation(), reader.Table().Skipped
+		w.keeper.generation, w.keeper.skipped = reader.Generation(), reader.Table().Skipped
 		return Behind(w.found, reader.Table()) != (Lag{}), nil
 	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
 		return true, nil
@@ -301,7 +301,6 @@ func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer
 	if err != nil {
 		return err
 	}
-	w.skipped = w.keeper.writer.Table().Skipped
 	w.report(r, done)
 	if r.BytesRead > DefaultBatch {
 		// After a large build, a process that sleeps for hours should not keep
@@ -339,7 +338,7 @@ func (w *watcher) report(r *Result, steps []Step) {
 			w.told[path] = why
 		}
 	}
-	e.Skipped, e.Complete = w.skipped, len(w.told) == 0
+	e.Skipped, e.Complete = w.keeper.skipped, len(w.told) == 0
 	switch {
 	case !w.ready:
 		w.ready = true
