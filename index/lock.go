@@ -5,15 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"pigrep/index/layout"
 	"pigrep/internal/files"
 )
 
+// The lock file has the pid of the last writer on its first line, and what that announced on
+// its second. The first byte is locked; on some systems nobody else can read it, so the pid
+// comes after it.
+
 // takeLock takes the lock file, which the system frees when the process dies, and
-// writes the pid into it. The first byte is locked; on some systems nobody else can
-// read it, so the pid comes after it.
+// writes the pid into it. The announcement stays.
 func takeLock(root *os.Root, pid int) (*files.Lock, error) {
 	if err := layout.Free(root, lockName, 0); err != nil {
 		return nil, err
@@ -25,9 +30,10 @@ func takeLock(root *os.Root, pid int) (*files.Lock, error) {
 	if lock == nil {
 		return nil, lockedError(filepath.Join(root.Name(), lockName))
 	}
-	f, err := root.OpenFile(lockName, os.O_WRONLY, fileMode)
+	f, err := root.OpenFile(lockName, os.O_RDWR, fileMode)
 	if err == nil {
-		err = errors.Join(f.Truncate(1), writeAt(f, fmt.Sprintf("%d\n", pid), 1), f.Close(), root.Chmod(lockName, fileMode))
+		_, said := linesOf(f)
+		err = errors.Join(writeLines(f, pid, said), f.Close(), root.Chmod(lockName, fileMode))
 	}
 	if err != nil {
 		_ = lock.Unlock()
@@ -36,13 +42,49 @@ func takeLock(root *os.Root, pid int) (*files.Lock, error) {
 	return lock, nil
 }
 
-func writeAt(f *os.File, s string, at int64) error {
-	_, err := f.WriteAt([]byte(s), at)
-	return err
+// mostAnnounced bounds the length of an announcement.
+const mostAnnounced = 1 << 10
+
+// writeLines writes both lines at once, so that nobody reads one without the other.
+func writeLines(f *os.File, pid int, said string) error {
+	lines := fmt.Sprintf("%d\n%s\n", pid, said)
+	_, err := f.WriteAt([]byte(lines), 1)
+	return errors.Join(err, f.Truncate(int64(1+len(lines))))
+}
+
+// linesOf returns the pid that a lock file names, 0 when it names none, and the announcement.
+func linesOf(f *os.File) (pid int, said string) {
+	b := make([]byte, mostAnnounced)
+	n, _ := f.ReadAt(b, 1)
+	first, rest, _ := strings.Cut(string(b[:n]), "\n")
+	said, _, _ = strings.Cut(rest, "\n")
+	pid, _ = strconv.Atoi(first)
+	return pid, said
+}
+
+// Announce tells other processes one line of text: see Announcement. It stays until another
+// one replaces it, even after the writer has been closed or killed.
+func (w *Writer) Announce(text string) error {
+	if err := w.ours(); err != nil {
+		return err
+	}
+	f, err := w.root.OpenFile(lockName, os.O_RDWR, fileMode)
+	if err != nil {
+		return err
+	}
+	pid, _ := linesOf(f)
+	return errors.Join(writeLines(f, pid, text), f.Close())
+}
+
+// Announcement returns what the last writer of the index in the directory announced, "" if
+// nothing.
+func Announcement(dir string) string {
+	_, said := readLock(filepath.Join(dir, lockName))
+	return said
 }
 
 func lockedError(path string) error {
-	if pid := pidIn(path); pid > 0 {
+	if pid, _ := readLock(path); pid > 0 {
 		return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
 	}
 	return ErrLocked
@@ -59,13 +101,14 @@ func WriterPID(dir string) (int, error) {
 	if !locked {
 		return 0, nil
 	}
-	if pid := pidIn(path); pid > 0 {
+	if pid, _ := readLock(path); pid > 0 {
 		return pid, nil
 	}
 	return -1, nil
 }
 
-// LastWriter returns when a process last began to write to the index in the directory.
+// LastWriter returns when a process last began to write to the index in the directory, or
+// announced something.
 func LastWriter(dir string) (time.Time, error) {
 	info, err := os.Stat(filepath.Join(dir, lockName))
 	if err != nil {
@@ -74,14 +117,10 @@ func LastWriter(dir string) (time.Time, error) {
 	return info.ModTime(), nil
 }
 
-// pidIn returns the pid that a lock file names, 0 when it names none.
-func pidIn(path string) int {
-	var pid int
+func readLock(path string) (pid int, said string) {
 	if f, err := files.Open(path); err == nil {
-		var b [20]byte
-		n, _ := f.ReadAt(b[:], 1)
-		_, _ = fmt.Sscanf(string(b[:n]), "%d", &pid)
+		pid, said = linesOf(f)
 		_ = f.Close()
 	}
-	return pid
+	return pid, said
 }

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,12 +14,18 @@ import (
 	"pigrep/internal/session"
 )
 
-// Limits for indexing in memory before an answer. Parsing takes about 25 ms per MB.
-const (
-	memoryBytes = 8 << 20
-	memoryFiles = 2000
+// memoryLimit bounds what is indexed in memory before an answer.
+type memoryLimit struct {
+	bytes int64 // and twice as much text of one worker
+	files int
+}
 
-	memoryBatch = 2 * memoryBytes // text of one worker
+var (
+	// Parsing takes about 25 ms per MB.
+	usualMemory = memoryLimit{8 << 20, 2000}
+	// aloneMemory is the limit where nobody else will index it. It takes about twice as
+	// much memory.
+	aloneMemory = memoryLimit{128 << 20, 32000}
 )
 
 // Amounts from which a commit pays off. An update of the index takes about 10 ms. Without
@@ -30,7 +37,8 @@ const (
 
 // fitsMemory reports whether what the result lacks may be indexed in memory.
 func (o Options) fitsMemory(r *Result) bool {
-	return o.Memory && !o.asked() && r.Lag.Bytes <= memoryBytes && r.Lag.Files <= memoryFiles
+	limit := cmp.Or(o.memory, usualMemory)
+	return o.Memory && !o.asked() && r.Lag.Bytes <= limit.bytes && r.Lag.Files <= limit.files
 }
 
 // errTooMuch means that the update has to read more than may be indexed in memory. The lag
@@ -46,6 +54,7 @@ func unwritable(err error) bool {
 // memoryTarget collects what is indexed in memory beside a reader.
 type memoryTarget struct {
 	reader *index.Reader
+	batch  int // text of one worker
 
 	mu      sync.Mutex // guards the fields below
 	next    uint32     // file number
@@ -84,7 +93,7 @@ func (m *memoryTarget) NextFile() uint32 {
 }
 
 func (m *memoryTarget) Commit(b *index.Batch) error {
-	if b.Size() >= memoryBatch {
+	if b.Size() >= m.batch {
 		return errTooMuch
 	}
 	m.mu.Lock()
@@ -111,8 +120,12 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	if base == nil {
 		base = index.Empty()
 	}
-	o.Progress, o.BatchBytes = nil, memoryBatch
-	m := &memoryTarget{reader: base, next: base.NextFile(), records: make(map[uint32]*session.Record)}
+	limit := cmp.Or(o.memory, usualMemory).bytes
+	o.BatchBytes = int(2 * limit)
+	if o.memory == (memoryLimit{}) {
+		o.Progress = nil
+	}
+	m := &memoryTarget{reader: base, batch: o.BatchBytes, next: base.NextFile(), records: make(map[uint32]*session.Record)}
 	u := &update{Options: o, target: m, steps: plan(r.Found, base, planOptions{}), res: r}
 	var pending int64
 	for i := range u.steps {
@@ -121,9 +134,10 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 			m.files = append(m.files, u.steps[i].Known.File)
 		}
 	}
-	if pending > memoryBytes {
+	if pending > limit {
 		return errTooMuch
 	}
+	u.prepare()
 	if err := u.run(ctx); err != nil {
 		return err
 	}

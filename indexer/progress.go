@@ -9,6 +9,7 @@ type Progress struct {
 	Committed         int64         // bytes that are committed
 	First             bool          // nothing was indexed before
 	Left              time.Duration // estimated time left; 0 if unknown
+	By                int           `json:"-"` // the process that this one waits for; 0 for this one
 }
 
 // Share is the share of the work that is done, from 0 to 1.

@@ -52,6 +52,10 @@ type Options struct {
 	// Result.Commit. Without a reader that can be added to, the index is updated.
 	Memory bool
 
+	// Await waits while another process builds the first index, and shows its progress. If
+	// that process seems dead, what is pending is indexed in memory, unless it is very much.
+	Await bool
+
 	Compact bool // then rewrite the index as one segment without deleted documents
 	Store   bool // renew the store for Bleve if it was changed, even if no file was
 
@@ -61,6 +65,8 @@ type Options struct {
 	Workers    int   // goroutines that read files; 0: one per core, at most four
 	BatchBytes int   // text per batch; 0: DefaultBatch
 	BulkBytes  int64 // bytes read from which an update is a bulk; 0: DefaultBulk
+
+	memory memoryLimit // zero: usualMemory
 }
 
 // DefaultBatch is the amount of text per commit. More makes a first build faster and
@@ -157,7 +163,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 			r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
 			return r, nil
 		}
-		if o.Yield && !o.asked() {
+		if o.Yield && !o.asked() && (!o.Await || Building(o.Dir) == nil) {
 			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
 				r.Watcher = w
 			}
@@ -247,10 +253,13 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.merge()
 	}
 	u := &update{Options: k.Options, target: k.writer, steps: plan(k.writer), res: r}
+	u.prepare()
+	end := u.announce(k.writer)
 	before := r.BytesRead
 	err := u.run(ctx)
 	k.bulk = r.BytesRead-before >= cmp.Or(k.BulkBytes, DefaultBulk)
 	generation, publishErr := k.writer.Publish()
+	end(err == nil && publishErr == nil)
 	if k.Compact && err == nil && publishErr == nil {
 		err = k.writer.Compact(ctx)
 	}
@@ -412,6 +421,7 @@ type update struct {
 	Options
 	target target
 	steps  []Step
+	todo   []*Step // those that change the index
 	res    *Result
 
 	mu        sync.Mutex // guards res, done and publishAt
@@ -420,28 +430,28 @@ type update struct {
 	publishAt time.Time
 }
 
-func (u *update) run(outer context.Context) error {
-	if u.Workers == 0 {
-		u.Workers = min(4, runtime.GOMAXPROCS(0))
-	}
-	if u.BatchBytes == 0 {
-		u.BatchBytes = DefaultBatch
-	}
+// prepare must be called before run.
+func (u *update) prepare() {
+	u.Workers = cmp.Or(u.Workers, min(4, runtime.GOMAXPROCS(0)))
+	u.BatchBytes = cmp.Or(u.BatchBytes, DefaultBatch)
 	now := u.Now()
 	u.done.First = u.target.Empty()
 	if !u.done.First {
 		u.publishAt = now.Add(publishEvery)
 	}
-	todo := u.todo()
-	for _, s := range todo {
+	u.choose()
+	for _, s := range u.todo {
 		u.done.FilesTotal++
 		u.done.BytesTotal += s.Pending
 	}
+	u.Workers = min(u.Workers, len(u.todo))
+	u.pace = pace{start: now, workers: u.Workers}
+}
+
+func (u *update) run(outer context.Context) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(outer)
-	workers := min(u.Workers, len(todo))
-	u.pace = pace{start: now, workers: workers}
-	for range workers {
+	for range u.Workers {
 		g.Go(func() (err error) {
 			var reading string
 			defer func() {
@@ -456,11 +466,11 @@ func (u *update) run(outer context.Context) error {
 			}
 			for err == nil && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
-				if i >= len(todo) {
+				if i >= len(u.todo) {
 					break
 				}
-				reading = todo[i].File.Path
-				err = w.step(ctx, todo[i])
+				reading = u.todo[i].File.Path
+				err = w.step(ctx, u.todo[i])
 			}
 			// Work finished before an interruption is kept.
 			if err == nil || errors.Is(err, ctx.Err()) {
@@ -475,8 +485,8 @@ func (u *update) run(outer context.Context) error {
 	return cmp.Or(g.Wait(), outer.Err())
 }
 
-// todo returns the steps that change the index, and counts the other files.
-func (u *update) todo() (list []*Step) {
+// choose selects the steps that change the index, and counts the other files.
+func (u *update) choose() {
 	changed := 0 // of the files that were found
 	for i := range u.steps {
 		s := &u.steps[i]
@@ -491,16 +501,15 @@ func (u *update) todo() (list []*Step) {
 				u.res.Errors = append(u.res.Errors, FileError{s.File.Path, s.Err})
 			}
 		case Gone:
-			list = append(list, s)
+			u.todo = append(u.todo, s)
 		default:
 			changed++
-			list = append(list, s)
+			u.todo = append(u.todo, s)
 		}
 	}
 	if u.res.Found != nil && len(u.res.Found.Files) > changed { // else the watcher looked at some files only
 		u.res.Changes[Unchanged] += len(u.res.Found.Files) - changed
 	}
-	return list
 }
 
 // worker reads whole files, and owns the batch with their documents.

@@ -16,7 +16,8 @@ const (
 // Update brings the index up to date with the session files and opens it. While another
 // process is writing, it waits for up to Options.Wait, and then does what is left to do.
 // If the other process is still writing, the error is index.ErrLocked, and the result has
-// the last generation and its lag. An index that is damaged or of another version is
+// the last generation and its lag. With Options.Await, it waits for the first index first. An
+// index that is damaged or of another version is
 // rebuilt. After an interruption, finished work is kept, and the error is the context's.
 func Update(ctx context.Context, o Options) (r *Result, err error) {
 	defer func() {
@@ -25,6 +26,9 @@ func Update(ctx context.Context, o Options) (r *Result, err error) {
 		}
 	}()
 	r, err = updateNow(ctx, o)
+	if o.Await && errors.Is(err, index.ErrLocked) {
+		r, err = o.awaitBuild(ctx, r, err)
+	}
 	if o.Wait <= 0 || !errors.Is(err, index.ErrLocked) {
 		return r, err
 	}
@@ -46,10 +50,7 @@ func Update(ctx context.Context, o Options) (r *Result, err error) {
 			if pid, lockErr := index.WriterPID(o.Dir); pid != 0 && lockErr == nil {
 				continue
 			}
-			if r.Reader != nil {
-				r.Reader.Close()
-			}
-			r, err = updateNow(ctx, o)
+			r, err = o.again(ctx, r)
 		}
 	}
 	return r, err

@@ -151,7 +151,8 @@ type watcher struct {
 	vain    map[string]int       // how often a path that is not a session file caused a check of all files
 	failing string               // the last reported failure
 	fails   int
-	waiting time.Time // since when another process has been writing; zero if none is
+	waiting time.Time // since when another process has been writing without a sign of life; zero if none is
+	said    string    // what it announced last
 }
 
 // hints say where something may have changed.
@@ -334,8 +335,11 @@ func (w *watcher) beat() {
 func (w *watcher) failed(err error) time.Duration {
 	if errors.Is(err, index.ErrLocked) {
 		now := w.Now()
-		if w.waiting.IsZero() {
-			w.waiting = now
+		if said := index.Announcement(w.Dir); w.waiting.IsZero() || said != w.said {
+			w.waiting, w.said = now, said
+			if at := Building(w.Dir); at != nil && w.Progress != nil {
+				w.Progress(*at)
+			}
 		}
 		// Commands that update the index are done in a moment.
 		if w.failing == "" && now.Sub(w.waiting).Abs() >= patience {

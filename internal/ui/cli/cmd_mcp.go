@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/indexer"
 	"pigrep/internal/ui/cli/app"
 	"pigrep/internal/ui/cli/flags"
 	"pigrep/internal/ui/cli/help"
@@ -88,6 +89,9 @@ func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp
 		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: help.QueryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
+			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
+				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + update.BuildingText(*at), Hint: "try again in a moment"}
+			}
 			if err != nil {
 				return nil, agentError(ctx, problem.OfIndex(err))
 			}
@@ -139,11 +143,7 @@ func agentError(ctx context.Context, err error) error {
 	if !ok || ctx.Err() != nil {
 		return err
 	}
-	e := &mcp.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
-	if errors.Is(err, index.ErrLocked) {
-		e.Message = "the first index is being built"
-	}
-	return e
+	return &mcp.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
 }
 
 // forAgents turns a snapshot into the index of one answer.

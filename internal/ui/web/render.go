@@ -69,6 +69,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		e = &Error{Status: http.StatusInternalServerError, Message: err.Error(), Hint: "`pigrep doctor` checks the index"}
 	}
+	if e.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Refresh", "1") // until there is an index
+	}
 	if err := s.write(w, e.Status, "error", s.frame(r, http.StatusText(e.Status), e)); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}

@@ -78,7 +78,7 @@ const (
 // Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
 // caller closes it.
 func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
-	opt.Yield, opt.Memory, opt.Wait = true, true, shortWait
+	opt.Yield, opt.Memory, opt.Await, opt.Wait = true, true, true, shortWait
 	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)
@@ -172,7 +172,7 @@ func (x *Index) Damaged(generation uint64) {
 
 // Snapshot returns the index as up to date as possible without a long wait. The caller
 // closes it. If there is no generation, it returns the error of opening or building the
-// index, or index.ErrLocked while this process builds the first one.
+// index, or index.ErrLocked while the first one is built.
 func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 	found := indexer.Discover(x.options.Adapter, x.options.Roots)
 	late := false
@@ -208,7 +208,7 @@ func (x *Index) why(openErr error) error {
 	defer x.mu.Unlock()
 	switch {
 	case x.running != nil:
-		return index.ErrLocked // by this process: the first index is being built
+		return index.ErrLocked // the first index is being built, by this process or another
 	case x.failed != nil:
 		return x.failed
 	}

@@ -69,10 +69,22 @@ func (p *progressBar) progress(at indexer.Progress) {
 	}
 	// One short of the end, where the bar would clear itself. Errors of drawing are
 	// ignored.
-	done := min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1)
+	most := max(1, at.BytesTotal)
+	done := min(int64(at.Share()*float64(at.BytesTotal)), most-1)
+	if p.bar.GetMax64() != most { // after another process, this one goes on
+		p.bar.ChangeMax64(most)
+	}
 	_ = p.bar.Set64(done)
-	p.bar.Describe(fmt.Sprintf("indexing %s of %s, %s/s, %s", human.Bytes(done), human.Bytes(at.BytesTotal),
-		human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())), leftText(at.Left)))
+	text := fmt.Sprintf("indexing %s of %s, %s/s", human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())))
+	if at.By != 0 {
+		text = BuildingText(at)
+	}
+	p.bar.Describe(text + ", " + leftText(at.Left))
+}
+
+// BuildingText says how far another process is that builds the first index.
+func BuildingText(at indexer.Progress) string {
+	return fmt.Sprintf("process %d indexes %s of %s", at.By, human.Bytes(int64(at.Share()*float64(at.BytesTotal))), human.Bytes(at.BytesTotal))
 }
 
 // leftText returns the remaining time in a fixed width.
@@ -95,7 +107,8 @@ func (p *progressBar) clear() {
 	}
 }
 
-// progressLines prints a line at the start and at the end of a first build.
+// progressLines prints a line at the start and at the end of a first build, and one when
+// another process is waited for that builds it.
 type progressLines struct {
 	app   *app.App
 	start time.Time
@@ -103,8 +116,13 @@ type progressLines struct {
 }
 
 func (p *progressLines) progress(at indexer.Progress) {
-	if p.told(at) && p.at.FilesTotal == 0 {
-		p.app.Warn("building the index of %s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
+	if p.told(at) && (p.at.FilesTotal == 0 || p.at.By != at.By) {
+		files := fmt.Sprintf("%s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
+		if at.By != 0 {
+			p.app.Warn("waiting for process %d, which builds the index of %s", at.By, files)
+		} else {
+			p.app.Warn("building the index of %s", files)
+		}
 	}
 	p.at = at
 }
@@ -114,7 +132,7 @@ func (p *progressLines) told(at indexer.Progress) bool { return at.First && at.B
 func (p *progressLines) end() {
 	at, took := p.at, p.app.Now().Sub(p.start).Round(100*time.Millisecond)
 	switch {
-	case !p.told(at):
+	case !p.told(at), at.By != 0:
 	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
 		// It was interrupted: KeptText says what can be searched.
 	default:

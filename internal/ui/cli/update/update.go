@@ -36,6 +36,7 @@ func ToRead(ctx context.Context, a *app.App, p *location.Location, opened func(*
 	later := opt
 	opt.Rebuild, opt.Opened = a.Rebuild, opened
 	opt.Trust = opened != nil // grep needs the list of the files
+	opt.Await = opened != nil // and reads them itself while there is no index
 	res, err := Run(ctx, a, opt)
 	a.MayRebuild = true
 	a.Afterwards = func(ctx context.Context) error {
@@ -61,8 +62,10 @@ func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result,
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
 	opt.Progress = func(p indexer.Progress) {
-		if err := memory.Reads(p.BytesTotal); err != nil {
-			stop(err)
+		if p.By == 0 {
+			if err := memory.Reads(p.BytesTotal); err != nil {
+				stop(err)
+			}
 		}
 		if progress != nil {
 			progress(p)
