@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -100,8 +101,14 @@ func (o Options) awaitBuild(ctx context.Context, r *Result, err error) (*Result,
 		case <-ctx.Done():
 			return r, ctx.Err()
 		case <-dead.C:
-			return alone.again(ctx, r)
+			if r, err = alone.again(ctx, r); errors.Is(err, index.ErrLocked) {
+				err = fmt.Errorf("%w, which shows no sign of life", err)
+			}
+			return r, err
 		case <-poll.C:
+		}
+		if at := Building(o.Dir); at != nil && o.Progress != nil {
+			o.Progress(*at)
 		}
 		said := index.Announcement(o.Dir)
 		pid, lockErr := index.WriterPID(o.Dir)
@@ -110,10 +117,6 @@ func (o Options) awaitBuild(ctx context.Context, r *Result, err error) (*Result,
 			r, err = o.again(ctx, r)
 		case said == last:
 			continue
-		case o.Progress != nil:
-			if at := Building(o.Dir); at != nil {
-				o.Progress(*at)
-			}
 		}
 		last = said
 		dead.Reset(enough)

@@ -208,6 +208,8 @@ func (k *keeper) commit(m *uncommitted) (err error) {
 			return err
 		}
 	}
-	_, err = k.writer.Publish()
+	if _, err = k.writer.Publish(); err == nil && index.Announcement(k.Dir) != "" {
+		return k.writer.Announce("")
+	}
 	return err
 }
