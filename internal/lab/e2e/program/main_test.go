@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
+	"pigrep/index"
 	"pigrep/internal/lab/testkit"
 )
 
@@ -18,6 +20,10 @@ import (
 var moduleRoot, scratch string
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(builderEnv); dir != "" {
+		holdFirstBuild(dir)
+		os.Exit(1)
+	}
 	os.Exit(run(m))
 }
 
@@ -140,6 +146,22 @@ func copyTree(t *testing.T, from, to string) {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The test binary runs itself as a process that builds the first index of this directory and
+// never gets further, until it is killed.
+const builderEnv = "PIGREP_TEST_BUILDER"
+
+func holdFirstBuild(dir string) {
+	w, err := index.OpenWriter(dir, index.WriterOptions{PID: os.Getpid()})
+	for beat := 1; err == nil; beat++ {
+		err = w.Announce(fmt.Sprintf(`{"FilesTotal":9,"Bytes":3000000,"BytesTotal":10000000,"Beat":%d}`, beat))
+		if beat == 1 {
+			fmt.Println("building")
+		}
+		time.Sleep(50 * time.Millisecond) // between two signs of life
+	}
+	fmt.Fprintln(os.Stderr, err)
 }
 
 func readFile(t testing.TB, path string) string {
