@@ -21,6 +21,10 @@ func TestProgress(t *testing.T) {
 	}
 	failed := indexer.Progress{FilesTotal: 2, Files: 2, Bytes: total, Committed: total / 2, BytesTotal: total, First: true}
 	small := []indexer.Progress{{FilesTotal: 1, Files: 1, Bytes: 1000, BytesTotal: 1000, First: true}}
+	other := []indexer.Progress{
+		{FilesTotal: 2, Bytes: 40, Committed: 40, BytesTotal: total, First: true, By: 4711},
+		{FilesTotal: 2, Bytes: total / 2, Committed: total / 2, BytesTotal: total, First: true, Left: 95 * time.Second, By: 4711},
+	}
 	again := []indexer.Progress{{FilesTotal: 1, Files: 1, Bytes: total, BytesTotal: total}}
 	for _, test := range []struct {
 		name        string
@@ -44,6 +48,12 @@ func TestProgress(t *testing.T) {
 			`{"progress":{"files":2,"bytes":50000000,"bytesTotal":100000000,"secondsLeft":95,"first":true}}` + "\n",
 		}},
 		{name: "first build, quiet, for programs that ask", quiet: true, json: true, reports: true, steps: first},
+		{name: "first build of another", tty: true, steps: other, want: []string{"process 4711 indexes 50 MB of 100 MB,", "95 s left", " 50% "}},
+		{name: "first build of another, no terminal", steps: other, lines: 1, want: []string{
+			"pigrep: waiting for process 4711, which builds the index of 2 session files (100 MB)\n",
+		}},
+		{name: "first build of another, taken over", steps: append(other[:2:2], first...), lines: 3},
+		{name: "first build of another, for programs", json: true, steps: other},
 		{name: "small build", steps: small},
 		{name: "later update", steps: again},
 	} {
