@@ -28,7 +28,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/internal/ui/cli.release=$(VERSION)"
+BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/ui/cli.release=$(VERSION)"
 
 build:
 	$(BUILD) -o pigrep .
@@ -37,10 +37,10 @@ try: build
 	./pigrep search $(Q)
 
 bench:
-	go run ./internal/lab/bench -sizes $(SIZE) -rounds $(ROUNDS) -out docs/BENCHMARKS.md
+	go run ./lab/bench -sizes $(SIZE) -rounds $(ROUNDS) -out docs/BENCHMARKS.md
 
 compare: build
-	go run ./internal/lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
+	go run ./lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
 
 check: fmt vet staticcheck test race
 
@@ -81,7 +81,7 @@ tested:
 	@mkdir -p $(dir $(TESTED)) && CGO_ENABLED=0 go build -o $(TESTED) .
 
 # Tests that drive a browser or a terminal.
-SCREENS = ./internal/lab/e2e/browser ./internal/lab/e2e/terminal
+SCREENS = ./lab/e2e/browser ./lab/e2e/terminal
 
 test: tested
 	PIGREP_PROGRAM=$(TESTED) go test -short -vet=off $$(go list ./... | grep -v -x $(foreach dir,$(SCREENS),-e pigrep$(patsubst .%,%,$(dir))))
@@ -92,7 +92,7 @@ screens: tested
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
 RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
-	./internal/ui/cli/live ./internal/ui/cli/snapshot ./internal/ui/mcp ./internal/ui/tui
+	./ui/cli/live ./ui/cli/snapshot ./ui/mcp ./ui/tui
 
 race:
 	go test -race -short -vet=off $(RACED)
@@ -113,7 +113,7 @@ pi:
 	extensions/pi/test/check.sh
 
 torture:
-	PIGREP_TORTURE=$(TIMES) go test -count=1 -timeout $$((2 * $(TIMES)))h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...
+	PIGREP_TORTURE=$(TIMES) go test -count=1 -timeout $$((2 * $(TIMES)))h ./index/... ./indexer ./query/... ./ui/cli ./ui/tui ./lab/e2e/...
 
 fuzz:
 	@go list ./... | while read -r pkg; do \
@@ -139,10 +139,10 @@ machines:
 
 # The Windows build under Wine, if it is installed.
 wine:
-	go run ./internal/lab/wine
+	go run ./lab/wine
 
 man:
-	go run ./internal/ui/cli/man dist/share/man
+	go run ./ui/cli/man dist/share/man
 
 # What a release has; see docs/release.md. packaging is a module of its own.
 dist:
@@ -155,12 +155,12 @@ packages:
 
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:
-	go test ./internal/audit ./internal/redact ./internal/ui/html ./internal/ui/tui -run '^TestDocs$$' -update
-	go test ./internal/ui/cli ./internal/lab/e2e/browser -run 'Docs|Screens' -update
+	go test ./internal/audit ./internal/redact ./ui/html ./ui/tui -run '^TestDocs$$' -update
+	go test ./ui/cli ./lab/e2e/browser -run 'Docs|Screens' -update
 
 # The end-to-end tests cover much of query and indexer.
 cover:
-	@for pkg in adapter adapter/jsonl adapter/pi scope index indexer query; do \
-		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
+	@for pkg in adapter internal/jsonl adapter/pi scope index indexer query; do \
+		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
 		echo "$$pkg $$(go tool cover -func=cover.out | tail -1 | tr -s '\t' ' ')"; \
 	done; rm -f cover.out cover.log

@@ -23,61 +23,61 @@ import (
 // layers has the layer of each package; imports only point down. A package below a
 // listed one belongs to it.
 var layers = map[string]int{
-	"pigrep":                         70,
-	"pigrep/internal/ui/cli":         60,
-	"pigrep/internal/ui/printer":     50,
-	"pigrep/internal/ui/tui":         50,
-	"pigrep/internal/ui/mcp":         55,
-	"pigrep/internal/ui/highlight":   10,
-	"pigrep/internal/ui/html":        52,
-	"pigrep/internal/ui/web":         55,
-	"pigrep/internal/ui/markdown":    11,
-	"pigrep/internal/ui/filters":     48,
-	"pigrep/internal/ui/diff":        48,
-	"pigrep/internal/ui/chart":       48,
-	"pigrep/internal/ui/report":      53,
-	"pigrep/query/similar":           47,
-	"pigrep/query/audit":             47,
-	"pigrep/query/fix":               46,
-	"pigrep/query/sessions":          46,
-	"pigrep/query/facets":            46,
-	"pigrep/query":                   45,
-	"pigrep/query/grep":              44,
-	"pigrep/query/rank":              44,
-	"pigrep/query/words":             43,
-	"pigrep/query/filter":            42,
-	"pigrep/query/match":             41,
-	"pigrep/query/syntax":            40,
-	"pigrep/query/docset":            40,
-	"pigrep/query/entry":             40,
-	"pigrep/query/literal":           40,
-	"pigrep/query/automaton":         39,
-	"pigrep/indexer":                 40,
-	"pigrep/index":                   30,
-	"pigrep/index/segment":           28,
-	"pigrep/index/record":            28,
-	"pigrep/index/analysis":          27,
-	"pigrep/index/format":            27,
-	"pigrep/index/layout":            27,
-	"pigrep/adapter/agents":          25,
-	"pigrep/adapter/pi":              24,
-	"pigrep/adapter":                 20,
-	"pigrep/adapter/jsonl":           0,
-	"pigrep/scope":                   10,
-	"pigrep/internal/audit":          10,
-	"pigrep/internal/session":        0,
-	"pigrep/internal/terminal":       0,
-	"pigrep/internal/timespec":       0,
-	"pigrep/internal/redact":         5,
-	"pigrep/internal/files":          0,
-	"pigrep/internal/human":          5,
-	"pigrep/internal/near":           0,
-	"pigrep/internal/lab/corpus":     0, // test data for benchmarks
-	"pigrep/internal/lab/corpus/gen": 70,
+	"pigrep":                   70,
+	"pigrep/ui/cli":            60,
+	"pigrep/ui/printer":        50,
+	"pigrep/ui/tui":            50,
+	"pigrep/ui/mcp":            55,
+	"pigrep/ui/highlight":      10,
+	"pigrep/ui/html":           52,
+	"pigrep/ui/web":            55,
+	"pigrep/ui/markdown":       11,
+	"pigrep/ui/filters":        48,
+	"pigrep/ui/diff":           48,
+	"pigrep/ui/chart":          48,
+	"pigrep/ui/report":         53,
+	"pigrep/query/similar":     47,
+	"pigrep/query/audit":       47,
+	"pigrep/query/fix":         46,
+	"pigrep/query/sessions":    46,
+	"pigrep/query/facets":      46,
+	"pigrep/query":             45,
+	"pigrep/query/grep":        44,
+	"pigrep/query/rank":        44,
+	"pigrep/query/words":       43,
+	"pigrep/query/filter":      42,
+	"pigrep/query/match":       41,
+	"pigrep/query/syntax":      40,
+	"pigrep/query/docset":      40,
+	"pigrep/query/entry":       40,
+	"pigrep/query/literal":     40,
+	"pigrep/query/automaton":   39,
+	"pigrep/indexer":           40,
+	"pigrep/index":             30,
+	"pigrep/index/segment":     28,
+	"pigrep/index/record":      28,
+	"pigrep/index/analysis":    27,
+	"pigrep/index/format":      27,
+	"pigrep/index/layout":      27,
+	"pigrep/adapter/agents":    25,
+	"pigrep/adapter/pi":        24,
+	"pigrep/adapter":           20,
+	"pigrep/internal/jsonl":    0,
+	"pigrep/scope":             10,
+	"pigrep/internal/audit":    10,
+	"pigrep/internal/session":  0,
+	"pigrep/internal/terminal": 0,
+	"pigrep/internal/timespec": 0,
+	"pigrep/internal/redact":   5,
+	"pigrep/internal/files":    0,
+	"pigrep/internal/human":    5,
+	"pigrep/internal/near":     0,
+	"pigrep/lab/corpus":        0, // test data for benchmarks
+	"pigrep/lab/corpus/gen":    70,
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/lab/browser", "pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/compare", "pigrep/internal/lab/oracle", "pigrep/internal/lab/ranking", "pigrep/internal/lab/stories", "pigrep/internal/lab/testkit", "pigrep/internal/lab/wine"}
+var testOnly = []string{"pigrep/lab/browser", "pigrep/lab/e2e", "pigrep/lab/bench", "pigrep/lab/compare", "pigrep/lab/oracle", "pigrep/lab/ranking", "pigrep/lab/stories", "pigrep/lab/testkit", "pigrep/lab/wine"}
 
 // rooms says which packages of ours each package below index may import. Neither the
 // store above them nor a sibling that is not named is among these.
@@ -90,7 +90,7 @@ var rooms = map[string][]string{
 	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
 }
 
-// cliRooms are the packages below internal/ui/cli. Each imports only those before it.
+// cliRooms are the packages below ui/cli. Each imports only those before it.
 var cliRooms = []string{
 	"shell", "live", "system", "problem", "app", "flags", "location", "update", "snapshot", "conversation", "resume", "pager", "settings", "help",
 }
@@ -103,14 +103,14 @@ var sealed = map[string][]string{
 	"go.etcd.io/":                      {"pigrep/index/bleve"},
 	"github.com/fsnotify/":             {"pigrep/indexer"},
 	"github.com/gofrs/":                {"pigrep/internal/files"},
-	"github.com/spf13/":                {"pigrep/internal/ui/cli"},
-	"github.com/schollz/progressbar":   {"pigrep/internal/ui/cli"},
-	"github.com/pelletier/go-toml":     {"pigrep/internal/ui/cli"},
-	"github.com/cpuguy83/":             {"pigrep/internal/ui/cli/man"},
-	"github.com/aymanbagabas/go-udiff": {"pigrep/internal/ui/diff"},
-	"github.com/alecthomas/":           {"pigrep/internal/ui/highlight"},
-	"charm.land/bubble":                {"pigrep/internal/ui/tui"},
-	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
+	"github.com/spf13/":                {"pigrep/ui/cli"},
+	"github.com/schollz/progressbar":   {"pigrep/ui/cli"},
+	"github.com/pelletier/go-toml":     {"pigrep/ui/cli"},
+	"github.com/cpuguy83/":             {"pigrep/ui/cli/man"},
+	"github.com/aymanbagabas/go-udiff": {"pigrep/ui/diff"},
+	"github.com/alecthomas/":           {"pigrep/ui/highlight"},
+	"charm.land/bubble":                {"pigrep/ui/tui"},
+	"github.com/modelcontextprotocol/": {"pigrep/ui/mcp"},
 }
 
 // Initializing Bleve's own store would add 3 ms to every run.
@@ -212,7 +212,7 @@ func TestRoomsOfTheIndex(t *testing.T) {
 }
 
 func TestRoomsOfTheCommandLine(t *testing.T) {
-	const cli = "pigrep/internal/ui/cli"
+	const cli = "pigrep/ui/cli"
 	for _, p := range packages(t) {
 		room, ok := strings.CutPrefix(p.ImportPath, cli+"/")
 		if !ok || room == "man" { // a program of its own
@@ -242,7 +242,7 @@ func TestArchitectureIsTheMap(t *testing.T) {
 		if path == "pigrep" {
 			name = "main"
 		}
-		if !strings.HasPrefix(name, "internal/lab/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
+		if !strings.HasPrefix(name, "lab/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("ARCHITECTURE.md does not show %s", path)
 		}
 	}
@@ -290,11 +290,11 @@ func TestModulesStayWhereTheyBelong(t *testing.T) {
 // touch what belongs to the process as a whole.
 var processFiles = []string{
 	"main.go",
-	"internal/ui/cli/process.go", "internal/ui/cli/system/system_unix.go", "internal/ui/cli/system/system_windows.go",
-	"internal/ui/cli/system/desktop.go", // a program that takes the terminal
-	"internal/ui/cli/system/zone.go",
-	"internal/ui/cli/memory.go", "internal/ui/cli/update/memory.go", // the garbage collector only
-	"internal/ui/cli/man/main.go",
+	"ui/cli/process.go", "ui/cli/system/system_unix.go", "ui/cli/system/system_windows.go",
+	"ui/cli/system/desktop.go", // a program that takes the terminal
+	"ui/cli/system/zone.go",
+	"ui/cli/memory.go", "ui/cli/update/memory.go", // the garbage collector only
+	"ui/cli/man/main.go",
 }
 
 func TestGlobalsStayInTheirFiles(t *testing.T) {
@@ -311,7 +311,7 @@ func TestGlobalsStayInTheirFiles(t *testing.T) {
 		"log":    {"Fatal", "Fatalf", "Print", "Printf", "Println", "SetOutput"},
 	}
 	for _, p := range packages(t) {
-		if below(p.ImportPath, []string{"pigrep/internal/lab/corpus/gen"}) {
+		if below(p.ImportPath, []string{"pigrep/lab/corpus/gen"}) {
 			continue
 		}
 		for _, name := range p.GoFiles {
@@ -353,10 +353,10 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 
 // formatExceptions says which of these may stand outside the adapters all the same.
 var formatExceptions = map[string]string{
-	"internal/ui/printer/show_text.go": "compaction", // a heading, which happens to be the type
-	"internal/audit/rules.go":          ".pi/",       // where many agents keep credentials: a rule for reviewers
-	"internal/ui/cli/mcp_clients.go":   ".pi/",       // where MCP clients keep their settings
-	"internal/ui/cli/cmd_skill.go":     ".pi/",       // an example in its help
+	"ui/printer/show_text.go": "compaction", // a heading, which happens to be the type
+	"internal/audit/rules.go": ".pi/",       // where many agents keep credentials: a rule for reviewers
+	"ui/cli/mcp_clients.go":   ".pi/",       // where MCP clients keep their settings
+	"ui/cli/cmd_skill.go":     ".pi/",       // an example in its help
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest
@@ -364,7 +364,7 @@ var formatExceptions = map[string]string{
 func TestFormatsStayInTheirAdapters(t *testing.T) {
 	needed := make(map[string]bool)
 	for _, p := range packages(t) {
-		if isAgent(p.ImportPath) || below(p.ImportPath, []string{"pigrep/internal/lab"}) {
+		if isAgent(p.ImportPath) || below(p.ImportPath, []string{"pigrep/lab"}) {
 			continue
 		}
 		for _, name := range p.GoFiles {
@@ -406,7 +406,7 @@ func TestAgentsAreNamedInOnePlace(t *testing.T) {
 
 // isAgent reports whether a package is the adapter of an agent.
 func isAgent(path string) bool {
-	return strings.HasPrefix(path, "pigrep/adapter/") && !below(path, []string{"pigrep/adapter/jsonl", "pigrep/adapter/agents"})
+	return strings.HasPrefix(path, "pigrep/adapter/") && !below(path, []string{"pigrep/internal/jsonl", "pigrep/adapter/agents"})
 }
 
 type foreignWord struct {

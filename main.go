@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"pigrep/internal/ui/cli"
+	"pigrep/ui/cli"
 )
 
 func main() {

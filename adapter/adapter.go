@@ -9,7 +9,7 @@ package adapter
 import (
 	"fmt"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

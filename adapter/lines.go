@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"pigrep/adapter/jsonl"
 	"pigrep/internal/human"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

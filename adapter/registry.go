@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

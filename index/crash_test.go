@@ -21,7 +21,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // The test binary runs itself as a writer that is killed, when this is set to

@@ -9,8 +9,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // Every document whose entry has a copy somewhere is marked, and most others are

@@ -14,8 +14,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // openWriter opens a writer that is closed when the test ends.

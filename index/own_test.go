@@ -15,7 +15,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // put writes files, by path below a directory.

@@ -16,7 +16,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // foreign makes something that pigrep does not make: a name that is like its own, or

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // tool is Bleve's command line tool without the storage engines that no index of ours

@@ -27,7 +27,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/indexer"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // fataler is a *testing.T or a *rapid.T.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/index/segment"
 	"pigrep/internal/audit"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

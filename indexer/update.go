@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/internal/audit"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

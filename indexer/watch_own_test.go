@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // A watcher neither changes a directory that takes the place of its index, nor ends: it

@@ -150,7 +150,7 @@ func (r *release) platform(work, platform string, extras *extras) error {
 // build builds the program. It sets every variable that could otherwise come from the
 // environment, and the commit: in a worktree of git, the go command finds none.
 func (r *release) build(path, system, arch string) error {
-	const variables = "pigrep/internal/ui/cli."
+	const variables = "pigrep/ui/cli."
 	flags := "-s -w -X " + variables + "release=" + r.version
 	if head, err := r.git("rev-parse", "--short=12", "HEAD"); err == nil {
 		commit := strings.TrimSpace(string(head))

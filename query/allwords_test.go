@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
 	"pigrep/query/words"

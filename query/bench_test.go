@@ -10,8 +10,8 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/index"
-	"pigrep/internal/lab/corpus"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/corpus"
+	"pigrep/lab/stories"
 )
 
 // benchBytes is the size of the session files that the benchmarks search. Set

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 )
 
 // What tests write sessions with.

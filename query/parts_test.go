@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/internal/lab/stories"
 	"pigrep/internal/session"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
 	"pigrep/scope"

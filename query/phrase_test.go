@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/rank"

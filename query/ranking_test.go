@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/internal/lab/ranking"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/ranking"
+	"pigrep/lab/stories"
 )
 
 // The floors of the ranking, and what plain BM25 must not reach.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

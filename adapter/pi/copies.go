@@ -1,6 +1,6 @@
 package pi
 
-import "pigrep/adapter/jsonl"
+import "pigrep/internal/jsonl"
 
 // copyHash returns a hash that an entry and its copies have in common. It covers all
 // members except those that copying may change.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

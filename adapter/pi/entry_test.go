@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/adapter/pi"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

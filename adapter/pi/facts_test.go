@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // factsOf returns the facts of the entries on the lines, one of each; nil where

@@ -1,7 +1,7 @@
 package pi
 
 import (
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

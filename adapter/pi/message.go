@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )

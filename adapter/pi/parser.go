@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

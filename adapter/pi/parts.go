@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 )
 
 // agentDir returns the directory in which pi keeps its files.

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
-	"pigrep/internal/lab/testkit"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // truthEntry is an entry as pi reports it.

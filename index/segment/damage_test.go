@@ -16,7 +16,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/index/format"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // reading is one way to read a segment.

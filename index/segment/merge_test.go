@@ -13,7 +13,7 @@ import (
 	engine "github.com/blevesearch/bleve_index_api"
 	zap "github.com/blevesearch/zapx/v17"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // A merged segment has the terms that the engine indexes for the remaining documents, for our

@@ -12,7 +12,7 @@ import (
 	"github.com/golang/snappy"
 
 	"pigrep/index/format"
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // encodeList writes a list as the engine does, and returns the file it is in and

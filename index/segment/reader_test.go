@@ -12,7 +12,7 @@ import (
 	engine "github.com/blevesearch/bleve_index_api"
 	zap "github.com/blevesearch/zapx/v17"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // readFile reads with a Segment all that read does with the engine.

@@ -26,7 +26,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // ours builds the samples with an accumulator.

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // Typos looks up what the automaton finds within one edit.

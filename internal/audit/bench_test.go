@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/adapter/pi"
 	"pigrep/internal/audit"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/timespec"
+	"pigrep/lab/testkit"
 )
 
 func TestAge(t *testing.T) {

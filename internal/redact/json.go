@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 )
 
 var oneLine = strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_", "\x1b", "_")

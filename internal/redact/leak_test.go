@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // inventor makes the values of templates (see testdata/providers.txt), always the same

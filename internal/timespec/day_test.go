@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // zones returns all time zones that the toolchain knows.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // noon is a Friday.

@@ -16,8 +16,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 	"pigrep/query/audit"
 	"pigrep/query/filter"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"pigrep/internal/lab/testkit"
+	"pigrep/lab/testkit"
 )
 
 // edge are the characters of words in these tests.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"pigrep/internal/lab/stories"
 	"pigrep/internal/session"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 	"pigrep/query/syntax"
 	"pigrep/scope"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 )
 
 // BenchmarkFind looks for an error in the index at PIGREP_BENCH_INDEX.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 	"pigrep/query"
 	"pigrep/query/filter"
 )

@@ -15,9 +15,9 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/internal/lab/stories"
-	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
+	"pigrep/lab/stories"
+	"pigrep/lab/testkit"
 	"pigrep/query/entry"
 )
 

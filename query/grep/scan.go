@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/query/literal"
 )

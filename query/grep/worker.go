@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/index/segment"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/entry"

@@ -16,8 +16,8 @@ import (
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
-	"pigrep/internal/lab/stories"
 	"pigrep/internal/session"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 	"pigrep/query/words"
 )

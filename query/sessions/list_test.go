@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 	"pigrep/query/entry"
 )
 

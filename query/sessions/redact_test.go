@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 )
 
 func TestListMasksFirstPrompts(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 )
 

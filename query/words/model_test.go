@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"pigrep/internal/lab/stories"
 	"pigrep/internal/near"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 	"pigrep/query/syntax"
 )

@@ -18,7 +18,7 @@ import (
 //	cues             count little, and say which hits are wanted: the latest, or what the person said
 //
 // Rarity alone does not show this: in an index that is mostly in English, "wir" is as rare
-// as an identifier. go run ./internal/lab/bench/ranking measures what the factors gain.
+// as an identifier. go run ./lab/bench/ranking measures what the factors gain.
 const (
 	emphasisFunction = 0.3
 	emphasisCue      = 0.3

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/internal/lab/stories"
+	"pigrep/lab/stories"
 	"pigrep/query/filter"
 )
 

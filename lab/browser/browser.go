@@ -1,0 +1,189 @@
+// Package browser opens pages in Chromium for tests, and remembers what they did that they
+// must not: requests, messages on the console, dialogs.
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"pigrep/lab/testkit"
+)
+
+// Browser is a headless Chromium.
+type Browser struct {
+	context.Context
+	t       *testing.T
+	allowed func(address string) bool
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+// Open starts a browser for the time of the test, which may request what is allowed. Where
+// there is no Chromium, the test is skipped, or fails if there should be one.
+func Open(t *testing.T, allowed func(address string) bool) *Browser {
+	t.Helper()
+	program := testkit.Program(t, "chromium")
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(program), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	// Chromium starts with a context that has no deadline: a browser lives as long as
+	// the context of its first action.
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatalf("%s cannot start: %v", program, err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, 120*time.Second)
+	t.Cleanup(cancel)
+	b := &Browser{Context: ctx, t: t, allowed: allowed}
+	b.listen()
+	return b
+}
+
+// Tab opens another tab, with the cookies of the first.
+func (b *Browser) Tab() *Browser {
+	b.t.Helper()
+	ctx, cancel := chromedp.NewContext(b.Context)
+	b.t.Cleanup(cancel)
+	tab := &Browser{Context: ctx, t: b.t, allowed: b.allowed}
+	tab.Run(chromedp.Navigate("about:blank"))
+	tab.listen()
+	return tab
+}
+
+func (b *Browser) listen() {
+	b.t.Helper()
+	err := chromedp.Listen(b.Context, func(event any) {
+		switch e := event.(type) {
+		case *network.EventRequestWillBeSent:
+			if url := e.Request.URL; !b.allowed(url) && !strings.HasPrefix(url, "data:") {
+				b.complain("request of " + url)
+			}
+		case *log.EventEntryAdded:
+			b.complain(string(e.Entry.Level) + ": " + e.Entry.Text + " " + e.Entry.URL)
+		case *runtime.EventConsoleAPICalled:
+			b.complain("console " + string(e.Type))
+		case *runtime.EventExceptionThrown:
+			b.complain("exception " + e.ExceptionDetails.Text)
+		case *page.EventJavascriptDialogOpening:
+			b.complain("dialog " + e.Message)
+		}
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	Command(b, network.Enable, network.EnableParams{})
+	Command(b, log.Enable, cdp.Empty{})
+	Command(b, runtime.Enable, cdp.Empty{})
+	Command(b, page.Enable, page.EnableParams{})
+}
+
+// Complaints returns what pages did since the last call: requests that are not allowed,
+// messages of the console, which include violations of the policy, and dialogs.
+func (b *Browser) Complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.complaints
+	b.complaints = nil
+	return list
+}
+
+// Command sends a command of the protocol of Chromium, and returns its result.
+func Command[P, R any](b *Browser, c cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	res, err := chromedp.Call(b, c, params)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return res
+}
+
+func (b *Browser) complain(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, s)
+}
+
+// Until waits until a condition in JavaScript is true. It asks again and again, because a page
+// does not say when a script has changed it, and a page that is being left does not answer.
+func (b *Browser) Until(what, condition string) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		holds, err := chromedp.Run(b, chromedp.Evaluate[bool](condition))
+		switch {
+		case holds:
+			return
+		case err != nil && !isLeaving(err):
+			b.t.Fatalf("%s: %v", condition, err)
+		case time.Now().After(end):
+			b.t.Fatalf("%s: not at %s: %s", what, Value[string](b, `location.href`), Value[string](b, `document.querySelector("main")?.innerText ?? ""`))
+		}
+	}
+}
+
+// isLeaving reports whether an error is that of a page that the browser is leaving.
+func isLeaving(err error) bool {
+	e, ok := errors.AsType[*cdproto.Error](err)
+	return ok && e.Code == -32000
+}
+
+// Run runs actions, which must succeed.
+func (b *Browser) Run(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// Look is how a window looks.
+type Look struct {
+	Width  int64
+	Scheme string // light or dark
+}
+
+// Looks are those that every page is made for.
+var Looks = []Look{{1280, "light"}, {1280, "dark"}, {390, "light"}, {390, "dark"}}
+
+func (l Look) String() string { return fmt.Sprintf("%d pixels, %s", l.Width, l.Scheme) }
+
+// Show shows an address in a window of this look, and waits for an element.
+func (b *Browser) Show(address string, l Look, wait string) {
+	b.t.Helper()
+	var phone []chromedp.EmulateViewportOption
+	if l.Width < 600 {
+		phone = append(phone, chromedp.EmulateMobile)
+	}
+	Command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.Scheme}}})
+	b.Run(chromedp.EmulateViewport(l.Width, 900, phone...), chromedp.Navigate(address), chromedp.WaitReady(wait))
+}
+
+// Value returns the value of a JavaScript expression, evaluated in the page.
+func Value[T any](b *Browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// Click clicks the middle of an element.
+func (b *Browser) Click(selector string) {
+	b.t.Helper()
+	at := Value[[2]float64](b, `(e => { e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(document.querySelector("`+selector+`"))`)
+	b.Run(chromedp.MouseClickXY(at[0], at[1]))
+}

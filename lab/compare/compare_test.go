@@ -1,0 +1,278 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pigrep/lab/corpus"
+	"pigrep/query/syntax"
+)
+
+// asked returns the queries for the sessions of the repository and for a small
+// generated corpus.
+func asked(t *testing.T, generated string) []*query {
+	t.Helper()
+	var all []*query
+	for name, dir := range map[string]string{"testdata": filepath.Join("..", "..", "testdata", "sessions"), "generated": generated} {
+		tree, err := newTree(name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := takeSample(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, queries(s)...)
+	}
+	slices.SortFunc(all, func(a, b *query) int { return strings.Compare(a.line(), b.line()) })
+	return all
+}
+
+func TestQueries(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: 2_000_000}); err != nil {
+		t.Fatal(err)
+	}
+	all := asked(t, dir)
+	if len(all) < 500 {
+		t.Errorf("%d queries, want 500 at least", len(all))
+	}
+	again := asked(t, dir)
+	if !slices.EqualFunc(all, again, func(a, b *query) bool { return a.line() == b.line() }) {
+		t.Error("the same corpora give different queries the second time")
+	}
+
+	commands := map[string]int{}
+	var lines strings.Builder
+	for _, q := range all {
+		commands[strings.Join(q.words, " ")]++
+		lines.WriteString(q.line() + "\n")
+		for _, a := range q.args {
+			if strings.HasSuffix(a, "-dir") || a == "-o" && q.words[0] == "export" || a == "--exec" || a == "--rebuild" {
+				t.Errorf("%s has %s: a query must not write or run anything", q.line(), a)
+			}
+		}
+	}
+	for _, c := range []string{"search", "grep", "sessions", "show", "resume", "export", "tools", "tools calls", "tools commands", "tools files", "usage", "index", "doctor", "mcp", ""} {
+		if commands[c] == 0 {
+			t.Errorf("no query for the command %q", c)
+		}
+	}
+	for _, f := range syntax.Fields {
+		if n := strings.Count(lines.String(), f.Name+":"); n < 4 {
+			t.Errorf("the field %s is in %d queries, want 4 at least", f.Name, n)
+		}
+	}
+}
+
+func TestQueriesOfAnEmptySample(t *testing.T) {
+	s := &sample{corpus: "none", byShape: map[string][]string{}}
+	if n := len(queries(s)); n < 500 {
+		t.Errorf("%d queries for an empty sample, want 500 at least", n)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	for _, c := range []struct {
+		name     string
+		old, new answer
+		want     []string // lines, in order
+	}{
+		{"the same", answer{"a\n", "b\n", 1}, answer{"a\n", "b\n", 1}, nil},
+		{"exit code", answer{Code: 0}, answer{Code: 2}, []string{"exit code 0, now 2"}},
+		{"error", answer{Stderr: "a\nb\n"}, answer{Stderr: "a\nc\n"}, []string{"stderr", "@@ line 2 @@", "  a", "- b", "+ c"}},
+		{"line more", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nx\nb\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "+ x", "  b", "  c"}},
+		{"line less", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "- b", "  c"}},
+		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
+		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
+		{"JSON over several lines", answer{Stdout: "{\"a\":[\n{\"b\":1}\n]}\n"}, answer{Stdout: "{\"a\":[\n{\"b\":2}\n]}\n"}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": [`, "      {", `-       "b": 1`, `+       "b": 2`, "      }", "    ]", "  }"}},
+		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
+		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `\ no newline at the end`, `+ {"a": 1}`, `\ no newline at the end`}},
+		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a", `\ no newline at the end`}},
+		{"long line", answer{Stdout: long + "a\n"}, answer{Stdout: long + "b\n"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
+	} {
+		var want string
+		if c.want != nil {
+			want = strings.Join(c.want, "\n") + "\n"
+		}
+		if got := difference(c.old, c.new); got != want {
+			t.Errorf("%s: difference is\n%swant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// A large difference stays short.
+func TestDifferenceIsShort(t *testing.T) {
+	var a, b strings.Builder
+	for range 10000 {
+		a.WriteString("a\n")
+		b.WriteString("b\n")
+	}
+	got := difference(answer{Stdout: a.String()}, answer{Stdout: b.String()})
+	if n := strings.Count(got, "\n"); n > shownLines+4 {
+		t.Errorf("the difference of 10000 lines takes %d", n)
+	}
+}
+
+func TestNormal(t *testing.T) {
+	for _, c := range []struct{ old, new string }{
+		{`/w/index/old/x is not an index`, `/w/index/new/x is not an index`},
+		{"time=2026-11-21T23:10:52.358Z level=DEBUG msg=a took=1.5ms n=1", "time=2026-11-22T00:00:00.1Z level=DEBUG msg=a took=489µs n=1"},
+		{`"sizeBytes":88618,"newest":"2026-09-15T12:00:02.000Z","updated":"2026-11-21T23:17:50.668Z","n":1`, `"sizeBytes":87625,"newest":"2026-09-15T12:00:02.000Z","updated":"2026-11-21T23:17:50.807Z","n":1`},
+		{`{"generation":8,"n":1}`, `{"generation":10,"n":1}`},
+		{`Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6M31H8HCO7aSQyw"`, `Next page: cursor eyJnIjoyLCJyIjozMTYwNDIwMjczNTYyOTE0ODk1LCJhIjozfVbJMEF3kkYg"`},
+	} {
+		old, new := normal(answer{Stdout: c.old, Stderr: c.old}, "/w/index/old/x"), normal(answer{Stdout: c.new, Stderr: c.new}, "/w/index/new/x")
+		if d := difference(old, new); d != "" {
+			t.Errorf("these must count as equal:\n%s\n%s\n%s", c.old, c.new, d)
+		}
+	}
+	for _, c := range []struct{ old, new string }{
+		{`{"timestamp":"2026-11-21T23:10:52.358Z"}`, `{"timestamp":"2026-11-21T23:10:52.359Z"}`},
+		{`{"score":69.1915}`, `{"score":69.1916}`},
+		{`"sizeBytes":1,"updated":"a","n":1`, `"sizeBytes":1,"updated":"a","n":2`},
+		{`Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6M31H8HCO7aSQyw"`, `Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6NH1H8HCO7aSQyw"`},
+	} {
+		if difference(normal(answer{Stdout: c.old}, "/i"), normal(answer{Stdout: c.new}, "/i")) == "" {
+			t.Errorf("these must count as different:\n%s\n%s", c.old, c.new)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	var out bytes.Buffer
+	r := newReport(&out, false)
+	q := func(command string) *query {
+		return &query{corpus: "c", words: []string{command}, args: []string{command}}
+	}
+	tree := &corpusTree{name: "c"}
+	r.add(tree, []*result{{query: q("grep")}, {query: q("grep"), difference: "x\n", reason: "new wording"}})
+	if !r.finish() {
+		t.Error("an intended difference makes the run fail")
+	}
+	r.add(tree, []*result{{query: q("show"), difference: "the difference\n"}})
+	if r.finish() {
+		t.Error("a difference does not make the run fail")
+	}
+	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × new wording\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// standIn writes a shell script that answers in place of a build and logs each run.
+func standIn(t *testing.T, name, body string) (path, log string) {
+	t.Helper()
+	path, log = filepath.Join(t.TempDir(), name), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"$*\" >>"+log+"\n"+body), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, log
+}
+
+func TestCompare(t *testing.T) {
+	old, oldLog := standIn(t, "old", `echo '{"answer":1}'`)
+	same, _ := standIn(t, "same", `echo '{"answer":1}'`)
+	other, _ := standIn(t, "other", `case "$*" in *--fork*) echo '{"answer":2}';; *) echo '{"answer":1}';; esac`)
+	allow := filepath.Join(t.TempDir(), "allow")
+	if err := os.WriteFile(allow, []byte("# what changed\n\nresume.*--fork\tanother answer to forks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	run := func(new, allow string) (bool, string) {
+		t.Helper()
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: old, new: new, work: work, only: "pigrep resume --json", allow: allow}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, out.String()
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ:\n%s", out)
+	}
+	runs, err := os.ReadFile(oldLog)
+	if err != nil || !strings.Contains(string(runs), "resume --session-dir") {
+		t.Fatalf("the old build ran %q, %v; want the directories behind the command", runs, err)
+	}
+
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ the second time:\n%s", out)
+	}
+	if again, err := os.ReadFile(oldLog); err != nil || len(again) != len(runs) {
+		t.Errorf("the second comparison ran the old build again: %s, %v", again[len(runs):], err)
+	}
+
+	ok, out := run(other, "")
+	if ok || !strings.Contains(out, `-   "answer": 1`) {
+		t.Errorf("a difference is not shown:\n%s", out)
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("the cache holds other answers after a difference:\n%s", out)
+	}
+	if ok, out := run(other, allow); !ok || !strings.Contains(out, "× another answer to forks") {
+		t.Errorf("an intended difference is not counted as one:\n%s", out)
+	}
+}
+
+// A build whose answer depends on the clock gets a second chance; one that gives
+// another answer each time differs.
+func TestCompareRunsAgain(t *testing.T) {
+	clock := filepath.Join(t.TempDir(), "clock")
+	aged, _ := standIn(t, "aged", "cat "+clock)
+	random, _ := standIn(t, "random", `echo "$$"`)
+	work := t.TempDir()
+	for _, c := range []struct {
+		time, new string
+		want      bool
+	}{{"1h", aged, true}, {"2h", aged, true}, {"2h", random, false}} {
+		if err := os.WriteFile(clock, []byte(c.time), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: aged, new: c.new, work: work, only: "pigrep resume --jsonl"}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok != c.want {
+			t.Errorf("at %s %s: equal %t, want %t:\n%s", c.time, filepath.Base(c.new), ok, c.want, out.String())
+		}
+	}
+}
+
+func TestCaptureCountsEveryByte(t *testing.T) {
+	capture := func(last byte) string {
+		c := newCapture()
+		for range captureBytes/1024 + 3 {
+			c.Write(bytes.Repeat([]byte{'x'}, 1024))
+		}
+		c.Write([]byte{last})
+		return c.String()
+	}
+	if got := len(capture('a')); got > captureBytes+200 {
+		t.Errorf("%d bytes are kept of a long stream", got)
+	}
+	if capture('a') == capture('b') {
+		t.Error("the end of a long stream does not count")
+	}
+}
+
+func TestAllowancesNeedAReason(t *testing.T) {
+	for _, text := range []string{"resume", "resume\t", "(\treason"} {
+		path := filepath.Join(t.TempDir(), "allow")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAllowances(path); err == nil || !strings.Contains(err.Error(), path+":1: ") {
+			t.Errorf("allowance %q: error %v, want one that names the line", text, err)
+		}
+	}
+}

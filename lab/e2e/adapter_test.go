@@ -1,0 +1,254 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/ui/cli"
+	"pigrep/ui/cli/app"
+)
+
+// chat is the agent of docs/adding-an-adapter.md, whose session files have a line
+// {"room":…,"dir":…} first and then one {"at":…,"who":…,"says":…} for each message.
+type chat struct{}
+
+func (chat) Name() string { return "chat.v1" }
+
+func (chat) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	return []adapter.Root{{Path: filepath.Join(env.Home, ".chat"), Origin: "default", Usual: true}}, nil
+}
+
+func (chat) Parse(state adapter.State) adapter.Parser { return &chatParser{state} }
+
+type chatParser struct{ state adapter.State }
+
+func (p *chatParser) State() adapter.State { return p.state }
+
+func (p *chatParser) Reset(state adapter.State) { p.state = state }
+
+func (p *chatParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
+	p.state.Lines = line.Number
+	data := bytes.TrimSpace(line.Data)
+	if len(data) == 0 {
+		return nil
+	}
+	offset := line.Offset + int64(bytes.Index(line.Data, data))
+	var m struct {
+		Room, Dir, Who, Says string
+		At, Tokens           int64
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return []adapter.ParseError{{Line: line.Number, Offset: offset, Reason: err.Error(), Torn: !line.Ended}}
+	}
+	if m.Room != "" && p.state.Header.Version == 0 {
+		p.state.Header = session.Header{ID: m.Room, CWD: m.Dir, Version: 1, Offset: offset}
+	}
+	if m.Who == "" {
+		return nil
+	}
+	e := session.Entry{
+		Type: session.TypeMessage, Role: session.RoleAssistant, ID: "@" + strconv.FormatInt(offset, 10), Timestamp: time.UnixMilli(m.At).UTC(),
+		Offset: offset, Length: len(data), Line: line.Number, FirstKeptIndex: -1,
+		Parts: []session.Part{{Kind: session.KindReply, Text: []byte(m.Says)}},
+	}
+	if m.Who == "me" {
+		e.Role, e.UserText, e.Parts[0].Kind = session.RoleUser, m.Says, session.KindPrompt
+	}
+	if p.state.Facts && m.Tokens > 0 {
+		e.Facts = &session.EntryFacts{HasUsage: true, Usage: session.Usage{Output: m.Tokens}}
+	}
+	p.state.LastTime = m.At
+	emit(&e)
+	return nil
+}
+
+// ResumeCommand and Resume make it an adapter.Resumer.
+func (chat) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir string, argv []string) {
+	return s.CWD, []string{"chat", "--room", s.ID}
+}
+
+func (c chat) Resume(env adapter.Environment, rec *session.Record, _ []byte, fork bool) (*adapter.Resumption, error) {
+	if fork {
+		return nil, &adapter.Obstacle{Program: "chat", Reason: "it has no copies"}
+	}
+	_, argv := c.ResumeCommand(env, &rec.Summary)
+	return &adapter.Resumption{Argv: argv, Install: "install chat"}, nil
+}
+
+const (
+	chatHeader = `{"room":"kitchen","dir":"/home/u/kitchen"}` + "\n"
+	chatPrompt = `{"at":1000,"who":"me","says":"Why does the getOvenTimer fail?"}` + "\n"
+	piHeader   = `{"type":"session","version":3,"id":"01a1f7de-0000","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/home/u/app"}` + "\n"
+	piPrompt   = `{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"the getOvenTimer again"}}` + "\n"
+)
+
+// appendTo writes at the end of a file, which it makes with its directory.
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ofFile returns what the index says of a file.
+func ofFile(res *indexer.Result, path string) []session.Summary {
+	return slices.DeleteFunc(slices.Clone(res.Reader.Summaries()), func(s session.Summary) bool { return s.Path != path })
+}
+
+// allAgents are those of the program, and chat.
+func allAgents() []adapter.Agent { return append(agents.All(), chat{}) }
+
+// All that is not the format comes with an adapter: finding what changed, the
+// index, searching the sessions of all agents at once, reading them again, and that
+// torn lines wait and broken ones hide nothing.
+func TestAnotherAgent(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	known := adapter.NewRegistry(adapter.Environment{
+		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile,
+	}, allAgents()...)
+	roots, err := known.Roots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := known.In(roots)
+	kitchen := filepath.Join(home, ".chat", "kitchen.jsonl")
+	appendTo(t, kitchen, chatHeader+chatPrompt+"broken\n")
+	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+
+	opt := options(filepath.Join(home, "index"), "")
+	opt.Adapter, opt.Roots = registry, roots
+	follow := func() *indexer.Result {
+		t.Helper()
+		res, err := indexer.Update(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Reader.Close() })
+		return res
+	}
+	type found struct {
+		Kind       session.Kind
+		Line       int
+		CWD, Match string
+		Program    string // that resumes it
+	}
+	search := func(res *indexer.Result, text string) []found {
+		t.Helper()
+		answer, err := query.Search(t.Context(), res.Reader, registry, disk{}, query.Request{
+			Text: text, Flat: true, Sort: rank.Newest, Env: filter.Env{Now: time.UnixMilli(1e12)}, Resume: registry.ResumeCommand,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []found
+		for _, h := range answer.Hits {
+			span := h.Fragment.Spans[0]
+			list = append(list, found{h.Kind, h.Line, h.CWD, h.Fragment.Text[span[0]:span[1]], h.Resume.Argv[0]})
+		}
+		return list
+	}
+
+	res := follow()
+	want := []found{
+		{session.KindPrompt, 2, "/home/u/app", "getOvenTimer", "pi"},
+		{session.KindPrompt, 2, "/home/u/kitchen", "getOvenTimer", "chat"},
+	}
+	if diff := cmp.Diff(want, search(res, "get_oven_timer")); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	summaries := ofFile(res, kitchen)
+	if len(summaries) != 1 || summaries[0].ID != "kitchen" || summaries[0].FirstPrompt != "Why does the getOvenTimer fail?" || summaries[0].Skipped != 1 {
+		t.Errorf("summaries %+v", summaries)
+	}
+
+	appendTo(t, kitchen, `{"at":2000,"who":"it","tokens":7,"says":"The timer cou`)
+	if list := search(follow(), "counts"); len(list) > 0 {
+		t.Errorf("half a line is found: %v", list)
+	}
+	appendTo(t, kitchen, `nts down twice"}`+"\n")
+	res = follow()
+	want = []found{{session.KindReply, 4, "/home/u/kitchen", "counts", "chat"}}
+	if diff := cmp.Diff(want, search(res, "counts")); diff != "" {
+		t.Errorf("after the line was ended (-want +got):\n%s", diff)
+	}
+	if summaries = ofFile(res, kitchen); len(summaries) != 1 || summaries[0].UsedTokens != 7 {
+		t.Errorf("summaries %+v, want 7 tokens", summaries)
+	}
+
+	report, err := indexer.Check(t.Context(), opt, true)
+	if err != nil || len(report.Findings) > 0 || report.Compared != 2 {
+		t.Errorf("the index is not what the files say: %v %+v", err, report)
+	}
+}
+
+// The program needs no more than the list of agents: every command takes the
+// sessions of each.
+func TestProgramWithAnotherAgent(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	appendTo(t, filepath.Join(home, ".chat", "kitchen.jsonl"), chatHeader+chatPrompt+`{"at":2000,"who":"it","tokens":7,"says":"Count down once."}`+"\n")
+	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+	elsewhere := filepath.Join(home, "copies")
+	appendTo(t, filepath.Join(elsewhere, "garden", "garden.jsonl"), `{"room":"garden","dir":"/home/u/garden"}`+"\n"+chatPrompt)
+
+	run := func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		a := &app.App{
+			Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
+			Getenv: func(name string) string {
+				return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
+			},
+			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Zone: func() *time.Location { return time.UTC }, Agents: allAgents(),
+		}
+		cli.Run(t.Context(), a, args)
+		return out.String() + errs.String()
+	}
+	for _, test := range []struct {
+		args string
+		want []string
+	}{
+		{"search --jsonl getOvenTimer", []string{`"cwd":"/home/u/kitchen"`, `"cwd":"/home/u/app"`, `["chat","--room","kitchen"]`}},
+		{"grep -n Oven", []string{"Why does the getOvenTimer fail?", "the getOvenTimer again"}},
+		{"sessions", []string{"kitchen", "app"}},
+		{"show kitchen", []string{"Why does the getOvenTimer fail?", "Count down once."}},
+		{"resume kitchen --in " + home, []string{"chat cannot resume", "it has no copies"}},
+		{"usage --jsonl", []string{`"tokens":7`}},
+		{"status", []string{".chat", ".pi"}},
+		{"version --json", []string{`"adapter":"pi.sessions_jsonl.v1 chat.v1"`}},
+		{"search --session-dir " + elsewhere + " --jsonl getOvenTimer", []string{`"cwd":"/home/u/garden"`, `["chat","--room","garden"]`}},
+	} {
+		got := run(strings.Fields(test.args)...)
+		for _, want := range test.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("pigrep %s lacks %q:\n%s", test.args, want, got)
+			}
+		}
+	}
+}

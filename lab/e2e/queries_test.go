@@ -1,0 +1,271 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"pigrep/adapter/pi"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/lab/oracle"
+	"pigrep/lab/stories"
+	"pigrep/lab/testkit"
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/query/syntax"
+	"pigrep/scope"
+)
+
+// queriesEach is how many queries each set of session files answers.
+func queriesEach() int { return testkit.Rounds(3, 5, 10) }
+
+// asked is a collection of session files as the oracle has them, and indexes of them.
+type asked struct {
+	fail    func(format string, args ...any) // ends the check
+	corpus  *oracle.Corpus
+	readers map[string]*index.Reader // that answer alike, by how they came about
+	large   bool                     // whether a search may give up counting; then it says so, and is not compared
+}
+
+func TestOracleKnowsEveryField(t *testing.T) {
+	var names []string
+	for _, f := range syntax.Fields {
+		names = append(names, f.Name)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(oracle.FieldNames))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func whole() float64 { return 1 }
+
+// A search finds what the oracle says, whatever the query and the session files are, and
+// the same whether the files were indexed at once, as they grew, or in memory.
+func TestQueriesAgainstOracle(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		base, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(base)
+		a := &asked{fail: rt.Fatalf, readers: map[string]*index.Reader{}}
+		defer a.close()
+		root := filepath.Join(base, "root")
+		if err := os.Mkdir(root, 0o755); err != nil {
+			rt.Fatal(err)
+		}
+		files := oracle.Sessions().Draw(rt, "files")
+		for range rapid.IntRange(0, 2).Draw(rt, "updates before") {
+			if _, err := files.Write(root, func() float64 { return float64(rapid.IntRange(0, 20).Draw(rt, "twentieths")) / 20 }); err != nil {
+				rt.Fatal(err)
+			}
+			a.index("grown", base, root, false)
+		}
+		paths, err := files.Write(root, whole)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		a.index("grown", base, root, false)
+		a.index("at once", base, root, false)
+		a.index("in memory", base, root, true)
+		if a.corpus, err = oracle.Read(paths...); err != nil {
+			rt.Fatal(err)
+		}
+		a.draw(rt)
+	})
+}
+
+// index updates the index of this name, in memory if nothing may be written.
+func (a *asked) index(name, base, root string, memory bool) {
+	o := options(filepath.Join(base, name), root)
+	if memory {
+		w, err := index.OpenWriter(o.Dir, index.WriterOptions{PID: 4321})
+		if err != nil {
+			a.fail("%v", err)
+		}
+		defer w.Close()
+		o.Memory = true
+	}
+	res, err := indexer.Update(context.Background(), o)
+	if err != nil || !res.Complete() {
+		a.fail("update: %v, %+v", err, res)
+	}
+	if old := a.readers[name]; old != nil {
+		old.Close()
+	}
+	a.readers[name] = res.Reader
+}
+
+func (a *asked) close() {
+	for _, r := range a.readers {
+		r.Close()
+	}
+}
+
+// draw asks random queries.
+func (a *asked) draw(rt *rapid.T) {
+	pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "way") }
+	for range queriesEach() {
+		a.check(a.corpus.Queries(false).Draw(rt, "query"), rapid.SampledFrom(scope.Scopes).Draw(rt, "scope"), pick)
+	}
+	tight := a.corpus.Queries(true)
+	a.laws(tight.Draw(rt, "p"), tight.Draw(rt, "q"))
+}
+
+// answer returns the places of all hits of a query, sorted; with allWords, of those that lack
+// nothing. All indexes give the same answer.
+func (a *asked) answer(text string, within scope.Scope, allWords bool) (places []oracle.Place, resp *query.Response) {
+	for name, r := range a.readers {
+		got, err := query.Search(context.Background(), r, pi.New(), disk{}, query.Request{
+			Text: text, Spec: filter.Spec{Scope: within}, Flat: true, Limit: query.All, AllWords: allWords, PhraseBytes: 1 << 40, Env: filter.Env{Now: stories.Day},
+		})
+		if err != nil {
+			a.fail("%s: %v", text, err)
+		}
+		got.Index = query.IndexState{}
+		if resp == nil {
+			resp = got
+		} else if diff := cmp.Diff(resp, got); diff != "" {
+			a.fail("%s, all words %t: the index %s answers otherwise:\n%s", text, allWords, name, diff)
+		}
+	}
+	for i := range resp.Hits {
+		places = append(places, placeOf(&resp.Hits[i]))
+	}
+	return oracle.Sorted(places), resp
+}
+
+func placeOf(h *query.Hit) oracle.Place {
+	return oracle.Place{Path: h.SessionPath, Offset: h.Offset, Number: h.Part}
+}
+
+// check compares all answers to a query, written in two ways, with the oracle.
+func (a *asked) check(q *oracle.Node, within scope.Scope, pick func(int) int) {
+	text, again := q.String(), q.Print(pick)
+	total, resp := a.answer(text, within, true)
+	if a.large && !resp.TotalIsExact {
+		return
+	}
+	a.compare(q, within, true, resp)
+	every, all := a.answer(text, within, false)
+	a.compare(q, within, false, all)
+	lackNothing := len(slices.DeleteFunc(slices.Clone(all.Hits), func(h query.Hit) bool { return len(h.Missing) > 0 }))
+	if n := len(total); len(resp.Hits) != n || lackNothing != n || resp.Total != n || resp.TotalAny != n || all.Total != n || all.TotalAny != len(all.Hits) || len(every) != len(all.Hits) {
+		a.fail("%s: with all words %d hits, %d of %d; without, %d of %d hits lack nothing, total %d of %d", text, n, resp.Total, resp.TotalAny, lackNothing, len(all.Hits), all.Total, all.TotalAny)
+	}
+	if !resp.TotalIsExact || !all.TotalIsExact || slices.ContainsFunc(resp.Warnings, func(w string) bool { return strings.Contains(w, "as text") }) {
+		a.fail("%s: exact %t and %t, warnings %q", text, resp.TotalIsExact, all.TotalIsExact, resp.Warnings)
+	}
+	if got, _ := a.answer(again, within, true); !slices.Equal(got, total) {
+		a.fail("with all words %s\nfinds %v\nbut %s\nfinds %v", text, total, again, got)
+	}
+	if got, _ := a.answer(again, within, false); !slices.Equal(got, every) {
+		a.fail("%s\nfinds %v\nbut %s\nfinds %v", text, every, again, got)
+	}
+}
+
+func (a *asked) compare(q *oracle.Node, within scope.Scope, allWords bool, resp *query.Response) {
+	var hits []oracle.Hit
+	for i := range resp.Hits {
+		h := oracle.Hit{Place: placeOf(&resp.Hits[i])}
+		for _, c := range resp.Hits[i].Copies {
+			h.Copies = append(h.Copies, c.SessionPath)
+		}
+		hits = append(hits, h)
+	}
+	if list := a.corpus.Differences(q, within, allWords, hits); len(list) > 0 {
+		a.fail("%v\nin scope %s, all words %t:\n%s", q, within, allWords, strings.Join(list[:min(len(list), 8)], "\n"))
+	}
+}
+
+// laws checks what holds of any tight queries, whatever the oracle says.
+func (a *asked) laws(p, q *oracle.Node) {
+	node := func(op oracle.Op, items ...*oracle.Node) *oracle.Node { return &oracle.Node{Op: op, Items: items} }
+	not := func(n *oracle.Node) *oracle.Node { return node(oracle.Negation, n) }
+	everything := &oracle.Node{Op: oracle.Field, Name: "branch", Text: "any"}
+	find := func(n *oracle.Node) []oracle.Place {
+		places, _ := a.answer(node(oracle.And, everything, n).String(), scope.All, true)
+		return a.corpus.Originals(places)
+	}
+	equal := func(law string, x, y []oracle.Place) {
+		if !slices.Equal(x, y) {
+			a.fail("%s, with p = %v and q = %v:\n%v\n%v", law, p, q, x, y)
+		}
+	}
+	union := func(x, y []oracle.Place) []oracle.Place { return oracle.Sorted(slices.Concat(x, y)) }
+	inP, inQ, both := find(p), find(q), find(node(oracle.List, p, q))
+	equal("p OR q is the union", find(node(oracle.Or, p, q)), union(inP, inQ))
+	equal("all is p or NOT p", a.corpus.Originals(a.corpus.Places()), union(inP, find(not(p))))
+	equal("none is p and NOT p", nil, find(node(oracle.And, p, not(p))))
+	equal("De Morgan for OR", find(not(node(oracle.Or, p, q))), find(node(oracle.And, not(p), not(q))))
+	equal("De Morgan for AND", find(not(node(oracle.And, p, q))), find(node(oracle.Or, not(p), not(q))))
+	equal("p q with all words is p AND q", both, find(node(oracle.And, p, q)))
+	equal("a group is flat", both, find(node(oracle.And, node(oracle.And, p, q), p)))
+	equal("a group of words is flat", both, find(node(oracle.List, p, node(oracle.List, q, p))))
+	equal("another word adds nothing", inP, union(both, inP))
+}
+
+// The same of the sessions of the repository, and of the fixtures.
+func TestQueriesOfSessionsAgainstOracle(t *testing.T) {
+	t.Parallel()
+	testkit.Unraced(t)
+	root := t.TempDir()
+	var paths []string
+	for _, path := range testkit.SessionFiles(t) {
+		to := filepath.Join(root, strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimSuffix(path, ".snapshot")))
+		if !strings.HasSuffix(to, ".jsonl") {
+			to += ".jsonl"
+		}
+		writeInPlace(t, to, read(t, path))
+		paths = append(paths, to)
+	}
+	corpus, err := oracle.Read(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := update(t, filepath.Join(t.TempDir(), "index"), root)
+	rapid.Check(t, func(rt *rapid.T) {
+		a := &asked{fail: rt.Fatalf, corpus: corpus, readers: map[string]*index.Reader{"at once": res.Reader}, large: true}
+		a.draw(rt)
+	})
+}
+
+// The same beside a watcher, which indexes files as they grow.
+func TestQueriesBesideWatcher(t *testing.T) {
+	t.Parallel()
+	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	watch(t, dir, root)
+	for seed := range testkit.Rounds(1, 3, 20) {
+		files := oracle.Sessions().Example(seed)
+		var paths []string
+		for _, share := range []float64{0.3, 0.6, 1} {
+			var err error
+			if paths, err = files.Write(root, func() float64 { return share }); err != nil {
+				t.Fatal(err)
+			}
+			waitCurrent(t, fmt.Sprintf("seed %d", seed), dir, root)
+		}
+		corpus, err := oracle.Read(paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &asked{fail: t.Fatalf, corpus: corpus, readers: map[string]*index.Reader{"beside a watcher": current(t, "files", dir, root)}}
+		for i := range queriesEach() {
+			a.check(corpus.Queries(false).Example(i), scope.All, func(int) int { return 0 })
+		}
+		for _, path := range paths {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+// Package ranking measures which entries pigrep puts first.
+//
+// A Set, the central type, is a Library and the Queries that were judged over it. A
+// Library is an index of session files, with all their documents in memory for a plain
+// search without pigrep's ranking. A Query has a grade for each entry that was judged;
+// Figures say how well an Answer agrees with the grades. testdata/ranking/README.md
+// describes the files and the measures.
+package ranking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/adapter/pi"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/index/segment"
+	"pigrep/indexer"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+	"pigrep/lab/stories"
+	"pigrep/query"
+	"pigrep/query/filter"
+)
+
+// Depth is how many hits of a flat list count: an entry further down was not found.
+const Depth = 50
+
+// now is later than all sessions, so that no answer depends on the clock.
+var now = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Entry is an entry of a session file. All copies of an entry are the same Entry.
+type Entry struct {
+	Path string
+	Line int
+}
+
+// Answer is what a search found.
+type Answer struct {
+	Entries  []Entry             // best first, each once
+	Sessions []string            // paths, best first
+	Hits     map[Entry]query.Hit // the first of each entry; nil for a plain search
+}
+
+// Library is an index of session files.
+type Library struct {
+	Corpus *stories.Corpus
+	reader *index.Reader
+
+	paths   []string             // of the session files, sorted
+	entries map[segment.ID]Entry // by the position of its first part
+	lead    map[Entry]Entry      // the first copy of each physical entry
+	in      map[Entry][]string   // the sessions with a copy
+	ids     map[string]Entry     // by entry id
+}
+
+// Open indexes the session files below root. The index goes to the directory work. The
+// caller closes the Library.
+func Open(work, root string) (*Library, error) {
+	res, err := indexer.Update(context.Background(), indexer.Options{
+		Dir: filepath.Join(work, "index"), Adapter: pi.New(), Roots: []adapter.Root{{Path: root, Origin: "ranking"}},
+		Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Library{
+		Corpus: stories.NewCorpus(), reader: res.Reader,
+		entries: map[segment.ID]Entry{}, lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{},
+	}
+	list := slices.Clone(l.reader.Summaries())
+	slices.SortFunc(list, func(a, b session.Summary) int { return cmp.Compare(a.Path, b.Path) })
+	copies := map[uint64]Entry{}
+	for i := range list {
+		if err := l.read(&list[i], copies); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// OpenStories writes stories to files below the directory work, and indexes them there.
+func OpenStories(work string, list []stories.Story) (*Library, error) {
+	root := filepath.Join(work, "sessions")
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := os.WriteFile(filepath.Join(root, list[i].Name+".jsonl"), []byte(list[i].Text()), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return Open(work, root)
+}
+
+// Close closes the index.
+func (l *Library) Close() error { return l.reader.Close() }
+
+// read adds the entries and documents of a session file. copies has the first of the
+// entries that may be copied.
+func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	l.paths = append(l.paths, s.Path)
+	parser := pi.New().Parse(adapter.State{Path: s.Path})
+	for lines := jsonl.NewReader(f, 0, 0); ; {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", s.Path, err)
+		}
+		parser.Parse(line, func(e *session.Entry) {
+			at := Entry{s.Path, e.Line}
+			lead := at
+			if first, ok := copies[e.Copy]; ok {
+				lead = first
+			} else if e.Copy != 0 {
+				copies[e.Copy] = at
+			}
+			l.lead[at] = lead
+			l.in[lead] = append(l.in[lead], s.Path)
+			l.ids[strings.Clone(e.ID)] = lead
+			l.entries[segment.ID{File: s.File, Offset: e.Offset}] = lead
+			for i := range e.Parts {
+				id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
+				l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
+			}
+		})
+	}
+}
+
+// EntryOf returns the entry of a document.
+func (l *Library) EntryOf(d *stories.Doc) Entry {
+	return l.entries[segment.ID{File: d.ID.File, Offset: d.ID.Offset}]
+}
+
+// Find returns the entry at a position: an entry id, or a part of the name of one
+// session file, a colon, and the number of the line.
+func (l *Library) Find(position string) (Entry, error) {
+	if e, ok := l.ids[position]; ok {
+		return e, nil
+	}
+	i := strings.LastIndexByte(position, ':')
+	if i < 0 {
+		return Entry{}, fmt.Errorf("no entry has the id %s", position)
+	}
+	n, err := strconv.Atoi(position[i+1:])
+	if err != nil {
+		return Entry{}, fmt.Errorf("%s does not end with the number of a line", position)
+	}
+	var found []string
+	for _, path := range l.paths {
+		if strings.Contains(filepath.Base(path), position[:i]) {
+			found = append(found, path)
+		}
+	}
+	if len(found) != 1 {
+		return Entry{}, fmt.Errorf("%s: %d session files have this in their names, want one", position, len(found))
+	}
+	e, ok := l.lead[Entry{found[0], n}]
+	if !ok {
+		return Entry{}, fmt.Errorf("%s: no entry begins on this line", position)
+	}
+	return e, nil
+}
+
+// Position returns the file and line of an entry, as Find reads it.
+func (l *Library) Position(e Entry) string {
+	return fmt.Sprintf("%s:%d", strings.TrimSuffix(filepath.Base(e.Path), ".jsonl"), e.Line)
+}
+
+// Flat returns the best hits.
+func (l *Library) Flat(text string) (Answer, error) {
+	return l.search(query.Request{Text: text, Flat: true, Limit: Depth, Explain: true})
+}
+
+// Grouped returns the hits by session, as `pigrep search --json -n 20` prints them.
+func (l *Library) Grouped(text string) (Answer, error) {
+	return l.search(query.Request{Text: text, Limit: 20})
+}
+
+func (l *Library) search(req query.Request) (a Answer, err error) {
+	req.Env = filter.Env{Now: now}
+	resp, err := query.Search(context.Background(), l.reader, pi.New(), stories.Disk{}, req)
+	if err != nil {
+		return a, fmt.Errorf("search for %q: %w", req.Text, err)
+	}
+	a.Hits = map[Entry]query.Hit{}
+	for _, h := range resp.Hits {
+		e := l.lead[Entry{h.SessionPath, h.Line}]
+		if _, ok := a.Hits[e]; !ok {
+			a.Hits[e] = h
+			a.Entries = append(a.Entries, e)
+		}
+	}
+	for _, s := range resp.Sessions {
+		a.Sessions = append(a.Sessions, s.SessionPath)
+	}
+	return a, nil
+}
+
+// Plain ranks the documents by BM25 with any of the words as typed, and the sessions by
+// their best document.
+func (l *Library) Plain(text string) (a Answer) {
+	terms := Terms(text)
+	type scored struct {
+		d     *stories.Doc
+		score float64
+	}
+	var list []scored
+	for i := range l.Corpus.Docs {
+		d := &l.Corpus.Docs[i]
+		sum := 0.0
+		for _, term := range terms {
+			if f := d.Freq[term]; f > 0 {
+				sum += l.Corpus.IDF(l.Corpus.DF[term]) * l.Corpus.TF(float64(f), d.Length)
+			}
+		}
+		if sum > 0 {
+			list = append(list, scored{d, math.Round(sum*1e9) / 1e9})
+		}
+	}
+	slices.SortFunc(list, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.d.Path, y.d.Path),
+			cmp.Compare(x.d.ID.Offset, y.d.ID.Offset), cmp.Compare(x.d.ID.Part, y.d.ID.Part))
+	})
+	found := map[Entry]bool{}
+	for _, x := range list {
+		if e := l.EntryOf(x.d); !found[e] {
+			found[e] = true
+			a.Entries = append(a.Entries, e)
+		}
+		if len(a.Entries) == Depth {
+			break
+		}
+	}
+	for _, e := range a.Entries {
+		a.Sessions = append(a.Sessions, e.Path)
+	}
+	return a
+}
+
+// Terms returns the terms of a text, each once.
+func Terms(text string) (terms []string) {
+	var a analysis.Analyzer
+	a.Walk([]byte(text), func(t analysis.Token) { terms = append(terms, string(t.Term)) })
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}

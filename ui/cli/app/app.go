@@ -1,0 +1,120 @@
+// Package app has what a run of pigrep takes from its process, and how it speaks to its
+// user.
+package app
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/files"
+	"pigrep/internal/terminal"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/printer"
+)
+
+// App is everything that a run of pigrep takes from its process. Commands access
+// the clock, the environment and the streams only through it.
+type App struct {
+	Streams *terminal.Streams
+	Getenv  func(name string) string
+	Environ func() []string
+	PID     int
+
+	// Directories of the user, "" if unknown.
+	Home, ConfigDir, CacheDir string
+	WorkDir                   string // absolute
+	TempDir                   string
+
+	Memory system.Memory // what limits leave to the process
+
+	Now  func() time.Time
+	Zone func() *time.Location // the local time zone, with its IANA name if known
+
+	Executable func() (string, error) // this program
+	LookPath   func(program string) (string, error)
+	Hostname   func() (string, error)
+	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
+
+	// Open opens a file in the program that the desktop has for it.
+	Open func(path string) error
+
+	// LeaveInterrupts leaves Ctrl-C to a program that has the terminal, until back is
+	// called; nil: this process never handles it.
+	LeaveInterrupts func() (back func())
+
+	// Background starts a program that outlives this process; nil: none may be started.
+	Background func(program string, args ...string) error
+
+	Agents []adapter.Agent
+
+	Out        *bufio.Writer               // results; flushed at the end of the run
+	Final      bool                        // the command cannot run again: it has written results or read stdin
+	MayRebuild bool                        // the command opened the index to read it, and may rebuild it
+	Rebuild    bool                        // the command runs again, because it found the index damaged
+	Kept       string                      // what an interrupted update has indexed; "" if none was interrupted
+	Afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
+
+	Log   *slog.Logger // of this run, for all goroutines; nil without --verbose
+	Quiet bool
+	JSON  bool // warnings and errors are JSON
+
+	Reports bool // the progress of indexing too
+}
+
+// results writes to stdout, after which the command cannot run again.
+type results struct{ app *App }
+
+func (r results) Write(b []byte) (int, error) {
+	r.app.Final = true
+	return r.app.Streams.Out.Write(b)
+}
+
+// Logger returns the log of this run. It is empty without --verbose.
+func (a *App) Logger() *slog.Logger {
+	if a.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return a.Log
+}
+
+// Warn prints a warning on stderr.
+func (a *App) Warn(format string, args ...any) { a.Advise("", format, args...) }
+
+// Advise is warn with a hint.
+func (a *App) Advise(hint, format string, args ...any) {
+	if a.Quiet {
+		return
+	}
+	// A warning that cannot be written does not stop the run.
+	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.JSON, a.MessageWidth())
+}
+
+// MessageWidth is the width that messages are wrapped to; 0 where no terminal shows them.
+func (a *App) MessageWidth() int {
+	if !a.Streams.ErrTTY {
+		return 0
+	}
+	return a.Streams.Width
+}
+
+// Results is stdout, for out.
+func (a *App) Results() io.Writer { return results{a} }
+
+// environment is what adapters can see of the machine.
+func (a *App) environment() adapter.Environment {
+	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile}
+}
+
+// Absolute resolves a path from the command line in the same way as pi.
+func (a *App) Absolute(path string) string { return adapter.Absolute(path, a.environment()) }
+
+// Registry returns the registry of agents. Before In sets the roots, it assigns every
+// file to the first agent.
+func (a *App) Registry() *adapter.Registry {
+	return adapter.NewRegistry(a.environment(), a.Agents...)
+}

@@ -1,0 +1,361 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	rules "pigrep/internal/audit"
+	"pigrep/internal/files"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/audit"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+// auditOptions are the shared flags of the audit commands.
+type auditOptions struct {
+	flags.Shared
+	pager.Options
+	query  string
+	by     []string
+	utc    bool
+	csv    bool
+	limit  flags.Number
+	failed bool
+	risky  bool
+	rules  []string
+	args   []string
+	raw    bool
+	prices string
+	tree   bool
+	svg    string
+	bare   bool // --no-chart
+}
+
+// auditOthers are the shared filters that do not apply to tool calls, which have no
+// kind and no role.
+var auditOthers = []string{"scope", "kind", "role"}
+
+func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
+	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
+	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.Options.AddFlags(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, slices.Concat(auditOthers, without)...)
+}
+
+func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
+	flags.Add(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *auditOptions) addBars(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
+}
+
+func (o *auditOptions) addChart(cmd *cobra.Command) {
+	o.addBars(cmd)
+	flags.Add(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
+}
+
+func (o *auditOptions) addRisk(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
+	flags.Add(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
+	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range rules.Rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// ruleLines lists the rules for help.
+func ruleLines() string {
+	var lines []string
+	for ids := range slices.Chunk(ruleIDs(), 4) {
+		lines = append(lines, strings.Join(ids, ", "))
+	}
+	return strings.Join(lines, ",\n")
+}
+
+// newAuditCommand completes one of the audit commands.
+func newAuditCommand(a *app.App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *app.App, *auditOptions) error) *cobra.Command {
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.query = strings.Join(args, " ")
+		return run(cmd.Context(), a, o)
+	}
+	return cmd
+}
+
+// auditRequest turns the flags into a request.
+func (o *auditOptions) auditRequest(a *app.App) (audit.Request, error) {
+	base, err := o.Request(a)
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	if err != nil {
+		return req, err
+	}
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
+	for _, value := range o.by {
+		for by := range strings.SplitSeq(value, ",") {
+			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
+				return req, problem.Usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
+			}
+			if !slices.Contains(req.By, by) {
+				req.By = append(req.By, by)
+			}
+		}
+	}
+	for _, id := range o.rules {
+		if !slices.Contains(ruleIDs(), id) {
+			return req, problem.Usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
+		}
+	}
+	for _, arg := range o.args {
+		name, pattern, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return req, problem.Usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return req, problem.Usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
+		}
+		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
+	}
+	return req, nil
+}
+
+// zone returns the time zone that defines days.
+func (o *auditOptions) zone(a *app.App) *time.Location {
+	if o.utc {
+		return time.UTC
+	}
+	return a.Zone()
+}
+
+// auditRun is the state of a running audit command.
+type auditRun struct {
+	out    *printer.Printer
+	req    audit.Request
+	agents *adapter.Registry
+	reader *index.Reader // of the question
+}
+
+// takesTrend reports whether the answer needs the rows by day, too.
+func (run *auditRun) takesTrend(by []string) bool {
+	return run.out.Format == printer.FormatText && run.out.Look.TakesTrend(by)
+}
+
+// prepare builds the request and says where the index is.
+func (o *auditOptions) prepare(a *app.App) (*auditRun, *location.Location, error) {
+	if o.csv && (o.JSON || o.JSONL) {
+		return nil, nil, problem.Usagef("", "--csv and --json cannot be combined")
+	}
+	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
+		return nil, nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Look.Now = out.Look.Now.In(o.zone(a))
+	out.Look.Charts = a.Streams.OutTTY && !o.bare
+	if o.csv {
+		out.Format = printer.FormatCSV
+	}
+	run := &auditRun{out: out}
+	if run.req, err = o.auditRequest(a); err != nil {
+		return nil, nil, err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	run.agents = p.Agents
+	return run, p, nil
+}
+
+// addMissing adds what the snapshot does not have to the coverage of its answer.
+func addMissing(x *snapshot.Snapshot, c *audit.Coverage, p *location.Location) {
+	if x.Missing.Files == 0 {
+		return
+	}
+	for _, step := range indexer.Plan(indexer.Discover(p.Agents, p.Roots), x.Reader) {
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
+		case indexer.New:
+			c.New++
+		case indexer.Gone:
+			c.Vanished++
+		default:
+			c.Changed++
+		}
+	}
+}
+
+// finish prints the answer; the error says if it is empty.
+func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
+	if o.svg != "" {
+		if err := o.draw(ctx, a, run, x); err != nil {
+			return err
+		}
+	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
+		return err
+	}
+	if x.Rows == 0 && run.out.Format.Records() {
+		if nothing, err := x.Nothing(run.out.Look.Now); err != nil {
+			return err
+		} else if nothing != "" {
+			a.Warn("%s", nothing)
+		}
+	}
+	if run.out.Format.Records() { // stdout has only rows
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
+	}
+	if !a.JSON && x.Warnings != nil {
+		for _, w := range x.Warnings() {
+			a.Warn("%s", w)
+		}
+	}
+	switch {
+	case x.Rows > 0:
+		return nil
+	case x.State.Complete:
+		return problem.ErrNothingFound
+	}
+	return problem.ErrIncomplete
+}
+
+// draw writes the answer as an SVG file. An answer without rows leaves the file alone.
+func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
+	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
+	c := x.Chart()
+	if x.Rows = len(c.Labels); x.Rows == 0 {
+		return nil
+	}
+	if o.svg == "-" {
+		return c.Write(a.Out)
+	}
+	path := a.Absolute(o.svg)
+	out, err := findPicture(path)
+	if err != nil {
+		return err
+	}
+	if err := writeExport(ctx, out, c.Write); err != nil {
+		return err
+	}
+	a.Warn("wrote %s", path)
+	return nil
+}
+
+// findPicture is findOutput for a picture, which may be drawn again. Any other file is left
+// alone.
+func findPicture(path string) (*files.Output, error) {
+	out, err := files.FindOutput(path)
+	if err != nil {
+		return nil, outputProblem(err)
+	}
+	isPicture := strings.EqualFold(filepath.Ext(out.Path), ".svg")
+	if out.Kind == files.File && !isPicture {
+		return nil, problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	}
+	return findOutput(path, isPicture)
+}
+
+// answer opens the index and prints the audit that make returns.
+func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
+	run, p, err := o.prepare(a)
+	if err != nil {
+		return err
+	}
+	var answer *printer.Audit
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		asked := *run
+		asked.reader = r
+		run.out.Look.ShortID = sessions.ShortIDs(r.Summaries())
+		if run.out.Format == printer.FormatText {
+			run.out.Look.IDWidth = idWidth(r, run.out.Look.ShortID)
+		}
+		if answer, err = make(ctx, &asked); err != nil {
+			return searchProblem(ctx, err)
+		}
+		a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	addMissing(x, answer.Coverage, p)
+	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	answer.Empty = func() (*printer.Empty, error) {
+		if run.req.Since.IsZero() && run.req.Until.IsZero() {
+			return nil, nil
+		}
+		whole := *run
+		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.Reader, time.Time{}, time.Time{}, 1
+		all, err := make(ctx, &whole)
+		if err != nil {
+			return nil, searchProblem(ctx, err)
+		}
+		last, err := all.LastUse()
+		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
+	}
+	if err := o.finish(ctx, a, run, answer); !errors.Is(err, problem.ErrNothingFound) || a.JSON {
+		return err
+	}
+	why, err := query.Unknown(x.Reader, &run.req.Spec, nil)
+	if err != nil {
+		return problem.OfIndex(err)
+	}
+	for _, w := range append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...) {
+		a.Warn("%s", w)
+	}
+	return problem.ErrNothingFound
+}
+
+// idWidth is the width of a column that has room for nearly all session ids. Longer ones
+// take room from the rest of their row.
+func idWidth(r *index.Reader, short func(id string) string) int {
+	summaries := r.Summaries()
+	widths := make([]int, len(summaries))
+	for i := range summaries {
+		widths[i] = len(short(session.Handle(summaries[i].ID, summaries[i].Path)))
+	}
+	slices.Sort(widths)
+	if len(widths) == 0 {
+		return 0
+	}
+	return min(widths[(len(widths)-1)*9/10], maxIDWidth)
+}
+
+const maxIDWidth = 13
+
+// byNames lists the dimensions except one.
+func byNames(without string) []string {
+	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
+}

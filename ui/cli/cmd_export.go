@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/files"
+	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/html"
+	"pigrep/ui/printer"
+)
+
+// exportFormats are the formats of export, the default first.
+var exportFormats = []string{"md", "html", "json", "txt"}
+
+type exportOptions struct {
+	flags.Shared
+	target string
+	format string
+	output string
+	force  bool
+	view   bool // --open
+	all    bool
+	leaf   string
+	full   bool                                                 // paths
+	find   func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
+}
+
+func (o *exportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "format", "", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], &o.format)
+	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
+	flags.Add(f, "force", "", "", "overwrite FILE if it exists", &o.force)
+	flags.Add(f, "open", "", "", "open FILE when it is written; without FILE, write a page to the directory for temporary files", &o.view)
+	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
+	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
+	flags.Add(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+	flags.Add(f, "json", "", "", "the same as --format json", &o.JSON)
+}
+
+func newExportCommand(a *app.App) *cobra.Command {
+	o := &exportOptions{}
+	cmd := &cobra.Command{
+		Use:   "export SESSION",
+		Short: "Write a conversation to a standalone file",
+		Long: `Write a conversation to a standalone file: Markdown, HTML without scripts or
+network access, JSON, or plain text. Everything that was said is included, and
+edits are diffs. Only HTML includes images. SESSION is the same as for show.
+Filters hide all other entries.
+
+The session may contain secrets, so only you can read the file.`,
+		Example: `pigrep export 01a1f7de --open
+pigrep export 01a1f7de -o login.html
+pigrep export 01a1f7de --format md | less
+pigrep export 01a1f7de --kind prompt,reply --format txt
+pigrep export 01a1f7de --all --format json`,
+		Args:              conversation.OneSession,
+		ValidArgsFunction: completeSession(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.target = args[0]
+			return runExport(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *exportOptions) check() error {
+	if o.JSON && (o.format == "" || o.format == "json") {
+		o.format = "json"
+	} else if o.JSON {
+		return problem.Usagef("", "--json and --format %s cannot be combined", o.format)
+	}
+	if o.format == "" && o.view && o.output == "" {
+		o.format = "html"
+	}
+	if o.format == "" {
+		ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+		if ext != "" && !slices.Contains(exportFormats, ext) {
+			return problem.Usagef("name the format with --format, or end the name in one of "+strings.Join(exportFormats, ", "), "no format has the extension .%s", ext)
+		}
+		o.format = cmp.Or(ext, exportFormats[0])
+	}
+	switch {
+	case o.view && o.output == "-":
+		return problem.Usagef("", "--open needs a file, and - is stdout")
+	case !slices.Contains(exportFormats, o.format):
+		return problem.Usagef("", "unknown format %q: use one of %s", o.format, strings.Join(exportFormats, ", "))
+	case o.all && o.leaf != "":
+		return problem.Usagef("", "--all and --leaf cannot be combined")
+	}
+	return nil
+}
+
+func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.view && o.output == "" {
+		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, findOwnFile
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := conversation.Find(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := o.export(ctx, a, x, t, req); err != nil || o.toStdout() {
+		return err
+	}
+	path := a.Absolute(o.output)
+	a.Warn("wrote %s", path)
+	if o.view {
+		return openFile(a, path)
+	}
+	return nil
+}
+
+func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
+
+// export writes the conversation to the file of --output, or to stdout.
+func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, req query.Request) error {
+	t.Redact = o.Redact
+	facts, err := t.Facts(ctx, a, x)
+	if err != nil {
+		return problem.OfIndex(err)
+	}
+	show := &showOptions{Shared: o.Shared, all: o.all, leaf: o.leaf}
+	list, _, err := show.choose(a, x, t, nil)
+	if err != nil {
+		return err
+	}
+	pass := filter.EntryTest(t.Record, req.Spec)
+	entries := conversation.ReadEntries(ctx, t, list, pass)
+	write := func(w io.Writer) error {
+		if o.format == "html" {
+			return entries.End(ctx, a, o.page(a, t, facts, list, entries.Count(pass)).Write(ctx, w))
+		}
+		s := &printer.Show{Session: facts, Entries: entries.All, Whole: !entries.Filtered, Branches: show.allBranches(), Zone: a.Now().Location()}
+		return entries.End(ctx, a, printer.Export(w, o.format, s))
+	}
+	if o.toStdout() {
+		return write(a.Out)
+	}
+	out, err := o.findFile(a.Absolute(o.output))
+	if err != nil {
+		return err
+	}
+	return writeExport(ctx, out, write)
+}
+
+func (o *exportOptions) findFile(path string) (*files.Output, error) {
+	find := findOutput
+	if o.find != nil {
+		find = o.find
+	}
+	out, err := find(path, o.force)
+	if err == nil && o.view {
+		err = needFile("--open", path, out)
+	}
+	return out, err
+}
+
+// page is the conversation as HTML. It has all branches unless one was chosen.
+func (o *exportOptions) page(a *app.App, t *conversation.Target, facts printer.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
+	p := &html.Page{
+		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.Filters.Branch != "", Images: !o.Redact,
+		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),
+	}
+	if o.all || o.leaf != "" || o.Filters.Branch != "" {
+		for _, i := range list {
+			p.Steps = append(p.Steps, entry.Step{Entry: i})
+		}
+	} else {
+		p.Steps = t.Steps()
+	}
+	return p
+}
+
+// temporaryName is the name of the page that --open writes without FILE: the same each time,
+// so that these pages do not pile up.
+func temporaryName(target, format string) string {
+	name := strings.TrimSuffix(filepath.Base(target), ".jsonl")
+	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
+}
+
+// openFile opens a file that was written, for --open.
+func openFile(a *app.App, path string) error {
+	if err := a.Open(path); err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "open " + path, Err: err, Hint: "the file is complete: open it in a browser or viewer"}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/query"
+	"pigrep/query/fix"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+type fixOptions struct {
+	flags.Shared
+	text  string
+	limit flags.Number
+}
+
+// noFixFilters are the filters that fix does not have: errors occur in results, error
+// messages, shell output and prompts, and it looks at all of them; these have no model.
+var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
+
+func (o *fixOptions) addFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
+	groups := []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}
+	o.Add(cmd, groups, noFixFilters...)
+	flags.Ignore(cmd, groups, "model")
+}
+
+func newFixCommand(a *app.App) *cobra.Command {
+	o := &fixOptions{}
+	cmd := &cobra.Command{
+		Use:   "fix {ERROR... | -}",
+		Short: "Find where an error occurred before, and what made it go away",
+		Long: `Find the sessions in which an error occurred, and show what followed in each
+until the error was gone: the calls after its last occurrence, and the closing
+reply of the model. ERROR is the error message, in quotes; "-" reads it from
+stdin and accepts several lines. Numbers, paths, ids, hashes, quoted names and
+times may differ, but sessions with the same ones are closer.
+
+An error counts as fixed if the failed call succeeds later on the same
+branch, with the same programs and mostly the same operands. Sessions where it
+was fixed come first, then the closest match, then the latest.`,
+		Example: `pigrep fix "ModuleNotFoundError: No module named 'yaml'"
+pigrep fix --here 'error TS2339: Property does not exist on type'
+go test ./... 2>&1 | pigrep fix -
+pigrep fix --json -n 1 -- "No module named 'yaml'"`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.text = strings.Join(args, " ")
+			return runFix(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	base, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	if o.text == "-" {
+		a.Final = true
+		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more byte shows that there is more
+			return fmt.Errorf("read the error from stdin: %w", err)
+		}
+	}
+	if strings.TrimSpace(o.text) == "" {
+		return noErrorText("the error is empty")
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	req := fix.Request{Text: o.text, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: p.Agents.ResumeCommand}
+	var res *fix.Response
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = fix.Find(ctx, r, p.Agents, location.Disk{}, req); err != nil {
+			if errors.Is(err, fix.ErrNoWords) {
+				return noErrorText(err.Error())
+			}
+			return searchProblem(ctx, err)
+		}
+		a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(a, &res.Index, res.Warnings)
+	o.Mask(res)
+	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
+		return err
+	}
+	switch {
+	case len(res.Sessions) > 0:
+		return nil
+	case res.Index.Complete && !res.TotalIsExact:
+		if a.Streams.ErrTTY && !a.JSON && o.limit.Limit() != query.All {
+			a.Advise("`-n 0` compares all", "nothing found, but not everything was compared")
+		}
+		return problem.ErrIncomplete
+	case res.Index.Complete:
+		if a.Streams.ErrTTY && !a.JSON {
+			a.Advise("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
+		}
+		return problem.ErrNothingFound
+	}
+	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
+	return problem.ErrIncomplete
+}
+
+// readEnd reads a stream to its end, and returns its last n bytes.
+func readEnd(r io.Reader, n int) (string, error) {
+	var kept []byte
+	buf := make([]byte, n)
+	for {
+		k, err := r.Read(buf)
+		kept = append(kept, buf[:k]...)
+		kept = kept[max(0, len(kept)-n):]
+		if err == io.EOF {
+			return string(kept), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+func noErrorText(message string) error {
+	return &problem.Error{Code: problem.CodeQuery, Message: message, Hint: `give the text as it was printed: pigrep fix "No module named 'yaml'"`}
+}

@@ -1,0 +1,327 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/grep"
+	"pigrep/query/literal"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+type grepOptions struct {
+	flags.Shared
+	patterns []string
+
+	fixed, ignoreCase, caseSensitive, smartCase bool
+	word, multiline                             bool
+	files, count, only, vimgrep, numbers        bool
+	maxCount, limit, maxColumns                 flags.Number
+	sort                                        string
+	around                                      flags.Around
+	heading, noHeading                          bool
+	noIndex                                     bool
+}
+
+func (o *grepOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
+	flags.Add(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
+	flags.Add(f, "ignore-case", "i", "", "ignore case", &o.ignoreCase)
+	flags.Add(f, "case-sensitive", "s", "", "match case exactly", &o.caseSensitive)
+	flags.Add(f, "smart-case", "S", "", "match case only if a pattern has an upper-case letter (default)", &o.smartCase)
+	flags.Add(f, "word-regexp", "w", "", "match whole words only", &o.word)
+	flags.Add(f, "multiline", "U", "", "let matches span lines", &o.multiline)
+	flags.Add(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
+	flags.Add(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
+	flags.Add(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
+	flags.Add(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
+	flags.Add(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
+	flags.Add(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
+	flags.Add(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
+	flags.Add(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
+	flags.Add(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
+	flags.Add(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
+	flags.Add(f, "sort", "", "ORDER", "search session files in this order: path (default), newest or oldest message first", &o.sort)
+	o.around.AddFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
+	flags.Add(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderNames(), cobra.ShellCompDirectiveNoFileComp))
+	o.AddNoSearches(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+}
+
+func orderNames() []string {
+	var names []string
+	for _, o := range grep.Orders {
+		names = append(names, string(o))
+	}
+	return names
+}
+
+func newGrepCommand(a *app.App) *cobra.Command {
+	o := &grepOptions{}
+	cmd := &cobra.Command{
+		Use:   "grep PATTERN...",
+		Short: "Find every line that matches a regular expression",
+		Long: `Find every line of past conversations that matches a regular expression (RE2),
+in file order. The answer is exact and complete.
+
+The index only narrows the search: text that is not indexed yet is read. Lines
+are lines of the conversation, not of the session file. The arguments are joined
+with spaces; use -e for several patterns. Flags work as in ripgrep, with smart
+case.`,
+		Example: `pigrep grep 'time(d)?out after \d+'
+pigrep grep -F 'a[i] = b->c'
+pigrep grep -w --kind call rm
+pigrep grep -l --here TODO
+pigrep grep -C2 --since 1w panic:
+pigrep grep -e ENOENT -e EACCES -c`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && len(o.patterns) > 0 {
+				return problem.Usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
+			}
+			if len(args) > 0 {
+				o.patterns = []string{strings.Join(args, " ")}
+			}
+			return runGrep(cmd.Context(), a, o)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		unknown, _ := errors.AsType[*pflag.NotExistError](err)
+		err = flagProblem(cmd, err)
+		if p, ok := errors.AsType[*problem.Error](err); ok && unknown != nil {
+			p.Hint = "to search for it, put -e before it; " + p.Hint
+			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
+				p.Hint = instead
+			}
+		}
+		return err
+	})
+	o.addFlags(cmd)
+	return cmd
+}
+
+// insteadOf returns a hint for a flag of another search tool, or "" for unknown flags.
+func insteadOf(flag string) string {
+	for _, f := range []struct{ name, short, instead string }{
+		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
+		{"extended-regexp", "E", "leave it out: patterns are regular expressions (RE2)"},
+		{"pcre2", "P", "leave it out: patterns are RE2, without look-around and back references"},
+		{"perl-regexp", "", "leave it out: patterns are RE2, without look-around and back references"},
+		{"line-regexp", "x", "for whole lines: pigrep grep '^PATTERN$'"},
+		{"recursive", "r", "leave it out: all session files are searched; --here, --project and --session narrow it"},
+		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
+		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
+		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
+		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
+		{"text", "a", "leave it out: all text is searched"},
+		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
+		{"no-filename", "I", "--jsonl has the text alone, in lines.text"},
+		{"quiet", "q", "the exit code says it: pigrep grep -l PATTERN >/dev/null"},
+		{"no-line-number", "N", "leave it out: in a pipe there are numbers with -n only"},
+	} {
+		if flag == f.name || f.short != "" && flag == f.short {
+			return f.instead
+		}
+	}
+	return ""
+}
+
+// mode returns what is printed for each match.
+func (o *grepOptions) mode() (printer.GrepMode, error) {
+	mode, given := printer.GrepLines, ""
+	for _, m := range []struct {
+		set  bool
+		name string
+		mode printer.GrepMode
+	}{
+		{o.only, "--only-matching", printer.GrepOnly}, {o.vimgrep, "--vimgrep", printer.GrepVim},
+		{o.count, "--count", printer.GrepCounts}, {o.files, "--files-with-matches", printer.GrepFiles},
+	} {
+		if m.set {
+			mode, given = m.mode, m.name
+		}
+	}
+	switch {
+	case given != "" && (o.JSON || o.JSONL):
+		return mode, problem.Usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
+	case given != "" && o.maxColumns.N > 0:
+		return mode, problem.Usagef("", "%s and --max-columns cannot be combined", given)
+	case o.count && o.limit.N > 0:
+		return mode, problem.Usagef("", "--count and --limit cannot be combined")
+	}
+	return mode, nil
+}
+
+// request turns the flags into a request.
+func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, error) {
+	filters, err := o.Shared.Request(a)
+	if err != nil {
+		return grep.Request{}, err
+	}
+	r := grep.Request{
+		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
+		Idle: func() { _ = a.Out.Flush() },
+	}
+	switch {
+	case o.caseSensitive:
+		r.Case = literal.CaseSensitive
+	case o.ignoreCase && !o.smartCase:
+		r.Case = literal.IgnoreCase
+	}
+	r.Before, r.After = o.around.Numbers()
+	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.maxCount.N, o.limit.N, o.maxColumns.N, grep.Order(o.sort)
+	if o.sort != "" && !slices.Contains(grep.Orders, r.Order) {
+		return r, problem.Usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.sort)
+	}
+	switch mode {
+	case printer.GrepLines:
+	case printer.GrepFiles:
+		r.MaxCount, r.Brief = 1, true
+	case printer.GrepCounts:
+		r.Brief = true
+	default:
+		r.Before, r.After = 0, 0
+	}
+	if len(o.patterns) == 0 {
+		return r, &problem.Error{Code: problem.CodeQuery, Message: "no pattern given", Hint: "usage: pigrep grep PATTERN"}
+	}
+	return r, nil
+}
+
+func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
+	mode, err := o.mode()
+	if err != nil {
+		return err
+	}
+	p, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a, mode)
+	if err != nil {
+		return err
+	}
+	if err := req.Check(); err != nil { // before the first byte of the answer
+		return grepProblem(ctx, err)
+	}
+	if o.heading && o.noHeading {
+		return problem.Usagef("", "--heading and --no-heading cannot be combined")
+	}
+	where, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	out := &printer.Grep{
+		Mode: mode, Numbers: o.numbers, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+	}
+	if len(req.Kinds) == 0 {
+		out.Scope = string(scopeOf(req.Spec))
+	}
+	known, err := snapshot.KnownFiles(ctx, &o.Shared, a, where, o.noIndex)
+	if err != nil {
+		return err
+	}
+	if known.Reader != nil {
+		defer known.Reader.Close()
+		out.Session = headings(known.Reader.Summaries(), o.Redact)
+	}
+
+	var sum *grep.Summary
+	out.Each = func(visit func(*grep.Match) error) (err error) {
+		start, first := a.Now(), true
+		sum, err = grep.Run(ctx, grep.Input{Reader: known.Reader, Adapter: where.Agents, Source: location.Disk{}, Files: known.Files()}, req, func(m *grep.Match) error {
+			if err := visit(m); err != nil || !first {
+				return err
+			}
+			first = false
+			return a.Out.Flush()
+		})
+		if err != nil {
+			return grepProblem(ctx, err)
+		}
+		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+		for _, e := range sum.Errors {
+			known.Errors = append(known.Errors, indexer.FileError(e))
+		}
+		update.WarnUnusable(a, known.Errors)
+		update.WarnOutside(a, known.Found)
+		known.State.Complete = len(known.Errors) == 0
+		return nil
+	}
+	out.End = func() (*grep.Summary, query.IndexState) { return sum, known.State }
+	if err := p.Print(out); err != nil {
+		return err
+	}
+	switch {
+	case sum.Lines > 0:
+		return nil
+	case len(known.Errors) == 0:
+		if len(known.Found.Files) == 0 {
+			update.WarnNoFiles(a, where)
+		} else if known.Reader != nil && known.State.PendingFiles == known.Memory.Files { // otherwise a new file may have it
+			unknown, err := query.Unknown(known.Reader, &req.Spec, nil)
+			if err != nil {
+				return problem.OfIndex(err)
+			}
+			for _, w := range unknown {
+				a.Warn("%s", w)
+			}
+		}
+		return problem.ErrNothingFound
+	}
+	update.WarnIncomplete(a, 0, len(known.Errors), 0)
+	return problem.ErrIncomplete
+}
+
+// headings returns the function for the titles and short ids of sessions.
+func headings(list []session.Summary, redact bool) func(*grep.Match) (title, id string) {
+	title, short := titles(list, redact), sessions.ShortIDs(list)
+	return func(m *grep.Match) (string, string) {
+		return title(m.SessionPath), short(session.Handle(m.SessionID, m.SessionPath))
+	}
+}
+
+// tries are the hints for patterns that are not accepted.
+var tries = map[literal.Try]string{
+	literal.TryFixed:     "to search for it literally, add -F",
+	literal.TryMultiline: "to match across lines, add -U",
+	literal.TrySmaller:   "repeat less: x{1000} needs a thousand states",
+	literal.TryReplaced:  `for bytes that were not UTF-8 type \x{fffd}`,
+}
+
+// grepProblem explains an error of the search.
+func grepProblem(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*literal.PatternError](err); ok {
+		return &problem.Error{Code: problem.CodeQuery, Message: e.Error(), Hint: tries[e.Try]}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if system.IsClosedPipe(err) {
+		return err
+	}
+	if errors.Is(err, index.ErrDamaged) {
+		return &problem.Error{Code: problem.CodeDamaged, Err: err, Hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
+	}
+	return err
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/terminal"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/problem"
+)
+
+func newHelpCommand(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Explain a command or a topic",
+		Long:  "Explain a command or a topic: " + strings.Join(help.TopicNames(), ", ") + ".",
+		Example: `pigrep help search
+pigrep help scopes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := help.TopicNames()
+			for _, c := range cmd.Root().Commands() {
+				if !c.Hidden {
+					names = append(names, c.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Root().Help()
+			}
+			if t := help.TopicOf(args[0]); t != nil {
+				_, err := fmt.Fprint(a.Out, t.Text())
+				return err
+			}
+			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() && !c.Hidden {
+				return c.Help()
+			}
+			return problem.Usagef("topics: "+strings.Join(help.TopicNames(), ", ")+"; `pigrep help` lists the commands",
+				"no help for %q", args[0])
+		},
+	}
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+	return cmd
+}
+
+// printHelp prints the help of a command. Write errors are reported when the run flushes
+// its output.
+func printHelp(a *app.App, cmd *cobra.Command) {
+	if cmd.HasParent() {
+		fmt.Fprint(a.Out, help.Command(cmd))
+		return
+	}
+	fmt.Fprint(a.Out, help.Root(cmd))
+}
+
+// Manual returns the commands and topics for the man pages.
+func Manual() (root *cobra.Command, pages []help.ManTopic) {
+	root = newRootCommand(&app.App{Streams: &terminal.Streams{}, Getenv: func(string) string { return "" }})
+	return root, help.Manual(root)
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+type indexOptions struct {
+	flags.Shared
+	rebuild bool
+	dryRun  bool
+	compact bool
+	merge   bool
+	wait    time.Duration
+}
+
+func (o *indexOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
+	flags.Add(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
+	flags.Add(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
+	flags.Add(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
+	f.Lookup("merge").Hidden = true // searches start it in the background
+	update.AddWait(f, &o.wait)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+}
+
+func newIndexCommand(a *app.App) *cobra.Command {
+	o := &indexOptions{}
+	cmd := &cobra.Command{
+		Use:   "index",
+		Short: "Bring the index up to date",
+		Long: `Bring the index up to date with the session files. Only new bytes are read.
+
+Every search does this first; use this command to choose when it happens. Ctrl-C
+keeps what was indexed so far.`,
+		Example: `pigrep index
+pigrep index --dry-run
+pigrep index --rebuild
+pigrep index --compact`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runIndex(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
+	if o.rebuild && o.dryRun {
+		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
+	}
+	if o.compact && o.dryRun {
+		return problem.Usagef("drop one of them", "--compact and --dry-run cannot be combined")
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if o.merge && p != nil {
+		return mergeSegments(ctx, a, p)
+	}
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return dryRun(a, p, out)
+	}
+	opt := update.Options(a, p)
+	opt.Rebuild, opt.Compact, opt.Store = o.rebuild, o.compact, true
+	opt.Trust = true
+	update.WaitFor(a, &opt, o.wait)
+	res, err := update.Run(ctx, a, opt)
+	if res.Reader != nil {
+		defer res.Reader.Close()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		if res.Lag.Files > 0 {
+			a.Warn("%s", update.KeptText(res))
+		}
+		return problem.OfUpdate(err)
+	}
+	update.WarnUnusable(a, res.Errors)
+	update.WarnOutside(a, res.Found)
+	x := &printer.Index{
+		Dir: p.IndexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
+		Entries: res.Entries, Errors: fileErrors(res.Errors), State: snapshot.StateOf(res.Reader),
+	}
+	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = res.Lag.Files, res.Lag.Bytes, res.Complete()
+	if err := out.Print(x); err != nil {
+		return err
+	}
+	if len(res.Errors) > 0 {
+		return problem.ErrIncomplete
+	}
+	return nil
+}
+
+// mergeSegments merges what a large update left. It needs no session files.
+func mergeSegments(ctx context.Context, a *app.App, p *location.Location) error {
+	memory := update.NewMemory(a)
+	_ = memory.Reads(update.Large)
+	defer memory.Restore()
+	if err := indexer.Merge(ctx, update.Options(a, p)); err != nil {
+		return problem.OfIndex(err)
+	}
+	return nil
+}
+
+// dryRun prints the plan of an update and writes nothing.
+func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
+	found := indexer.Discover(p.Agents, p.Roots)
+	update.WarnOutside(a, found)
+	x := &printer.Index{DryRun: true, Dir: p.IndexDir}
+	reader, err := index.Open(p.IndexDir)
+	var known indexer.Index
+	switch {
+	case err == nil:
+		defer reader.Close()
+		known, x.State = reader, snapshot.StateOf(reader)
+	case errors.Is(err, index.ErrNoIndex):
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		x.Rebuilt = err.Error()
+		a.Warn("%v: it would be rebuilt", err)
+	default:
+		return problem.OfIndex(err)
+	}
+	counts := make(map[indexer.Change]int)
+	for _, s := range indexer.Plan(found, known) {
+		counts[s.Change]++
+		x.Bytes += s.Pending
+		switch s.Change {
+		case indexer.Unchanged:
+			continue
+		case indexer.Unreadable:
+			x.Errors = append(x.Errors, printer.FileError{Path: s.File.Path, Reason: s.Reason})
+		case indexer.Touched:
+		default:
+			x.State.PendingFiles++
+			x.State.PendingBytes += s.Pending
+		}
+		x.Steps = append(x.Steps, printer.Step{
+			Change: s.Change.String(), Path: filepath.Clean(s.File.Path), Reason: s.Reason, Bytes: s.Pending,
+		})
+	}
+	x.Changes = changeCounts(counts)
+	x.State.Complete = x.State.PendingFiles == 0 && len(x.Errors) == 0
+	return out.Print(x)
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/live"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/mcp"
+	"pigrep/ui/printer"
+)
+
+type mcpOptions struct {
+	flags.Shared
+	reveal      bool
+	printConfig string
+}
+
+func (o *mcpOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
+	flags.Add(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+}
+
+func newMCPCommand(a *app.App) *cobra.Command {
+	o := &mcpOptions{}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve agents over MCP on stdin and stdout",
+		Long: `Serve agents over the Model Context Protocol on stdin and stdout, with tools to
+search, grep, list and read sessions, list tool calls, and show usage and
+status. Only the index is written; it is kept up to date.
+
+Answers are short (maxBytes, default 24 kB) and paged with a cursor. What looks
+like a secret is masked. The session that the agent runs in is left out, unless
+the agent asks for it; these variables name it:
+` + currentVariables() + `.`,
+		Example: `pigrep mcp --print-config pi
+pigrep mcp --print-config claude > .mcp.json`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runMCP(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runMCP(ctx context.Context, a *app.App, o *mcpOptions) error {
+	if o.printConfig != "" {
+		return o.printClient(a)
+	}
+	if a.Streams.InTTY {
+		return problem.Usagef("`pigrep mcp --print-config CLIENT` prints the configuration for a client", "pigrep mcp is started by an MCP client, not from a terminal")
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	x := live.Open(ctx, update.Options(a, p), o.NoUpdate)
+	defer x.Close()
+	return mcp.Serve(ctx, mcpConfig(a, x, p, o.reveal), a.Streams.In, a.Streams.Out)
+}
+
+// mcpConfig returns the configuration of a server.
+func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp.Config {
+	zone := a.Zone()
+	return mcp.Config{
+		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
+		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: help.QueryTopic,
+		Open: func(ctx context.Context) (*mcp.Index, error) {
+			s, err := x.Snapshot(ctx)
+			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
+				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + update.BuildingText(*at), Hint: "try again in a moment"}
+			}
+			if err != nil {
+				return nil, agentError(ctx, problem.OfIndex(err))
+			}
+			return forAgents(s), nil
+		},
+		At: func(number uint64) *mcp.Index {
+			if s := x.At(number); s != nil {
+				return forAgents(s)
+			}
+			return nil
+		},
+		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
+		Status: func() (*printer.Status, error) {
+			s, err := status(a, p)
+			if err != nil {
+				return nil, agentError(context.Background(), err)
+			}
+			return s, nil
+		},
+	}
+}
+
+// currentVariables names the variables in which agents pass their session to the
+// processes they start.
+func currentVariables() string {
+	var names []string
+	for _, v := range help.AgentVariables() {
+		if !v.Path {
+			names = append(names, "$"+v.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// currentSession returns the session that this process runs in.
+func currentSession(a *app.App) mcp.Session {
+	id, path := a.Registry().Current()
+	if path != "" {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+	}
+	return mcp.Session{ID: id, Path: path}
+}
+
+// agentError turns an error of the index into one for agents.
+func agentError(ctx context.Context, err error) error {
+	p, ok := errors.AsType[*problem.Error](err)
+	if !ok || ctx.Err() != nil {
+		return err
+	}
+	return &mcp.Error{Code: p.Code, Message: p.Error(), Hint: p.Hint}
+}
+
+// forAgents turns a snapshot into the index of one answer.
+func forAgents(s *live.Snapshot) *mcp.Index {
+	x := &mcp.Index{
+		Reader: s.Reader, Number: s.Number, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
+		Files: (&snapshot.Files{Reader: s.Reader, Found: s.Found}).Files,
+		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
+	}
+	if lag := update.LagText(s.Missing); s.Missing.Files > 0 {
+		switch {
+		case s.Watcher != nil:
+			x.Lag = fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, s.Watcher.PID)
+		case s.Updating:
+			x.Lag = lag + " not in this answer yet, and being indexed"
+		case s.Failed != nil:
+			x.Lag = fmt.Sprintf("%v: %s not in this answer", s.Failed, lag)
+		default:
+			x.Lag = "the index is behind: " + lag + " not in this answer"
+		}
+	}
+	warn := func(format string, args ...any) { x.Warnings = append(x.Warnings, fmt.Sprintf(format, args...)) }
+	for i, e := range s.Errors {
+		if i == update.MaxNamed {
+			warn("%d more files or directories cannot be read", len(s.Errors)-i)
+			break
+		}
+		warn("skipped %s: %s", e.Path, update.Reason(e.Err))
+	}
+	return x
+}

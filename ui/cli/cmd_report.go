@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/audit"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/html"
+	"pigrep/ui/printer"
+	"pigrep/ui/report"
+)
+
+type reportOptions struct {
+	auditOptions
+	output       string
+	force        bool
+	view         bool // --open
+	withSessions bool
+}
+
+func (o *reportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
+	flags.Add(f, "force", "", "", "overwrite files that exist", &o.force)
+	flags.Add(f, "open", "", "", "open FILE when it is written", &o.view)
+	flags.Add(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
+	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+}
+
+func newReportCommand(a *app.App) *cobra.Command {
+	o := &reportOptions{}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Write a page about a period: cost, tools, failures, risky calls",
+		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
+failures of tools, failed calls, calls that match a risk rule, commands, files,
+and sessions. It is one HTML file without scripts or network access. "pigrep
+usage" and "pigrep tools" print the same numbers.
+
+--with-sessions exports each session to a directory that is named after FILE,
+and links to it from the page.
+
+The page has commands and results from sessions. They may contain secrets, so
+only you can read the file. --redact masks secrets.`,
+		Example: `pigrep report -o week.html --since 1w
+pigrep report -o today.html --since 1d --open
+pigrep report -o app.html --project app --since 4w --redact
+pigrep report -o week.html --since 1w --with-sessions --force`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runReport(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
+	toFile := o.output != "" && o.output != "-"
+	if o.withSessions && !toFile {
+		return problem.Usagef("add -o FILE", "--with-sessions needs a file to put them beside")
+	}
+	if o.view && !toFile {
+		return problem.Usagef("add -o FILE", "--open needs a file")
+	}
+	path := a.Absolute(o.output)
+	if toFile {
+		if err := o.checkOutput(path); err != nil {
+			return err
+		}
+	}
+	req, err := o.auditRequest(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.auditOptions.Shared, a)
+	if err != nil {
+		return err
+	}
+	x, err := snapshot.Open(ctx, &o.auditOptions.Shared, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	base, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	base.Limit, base.Redact = query.All, false // first come the true paths
+	list, err := sessions.List(ctx, x.Reader, p.Agents, location.Disk{}, sessions.FromSearch(base))
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	if len(list.Sessions) == 0 {
+		for _, w := range noneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD) {
+			a.Warn("%s", w)
+		}
+		a.Warn("no session passes the filters: nothing to report")
+		if x.State.Complete {
+			return problem.ErrNothingFound
+		}
+		return problem.ErrIncomplete
+	}
+	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
+	if o.withSessions {
+		names, err := o.exportSessions(ctx, a, x, path, list)
+		if err != nil {
+			return err
+		}
+		view.Session = func(path, _, entry string) string {
+			address := names[path]
+			if address != "" && entry != "" {
+				address += "#" + html.Anchor(entry)
+			}
+			return address
+		}
+	}
+	if o.Redact {
+		for i := range list.Sessions {
+			list.Sessions[i].Redact()
+		}
+		o.Mask(list)
+	}
+	page, err := o.page(ctx, a, x, view, list, req)
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	if !toFile {
+		return page.Write(a.Out)
+	}
+	out, err := findOutput(path, o.force)
+	if err != nil {
+		return err
+	}
+	if err := writeExport(ctx, out, page.Write); err != nil {
+		return err
+	}
+	a.Warn("wrote %s", path)
+	if o.view {
+		return openFile(a, path)
+	}
+	return nil
+}
+
+// checkOutput fails before the work begins if the report cannot be written there.
+func (o *reportOptions) checkOutput(path string) error {
+	out, err := findOutput(path, o.force)
+	if err == nil && o.withSessions {
+		err = needFile("--with-sessions", path, out)
+	}
+	if err == nil && o.view {
+		err = needFile("--open", path, out)
+	}
+	return err
+}
+
+// page is the report.
+func (o *reportOptions) page(ctx context.Context, a *app.App, x *snapshot.Snapshot, view *report.View, list *sessions.Response, req audit.Request) (*report.Report, error) {
+	src := auditSource(x.Reader, x.Agents)
+	coverage := audit.Coverage{}
+	usage := src.Usage
+	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+		t, err := usage(ctx, req)
+		if err == nil {
+			coverage = t.Coverage
+		}
+		return t, err
+	}
+	sections, err := view.Usage(ctx, src, req)
+	if err != nil {
+		return nil, err
+	}
+	more, err := view.Audit(ctx, src, req)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Report{
+		Title: "Agent report: " + period(req.Since, req.Until, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
+		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location()),
+	}, nil
+}
+
+// auditSource answers audits from an index.
+func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
+	return &report.Source{
+		Usage: func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+			return audit.Usage(ctx, r, req)
+		},
+		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+			return audit.Tools(ctx, r, agents, location.Disk{}, req)
+		},
+		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+			return audit.Commands(ctx, r, agents, location.Disk{}, req)
+		},
+		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
+			return audit.Files(ctx, r, req, "")
+		},
+		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
+			l, err := audit.Calls(ctx, r, agents, location.Disk{}, req)
+			if err != nil {
+				return 0, err
+			}
+			return l.Total, l.Each(ctx, visit)
+		},
+	}
+}
+
+// period names the time that a report is about.
+func period(since, until time.Time, c *audit.Coverage, now time.Time) string {
+	first, last := since, now
+	if first.IsZero() {
+		first, last = c.First.Time, c.Last.Time
+	}
+	if !until.IsZero() {
+		last = until.Add(-1)
+	}
+	const form = "2 January 2006"
+	from, to := first.In(now.Location()).Format(form), last.In(now.Location()).Format(form)
+	if first.IsZero() || from == to {
+		return to
+	}
+	return from + " to " + to
+}
+
+// facts are the lines at the top of a report.
+func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time) []report.Fact {
+	projects := make(map[string]bool)
+	for i := range list.Sessions {
+		projects[list.Sessions[i].CWD] = true
+	}
+	facts := []report.Fact{
+		{Name: "Written", Value: now.Format("2006-01-02 15:04 MST")}, {Name: "Sessions", Value: human.Number(len(list.Sessions))},
+		{Name: "Projects", Value: human.Number(len(projects))},
+	}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{{"Only project", o.Filters.Projects}, {"Only model", o.Filters.Models}, {"Only session", o.Filters.Sessions}, {"Only below", []string{o.Filters.CWD}}} {
+		if value := html.Line(strings.Join(f.values, ", ")); value != "" {
+			facts = append(facts, report.Fact{Name: f.name, Value: value})
+		}
+	}
+	if o.Here {
+		facts = append(facts, report.Fact{Name: "Only below", Value: html.Line(human.Path(a.WorkDir, a.Home))})
+	}
+	if o.Redact {
+		facts = append(facts, report.Fact{Name: "Secrets", Value: "masked"})
+	}
+	return facts
+}
+
+// exportSessions exports the sessions of a list to a directory beside a file, and returns
+// their addresses by path. A session that cannot be read is left out with a warning.
+func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
+	dir := strings.TrimSuffix(file, filepath.Ext(file)) + "-sessions"
+	if err := o.makeDir(dir); err != nil {
+		return nil, err
+	}
+	names, used := make(map[string]string), make(map[string]bool)
+	for i := range list.Sessions {
+		path := list.Sessions[i].SessionPath
+		name, err := o.exportOne(ctx, a, x, path, dir, used)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil:
+			a.Warn("%s is not exported: %v", path, err)
+			continue
+		}
+		if o.Redact {
+			path = redact.Text(path) // as rows have it
+		}
+		names[path] = url.PathEscape(filepath.Base(dir)) + "/" + url.PathEscape(name)
+	}
+	return names, nil
+}
+
+// makeDir makes the directory for the sessions. With --force it may exist.
+func (o *reportOptions) makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		switch info, err := os.Stat(dir); {
+		case !o.force:
+			return problem.Usagef("choose another name, or use --force", "%s already exists", dir)
+		case err != nil || !info.IsDir():
+			return problem.Usagef("choose another name", "%s is not a directory", dir)
+		}
+		return nil
+	}
+	if err != nil {
+		return outputProblem(err)
+	}
+	return nil
+}
+
+// exportOne exports a session to a directory, under a name that no other one has.
+func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
+	t, err := conversation.Open(a, x, path, "")
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	title := t.Record.Title()
+	if o.Redact {
+		title = "" // names of files are not masked
+	}
+	stem := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	name := stem + ".html"
+	for n := 2; used[name]; n++ {
+		name = fmt.Sprintf("%s-%d.html", stem, n)
+	}
+	used[name] = true
+	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: findPlainFile}
+	export.Redact = o.Redact
+	return name, export.export(ctx, a, x, t, query.Request{Redact: o.Redact})
+}

@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/resume"
+	"pigrep/ui/cli/snapshot"
+)
+
+type resumeOptions struct {
+	flags.Shared
+	resume.Manner
+	words []string
+	last  bool
+}
+
+func (o *resumeOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "last", "", "", "the latest session of this directory, or if it has none, of all", &o.last)
+	flags.Add(f, "exec", "", "", "run the command: pi replaces pigrep", &o.Exec)
+	flags.Add(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.Fork)
+	flags.Add(f, "in", "", "DIR", "the project has moved to DIR; pi forks the session there", &o.In)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
+}
+
+func newResumeCommand(a *app.App) *cobra.Command {
+	o := &resumeOptions{}
+	cmd := &cobra.Command{
+		Use:   "resume [SESSION | QUERY...]",
+		Short: "Print the command that resumes a session, or run it",
+		Long: `Print the command that resumes a session in its directory. SESSION is a path, an
+id, or the start of one; anything else is a query. Without either, or when
+several sessions match, choose one on a terminal: type to narrow the list, and
+press Enter. In a pipe, the best match of a query is used.
+
+--last takes the latest session that passes the filters, in the current
+directory or below it. If there is none, it takes the latest of any directory.
+
+pigrep first checks what pi needs: that the file exists and pi can open it, and
+that the directory exists. Pi always continues at the last entry of a session;
+if it would not restore the entry that was found, a warning says so.`,
+		Example: `pigrep resume
+pigrep resume --last --exec
+pigrep resume 01a1f7de
+pigrep resume login redirect --exec
+eval "$(pigrep resume --here retry)"
+pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
+		ValidArgsFunction: completeSession(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.words = args
+			return runResume(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runResume(ctx context.Context, a *app.App, o *resumeOptions) error {
+	if o.Exec && (o.JSON || o.JSONL) {
+		return problem.Usagef("", "--exec and --json cannot be combined")
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	if o.query() == "" && !o.last && canPick(a) {
+		return o.pick(ctx, a)
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := o.find(ctx, a, x, req)
+	if errors.Is(err, errSeveral) {
+		a.Afterwards = nil // the TUI updates the index
+		return o.pick(ctx, a)
+	}
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	r, err := o.Plan(a, t)
+	if err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		a.Warn("%s", w)
+	}
+	if !o.Exec {
+		return out.Print(r)
+	}
+	dir := r.Dir
+	if dir == "" {
+		dir = a.WorkDir
+	}
+	return replace(a, dir, r.Argv)
+}
+
+func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }
+
+// canPick reports whether the user can choose a session in the TUI. Like other choosers it
+// opens the terminal itself if stdout is read by a shell, as in eval "$(pigrep resume)".
+func canPick(a *app.App) bool {
+	return !a.JSON && a.Streams.InTTY && (a.Streams.OutTTY || a.Streams.ErrTTY) && a.Getenv("TERM") != "dumb"
+}
+
+// pick lets the user choose the session in the TUI.
+func (o *resumeOptions) pick(ctx context.Context, a *app.App) error {
+	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, query: o.query(), print: !o.Exec, how: o.Manner, choosing: true})
+}
+
+// errSeveral means that several sessions match and the user can choose.
+var errSeveral = errors.New("several sessions match")
+
+// find returns the session that the words name or find, with the entry of its best
+// hit.
+func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req query.Request) (*conversation.Target, error) {
+	if len(o.words) == 1 && !o.last {
+		t, err := conversation.Find(a, x, o.words[0])
+		p, isProblem := errors.AsType[*problem.Error](err)
+		switch {
+		case err == nil:
+			return t, nil
+		case !isProblem || p.Code == conversation.CodeAmbiguous || sessions.IsPath(o.words[0]) && filepath.IsAbs(a.Absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
+			return nil, err
+		}
+		// Otherwise it is a word to search for.
+	}
+	req.Text, req.Resume = o.query(), x.Agents.ResumeCommand
+	var list *sessions.Response
+	var err error
+	if o.last {
+		list, err = o.latest(ctx, a, x, req)
+	} else {
+		if req.Text != "" {
+			req.Limit = conversation.MaxCandidates + 1
+		}
+		list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req))
+	}
+	if err != nil {
+		return nil, searchProblem(ctx, err)
+	}
+	for _, w := range list.Warnings {
+		a.Warn("%s", w)
+	}
+	switch n := len(list.Sessions); {
+	case n == 0:
+		what := "no session passes the filters"
+		if req.Text != "" {
+			what = "no session matches " + req.Text
+		}
+		a.Advise("`pigrep sessions` lists all sessions", "%s", what)
+		suggest(&o.Shared, a, suggestion{false, list.DidYouMean, list.Words, list.Removed})
+		if !x.State.Complete {
+			return nil, problem.ErrIncomplete
+		}
+		return nil, problem.ErrNothingFound
+	case n > 1 && canShow(a) && !a.JSON:
+		return nil, errSeveral
+	case n > 1 && req.Text == "":
+		return nil, o.needsOne(a, x, list)
+	}
+	s := &list.Sessions[0]
+	entry := ""
+	if s.Hit != nil {
+		entry = s.Hit.EntryID
+	}
+	return conversation.Open(a, x, s.SessionPath, entry)
+}
+
+// latest lists the latest session: of the working directory, or if it has none, of all that
+// pass the filters. With a text, sessions that have every word come first.
+func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snapshot, req query.Request) (list *sessions.Response, err error) {
+	req.Limit = query.All
+	if req.CWD == "" {
+		req.CWD = a.WorkDir
+		if list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req)); err != nil {
+			return nil, err
+		}
+		req.CWD = ""
+	}
+	elsewhere := list != nil && len(list.Sessions) == 0
+	if list == nil || elsewhere {
+		if list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req)); err != nil {
+			return nil, err
+		}
+	}
+	if len(list.Sessions) > 0 {
+		if elsewhere {
+			a.Warn("no session was started in this directory or below it: this is the latest of all")
+		}
+		last := slices.MaxFunc(list.Sessions, func(s, than sessions.Session) int {
+			whole := cmp.Compare(min(s.Hits, 1), min(than.Hits, 1))
+			return cmp.Or(whole, s.Modified.Compare(than.Modified.Time))
+		})
+		list.Sessions = []sessions.Session{last}
+	}
+	return list, nil
+}
+
+// needsOne returns the error for a command without words that cannot ask, with the
+// sessions it could resume.
+func (o *resumeOptions) needsOne(a *app.App, x *snapshot.Snapshot, list *sessions.Response) error {
+	summaries := x.Reader.Summaries()
+	lineage := sessions.NewLineage(summaries)
+	var found []*session.Summary
+	for i := range list.Sessions {
+		if at := lineage.IndexOf(list.Sessions[i].SessionPath); at >= 0 {
+			found = append(found, &summaries[at])
+		}
+	}
+	return &problem.Error{Code: problem.CodeUsage, Message: "resume needs a session or words to search for, or a terminal to choose on; the latest sessions:",
+		Candidates: conversation.Candidates(a, x, found), Hint: "name one, or take the latest: pigrep resume --last"}
+}
+
+// replace replaces pigrep by another program.
+func replace(a *app.App, dir string, argv []string) error {
+	if err := a.Out.Flush(); err != nil {
+		return err
+	}
+	return a.Replace(dir, argv)
+}

@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pigrep/index"
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/query/sessions"
+	"pigrep/query/words"
+	"pigrep/scope"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+// searchName is the default command.
+const searchName = "search"
+
+type searchOptions struct {
+	flags.Shared
+	query      string
+	limit      flags.Number
+	perSession flags.Number
+	allWords   bool
+	flat       bool
+	sort       string
+	explain    bool
+
+	around flags.Around
+	pager.Options
+}
+
+func (o *searchOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
+	flags.Add(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
+	flags.Add(f, "all-words", "", "", "only hits with every word, as if each had a +", &o.allWords)
+	flags.Add(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
+	flags.Add(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", &o.sort)
+	flags.Add(f, "explain", "", "", "show how each score was computed", &o.explain)
+	o.Options.AddFlags(f)
+	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	o.AddNoSearches(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+}
+
+func newSearchCommand(a *app.App) *cobra.Command {
+	o := &searchOptions{}
+	cmd := &cobra.Command{
+		Use:   searchName + " QUERY...",
+		Short: "Search all past conversations, best hits first",
+		Long: `Search all past conversations. Hits are grouped by session, best session first.
+
+Entries with all words rank above entries that lack one; --all-words leaves out
+the latter. The arguments are joined with spaces; "pigrep help query" explains
+the query language. A search finds everything that was written before it began.
+The first run builds the index.
+
+To search for a word that starts with -, put -- before it.`,
+		Example: `pigrep connection timeout
+pigrep search '"exit code 137"'
+pigrep --here --since 2w retry
+pigrep --kind call,shell -- rm -rf
+pigrep --sort newest -C 2 'cmd:"docker build"'
+pigrep --json ENOENT`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && canShow(a) && opensTUI(cmd) {
+				return runTUI(cmd.Context(), a, &tuiOptions{Shared: o.Shared, sort: o.sort, allWords: o.allWords})
+			}
+			o.query = strings.Join(args, " ")
+			return runSearch(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// opensTUI reports whether a search without words can open the TUI: it has all flags that
+// were given.
+func opensTUI(cmd *cobra.Command) bool {
+	ui := &cobra.Command{}
+	(&tuiOptions{}).addFlags(ui)
+	opens := true
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		same := ui.Flags().Lookup(f.Name)
+		opens = opens && same != nil && !same.Hidden
+	})
+	return opens
+}
+
+func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
+	before, after := o.around.Numbers()
+	order, err := rank.ParseSort(o.sort)
+	if err != nil {
+		return problem.Usagef("", "--sort: %v", err)
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
+	req.AllWords = o.allWords
+	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
+	if strings.TrimSpace(o.query) == "" {
+		return emptyQuery()
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	req.Resume = p.Agents.ResumeCommand
+	var res *query.Response
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = query.Search(ctx, r, p.Agents, location.Disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
+		if out.Format == printer.FormatText {
+			r.Summaries() // decoded while the files are still compared
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(a, &res.Index, res.Warnings)
+
+	o.Mask(res)
+	answer := &printer.Search{
+		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
+	}
+	if out.Format == printer.FormatText {
+		answer.Title, answer.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
+	}
+	if len(req.Kinds) == 0 {
+		answer.Scope = string(scopeOf(req.Spec))
+	}
+	if err := pager.ShowIfLong(a, &o.Options, out, answer); err != nil {
+		return err
+	}
+	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
+	if !a.JSON && suggestCommand(a, o.query, res) {
+		why.didYouMean, why.words = "", nil // one suggestion is enough
+	}
+	switch {
+	case len(res.Hits) > 0:
+		suggest(&o.Shared, a, why)
+		return nil
+	case res.Index.Complete && res.Unreadable == 0:
+		if a.Streams.ErrTTY && !a.JSON && res.Index.Files > 0 { // otherwise a warning says that there are none
+			where := ""
+			if len(res.Removed) == 0 { // otherwise the filters are the reason
+				where = " in " + whereSearched(req, res.Index.Files)
+			}
+			a.Warn("nothing found%s", where)
+		}
+		suggest(&o.Shared, a, why)
+		return problem.ErrNothingFound
+	}
+	suggest(&o.Shared, a, why)
+	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), res.Unreadable)
+	return problem.ErrIncomplete
+}
+
+// suggestCommand warns if the first word of a query looks like a mistyped command and
+// occurs nowhere, whatever the filters, and reports whether it does.
+func suggestCommand(a *app.App, text string, res *query.Response) bool {
+	word, rest, _ := strings.Cut(text, " ")
+	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
+	if len(res.Words) > 0 {
+		nowhere = res.Words[0].Word == word && res.Words[0].Nowhere()
+	}
+	meant, _, _ := strings.Cut(res.DidYouMean, " ")
+	if !nowhere && (res.Total > 0 || meant == "" || meant == word) {
+		return false
+	}
+	found := near.Nearest(commandNames(), word)
+	if len(found) == 0 || len(word) <= 3 {
+		return false
+	}
+	a.Warn("%s is not a command and was searched as text; did you mean: pigrep %s", word, strings.TrimSpace(found[0]+" "+rest))
+	return true
+}
+
+// scopeOf returns the scope of a filter, or the default.
+func scopeOf(r filter.Spec) scope.Scope {
+	if r.Scope == "" {
+		return scope.Default
+	}
+	return r.Scope
+}
+
+func emptyQuery() error {
+	return &problem.Error{Code: problem.CodeQuery, Message: "the query is empty", Hint: "type words to search for, for example: pigrep connection timeout"}
+}
+
+// searchProblem adds hints to an error of a search.
+func searchProblem(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*words.TextError](err); ok {
+		hint := e.Hint
+		if e.Grep {
+			hint += ": pigrep grep -F"
+		}
+		return &problem.Error{Code: problem.CodeQuery, Message: e.Reason, Hint: hint}
+	}
+	return problem.OfIndex(err)
+}
+
+// titles returns a function from session paths to titles.
+func titles(sessions []session.Summary, redact bool) func(string) string {
+	return func(path string) string {
+		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
+		if i < 0 {
+			return ""
+		}
+		s := query.Describe(&sessions[i], nil)
+		if redact {
+			s.Redact()
+		}
+		return s.Title
+	}
+}
+
+// whereSearched describes the text that was searched.
+func whereSearched(r query.Request, files int) string {
+	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
+	switch {
+	case len(r.Kinds) > 0:
+		what = fmt.Sprintf("the selected kinds of text in %d session files", files)
+	case scopeOf(r.Spec) == scope.All:
+		what = fmt.Sprintf("all text of %d session files", files)
+	case slices.Contains(scope.Scopes, scopeOf(r.Spec)):
+		what += "; --scope all searches everything"
+	}
+	return what
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+type sessionsOptions struct {
+	flags.Shared
+	pager.Options
+	query  string
+	limit  flags.Number
+	named  bool
+	forks  bool
+	print0 bool
+}
+
+func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
+	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
+	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
+	flags.Add(f, "print0", "0", "", "print only paths, separated by NUL bytes, for xargs -0", &o.print0)
+	o.Options.AddFlags(f)
+	o.AddNoSearches(f)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+}
+
+func newSessionsCommand(a *app.App) *cobra.Command {
+	o := &sessionsOptions{}
+	cmd := &cobra.Command{
+		Use:   "sessions [QUERY...]",
+		Short: "List sessions, latest first or best match first",
+		Long: `List sessions, latest message first; with a query, list the sessions that match
+it, best match first. The title of a session without a name is its first prompt,
+without skills, attached files, commands and heading marks. If the prompt is a
+template with a section for the task, the title is that section; if it is only a
+command, the title is the next prompt. Filters on entries (--kind, --tool, ...)
+keep sessions with at least one such entry.`,
+		Example: `pigrep sessions
+pigrep sessions --here -n 10
+pigrep sessions login redirect
+pigrep sessions --forks --since 2w
+pigrep sessions --project app --print0 | xargs -0 ls -l`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.query = strings.Join(args, " ")
+			return runSessions(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
+	if o.print0 && (o.JSON || o.JSONL) {
+		return problem.Usagef("", "--print0 and --json cannot be combined")
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	base, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.Limit()
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	req := sessions.FromSearch(base)
+	req.Named, req.Forks = o.named, o.forks
+	if o.JSON || o.JSONL { // the only ones that have it
+		req.Resume = p.Agents.ResumeCommand
+	}
+	var list *sessions.Response
+	write := func(r *index.Reader) error {
+		if o.print0 {
+			return printer.Paths(out.Out, list)
+		}
+		return out.Print(&printer.Sessions{
+			Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(r.Summaries()),
+		})
+	}
+	// Records do not tell the state of the index. Those of thousands of sessions are ready
+	// when the files have been compared.
+	var records bytes.Buffer
+	early := o.print0 || out.Format.Records()
+	if early {
+		out.Out = &records
+	}
+	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		if list, err = sessions.List(ctx, r, p.Agents, location.Disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		o.Mask(list)
+		if early {
+			records.Reset()
+			records.Grow(sizeOfRecord * len(list.Sessions))
+			return write(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	x.Report(a, &list.Index, list.Warnings)
+	if early {
+		_, err = records.WriteTo(a.Out)
+	} else {
+		err = pager.Show(a, &o.Options, out, func() error { return write(x.Reader) })
+	}
+	if err != nil {
+		return err
+	}
+	if len(list.Sessions) == 0 && list.Index.Files > 0 && !a.JSON {
+		if err := o.explain(ctx, a, x, req, out.Look.Now); err != nil {
+			return err
+		}
+	}
+	suggest(&o.Shared, a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
+	switch {
+	case len(list.Sessions) > 0:
+		return nil
+	case list.Index.Complete:
+		return problem.ErrNothingFound
+	}
+	return problem.ErrIncomplete
+}
+
+// sizeOfRecord is about what a record takes, in bytes.
+const sizeOfRecord = 256
+
+// explain says why the list is empty, as far as the filters of sessions are the reason.
+func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.Snapshot, req sessions.Request, now time.Time) error {
+	why := noneBelow(&o.Shared, x.Reader.Summaries(), req.CWD) // the answer has warnings about other filters
+	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
+		none := printer.Empty{Since: req.Since, Until: req.Until}
+		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1
+		all, err := sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, req)
+		if err != nil {
+			return searchProblem(ctx, err)
+		}
+		if len(all.Sessions) > 0 {
+			none.Last = all.Sessions[0].Modified.Time
+			why = append(why, none.Text(now))
+		}
+	}
+	for _, w := range why {
+		a.Warn("%s", w)
+	}
+	if len(why) == 0 && a.Streams.ErrTTY && x.State.Complete {
+		what := "no session passes the filters"
+		if req.Text != "" {
+			what = "no session matches " + req.Text
+		}
+		a.Advise("`pigrep sessions` lists all", "%s", what)
+	}
+	return nil
+}

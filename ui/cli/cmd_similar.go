@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/human"
+	"pigrep/query/sessions"
+	"pigrep/query/similar"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+type similarOptions struct {
+	flags.Shared
+	pager.Options
+	target string
+	limit  flags.Number
+}
+
+// noSimilarFilters are the filters that similar does not have: it compares prompts,
+// replies, titles and summaries.
+var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
+
+func (o *similarOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", sessions.DefaultSessions), &o.limit)
+	o.Options.AddFlags(f)
+	groups := []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}
+	o.Add(cmd, groups, noSimilarFilters...)
+	flags.Ignore(cmd, groups)
+}
+
+func newSimilarCommand(a *app.App) *cobra.Command {
+	o := &similarOptions{}
+	cmd := &cobra.Command{
+		Use:   "similar {SESSION[:ENTRY] | ENTRY}",
+		Short: "List sessions about the same things as a session or an entry",
+		Long: `List the sessions that share the weightiest words of a session, or of one of its
+entries: words that are frequent in it and rare in other sessions. The most
+similar sessions come first, each with the words it shares. SESSION is the path
+of a session file, a session id, or the start of one.
+
+Prompts, replies, titles and summaries are compared. The session itself, its
+forks and copies are left out.`,
+		Example: `pigrep similar 01a1f7de
+pigrep similar 01a1f7de:5e6f7a8b -n 5
+pigrep similar 01a1f7de --json`,
+		Args:              conversation.OneSession,
+		ValidArgsFunction: completeSession(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.target = args[0]
+			return runSimilar(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	base, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := conversation.Find(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.Redact = o.Redact
+	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact}
+	if o.JSON || o.JSONL { // the only ones that have it
+		req.Resume = p.Agents.ResumeCommand
+	}
+	start := a.Now()
+	res, err := similar.Find(ctx, x.Reader, p.Agents, location.Disk{}, req)
+	if errors.Is(err, similar.ErrNoTerms) {
+		what := "the session"
+		if t.Entry >= 0 {
+			what = "the entry"
+		}
+		return &problem.Error{Code: problem.CodeQuery, Message: what + " has no words to compare", Hint: "`pigrep show " + o.target + "` shows what it has"}
+	}
+	if err != nil {
+		return conversation.ReadProblem(ctx, err)
+	}
+	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+	x.Report(a, &res.Index, res.Warnings)
+	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res, ShortID: t.ShortID}
+	if t.Entry >= 0 {
+		answer.EntryID = t.Record.Nodes[t.Entry].ID
+	}
+	o.Mask(answer)
+	if err := pager.Show(a, &o.Options, out, func() error { return out.Print(answer) }); err != nil {
+		return err
+	}
+	switch {
+	case len(res.Sessions) > 0:
+		return nil
+	case res.Index.Complete:
+		if a.Streams.ErrTTY && !a.JSON {
+			a.Warn("none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
+		}
+		return problem.ErrNothingFound
+	}
+	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
+	return problem.ErrIncomplete
+}

@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/query/syntax"
+	"pigrep/scope"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/resume"
+	"pigrep/ui/cli/settings"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/tui"
+)
+
+type tuiOptions struct {
+	flags.Shared
+	query     string
+	sort      string
+	allWords  bool
+	print     bool
+	noHistory bool
+
+	how      resume.Manner // of resuming; exec is the opposite of print
+	choosing bool          // a session to resume: without words, sessions are listed
+}
+
+func (o *tuiOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
+	flags.Add(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
+	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
+	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+}
+
+func newTUICommand(a *app.App) *cobra.Command {
+	o := &tuiOptions{}
+	cmd := &cobra.Command{
+		Use:   "tui [QUERY...]",
+		Short: "Search as you type, read, and resume",
+		Long: `Search as you type: matching sessions, next to the conversation around the
+selected hit. Enter resumes the session in its directory; ? shows the keys.
+Running pigrep without arguments does the same.
+
+The input accepts the full query language; filters given as flags are added to
+its text. An empty query lists the latest sessions. New entries appear while it
+runs. Queries are saved for Ctrl-R in a file that only you can read.
+
+With --print, the command is printed, for key bindings like those of "pigrep
+init"; quitting without a choice then exits with 1.`,
+		Example: `pigrep tui
+pigrep tui --here login redirect
+pigrep tui --kind call --since 1w
+eval "$(pigrep tui --print)"`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.query = strings.Join(args, " ")
+			return runTUI(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// errNoScreen is the error of a TUI that has no usable terminal.
+func errNoScreen(why string) error {
+	return &problem.Error{Code: problem.CodeUsage, Message: "the TUI needs a terminal, but " + why,
+		Hint: "to search without the TUI: pigrep search QUERY"}
+}
+
+// canShow reports whether the TUI can run.
+func canShow(a *app.App) bool {
+	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
+}
+
+// beginning turns the flags into the options of the TUI.
+func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
+	order, err := rank.ParseSort(o.sort)
+	if err != nil {
+		return tui.Options{}, problem.Usagef("", "--sort: %v", err)
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return tui.Options{}, err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return tui.Options{}, err
+	}
+	if o.Here {
+		req.CWD = ""
+	}
+	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
+	ui.Request = query.Request{Sort: order, AllWords: o.allWords, PhraseBytes: query.FastPhraseBytes, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	if o.choosing {
+		ui.Note = "Enter prints the command that resumes it"
+		if !o.print {
+			ui.Note = "Enter resumes it"
+		}
+		if filters := ui.Query; o.query == "" && filters != "" {
+			// In the query, they would find entries.
+			fixed := req.Spec
+			fixed.Scope = ui.Request.Scope
+			ui.Query, ui.Request.Spec = "", fixed
+			ui.Note += "; filtered by " + filters
+		}
+	}
+	return ui, nil
+}
+
+func runTUI(ctx context.Context, a *app.App, o *tuiOptions) error {
+	ui, err := o.beginning(a)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Getenv("TERM") == "dumb":
+		return errNoScreen("this one cannot position text (TERM=dumb)")
+	case o.print: // a shell reads stdout, so the TUI opens the terminal itself
+	case !a.Streams.InTTY:
+		return errNoScreen("stdin is not one")
+	case !a.Streams.OutTTY:
+		return errNoScreen("stdout is not one")
+	default:
+		ui.In, _ = a.Streams.In.(*os.File)
+		ui.Out, _ = a.Streams.Out.(*os.File)
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	for _, r := range p.Roots {
+		ui.Dirs = append(ui.Dirs, r.Path)
+	}
+	ui.Request.Resume = p.Agents.ResumeCommand
+	settings, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
+	if err != nil {
+		return err
+	}
+	ui.Config = settings.TUI()
+	if !o.noHistory {
+		ui.History = historyFile(a)
+	}
+	a.Log = nil // log lines would garble the screen
+	d := newTUIBackend(ctx, a, o, p)
+	defer d.index.Close()
+	d.links = ui.Links
+	ui.Backend = d.backend()
+	done, err := tui.Run(ctx, ui)
+	switch {
+	case errors.Is(err, tui.ErrNoTerminal):
+		return errNoScreen("there is none")
+	case err != nil:
+		return err
+	case done.Interrupted:
+		return problem.ErrLeft
+	case done.Resume == nil && o.print:
+		return problem.ErrNothingFound
+	case done.Resume == nil:
+		return nil
+	}
+	for _, w := range done.Resume.Warnings {
+		a.Warn("%s", w)
+	}
+	if o.print {
+		_, err := fmt.Fprintln(a.Out, done.Resume.Command)
+		return err
+	}
+	dir := done.Resume.Dir
+	if dir == "" {
+		dir = a.WorkDir
+	}
+	return replace(a, dir, done.Resume.Argv)
+}
+
+// environ returns the environment for detecting the terminal's colours, adjusted to
+// --color.
+func (o *tuiOptions) environ(a *app.App) []string {
+	env := a.Environ()
+	switch o.Color {
+	case "never":
+		env = append(env, "NO_COLOR=1")
+	case "always":
+		env = append(slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "NO_COLOR=") }), "CLICOLOR_FORCE=1")
+	}
+	return env
+}
+
+// historyFile returns the path of the query history, "" if there is no directory for it.
+func historyFile(a *app.App) string {
+	dir := a.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		dir = system.StateDir(a.Home, a.Getenv)
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "pigrep", "history")
+}
+
+// wideEnough returns the scope of the request, or all if it lacks one of the requested
+// kinds.
+func wideEnough(req query.Request) scope.Scope {
+	s := scopeOf(req.Spec)
+	for _, k := range req.Kinds {
+		if !s.Holds(k) {
+			return scope.All
+		}
+	}
+	return s
+}
+
+// valuesOf returns the values in the lists of a filter.
+func valuesOf(lists []string) (values []string) {
+	for _, list := range lists {
+		for _, v := range syntax.Values(list) {
+			if !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// seed returns the text of a query with the filters of flags, so that they can be seen
+// and edited in the TUI.
+func seed(o *flags.Shared, words string, req query.Request) string {
+	text := strings.TrimSpace(words)
+	add := func(name string, values ...string) { text = syntax.AddField(text, name, values...) }
+	var kinds []string
+	for _, k := range req.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	add("kind", kinds...)
+	add("role", valuesOf(o.Filters.Roles)...)
+	add("tool", valuesOf(o.Filters.Tools)...)
+	add("session", valuesOf(req.Sessions)...)
+	add("cwd", req.CWD)
+	add("project", valuesOf(o.Filters.Projects)...)
+	add("model", valuesOf(o.Filters.Models)...)
+	add("after", o.Filters.Since)
+	if !req.Until.IsZero() {
+		add("before", req.Until.UTC().Format(time.RFC3339))
+	}
+	if o.Filters.Error {
+		add("is", "error")
+	}
+	add("branch", req.Branch)
+	return strings.TrimSpace(text)
+}

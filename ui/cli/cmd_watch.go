@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+type watchOptions struct {
+	flags.Shared
+}
+
+func newWatchCommand(a *app.App) *cobra.Command {
+	o := &watchOptions{}
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Keep the index up to date until interrupted",
+		Long: `Keep the index up to date with the session files until interrupted. New text can
+be searched a moment after pi writes it, and other commands leave indexing to
+the watcher.
+
+A watcher is optional: without one, every search finds what is new as well.
+Ctrl-C ends it with exit code 130, SIGTERM with 0; indexed text is kept either
+way. Only one watcher runs per index. For programs, --jsonl prints events as
+they happen, --json a summary at the end.`,
+		Example: `pigrep watch
+pigrep watch --jsonl
+pigrep watch --quiet &`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runWatch(cmd.Context(), a, o)
+		},
+	}
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	return cmd
+}
+
+func runWatch(ctx context.Context, a *app.App, o *watchOptions) error {
+	if _, err := o.Printer(a); err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	v := &watchView{app: a, options: o, stop: stop}
+	if out, ok := a.Streams.Out.(*os.File); ok && !a.Quiet {
+		go system.WhenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
+	}
+	progress, end := update.Progress(a)
+	v.endProgress = end
+	opt := indexer.WatchOptions{Options: update.Options(a, p), Tell: v.event}
+	opt.Progress = func(at indexer.Progress) {
+		// Only the first update has a progress bar; later ones print lines.
+		if progress != nil && !v.begun {
+			progress(at)
+		}
+	}
+	err = indexer.Watch(watching, opt)
+	v.begin()
+	switch {
+	case system.IsClosedPipe(context.Cause(watching)):
+		return nil // as with `| head`
+	case v.err != nil:
+		return v.err
+	case errors.Is(err, indexer.ErrWatched):
+		return &problem.Error{Code: problem.CodeLocked, Message: err.Error(), Hint: "one watcher is enough; `pigrep status` shows its state"}
+	case err != nil:
+		return problem.OfIndex(err)
+	}
+	if err := v.summary(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && context.Cause(ctx) != problem.ErrTerminated {
+		return problem.ErrLeft
+	}
+	return nil
+}
+
+// watchView prints the events of a watch.
+type watchView struct {
+	app         *app.App
+	options     *watchOptions
+	stop        context.CancelCauseFunc // ends the watch when output fails
+	endProgress func()
+	begun       bool
+	err         error
+
+	last    printer.WatchEvent
+	updates int
+	bytes   int64
+	entries int
+}
+
+// begin ends the progress of the first update.
+func (v *watchView) begin() {
+	if !v.begun {
+		v.begun = true
+		v.endProgress()
+	}
+}
+
+func (v *watchView) event(e indexer.WatchEvent) {
+	x := printer.WatchEvent{
+		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
+		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
+	}
+	for _, s := range e.Steps {
+		x.Steps = append(x.Steps, printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending})
+	}
+	switch e.Kind {
+	case indexer.WatchReady, indexer.WatchUpdated:
+		v.begin()
+		x.State = query.IndexState{Generation: e.Generation, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
+		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
+		if e.Kind == indexer.WatchReady {
+			v.updates--   // the first update is not counted
+			x.Steps = nil // it may list every file
+		}
+	case indexer.WatchPolling:
+		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()
+	default:
+		v.begin()
+		x.Message, x.State.Complete = e.Err.Error(), false
+	}
+	v.last = x
+	v.show(&x)
+}
+
+// show prints an event immediately. Without --jsonl, problems go to stderr.
+func (v *watchView) show(e *printer.WatchEvent) {
+	a := v.app
+	if !v.options.JSONL {
+		switch e.Event {
+		case "polling", "waiting", "failed":
+			a.Warn("%s: %s", e.Event, e.Message)
+			return
+		}
+	}
+	if a.Quiet || v.err != nil {
+		return
+	}
+	// The width of a terminal may have changed.
+	out, err := v.options.Printer(a)
+	if err == nil {
+		err = out.Print(e)
+	}
+	if err == nil {
+		err = a.Out.Flush()
+	}
+	if err != nil {
+		v.err = err
+		v.stop(err)
+	}
+}
+
+// summary prints the summary at the end of a watch.
+func (v *watchView) summary() error {
+	e := &printer.WatchEvent{
+		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,
+		Directories: v.last.Directories, State: v.last.State,
+	}
+	v.show(e)
+	if system.IsClosedPipe(v.err) {
+		return nil
+	}
+	return v.err
+}

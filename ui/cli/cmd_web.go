@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/web"
+)
+
+type webOptions struct {
+	flags.Shared
+	query  string
+	port   flags.Number
+	noOpen bool
+	idle   time.Duration
+}
+
+func (o *webOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.idle = 30 * time.Minute
+	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
+	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
+	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
+	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
+}
+
+func newWebCommand(a *app.App) *cobra.Command {
+	o := &webOptions{}
+	cmd := &cobra.Command{
+		Use:   "web [QUERY...]",
+		Short: "Search and read in the browser, on this machine only",
+		Long: `Open a page in the browser to search as you type, read conversations, list
+sessions, and see what tools did and what it cost. Filters given as flags are
+added to the query, where they can be edited. New entries appear while it runs.
+
+The page is served on 127.0.0.1, to you alone. Its address contains a secret,
+which the browser exchanges for a cookie. Other users of the machine are
+refused, and the page loads nothing from anywhere else. Secrets in sessions are
+shown unless you use --redact or the button of the page.
+
+The exit code is 130 after Ctrl-C, and 0 after SIGTERM or --idle.`,
+		Example: `pigrep web
+pigrep web --here login redirect
+pigrep web --no-open --port 4711 --idle 0`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.query = strings.Join(args, " ")
+			return runWeb(cmd.Context(), a, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runWeb(ctx context.Context, a *app.App, o *webOptions) error {
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(a, o.port.N)
+	if err != nil {
+		return err
+	}
+	b := newWebBackend(ctx, a, o, p)
+	defer b.index.Close()
+	server := web.New(listener.Addr().String(), b.options(o))
+	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, req), wideEnough(req)))
+	if _, err := fmt.Fprintln(a.Out, address); err != nil {
+		return err
+	}
+	if err := a.Out.Flush(); err != nil {
+		return err
+	}
+	a.Warn("Ctrl-C ends it")
+	if !o.noOpen {
+		go browse(a, address)
+	}
+	switch err := server.Serve(ctx, listener); {
+	case errors.Is(err, web.ErrIdle):
+		a.Warn("%v for %v", err, o.idle)
+		return nil
+	case err != nil:
+		return &problem.Error{Code: problem.CodeIO, Message: "serve " + listener.Addr().String(), Err: err}
+	case context.Cause(ctx) == problem.ErrTerminated:
+		return nil
+	}
+	return problem.ErrLeft
+}
+
+// listen listens on a port of this machine; 0 is any.
+func listen(a *app.App, port int) (net.Listener, error) {
+	if port < 0 || port > math.MaxUint16 {
+		return nil, problem.Usagef("name one from 1 to 65535, or leave out --port for any that is free", "there is no port %d", port)
+	}
+	const local = "127.0.0.1"
+	l, err := net.Listen("tcp4", net.JoinHostPort(local, strconv.Itoa(port)))
+	if err == nil {
+		return l, nil
+	}
+	p := &problem.Error{Code: problem.CodeIO, Message: fmt.Sprintf("listen on port %d", port), Err: err, Hint: "leave out --port for any that is free"}
+	if who := system.ListenerOf(port); who != "" {
+		p.Message, p.Err = fmt.Sprintf("port %d is taken by %s", port, who), nil
+	}
+	if free, err := net.Listen("tcp4", net.JoinHostPort(local, "0")); err == nil {
+		p.Hint = fmt.Sprintf("this one is free: --port %d", free.Addr().(*net.TCPAddr).Port)
+		_ = free.Close() // nobody has used it
+	}
+	return nil, p
+}
+
+// browse opens an address in the browser. Without a desktop, the program that opens it
+// could start a browser in this terminal.
+func browse(a *app.App, address string) {
+	desktop := runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"} {
+		desktop = desktop || a.Getenv(name) != ""
+	}
+	if !desktop {
+		a.Warn("there is no desktop to open a browser on: open the address yourself")
+		return
+	}
+	if err := a.Open(address); err != nil {
+		a.Warn("cannot open a browser (%v): open the address yourself", err)
+	}
+}

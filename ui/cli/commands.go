@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"pigrep/ui/cli/app"
+)
+
+// command is a row of the table of commands.
+type command struct {
+	name string
+	make func(a *app.App) *cobra.Command
+}
+
+// commands is the only table of commands, in the order of help.
+func commands() []command {
+	return []command{
+		{"completion", newCompletionCommand},
+		{"config", newConfigCommand},
+		{"doctor", newDoctorCommand},
+		{"export", newExportCommand},
+		{"fix", newFixCommand},
+		{"grep", newGrepCommand},
+		{"index", newIndexCommand},
+		{"init", newInitCommand},
+		{"mcp", newMCPCommand},
+		{"report", newReportCommand},
+		{"resume", newResumeCommand},
+		{searchName, newSearchCommand},
+		{"sessions", newSessionsCommand},
+		{"show", newShowCommand},
+		{"similar", newSimilarCommand},
+		{"skill", newSkillCommand},
+		{"status", newStatusCommand},
+		{"tools", newToolsCommand},
+		{"tui", newTUICommand},
+		{"usage", newUsageCommand},
+		{"version", newVersionCommand},
+		{"watch", newWatchCommand},
+		{"web", newWebCommand},
+	}
+}
+
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// newRootCommand returns the bare command with all commands below it.
+func newRootCommand(a *app.App) *cobra.Command {
+	root := newBareCommand(a)
+	for _, c := range commands() {
+		root.AddCommand(c.make(a))
+	}
+	addCompletions(a, root)
+	return root
+}
+
+// rootFor returns the bare command with at least the command that the arguments begin
+// with. Most runs need only that one, and it takes longer to make them all than to start
+// the rest of pigrep. A command that looks at the others must get them from
+// newRootCommand.
+func rootFor(a *app.App, args []string) *cobra.Command {
+	for _, c := range commands() {
+		if len(args) > 0 && args[0] == c.name {
+			root := newBareCommand(a)
+			root.AddCommand(c.make(a))
+			return root
+		}
+	}
+	return newRootCommand(a)
+}
+
+// newBareCommand returns the command without a name. On a terminal it is tui.
+func newBareCommand(a *app.App) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pigrep QUERY... | COMMAND",
+		Short:         "Find anything in your past conversations with pi",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
+	root.SetFlagErrorFunc(flagProblem)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(a, cmd) })
+	root.SetHelpCommand(newHelpCommand(a))
+	return root
+}

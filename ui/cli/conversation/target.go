@@ -1,0 +1,196 @@
+// Package conversation finds the session that the user named, and reads it.
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/adapter"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+// Error codes for names that match nothing, or several things.
+const (
+	CodeNotFound  = "not-found"
+	CodeAmbiguous = "ambiguous"
+)
+
+// Target is a session that the user named, open for reading.
+type Target struct {
+	*entry.Conversation
+	Agents  *adapter.Registry
+	Lineage *sessions.Lineage // of the indexed sessions
+	Index   int               // of the session in the lineage, -1 if it is not indexed
+	ShortID func(id string) string
+	Entry   int // named with the session, -1 for none
+	File    *os.File
+}
+
+func (t *Target) Close() error { return t.File.Close() }
+
+// Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is
+// a path, an id or the start of one. An entry id alone is enough if only one session has
+// it.
+func Find(a *app.App, x *snapshot.Snapshot, arg string) (*Target, error) {
+	name, entry := sessions.SplitTarget(arg)
+	if sessions.IsPath(arg) && location.IsFile(a.Absolute(arg)) {
+		name, entry = arg, ""
+	}
+	if sessions.IsPath(name) {
+		return Open(a, x, a.Absolute(name), entry)
+	}
+	if name == "" && entry != "" {
+		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
+			Hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
+	}
+	s, err := sessions.FindSession(x.Reader.Summaries(), name)
+	if err == nil {
+		return Open(a, x, s.Path, entry)
+	}
+	if _, ok := errors.AsType[*sessions.NotFoundError](err); !ok || entry != "" {
+		return nil, Problem(a, x, err)
+	}
+	places, placesErr := sessions.FindEntries(x.Reader, name)
+	switch {
+	case placesErr != nil:
+		return nil, problem.OfIndex(placesErr)
+	case len(places) == 1:
+		return Open(a, x, places[0].Session.Path, places[0].EntryID)
+	case len(places) > 1:
+		return nil, Problem(a, x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
+	}
+	return nil, Problem(a, x, err)
+}
+
+// Open opens a session file with its session record, from the index or, if the
+// file is not indexed, read from the file.
+func Open(a *app.App, x *snapshot.Snapshot, path, entryID string) (*Target, error) {
+	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader.Summaries()), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
+	file, info, err := location.OpenSession(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && t.Lineage.IndexOf(path) >= 0 {
+			return nil, &problem.Error{Code: CodeNotFound, Message: path + " was deleted after it was indexed",
+				Hint: "`pigrep sessions` lists the remaining sessions"}
+		}
+		p := &problem.Error{Code: CodeNotFound, Message: "read the session", Err: err, Hint: "`pigrep sessions` lists all sessions"}
+		if errors.Is(err, fs.ErrPermission) {
+			p.Code, p.Hint = problem.CodeIO, "check its permissions"
+		}
+		return nil, p
+	}
+	t.File = file
+	var rec *session.Record
+	if t.Index = t.Lineage.IndexOf(path); t.Index < 0 {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			t.Index = t.Lineage.IndexOf(real)
+		}
+	}
+	if t.Index >= 0 {
+		rec, err = x.Reader.Record(x.Reader.Summaries()[t.Index].File)
+		if err != nil {
+			file.Close()
+			return nil, problem.OfIndex(err)
+		}
+	}
+	if rec == nil || rec.Size != info.Size() && info.Size() < rec.Checkpoint.Offset {
+		rec, err = entry.ReadRecord(x.Agents, path, file, info.ModTime())
+		if err != nil {
+			file.Close()
+			return nil, &problem.Error{Code: problem.CodeIO, Message: "read the session", Err: err}
+		}
+		update.WarnUnusable(a, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)))
+	}
+	t.Conversation = entry.NewConversation(x.Agents, rec, file)
+	if entryID != "" {
+		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
+			file.Close()
+			return nil, Problem(a, x, err)
+		}
+	}
+	return t, nil
+}
+
+// OneSession checks the arguments of a command for a single session.
+func OneSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 && cmd.Name() != "export" {
+		return problem.Usagef(fmt.Sprintf("for an entry of that session: %s %s:%s", cmd.CommandPath(), args[0], args[1]), "%s takes one argument, but got %q and %q", cmd.Name(), args[0], args[1])
+	}
+	if len(args) != 1 {
+		return problem.Usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
+	}
+	return nil
+}
+
+// Problem adds hints to the error for a name that matches nothing, or several
+// things.
+func Problem(a *app.App, x *snapshot.Snapshot, err error) error {
+	short := sessions.ShortIDs(x.Reader.Summaries())
+	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
+		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name + ""
+		if e.What == "entry" {
+			hint = "`pigrep show SESSION --tree` lists the entries"
+		}
+		if len(e.Nearest) > 0 {
+			hint = "nearest: " + strings.Join(e.Nearest, ", ")
+		}
+		return &problem.Error{Code: CodeNotFound, Message: e.Error(), Hint: hint}
+	}
+	e, ok := errors.AsType[*sessions.AmbiguousError](err)
+	if !ok {
+		return err
+	}
+	lines := Candidates(a, x, e.Sessions)
+	for i, p := range e.Locations {
+		if i == MaxCandidates {
+			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
+			break
+		}
+		lines = append(lines, printer.Candidate(short(p.Session.ID)+":"+p.EntryID, p.Session, a.Now()))
+	}
+	if len(e.Entries) > 0 {
+		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", "))
+	}
+	return &problem.Error{Code: CodeAmbiguous, Message: e.Error(), Hint: "use one of these", Candidates: lines}
+}
+
+// Candidates lists sessions that a name or a query may refer to, each with its name for
+// the command line.
+func Candidates(a *app.App, x *snapshot.Snapshot, list []*session.Summary) []string {
+	short := sessions.ShortIDs(x.Reader.Summaries())
+	var lines []string
+	for i, s := range list {
+		if i == MaxCandidates {
+			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
+		}
+		lines = append(lines, printer.Candidate(nameAmong(list, s, short), s, a.Now()))
+	}
+	return lines
+}
+
+// nameAmong returns the name of one of several sessions: its id, or its path if another
+// one has the same id.
+func nameAmong(list []*session.Summary, s *session.Summary, short func(string) string) string {
+	if s.ID == "" || slices.ContainsFunc(list, func(other *session.Summary) bool { return other != s && other.ID == s.ID }) {
+		return s.Path
+	}
+	return short(s.ID)
+}
+
+// MaxCandidates is how many candidates an error lists.
+const MaxCandidates = 10

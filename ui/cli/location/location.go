@@ -1,0 +1,229 @@
+// Package location finds the session files and their index, and opens session files.
+package location
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/problem"
+)
+
+// The environment variables of pigrep itself; adapters define those of agents.
+const (
+	EnvIndexDir = "PIGREP_INDEX_DIR"
+)
+
+// Location is where sessions are read from and where their index is.
+type Location struct {
+	Roots    []adapter.Root
+	Agents   *adapter.Registry // of the files in the roots
+	IndexDir string
+}
+
+// Find resolves the session roots and the index directory, and checks that there is
+// a readable root.
+func Find(o *flags.Shared, a *app.App) (*Location, error) {
+	p := &Location{Roots: Roots(o, a)}
+	err := p.check(a, len(o.SessionDir) > 0)
+	if err != nil && len(o.SessionDir) == 0 {
+		if samples, ok := samples(a); ok {
+			a.Advise("name a directory with sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
+			p.Roots, err = []adapter.Root{samples}, nil
+		}
+	}
+	for i := range p.Roots {
+		p.Roots[i].Follow = o.Follow
+	}
+	p.Agents = a.Registry().In(p.Roots).Limit(int64(o.MaxLine.Or(flags.StandardMaxLine)) * flags.Megabyte)
+	if err := p.findIndex(o, a); err != nil {
+		return nil, err
+	}
+	return p, err
+}
+
+// findIndex resolves the index directory, and checks that it may be one.
+func (p *Location) findIndex(o *flags.Shared, a *app.App) (err error) {
+	named := cmp.Or(o.IndexDir, a.Getenv(EnvIndexDir))
+	standard, err := DefaultIndexDir(a, p.Roots)
+	switch {
+	case named != "":
+		p.IndexDir = a.Absolute(named)
+	case err != nil:
+		return err
+	default:
+		p.IndexDir = standard
+	}
+	// The default directory may be below a session directory such as the user's home: all
+	// that is there is pigrep's.
+	if p.IndexDir != standard {
+		if err := p.apart(); err != nil {
+			return err
+		}
+	}
+	if err := index.Check(p.IndexDir); errors.Is(err, index.ErrForeign) {
+		return problem.OfIndex(err)
+	}
+	return nil
+}
+
+// apart fails if the index directory is in a session directory, or around one.
+func (p *Location) apart() error {
+	for _, r := range p.Roots {
+		if inside(p.IndexDir, r.Path) {
+			return problem.WithSessions(p.IndexDir, "it is in", r.Path)
+		}
+		if inside(r.Path, p.IndexDir) {
+			return problem.WithSessions(p.IndexDir, "it contains", r.Path)
+		}
+	}
+	return nil
+}
+
+// inside reports whether a directory, which may be missing, is another one or below it, by
+// whatever names.
+func inside(dir, other string) bool {
+	of, err := os.Stat(other)
+	if err != nil {
+		return false
+	}
+	for resolved := false; ; {
+		if !resolved {
+			if real, err := filepath.EvalSymlinks(dir); err == nil {
+				dir, resolved = real, true
+			}
+		}
+		if info, err := os.Stat(dir); err == nil && os.SameFile(info, of) {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// Roots returns the roots of --session-dir, or those of the agents.
+func Roots(o *flags.Shared, a *app.App) []adapter.Root {
+	var roots []adapter.Root
+	for _, dir := range o.SessionDir {
+		path := a.Absolute(dir)
+		roots = append(roots, adapter.Root{Path: path, Origin: "--session-dir", Agent: indexer.AgentOf(a.Registry(), path)})
+	}
+	if len(roots) > 0 {
+		return roots
+	}
+	roots, err := a.Registry().Roots()
+	if err != nil {
+		// Roots from other sources are still valid.
+		a.Advise("fix it, or name the session directory: --session-dir DIR", "%v", err)
+	}
+	return roots
+}
+
+// DefaultIndexDir returns the default index directory of these roots.
+func DefaultIndexDir(a *app.App, roots []adapter.Root) (string, error) {
+	if a.CacheDir == "" {
+		return "", &problem.Error{Code: problem.CodeIO, Message: "no place for the index: this user has no cache directory",
+			Hint: "name one: --index-dir DIR, or set $" + EnvIndexDir}
+	}
+	return filepath.Join(a.CacheDir, "pigrep", hashRoots(roots)), nil
+}
+
+// hashRoots returns a name for the index of these roots, independent of their order.
+func hashRoots(roots []adapter.Root) string {
+	var paths []string
+	for _, r := range roots {
+		path := r.Path
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return fmt.Sprintf("%016x", xxhash.Sum64String(strings.Join(slices.Compact(paths), "\x00")))
+}
+
+// check fails if there is no directory to read. Every directory named with a flag must
+// exist; of the agents' directories one is enough, and missing ones that were
+// configured are a warning.
+func (p *Location) check(a *app.App, named bool) error {
+	var missing, set []error
+	for _, root := range p.Roots {
+		err := checkRoot(root)
+		if err == nil {
+			continue
+		}
+		if named {
+			return err
+		}
+		missing = append(missing, err)
+		if !root.Usual {
+			set = append(set, err)
+		}
+	}
+	if len(missing) < len(p.Roots) {
+		for _, err := range set {
+			a.Advise("`pigrep status` lists the session directories", "%v", err)
+		}
+		return nil
+	}
+	if len(missing) == 0 {
+		return &problem.Error{Code: problem.CodeNoSessions, Message: "no session directory is known on this machine",
+			Hint: "name one: pigrep --session-dir DIR QUERY"}
+	}
+	if len(missing) == 1 {
+		return missing[0]
+	}
+	return &problem.Error{Code: problem.CodeNoSessions, Message: missing[0].Error() + fmt.Sprintf(" (and %d more)", len(missing)-1),
+		Hint: "`pigrep status` lists the session directories; --session-dir DIR names another one"}
+}
+
+func checkRoot(root adapter.Root) error {
+	info, err := os.Stat(root.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &problem.Error{Code: problem.CodeNoSessions,
+			Message: fmt.Sprintf("no sessions: %s does not exist (%s)", root.Path, root.Origin),
+			Hint:    "start pi once, or name a directory with sessions: --session-dir DIR"}
+	case err != nil:
+		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
+			Hint: "check its permissions, or name another directory: --session-dir DIR"}
+	case !info.IsDir():
+		return &problem.Error{Code: problem.CodeNoSessions,
+			Message: fmt.Sprintf("%s is a file, not a directory (%s)", root.Path, root.Origin),
+			Hint:    "name its directory: --session-dir " + filepath.Dir(root.Path)}
+	}
+	if d, err := os.Open(root.Path); err != nil {
+		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
+			Hint: "check its permissions, or name another directory: --session-dir DIR"}
+	} else {
+		d.Close()
+	}
+	return nil
+}
+
+// samples returns the sample sessions if pigrep runs in its own source tree, so that it
+// can be tried without pi.
+func samples(a *app.App) (adapter.Root, bool) {
+	mod, err := os.ReadFile(filepath.Join(a.WorkDir, "go.mod"))
+	if err != nil || !strings.HasPrefix(string(mod), "module pigrep\n") {
+		return adapter.Root{}, false
+	}
+	dir := filepath.Join(a.WorkDir, "testdata", "sessions")
+	info, err := os.Stat(dir)
+	return adapter.Root{Path: dir, Origin: "samples"}, err == nil && info.IsDir()
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/lab/testkit"
+	"pigrep/ui/mcp"
+)
+
+// The session in which the agent runs is left out, which is said, and comes back
+// when it is asked for.
+func TestTheAgentsOwnSession(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, filepath.Join(dir, "odd [name]*"), 2)
+	for _, by := range []string{"id", "path"} {
+		g := newAgent(t, dir, func(c *mcp.Config) { c.Current.ID = "s000001" })
+		if by == "path" {
+			g = newAgent(t, dir, func(c *mcp.Config) {
+				c.Current.Path = filepath.Join(filepath.Dir(c.Name), "sessions", "odd [name]*", "s000001.jsonl")
+			})
+		}
+		for _, tool := range []string{"search", "grep"} {
+			what := map[string]string{"search": "query", "grep": "pattern"}[tool]
+			a, text, _ := g.call(tool, fmt.Sprintf(`{%q:"needle1"}`, what))
+			if n := len(a.items()); n != 0 || a.LeftOut == nil || a.LeftOut.Session != "s000001" || !strings.Contains(text, "includeCurrent") {
+				t.Errorf("%s by %s: %d hits, left out %+v: %s", tool, by, n, a.LeftOut, text)
+			}
+			for _, arguments := range []string{`{%q:"needle1","includeCurrent":true}`, `{%q:"needle1","session":"s000001"}`} {
+				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.items()) == 0 || a.LeftOut != nil {
+					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.items()), a.LeftOut)
+				}
+			}
+			if tool == "search" {
+				const want = "zzzqqq occurs nowhere; needle1 has hits only with includeCurrent (1); no entry has both."
+				if _, text, _ := g.call(tool, `{"query":"needle1 zzzqqq"}`); !strings.Contains(text, want) {
+					t.Errorf("by %s, the text is %q, without %q", by, text, want)
+				}
+			}
+			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.items()) == 0 {
+				t.Errorf("%s by %s: the other session is left out too", tool, by)
+			}
+		}
+		if a, _, _ := g.call("list_sessions", `{}`); len(a.Sessions) != 1 {
+			t.Errorf("by %s: %d sessions listed, want 1", by, len(a.Sessions))
+		}
+	}
+}
+
+// A client that is an agent itself, but does not name its session, is in the one of its
+// directory that was written to last since the server was started.
+func TestTheSessionThatTheClientWrites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, dir, 4) // in /p
+	start := time.Now().Add(-time.Hour)
+	for i, age := range []time.Duration{time.Minute, time.Second, time.Hour, 0} {
+		at := start.Add(time.Hour / 2).Add(-age)
+		if i == 3 {
+			data, err := os.ReadFile(filepath.Join(dir, "s000003.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "s000003.jsonl"), bytes.Replace(data, []byte(`"cwd":"/p"`), []byte(`"cwd":"/p/below"`), 1), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(filepath.Join(dir, fmt.Sprintf("s%06d.jsonl", i)), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		change  func(*mcp.Config)
+		leftOut string
+	}{
+		{"an agent", func(*mcp.Config) {}, "s000001"},
+		{"below", func(c *mcp.Config) { c.Dir = "/p/below/" }, "s000003"},
+		{"elsewhere", func(c *mcp.Config) { c.Dir = "/" }, ""},
+		{"nothing written yet", func(c *mcp.Config) { c.Started = start.Add(time.Hour) }, ""},
+		{"another client", func(c *mcp.Config) { c.Agents = []string{"other"} }, ""},
+		{"named", func(c *mcp.Config) { c.Current.ID = "s000002" }, "s000002"},
+	} {
+		g := newAgent(t, dir, func(c *mcp.Config) {
+			c.Agents, c.Dir, c.Started = []string{"test"}, "/p", start
+			for i := range 4 { // copies are new files
+				name := fmt.Sprintf("s%06d.jsonl", i)
+				info, err := os.Stat(filepath.Join(dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(filepath.Join(filepath.Dir(c.Name), "sessions", name), info.ModTime(), info.ModTime()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test.change(c)
+		})
+		a, _, _ := g.call("list_sessions", `{}`)
+		left := ""
+		if a.LeftOut != nil {
+			left = a.LeftOut.Session
+		}
+		if want := 4 - min(1, len(test.leftOut)); left != test.leftOut || len(a.Sessions) != want {
+			t.Errorf("%s: %d sessions without %q, want %d without %q", test.name, len(a.Sessions), left, want, test.leftOut)
+		}
+	}
+}
+
+// pi names the session by its id, by its file, by both or not at all; the file may
+// be named through a link.
+func TestCurrentSessionFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	a, _, _ := testApp(t)
+	file, link := filepath.Join(a.Home, "real.jsonl"), filepath.Join(a.Home, "link.jsonl")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Symlink(t, file, link)
+	file, err := filepath.EvalSymlinks(file) // the home may be one too
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(a.Home, "gone.jsonl")
+	for _, test := range []struct {
+		id, path string
+		want     mcp.Session
+	}{
+		{"", "", mcp.Session{}},
+		{"s1", "", mcp.Session{ID: "s1"}},
+		{"", file, mcp.Session{Path: file}},
+		{"", link, mcp.Session{Path: file}},
+		{"s1", link, mcp.Session{ID: "s1", Path: file}},
+		{"", gone, mcp.Session{Path: gone}}, // not written yet
+	} {
+		a.Getenv = func(name string) string {
+			return map[string]string{"PI_SESSION_ID": test.id, "PI_SESSION_FILE": test.path}[name]
+		}
+		if got := currentSession(a); got != test.want {
+			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Package problem has the errors of pigrep: what failed, what to do next, and with which
+// code the run ends.
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pigrep/internal/human"
+	"pigrep/ui/cli/system"
+)
+
+// The exit codes of all commands.
+const (
+	ExitDone        = 0
+	ExitNothing     = 1
+	ExitError       = 2
+	ExitInterrupted = 130
+)
+
+// ExitCodes is the source of exit codes in help and docs.
+var ExitCodes = []struct {
+	Code    int
+	Meaning string
+}{
+	{ExitDone, "something was found, or the work is done; also if the output was closed early (| head)"},
+	{ExitNothing, "nothing was found, and the search was complete"},
+	{ExitError, "an error; or nothing was found, but the search was incomplete: the index is behind or damaged, or files cannot be read"},
+	{ExitInterrupted, "interrupted (Ctrl-C)"},
+}
+
+// Outcomes without an error message: everything has been printed.
+var (
+	ErrNothingFound = errors.New("nothing found")
+	ErrIncomplete   = errors.New("nothing found, and the search was not complete")
+	ErrLeft         = fmt.Errorf("interrupted by the user: %w", context.Canceled)
+)
+
+// ErrTerminated is the cause when SIGTERM ends the run: service managers send it to
+// stop a program, so it does not count as an interruption.
+var ErrTerminated = errors.New("terminated")
+
+// Exit returns the exit code of an outcome. There is no other place that does.
+func Exit(err error) int {
+	switch {
+	case err == nil, system.IsClosedPipe(err):
+		return ExitDone
+	case errors.Is(err, ErrNothingFound):
+		return ExitNothing
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	}
+	return ExitError
+}
+
+// Error codes in JSON.
+const (
+	CodeUsage      = "usage"
+	CodeQuery      = "query"
+	CodeNoSessions = "no-sessions"
+	codeNoIndex    = "no-index"
+	codeForeign    = "index-foreign"
+	CodeDamaged    = "index-damaged"
+	CodeLocked     = "index-locked"
+	CodeIO         = "io"
+	CodeInternal   = "internal"
+	CodeStopped    = "interrupted"
+)
+
+// Error is an error for users and programs: what failed, on what, and what to do
+// next.
+type Error struct {
+	Code    string
+	Message string
+	Hint    string
+	Err     error
+
+	Candidates []string // what the user may have meant
+}
+
+func (p *Error) Error() string {
+	switch {
+	case p.Err == nil:
+		return p.Message
+	case p.Message == "":
+		return p.Err.Error()
+	}
+	return p.Message + ": " + p.Err.Error()
+}
+
+func (p *Error) Unwrap() error { return p.Err }
+
+// HintText implements tui.Hint.
+func (p *Error) HintText() string { return p.Hint }
+
+// OfMemory says that a limit leaves less memory than a program needs.
+func OfMemory(m system.Memory, needs int64, program string) error {
+	return &Error{
+		Code: CodeIO, Message: fmt.Sprintf("%s, and %s needs about %s", LimitText(m), program, human.Bytes(m.Limit-m.Left+needs)),
+		Hint: "raise the limit: " + m.From + " unlimited",
+	}
+}
+
+// LimitText names a limit of the memory.
+func LimitText(m system.Memory) string {
+	return fmt.Sprintf("the %s is limited to %s (%s)", m.What, human.Bytes(m.Limit), m.From)
+}
+
+// Usagef returns an error of the command line.
+func Usagef(hint, format string, args ...any) error {
+	return &Error{Code: CodeUsage, Message: fmt.Sprintf(format, args...), Hint: hint}
+}

@@ -1,0 +1,150 @@
+// Package cli contains the commands of pigrep. It reads arguments, environment and
+// settings, calls the packages below, and turns the outcome into an exit code.
+//
+// Each command has a file with newXCommand, xOptions, addFlags and runX. A command
+// decides what to do; package printer decides how the answer looks.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/internal/files"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/settings"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/cli/update"
+	"pigrep/ui/printer"
+)
+
+// Run executes the command named by the arguments, reports its error if there is
+// one, and returns the exit code.
+func Run(ctx context.Context, a *app.App, args []string) int {
+	a.Out = bufio.NewWriterSize(a.Results(), 64<<10)
+	a.JSON = wantsJSON(args)
+	err := execute(ctx, a, args)
+	if errors.Is(err, index.ErrDamaged) && a.MayRebuild && !a.Final && ctx.Err() == nil {
+		a.Warn("%v: rebuilding it", err)
+		a.Out.Reset(a.Results())
+		a.Rebuild = true
+		err = execute(ctx, a, args)
+	}
+	if flushErr := a.Out.Flush(); flushErr != nil && (err == nil || problem.Exit(err) == problem.ExitNothing) {
+		err = fmt.Errorf("write the results: %w", flushErr)
+	}
+	if ctx.Err() != nil && err != nil && !errors.Is(err, context.Canceled) {
+		err = ctx.Err()
+	}
+	printError(a, err)
+	finish(ctx, a)
+	return problem.Exit(err)
+}
+
+// finish does the work deferred until after the answer. It closes stdout first, so that
+// a program reading the answer from a pipe need not wait.
+func finish(ctx context.Context, a *app.App) {
+	if a.Afterwards == nil || ctx.Err() != nil {
+		return
+	}
+	if out, ok := a.Streams.Out.(io.Closer); ok {
+		_ = out.Close() // Run has flushed it and reported what failed
+	}
+	if err := a.Afterwards(ctx); err != nil && ctx.Err() == nil {
+		update.WarnUnwritten(a, err)
+	}
+}
+
+func execute(ctx context.Context, a *app.App, args []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a.Logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
+			err = &problem.Error{
+				Code: problem.CodeInternal, Message: fmt.Sprintf("internal error: %v", r),
+				Hint: "this is a bug in pigrep; `pigrep index --rebuild` may work around it",
+			}
+		}
+	}()
+	if len(args) == 0 && canShow(a) {
+		args = []string{"tui"}
+	}
+	args = commandFirst(a, args)
+	root := rootFor(a, args)
+	if isCompletion(args) {
+		describeFlags(root)
+	}
+	root.SetArgs(args)
+	root.SetIn(a.Streams.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Streams.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	return withHint(cmd, err)
+}
+
+// prepare runs before every command.
+func prepare(a *app.App, cmd *cobra.Command) error {
+	collectFor(cmd)
+	if err := update.LimitMemory(a); err != nil && cmd.Flags().Lookup("index-dir") != nil {
+		return err
+	}
+	if err := settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }); err != nil {
+		return err
+	}
+	// The bare command has neither flag.
+	a.Quiet, _ = cmd.Flags().GetBool("quiet")
+	a.Reports, _ = cmd.Flags().GetBool("progress")
+	a.Log = nil
+	if verbose, _ := cmd.Flags().GetBool("verbose"); verbose {
+		a.Log = slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return nil
+}
+
+// withHint adds a hint to errors of the command line that have none.
+func withHint(cmd *cobra.Command, err error) error {
+	if p, ok := errors.AsType[*problem.Error](err); ok && p.Code == problem.CodeUsage && p.Hint == "" {
+		p.Hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	}
+	return err
+}
+
+// printError prints the error of a run, as text or JSON.
+func printError(a *app.App, err error) {
+	if err == nil || system.IsClosedPipe(err) || errors.Is(err, problem.ErrNothingFound) || errors.Is(err, problem.ErrIncomplete) || errors.Is(err, problem.ErrLeft) {
+		return
+	}
+	f := printer.Failure{Code: problem.CodeIO, Message: err.Error()}
+	if p, ok := errors.AsType[*problem.Error](err); ok {
+		f = printer.Failure{Code: p.Code, Message: p.Error(), Hint: p.Hint, Candidates: p.Candidates}
+	} else if errors.Is(err, context.Canceled) {
+		f = printer.Failure{Code: problem.CodeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
+		if a.Kept != "" {
+			f.Hint = a.Kept + "; run it again to go on"
+		}
+	}
+	if f.Hint == "" {
+		f.Hint = hintFor(err)
+	}
+	// There is no way to report an error of reporting.
+	_ = f.Write(a.Streams.Err, a.JSON, a.MessageWidth())
+}
+
+// hintFor returns a hint for errors that have none.
+func hintFor(err error) string {
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "free some disk space, then run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return "check its permissions: ls -ld PATH"
+	}
+	return "run it with --verbose for details; `pigrep doctor` checks the index"
+}

@@ -1,0 +1,91 @@
+package update
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/problem"
+)
+
+const (
+	// Large is the size in bytes from which an update runs with a lower GC
+	// percent. Batches are short-lived: this saves a third of the memory of a first
+	// build at almost no cost in time. Small updates end too soon to benefit.
+	Large         = 8 << 20
+	updateGarbage = 50
+
+	// usualMemory is the memory from which on garbage is collected at once. Only lines of
+	// hundreds of megabytes come near it.
+	usualMemory = 700 << 20
+
+	// With less than roomyMemory one worker indexes small batches. With less than
+	// leastMemory, the heap may not grow by even one of its arenas.
+	roomyMemory = 3 << 29
+	leastMemory = arena + 16<<20
+	arena       = 64 << 20
+	smallBatch  = 8 << 20
+
+	// Indexing maps all segments, of a third of the bytes that it reads, and more.
+	mappedMemory = 48 << 20
+)
+
+// LimitMemory makes the process collect its garbage within half of what limits leave to
+// it. The other half is for mapped files, and for what cannot be collected in time. It
+// fails if a limit leaves too little to do anything.
+func LimitMemory(a *app.App) error {
+	limit, m := min(debug.SetMemoryLimit(-1), usualMemory), a.Memory
+	if m.Limit == 0 {
+		debug.SetMemoryLimit(limit)
+		return nil
+	}
+	if m.Hard && m.Left < leastMemory {
+		return problem.OfMemory(m, leastMemory, "pigrep")
+	}
+	debug.SetMemoryLimit(min(limit, max(m.Left, leastMemory)/2))
+	if m.Space {
+		// The addresses stay with the heap. Otherwise mapped files, of which too many are
+		// only an error, would leave it none, which ends the process.
+		runtime.KeepAlive(make([]byte, max(arena, min(m.Left/4, usualMemory))))
+	}
+	return nil
+}
+
+// isTight reports whether indexing has to save memory.
+func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }
+
+// Memory is the memory of an update. It is not safe for concurrent use.
+type Memory struct {
+	app     *app.App
+	large   bool
+	percent int // as it was before
+}
+
+// NewMemory returns the memory of an update of the program.
+func NewMemory(a *app.App) *Memory { return &Memory{app: a} }
+
+// Reads is called with the number of bytes the update has to read. It fails if that needs
+// more memory than there is.
+func (m *Memory) Reads(bytes int64) error {
+	if m.large || bytes < Large {
+		return nil
+	}
+	m.large = true
+	m.percent = debug.SetGCPercent(updateGarbage)
+	if !isTight(m.app) {
+		return nil
+	}
+	limit := m.app.Memory
+	if needs := mappedMemory + bytes/3; limit.Space && limit.Left < needs {
+		return problem.OfMemory(limit, needs, "pigrep index")
+	}
+	m.app.Warn("%s: indexing saves memory and takes longer", problem.LimitText(limit))
+	return nil
+}
+
+// Restore ends what Reads began.
+func (m *Memory) Restore() {
+	if m.large {
+		debug.SetGCPercent(m.percent)
+	}
+}

@@ -1,0 +1,160 @@
+package update
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/printer"
+)
+
+const (
+	// progressAfter is the delay before progress is shown; shorter updates would only
+	// flicker.
+	progressAfter = 200 * time.Millisecond
+	// linesFrom is the size in bytes from which a first build is announced without a
+	// terminal.
+	linesFrom = 4 << 20
+	// progressEvery is the interval between updates of the bar.
+	progressEvery = 100 * time.Millisecond
+)
+
+// Progress returns the functions that show the progress of an update and end it. On
+// a terminal it is a bar, which is cleared at the end; elsewhere a first build prints a
+// line at its start and end, because the first search takes longer.
+func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
+	switch {
+	case a.Quiet:
+		return nil, func() {}
+	case a.JSON && a.Reports:
+		p := &progressReports{app: a, start: a.Now()}
+		return p.progress, func() {}
+	case a.Streams.ErrTTY:
+		p := &progressBar{app: a, start: a.Now()}
+		return p.progress, p.clear
+	case a.JSON:
+		// Programs read stderr for errors and warnings only, unless they ask for more.
+		return nil, func() {}
+	}
+	p := &progressLines{app: a, start: a.Now()}
+	return p.progress, p.end
+}
+
+// progressBar shows bytes, rate and remaining time of an update.
+type progressBar struct {
+	app         *app.App
+	start, last time.Time
+	bar         *progressbar.ProgressBar
+}
+
+func (p *progressBar) progress(at indexer.Progress) {
+	now := p.app.Now()
+	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
+		return
+	}
+	p.last = now
+	if p.bar == nil {
+		p.bar = progressbar.NewOptions64(max(1, at.BytesTotal),
+			progressbar.OptionSetWriter(p.app.Streams.Err),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-66))),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
+		)
+	}
+	// One short of the end, where the bar would clear itself. Errors of drawing are
+	// ignored.
+	most := max(1, at.BytesTotal)
+	done := min(int64(at.Share()*float64(at.BytesTotal)), most-1)
+	if p.bar.GetMax64() != most { // after another process, this one goes on
+		p.bar.ChangeMax64(most)
+	}
+	_ = p.bar.Set64(done)
+	text := fmt.Sprintf("indexing %s of %s, %s/s", human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())))
+	if at.By != 0 {
+		text = BuildingText(at)
+	}
+	p.bar.Describe(text + ", " + leftText(at.Left))
+}
+
+// BuildingText says how far another process is that builds the first index.
+func BuildingText(at indexer.Progress) string {
+	return fmt.Sprintf("process %d indexes %s of %s", at.By, human.Bytes(int64(at.Share()*float64(at.BytesTotal))), human.Bytes(at.BytesTotal))
+}
+
+// leftText returns the remaining time in a fixed width.
+func leftText(left time.Duration) string {
+	text := "time left: ?"
+	switch {
+	case left >= time.Hour:
+		text = fmt.Sprintf("%d h %d min left", left/time.Hour, left%time.Hour/time.Minute)
+	case left >= 2*time.Minute:
+		text = fmt.Sprintf("%d min left", left.Round(time.Minute)/time.Minute)
+	case left > 0:
+		text = fmt.Sprintf("%d s left", max(1, left.Round(time.Second)/time.Second))
+	}
+	return fmt.Sprintf("%12s", text)
+}
+
+func (p *progressBar) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// progressLines prints a line at the start and at the end of a first build, and one when
+// another process is waited for that builds it.
+type progressLines struct {
+	app   *app.App
+	start time.Time
+	at    indexer.Progress
+}
+
+func (p *progressLines) progress(at indexer.Progress) {
+	if p.told(at) && (p.at.FilesTotal == 0 || p.at.By != at.By) {
+		files := fmt.Sprintf("%s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
+		if at.By != 0 {
+			p.app.Warn("waiting for process %d, which builds the index of %s", at.By, files)
+		} else {
+			p.app.Warn("building the index of %s", files)
+		}
+	}
+	p.at = at
+}
+
+func (p *progressLines) told(at indexer.Progress) bool { return at.First && at.BytesTotal >= linesFrom }
+
+func (p *progressLines) end() {
+	at, took := p.at, p.app.Now().Sub(p.start).Round(100*time.Millisecond)
+	switch {
+	case !p.told(at), at.By != 0:
+	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
+		// It was interrupted: KeptText says what can be searched.
+	default:
+		p.app.Warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
+	}
+}
+
+// progressReports prints the progress for a program that waits for the answer.
+type progressReports struct {
+	app         *app.App
+	start, last time.Time
+}
+
+func (p *progressReports) progress(at indexer.Progress) {
+	now := p.app.Now()
+	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
+		return
+	}
+	p.last = now
+	// Progress that cannot be written does not stop the run.
+	_ = printer.Progress{
+		Files: at.FilesTotal, Bytes: int64(at.Share() * float64(at.BytesTotal)), BytesTotal: at.BytesTotal,
+		SecondsLeft: int(at.Left.Round(time.Second) / time.Second), First: at.First,
+	}.Write(p.app.Streams.Err)
+}

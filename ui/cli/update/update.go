@@ -1,0 +1,125 @@
+// Package update brings the index up to date, shows the progress, and says what cannot be
+// read or is missing.
+package update
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+)
+
+// Options returns the options for indexing the location.
+func Options(a *app.App, p *location.Location) indexer.Options {
+	opt := indexer.Options{
+		Dir: p.IndexDir, Adapter: p.Agents, Roots: p.Roots, Now: a.Now, Logger: a.Logger(),
+		PID: a.PID,
+	}
+	if isTight(a) {
+		opt.Workers, opt.BatchBytes = 1, smallBatch
+	}
+	return opt
+}
+
+// ToRead updates the index for a command that answers from it. If little is pending,
+// it is indexed in memory and committed after the answer. If the command then finds the
+// index damaged, Run rebuilds it. opened may be nil; see indexer.Options.
+func ToRead(ctx context.Context, a *app.App, p *location.Location, opened func(*index.Reader) func()) (*indexer.Result, error) {
+	opt := Options(a, p)
+	opt.Yield, opt.Memory = true, true
+	later := opt
+	opt.Rebuild, opt.Opened = a.Rebuild, opened
+	opt.Trust = opened != nil // grep needs the list of the files
+	opt.Await = opened != nil // and reads them itself while there is no index
+	res, err := Run(ctx, a, opt)
+	a.MayRebuild = true
+	a.Afterwards = func(ctx context.Context) error {
+		err := res.Commit(ctx, later)
+		if res.Crowded {
+			mergeInBackground(a, p)
+		}
+		return err
+	}
+	return res, err
+}
+
+// Run runs the indexer and shows progress on stderr.
+func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result, error) {
+	progress, end := Progress(a)
+	defer end()
+	memory := NewMemory(a)
+	defer memory.Restore()
+	if opt.Compact {
+		_ = memory.Reads(Large)
+	}
+	outer := ctx
+	ctx, stop := context.WithCancelCause(outer)
+	defer stop(nil)
+	opt.Progress = func(p indexer.Progress) {
+		if p.By == 0 {
+			if err := memory.Reads(p.BytesTotal); err != nil {
+				stop(err)
+			}
+		}
+		if progress != nil {
+			progress(p)
+		}
+	}
+	start := a.Now()
+	res, err := indexer.Update(ctx, opt)
+	a.Logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
+		"files", res.Found.Len(), "bytes", res.BytesRead, "entries", res.Entries)
+	if outer.Err() != nil {
+		a.Kept = KeptText(res)
+	} else if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return res, err
+}
+
+// mergePause is how long the index must have been idle before a merge starts. So a merge
+// that fails, because the disk is full or a segment is damaged, is not retried after
+// every answer.
+const mergePause = time.Minute
+
+// mergeInBackground starts `pigrep index --merge`, and does not wait for it. Merging is
+// never needed for an answer: if it cannot be started, a later command tries again.
+func mergeInBackground(a *app.App, p *location.Location) {
+	if a.Background == nil {
+		return
+	}
+	if pid, err := index.WriterPID(p.IndexDir); pid != 0 || err != nil {
+		return
+	}
+	if last, err := index.LastWriter(p.IndexDir); err != nil || a.Now().Sub(last) < mergePause {
+		return
+	}
+	program, err := a.Executable()
+	if err == nil {
+		err = a.Background(program, "index", "--merge", "--quiet", "--index-dir", p.IndexDir)
+	}
+	a.Logger().Debug("merge segments in the background", "error", err)
+}
+
+// defaultWait is how long a command that was asked to write waits for another writer.
+const defaultWait = time.Minute
+
+// AddWait adds the flag --wait.
+func AddWait(set *pflag.FlagSet, wait *time.Duration) {
+	*wait = defaultWait
+	flags.Add(set, "wait", "", "TIME", "how long to wait for another process to finish writing; 0 to fail at once (default 1m)", wait)
+}
+
+// WaitFor makes an update wait for another writer. On a terminal it shows who that is.
+func WaitFor(a *app.App, opt *indexer.Options, wait time.Duration) {
+	opt.Wait = wait
+	if a.Streams.ErrTTY && !a.Quiet {
+		opt.Waiting = func(err error) { a.Warn("waiting: %v", err) }
+	}
+}

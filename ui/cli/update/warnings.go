@@ -1,0 +1,111 @@
+package update
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+)
+
+// LagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
+func LagText(lag indexer.Lag) string {
+	size := human.Bytes(lag.Bytes)
+	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
+}
+
+// KeptText says what an unfinished update has indexed. Together with LagText it covers
+// all files.
+func KeptText(res *indexer.Result) string {
+	var all indexer.Lag
+	if res.Found != nil {
+		all = indexer.Behind(res.Found, nil)
+	}
+	have := indexer.Lag{}
+	if res.Reader != nil {
+		have.Files, have.Bytes = max(0, all.Files-res.Lag.Files), max(0, all.Bytes-res.Lag.Bytes)
+	}
+	return fmt.Sprintf("%s of %s (%s of %s) are indexed and searchable", human.Number(have.Files),
+		human.Plural(all.Files, "session file", "session files"), human.Bytes(have.Bytes), human.Bytes(all.Bytes))
+}
+
+// WarnUnwritten warns that this process can read the index, but not write it.
+func WarnUnwritten(a *app.App, err error) {
+	a.Advise(problem.IndexHint(err), "the index cannot be updated, so each search takes longer: %v", err)
+}
+
+func IsTooLong(err error) bool {
+	_, ok := errors.AsType[*adapter.TooLongError](err)
+	return ok
+}
+
+// MaxNamed is how many unreadable files are listed one by one.
+const MaxNamed = 3
+
+// WarnUnusable lists files and directories that cannot be read.
+func WarnUnusable(a *app.App, list []indexer.FileError) {
+	for i, e := range list {
+		hint := ""
+		switch {
+		case i < len(list)-1: // the last one has the hint
+		case errors.Is(e.Err, fs.ErrPermission):
+			hint = "make it readable: chmod u+rX PATH"
+		case IsTooLong(e.Err):
+			hint = "--max-line MB, or the setting max-line, reads longer lines"
+		default:
+			hint = "`pigrep status` lists what cannot be read"
+		}
+		if i == MaxNamed {
+			a.Advise("`pigrep status` lists them", "%s cannot be read", human.Plural(len(list)-i, "more file or directory", "more files or directories"))
+			return
+		}
+		a.Advise(hint, "skipped %s: %s", e.Path, Reason(e.Err))
+	}
+}
+
+// WarnOutside names the links that were not followed.
+func WarnOutside(a *app.App, found *indexer.Found) {
+	if len(found.Outside) == 0 {
+		return
+	}
+	more := ""
+	if n := len(found.Outside) - 1; n > 0 {
+		more = fmt.Sprintf(", and %s not followed either", human.Plural(n, "other link was", "other links were"))
+	}
+	a.Advise("to follow such links: --follow, or the setting follow = true", "skipped %s: the link leads out of the session directories%s", found.Outside[0], more)
+}
+
+// WarnNoFiles warns that there are no session files.
+func WarnNoFiles(a *app.App, p *location.Location) {
+	a.Advise("`pigrep status` says where they are looked for", "no session files below %s", p.Roots[0].Path)
+}
+
+// WarnIncomplete warns that nothing was found, but not everything was searched.
+func WarnIncomplete(a *app.App, pending, unreadable, hits int) {
+	var parts []string
+	if pending > 0 {
+		parts = append(parts, human.Plural(pending, "file is not indexed", "files are not indexed"))
+	}
+	if unreadable > 0 {
+		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read in full", "files or directories cannot be read in full"))
+	}
+	if hits > 0 {
+		parts = append(parts, human.Plural(hits, "hit cannot be read", "hits cannot be read"))
+	}
+	a.Advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
+}
+
+// Reason returns the cause of a file's error without the path.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}

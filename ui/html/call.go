@@ -1,0 +1,259 @@
+package html
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/ui/diff"
+	"pigrep/ui/printer"
+)
+
+// callView is a call with its result.
+type callView struct {
+	id, path string
+	Anchor   string // of the entry with the result
+	Tool     string
+	Sign     string // before the summary: "$" for a command
+	Summary  string
+	Notes    []note
+	Failed   bool
+	Nested   bool
+	Hit      bool // its result is marked
+	Open     bool
+	lines    int // in Code, Arguments, Diffs and Output
+
+	Code      template.HTML // the command, if the summary is not all of it
+	Arguments []argument
+	Diffs     []diffView
+	Output    []block
+}
+
+type argument struct {
+	Name, Value string
+	Code        template.HTML // instead of Value, if it has several lines
+}
+
+// Calls with up to openLines lines of output are open; edits and failures may be longer.
+const (
+	openLines    = 8
+	diffLines    = 60
+	failedLines  = 40
+	summaryWidth = 200
+	loadLines    = failedLines // longer output is loaded when it is wanted
+)
+
+func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
+	v := &callView{id: c.ID, path: c.Path(), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
+	command, isCommand := printer.CommandOf(c)
+	if isCommand {
+		v.command(x, command)
+	} else {
+		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD, false)))
+	}
+	if v.edits(x, diff.Of(c)); len(v.Diffs) > 0 {
+		v.Summary = visibleLine(printer.Inside(c.Path(), x.page.Session.CWD))
+	}
+	for _, a := range c.Arguments {
+		value := strings.Trim(visible(a.Value), "\n")
+		switch {
+		case isCommand && a.Text && string(a.Value) == command:
+			isCommand = false
+		case len(v.Diffs) > 0 && a.Edits:
+		case c.Path() != "" && isPlace(c, &a):
+		case strings.Contains(value, "\n"):
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: v.code(x, "", a.Value)})
+		case !strings.Contains(v.Summary, value) || value == "":
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Value: value})
+		}
+	}
+	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
+		v.Code = v.code(x, "json", c.Raw)
+	}
+	return v
+}
+
+// isPlace reports whether an argument only names the file or its lines, which the
+// summary already shows.
+func isPlace(c *session.Call, a *session.Argument) bool {
+	return a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")
+}
+
+// command sets the summary to a command, and the code if it is longer.
+func (v *callView) command(x *writer, command string) {
+	text := strings.Trim(visible([]byte(command)), "\n ")
+	line, rest, _ := strings.Cut(text, "\n")
+	v.Sign, v.Summary = "$", clip(line)
+	if rest != "" {
+		v.Summary += " …"
+	}
+	if v.Summary != text {
+		v.Code = v.code(x, "bash", []byte(command))
+	}
+}
+
+func clip(s string) string {
+	if len(s) <= summaryWidth {
+		return s
+	}
+	return strings.ToValidUTF8(s[:summaryWidth], "") + "…"
+}
+
+func (v *callView) unanswered() {
+	v.Notes = append(v.Notes, note{Text: "no result"})
+}
+
+// newShell is a command of the user.
+func (x *writer) newShell(e *entry.Entry, i int) *callView {
+	b := &e.View.Blocks[i]
+	v := &callView{Failed: e.IsError, Hit: x.isHit(e)}
+	v.command(x, b.Shell.Command)
+	v.output(x, e, i, "")
+	switch sh := b.Shell; {
+	case sh.Cancelled:
+		v.Notes = append(v.Notes, note{Text: "cancelled", Class: "bad"})
+	case sh.HasExit && sh.ExitCode != 0:
+		v.Notes = append(v.Notes, note{Text: fmt.Sprintf("exit %d", sh.ExitCode), Class: "bad"})
+	case sh.HasExit:
+		v.Notes = append(v.Notes, note{Text: "ok", Class: "ok"})
+	}
+	v.Open = v.isShort(openLines) || v.Hit
+	return v
+}
+
+// answer adds a result to the call waiting for it. It returns false if there is none.
+func (x *writer) answer(e *entry.Entry) bool {
+	at := slices.IndexFunc(x.calls, func(c *callView) bool { return c.id != "" && c.id == e.ToolCallID })
+	if at < 0 {
+		return false
+	}
+	c := x.calls[at]
+	x.calls = slices.Delete(x.calls, at, at+1)
+	c.Anchor = x.names[e.Index]
+	c.result(x, e)
+	return true
+}
+
+// newResult is a result whose call is not shown.
+func (x *writer) newResult(e *entry.Entry) *entryView {
+	v, _ := x.newEntry(e)
+	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
+	c.edits(x, diff.Of(&session.Call{Diff: e.View.Diff}))
+	c.result(x, e)
+	v.Class, v.Blocks = "reply step", []block{{Call: c}}
+	return v
+}
+
+// result adds a result to the call.
+func (v *callView) result(x *writer, e *entry.Entry) {
+	v.Failed, v.Hit = e.IsError, x.isHit(e)
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			v.Output = append(v.Output, block{Call: x.newCall(e, b.Call)})
+		case b.Image != nil:
+			v.Output = append(v.Output, block{Image: x.newImage(b.Image)})
+		case b.Kind == session.KindDetails:
+			v.Output = append(v.Output, block{Fold: x.data(b)})
+		default:
+			language := ""
+			if e.Tool == "read" && !e.IsError {
+				language = v.path
+			}
+			v.output(x, e, i, language)
+		}
+	}
+	limit := openLines
+	if len(v.Diffs) > 0 {
+		limit = diffLines
+	}
+	status := note{Text: "ok", Class: "ok"}
+	if e.IsError {
+		limit, status = failedLines, note{Text: "failed", Class: "bad"}
+	}
+	took := note{}
+	if e.Facts != nil {
+		if exit := e.Facts.Exit; exit != session.Unknown && (exit != 0 || e.IsError) {
+			status = note{Text: fmt.Sprintf("exit %d", exit), Class: "bad"}
+		}
+		if d := e.Facts.Duration; d != session.Unknown {
+			took = note{Text: duration(time.Duration(d) * time.Millisecond)}
+		}
+	}
+	if d := e.Time.Sub(x.before); took.Text == "" && d >= time.Second && !x.before.IsZero() && d < maxGuess {
+		took = note{Text: "~" + duration(d), Hint: "from the times of the entries"}
+	}
+	x.before = e.Time
+	v.Notes = append(v.Notes, status)
+	if took.Text != "" {
+		v.Notes = append(v.Notes, took)
+	}
+	v.Open = v.isShort(limit) || v.Hit
+}
+
+// maxGuess is the longest duration derived from the times of entries; anything longer is
+// taken for a pause of the user.
+const maxGuess = time.Hour
+
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// output adds block i of a result. A long one is loaded when it is wanted, if there is a
+// site to load it from.
+func (v *callView) output(x *writer, e *entry.Entry, i int, language string) {
+	text := bytes.Trim(e.View.Blocks[i].Text, "\r\n")
+	switch {
+	case len(text) == 0:
+		return
+	case len(v.Diffs) > 0 && !v.Failed && len(text) < maxAside: // "Successfully replaced …"
+		v.Output = append(v.Output, block{Text: visible(text)})
+		return
+	}
+	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
+	n := linesOf(text)
+	if x.page.Site != nil && n > loadLines {
+		v.lines += n
+		v.Output = append(v.Output, block{Load: x.page.Site.Output(e.Index, i, language)})
+		return
+	}
+	v.lines += n
+	v.Output = append(v.Output, block{Fold: fold{}.with(x, language, bytes.Trim(text, "\n"))})
+}
+
+// maxAside is the length of the longest result that is shown as a remark on a diff.
+const maxAside = 400
+
+// code returns highlighted code and counts its lines.
+func (v *callView) code(x *writer, language string, text []byte) template.HTML {
+	text = bytes.Trim(text, "\n")
+	v.lines += linesOf(text)
+	return x.code(language, text)
+}
+
+// linesOf counts the lines of a text; a long one is several.
+func linesOf(text []byte) int { return bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine }
+
+// Output is a block of output as on a page, highlighted as a file with that name.
+func Output(text []byte, name string) template.HTML {
+	return "<pre><code>" + new(writer).code(name, bytes.Trim(text, "\r\n")) + "</code></pre>"
+}
+
+// longLine is how many bytes of output count as an additional line.
+const longLine = 500
+
+// isShort reports whether the call and its output have at most this many lines.
+func (v *callView) isShort(limit int) bool { return v.lines <= limit }

@@ -1,0 +1,323 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/filter"
+	"pigrep/ui/printer"
+)
+
+// tail is the end of every answer that has pages.
+type tail struct {
+	Warnings   []string `json:"warnings,omitempty"`
+	LeftOut    *leftOut `json:"leftOut,omitempty"`
+	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
+	NextCursor string   `json:"nextCursor,omitempty"`
+	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`
+}
+
+// leftOut is what was not searched unless asked for.
+type leftOut struct {
+	Session  string `json:"session,omitempty" jsonschema:"your own (includeCurrent)"`
+	Searches int    `json:"searches,omitempty" jsonschema:"hits in calls of pigrep (includeSearches)"`
+}
+
+// page is an answer that keeps as many of its first items as fit into a budget.
+type page struct {
+	max   int
+	items int
+	size  func(i int) int // estimates the bytes of an item
+	// result returns the answer with the first n items.
+	result func(n int) (structured any, text string)
+}
+
+// cut returns the answer with as many whole items as fit.
+func (p *page) cut() (*mcp.CallToolResult, error) {
+	var result *mcp.CallToolResult
+	var failed error
+	whole := func(n int) (size int) {
+		if result, size, failed = p.render(n); failed != nil {
+			return 0
+		}
+		return size
+	}
+	n, fits := printer.Fit(p.max, p.items, p.size, whole)
+	if failed != nil || fits && (n > 0 || p.items == 0) {
+		return result, failed
+	}
+	what := "the answer with its first item"
+	if p.items == 0 {
+		what = "the answer, though empty,"
+	}
+	size := whole(min(1, p.items))
+	return nil, budgetError(what, size, p.max)
+}
+
+// budgetError is the error for a budget that is too small.
+func budgetError(what string, size, max int) error {
+	return &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, max),
+		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
+}
+
+// envelopeBytes is the most that the protocol adds to a result.
+const envelopeBytes = 160
+
+func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
+	structured, text := p.result(n)
+	data, err := encode(structured)
+	if err != nil {
+		return nil, 0, err
+	}
+	text = strings.TrimRight(text, "\n")
+	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
+	return r, encodedLen(r) + envelopeBytes, nil
+}
+
+// listing is what all tools that list are asked for.
+type listing struct {
+	tool    string
+	text    string // of the query
+	filters Filters
+	limit   int // rows on a page; 0 if not given
+	rows    int // rows on a page by default
+	paging  *Paging
+}
+
+// question is a call of a tool that lists, with the index open.
+type question struct {
+	*Index
+	s        *server
+	at       *cursor
+	request  query.Request // without a limit
+	leftOut  *leftOut
+	limit    int
+	maxBytes int
+	names    namer
+}
+
+// ask opens the index for a listing; in is the input of the tool. The caller closes
+// the question.
+func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) {
+	paging := l.paging.take()
+	x, at, err := s.indexed(ctx, l.tool, in, paging)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, names: newNamer(x.Reader, !s.Reveal)}
+	if q.limit == 0 {
+		q.limit = l.rows
+	}
+	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// tail returns the end of an answer.
+func (q *question) tail(warnings []string) tail {
+	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+}
+
+// leaveOut says how many hits were left out because they are in calls of pigrep itself.
+func (t *tail) leaveOut(searches int) {
+	if searches > 0 {
+		out := leftOut{Searches: searches}
+		if t.LeftOut != nil {
+			out.Session = t.LeftOut.Session
+		}
+		t.LeftOut = &out
+	}
+}
+
+// rowPage is a page of rows of an answer.
+type rowPage[Row any] struct {
+	rows []Row
+	more bool // there are more rows after these
+	tail tail
+	line func(*Row) string               // a row as text
+	next func(c *cursor, n int)          // moves a cursor over n rows; nil counts them
+	say  func([]Row, tail) (any, string) // makes the answer, structured and as text
+}
+
+// pageOf returns a page of the rows from the cursor on. Rows beyond the limit only
+// say that there are more.
+func pageOf[Row any](q *question, rows []Row, p rowPage[Row]) (*mcp.CallToolResult, error) {
+	p.rows, p.more = rows[:min(len(rows), q.limit)], len(rows) > q.limit
+	return p.cut(q)
+}
+
+// cut returns the page with as many rows as fit.
+func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
+	if !q.s.Reveal {
+		redact.Strings(&p.rows)
+	}
+	next := p.next
+	if next == nil {
+		next = func(c *cursor, n int) { c.At += n }
+	}
+	cut := page{max: q.maxBytes, items: len(p.rows)}
+	cut.size = func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
+	cut.result = func(n int) (any, string) {
+		t := p.tail
+		if t.Dropped = len(p.rows) - n; t.Dropped > 0 || p.more {
+			t.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
+		}
+		return p.say(append([]Row{}, p.rows[:n]...), t) // never null in JSON
+	}
+	return cut.cut()
+}
+
+// indexed opens the index for a request: the snapshot of its cursor, if it has
+// one.
+func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) (*Index, *cursor, error) {
+	// Whole minutes, so that relative times mean the same in calls shortly after.
+	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
+	if p.Cursor == "" {
+		x, err := s.Open(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		at.Snapshot = x.Number
+		return x, at, nil
+	}
+	now := at.Now
+	at, err := decodeCursor(p.Cursor, at.Request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if at.Now == 0 {
+		at.Now = now
+	}
+	if x := s.At(at.Snapshot); x != nil {
+		return x, at, nil
+	}
+	x, err := s.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.Number == at.Snapshot {
+		return x, at, nil
+	}
+	x.Close()
+	return nil, nil, errExpired
+}
+
+// next returns a cursor to another position of the same answer.
+func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
+	c := *at
+	if !c.relative {
+		c.Now = 0
+	}
+	set(&c)
+	x.Pin()
+	return c.encode()
+}
+
+// filtered makes the request of a tool from its filters and query text. It excludes
+// the session in which the agent runs.
+func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.Request, *leftOut, error) {
+	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
+	now := time.UnixMilli(at.Now).In(s.Now().Location())
+	req := query.Request{Env: filter.Env{Now: now, Expand: s.Absolute}, Resume: s.Resume}
+	var err error
+	if req.Spec, err = f.spec(now, s.Absolute); err != nil {
+		return req, nil, err
+	}
+	req.Text, req.Redact = strings.TrimSpace(text), !s.Reveal
+	if f.IncludeCurrent || len(f.Session) > 0 {
+		return req, nil, nil
+	}
+	out, globs := s.current(x.Reader)
+	req.Excludes = append(req.Excludes, globs...)
+	return req, out, nil
+}
+
+// current returns the session in which the agent runs, if known, and globs that
+// match its files.
+func (s *server) current(r *index.Reader) (*leftOut, []string) {
+	if s.Current == (Session{}) {
+		if sum := s.writing(r); sum != nil {
+			return &leftOut{Session: wholeName(r, sum)}, []string{literalGlob(sum.Path)}
+		}
+		return nil, nil
+	}
+	out := &leftOut{Session: cmp.Or(s.Current.ID, s.Current.Path)}
+	var globs []string
+	for i := range r.Summaries() {
+		sum := &r.Summaries()[i]
+		if sum.Path == s.Current.Path || s.Current.ID != "" && sum.ID == s.Current.ID {
+			globs = append(globs, literalGlob(sum.Path))
+			out.Session = wholeName(r, sum)
+		}
+	}
+	if s.Current.Path != "" {
+		globs = append(globs, literalGlob(s.Current.Path)) // it may not be indexed yet
+	}
+	return out, globs
+}
+
+// writing returns the session that the client is writing: of the sessions of the
+// directory in which the server was started, the one that was written to last, if that
+// was after the start. The call itself is in it: agents write a call before they make it.
+// It returns nil if there is none, or the client is no agent whose sessions are searched.
+func (s *server) writing(r *index.Reader) (newest *session.Summary) {
+	if name := s.client.Load(); name == nil || !slices.Contains(s.Agents, *name) {
+		return nil
+	}
+	dirs := []string{filepath.Clean(s.Dir)}
+	if real, err := filepath.EvalSymlinks(s.Dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	since := s.Started.UnixNano()
+	for i := range r.Summaries() {
+		sum := &r.Summaries()[i]
+		if sum.Mtime >= since && slices.Contains(dirs, filepath.Clean(sum.CWD)) && (newest == nil || sum.Mtime > newest.Mtime) {
+			newest = sum
+		}
+	}
+	return newest
+}
+
+// literalGlob is a glob that matches only this path.
+func literalGlob(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}
+
+// write writes what the answer lacks and how to get it.
+func (t *tail) write(b *strings.Builder) {
+	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Complete) {
+		b.WriteString("\n")
+	}
+	if t.Dropped > 0 {
+		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", t.Dropped)
+	}
+	if t.NextCursor != "" {
+		fmt.Fprintf(b, "Next page: cursor %s\n", t.NextCursor)
+	}
+	if t.LeftOut != nil && t.LeftOut.Session != "" {
+		b.WriteString("Your own session is left out (includeCurrent).\n")
+	}
+	if t.LeftOut != nil && t.LeftOut.Searches > 0 {
+		fmt.Fprintf(b, "%s in calls of pigrep left out (includeSearches).\n", human.Plural(t.LeftOut.Searches, "hit", "hits"))
+	}
+	for _, w := range t.Warnings {
+		fmt.Fprintf(b, "Warning: %s\n", w)
+	}
+	if !t.Complete {
+		b.WriteString("Not complete: not every session file was searched.\n")
+	}
+}

@@ -1,0 +1,375 @@
+package mcp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	rules "pigrep/internal/audit"
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+	"pigrep/query/audit"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/query/syntax"
+	"pigrep/scope"
+	"pigrep/ui/filters"
+)
+
+// Words is a list of words; JSON may have a string instead of a list of one.
+type Words []string
+
+// UnmarshalJSON reads a list of strings, or one string.
+func (w *Words) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		if *w = nil; one != "" {
+			*w = Words{one}
+		}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(w))
+}
+
+// values returns the words where commas separate some of them.
+func (w Words) values() (values []string) {
+	for _, list := range w {
+		values = append(values, syntax.Values(list)...)
+	}
+	return values
+}
+
+// Filters are the filters that commands have as flags.
+type Filters struct {
+	Scope  string `json:"scope,omitempty" jsonschema:"default conversations"`
+	Kind   Words  `json:"kind,omitempty" jsonschema:"prompt, reply, thinking, call, result, ...; instead of a scope"`
+	Role   Words  `json:"role,omitempty" rare:"" jsonschema:"user, assistant, toolResult, ..."`
+	Error  bool   `json:"error,omitempty" jsonschema:"only what failed"`
+	Branch string `json:"branch,omitempty" rare:"" jsonschema:"default any"`
+	Tool   Words  `json:"tool,omitempty" jsonschema:"calls and results of these tools"`
+	Model  Words  `json:"model,omitempty" jsonschema:"parts of names"`
+	Where
+	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too, which echo others"`
+}
+
+// spec turns the filters into those of a request.
+func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec, error) {
+	written := filters.Filters{
+		Scope: f.Scope, Kinds: f.Kind, Roles: f.Role, Tools: f.Tool, Sessions: f.Session, CWD: f.CWD, Projects: f.Project, Models: f.Model,
+		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude, NoSearches: !f.IncludeSearches,
+	}
+	spec, err := written.Spec(now, absolute)
+	if e, ok := errors.AsType[*filters.Error](err); ok {
+		err = &Error{codeInput, e.Error(), e.Hint}
+	}
+	return spec, err
+}
+
+// Where are the filters that all tools with filters have.
+type Where struct {
+	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
+	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
+	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
+	Until   string `json:"until,omitempty" jsonschema:"as since"`
+	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
+
+	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+}
+
+// CallFilters are the filters for calls and tokens.
+type CallFilters struct {
+	Where
+	Model Words `json:"model,omitempty" jsonschema:"parts of names"`
+}
+
+func (f *CallFilters) filters() Filters { return Filters{Where: f.Where, Model: f.Model} }
+
+// Paging is the bound of an answer and where it begins.
+type Paging struct {
+	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"default 24000"`
+	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor, with the same other arguments"`
+}
+
+// The default and the largest value of maxBytes.
+const (
+	defaultBytes = 24_000
+	mostBytes    = 512_000
+)
+
+// take clears both, so that the rest identifies the request.
+func (p *Paging) take() (taken Paging) {
+	taken, *p = *p, Paging{}
+	taken.MaxBytes = cmp.Or(taken.MaxBytes, defaultBytes)
+	return taken
+}
+
+// The words that fields accept, by the name of the field.
+func enums() map[string][]any {
+	sets := make(map[string][]any)
+	for _, s := range scope.Scopes {
+		sets["scope"] = append(sets["scope"], string(s))
+	}
+	for _, k := range scope.Kinds {
+		sets["kind"] = append(sets["kind"], string(k.Kind))
+	}
+	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned, "any"} {
+		sets["branch"] = append(sets["branch"], b)
+	}
+	for _, s := range rank.SortNames {
+		sets["sort"] = append(sets["sort"], s)
+	}
+	for _, r := range rules.Rules {
+		sets["rule"] = append(sets["rule"], r.ID)
+	}
+	for _, d := range audit.Dimensions {
+		if d != "tool" {
+			sets["by"] = append(sets["by"], d)
+		}
+	}
+	for _, c := range caseNames {
+		sets["case"] = append(sets["case"], c)
+	}
+	return sets
+}
+
+// types are the schemas of types with their own encoding.
+var types = map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[Words]():           {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+	reflect.TypeFor[session.Time]():    {Type: "string", Format: "date-time"},
+	reflect.TypeFor[json.RawMessage](): {},
+	reflect.TypeFor[session.Kind]():    {Type: "string"},
+	reflect.TypeFor[[2]int]():          {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
+}
+
+// inputSchema describes the arguments of a tool.
+func inputSchema[In any]() *jsonschema.Schema {
+	s := schemaOf[In]()
+	for name, words := range enums() {
+		p := s.Properties[name]
+		switch {
+		case p == nil:
+		case p.Type == "array":
+			p.Items.Enum = words
+		default:
+			p.Enum = words
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		bounds, ok := f.Tag.Lookup("range")
+		if !ok {
+			continue
+		}
+		var least, most float64
+		if _, err := fmt.Sscanf(bounds, "%f,%f", &least, &most); err != nil {
+			panic(err) // the tags are ours
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch p := s.Properties[name]; p.Type {
+		case "array":
+			p.Items.MaxLength = jsonschema.Ptr(int(most))
+		case "string":
+			p.MaxLength = jsonschema.Ptr(int(most))
+		default:
+			p.Minimum, p.Maximum = &least, &most
+		}
+	}
+	return s
+}
+
+func schemaOf[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: types})
+	if err != nil {
+		panic(err) // the types are ours
+	}
+	plain(s)
+	return s
+}
+
+// plain removes null from the types of lists, which are absent instead. Answers may
+// get more properties, so other properties than those described are allowed.
+func plain(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	plain(s.Items)
+	for _, p := range s.Properties {
+		plain(p)
+	}
+}
+
+// brief is the schema of arguments as models read it, who pay for every word: without
+// rare arguments, bounds and long lists of words, which the server accepts, checks and
+// explains all the same.
+func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
+	s := whole.CloneSchemas()
+	s.AdditionalProperties = nil
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if _, rare := f.Tag.Lookup("rare"); rare {
+			delete(s.Properties, name)
+		}
+	}
+	for _, p := range s.Properties {
+		p.Minimum, p.Maximum, p.MaxLength = nil, nil, nil
+		if p.Items != nil {
+			p.Items.MaxLength = nil
+			if len(p.Items.Enum) > mostWords {
+				p.Items.Enum = nil
+			}
+		}
+	}
+	return s
+}
+
+const mostWords = 10
+
+// open allows properties that are not described.
+func open(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	s.AdditionalProperties = nil
+	open(s.Items)
+	for _, p := range s.Properties {
+		open(p)
+	}
+	return s
+}
+
+// longestInput is the most bytes of all arguments of a call together.
+const longestInput = 128 << 10
+
+// decode reads the arguments of a tool. For an unknown name the error suggests the
+// one that was meant.
+func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
+	if len(raw) > longestInput {
+		return &Error{codeInput, fmt.Sprintf("the arguments have %d bytes, more than %d", len(raw), longestInput), "a few words find more than a whole text"}
+	}
+	if len(bytes.TrimSpace(raw)) == 0 || string(raw) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &names); err != nil {
+		return &Error{codeInput, "the arguments are no JSON object", ""}
+	}
+	known := make([]string, 0, len(schema.Properties))
+	for name := range schema.Properties {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	unknown := ""
+	for name := range names {
+		if !slices.Contains(known, name) && (unknown == "" || name < unknown) {
+			unknown = name
+		}
+	}
+	if unknown != "" {
+		hint := "there are " + strings.Join(known, ", ")
+		if len(known) == 0 {
+			hint = "the tool takes none"
+		} else if near := near.Nearest(known, unknown); len(near) > 0 {
+			hint = "nearest: " + strings.Join(near, ", ") + "; " + hint
+		}
+		return &Error{codeInput, fmt.Sprintf("there is no argument %.60q", unknown), hint}
+	}
+	for _, name := range schema.Required {
+		if v := string(bytes.TrimSpace(names[name])); v == "" || v == "null" || v == `""` || v == "[]" {
+			return &Error{codeInput, fmt.Sprintf("the argument %q is missing", name), schema.Properties[name].Description}
+		}
+	}
+	if err := json.Unmarshal(raw, input); err != nil {
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
+			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
+			return &Error{codeInput, fmt.Sprintf("the argument %q cannot be of type %s", name, e.Value), "it is " + article(schema.Properties[name])}
+		}
+		return &Error{codeInput, "the arguments cannot be read: " + strings.TrimPrefix(err.Error(), "json: "), ""}
+	}
+	for _, name := range known {
+		p := schema.Properties[name]
+		if err := errors.Join(oneOf(name, names[name], p), inRange(name, names[name], p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// article is the type of a property with an article.
+func article(p *jsonschema.Schema) string {
+	switch {
+	case p == nil:
+		return "something else"
+	case p.Type == "array":
+		return "a list of strings"
+	case p.Type == "boolean":
+		return "true or false"
+	case p.Type == "integer":
+		return "a whole number"
+	}
+	return "a " + p.Type
+}
+
+// inRange checks numbers and the length of texts; the texts of a list count
+// together. Some agents give every argument, so 0 means not given.
+func inRange(name string, raw json.RawMessage, p *jsonschema.Schema) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	if p.Maximum != nil {
+		var n int
+		if json.Unmarshal(raw, &n) != nil || n == 0 || float64(n) >= *p.Minimum && float64(n) <= *p.Maximum {
+			return nil
+		}
+		return &Error{codeInput, fmt.Sprintf("%s is %d, which is not between %.0f and %.0f", name, n, *p.Minimum, *p.Maximum), p.Description}
+	}
+	longest := p.MaxLength
+	if p.Items != nil {
+		longest = p.Items.MaxLength
+	}
+	var texts Words
+	if longest == nil || json.Unmarshal(raw, &texts) != nil {
+		return nil
+	}
+	if n := utf8.RuneCountInString(strings.Join(texts, "")); n > *longest {
+		return &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
+	}
+	return nil
+}
+
+// oneOf checks values of fields that accept only certain words.
+func oneOf(name string, raw json.RawMessage, p *jsonschema.Schema) error {
+	words := p.Enum
+	if p.Items != nil {
+		words = p.Items.Enum
+	}
+	var values Words
+	if len(words) == 0 || len(raw) == 0 || json.Unmarshal(raw, &values) != nil {
+		return nil
+	}
+	if p.Items != nil {
+		values = values.values()
+	}
+	for _, v := range values {
+		if !slices.Contains(words, any(v)) {
+			list := make([]string, len(words))
+			for i, w := range words {
+				list[i] = fmt.Sprint(w)
+			}
+			return &Error{codeInput, fmt.Sprintf("%s: there is no %.60q", name, v), "there are " + strings.Join(list, ", ")}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,643 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/internal/human"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/sessions"
+	"pigrep/scope"
+	"pigrep/ui/diff"
+)
+
+// ReadInput are the arguments of read_session.
+type ReadInput struct {
+	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as in hits"`
+	Entry   string `json:"entry,omitempty" jsonschema:"read around this one"`
+	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after it, default 3"`
+	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many at the end"`
+	All     bool   `json:"all,omitempty" jsonschema:"all branches in file order; default the active one"`
+	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; default long ones cut in the middle"`
+
+	Transcript bool `json:"transcript,omitempty" jsonschema:"texts in the text of the answer too, for clients that show only that"`
+	Paging
+}
+
+const defaultAround = 3
+
+// readAnswer is the answer of read_session.
+type readAnswer struct {
+	Session readSession `json:"session"`
+	Before  int         `json:"entriesBefore" jsonschema:"entries of the branch before these"`
+	Entries []entryRow  `json:"entries"`
+	After   int         `json:"entriesAfter" jsonschema:"entries of the branch after these"`
+	tail
+}
+
+// readSession describes the session of a conversation.
+type readSession struct {
+	sessionRow
+	Entries   int      `json:"entries"`
+	Abandoned int      `json:"abandoned,omitempty" jsonschema:"entries on abandoned branches"`
+	Models    []string `json:"models,omitempty"`
+	Parent    string   `json:"parentSession,omitempty"`
+}
+
+// entryRow is an entry.
+type entryRow struct {
+	Entry     string           `json:"entry"`
+	Role      string           `json:"role" jsonschema:"or the type of an entry that is no message"`
+	Time      string           `json:"time,omitempty"`
+	Error     bool             `json:"error,omitempty"`
+	Named     bool             `json:"named,omitempty" jsonschema:"the entry that was asked for"`
+	Abandoned bool             `json:"abandoned,omitempty"`
+	Label     string           `json:"label,omitempty"`
+	Parts     []partRow        `json:"parts"`
+	Images    []entry.ImageRow `json:"images,omitempty"`
+}
+
+// partRow is a part of an entry, or a piece of one.
+type partRow struct {
+	Kind   session.Kind `json:"kind"`
+	Tool   string       `json:"tool,omitempty"`
+	Text   string       `json:"text"`
+	diff   *string      // what is read instead of the text, unless that is a piece; nil for nothing else
+	Cut    int          `json:"cutBytes,omitempty" jsonschema:"cut from the text; full shows them"`
+	Offset int          `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
+	Length int          `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
+}
+
+func (s *server) addRead(m *mcp.Server) {
+	add(m, s, tool[ReadInput]{
+		name: "read_session", title: "Read a past session",
+		description: "Read a past session, page by page, or on from the entries around a hit. If you see only short lines, ask with transcript true.",
+		output:      open(schemaOf[readAnswer]()), call: s.read,
+	})
+}
+
+// conversation is a session that is open for reading.
+type conversation struct {
+	*entry.Conversation
+	file  entry.File
+	about readSession
+	entry int // the entry that was named; -1 for none
+}
+
+// openSession opens a session by name. It must be indexed: agents must not make the
+// server open other files.
+func (s *server) openSession(x *Index, name, entryID string) (*conversation, error) {
+	sum, entryID, err := findSession(x, name, entryID)
+	if err != nil {
+		return nil, nameError(x, err)
+	}
+	rec, err := x.Reader.Record(sum.File)
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.Files.Open(sum.Path)
+	if errors.Is(err, fs.ErrNotExist) || rec == nil {
+		return nil, &Error{codeNotFound, sum.Path + " was deleted since it was indexed", "list_sessions lists the sessions"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
+	c.Redact = !s.Reveal
+	if entryID != "" {
+		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {
+			file.Close()
+			return nil, nameError(x, err)
+		}
+	}
+	hit := query.Describe(sum, nil)
+	if c.Redact {
+		hit.Redact()
+	}
+	about := (&namer{short: func(id string) string { return id }}).row(&hit)
+	about.Session = wholeName(x.Reader, sum)
+	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession}
+	for i := range rec.Nodes {
+		if !c.Tree.Active(i) {
+			c.about.Abandoned++
+		}
+	}
+	if c.Redact {
+		redact.Strings(&c.about)
+	}
+	return c, nil
+}
+
+// findSession resolves SESSION, SESSION:ENTRY or ENTRY.
+func findSession(x *Index, name, entry string) (*session.Summary, string, error) {
+	sums := x.Reader.Summaries()
+	if entry == "" {
+		name, entry = sessions.SplitTarget(name)
+	}
+	if sessions.IsPath(name) {
+		i := slices.IndexFunc(sums, func(s session.Summary) bool { return s.Path == name })
+		if i < 0 {
+			return nil, "", &sessions.NotFoundError{What: "session", Name: name}
+		}
+		return &sums[i], entry, nil
+	}
+	sum, err := sessions.FindSession(sums, name)
+	if _, unknown := errors.AsType[*sessions.NotFoundError](err); unknown && entry == "" {
+		places, placesErr := sessions.FindEntries(x.Reader, name)
+		switch {
+		case placesErr != nil:
+			return nil, "", placesErr
+		case len(places) == 1:
+			return places[0].Session, places[0].EntryID, nil
+		case len(places) > 1:
+			return nil, "", &sessions.AmbiguousError{What: "entry", Name: name, Locations: places}
+		}
+	}
+	return sum, entry, err
+}
+
+// nameError explains a name that matches nothing, or several things.
+func nameError(x *Index, err error) error {
+	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
+		hint := "list_sessions lists the sessions"
+		if e.What == "entry" {
+			hint = "hits and entries have their entryId"
+		}
+		if len(e.Nearest) > 0 {
+			hint = "nearest: " + strings.Join(e.Nearest, ", ")
+		}
+		return &Error{codeNotFound, beginning(e.Error(), 200), hint}
+	}
+	e, ok := errors.AsType[*sessions.AmbiguousError](err)
+	if !ok {
+		return err
+	}
+	const most = 8
+	short := sessions.ShortIDs(x.Reader.Summaries())
+	var names []string
+	for i, s := range e.Sessions {
+		name := short(s.ID)
+		if i > 0 && e.Sessions[i-1].ID == s.ID || i+1 < len(e.Sessions) && e.Sessions[i+1].ID == s.ID {
+			name = s.Path // only the paths differ
+		}
+		names = append(names, name)
+	}
+	for _, p := range e.Locations {
+		names = append(names, place{short(p.Session.ID), p.EntryID}.String())
+	}
+	names = append(names, e.Entries...)
+	if len(names) > most {
+		names = append(names[:most], "...")
+	}
+	return &Error{codeAmbiguous, beginning(e.Error(), 200), "name one of " + strings.Join(names, ", ")}
+}
+
+func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, error) {
+	paging := in.take()
+	around := defaultAround
+	if in.Around != nil {
+		around = *in.Around
+	}
+	if in.All && in.Last > 0 {
+		return nil, &Error{codeInput, "all and last exclude each other", ""}
+	}
+	x, at, err := s.indexed(ctx, "read_session", in, paging)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
+	c, err := s.openSession(x, in.Session, in.Entry)
+	if err != nil {
+		return nil, err
+	}
+	defer c.file.Close()
+	branch := c.branch(in.All)
+	from, to := 0, len(branch)
+	switch {
+	case c.entry >= 0:
+		from, to = c.Around(branch, c.entry, around)
+	case in.Last > 0:
+		from = max(0, to-in.Last)
+	}
+	if paging.Cursor != "" {
+		to = len(branch) // later pages continue after the window
+	}
+	first := min(from+at.At, to)
+	answer := readAnswer{Session: c.about, Before: first, tail: tail{Warnings: x.warnings(), Complete: x.State.Complete}}
+	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
+	if err := w.collect(ctx, branch[first:to], at, &answer); err != nil {
+		return nil, readError(err)
+	}
+	p := page{max: paging.MaxBytes, items: len(w.rows)}
+	p.size = func(i int) int { return w.sizes[i] }
+	p.result = func(n int) (any, string) {
+		a := answer
+		a.Entries = append([]entryRow{}, w.rows[:n]...)
+		a.After = len(branch) - first - n
+		switch {
+		case n == len(w.rows) && w.rest != nil: // the last entry is a piece
+			a.After++
+			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n-1, w.rest.Part, w.rest.Offset })
+		case a.After > 0:
+			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
+		}
+		return a, readText(&a, w.transcript, w.shortRoom())
+	}
+	return p.cut()
+}
+
+// readError explains an error of reading a session file.
+func readError(err error) error {
+	if errors.Is(err, entry.ErrChanged) {
+		return &Error{"io", err.Error(), "ask again: the index is brought up to date first"}
+	}
+	return err
+}
+
+// branch returns the entries of the branch of the named entry, or of the active
+// one.
+func (c *conversation) branch(all bool) []int {
+	if all {
+		list := make([]int, len(c.Record.Nodes))
+		for i := range list {
+			list[i] = i
+		}
+		return list
+	}
+	if c.entry < 0 {
+		return c.Tree.Path()
+	}
+	return c.Through(c.Tree.Path(), c.entry)
+}
+
+// entryWriter collects entries until the budget is spent. An entry larger than a
+// page is returned in pieces.
+type entryWriter struct {
+	c          *conversation
+	full       bool
+	transcript bool // the text of the answer has the texts too
+	focus      int
+	max        int
+
+	rows  []entryRow
+	sizes []int
+	shown map[string]bool // calls whose diff was read
+	rest  *cursor         // where the last row continues; nil if it is complete
+}
+
+func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
+	const margin = 400 + envelopeBytes // for the cursor and what is around the texts
+	room := w.max - encodedLen(answer) - encodedLen(readText(answer, w.transcript, 0)) - margin
+	if !w.transcript {
+		room -= w.shortRoom()
+	}
+	part, offset := at.Part, at.Offset
+	for _, i := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := w.c.Read(i)
+		if err != nil {
+			return err
+		}
+		row, rest := w.row(e, part, offset, -1)
+		size := w.entrySize(&row)
+		if size > room && len(w.rows) > 0 {
+			return nil
+		}
+		if size > room {
+			if row, rest = w.row(e, part, offset, max(0, room)); rest != nil && rest.Part == part && rest.Offset == offset {
+				return w.tooSmall(room, &row)
+			}
+			size = w.entrySize(&row)
+		}
+		part, offset = 0, 0
+		room -= size
+		w.rows, w.sizes, w.rest = append(w.rows, row), append(w.sizes, size), rest
+		if rest != nil || room <= 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// leastPiece is the least room, in bytes, for the text of a piece. It is enough for the next page
+// to begin further on.
+const leastPiece = 400
+
+// tooSmall is the error for a budget that leaves so little room for an entry that its
+// piece would be empty.
+func (w *entryWriter) tooSmall(room int, r *entryRow) error {
+	enough := w.max + w.entrySize(r) + leastPiece - room
+	if !w.transcript {
+		enough += enough / 3 // a quarter is for the short text
+	}
+	return budgetError("a piece of the next entry", enough, w.max)
+}
+
+// shortRoom is how many bytes of an answer are for entries in its text, unless that
+// is a transcript.
+func (w *entryWriter) shortRoom() int { return min(4000, w.max/4) }
+
+// entrySize is the bytes of an entry in an answer, without its short text. Of one that
+// exceeds every answer, it is some number of which that is true.
+func (w *entryWriter) entrySize(r *entryRow) int {
+	texts := 0
+	for i := range r.Parts {
+		texts += len(r.Parts[i].Text)
+	}
+	if texts > w.max {
+		return texts
+	}
+	if !w.transcript {
+		return encodedLen(r)
+	}
+	return encodedLen(r) + encodedLen(entryText(r)) + 2
+}
+
+// partSize is the bytes of a part in an answer, without its short text.
+func (w *entryWriter) partSize(p *partRow) int {
+	if len(p.Text) > w.max {
+		return len(p.Text)
+	}
+	if !w.transcript {
+		return encodedLen(p) + 1
+	}
+	return encodedLen(p) + encodedLen(partText(p)) + 2
+}
+
+// shortText is how many bytes of a text are shown without full, by the scope of its
+// kind.
+func shortText(k session.Kind) int {
+	switch {
+	case scope.Prompts.Holds(k) || k == session.KindReply || k == session.KindSummary:
+		return 2500
+	case scope.Conversations.Holds(k):
+		return 1000
+	}
+	return 200
+}
+
+// row makes the row of an entry, beginning at an offset in the text of a part. With
+// room >= 0 it is a piece of at most that many bytes, and rest is where the next
+// one begins.
+func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
+	whole := e.Row(e.Index == w.focus)
+	diffs := w.diffs(e)
+	row = entryRow{
+		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Named: whole.Focus,
+		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images,
+	}
+	piece := room >= 0
+	room -= w.entrySize(&row)
+	for i := part; i < len(whole.Parts); i++ {
+		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part]}
+		if !w.full {
+			p.Text, p.Cut = shorten(p.Text, shortText(p.Kind))
+			if p.diff != nil {
+				short, _ := shorten(*p.diff, shortText(session.KindCall))
+				p.diff = &short
+			}
+		} else if i == part && offset > 0 {
+			length := len(p.Text)
+			p.Text = p.Text[min(offset, length):]
+			p.Offset, p.Length, p.diff = offset, length, nil
+		}
+		row.Parts = append(row.Parts, p)
+		if !piece {
+			continue
+		}
+		last := &row.Parts[len(row.Parts)-1]
+		size := w.partSize(last)
+		if size <= room {
+			room -= size
+			continue
+		}
+		if len(row.Parts) > 1 && !w.full {
+			row.Parts = row.Parts[:len(row.Parts)-1]
+			return row, &cursor{Part: i}
+		}
+		// Split a text that does not fit.
+		p.diff, last.diff = nil, nil
+		length := len(p.Text)
+		last.Text = w.fit(last, room)
+		if last.Text == "" && len(row.Parts) > 1 {
+			row.Parts = row.Parts[:len(row.Parts)-1]
+			return row, &cursor{Part: i, Offset: p.Offset}
+		}
+		if !w.full {
+			last.Cut += length - len(last.Text)
+			if i+1 < len(whole.Parts) {
+				return row, &cursor{Part: i + 1}
+			}
+			return row, nil
+		}
+		last.Length = p.Offset + length
+		return row, &cursor{Part: i, Offset: p.Offset + len(last.Text)}
+	}
+	return row, nil
+}
+
+// diffs returns the texts that replace parts: the diffs of calls that edit files, and
+// nothing for details that only repeat a diff.
+func (w *entryWriter) diffs(e *entry.Entry) map[int]*string {
+	texts := make(map[int]*string)
+	calls := make(map[string]*session.Call)
+	rest := make([]string, 0, 1) // of details
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil && b.Call.ID != "":
+			calls[b.Call.ID] = b.Call
+		case b.Kind == session.KindDetails:
+			rest = append(rest, string(b.Text))
+		}
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		switch {
+		case p.Kind == session.KindCall && calls[p.ToolCallID] != nil:
+			c := calls[p.ToolCallID]
+			if files := diff.Of(c); len(files) > 0 {
+				text := diffText(files, c)
+				texts[i] = &text
+			}
+			w.shown[p.ToolCallID] = texts[i] != nil
+		case p.Kind == session.KindDetails && e.View.Diff != nil:
+			text := strings.Join(rest, "\n")
+			if !w.shown[e.ToolCallID] {
+				text = diffText(diff.Of(&session.Call{Diff: e.View.Diff}), nil) + text
+			}
+			if text != "" {
+				text = "(details)\n" + strings.TrimRight(text, "\n") + "\n"
+			}
+			texts[i] = &text
+		}
+	}
+	return texts
+}
+
+// diffText is a call that edits files as text: each file with its diff, and the
+// arguments that these do not have.
+func diffText(files []diff.File, c *session.Call) string {
+	var b strings.Builder
+	if c != nil {
+		fmt.Fprintf(&b, "(call %s)\n", c.Tool)
+		for _, a := range c.Arguments {
+			if !a.Edits {
+				fmt.Fprintf(&b, "%s: %s\n", a.Name, a.Value)
+			}
+		}
+	}
+	for i := range files {
+		f := &files[i]
+		fmt.Fprintf(&b, "%s +%d -%d\n%s", f.Path, f.Added, f.Removed, f.Unified(func(s string) string { return s }))
+	}
+	return b.String()
+}
+
+// fit returns the beginning of the text of a part that fits into room bytes, cut
+// after a line if that is not much shorter.
+func (w *entryWriter) fit(p *partRow, room int) string {
+	piece := *p
+	piece.Length = p.Offset + len(p.Text)
+	n := sort.Search(min(len(p.Text), max(0, room)), func(n int) bool {
+		piece.Text = p.Text[:n+1]
+		return w.partSize(&piece) > room
+	})
+	for n > 0 && n < len(p.Text) && !utf8.RuneStart(p.Text[n]) {
+		n--
+	}
+	piece.Text = p.Text[:n]
+	if i := strings.LastIndexByte(piece.Text, '\n'); i > len(piece.Text)*3/4 {
+		return piece.Text[:i+1]
+	}
+	return piece.Text
+}
+
+// shorten cuts the middle of a long text: the outcome of a command is often at the
+// end.
+func shorten(s string, most int) (short string, cut int) {
+	if len(s) <= most+most/4 {
+		return s, 0
+	}
+	head, tail := most*2/3, len(s)-most/3
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
+}
+
+// readText is the answer as text: a transcript, or the beginnings of the entries in
+// room bytes.
+func readText(a *readAnswer, transcript bool, room int) string {
+	var b strings.Builder
+	b.WriteString(a.Session.text() + "\n")
+	if a.Before > 0 {
+		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
+	}
+	if transcript {
+		for i := range a.Entries {
+			b.WriteString("\n" + entryText(&a.Entries[i]))
+		}
+	} else {
+		writeShort(&b, a, room)
+	}
+	if a.After > 0 {
+		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
+	}
+	a.tail.write(&b)
+	return b.String()
+}
+
+// writeShort writes the beginnings of the entries, which as JSON take at most room
+// bytes, and how to read more.
+func writeShort(b *strings.Builder, a *readAnswer, room int) {
+	list := a.Entries
+	if len(list) == 0 {
+		return
+	}
+	const least, most = 80, 600
+	onward := fmt.Sprintf("\nAs text: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
+	room -= encodedLen(onward)
+	share := max(least, min(most, room/len(list)))
+	for i := range list {
+		line := "\n" + entryHead(&list[i]) + "\n"
+		var texts []string
+		for k := range list[i].Parts {
+			texts = append(texts, partText(&list[i].Parts[k]))
+		}
+		line += beginning(strings.Join(texts, " "), max(0, share-len(line))) + "\n"
+		if room -= encodedLen(line); room < 0 {
+			fmt.Fprintf(b, "\n%s more in the structured answer.\n", human.Plural(len(list)-i, "entry", "entries"))
+			break
+		}
+		b.WriteString(line)
+	}
+	b.WriteString(onward)
+}
+
+func entryText(r *entryRow) string {
+	var b strings.Builder
+	b.WriteString(entryHead(r) + "\n")
+	for i := range r.Parts {
+		b.WriteString(partText(&r.Parts[i]))
+	}
+	return b.String()
+}
+
+// entryHead is the line above an entry.
+func entryHead(r *entryRow) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s] %s %s", r.Entry, r.Role, r.Time)
+	for _, note := range []struct {
+		is   bool
+		text string
+	}{{r.Named, "<- named"}, {r.Error, "error"}, {r.Abandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
+		if note.is {
+			b.WriteString(" " + note.text)
+		}
+	}
+	return b.String()
+}
+
+func partText(p *partRow) string {
+	if p.diff != nil {
+		return *p.diff
+	}
+	var b strings.Builder
+	switch p.Kind {
+	case session.KindPrompt, session.KindReply:
+	default:
+		fmt.Fprintf(&b, "(%s", p.Kind)
+		if p.Tool != "" {
+			b.WriteString(" " + p.Tool)
+		}
+		b.WriteString(")\n")
+	}
+	if p.Offset > 0 {
+		fmt.Fprintf(&b, "… from byte %d …\n", p.Offset)
+	}
+	b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
+	if p.Length > p.Offset+len(p.Text) {
+		fmt.Fprintf(&b, "… %d bytes more …\n", p.Length-p.Offset-len(p.Text))
+	}
+	return b.String()
+}

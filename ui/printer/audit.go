@@ -1,0 +1,341 @@
+package printer
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/query/audit"
+	"pigrep/ui/chart"
+)
+
+// Audit is the answer of tools, its subcommands and usage: a table, and what it
+// covers. NewToolsAudit and the like make one.
+type Audit struct {
+	Coverage *audit.Coverage
+	State    query.IndexState
+	Warnings func() []string // called after the last row is printed
+	Rows     int             // printed so far
+
+	Chart func() *chart.Chart // the same rows as a picture; nil for none
+
+	Empty func() (*Empty, error) // explains an answer without rows; may be nil and may return nil
+
+	command string
+	table   table
+	write   func(*text) (rows int, err error) // writes text where the table does not; may be nil
+	last    func() (time.Time, error)         // when there was something for the last time
+	facts   any                               // a struct: JSON members before the rows; nil for none
+	sum     any                               // the total in JSON; nil for none
+	closing func(rows int) string             // the line below the rows in text
+}
+
+// Empty describes when there was something to report, for an answer whose time range has
+// nothing.
+type Empty struct {
+	Since, Until time.Time // the end of Until is excluded; zero for none
+	Last         time.Time // the last time without them; zero for never
+}
+
+// Nothing says when there was something to report; "" if there are rows or no time
+// range.
+func (a *Audit) Nothing(now time.Time) (string, error) {
+	if a.Rows > 0 || a.Empty == nil {
+		return "", nil
+	}
+	e, err := a.Empty()
+	if err != nil || e == nil {
+		return "", err
+	}
+	return e.Text(now), nil
+}
+
+// The forms of days in running text.
+const (
+	dayForm  = "2 Jan"
+	dateForm = "2 Jan 2006"
+)
+
+// Text returns the description as a sentence.
+func (e *Empty) Text(now time.Time) string {
+	day := func(t time.Time) string {
+		t = t.In(now.Location())
+		switch {
+		case now.Sub(t) < 24*time.Hour:
+			return t.Format(minuteForm)
+		case t.Year() == now.Year():
+			return t.Format(dayForm)
+		}
+		return t.Format(dateForm)
+	}
+	line := "nothing"
+	switch {
+	case e.Until.IsZero():
+		line += " since " + day(e.Since)
+	case e.Since.IsZero():
+		line += " until " + day(e.Until.Add(-1))
+	default:
+		line += " from " + day(e.Since) + " to " + day(e.Until.Add(-1))
+	}
+	if e.Last.IsZero() {
+		return line + ", and nothing at any other time"
+	}
+	return line + "; last use " + e.Last.In(now.Location()).Format(dateForm)
+}
+
+// LastUse returns the latest time in the answer. For calls it consumes the first row, so
+// they can no longer be printed.
+func (a *Audit) LastUse() (time.Time, error) { return a.last() }
+
+func (a *Audit) json(j *jsonWriter) error {
+	return j.stream(&stream{
+		command: a.command, lead: a.facts, name: "rows", rows: a.table.values, broken: true,
+		tail: func(n int) any {
+			a.Rows = n
+			warnings := []string{}
+			if a.Warnings != nil {
+				warnings = list(a.Warnings())
+			}
+			last := session.Time{}
+			if n == 0 && a.Empty != nil {
+				if e, err := a.Empty(); err != nil {
+					warnings = append(warnings, err.Error())
+				} else if e != nil {
+					last.Time = e.Last
+				}
+			}
+			return struct {
+				Total    any              `json:"total,omitempty"`
+				Last     session.Time     `json:"lastUsed,omitzero"` // without the times that leave nothing
+				Coverage *audit.Coverage  `json:"coverage"`
+				Warnings []string         `json:"warnings"`
+				Index    query.IndexState `json:"index"`
+			}{a.sum, last, a.Coverage, warnings, a.State}
+		},
+	})
+}
+
+func (a *Audit) plain(p plain) (err error) {
+	a.Rows, err = p.table(a.table)
+	return err
+}
+
+func (a *Audit) text(t *text) (err error) {
+	write := a.write
+	if write == nil {
+		write = func(t *text) (int, error) { return t.table(a.table) }
+	}
+	if a.Rows, err = write(t); err != nil {
+		return err
+	}
+	lines := []string{CoverageLine(a.Coverage, t.Now.Location())}
+	nothing, err := a.Nothing(t.Now)
+	if err != nil {
+		return err
+	}
+	if nothing != "" {
+		lines = slices.Insert(lines, 0, nothing)
+	} else if a.closing != nil {
+		if line := a.closing(a.Rows); line != "" {
+			lines = slices.Insert(lines, 0, line)
+		}
+	}
+	for _, line := range lines {
+		for _, part := range foldLine(line, t.Width) {
+			if _, err := fmt.Fprintln(t.w, t.dim(part)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// foldLine breaks a long line between its facts, and a long fact between words.
+func foldLine(line string, width int) (lines []string) {
+	last := ""
+	for fact := range strings.SplitSeq(line, " · ") {
+		switch {
+		case last == "":
+			last = fact
+		case terminal.Width(last)+3+terminal.Width(fact) <= width:
+			last += " · " + fact
+		default:
+			lines, last = append(lines, last), fact
+		}
+		parts := foldWords(last, width)
+		lines, last = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
+	}
+	return append(lines, last)
+}
+
+// foldWords breaks a long line between words. A long word stays whole.
+func foldWords(line string, width int) (lines []string) {
+	for terminal.Width(line) > width {
+		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
+		if i <= 0 {
+			if i = strings.IndexByte(line, ' '); i <= 0 {
+				break
+			}
+		}
+		lines, line = append(lines, line[:i]), line[i+1:]
+	}
+	return append(lines, line)
+}
+
+// CoverageLine says which sessions an audit covers.
+func CoverageLine(c *audit.Coverage, zone *time.Location) string {
+	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
+	if !c.First.IsZero() {
+		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
+	}
+	add := func(n int, one, many string) {
+		if n > 0 {
+			parts = append(parts, human.Plural(n, one, many))
+		}
+	}
+	add(c.Copies, "copied entry counted once", "copied entries counted once")
+	add(c.SkippedLines, "line skipped", "lines skipped")
+	add(c.Vanished, "file deleted since it was indexed", "files deleted since they were indexed")
+	add(c.Changed, "file rewritten or grown since it was indexed", "files rewritten or grown since they were indexed")
+	add(c.New, "file not indexed yet", "files not indexed yet")
+	return strings.Join(parts, " · ")
+}
+
+// csv writes comma-separated values. An apostrophe in front keeps a spreadsheet
+// from running a cell as a formula.
+func (a *Audit) csv(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(names(a.table)); err != nil {
+		return err
+	}
+	err := a.table.records(func(columns []string) error {
+		a.Rows++
+		for i, c := range columns {
+			columns[i] = csvCell(c)
+		}
+		return out.Write(columns)
+	})
+	if err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// csvCell makes a cell safe: without control characters and no formula.
+func csvCell(s string) string {
+	s = terminal.Clean(s)
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '=', '+', '-', '@', '\t', '\r', '|', '%':
+		if _, err := strconv.ParseFloat(s, 64); err != nil {
+			return "'" + s
+		}
+	}
+	if strings.HasPrefix(s, "＝") || strings.HasPrefix(s, "＋") || strings.HasPrefix(s, "－") || strings.HasPrefix(s, "＠") {
+		return "'" + s
+	}
+	return s
+}
+
+// IDTitle is the title of the column of session ids.
+const IDTitle = "ID"
+
+// keyColumns are the columns of the dimensions that rows are grouped by. total is
+// the row that covers all of them.
+func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
+	var columns []sheetColumn[T]
+	labelled := false
+	add := func(c column, text func(k *audit.Key) cell) {
+		first := c.Title != "" && !labelled
+		labelled = labelled || first
+		columns = append(columns, sheetColumn[T]{c, func(r *T) cell {
+			switch {
+			case r != total:
+				return text(key(r))
+			case first:
+				return cell{Text: "total"}
+			}
+			return cell{}
+		}})
+	}
+	named := func(s *string) cell {
+		if *s == "" {
+			return cell{Text: "(none)"}
+		}
+		return textCell(*s)
+	}
+	flex := slices.Index(by, "session") // its id stays when the title is cut
+	if flex < 0 {
+		flex = slices.IndexFunc(by, func(name string) bool { return name != "day" && name != "week" && name != "month" })
+	}
+	for i, name := range by {
+		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Key: true}
+		switch name {
+		case "tool":
+			add(c, func(k *audit.Key) cell { return named(k.Tool) })
+		case "model":
+			c.Left = i != flex // models differ at the end
+			add(c, func(k *audit.Key) cell { return named(k.Model) })
+		case "project":
+			c.Left = true
+			add(c, func(k *audit.Key) cell {
+				if *k.Project == "" {
+					return named(k.Project)
+				}
+				return look.pathCell(*k.Project)
+			})
+		case "session":
+			c.Name = "session name"
+			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
+			add(column{Name: "session id", Title: IDTitle}, func(k *audit.Key) cell { return look.idCell(k.SessionID, k.SessionPath) })
+			add(c, func(k *audit.Key) cell {
+				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
+			})
+		case "day", "week", "month":
+			add(c, func(k *audit.Key) cell {
+				return textCell(map[string]string{"day": k.Day, "week": k.Week, "month": k.Month}[name])
+			})
+		}
+	}
+	return columns
+}
+
+// sessionsTitle is the title of the column SESSIONS; "" hides it where each row is a
+// session.
+func sessionsTitle(by []string) string {
+	if slices.Contains(by, "session") {
+		return ""
+	}
+	return "SESSIONS"
+}
+
+func fixed(list []string) func() []string { return func() []string { return list } }
+
+// limited returns the first rows of a list; 0 means no limit.
+func limited[T any](list []T, limit int) []T {
+	if limit > 0 && limit < len(list) {
+		return list[:limit]
+	}
+	return list
+}
+
+// shown is the number of rows, and how many of them are shown.
+func shown(rows, all int, one, many string) string {
+	if rows < all {
+		return human.Plural(all, one, many) + "; " + human.Number(rows) + " shown (more: -n)"
+	}
+	return human.Plural(all, one, many)
+}

@@ -1,0 +1,292 @@
+package printer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/entry"
+	"pigrep/ui/diff"
+)
+
+// exportWidth is the width of exported text, because the width of the reader's screen is
+// unknown.
+const exportWidth = 100
+
+// Export writes a conversation as a standalone file: Markdown, JSON or text.
+func Export(w io.Writer, format string, s *Show) error {
+	s.Full = true
+	switch format {
+	case "md":
+		return exportMarkdown(w, s)
+	case "json":
+		return New(w, FormatJSON, Look{}).Print(s)
+	case "txt":
+		return New(w, FormatText, Look{Width: exportWidth}).Print(s)
+	}
+	return fmt.Errorf("unknown format %q", format)
+}
+
+// exportFacts are the names and values above an exported conversation.
+func exportFacts(s *Show) [][2]string {
+	f := &s.Session
+	facts := [][2]string{
+		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
+		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
+		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
+	}
+	kept := facts[:0]
+	for _, fact := range facts {
+		if fact[1] = terminal.Clean(fact[1]); fact[1] != "" {
+			kept = append(kept, fact)
+		}
+	}
+	return kept
+}
+
+// stamp is a time with its zone, for readers that may be anywhere.
+func (s *Show) stamp(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case s.Zone == nil:
+		return t.UTC().Format(time.RFC3339)
+	}
+	return t.In(s.Zone).Format(stampForm)
+}
+
+// anchors gives every entry of a document a unique name.
+type anchors map[string]int
+
+func (a anchors) of(id string) string {
+	var b strings.Builder
+	b.WriteString("e-")
+	for _, r := range id {
+		if r == '@' || !isBareID(r) {
+			r = '-'
+		}
+		b.WriteRune(r)
+	}
+	name := b.String()
+	a[name]++
+	if n := a[name]; n > 1 {
+		return fmt.Sprintf("%s-%d", name, n)
+	}
+	return name
+}
+
+func isBareID(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// entryTitle is the heading of an exported entry.
+func entryTitle(e *entry.Entry) string {
+	what := NameOf(e)
+	if e.CustomType != "" {
+		what += " " + terminal.Clean(e.CustomType)
+	}
+	return what
+}
+
+// entryNotes are the facts next to the heading of an exported entry.
+func entryNotes(s *Show, e *entry.Entry) []string {
+	notes := []string{s.stamp(e.Time)}
+	if e.Model != "" && e.Type == session.TypeMessage {
+		notes = append(notes, terminal.Clean(e.Model))
+	}
+	if e.Labelled != "" {
+		notes = append(notes, "["+terminal.Clean(e.Labelled)+"]")
+	}
+	if s.Branches && e.Branch == entry.BranchAbandoned {
+		notes = append(notes, "abandoned branch")
+	}
+	if e.Role == session.RoleToolResult && e.IsError {
+		notes = append(notes, "error")
+	}
+	return notes
+}
+
+// exportMarkdown writes Markdown. What users and models wrote stays Markdown;
+// everything else goes into fences longer than any inside.
+func exportMarkdown(w io.Writer, s *Show) error {
+	b := bufio.NewWriter(w) // w itself if that has a buffer
+	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
+	for _, f := range exportFacts(s) {
+		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
+	}
+	names := anchors{}
+	shown := make(map[string]bool) // calls with a diff
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
+		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+		for i := range e.View.Blocks {
+			b.WriteByte('\n')
+			block := &e.View.Blocks[i]
+			markdownBlock(b, e, block)
+			if block.Call != nil {
+				shown[block.Call.ID] = true
+			}
+		}
+		if e.View.Diff != nil && !shown[e.ToolCallID] {
+			b.WriteByte('\n')
+			markdownDiff(b, diff.Of(&session.Call{Diff: e.View.Diff}))
+		}
+		if _, err := b.Write(nil); err != nil { // the error of all writes
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func markdownBlock(b *bufio.Writer, e *entry.Entry, block *session.Block) {
+	switch {
+	case block.Call != nil:
+		c := block.Call
+		name := "call"
+		if c.Nested {
+			name = "nested call"
+		}
+		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
+		files := diff.Of(c)
+		markdownDiff(b, files)
+		command, ok := CommandOf(c)
+		if ok {
+			fence(b, "sh", []byte(command))
+		}
+		for _, a := range c.Arguments {
+			if a.Edits && len(files) > 0 {
+				continue
+			}
+			if ok && a.Text && string(a.Value) == command {
+				ok = false
+				continue
+			}
+			if a.Text && strings.Contains(string(a.Value), "\n") {
+				fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
+				fence(b, "", a.Value)
+				b.WriteByte('\n')
+				continue
+			}
+			fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
+		}
+		if len(c.Arguments) == 0 && len(c.Raw) > 0 {
+			fence(b, "json", c.Raw)
+		}
+	case block.Shell != nil:
+		fence(b, "sh", []byte(block.Shell.Command))
+		if len(block.Text) > 0 {
+			b.WriteByte('\n')
+			fence(b, "", block.Text)
+		}
+		if sh := block.Shell; sh.Cancelled {
+			b.WriteString("\ncancelled\n")
+		} else if sh.HasExit && sh.ExitCode != 0 {
+			fmt.Fprintf(b, "\nexit %d\n", sh.ExitCode)
+		}
+	case block.Image != nil:
+		b.WriteString(escapeMarkdown(imageText(block.Image)) + "\n")
+		if len(block.Text) > 0 {
+			b.WriteString("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
+		}
+	case IsProse(block.Kind) && e.Role != session.RoleToolResult:
+		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
+	case block.Kind == session.KindThinking:
+		b.WriteString("<details><summary>thinking</summary>\n\n")
+		fence(b, "", block.Text)
+		b.WriteString("\n</details>\n")
+	case isRemark(block):
+		b.WriteString(codeSpan(terminal.Clean(string(block.Text))) + "\n")
+	default:
+		if block.Kind != session.KindResult {
+			fmt.Fprintf(b, "%s:\n\n", block.Kind)
+		}
+		fence(b, "", block.Text)
+	}
+}
+
+// markdownDiff writes what a call did to files.
+func markdownDiff(b *bufio.Writer, files []diff.File) {
+	for i := range files {
+		f := &files[i]
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if f.Path != "" {
+			b.WriteString(codeSpan(terminal.Clean(f.Path)) + " ")
+		}
+		b.WriteString((&text{}).changeCounts(f) + "\n")
+		if len(f.Hunks) > 0 {
+			b.WriteByte('\n')
+			fence(b, "diff", []byte(f.Unified(tidyLine)))
+		}
+	}
+}
+
+// IsProse reports whether the text of a kind is written as Markdown.
+func IsProse(k session.Kind) bool {
+	switch k {
+	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
+		return true
+	}
+	return false
+}
+
+// isRemark reports whether a block is one line about the session.
+func isRemark(b *session.Block) bool {
+	switch b.Kind {
+	case session.KindMeta, session.KindTitle, session.KindLabel:
+		return len(b.Text) < longestLine
+	}
+	return false
+}
+
+// fence writes a text as a code block.
+func fence(b *bufio.Writer, language string, text []byte) {
+	marks := 3
+	for line := range tidyLines(text) {
+		for run, i := 0, 0; i < len(line); i++ {
+			if line[i] == '`' {
+				run++
+				marks = max(marks, run+1)
+			} else {
+				run = 0
+			}
+		}
+	}
+	mark := strings.Repeat("`", marks)
+	fmt.Fprintf(b, "%s%s\n", mark, language)
+	for line := range tidyLines(text) {
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "%s\n", mark)
+}
+
+// codeSpan writes a line of text as inline code.
+func codeSpan(s string) string {
+	if s == "" {
+		return "``"
+	}
+	mark := "`"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 || strings.HasPrefix(s, "`") {
+		return mark + " " + s + " " + mark
+	}
+	return mark + s + mark
+}
+
+var markdownEscaper = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "!", `\!`,
+)
+
+func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }

@@ -1,0 +1,639 @@
+package printer
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/entry"
+	"pigrep/ui/diff"
+)
+
+// How many lines of a piece are shown unless --full is given.
+const (
+	resultHead     = 6 // of a result
+	shellHead      = 2 // of the output of a command, whose end matters more
+	shellTail      = 4
+	commandLines   = 6
+	diffLines      = 20
+	writeLines     = 8 // of a file that was written as a whole
+	summaryLines   = 14
+	focusLines     = 60 // of an entry that was named
+	promptLines    = 200
+	bodyIndent     = "  "
+	resultIndent   = "    "
+	failedIndent   = "  ✗ " // of the first line of a failure
+	nothingToWrap  = 0
+	minBodyColumns = 16
+)
+
+// FocusMark begins the heading of an entry that was named.
+const FocusMark = "▶ "
+
+// IsFocus reports whether a line begins with FocusMark.
+func IsFocus(line string) bool { return strings.HasPrefix(ansi.Strip(line), FocusMark) }
+
+// transcript prints a conversation as text. Calls wait for their results, so that
+// both are printed together.
+type transcript struct {
+	*text
+	s       *Show
+	out     *strings.Builder
+	day     string
+	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
+	waiting []waitingCall
+	failed  bool // the next line is the first of a failure
+
+	written int     // bytes that have left out
+	err     error   // of writing them
+	owners  []owner // of the text so far
+}
+
+// owner is the entry that the text from an offset on belongs to.
+type owner struct{ at, entry int }
+
+// own assigns what is printed from now on to an entry.
+func (p *transcript) own(e *entry.Entry) {
+	p.owners = append(p.owners, owner{p.written + p.out.Len(), e.Index})
+}
+
+type waitingCall struct {
+	entry *entry.Entry
+	call  *session.Call
+	files []diff.File // what it did to files
+}
+
+func (s *Show) text(t *text) error {
+	return s.print(&transcript{text: t, s: s, out: &strings.Builder{}})
+}
+
+// Line is a line of a conversation.
+type Line struct {
+	Text  string
+	Entry int // the index in the file of the entry that it belongs to; -1 above the first
+}
+
+// Lines returns the text as lines that know their entries. A blank line belongs to the
+// entry above it.
+func (s *Show) Lines(look Look) ([]Line, error) {
+	var out strings.Builder
+	p := &transcript{text: &text{w: &out, Look: look}, s: s, out: &strings.Builder{}}
+	if err := s.print(p); err != nil {
+		return nil, err
+	}
+	var lines []Line
+	at, now, next := 0, -1, -1
+	for l := range strings.SplitSeq(strings.TrimRight(out.String(), "\n"), "\n") {
+		for len(p.owners) > 0 && p.owners[0].at <= at {
+			next, p.owners = p.owners[0].entry, p.owners[1:]
+		}
+		if l != "" {
+			now = next
+		}
+		lines = append(lines, Line{l, now})
+		at += len(l) + 1
+	}
+	return lines, nil
+}
+
+func (s *Show) print(p *transcript) error {
+	p.facts()
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		if s.Gaps[e.Index] {
+			p.release()
+			fmt.Fprintln(p.out, "\n"+p.dim("⋯"))
+			p.last = ""
+		}
+		p.entry(e)
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.release()
+	return p.flush()
+}
+
+func (p *transcript) flush() error {
+	p.pass(p.marked())
+	p.out.Reset()
+	return p.err
+}
+
+func (p *transcript) pass(s string) {
+	if p.err == nil {
+		var n int
+		n, p.err = io.WriteString(p.w, s)
+		p.written += n
+	}
+}
+
+// keptText is how much of an entry waits until all of it is printed.
+const keptText = 1 << 20
+
+// put prints a line, given in pieces. Long texts leave at once.
+func (p *transcript) put(pieces ...string) {
+	for _, s := range pieces {
+		if len(s) > keptText && len(p.s.Marks) == 0 {
+			_ = p.flush()
+			p.pass(s)
+			continue
+		}
+		p.out.WriteString(s)
+	}
+	if p.out.Len() > keptText {
+		_ = p.flush()
+	}
+}
+
+// body is the width for the text of an entry; 0 for any.
+func (p *transcript) body(indent string) int {
+	if p.Width == 0 {
+		return nothingToWrap
+	}
+	return max(minBodyColumns, p.Width-len(indent))
+}
+
+// cut clips s if there is a width.
+func (p *transcript) cut(s string, indent int) string {
+	if p.Width == 0 {
+		return s
+	}
+	return terminal.Clip(s, max(minBodyColumns, p.Width-indent))
+}
+
+// when is the time of day, with the date if that has changed.
+func (p *transcript) when(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	if p.Now.IsZero() {
+		return p.s.stamp(at)
+	}
+	at = at.In(p.Now.Location())
+	day := at.Format("2006-01-02")
+	if day == p.day {
+		return at.Format("15:04")
+	}
+	p.day = day
+	return at.Format("2006-01-02 15:04")
+}
+
+// facts prints what is above a conversation.
+func (p *transcript) facts() {
+	f := &p.s.Session
+	fmt.Fprintln(p.out, p.style(titleLook, p.cut(human.Headline(f.Title), 0)))
+	modified := p.ago(f.Modified.Time)
+	if p.Now.IsZero() {
+		modified = p.s.stamp(f.Modified.Time)
+	}
+	tokens, cost := "", ""
+	if f.Tokens > 0 {
+		tokens = human.Short(f.Tokens) + " tokens"
+	}
+	if f.Cost > 0 {
+		cost = human.Cents.Text(f.Cost)
+	}
+	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
+	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
+	if !p.s.Whole {
+		return
+	}
+	p.note(p.Links.File(terminal.Clean(human.Path(f.SessionPath, p.Home)), f.SessionPath))
+	if f.Parent != nil {
+		p.note("forked from " + p.relative(f.Parent, f.Entries))
+	}
+	for i := range f.Children {
+		p.note("forked into " + p.relative(&f.Children[i], 0))
+	}
+	for _, path := range f.Twins {
+		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
+	}
+	if f.Abandoned > 0 && !p.s.Branches {
+		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
+	}
+	if f.Skipped > 0 {
+		p.note(human.Plural(f.Skipped, "malformed line", "malformed lines") + " skipped")
+	}
+}
+
+// factLine prints the facts that are known, after a directory or below it.
+func (p *transcript) factLine(dir string, facts ...string) {
+	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+	switch room := p.Width - terminal.Width(rest) - 3; {
+	case dir == "":
+	case p.Width == 0 || room >= terminal.Width(dir):
+		rest = dir + " · " + rest
+	default:
+		p.note(terminal.ClipLeft(dir, p.Width))
+	}
+	if rest != "" {
+		p.note(rest)
+	}
+}
+
+func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
+
+// relative describes a parent or a fork. For a parent, of is the number of entries in
+// this session.
+func (p *transcript) relative(r *Relative, of int) string {
+	path := terminal.Clean(human.Path(r.SessionPath, p.Home))
+	if r.State == "missing" {
+		return path + ", which is deleted"
+	}
+	name := terminal.Clean(r.ShortID)
+	if name == "" {
+		name = path
+	}
+	if r.Title != "" {
+		name += " " + terminal.Clip(terminal.Clean(r.Title), relativeTitle)
+	}
+	var notes []string
+	if of > 0 && r.Shared > 0 {
+		notes = append(notes, fmt.Sprintf("shares %s of %s", human.Number(r.Shared), human.Plural(of, "entry", "entries")))
+	}
+	if r.State == "moved" {
+		notes = append(notes, "moved")
+	}
+	if len(notes) > 0 {
+		name += " (" + strings.Join(notes, "; ") + ")"
+	}
+	return name
+}
+
+// relativeTitle is the width of the title of a related session.
+const relativeTitle = 32
+
+// heads are the headings of entries, by role or type.
+var heads = map[string]string{
+	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
+	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
+	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
+}
+
+// headOf returns the heading for the role or type of an entry, or "" if it has none.
+func headOf(e *entry.Entry) string {
+	switch {
+	case e.Role != "":
+		return heads[e.Role]
+	case e.Type == session.TypeCustom:
+		return "" // this role is something else
+	}
+	return heads[e.Type]
+}
+
+// NameOf returns the heading of an entry, or else its role or type.
+func NameOf(e *entry.Entry) string {
+	if e.Role == session.RoleToolResult {
+		return "result " + terminal.Clean(e.Tool)
+	}
+	return cmp.Or(headOf(e), terminal.Clean(strings.ReplaceAll(e.Type, "_", " ")))
+}
+
+func (p *transcript) entry(e *entry.Entry) {
+	if e.Role == session.RoleToolResult {
+		p.result(e)
+		return
+	}
+	switch e.Type {
+	case session.TypeMessage, session.TypeCompaction, session.TypeBranchSummary:
+		p.release()
+	}
+	p.own(e)
+	lines := p.lineLimit(e, promptLines)
+	switch {
+	case e.Role == session.RoleUser:
+		p.said(e, session.KindPrompt, lines)
+	case e.Role == session.RoleAssistant:
+		p.reply(e)
+	case e.Role == session.RoleShell:
+		p.shell(e)
+	case e.Role == session.RoleSystem && e.Type == session.TypeMessage:
+		p.aside(e, "system prompt")
+	case e.Type == session.TypeCompaction || e.Type == session.TypeBranchSummary || e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary:
+		p.summary(e)
+	case e.Type == session.TypeMessage || e.Type == session.TypeCustomMessage:
+		if len(e.View.Blocks) > 0 {
+			p.said(e, session.KindNote, p.lineLimit(e, summaryLines))
+		}
+	case e.Type == session.TypeLabel:
+		if e.Label == "" {
+			p.remark(e, "label cleared on "+terminal.Clean(e.TargetID))
+		} else {
+			p.remark(e, "label "+terminal.Clean(e.Label)+" on "+terminal.Clean(e.TargetID))
+		}
+	case e.Type == session.TypeSessionInfo:
+		p.remark(e, "named "+terminal.Clean(e.Name))
+	default:
+		p.other(e)
+	}
+}
+
+// lineLimit is how many lines of a piece of the entry are shown; -1 for all.
+func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
+	switch {
+	case p.whole(e):
+		return -1
+	case p.named(e):
+		return max(usual, focusLines)
+	}
+	return usual
+}
+
+// open reports whether nothing of an entry is folded.
+func (p *transcript) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
+
+// whole reports whether no text of an entry is folded; its details may be.
+func (p *transcript) whole(e *entry.Entry) bool {
+	return p.open(e) || p.s.Unfold && p.named(e)
+}
+
+// named reports whether more of an entry is shown because the user named it. An entry
+// that was folded on its own stays folded.
+func (p *transcript) named(e *entry.Entry) bool {
+	_, set := p.s.Open[e.Index]
+	return p.s.Focus[e.Index] && !set
+}
+
+// heading prints what an entry is, its time and its id.
+func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
+	p.out.WriteByte('\n')
+	mark := ""
+	if p.s.Focus[e.Index] {
+		mark = p.style(matchLook, FocusMark)
+	}
+	facts := []string{p.when(e.Time), terminal.Clean(e.ID)}
+	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
+		facts = append(facts, terminal.Clean(e.Model))
+	}
+	facts = append(facts, p.state(e)...)
+	rest := " · " + strings.Join(facts, " · ")
+	if p.Width > 0 {
+		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
+	}
+	fmt.Fprintln(p.out, mark+p.style(look, what)+p.dim(rest))
+	p.last = "head"
+}
+
+// state returns what is unusual about an entry: label, branch, context.
+func (p *transcript) state(e *entry.Entry) []string {
+	var facts []string
+	if e.Labelled != "" {
+		facts = append(facts, "["+terminal.Clean(e.Labelled)+"]")
+	}
+	switch {
+	case e.Branch == entry.BranchAbandoned:
+		if p.s.Branches || p.s.Focus[e.Index] {
+			facts = append(facts, "abandoned branch")
+		}
+	case !e.InContext && p.s.Focus[e.Index]:
+		facts = append(facts, "no longer in context (compacted)")
+	}
+	return facts
+}
+
+// said prints an entry of text and images.
+func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
+	what := headOf(e)
+	if what == "" {
+		what = terminal.Clean(e.Role)
+	}
+	if e.CustomType != "" {
+		what += " " + terminal.Clean(e.CustomType)
+	}
+	p.heading(e, what, kindLooks[kind])
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch b.Kind {
+		case session.KindDetails, session.KindData, session.KindOther, session.KindSystem:
+			p.foldedBlock(e, bodyIndent, b)
+		default:
+			p.prose(b, limit)
+		}
+	}
+	p.last = "body"
+}
+
+// prose prints a text or an image.
+func (p *transcript) prose(b *session.Block, limit int) {
+	if b.Image != nil {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
+	}
+	if len(b.Text) == 0 {
+		return
+	}
+	lines := p.text.prose(b, p.body(bodyIndent), false)
+	hidden := 0
+	if limit >= 0 && len(lines) > limit+1 {
+		hidden = len(lines) - limit
+		lines = lines[:limit]
+	}
+	p.indented(bodyIndent, lines)
+	p.more(bodyIndent, hidden)
+}
+
+func (p *transcript) indented(indent string, lines []string) {
+	for _, l := range lines {
+		if l == "" {
+			p.put("\n")
+			continue
+		}
+		p.put(indent, l, "\n")
+	}
+}
+
+func (p *transcript) more(indent string, hidden int) {
+	if hidden > 0 {
+		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")))
+	}
+}
+
+func imageText(i *session.Image) string {
+	kind := terminal.Clean(i.MimeType)
+	if kind == "" {
+		kind = "image"
+	}
+	return "[" + kind + " " + human.Bytes(int64(i.Size)) + "]"
+}
+
+// reply prints a reply of the assistant. Its calls wait for their results.
+func (p *transcript) reply(e *entry.Entry) {
+	headed, first := false, true
+	head := func() {
+		if !headed {
+			p.heading(e, "reply", kindLooks[session.KindReply])
+			headed = true
+		}
+	}
+	if len(e.View.Blocks) == 0 {
+		head()
+		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
+		p.last = "body"
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			p.wait(e, b.Call)
+			first = false
+		case b.Kind == session.KindThinking:
+			if first && p.last != "call" {
+				head()
+			}
+			p.thinking(e, b)
+			p.last, first = "call", false // so that what follows is printed below it
+		case b.Kind == session.KindError:
+			head()
+			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {
+				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
+			}
+			p.last = "body"
+		case b.Kind == session.KindReply:
+			head()
+			p.prose(b, p.lineLimit(e, promptLines))
+			p.last = "body"
+		default:
+			p.foldedBlock(e, bodyIndent, b)
+		}
+	}
+}
+
+func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
+	text := tidy(b.Text)
+	if p.open(e) || p.named(e) {
+		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
+		p.indented(bodyIndent+bodyIndent, p.text.prose(b, p.body(bodyIndent+bodyIndent), true))
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	first = strings.Trim(terminal.Clean(first), "*# ")
+	note := ""
+	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
+		note = fmt.Sprintf(" (%s)", human.Plural(n, "line", "lines"))
+	}
+	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
+	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
+}
+
+func (p *transcript) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
+
+// foldedBlock prints the kind and size of a block that is not part of the
+// conversation; with --full its text.
+func (p *transcript) foldedBlock(e *entry.Entry, indent string, b *session.Block) {
+	if b.Kind == session.KindDetails && !p.open(e) {
+		return
+	}
+	if p.open(e) {
+		fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)))
+		for _, l := range sourceLines(b.Text, p.body(indent+bodyIndent)) {
+			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.dim(l.text), " "))
+		}
+		return
+	}
+	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
+}
+
+// summary prints the summary of a compaction or of a branch.
+func (p *transcript) summary(e *entry.Entry) {
+	p.heading(e, headOf(e), kindLooks[session.KindSummary])
+	if n := e.View.TokensBefore; n > 0 {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(human.Number(n)+" tokens before"))
+	}
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
+			p.prose(b, p.lineLimit(e, summaryLines))
+		} else {
+			p.foldedBlock(e, bodyIndent, b)
+		}
+	}
+	p.last = "body"
+}
+
+// shell prints a command of the user.
+func (p *transcript) shell(e *entry.Entry) {
+	p.heading(e, "shell", kindLooks[session.KindShell])
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Shell == nil {
+			p.foldedBlock(e, bodyIndent, b)
+			continue
+		}
+		p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
+		p.output(e, b.Text, true, e.IsError)
+		switch {
+		case b.Shell.Cancelled:
+			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, "cancelled"))
+		case b.Shell.HasExit && b.Shell.ExitCode != 0:
+			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, fmt.Sprintf("exit %d", b.Shell.ExitCode)))
+		}
+	}
+	p.last = "body"
+}
+
+// aside prints only the size of an entry that is rarely read; with --full its text.
+func (p *transcript) aside(e *entry.Entry, what string) {
+	if p.open(e) || p.named(e) {
+		p.heading(e, what, dimLook)
+		for i := range e.View.Blocks {
+			p.prose(&e.View.Blocks[i], p.lineLimit(e, summaryLines))
+		}
+		p.last = "body"
+		return
+	}
+	size := 0
+	for i := range e.View.Blocks {
+		size += len(e.View.Blocks[i].Text)
+	}
+	p.remark(e, what+", "+human.Bytes(int64(size))+p.unfoldHint())
+}
+
+// remark prints an entry of one line.
+func (p *transcript) remark(e *entry.Entry, s string) {
+	if p.last != "note" {
+		p.out.WriteByte('\n')
+	}
+	mark := ""
+	if p.s.Focus[e.Index] {
+		mark = p.style(matchLook, FocusMark)
+	}
+	if facts := p.state(e); len(facts) > 0 {
+		s += " · " + strings.Join(facts, " · ")
+	}
+	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, terminal.Width(mark))))
+	p.last = "note"
+}
+
+// other prints an entry that is not part of the conversation.
+func (p *transcript) other(e *entry.Entry) {
+	what := terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
+	if e.CustomType != "" {
+		what += " " + terminal.Clean(e.CustomType)
+	}
+	if p.open(e) || p.named(e) {
+		p.heading(e, what, dimLook)
+		for i := range e.View.Blocks {
+			p.prose(&e.View.Blocks[i], p.lineLimit(e, focusLines))
+		}
+		p.last = "body"
+		return
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Kind == session.KindMeta || len(b.Text) < 80 {
+			what += " " + terminal.Clean(string(b.Text))
+		} else {
+			what += ", " + human.Bytes(int64(len(b.Text)))
+		}
+	}
+	p.remark(e, what)
+}

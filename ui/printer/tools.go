@@ -1,0 +1,215 @@
+package printer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/audit"
+	"pigrep/ui/chart"
+)
+
+// NewToolsAudit returns the answer of "tools". A limit of 0 means no limit. days is the same
+// table grouped by day first, for Look.TakesTrend; it may be nil.
+func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
+	type row = audit.ToolRow
+	key := func(r *row) *audit.Key { return &r.Key }
+	var byDay *trend
+	if days != nil {
+		byDay = newTrend(len(days.Rows), func(i int) (*audit.Key, float64) { return &days.Rows[i].Key, float64(days.Rows[i].Calls) })
+	}
+	columns := append(keyColumns(look, t.By, &t.Total, key), []sheetColumn[row]{
+		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
+		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
+		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
+		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return millisCell(r.P50) }},
+		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
+		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		trendColumn(byDay, &t.Total, key),
+		{column{Name: "without result"}, func(r *row) cell { return countCell(r.NoResult) }},
+		{column{Name: "result without call"}, func(r *row) cell { return countCell(r.NoCall) }},
+		{column{Name: "nested"}, func(r *row) cell { return countCell(r.Nested) }},
+		{column{Name: "timed"}, func(r *row) cell { return countCell(r.Timed) }},
+	}...)
+	return &Audit{
+		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Chart: func() *chart.Chart {
+			drawn := *t
+			drawn.Rows = limited(t.Rows, limit)
+			return chart.Tools(&drawn, look.Home)
+		},
+		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
+		closing: func(rows int) string {
+			var parts []string
+			if rows < len(t.Rows) {
+				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+			}
+			if n := t.Total.NoResult; n > 0 {
+				parts = append(parts, human.Plural(n, "call has no result", "calls have no result"))
+			}
+			if n := t.Total.NoCall; n > 0 {
+				parts = append(parts, human.Plural(n, "result has no call", "results have no call"))
+			}
+			if n := t.Total.Nested; n > 0 {
+				parts = append(parts, human.Plural(n, "call was made by a tool", "calls were made by tools"))
+			}
+			return strings.Join(parts, " · ")
+		},
+	}
+}
+
+// latest returns a function that finds the latest time of rows.
+func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
+	return func() (last time.Time, err error) {
+		for i := range rows {
+			if t := of(&rows[i]); t.After(last) {
+				last = t
+			}
+		}
+		return last, nil
+	}
+}
+
+func rateCell(r *audit.ToolRow) cell {
+	c := cell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
+	if r.Errors > 0 {
+		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
+	}
+	return c
+}
+
+func bytesCell(n int64) cell {
+	c := countCell(n)
+	switch {
+	case n >= 1e9:
+		c.Text = fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		c.Text = fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		c.Text = fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	default:
+		c.Text = fmt.Sprintf("%d B", n)
+	}
+	return c
+}
+
+// NewCommandsAudit returns the answer of "tools commands". A limit of 0 means no limit.
+func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
+	type row = audit.CommandRow
+	columns := []sheetColumn[row]{
+		{column{Name: "program", Title: "PROGRAM", Flex: true}, func(r *row) cell { return textCell(r.Program) }},
+		{column{Name: "runs", Title: "RUNS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Runs) }},
+		{column{Name: "calls", Title: "CALLS", Right: true}, func(r *row) cell { return countCell(r.Calls) }},
+		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
+		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+	}
+	return &Audit{
+		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		last: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
+		facts: struct {
+			Calls    int `json:"calls"`
+			Unparsed int `json:"unparsed"`
+		}{t.Calls, t.Unparsed},
+		closing: func(rows int) string {
+			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+			if t.Unparsed > 0 {
+				line += ", " + human.Number(t.Unparsed) + " of which cannot be parsed (counted by their first word)"
+			}
+			return line
+		},
+	}
+}
+
+// NewFilesAudit returns the answer of "tools files": a table of files, or the history of a
+// path. A limit of 0 means no limit.
+func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
+	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
+	if history {
+		rows := limited(t.Touches, limit)
+		a.table = touchSheet(rows, look)
+		a.write = func(t *text) (int, error) { return len(rows), t.touches(rows) }
+		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
+		a.closing = func(rows int) string {
+			if rows == 0 {
+				return "no call touched this file"
+			}
+			return shown(rows, len(t.Touches), "call", "calls")
+		}
+		return a
+	}
+	type row = audit.FileRow
+	columns := []sheetColumn[row]{
+		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
+		{column{Name: "reads", Title: "READ", Right: true}, func(r *row) cell { return countCell(r.Reads) }},
+		{column{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) cell { return countCell(r.Writes) }},
+		{column{Name: "edits", Title: "EDITED", Right: true}, func(r *row) cell { return countCell(r.Edits) }},
+		{column{Name: "others", Title: "OTHER", Right: true}, func(r *row) cell { return countCell(r.Others) }},
+		{column{Name: "in summaries"}, func(r *row) cell { return countCell(r.Summaries) }},
+		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
+		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "first"}, func(r *row) cell { return look.timeCell(r.First.Time) }},
+		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+	}
+	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
+	a.last = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
+	a.closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
+	return a
+}
+
+// alarm colours the row of a failed call.
+func alarm(r *sheetRow, status string) {
+	if status == "error" {
+		r.look = errorLook
+	}
+}
+
+func (l Look) idWidth() int { return max(l.IDWidth, len("SESSION")) }
+
+// idCell is a session id, in text in the form that commands accept, which also exists
+// for sessions without an id.
+func (l Look) idCell(id, path string) cell {
+	handle := session.Handle(id, path)
+	if l.ShortID != nil {
+		handle = l.ShortID(handle)
+	}
+	return cell{Text: handle, Plain: id}
+}
+
+// callPlace is the time of a call, and what show takes to find it.
+type callPlace struct {
+	time                 session.Time
+	session, path, entry string
+	offset               int64
+}
+
+// groupColumns are the first columns of calls below the heading of a group.
+func groupColumns[T any](l Look, place func(*T) callPlace) []sheetColumn[T] {
+	return []sheetColumn[T]{
+		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *T) cell {
+			c := l.timeCell(place(r).time.Time)
+			c.Indent = "  "
+			return c
+		}},
+		{column{Title: "ENTRY", Width: l.idWidth() + 9, Whole: true}, func(r *T) cell {
+			p := place(r)
+			return l.entryCell(p.session, p.path, p.entry, p.offset)
+		}},
+	}
+}
+
+// entryCell returns an entry as show accepts it: SESSION:ENTRY, where ENTRY is an id or an
+// offset.
+func (l Look) entryCell(id, path, entry string, offset int64) cell {
+	if entry == "" {
+		entry = "@" + strconv.FormatInt(offset, 10)
+	}
+	return textCell(l.idCell(id, path).Text + ":" + entry)
+}

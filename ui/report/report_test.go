@@ -1,0 +1,170 @@
+package report
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/audit"
+	"pigrep/query/sessions"
+	"pigrep/ui/html"
+)
+
+const hostile = `</title></td></table><script>alert(1)</script><img src=x onerror=alert(2)><svg onload="alert(3)">` + "\x1b[31m\u202e"
+
+var now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+
+func ptr[T any](v T) *T { return &v }
+
+// answers is a source that answers with the same rows for every request, whatever they are grouped by.
+func answers(name string, days int) *Source {
+	key := func(by []string, i int) (k audit.Key) {
+		at := now.AddDate(0, 0, -i)
+		year, week := at.ISOWeek()
+		for _, by := range by {
+			switch by {
+			case "day":
+				k.Day = at.Format(time.DateOnly)
+			case "week":
+				k.Week = fmt.Sprintf("%04d-W%02d", year, week)
+			case "tool":
+				k.Tool = ptr(name + "tool")
+			case "model":
+				k.Model = ptr(name + "model")
+			case "project":
+				k.Project = ptr("/home/dev/" + name)
+			case "session":
+				k.SessionPath, k.SessionID, k.SessionName = "/s/"+name+".jsonl", name, name
+			}
+		}
+		return k
+	}
+	rows := func(by []string) int {
+		if by[0] == "day" {
+			return days
+		}
+		return min(days, 1)
+	}
+	covered := audit.Coverage{Sessions: 1, First: session.Time{Time: now.AddDate(0, 0, -days)}, Last: session.Time{Time: now}}
+	return &Source{
+		Usage: func(_ context.Context, req audit.Request) (*audit.UsageTable, error) {
+			t := &audit.UsageTable{By: req.By, Coverage: covered}
+			for i := range rows(req.By) {
+				t.Rows = append(t.Rows, audit.UsageRow{Key: key(req.By, i), Tokens: 1000, Cost: 1.5, Sessions: 1})
+				t.Total.Cost += 1.5
+			}
+			return t, nil
+		},
+		Tools: func(_ context.Context, req audit.Request) (*audit.ToolTable, error) {
+			t := &audit.ToolTable{By: req.By, Coverage: covered}
+			for i := range rows(req.By) {
+				t.Rows = append(t.Rows, audit.ToolRow{Key: key(req.By, i), Calls: 20, Errors: 3, P50: ptr(int32(90)), P95: ptr(int32(61_000)), Sessions: 1})
+				t.Total.Calls, t.Total.Errors = t.Total.Calls+20, t.Total.Errors+3
+			}
+			return t, nil
+		},
+		Commands: func(context.Context, audit.Request) (*audit.CommandTable, error) {
+			return &audit.CommandTable{Calls: 2, Rows: []audit.CommandRow{{Program: name, Runs: 2, Calls: 2}}}, nil
+		},
+		Files: func(context.Context, audit.Request) (*audit.FileTable, error) {
+			return &audit.FileTable{Rows: []audit.FileRow{{Path: "/" + name, Reads: 3}}}, nil
+		},
+		Calls: func(_ context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
+			row := &audit.CallRow{
+				Timestamp: session.Time{Time: now}, SessionPath: "/s/" + name + ".jsonl", SessionID: name, EntryID: "e1", CWD: "/home/dev/" + name, Tool: name,
+				Arguments: name + strings.Repeat("x", 3000), Status: "error", Result: []string{"", name, "more"}, Command: true,
+			}
+			if req.Risky {
+				row.Matches = []audit.RuleMatch{{Rule: "superuser", Severity: "high", Clause: "sudo " + name}, {Rule: "credentials", Severity: "high", Clause: name}}
+			}
+			return 41, visit(row)
+		},
+	}
+}
+
+// render is a report with links to sessions.
+func render(t *testing.T, src *Source, name string) string {
+	t.Helper()
+	v := &View{Home: "/home/dev", Now: now, Session: func(path, _, entry string) string {
+		if strings.Contains(path, "javascript") {
+			return "javascript:alert(1)"
+		}
+		return "week-sessions/s.html#" + entry
+	}}
+	page := &Report{Title: "Agent report: " + html.Line(name), Facts: []Fact{{"Sessions", "1"}, {"Only project", html.Line(name)}}, Coverage: html.Line(name)}
+	usage, err := v.Usage(t.Context(), src, audit.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := v.Audit(t.Context(), src, audit.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hit := query.SessionHit{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}
+	page.Sections = append(append(usage, tools...), v.Sessions(&sessions.Response{Sessions: []sessions.Session{{SessionHit: hit}}}))
+	var b strings.Builder
+	if err := page.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A report has every section, with its figures.
+func TestReport(t *testing.T) {
+	out := render(t, answers("bash", 50), "week")
+	for _, want := range []string{
+		`<section class="part" id="usage">`, `<section class="part" id="tools">`, `<section class="part" id="failures">`, `<section class="part" id="risky">`, `<section class="part" id="commands">`, `<section class="part" id="files">`, `<section class="part" id="sessions">`,
+		"Calendar of days", "Cost by day and model", "Tokens by day and model", "Calls by day", "$1.50, 0 tokens in 0 sessions", "20 calls, 3 failed", "1m01s",
+		"41 calls failed", "40 more calls", "1 call matches a rule", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
+		`<a href="week-sessions/s.html#e1">2026-03-20 12:00</a>`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(out, strings.Repeat("x", 2500)) {
+		t.Error("a long argument is not cut")
+	}
+	empty := render(t, answers("", 0), "nothing")
+	for _, want := range []string{"Nothing was used in this time.", "No tool was called in this time."} {
+		if !strings.Contains(empty, want) {
+			t.Errorf("an empty report does not say %q", want)
+		}
+	}
+}
+
+// What sessions say does nothing in a page, and the policy allows nothing but its style.
+func TestHostile(t *testing.T) {
+	out := render(t, answers(hostile+"javascript", 3), hostile)
+	for _, bad := range []string{"<script", "<img", `<svg onload`, "javascript:", "\x1b", "\u202e", " style="} {
+		if strings.Contains(strings.ToLower(out), bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	m := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindAllStringSubmatch(out, -1)
+	if len(m) != 1 {
+		t.Fatalf("%d style sheets", len(m))
+	}
+	sum := sha256.Sum256([]byte(m[0][1]))
+	if want := "style-src &#39;sha256-" + strings.ReplaceAll(base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;") + "&#39;"; !strings.Contains(out, want) {
+		t.Errorf("the policy does not allow the style sheet: %s", want)
+	}
+}
+
+// An error of a source ends a report.
+func TestSourceFails(t *testing.T) {
+	broken := errors.New("damaged")
+	src := answers("bash", 3)
+	src.Files = func(context.Context, audit.Request) (*audit.FileTable, error) { return nil, broken }
+	if _, err := (&View{Now: now}).Audit(t.Context(), src, audit.Request{}); !errors.Is(err, broken) {
+		t.Errorf("Audit() = %v", err)
+	}
+}

@@ -1,0 +1,432 @@
+package web
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/query/entry"
+	"pigrep/query/match"
+	"pigrep/query/words"
+	"pigrep/ui/html"
+)
+
+// Conversation is a session that is open for reading.
+type Conversation struct {
+	Page    *html.Page // without its Site
+	Path    string     // of the file
+	Leaf    bool       // the page shows one branch, not all
+	Command string     // resumes the session; "" if it cannot be resumed
+	Notes   []string   // why it cannot be resumed, or warnings
+	Close   func()
+}
+
+// ConversationName returns the name of a session in URLs: its id and, because copies of a
+// file share the id, a hash of its path.
+func ConversationName(path, id string) string {
+	h := fnv.New32a()
+	h.Write([]byte(path))
+	return fmt.Sprintf("%s.%08x", strings.NewReplacer("/", "_", `\`, "_").Replace(id), h.Sum32())
+}
+
+// conversationAddress returns the URL of a conversation that marks the hits of a query. With
+// an entryID, it points to that entry.
+func conversationAddress(path, id, entryID string, a asked) string {
+	return place{ConversationName(path, id), "", a}.entry(entryID)
+}
+
+// place is the common part of the URLs of a conversation.
+type place struct {
+	name string
+	leaf string // an entry of the only branch to show; "" shows all branches
+	asked
+}
+
+func (p place) values() url.Values {
+	v := url.Values{}
+	if p.Text != "" {
+		a := p.asked
+		a.Sort, a.All, a.Limit = 0, false, firstLimit
+		v = a.values()
+	}
+	if p.leaf != "" {
+		v.Set("leaf", p.leaf)
+	}
+	return v
+}
+
+func (p place) address(v url.Values) string {
+	address := "/session/" + url.PathEscape(p.name)
+	if len(v) > 0 {
+		address += "?" + v.Encode()
+	}
+	return address
+}
+
+// page returns the URL of the page with an entry.
+func (p place) page(entryID string) string {
+	v := p.values()
+	if entryID != "" {
+		v.Set("entry", entryID)
+	}
+	return p.address(v)
+}
+
+// entry returns the URL of an entry, with its anchor.
+func (p place) entry(entryID string) string {
+	if entryID == "" {
+		return p.page("")
+	}
+	return p.page(entryID) + "#" + html.Anchor(entryID)
+}
+
+// part returns the URL of part n, counted from 1.
+func (p place) part(n int) string {
+	v := p.values()
+	v.Set("part", strconv.Itoa(n))
+	return p.address(v)
+}
+
+// branch returns the URL of the branch through an entry.
+func (p place) branch(id string) string {
+	p.leaf = id
+	return p.page(id)
+}
+
+// grown returns the URL that says how many entries there are from entry n on.
+func (p place) grown(n int) string {
+	v := p.values()
+	v.Set("from", strconv.Itoa(n))
+	return "/session/" + url.PathEscape(p.name) + "/grown?" + v.Encode()
+}
+
+func (p place) output(entry, block int, name string) string {
+	address := fmt.Sprintf("/session/%s/output/%d/%d", url.PathEscape(p.name), entry, block)
+	if name != "" {
+		address += "?" + url.Values{"as": {name}}.Encode()
+	}
+	return address
+}
+
+// partLength is the number of entries on a page.
+const partLength = 300
+
+// conversationPage is the data of the conversation templates, apart from the entries.
+type conversationPage struct {
+	Command string
+	Notes   []string
+	Exports []link
+	All     string // URL of the page with all branches; "" if this is it
+	Search  string // URL of the search that the user came from; "" for none
+	Query   string
+	Hits    *hitLinks
+	Marks   string // words to highlight, as a JSON array
+	Parts   []partLink
+	Earlier string // URL of the previous part; "" for none
+	Later   string
+	Grown   string // URL that says how many entries are new
+}
+
+// hitLinks are the links to the previous and the next hit.
+type hitLinks struct {
+	Text           string
+	Previous, Next string
+}
+
+type partLink struct {
+	Number  int
+	Address string
+	Here    bool
+}
+
+// showConversation shows one part of a conversation and marks the hits of a query. It streams
+// the entries, so that the browser shows the first ones while the rest is read. Once the page
+// has begun, errors appear on the page itself.
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
+	ctx, v := r.Context(), r.URL.Query()
+	a, err := parseAsked(v)
+	if err != nil {
+		return err
+	}
+	c, err := s.Open(ctx, r.PathValue("name"), v.Get("leaf"), s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(a.Text)}
+	if a.Text != "" {
+		view.Search = a.Address()
+	}
+	f := s.frame(r, c.Page.Title(), view)
+	out := bufio.NewWriterSize(w, 32<<10)
+	write := func(name string) error { return templates().ExecuteTemplate(out, name, f) }
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if err := write("conversation"); err != nil {
+		return err
+	}
+	err = func() error {
+		flush(w, out)
+		if err := s.fill(ctx, c, view, place{r.PathValue("name"), v.Get("leaf"), a}, v); err != nil {
+			return err
+		}
+		body, err := c.Page.Body(ctx, out)
+		if err != nil {
+			return err
+		}
+		if err := body.Head(); err != nil {
+			return err
+		}
+		if err := write("conversation-main"); err != nil {
+			return err
+		}
+		flush(w, out)
+		return body.Entries(ctx)
+	}()
+	if err != nil && ctx.Err() == nil {
+		f.Note = err.Error()
+		_ = write("conversation-failed") // fails only if the browser has disconnected
+	}
+	_ = write("conversation-end")
+	_ = out.Flush()
+	return nil
+}
+
+// flush sends the output written so far. If that fails, so does the next write.
+func flush(w http.ResponseWriter, out *bufio.Writer) {
+	_ = out.Flush()
+	_ = http.NewResponseController(w).Flush()
+}
+
+// fill chooses the part of the conversation to show, and adds the links to the other parts.
+func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPage, at place, v url.Values) error {
+	p := c.Page
+	for _, format := range s.Formats {
+		view.Exports = append(view.Exports, link{format, "/session/" + url.PathEscape(at.name) + "/export/" + format})
+	}
+	if c.Leaf {
+		all := at
+		all.leaf = ""
+		view.All = all.entry(at.leaf)
+	}
+	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Hits: make(map[int]bool)}
+	found := p.Conversation.Tree.Find(v.Get("entry"))
+	number := max(0, p.StepOf(found))/partLength + 1
+	if n, err := strconv.Atoi(v.Get("part")); err == nil && found < 0 {
+		number = n
+	}
+	parts := max(1, (len(p.Steps)+partLength-1)/partLength)
+	number = max(1, min(number, parts))
+	p.Site.From, p.Site.To = (number-1)*partLength, min(number*partLength, len(p.Steps))
+	for n := 1; n <= parts && parts > 1; n++ {
+		view.Parts = append(view.Parts, partLink{n, at.part(n), n == number})
+	}
+	view.Grown = at.grown(len(p.Conversation.Record.Nodes))
+	if number > 1 {
+		view.Earlier = at.part(number - 1)
+	}
+	if number < parts {
+		view.Later = at.part(number + 1)
+	}
+	if at.Text == "" {
+		return nil
+	}
+	hits, marks, err := s.hitsIn(ctx, c, at.asked)
+	if err != nil {
+		return err
+	}
+	for _, i := range hits {
+		p.Site.Hits[i] = true
+	}
+	list, err := json.Marshal(marks)
+	if err != nil {
+		return err
+	}
+	view.Marks = string(list)
+	view.addHits(p, at, hits, found)
+	return nil
+}
+
+// Limits on the hits that are read from a conversation.
+const (
+	mostRead    = 20  // hits whose matched words are highlighted
+	mostPartial = 100 // hits that lack a word, when no entry has every word
+)
+
+// hitsIn returns the entries of a conversation that match a query, by their index in the
+// file, and the matched words. There may be many entries with every word, so they come from
+// the index and are not read.
+func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []int, marks []string, err error) {
+	req := s.request(a, c.Page.Conversation.Redact)
+	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
+	offsets, err := s.Find(ctx, req)
+	if _, ok := errors.AsType[*words.TextError](err); ok {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if req.AllWords = len(offsets) > 0; !req.AllWords {
+		req.PerSession = mostPartial
+	}
+	res, err := s.Search(ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range res.Hits {
+		if !req.AllWords {
+			offsets = append(offsets, res.Hits[i].Offset)
+		}
+		marks = append(marks, marked(res.Hits[i].Fragment)...)
+	}
+	for _, offset := range offsets {
+		if n := c.Page.Conversation.Record.NodeAt(offset); n >= 0 {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	slices.Sort(marks)
+	return slices.Compact(list), slices.Compact(marks), nil
+}
+
+// marked returns the marked pieces of a fragment.
+func marked(f match.Fragment) (list []string) {
+	for _, p := range pieces(f) {
+		if text := strings.ToLower(strings.TrimSpace(p.Text)); p.Mark && text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// addHits links to the hits before and after the current entry, in the order of the page.
+// found is the entry named in the URL, -1 if there is none.
+func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found int) {
+	step := make(map[int]int, len(p.Steps))
+	for k, s := range p.Steps {
+		step[s.Entry] = k
+	}
+	hits = slices.DeleteFunc(slices.Clone(hits), func(i int) bool { _, ok := step[i]; return !ok })
+	slices.SortFunc(hits, func(a, b int) int { return cmp.Compare(step[a], step[b]) })
+	l := &hitLinks{Text: human.Plural(len(hits), "hit", "hits")}
+	view.Hits = l
+	if len(hits) == 0 {
+		return
+	}
+	address := func(n int) string { return at.entry(p.Conversation.Record.Nodes[hits[n]].ID) }
+	n := slices.Index(hits, found)
+	switch {
+	case n >= 0:
+		l.Text = fmt.Sprintf("hit %s of %s", human.Number(n+1), human.Number(len(hits)))
+	default:
+		n, _ = slices.BinarySearchFunc(hits, step[found], func(i, k int) int { return cmp.Compare(step[i], k) })
+		if found < 0 {
+			n = 0
+		}
+		n-- // Next then links to the first hit after found
+	}
+	if n > 0 {
+		l.Previous = address(n - 1)
+	}
+	if n+1 < len(hits) {
+		l.Next = address(n + 1)
+	}
+}
+
+// showOutput shows a long output of a conversation as a page. The script adds the parameter
+// part to get the output alone.
+func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
+	c, err := s.Open(r.Context(), r.PathValue("name"), "", s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	i, err := strconv.Atoi(r.PathValue("entry"))
+	if err != nil || i < 0 || i >= len(c.Page.Conversation.Record.Nodes) {
+		return errNoPage
+	}
+	e, err := c.Page.Conversation.Read(i)
+	if err != nil {
+		return changed(err)
+	}
+	n, err := strconv.Atoi(r.PathValue("block"))
+	if err != nil || n < 0 || n >= len(e.View.Blocks) {
+		return errNoPage
+	}
+	output := html.Output(e.View.Blocks[n].Text, r.URL.Query().Get("as"))
+	if r.URL.Query().Get("part") != "" {
+		return s.write(w, http.StatusOK, "output", output)
+	}
+	id := c.Page.Conversation.Record.Nodes[i].ID
+	return s.show(w, r, "output-page", c.Page.Title(), struct {
+		Output       template.HTML
+		Conversation link
+	}{output, link{c.Page.Title(), place{name: r.PathValue("name")}.entry(id)}})
+}
+
+// showGrown says how many entries a conversation, or one branch of it, has got since a page
+// with the entries below from was loaded; if there are any, with a link to the first.
+func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	a, err := parseAsked(v)
+	if err != nil {
+		return err
+	}
+	from, err := strconv.Atoi(v.Get("from"))
+	if err != nil {
+		return errNoPage
+	}
+	c, err := s.Open(r.Context(), r.PathValue("name"), v.Get("leaf"), s.redacts(r))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	var added []int
+	for _, step := range c.Page.Steps {
+		if step.Entry >= from {
+			added = append(added, step.Entry)
+		}
+	}
+	if len(added) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	first := c.Page.Conversation.Record.Nodes[slices.Min(added)].ID
+	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), place{r.PathValue("name"), v.Get("leaf"), a}.entry(first)})
+}
+
+// changed adds a hint to the error for an entry whose file has changed.
+func changed(err error) error {
+	if errors.Is(err, entry.ErrChanged) {
+		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}
+	}
+	return err
+}
+
+// showExport sends a conversation as a file to download.
+func (s *Server) showExport(w http.ResponseWriter, r *http.Request) error {
+	format := r.PathValue("format")
+	if !slices.Contains(s.Formats, format) {
+		return errNoPage
+	}
+	name, write, err := s.Export(r.Context(), r.PathValue("name"), format, s.redacts(r))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q; filename*=UTF-8''%s", "session."+format, url.PathEscape(name+"."+format)))
+	if err := write(w); err != nil && r.Context().Err() == nil {
+		panic(http.ErrAbortHandler) // so that the browser reports an incomplete download
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"pigrep/query/audit"
+	"pigrep/query/filter"
+	"pigrep/ui/chart"
+	"pigrep/ui/filters"
+	"pigrep/ui/html"
+	"pigrep/ui/report"
+)
+
+// figuresPage is the data of the template "figures".
+type figuresPage struct {
+	Path     string
+	Projects []choice
+	Models   []choice
+	Times    []string // suggestions for Since
+	Since    string
+	Until    string
+	All      string // URL without filters; "" if there are none
+
+	Problem  string
+	Sections template.HTML
+}
+
+// sectionsOf computes the sections of a page.
+type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
+
+// showAudit shows what tools did.
+func (s *Server) showAudit(w http.ResponseWriter, r *http.Request) error {
+	return s.showFigures(w, r, "Audit", (*report.View).Audit)
+}
+
+// showUsage shows tokens and cost.
+func (s *Server) showUsage(w http.ResponseWriter, r *http.Request) error {
+	return s.showFigures(w, r, "Usage", (*report.View).Usage)
+}
+
+func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title string, sections sectionsOf) error {
+	v := r.URL.Query()
+	p := &figuresPage{Path: r.URL.Path, Since: v.Get("since"), Until: v.Get("until")}
+	if r.URL.RawQuery != "" {
+		p.All = r.URL.Path
+	}
+	written := filters.Filters{Since: p.Since, Until: p.Until, Projects: given(v, "project"), Models: given(v, "model")}
+	req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
+	var err error
+	if req.Spec, err = written.Spec(s.Now(), func(path string) string { return path }); err != nil {
+		p.Problem = err.Error()
+	} else if p.Sections, err = s.sections(r, v, req, sections); err != nil {
+		return err
+	}
+	known, err := s.Values(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, f := range known {
+		switch f.Field {
+		case "project":
+			p.Projects = append(p.Projects, choice{html.Line(f.Value), f.Value == v.Get("project")})
+		case "model":
+			p.Models = append(p.Models, choice{html.Line(f.Value), f.Value == v.Get("model")})
+		case "after":
+			p.Times = append(p.Times, f.Value)
+		}
+	}
+	return s.show(w, r, "figures", title, p)
+}
+
+// given returns the value of a parameter as a list, empty if it is not set.
+func given(v url.Values, name string) []string {
+	if value := strings.TrimSpace(v.Get(name)); value != "" {
+		return []string{value}
+	}
+	return nil
+}
+
+// sections renders the sections of a page. A period in a chart links to the same page for
+// that period, and a session links to its conversation.
+func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of sectionsOf) (template.HTML, error) {
+	view := &report.View{
+		Home: s.Home, Now: s.Now().In(s.Zone),
+		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, asked{}) },
+		Period: func(label string) string {
+			first, end := chart.Span(label)
+			if first.IsZero() {
+				return ""
+			}
+			other := url.Values{}
+			for _, name := range []string{"project", "model"} {
+				if value := v.Get(name); value != "" {
+					other.Set(name, value)
+				}
+			}
+			other.Set("since", first.Format(time.DateOnly))
+			other.Set("until", end.AddDate(0, 0, -1).Format(time.DateOnly))
+			return r.URL.Path + "?" + other.Encode()
+		},
+	}
+	var b strings.Builder
+	err := s.Audits(r.Context(), func(src *report.Source) error {
+		list, err := of(view, r.Context(), src, req)
+		if err != nil {
+			return err
+		}
+		b.Reset() // Audits calls this again after it has replaced a damaged index
+		return report.HTML(&b, list)
+	})
+	return template.HTML(b.String()), err
+}

@@ -1,0 +1,105 @@
+package web
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pigrep/ui/html"
+	"pigrep/ui/report"
+)
+
+// backs are the variables that are behind text.
+var backs = []string{"--paper", "--soft", "--softer", "--prompt-back", "--bad-back", "--added", "--removed"}
+
+// use is what variables are for.
+type use struct {
+	name   *regexp.Regexp
+	behind []string // the variables behind it
+	least  float64  // contrast with each of them
+}
+
+// uses are those of the other variables; the first with the name counts.
+var uses = []use{
+	{regexp.MustCompile(`^--mark-back$`), []string{"--ink"}, 4.5},    // a marked word is ink, wherever it is
+	{regexp.MustCompile(`^--(line|c-line|c-none|c-paper)$`), nil, 0}, // lines between rows, days without a value: they say nothing
+	{regexp.MustCompile(`^--edge$`), []string{"--paper", "--soft"}, 3},
+	{regexp.MustCompile(`^--(c-bad|[cl]\d)$`), []string{"--c-paper"}, 3}, // shapes of charts
+	{regexp.MustCompile(`^--c-`), []string{"--c-paper"}, 4.5},
+	{regexp.MustCompile(`^--`), backs, 4.5},
+}
+
+// Every text can be read on every background, and every shape of a chart or a control can
+// be seen, in both schemes, as WCAG asks for at level AA. Colours are variables, so that
+// there are no others.
+func TestContrast(t *testing.T) {
+	own, err := static("web.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet := html.Style() + report.Style() + string(own)
+	dark := regexp.MustCompile(`(?s)@media screen and \(prefers-color-scheme: dark\) \{(.*?)\n\}`)
+	schemes := map[string]string{"light": dark.ReplaceAllString(sheet, ""), "dark": ""}
+	for _, m := range dark.FindAllStringSubmatch(sheet, -1) {
+		schemes["dark"] += m[1]
+	}
+	definition := regexp.MustCompile(`(--[\w-]+): (#[0-9a-f]+);`)
+	for scheme, text := range schemes {
+		colours := make(map[string]string)
+		for _, m := range definition.FindAllStringSubmatch(text, -1) {
+			colours[m[1]] = m[2]
+		}
+		if len(colours) < 30 {
+			t.Fatalf("%s: %d colours", scheme, len(colours))
+		}
+		for name, colour := range colours {
+			if slices.Contains(backs, name) {
+				continue
+			}
+			use := uses[slices.IndexFunc(uses, func(u use) bool { return u.name.MatchString(name) })]
+			for _, back := range use.behind {
+				if got := contrast(t, colour, colours[back]); got < use.least {
+					t.Errorf("%s: %s on %s has a contrast of %.2f, less than %v", scheme, name, back, got, use.least)
+				}
+			}
+		}
+	}
+	for _, line := range strings.Split(definition.ReplaceAllString(sheet, ""), "\n") {
+		if regexp.MustCompile(`#[0-9a-f]{3,8}\b|rgb|hsl|opacity: \.`).MatchString(line) && !strings.Contains(line, "::backdrop") {
+			t.Errorf("a colour that is no variable: %s", line)
+		}
+	}
+}
+
+// contrast is the contrast of two colours, from 1 to 21.
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	light, dim := luminance(t, a), luminance(t, b)
+	return (max(light, dim) + 0.05) / (min(light, dim) + 0.05)
+}
+
+// luminance is the relative luminance of a colour as CSS writes it, from 0 to 1.
+func luminance(t *testing.T, colour string) (sum float64) {
+	t.Helper()
+	digits := strings.TrimPrefix(colour, "#")
+	if len(digits) == 3 {
+		digits = strings.Join([]string{digits[:1], digits[:1], digits[1:2], digits[1:2], digits[2:], digits[2:]}, "")
+	}
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil || len(digits) != 6 {
+		t.Fatalf("%q is no colour", colour)
+	}
+	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+		v := float64(n>>(16-8*i)&0xff) / 255
+		if v <= 0.04045 {
+			v /= 12.92
+		} else {
+			v = math.Pow((v+0.055)/1.055, 2.4)
+		}
+		sum += weight * v
+	}
+	return sum
+}
