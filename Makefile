@@ -91,7 +91,7 @@ screens: tested
 
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
-RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
+RACED = ./index ./index/segment ./indexer ./query/search ./query/grep ./query/engine/rank ./query/sessions ./query/engine/words \
 	./ui/cli/live ./ui/cli/snapshot ./ui/mcp ./ui/tui
 
 race:
@@ -135,7 +135,7 @@ machines:
 	elif ! echo "$$out" | grep -q needs_a_64_bit_system; then echo "$$out"; exit 1; fi
 	@if ! command -v qemu-s390x-static >/dev/null; then echo "qemu-s390x-static is not installed: no big-endian machine is tested"; \
 	else CGO_ENABLED=0 GOARCH=s390x go test -vet=off -short -timeout 10m -exec qemu-s390x-static \
-		-skip "^Test(KilledWriter|FullDisk|LockOfKilledWriter|UpdateRenewsTheStore|BleveWritesIntoTheStore)$$" ./index/... ./internal/files ./query ./query/grep; fi
+		-skip "^Test(KilledWriter|FullDisk|LockOfKilledWriter|UpdateRenewsTheStore|BleveWritesIntoTheStore)$$" ./index/... ./internal/files ./query/search ./query/grep; fi
 
 # The Windows build under Wine, if it is installed.
 wine:
@@ -155,12 +155,12 @@ packages:
 
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:
-	go test ./internal/audit ./internal/redact ./ui/html ./ui/tui -run '^TestDocs$$' -update
+	go test ./internal/shellcmd ./internal/redact ./ui/html ./ui/tui -run '^TestDocs$$' -update
 	go test ./ui/cli ./lab/e2e/browser -run 'Docs|Screens' -update
 
 # The end-to-end tests cover much of query and indexer.
 cover:
-	@for pkg in adapter internal/jsonl adapter/pi scope index indexer query; do \
+	@for pkg in adapter internal/jsonl adapter/pi scope index indexer query/search; do \
 		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
 		echo "$$pkg $$(go tool cover -func=cover.out | tail -1 | tr -s '\t' ' ')"; \
 	done; rm -f cover.out cover.log

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,64 +20,22 @@ import (
 	"testing"
 )
 
-// layers has the layer of each package; imports only point down. A package below a
-// listed one belongs to it.
-var layers = map[string]int{
-	"pigrep":                   70,
-	"pigrep/ui/cli":            60,
-	"pigrep/ui/printer":        50,
-	"pigrep/ui/tui":            50,
-	"pigrep/ui/mcp":            55,
-	"pigrep/ui/highlight":      10,
-	"pigrep/ui/html":           52,
-	"pigrep/ui/web":            55,
-	"pigrep/ui/markdown":       11,
-	"pigrep/ui/filters":        48,
-	"pigrep/ui/diff":           48,
-	"pigrep/ui/chart":          48,
-	"pigrep/ui/report":         53,
-	"pigrep/query/similar":     47,
-	"pigrep/query/audit":       47,
-	"pigrep/query/fix":         46,
-	"pigrep/query/sessions":    46,
-	"pigrep/query/facets":      46,
-	"pigrep/query":             45,
-	"pigrep/query/grep":        44,
-	"pigrep/query/rank":        44,
-	"pigrep/query/words":       43,
-	"pigrep/query/filter":      42,
-	"pigrep/query/match":       41,
-	"pigrep/query/syntax":      40,
-	"pigrep/query/docset":      40,
-	"pigrep/query/entry":       40,
-	"pigrep/query/literal":     40,
-	"pigrep/query/automaton":   39,
-	"pigrep/indexer":           40,
-	"pigrep/index":             30,
-	"pigrep/index/segment":     28,
-	"pigrep/index/record":      28,
-	"pigrep/index/analysis":    27,
-	"pigrep/index/format":      27,
-	"pigrep/index/layout":      27,
-	"pigrep/adapter/agents":    25,
-	"pigrep/adapter/pi":        24,
-	"pigrep/adapter":           20,
-	"pigrep/internal/jsonl":    0,
-	"pigrep/scope":             10,
-	"pigrep/internal/audit":    10,
-	"pigrep/internal/session":  0,
-	"pigrep/internal/terminal": 0,
-	"pigrep/internal/timespec": 0,
-	"pigrep/internal/redact":   5,
-	"pigrep/internal/files":    0,
-	"pigrep/internal/human":    5,
-	"pigrep/internal/near":     0,
-	"pigrep/lab/corpus":        0, // test data for benchmarks
-	"pigrep/lab/corpus/gen":    70,
+// floors lists folders from the roof to the ground: the packages in each import only those
+// that come after it, "." being the package of the folder itself. A folder that is listed
+// as a whole has no order of its own.
+var floors = map[string][]string{
+	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
+	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "chart", "diff", "filters", "markdown", "highlight"},
+	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "update", "location", "flags", "app", "problem", "system", "live", "shell"},
+	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
+	"query/engine": {"rank", "words", "filter", "match", "syntax", "docset", "entry", "literal", "automaton"},
+	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
+	"adapter":      {"agents", "pi", "."},
+	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "near"},
 }
 
-// testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/lab/browser", "pigrep/lab/e2e", "pigrep/lab/bench", "pigrep/lab/compare", "pigrep/lab/oracle", "pigrep/lab/ranking", "pigrep/lab/stories", "pigrep/lab/testkit", "pigrep/lab/wine"}
+// testOnly packages test and measure the project: the program has none of them.
+var testOnly = []string{"pigrep/lab"}
 
 // rooms says which packages of ours each package below index may import. Neither the
 // store above them nor a sibling that is not named is among these.
@@ -88,11 +46,6 @@ var rooms = map[string][]string{
 	"pigrep/index/layout":   {"pigrep/internal/files"},
 	"pigrep/index/record":   {"pigrep/index/format", "pigrep/internal/session"},
 	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
-}
-
-// cliRooms are the packages below ui/cli. Each imports only those before it.
-var cliRooms = []string{
-	"shell", "live", "system", "problem", "app", "flags", "location", "update", "snapshot", "conversation", "resume", "pager", "settings", "help",
 }
 
 // sealed says which packages alone may import a module, or a package of it; the
@@ -161,35 +114,59 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-// home returns the listed package that this one is or lies below.
-func home(path string) (string, bool) {
-	for p := path; p != "." && p != "/"; p = filepath.ToSlash(filepath.Dir(p)) {
-		if _, ok := layers[p]; ok && (p != "pigrep" || path == "pigrep") {
-			return p, true
-		}
-	}
-	return "", false
-}
-
 func below(path string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
 }
 
 func TestImportsPointDown(t *testing.T) {
 	for _, p := range packages(t) {
-		from, ok := home(p.ImportPath)
-		if !ok {
-			t.Errorf("%s is on no layer: add it to the table here and in ARCHITECTURE.md", p.ImportPath)
-			continue
-		}
 		for _, imp := range p.Imports {
-			if !strings.HasPrefix(imp, "pigrep") {
+			if !below(imp, []string{"pigrep"}) || imp == p.ImportPath {
 				continue
 			}
-			to, ok := home(imp)
-			if ok && to != from && layers[to] >= layers[from] {
-				t.Errorf("%s (layer %d) imports %s (layer %d)", p.ImportPath, layers[from], imp, layers[to])
+			if why := pointsUp(p.ImportPath, imp); why != "" {
+				t.Errorf("%s imports %s: %s", p.ImportPath, imp, why)
 			}
+		}
+	}
+}
+
+// pointsUp says why a package may not import another, "" if it may: they are compared in
+// the last folder that both are in.
+func pointsUp(from, to string) string {
+	parts := func(path string) []string { return append(strings.Split(path, "/")[1:], ".") }
+	a, b := parts(from), parts(to)
+	folder := ""
+	for a[0] == b[0] {
+		folder = strings.TrimPrefix(folder+"/"+a[0], "/")
+		a, b = a[1:], b[1:]
+	}
+	order := floors[folder]
+	i, j := slices.Index(order, a[0]), slices.Index(order, b[0])
+	switch {
+	case i < 0:
+		return fmt.Sprintf("%q is not among the floors of %q", a[0], folder)
+	case j < 0:
+		return fmt.Sprintf("%q is not among the floors of %q", b[0], folder)
+	case i > j:
+		return fmt.Sprintf("in %q, %q is below %q", folder, a[0], b[0])
+	}
+	return ""
+}
+
+// The list of floors names what there is, and nothing else.
+func TestFloorsAreFolders(t *testing.T) {
+	for folder, list := range floors {
+		for _, name := range list {
+			if files, err := filepath.Glob(filepath.Join(folder, name, "*")); err != nil || len(files) == 0 {
+				t.Errorf("there is no folder %s", filepath.Join(folder, name))
+			}
+		}
+	}
+	for _, p := range packages(t) {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(p.ImportPath, "pigrep/"), "/")
+		if p.ImportPath != "pigrep" && !slices.Contains(floors[""], name) {
+			t.Errorf("%s is on no floor: %s", p.ImportPath, rest)
 		}
 	}
 }
@@ -211,39 +188,22 @@ func TestRoomsOfTheIndex(t *testing.T) {
 	}
 }
 
-func TestRoomsOfTheCommandLine(t *testing.T) {
-	const cli = "pigrep/ui/cli"
-	for _, p := range packages(t) {
-		room, ok := strings.CutPrefix(p.ImportPath, cli+"/")
-		if !ok || room == "man" { // a program of its own
-			continue
-		}
-		at := slices.Index(cliRooms, room)
-		if at < 0 {
-			t.Errorf("%s is not in the list of rooms", p.ImportPath)
-			continue
-		}
-		for _, imp := range p.Imports {
-			if below(imp, []string{cli}) && !slices.Contains(cliRooms[:at], strings.TrimPrefix(imp, cli+"/")) {
-				t.Errorf("%s imports %s, which is not below it", p.ImportPath, imp)
-			}
-		}
-	}
-}
-
-// The map in ARCHITECTURE.md shows every package.
+// The map in ARCHITECTURE.md shows every package of the program.
 func TestArchitectureIsTheMap(t *testing.T) {
 	page, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range slices.Concat(slices.Collect(maps.Keys(layers)), slices.Collect(maps.Keys(rooms))) {
-		name := strings.TrimPrefix(path, "pigrep/")
-		if path == "pigrep" {
-			name = "main"
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, "pigrep/")
+		switch {
+		case name == "pigrep":
+			name = "main.go"
+		case strings.HasPrefix(name, "ui/cli/"), strings.HasPrefix(name, "ui/highlight/"):
+			name = filepath.Base(name)
 		}
-		if !strings.HasPrefix(name, "lab/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("ARCHITECTURE.md does not show %s", path)
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md does not show %s", p.ImportPath)
 		}
 	}
 }
@@ -311,9 +271,6 @@ func TestGlobalsStayInTheirFiles(t *testing.T) {
 		"log":    {"Fatal", "Fatalf", "Print", "Printf", "Println", "SetOutput"},
 	}
 	for _, p := range packages(t) {
-		if below(p.ImportPath, []string{"pigrep/lab/corpus/gen"}) {
-			continue
-		}
 		for _, name := range p.GoFiles {
 			if slices.Contains(processFiles, strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, "pigrep")+"/"+name, "/")) {
 				continue
@@ -353,10 +310,10 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 
 // formatExceptions says which of these may stand outside the adapters all the same.
 var formatExceptions = map[string]string{
-	"ui/printer/show_text.go": "compaction", // a heading, which happens to be the type
-	"internal/audit/rules.go": ".pi/",       // where many agents keep credentials: a rule for reviewers
-	"ui/cli/mcp_clients.go":   ".pi/",       // where MCP clients keep their settings
-	"ui/cli/cmd_skill.go":     ".pi/",       // an example in its help
+	"ui/printer/show_text.go":    "compaction", // a heading, which happens to be the type
+	"internal/shellcmd/rules.go": ".pi/",       // where many agents keep credentials: a rule for reviewers
+	"ui/cli/mcp_clients.go":      ".pi/",       // where MCP clients keep their settings
+	"ui/cli/cmd_skill.go":        ".pi/",       // an example in its help
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest
@@ -364,7 +321,7 @@ var formatExceptions = map[string]string{
 func TestFormatsStayInTheirAdapters(t *testing.T) {
 	needed := make(map[string]bool)
 	for _, p := range packages(t) {
-		if isAgent(p.ImportPath) || below(p.ImportPath, []string{"pigrep/lab"}) {
+		if isAgent(p.ImportPath) {
 			continue
 		}
 		for _, name := range p.GoFiles {
@@ -406,7 +363,7 @@ func TestAgentsAreNamedInOnePlace(t *testing.T) {
 
 // isAgent reports whether a package is the adapter of an agent.
 func isAgent(path string) bool {
-	return strings.HasPrefix(path, "pigrep/adapter/") && !below(path, []string{"pigrep/internal/jsonl", "pigrep/adapter/agents"})
+	return strings.HasPrefix(path, "pigrep/adapter/") && path != "pigrep/adapter/agents"
 }
 
 type foreignWord struct {

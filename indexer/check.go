@@ -14,8 +14,8 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/record"
 	"pigrep/index/segment"
-	"pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // Finding is something wrong with an index.
@@ -213,7 +213,7 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 		return
 	}
 	defer f.Close()
-	folder := audit.NewFolder()
+	folder := shellcmd.NewFolder()
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()

@@ -10,9 +10,9 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index/segment"
-	"pigrep/internal/audit"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // longLine is the length of a line after which memory is released at once.
@@ -238,7 +238,7 @@ func (w *worker) addDocuments(e *session.Entry, rec *session.Record) {
 }
 
 // addFacts adds the facts of an entry for audits.
-func addFacts(o *audit.Folder, e *session.Entry, rec *session.Record) {
+func addFacts(o *shellcmd.Folder, e *session.Entry, rec *session.Record) {
 	if e.Facts == nil {
 		return
 	}

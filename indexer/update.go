@@ -18,9 +18,9 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/internal/audit"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // Options say what to index, and where.
@@ -460,7 +460,7 @@ func (u *update) run(outer context.Context) error {
 					err = fmt.Errorf("read %s: internal error: %v", reading, r)
 				}
 			}()
-			w := &worker{update: u, batch: index.NewBatch(), folder: audit.NewFolder(), limit: u.BatchBytes}
+			w := &worker{update: u, batch: index.NewBatch(), folder: shellcmd.NewFolder(), limit: u.BatchBytes}
 			if u.done.First {
 				w.limit = min(w.limit, firstBatch)
 			}
@@ -516,7 +516,7 @@ func (u *update) choose() {
 type worker struct {
 	*update
 	batch   *index.Batch
-	folder  *audit.Folder
+	folder  *shellcmd.Folder
 	lines   jsonl.Reader // of small files
 	dirty   bool         // the batch is not empty
 	bytes   int64        // bytes of session files in the batch

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"pigrep/lab/corpus"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/syntax"
 )
 
 // asked returns the queries for the sessions of the repository and for a small

@@ -18,9 +18,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 	"pigrep/ui/cli"
 	"pigrep/ui/cli/app"
 )
@@ -160,7 +160,7 @@ func TestAnotherAgent(t *testing.T) {
 	}
 	search := func(res *indexer.Result, text string) []found {
 		t.Helper()
-		answer, err := query.Search(t.Context(), res.Reader, registry, disk{}, query.Request{
+		answer, err := search.Run(t.Context(), res.Reader, registry, disk{}, search.Request{
 			Text: text, Flat: true, Sort: rank.Newest, Env: filter.Env{Now: time.UnixMilli(1e12)}, Resume: registry.ResumeCommand,
 		})
 		if err != nil {

@@ -22,8 +22,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
-	"pigrep/query"
 	"pigrep/query/audit"
+	"pigrep/query/search"
 )
 
 // plainFile is a session file as a plain scan of its JSON finds it.
@@ -672,7 +672,7 @@ func TestAuditDependsOnNoOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		usage.Index, tools.Index = query.IndexState{}, query.IndexState{}
+		usage.Index, tools.Index = search.IndexState{}, search.IndexState{}
 		b, err := json.Marshal([]any{usage, tools})
 		if err != nil {
 			t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter/pi"
-	rules "pigrep/internal/audit"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 )
 
@@ -127,7 +127,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 // Duplicates in a fork count as such, and only those of calls that match.
 func TestRulesOfLongCommands(t *testing.T) {
 	root := t.TempDir()
-	long := "sudo ./deploy.sh # " + strings.Repeat("x", rules.MaxCommand) + `\nrm -rf build`
+	long := "sudo ./deploy.sh # " + strings.Repeat("x", shellcmd.MaxCommand) + `\nrm -rf build`
 	text := strings.Replace(deploy, "sudo ./deploy.sh | tee log", long, 1)
 	fork := strings.Replace(text, "0195cccc-1111", "0195cccd-1111", 1)
 	fork = strings.Replace(fork, "T10:00:00", "T11:00:00", 1)

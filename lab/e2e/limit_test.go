@@ -10,7 +10,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/lab/testkit"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // A short list of sessions is the beginning of a long one, with the same hits and counts,
@@ -57,8 +57,8 @@ func TestShortListIsBeginningOfLongList(t *testing.T) {
 	}
 	r := update(t, dir, root).Reader
 	defer r.Close()
-	search := func(text string, limit int, all bool) *query.Response {
-		resp, err := query.Search(t.Context(), r, pi.New(), disk{}, query.Request{Text: text, Limit: limit, AllWords: all})
+	search := func(text string, limit int, all bool) *search.Response {
+		resp, err := search.Run(t.Context(), r, pi.New(), disk{}, search.Request{Text: text, Limit: limit, AllWords: all})
 		if err != nil {
 			t.Fatal(err)
 		}

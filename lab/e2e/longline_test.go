@@ -13,7 +13,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/lab/testkit"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
 	"pigrep/query/grep"
 	"pigrep/scope"
 )

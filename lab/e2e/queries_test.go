@@ -18,9 +18,9 @@ import (
 	"pigrep/lab/oracle"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -123,15 +123,15 @@ func (a *asked) draw(rt *rapid.T) {
 
 // answer returns the places of all hits of a query, sorted; with allWords, of those that lack
 // nothing. All indexes give the same answer.
-func (a *asked) answer(text string, within scope.Scope, allWords bool) (places []oracle.Place, resp *query.Response) {
+func (a *asked) answer(text string, within scope.Scope, allWords bool) (places []oracle.Place, resp *search.Response) {
 	for name, r := range a.readers {
-		got, err := query.Search(context.Background(), r, pi.New(), disk{}, query.Request{
-			Text: text, Spec: filter.Spec{Scope: within}, Flat: true, Limit: query.All, AllWords: allWords, PhraseBytes: 1 << 40, Env: filter.Env{Now: stories.Day},
+		got, err := search.Run(context.Background(), r, pi.New(), disk{}, search.Request{
+			Text: text, Spec: filter.Spec{Scope: within}, Flat: true, Limit: search.All, AllWords: allWords, PhraseBytes: 1 << 40, Env: filter.Env{Now: stories.Day},
 		})
 		if err != nil {
 			a.fail("%s: %v", text, err)
 		}
-		got.Index = query.IndexState{}
+		got.Index = search.IndexState{}
 		if resp == nil {
 			resp = got
 		} else if diff := cmp.Diff(resp, got); diff != "" {
@@ -144,7 +144,7 @@ func (a *asked) answer(text string, within scope.Scope, allWords bool) (places [
 	return oracle.Sorted(places), resp
 }
 
-func placeOf(h *query.Hit) oracle.Place {
+func placeOf(h *search.Hit) oracle.Place {
 	return oracle.Place{Path: h.SessionPath, Offset: h.Offset, Number: h.Part}
 }
 
@@ -158,7 +158,7 @@ func (a *asked) check(q *oracle.Node, within scope.Scope, pick func(int) int) {
 	a.compare(q, within, true, resp)
 	every, all := a.answer(text, within, false)
 	a.compare(q, within, false, all)
-	lackNothing := len(slices.DeleteFunc(slices.Clone(all.Hits), func(h query.Hit) bool { return len(h.Missing) > 0 }))
+	lackNothing := len(slices.DeleteFunc(slices.Clone(all.Hits), func(h search.Hit) bool { return len(h.Missing) > 0 }))
 	if n := len(total); len(resp.Hits) != n || lackNothing != n || resp.Total != n || resp.TotalAny != n || all.Total != n || all.TotalAny != len(all.Hits) || len(every) != len(all.Hits) {
 		a.fail("%s: with all words %d hits, %d of %d; without, %d of %d hits lack nothing, total %d of %d", text, n, resp.Total, resp.TotalAny, lackNothing, len(all.Hits), all.Total, all.TotalAny)
 	}
@@ -173,7 +173,7 @@ func (a *asked) check(q *oracle.Node, within scope.Scope, pick func(int) int) {
 	}
 }
 
-func (a *asked) compare(q *oracle.Node, within scope.Scope, allWords bool, resp *query.Response) {
+func (a *asked) compare(q *oracle.Node, within scope.Scope, allWords bool, resp *search.Response) {
 	var hits []oracle.Hit
 	for i := range resp.Hits {
 		h := oracle.Hit{Place: placeOf(&resp.Hits[i])}

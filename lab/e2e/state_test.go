@@ -24,9 +24,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/lab/testkit"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -250,7 +250,7 @@ func queries(r *index.Reader, most int) []string {
 // may differ in.
 func answer(t testing.TB, r *index.Reader, text string) string {
 	t.Helper()
-	resp, err := query.Search(context.Background(), r, pi.New(), disk{}, query.Request{Text: text, Spec: filter.Spec{Scope: scope.All}})
+	resp, err := search.Run(context.Background(), r, pi.New(), disk{}, search.Request{Text: text, Spec: filter.Spec{Scope: scope.All}})
 	if err != nil {
 		return "error: " + err.Error()
 	}

@@ -14,7 +14,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/lab/testkit"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // truths calls f for every file that has a report of pi.

@@ -31,8 +31,8 @@ import (
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 )
 
 // Depth is how many hits of a flat list count: an entry further down was not found.
@@ -49,9 +49,9 @@ type Entry struct {
 
 // Answer is what a search found.
 type Answer struct {
-	Entries  []Entry             // best first, each once
-	Sessions []string            // paths, best first
-	Hits     map[Entry]query.Hit // the first of each entry; nil for a plain search
+	Entries  []Entry              // best first, each once
+	Sessions []string             // paths, best first
+	Hits     map[Entry]search.Hit // the first of each entry; nil for a plain search
 }
 
 // Library is an index of session files.
@@ -188,21 +188,21 @@ func (l *Library) Position(e Entry) string {
 
 // Flat returns the best hits.
 func (l *Library) Flat(text string) (Answer, error) {
-	return l.search(query.Request{Text: text, Flat: true, Limit: Depth, Explain: true})
+	return l.search(search.Request{Text: text, Flat: true, Limit: Depth, Explain: true})
 }
 
 // Grouped returns the hits by session, as `pigrep search --json -n 20` prints them.
 func (l *Library) Grouped(text string) (Answer, error) {
-	return l.search(query.Request{Text: text, Limit: 20})
+	return l.search(search.Request{Text: text, Limit: 20})
 }
 
-func (l *Library) search(req query.Request) (a Answer, err error) {
+func (l *Library) search(req search.Request) (a Answer, err error) {
 	req.Env = filter.Env{Now: now}
-	resp, err := query.Search(context.Background(), l.reader, pi.New(), stories.Disk{}, req)
+	resp, err := search.Run(context.Background(), l.reader, pi.New(), stories.Disk{}, req)
 	if err != nil {
 		return a, fmt.Errorf("search for %q: %w", req.Text, err)
 	}
-	a.Hits = map[Entry]query.Hit{}
+	a.Hits = map[Entry]search.Hit{}
 	for _, h := range resp.Hits {
 		e := l.lead[Entry{h.SessionPath, h.Line}]
 		if _, ok := a.Hits[e]; !ok {

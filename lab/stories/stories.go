@@ -20,7 +20,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // Disk opens session files for tests.

@@ -32,7 +32,7 @@ var suites = []suite{
 	{"./lab/e2e/program", "^Test(HitsSayWhereTheyAre|AnswersAreStable|UnfinishedLine|BadInput|DamagedIndex|ManyStartTogether|ReadersWhileIndexing|KilledWhileIndexing|ClosedPipe)$"},
 	{"./ui/cli", "^TestScripts$/^(status|watch|damaged|partial|sessions)$"},
 	{"./index ./index/segment", ""},
-	{"./ui/cli/live ./ui/mcp ./query/grep ./query/entry ./query/sessions", ""},
+	{"./ui/cli/live ./ui/mcp ./query/grep ./query/engine/entry ./query/sessions", ""},
 }
 
 // A suite is packages and an expression for the names of their tests, "" for all.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"pigrep/index/record"
-	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/entry"
 )
 
 // callRun is the listed calls of one session.
@@ -91,7 +91,7 @@ type callFile struct {
 	*file
 	x       *auditor
 	entries *entry.Reader
-	rules   *rules.Evaluator
+	rules   *shellcmd.Evaluator
 	outline *record.Outline // nil when the file has no record
 	warning string          // why an entry could not be read, "" when all could
 }
@@ -153,7 +153,7 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 
 // matchedRules returns the rules that a call matches. A command is read again where the
 // facts hold its beginning only.
-func (f *callFile) matchedRules(calls []session.CallFact, number int) rules.RuleSet {
+func (f *callFile) matchedRules(calls []session.CallFact, number int) shellcmd.RuleSet {
 	c := &calls[number]
 	command := c.Line
 	if c.Shell && c.Cut {

@@ -13,10 +13,10 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/record"
-	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // CallRow is one call of a tool.
@@ -62,16 +62,16 @@ type RuleMatch struct {
 // BySeverity sorts rules by their severity, the most severe first.
 func BySeverity(list []RuleMatch) []RuleMatch {
 	order := func(m RuleMatch) int {
-		return slices.IndexFunc(rules.Rules, func(r rules.Rule) bool { return r.ID == m.Rule })
+		return slices.IndexFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == m.Rule })
 	}
 	return slices.SortedFunc(slices.Values(list), func(a, b RuleMatch) int {
 		i, j := order(a), order(b)
-		return cmp.Or(cmp.Compare(rules.Rules[i].Severity, rules.Rules[j].Severity), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(shellcmd.Rules[i].Severity, shellcmd.Rules[j].Severity), cmp.Compare(i, j))
 	})
 }
 
 // newMatches returns the rules that a call matches, the most severe first.
-func newMatches(found []rules.Found) []RuleMatch {
+func newMatches(found []shellcmd.Found) []RuleMatch {
 	var list []RuleMatch
 	for _, f := range found {
 		list = append(list, RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause})
@@ -86,7 +86,7 @@ type CallList struct {
 	Total    int                                                         // before the limit; -1 when only Each finds out
 	Coverage Coverage
 	Warnings []string
-	Index    query.IndexState
+	Index    search.IndexState
 }
 
 // resultLines is how many lines of a result are shown.
@@ -106,7 +106,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	list := &CallList{}
 	entries := entry.NewReader(src, a)
-	evaluator := rules.NewEvaluator()
+	evaluator := shellcmd.NewEvaluator()
 	var runs callRuns
 	collect := func(f *file, p *record.Piece, i int, duplicate bool) {
 		if n := len(runs); n == 0 || runs[n-1].file != f {
@@ -142,7 +142,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.Args) > 0 {
 		list.Total = -1
 	}
-	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	all := slices.Clone(runs)
 	list.Each = func(ctx context.Context, visit func(*CallRow) error) error {
 		defer func() {
@@ -164,7 +164,7 @@ func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) er
 	group, ctx := errgroup.WithContext(x.ctx)
 	next, duplicates := atomic.Int64{}, atomic.Int64{}
 	for range min(len(h), runtime.GOMAXPROCS(0)) {
-		entries, evaluator := entry.NewReader(src, a), rules.NewEvaluator()
+		entries, evaluator := entry.NewReader(src, a), shellcmd.NewEvaluator()
 		group.Go(func() error {
 			defer entries.Use(nil)
 			for {
@@ -196,7 +196,7 @@ func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) er
 }
 
 // asksFor reports whether a request with rules asks for a call that matches these.
-func (r *Request) asksFor(matched rules.RuleSet) bool {
+func (r *Request) asksFor(matched shellcmd.RuleSet) bool {
 	if matched == 0 || len(r.Rules) == 0 {
 		return matched != 0
 	}

@@ -13,8 +13,8 @@ import (
 	"pigrep/index"
 	"pigrep/index/record"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // CommandRow is a program that shell commands ran, with its subcommand.
@@ -50,7 +50,7 @@ type CommandTable struct {
 	Unparsed int // commands of these that cannot be parsed; their first word counts as the program
 	Coverage Coverage
 	Warnings []string
-	Index    query.IndexState
+	Index    search.IndexState
 }
 
 // commandGroup is a row of the table under construction.
@@ -142,7 +142,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
 		t.Rows = append(t.Rows, g.row)
 	}
-	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	req.mask(t)
 	return t, nil
 }

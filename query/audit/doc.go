@@ -13,5 +13,5 @@
 // tables group what it visits by the dimensions of the request.
 //
 // The package imports query, which finds the calls that match a text, and everything
-// below it. The rules for commands and paths are those of internal/audit.
+// below it. The rules for commands and paths are those of internal/shellcmd.
 package audit

@@ -14,10 +14,10 @@ import (
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 )
 
 // auditor visits the facts of all sessions that pass the filters of a request.
@@ -203,7 +203,7 @@ func (x *auditor) matchText(a adapter.Adapter, src entry.Source) error {
 	if strings.TrimSpace(x.req.Text) == "" {
 		return nil
 	}
-	req := query.Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
+	req := search.Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	// The facts decide these, and know more than the documents do.
 	req.Tools, req.Models, req.Error = nil, nil, false

@@ -11,9 +11,9 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/record"
-	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/internal/shellcmd"
+	"pigrep/query/search"
 )
 
 // FileRow is a file that tools touched.
@@ -55,7 +55,7 @@ type FileTable struct {
 	Touches  []TouchRow // the latest first
 	Coverage Coverage
 	Warnings []string
-	Index    query.IndexState
+	Index    search.IndexState
 }
 
 // fileGroup is a row of the table under construction.
@@ -106,7 +106,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
-	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	req.mask(t)
 	return t, nil
 }
@@ -157,7 +157,7 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 		} else if !ok {
 			continue
 		}
-		name := rules.Resolve(t.Path.At(i), f.CWD)
+		name := shellcmd.Resolve(t.Path.At(i), f.CWD)
 		if !c.history {
 			g := c.group(name)
 			g.add(f, at)
@@ -182,12 +182,12 @@ func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 		return
 	}
 	tool, at, failed := calls.Tool.At(i), calls.Time.At(i), flags.Failed()
-	action, paths := rules.Action(tool), p.Details.Paths.At(i)
+	action, paths := shellcmd.Action(tool), p.Details.Paths.At(i)
 	for k, named := range paths {
 		if slices.Contains(paths[:k], named) {
 			continue
 		}
-		name := rules.Resolve(named, f.CWD)
+		name := shellcmd.Resolve(named, f.CWD)
 		if c.history {
 			if isFile(name, c.want) {
 				row := c.touch(f, name, at, calls.Offset.At(i))

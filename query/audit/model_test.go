@@ -19,7 +19,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/testkit"
 	"pigrep/query/audit"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
 )
 
 // The tables are compared with those of a model that keeps all facts as they are and

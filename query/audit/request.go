@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	rules "pigrep/internal/audit"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query/filter"
+	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/filter"
 )
 
 // Request asks what tools did and what it cost. Of the Spec it uses the filters on
@@ -69,7 +69,7 @@ func (c *Coverage) addSession(s *session.Summary) {
 // checkRules fails when a rule of the request does not exist.
 func (r *Request) checkRules() error {
 	for _, id := range r.Rules {
-		if !slices.ContainsFunc(rules.Rules, func(r rules.Rule) bool { return r.ID == id }) {
+		if !slices.ContainsFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == id }) {
 			return fmt.Errorf("there is no rule %q", id)
 		}
 	}

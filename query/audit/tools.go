@@ -11,8 +11,8 @@ import (
 	"pigrep/index"
 	"pigrep/index/record"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // ToolRow is a row of the table of tools.
@@ -40,7 +40,7 @@ type ToolTable struct {
 	Total    ToolRow
 	Coverage Coverage
 	Warnings []string
-	Index    query.IndexState
+	Index    search.IndexState
 }
 
 // toolGroup is a row of the table under construction.
@@ -171,7 +171,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	for _, g := range table.rows {
 		total.addRow(g)
 	}
-	t := &ToolTable{By: req.By, Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	t := &ToolTable{By: req.By, Warnings: x.warnings, Coverage: x.coverage, Index: search.StateOf(x.r)}
 	var finishing sync.WaitGroup
 	finishing.Go(func() { t.Total = total.finish() }) // takes as long as all rows
 	rows := table.sorted(func(a, b *toolGroup) int {

@@ -12,7 +12,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/record"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // UsageRow is a row of the table of tokens and cost.
@@ -54,7 +54,7 @@ type UsageTable struct {
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Coverage Coverage
 	Warnings []string
-	Index    query.IndexState
+	Index    search.IndexState
 }
 
 // SourceRow is the use of tokens by one sort of entries.
@@ -277,7 +277,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	for _, g := range table.rows {
 		total.addRow(g)
 	}
-	t := &UsageTable{Repeated: repeated, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	t := &UsageTable{Repeated: repeated, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: search.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
 		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))

@@ -16,11 +16,11 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
-	"pigrep/query"
-	"pigrep/query/docset"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 )
 
 // Response says how many hits have which value. The hits are those with every word or, if
@@ -61,7 +61,7 @@ var keywords = []struct {
 
 // Of returns the facets of a request: the counts of its hits. Without a text, every
 // document that passes the filters counts, duplicates included.
-func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req query.Request) (*Response, error) {
+func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (*Response, error) {
 	sets, err := hits(ctx, r, a, src, req)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sourc
 }
 
 // hits returns the documents of each segment that are hits.
-func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req query.Request) ([]docset.Set, error) {
+func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) ([]docset.Set, error) {
 	if req.Text != "" {
 		in, err := req.Resolve(ctx, r, a, src)
 		if err != nil {

@@ -13,10 +13,10 @@ import (
 	"pigrep/indexer"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -39,12 +39,12 @@ func samples(t testing.TB) (*index.Reader, adapter.Adapter) {
 func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
 	r, a := samples(t)
 	zone := time.FixedZone("", 5*3600+1800)
-	req := query.Request{Env: filter.Env{Now: time.Date(2026, 9, 20, 12, 0, 0, 0, zone)}}
+	req := search.Request{Env: filter.Env{Now: time.Date(2026, 9, 20, 12, 0, 0, 0, zone)}}
 	count := func(text string, in scope.Scope) rank.Counts {
 		t.Helper()
 		only := req
 		only.Text, only.Scope = text, in
-		n, err := query.Count(t.Context(), r, a, stories.Disk{}, only)
+		n, err := search.Count(t.Context(), r, a, stories.Disk{}, only)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -101,7 +101,7 @@ func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
 // Without a text, all documents in scope count.
 func TestFacetsOfEverything(t *testing.T) {
 	r, a := samples(t)
-	res, err := Of(t.Context(), r, a, stories.Disk{}, query.Request{Spec: filter.Spec{Scope: scope.All}, Env: filter.Env{Now: time.Now()}})
+	res, err := Of(t.Context(), r, a, stories.Disk{}, search.Request{Spec: filter.Spec{Scope: scope.All}, Env: filter.Env{Now: time.Now()}})
 	if err != nil {
 		t.Fatal(err)
 	}

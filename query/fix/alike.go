@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // A deed is what a call does, as far as it shows that a later call does the same.
 type deed struct {
 	fact     *session.CallFact
-	commands []audit.Command // of a shell command; nil if it cannot be parsed, or is a long script
+	commands []shellcmd.Command // of a shell command; nil if it cannot be parsed, or is a long script
 }
 
 // mostCommands is how many commands a shell command may have to be compared by them.
@@ -21,7 +21,7 @@ const mostCommands = 50
 func newDeed(c *session.CallFact, cwd string) *deed {
 	d := &deed{fact: c}
 	if c.Shell && !c.Cut {
-		if list, ok := audit.Commands(c.Line, cwd); ok && len(list) <= mostCommands {
+		if list, ok := shellcmd.Commands(c.Line, cwd); ok && len(list) <= mostCommands {
 			d.commands = essential(list)
 		}
 	}
@@ -39,8 +39,8 @@ func (d *deed) repeats(o *deed) bool {
 	case a.Shell && (len(o.commands) == 0 || len(d.commands) == 0): // only as a whole
 		return a.Line == b.Line && !a.Cut
 	case a.Shell:
-		return !slices.ContainsFunc(o.commands, func(c audit.Command) bool {
-			return !slices.ContainsFunc(d.commands, func(again audit.Command) bool { return sameCommand(&c, &again) })
+		return !slices.ContainsFunc(o.commands, func(c shellcmd.Command) bool {
+			return !slices.ContainsFunc(d.commands, func(again shellcmd.Command) bool { return sameCommand(&c, &again) })
 		})
 	case len(a.Paths) > 0 && len(b.Paths) > 0:
 		return slices.ContainsFunc(a.Paths, func(p string) bool {
@@ -58,8 +58,8 @@ var (
 
 // essential returns the commands without those that prepare and shorten; all if there
 // are no others.
-func essential(list []audit.Command) []audit.Command {
-	rest := slices.DeleteFunc(slices.Clone(list), func(c audit.Command) bool {
+func essential(list []shellcmd.Command) []shellcmd.Command {
+	rest := slices.DeleteFunc(slices.Clone(list), func(c shellcmd.Command) bool {
 		return slices.Contains(preparing, c.Label) || c.Piped && slices.Contains(shortening, c.Label)
 	})
 	if len(rest) == 0 {
@@ -70,14 +70,14 @@ func essential(list []audit.Command) []audit.Command {
 
 // sameCommand reports whether two commands have the same operands, or one has a few more:
 // an operand that is another one is another command.
-func sameCommand(a, b *audit.Command) bool {
+func sameCommand(a, b *shellcmd.Command) bool {
 	if a.Label != b.Label || a.Dir != b.Dir || a.Code != b.Code {
 		return false
 	}
 	p, q := operands(a), operands(b)
 	same := 0
 	for _, s := range p {
-		if slices.ContainsFunc(q, func(t string) bool { return s == t || samePath(audit.Resolve(s, a.Dir), audit.Resolve(t, b.Dir)) }) {
+		if slices.ContainsFunc(q, func(t string) bool { return s == t || samePath(shellcmd.Resolve(s, a.Dir), shellcmd.Resolve(t, b.Dir)) }) {
 			same++
 		}
 	}
@@ -86,7 +86,7 @@ func sameCommand(a, b *audit.Command) bool {
 
 // operands returns the arguments of a command. It leaves out the subcommand, flags, numbers
 // that follow a flag, and the message of a commit.
-func operands(c *audit.Command) (list []string) {
+func operands(c *shellcmd.Command) (list []string) {
 	_, sub, _ := strings.Cut(c.Label, " ")
 	flag := ""
 	for _, arg := range c.Args {

@@ -20,21 +20,21 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 )
 
 // Request asks where an error occurred and what followed.
 type Request struct {
 	Text        string // the error, as it was printed
 	filter.Spec        // its kinds are not used
-	Limit       int    // sessions; 0: DefaultLimit, query.All for all that are compared
+	Limit       int    // sessions; 0: DefaultLimit, search.All for all that are compared
 
 	Env    filter.Env
-	Resume query.ResumeFunc // how sessions are resumed; nil: answers have no resume command
-	Redact bool             // mask what looks like a secret in the answer
+	Resume search.ResumeFunc // how sessions are resumed; nil: answers have no resume command
+	Redact bool              // mask what looks like a secret in the answer
 }
 
 // DefaultLimit is the limit of a request that names none.
@@ -51,7 +51,7 @@ type Response struct {
 	Total        int       // sessions in which the error occurred, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
 	Warnings     []string
-	Index        query.IndexState
+	Index        search.IndexState
 }
 
 // Outcome says how an episode ended.
@@ -80,12 +80,12 @@ type Session struct {
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 
-	Error       Place         `json:"error"`           // the last occurrence
-	Occurrences int           `json:"occurrences"`     // in the episode
-	Later       int           `json:"later,omitempty"` // occurrences after the episode, on its branch
-	Calls       []Call        `json:"calls"`           // after the last occurrence
-	Reply       *Place        `json:"reply,omitempty"` // the closing one
-	Resume      *query.Resume `json:"resume,omitempty"`
+	Error       Place          `json:"error"`           // the last occurrence
+	Occurrences int            `json:"occurrences"`     // in the episode
+	Later       int            `json:"later,omitempty"` // occurrences after the episode, on its branch
+	Calls       []Call         `json:"calls"`           // after the last occurrence
+	Reply       *Place         `json:"reply,omitempty"` // the closing one
+	Resume      *search.Resume `json:"resume,omitempty"`
 }
 
 // Place is the text of an entry.
@@ -129,29 +129,29 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(s.lines) == 0 {
 		return nil, ErrNoWords
 	}
-	rarity, err := query.Rarity(ctx, r, s.terms())
+	rarity, err := search.Rarity(ctx, r, s.terms())
 	if err != nil {
 		return nil, err
 	}
 	if len(rarity) == 0 {
-		return &Response{Text: s.text(req.Redact), TotalIsExact: true, Index: query.StateOf(r)}, nil
+		return &Response{Text: s.text(req.Redact), TotalIsExact: true, Index: search.StateOf(r)}, nil
 	}
 	s.weigh(rarity)
 
-	search := query.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env}
-	search.Scope, search.Kinds = "", kinds
-	in, err := search.Resolve(ctx, r, a, src)
+	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env}
+	within.Scope, within.Kinds = "", kinds
+	in, err := within.Resolve(ctx, r, a, src)
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Text: s.text(req.Redact), Index: query.StateOf(r)}
+	resp := &Response{Text: s.text(req.Redact), Index: search.StateOf(r)}
 	if len(req.Text) > MaxText {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("only the last %s of the error were looked at", human.Bytes(MaxText)))
 	}
 	var f *follower
 	rounds := rounds
-	if req.Limit == query.All {
-		rounds = []rank.Options{{Limit: query.All, PerSession: rounds[1].PerSession}}
+	if req.Limit == search.All {
+		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession}}
 	}
 	for i, opt := range rounds {
 		found, err := rank.Run(ctx, in, opt)
@@ -317,7 +317,7 @@ func (f *follower) session(x *rank.Session) (*Session, error) {
 // describe adds the resume command, and masks the texts of a session that are not masked
 // yet.
 func (f *follower) describe(x *Session, s *session.Summary) {
-	hit := query.Describe(s, f.req.Resume)
+	hit := search.Describe(s, f.req.Resume)
 	x.Resume = hit.Resume
 	if f.req.Redact {
 		hit.Redact()

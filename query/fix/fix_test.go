@@ -11,8 +11,8 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/lab/stories"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 )
 
 type turn = stories.Turn
@@ -309,7 +309,7 @@ func TestComparesMore(t *testing.T) {
 	}
 	long := stories.Result("bash", strings.Repeat("some long text about other things goes here and on\n", 60)+wanted, true)
 	l := stories.New(t, append(list, stories.Story{Name: "it", Entries: minutes(ran("python3 a.py"), long)})...)
-	for _, limit := range []int{1, 0, query.All} {
+	for _, limit := range []int{1, 0, search.All} {
 		if resp := find(t, l, Request{Text: wanted, Limit: limit}); len(resp.Sessions) != 1 || resp.Sessions[0].SessionID != "id-of-it" {
 			t.Errorf("limit %d: %d sessions, exact %v, warnings %q", limit, len(resp.Sessions), resp.TotalIsExact, resp.Warnings)
 		}
@@ -346,7 +346,7 @@ func TestNoWords(t *testing.T) {
 			t.Errorf("Find(%q): %v", text, err)
 		}
 	}
-	if resp := find(t, l, Request{Text: "any error", Limit: query.All}); resp.Total != 0 {
+	if resp := find(t, l, Request{Text: "any error", Limit: search.All}); resp.Total != 0 {
 		t.Errorf("an empty library has %d", resp.Total)
 	}
 }

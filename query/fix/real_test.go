@@ -18,7 +18,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // realLibrary indexes the real sessions. The test is skipped without them.

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"pigrep/internal/audit"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/internal/shellcmd"
+	"pigrep/query/engine/entry"
 )
 
 // A trail is the sequence of events on the branches of a session, from the error on.
@@ -50,7 +50,7 @@ func (t *trail) follow(offset int64) error {
 	for start > 0 && t.record.Nodes[path[start]].Role == session.RoleToolResult {
 		start--
 	}
-	b := &branch{trail: t, folder: audit.NewFolder()}
+	b := &branch{trail: t, folder: shellcmd.NewFolder()}
 	for i := start; i < len(path); i++ {
 		if err := t.ctx.Err(); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (t *trail) follow(offset int64) error {
 // A branch is the events on a branch, read so far.
 type branch struct {
 	*trail
-	folder *audit.Folder
+	folder *shellcmd.Folder
 	facts  session.Facts
 	events []event
 }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/segment"
-	"pigrep/query/literal"
+	"pigrep/query/engine/literal"
 )
 
 // Each segment of the index is looked up once, in the order of the first file that

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/query/literal"
+	"pigrep/query/engine/literal"
 )
 
 // Whatever the expression and the text: the finder, with its needles and automaton,

@@ -14,9 +14,9 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/literal"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
 )
 
 // A Request says what to find and where.

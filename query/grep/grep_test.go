@@ -33,8 +33,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query/filter"
-	"pigrep/query/literal"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
 	"pigrep/scope"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"pigrep/query/automaton"
-	"pigrep/query/literal"
+	"pigrep/query/engine/automaton"
+	"pigrep/query/engine/literal"
 )
 
 // A finder finds the matches of a pattern in texts. It is used by one goroutine.

@@ -7,7 +7,7 @@ import (
 
 	"pigrep/index/record"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // skipEntries drops the first candidates whose lines rule them out. If all are dropped

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/query/literal"
+	"pigrep/query/engine/literal"
 )
 
 func TestRedactedLines(t *testing.T) {

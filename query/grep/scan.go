@@ -7,7 +7,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
-	"pigrep/query/literal"
+	"pigrep/query/engine/literal"
 )
 
 // scan searches the file from an offset on. state is the parser's state there.

@@ -6,8 +6,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index/segment"
-	"pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 )
 
 // searches knows which parts are calls and results of this program: session.Part.Search,
@@ -57,7 +57,7 @@ func (g *run) indexedSearches() (map[segment.ID]bool, error) {
 // joined with a call that may be anywhere before it.
 func (w *worker) readSearches() (map[segment.ID]bool, error) {
 	parts := make(map[segment.ID]bool)
-	facts, folder := &session.Facts{}, audit.NewFolder()
+	facts, folder := &session.Facts{}, shellcmd.NewFolder()
 	parser := w.adapter.Parse(adapter.State{Path: w.task.Path, Facts: true})
 	lines := adapter.Lines(w.adapter, io.NewSectionReader(w.file, 0, w.file.Size()), 0, 0)
 	for {

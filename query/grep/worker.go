@@ -12,8 +12,8 @@ import (
 	"pigrep/internal/jsonl"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
-	"pigrep/query/literal"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/literal"
 )
 
 // Sizes of reads.

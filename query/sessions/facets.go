@@ -10,7 +10,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/scope"
 )
 

@@ -9,10 +9,10 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 )
 
 // Request asks for a list of sessions: all that pass the filters, or with a text
@@ -20,18 +20,18 @@ import (
 type Request struct {
 	Text string
 	filter.Spec
-	Sort   rank.Sort        // with a text
-	Limit  int              // 0: all, with a text 20
-	Env    filter.Env       // clock and home directory for the fields in the text
-	Resume query.ResumeFunc // how sessions are resumed; nil: rows have no resume command
-	Redact bool             // mask what looks like a secret in the answer
+	Sort   rank.Sort         // with a text
+	Limit  int               // 0: all, with a text 20
+	Env    filter.Env        // clock and home directory for the fields in the text
+	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Redact bool              // mask what looks like a secret in the answer
 
 	Named bool // only sessions with a name
 	Forks bool // only forks and sessions that have forks, each family together
 }
 
 // FromSearch returns the request for the sessions that a search would find.
-func FromSearch(r query.Request) Request {
+func FromSearch(r search.Request) Request {
 	return Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,
 	}
@@ -43,19 +43,19 @@ type Response struct {
 	Total        int  // sessions before the limit
 	TotalIsExact bool // false when a search stopped at the limit
 	Warnings     []string
-	DidYouMean   string            // as in query.Response, like the next two
-	Words        []query.WordCount // only for a request with a text
-	Removed      []query.Removed
-	Index        query.IndexState
+	DidYouMean   string             // as in search.Response, like the next two
+	Words        []search.WordCount // only for a request with a text
+	Removed      []search.Removed
+	Index        search.IndexState
 }
 
 // Session is one row of the list. Score and the counts of hits are set when the
 // request had a text.
 type Session struct {
-	query.SessionHit
-	ParentPath string     // of the parent, when it is indexed
-	Depth      int        // with Request.Forks: how many of its ancestors are in the list
-	Hit        *query.Hit // the best hit
+	search.SessionHit
+	ParentPath string      // of the parent, when it is indexed
+	Depth      int         // with Request.Forks: how many of its ancestors are in the list
+	Hit        *search.Hit // the best hit
 }
 
 // List lists sessions, the latest activity first, or with a text the best match
@@ -63,7 +63,7 @@ type Session struct {
 // summaries.
 func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
 	l := &lister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
-	list := &Response{TotalIsExact: true, Index: query.StateOf(r)}
+	list := &Response{TotalIsExact: true, Index: search.StateOf(r)}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
 	}
@@ -73,7 +73,7 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	list.Total = len(members)
 	if len(members) == 0 {
-		if list.Warnings, err = query.Unknown(r, &req.Spec, nil); err != nil {
+		if list.Warnings, err = search.Unknown(r, &req.Spec, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +116,7 @@ func (l *lister) sort(members []int) {
 // that only the hits of listed sessions are read, and the total is that of the search.
 func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
-	req := query.Request{
+	req := search.Request{
 		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
 		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact,
 	}
@@ -124,12 +124,12 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	if narrowed {
 		req.Only = func(s *session.Summary) bool { return l.passesLineage(l.lineage.IndexOf(s.Path)) }
 	}
-	resp, err := query.Search(ctx, l.r, a, src, req)
+	resp, err := search.Run(ctx, l.r, a, src, req)
 	if err != nil {
 		return err
 	}
 	list.Warnings, list.DidYouMean, list.Words, list.Removed = resp.Warnings, resp.DidYouMean, resp.Words, resp.Removed
-	hits := make(map[string]*query.Hit, len(resp.Hits))
+	hits := make(map[string]*search.Hit, len(resp.Hits))
 	for i := range resp.Hits {
 		hits[resp.Hits[i].SessionPath] = &resp.Hits[i]
 	}
@@ -263,13 +263,13 @@ func (l *lister) listed(i int) Session {
 }
 
 // Describe returns session i of the lineage as a list shows it.
-func (l *Lineage) Describe(i int, how query.ResumeFunc) query.SessionHit {
+func (l *Lineage) Describe(i int, how search.ResumeFunc) search.SessionHit {
 	return describe(l, i, how).SessionHit
 }
 
-func describe(l *Lineage, i int, how query.ResumeFunc) Session {
+func describe(l *Lineage, i int, how search.ResumeFunc) Session {
 	s := &l.sessions[i]
-	d := Session{SessionHit: query.Describe(s, how)}
+	d := Session{SessionHit: search.Describe(s, how)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path
@@ -280,7 +280,7 @@ func describe(l *Lineage, i int, how query.ResumeFunc) Session {
 // Row is a row of the list in JSON. Score and hits are present when the request had a
 // text.
 type Row struct {
-	query.SessionHit
+	search.SessionHit
 	Score      *float64 `json:"score,omitempty"`
 	Hits       *int     `json:"hits,omitempty"`
 	HitsAny    *int     `json:"hitsAny,omitempty"`

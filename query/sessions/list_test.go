@@ -8,7 +8,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/lab/stories"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // openCounter opens session files and counts which it opened.

@@ -12,7 +12,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
-	"pigrep/query/rank"
+	"pigrep/query/engine/rank"
 )
 
 // NotFoundError reports that no session or entry has the name that was typed.

@@ -18,10 +18,10 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
 
@@ -33,8 +33,8 @@ type Request struct {
 	Limit int // 0: sessions.DefaultSessions
 
 	Env    filter.Env
-	Resume query.ResumeFunc // how sessions are resumed; nil: rows have no resume command
-	Redact bool             // mask what looks like a secret in the answer
+	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Redact bool              // mask what looks like a secret in the answer
 }
 
 // ErrNoTerms means that there are no words to compare sessions by.
@@ -48,7 +48,7 @@ type Response struct {
 	Total        int       // sessions before the limit, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared
 	Warnings     []string
-	Index        query.IndexState
+	Index        search.IndexState
 }
 
 // Session is a session with what it shares. Its Score is from 0 to 1.
@@ -95,18 +95,18 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: query.StateOf(r)}
+	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: search.StateOf(r)}
 	if len(terms) == 0 {
 		return resp, nil
 	}
 	limit := cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
-	search := query.Request{
+	within := search.Request{
 		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
 		Limit: max(mostSessions, limit), PerSession: 1, Sort: rank.Relevance,
 		Only: func(s *session.Summary) bool { return !x.family[x.lineage.IndexOf(s.Path)] },
 	}
-	search.Scope, search.Kinds = "", kinds
-	found, err := query.Search(ctx, r, a, src, search)
+	within.Scope, within.Kinds = "", kinds
+	found, err := search.Run(ctx, r, a, src, within)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if list, err = x.withoutCopies(ctx, list); err != nil {
 		return nil, err
 	}
-	resp.Total, resp.TotalIsExact = len(list), found.SessionTotal <= search.Limit
+	resp.Total, resp.TotalIsExact = len(list), found.SessionTotal <= within.Limit
 	resp.Sessions = list[:min(limit, len(list))]
 	resp.Warnings = found.Warnings
 	return resp, nil
@@ -129,7 +129,7 @@ type finder struct {
 }
 
 // similar makes the sessions of an answer, the most similar first.
-func (x *finder) similar(terms []term, found *query.Response) (list []Session) {
+func (x *finder) similar(terms []term, found *search.Response) (list []Session) {
 	all, best := 0.0, 0.0
 	for _, t := range terms {
 		all += t.weight
@@ -139,7 +139,7 @@ func (x *finder) similar(terms []term, found *query.Response) (list []Session) {
 	}
 	for i := range found.Sessions {
 		hit := found.Sessions[i]
-		at := slices.IndexFunc(found.Hits, func(h query.Hit) bool { return h.SessionPath == hit.SessionPath })
+		at := slices.IndexFunc(found.Hits, func(h search.Hit) bool { return h.SessionPath == hit.SessionPath })
 		if at < 0 {
 			continue
 		}

@@ -19,8 +19,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
 )
 
 // longest returns the session with the most messages.

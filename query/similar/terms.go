@@ -13,9 +13,9 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/docset"
-	"pigrep/query/entry"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // A term is a word of the session with its weight.
@@ -106,7 +106,7 @@ func isWord(t []byte) bool {
 func (x *finder) weightiest(ctx context.Context, counts map[string]float64) ([]term, error) {
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	all = all[:min(len(all), mostLookedUp)]
-	rarity, err := query.Rarity(ctx, x.reader, all)
+	rarity, err := search.Rarity(ctx, x.reader, all)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
-	rules "pigrep/internal/audit"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -86,7 +86,7 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 
 func ruleIDs() []string {
 	var ids []string
-	for _, r := range rules.Rules {
+	for _, r := range shellcmd.Rules {
 		ids = append(ids, r.ID)
 	}
 	return ids
@@ -328,7 +328,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err := o.finish(ctx, a, run, answer); !errors.Is(err, problem.ErrNothingFound) || a.JSON {
 		return err
 	}
-	why, err := query.Unknown(x.Reader, &run.req.Spec, nil)
+	why, err := search.Unknown(x.Reader, &run.req.Spec, nil)
 	if err != nil {
 		return problem.OfIndex(err)
 	}

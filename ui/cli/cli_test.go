@@ -26,8 +26,8 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -167,8 +167,8 @@ func TestSearchFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := query.Request{Env: filter.Env{Now: a.Now()}, Spec: filter.Spec{Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"}, Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"}, Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}}
-	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(query.Request{})); diff != "" {
+	want := search.Request{Env: filter.Env{Now: a.Now()}, Spec: filter.Spec{Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"}, Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"}, Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}}
+	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(search.Request{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }

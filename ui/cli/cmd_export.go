@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/files"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
@@ -149,7 +149,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
 
 // export writes the conversation to the file of --output, or to stdout.
-func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, req query.Request) error {
+func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, req search.Request) error {
 	t.Redact = o.Redact
 	facts, err := t.Facts(ctx, a, x)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
-	"pigrep/query"
 	"pigrep/query/fix"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -117,7 +117,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
 	case len(res.Sessions) > 0:
 		return nil
 	case res.Index.Complete && !res.TotalIsExact:
-		if a.Streams.ErrTTY && !a.JSON && o.limit.Limit() != query.All {
+		if a.Streams.ErrTTY && !a.JSON && o.limit.Limit() != search.All {
 			a.Advise("`-n 0` compares all", "nothing found, but not everything was compared")
 		}
 		return problem.ErrIncomplete

@@ -12,9 +12,9 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/engine/literal"
 	"pigrep/query/grep"
-	"pigrep/query/literal"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -268,7 +268,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 		known.State.Complete = len(known.Errors) == 0
 		return nil
 	}
-	out.End = func() (*grep.Summary, query.IndexState) { return sum, known.State }
+	out.End = func() (*grep.Summary, search.IndexState) { return sum, known.State }
 	if err := p.Print(out); err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 		if len(known.Found.Files) == 0 {
 			update.WarnNoFiles(a, where)
 		} else if known.Reader != nil && known.State.PendingFiles == known.Memory.Files { // otherwise a new file may have it
-			unknown, err := query.Unknown(known.Reader, &req.Spec, nil)
+			unknown, err := search.Unknown(known.Reader, &req.Spec, nil)
 			if err != nil {
 				return problem.OfIndex(err)
 			}

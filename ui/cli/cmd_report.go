@@ -18,8 +18,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
 	"pigrep/query/audit"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -111,7 +111,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 	if err != nil {
 		return err
 	}
-	base.Limit, base.Redact = query.All, false // first come the true paths
+	base.Limit, base.Redact = search.All, false // first come the true paths
 	list, err := sessions.List(ctx, x.Reader, p.Agents, location.Disk{}, sessions.FromSearch(base))
 	if err != nil {
 		return searchProblem(ctx, err)
@@ -337,5 +337,5 @@ func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.S
 	used[name] = true
 	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: findPlainFile}
 	export.Redact = o.Redact
-	return name, export.export(ctx, a, x, t, query.Request{Redact: o.Redact})
+	return name, export.export(ctx, a, x, t, search.Request{Redact: o.Redact})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -138,7 +138,7 @@ var errSeveral = errors.New("several sessions match")
 
 // find returns the session that the words name or find, with the entry of its best
 // hit.
-func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req query.Request) (*conversation.Target, error) {
+func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
 	if len(o.words) == 1 && !o.last {
 		t, err := conversation.Find(a, x, o.words[0])
 		p, isProblem := errors.AsType[*problem.Error](err)
@@ -194,8 +194,8 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 
 // latest lists the latest session: of the working directory, or if it has none, of all that
 // pass the filters. With a text, sessions that have every word come first.
-func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snapshot, req query.Request) (list *sessions.Response, err error) {
-	req.Limit = query.All
+func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (list *sessions.Response, err error) {
+	req.Limit = search.All
 	if req.CWD == "" {
 		req.CWD = a.WorkDir
 		if list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req)); err != nil {

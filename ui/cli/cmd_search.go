@@ -13,11 +13,11 @@ import (
 	"pigrep/index"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/query/words"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -132,10 +132,10 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		return err
 	}
 	req.Resume = p.Agents.ResumeCommand
-	var res *query.Response
+	var res *search.Response
 	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		if res, err = query.Search(ctx, r, p.Agents, location.Disk{}, req); err != nil {
+		if res, err = search.Run(ctx, r, p.Agents, location.Disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
 		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
@@ -190,7 +190,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 
 // suggestCommand warns if the first word of a query looks like a mistyped command and
 // occurs nowhere, whatever the filters, and reports whether it does.
-func suggestCommand(a *app.App, text string, res *query.Response) bool {
+func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
 	if len(res.Words) > 0 {
@@ -242,7 +242,7 @@ func titles(sessions []session.Summary, redact bool) func(string) string {
 		if i < 0 {
 			return ""
 		}
-		s := query.Describe(&sessions[i], nil)
+		s := search.Describe(&sessions[i], nil)
 		if redact {
 			s.Redact()
 		}
@@ -251,7 +251,7 @@ func titles(sessions []session.Summary, redact bool) func(string) string {
 }
 
 // whereSearched describes the text that was searched.
-func whereSearched(r query.Request, files int) string {
+func whereSearched(r search.Request, files int) string {
 	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
 	switch {
 	case len(r.Kinds) > 0:

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -33,7 +33,7 @@ type showOptions struct {
 	raw    bool
 	source bool
 
-	filter query.Request
+	filter search.Request
 }
 
 // defaultAround is the default of --around.

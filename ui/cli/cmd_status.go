@@ -14,7 +14,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/search"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -109,7 +109,7 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 		req.CWD = ""
 	}
 	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
-	ui.Request = query.Request{Sort: order, AllWords: o.allWords, PhraseBytes: query.FastPhraseBytes, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui.Request = search.Request{Sort: order, AllWords: o.allWords, PhraseBytes: search.FastPhraseBytes, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
 		if !o.print {
@@ -218,7 +218,7 @@ func historyFile(a *app.App) string {
 
 // wideEnough returns the scope of the request, or all if it lacks one of the requested
 // kinds.
-func wideEnough(req query.Request) scope.Scope {
+func wideEnough(req search.Request) scope.Scope {
 	s := scopeOf(req.Spec)
 	for _, k := range req.Kinds {
 		if !s.Holds(k) {
@@ -242,7 +242,7 @@ func valuesOf(lists []string) (values []string) {
 
 // seed returns the text of a query with the filters of flags, so that they can be seen
 // and edited in the TUI.
-func seed(o *flags.Shared, words string, req query.Request) string {
+func seed(o *flags.Shared, words string, req search.Request) string {
 	text := strings.TrimSpace(words)
 	add := func(name string, values ...string) { text = syntax.AddField(text, name, values...) }
 	var kinds []string

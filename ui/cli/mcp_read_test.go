@@ -14,7 +14,7 @@ import (
 
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
 	"pigrep/query/grep"
 	"pigrep/ui/cli/location"
 )

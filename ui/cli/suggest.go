@@ -6,8 +6,8 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 )
@@ -16,8 +16,8 @@ import (
 type suggestion struct {
 	partial    bool // there are hits with some of the words
 	didYouMean string
-	words      []query.WordCount
-	removed    []query.Removed
+	words      []search.WordCount
+	removed    []search.Removed
 }
 
 // suggest says why no hit has all words, and prints alternatives to the query. JSON has
@@ -26,7 +26,7 @@ func suggest(o *flags.Shared, a *app.App, s suggestion) {
 	if a.JSON {
 		return
 	}
-	if why := query.ExplainWords(s.words, s.removed, o.Without); why != "" {
+	if why := search.ExplainWords(s.words, s.removed, o.Without); why != "" {
 		a.Warn("%s", why)
 	}
 	if s.didYouMean != "" {

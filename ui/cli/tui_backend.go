@@ -15,7 +15,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -100,9 +100,9 @@ func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error
 	}
 }
 
-func (b *tuiBackend) search(ctx context.Context, req query.Request) (res *query.Response, err error) {
+func (b *tuiBackend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = query.Search(ctx, r, b.location.Agents, location.Disk{}, req)
+		res, err = search.Run(ctx, r, b.location.Agents, location.Disk{}, req)
 		return err
 	})
 	return res, err
@@ -127,13 +127,13 @@ func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
 	return sessions.Facets(x.Reader)
 }
 
-func (b *tuiBackend) hits(ctx context.Context, req query.Request) (n query.Counts, err error) {
+func (b *tuiBackend) hits(ctx context.Context, req search.Request) (n search.Counts, err error) {
 	x, give, err := b.open()
 	if err != nil {
 		return n, err
 	}
 	defer give()
-	return query.Count(ctx, x.Reader, b.location.Agents, location.Disk{}, req)
+	return search.Count(ctx, x.Reader, b.location.Agents, location.Disk{}, req)
 }
 
 // openPlace opens the session of a place in the newest generation, and finds its entry.

@@ -15,7 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/update"
 	"pigrep/ui/tui"
@@ -43,7 +43,7 @@ func newTestBackend(t *testing.T) *tuiBackend {
 
 func (b *tuiBackend) find(t *testing.T, text string) int {
 	t.Helper()
-	res, err := b.search(t.Context(), query.Request{Text: text, Limit: 10})
+	res, err := b.search(t.Context(), search.Request{Text: text, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 		req.Text, ui.Request.Text = o.query, ui.Query
 		ui.Request.Env.Now = b.app.Now()
 		var total []int
-		for _, r := range []query.Request{req, ui.Request} {
+		for _, r := range []search.Request{req, ui.Request} {
 			res, err := b.search(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +153,7 @@ func TestTUIResumesAMovedSession(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
 	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
-	res, err := b.search(t.Context(), query.Request{Text: "gateway", Limit: 1})
+	res, err := b.search(t.Context(), search.Request{Text: "gateway", Limit: 1})
 	if err != nil || len(res.Hits) == 0 {
 		t.Fatal(err)
 	}

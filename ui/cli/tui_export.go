@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/tui"
@@ -27,7 +27,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 		return "", err
 	}
 	defer done()
-	title := query.Describe(&t.Record.Summary, nil).Title
+	title := search.Describe(&t.Record.Summary, nil).Title
 	name := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	path, err := newFile(b.app.WorkDir, name, "."+format)
 	if err != nil {
@@ -41,7 +41,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 	quiet := *b.app
 	quiet.Quiet = true // a warning would garble the screen
 	o := &exportOptions{format: format, output: path, force: true}
-	if err := o.export(ctx, &quiet, x, t, query.Request{}); err != nil {
+	if err := o.export(ctx, &quiet, x, t, search.Request{}); err != nil {
 		return "", err
 	}
 	return path, nil

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
 	"pigrep/query/grep"
-	"pigrep/query/literal"
 	"pigrep/scope"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"

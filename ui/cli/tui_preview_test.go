@@ -11,7 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/scope"
 	"pigrep/ui/tui"
 )

@@ -14,9 +14,9 @@ import (
 	"pigrep/index"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
-	"pigrep/query/rank"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -78,7 +78,7 @@ func pageError(err error) error {
 	return e
 }
 
-func (b *webBackend) search(ctx context.Context, req query.Request) (*query.Response, error) {
+func (b *webBackend) search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Resume = b.location.Agents.ResumeCommand
 	req.Env.Expand = b.app.Absolute
 	res, err := b.tuiBackend.search(ctx, req)
@@ -91,7 +91,7 @@ func (b *webBackend) sessions(ctx context.Context, req sessions.Request) (*sessi
 	return res, pageError(err)
 }
 
-func (b *webBackend) facets(ctx context.Context, req query.Request) (res *facets.Response, err error) {
+func (b *webBackend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
 	req.Env.Expand = b.app.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
 		res, err = facets.Of(ctx, r, b.location.Agents, location.Disk{}, req)
@@ -191,7 +191,7 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 	return c, nil
 }
 
-func (b *webBackend) offsets(ctx context.Context, req query.Request) (list []int64, err error) {
+func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
 	req.Env.Expand = b.app.Absolute
 	err = b.ask(ctx, func(r *index.Reader) error {
 		list = nil
@@ -210,7 +210,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	if err != nil {
 		return "", nil, err
 	}
-	title := query.Describe(&t.Record.Summary, nil).Title
+	title := search.Describe(&t.Record.Summary, nil).Title
 	if masked {
 		title = t.Record.ID
 	}
@@ -221,7 +221,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 		a.Out = bufio.NewWriter(w)
 		o := &exportOptions{format: format}
 		o.Redact = masked
-		if err := o.export(ctx, &a, x, t, query.Request{}); err != nil {
+		if err := o.export(ctx, &a, x, t, search.Request{}); err != nil {
 			return err
 		}
 		return a.Out.Flush()

@@ -10,7 +10,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/syntax"
 	"pigrep/scope"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
 	"pigrep/ui/printer"
 )

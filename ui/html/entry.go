@@ -11,7 +11,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
 )
 

@@ -13,7 +13,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // fact is a line of the table above a conversation.

@@ -22,7 +22,7 @@ import (
 	"sync"
 	"time"
 
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
 )
 

@@ -21,8 +21,8 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 	"pigrep/ui/printer"
 )
 
@@ -41,7 +41,7 @@ func pageOf(t *testing.T, path, data string) *Page {
 	c := entry.NewConversation(pi.New(), rec, strings.NewReader(data))
 	none := func(*session.Summary) (string, []string) { return "", nil }
 	return &Page{
-		Session: printer.SessionFacts{SessionHit: query.Describe(&rec.Summary, none)}, Conversation: c, Steps: c.Steps(),
+		Session: printer.SessionFacts{SessionHit: search.Describe(&rec.Summary, none)}, Conversation: c, Steps: c.Steps(),
 		Images: true, Home: "/home/u", Zone: zone,
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // writer writes the entries of a page. A reply with calls is held back until their

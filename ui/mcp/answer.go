@@ -15,8 +15,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/ui/printer"
 )
 
@@ -101,7 +101,7 @@ type question struct {
 	*Index
 	s        *server
 	at       *cursor
-	request  query.Request // without a limit
+	request  search.Request // without a limit
 	leftOut  *leftOut
 	limit    int
 	maxBytes int
@@ -229,10 +229,10 @@ func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 
 // filtered makes the request of a tool from its filters and query text. It excludes
 // the session in which the agent runs.
-func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.Request, *leftOut, error) {
+func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.Request, *leftOut, error) {
 	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
 	now := time.UnixMilli(at.Now).In(s.Now().Location())
-	req := query.Request{Env: filter.Env{Now: now, Expand: s.Absolute}, Resume: s.Resume}
+	req := search.Request{Env: filter.Env{Now: now, Expand: s.Absolute}, Resume: s.Resume}
 	var err error
 	if req.Spec, err = f.spec(now, s.Absolute); err != nil {
 		return req, nil, err

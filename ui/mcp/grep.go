@@ -13,8 +13,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/query/engine/literal"
 	"pigrep/query/grep"
-	"pigrep/query/literal"
 )
 
 // GrepInput are the arguments of grep.

@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	rules "pigrep/internal/audit"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
-	"pigrep/query/rank"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/syntax"
 	"pigrep/scope"
 	"pigrep/ui/filters"
 )
@@ -129,7 +129,7 @@ func enums() map[string][]any {
 	for _, s := range rank.SortNames {
 		sets["sort"] = append(sets["sort"], s)
 	}
-	for _, r := range rules.Rules {
+	for _, r := range shellcmd.Rules {
 		sets["rule"] = append(sets["rule"], r.ID)
 	}
 	for _, d := range audit.Dimensions {

@@ -16,8 +16,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
 	"pigrep/ui/diff"
@@ -122,7 +122,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 			return nil, nameError(x, err)
 		}
 	}
-	hit := query.Describe(sum, nil)
+	hit := search.Describe(sum, nil)
 	if c.Redact {
 		hit.Redact()
 	}

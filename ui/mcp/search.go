@@ -13,10 +13,10 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/rank"
-	"pigrep/query/words"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 )
 
 // SearchInput are the arguments of search.
@@ -91,9 +91,9 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	if err != nil {
 		return nil, &Error{codeInput, err.Error(), ""}
 	}
-	standard := query.DefaultLimit
+	standard := search.DefaultLimit
 	if in.Flat {
-		standard = query.DefaultFlatLimit
+		standard = search.DefaultFlatLimit
 	}
 	q, err := s.ask(ctx, in, listing{tool: "search", text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging})
 	if err != nil {
@@ -105,9 +105,9 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
-	req.UntilDeadline, req.PhraseBytes = true, query.FastPhraseBytes
+	req.UntilDeadline, req.PhraseBytes = true, search.FastPhraseBytes
 	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
-	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
+	res, err := search.Run(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, q.failed(err)
 	}
@@ -117,7 +117,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		hits = hits[:min(len(hits), window)]
 	} else if more = len(res.Sessions) > window; more {
 		last := res.Sessions[window].SessionPath
-		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
+		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath == last })]
 	}
 	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
@@ -157,7 +157,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 }
 
 // hit returns the row of a hit.
-func (n *namer) hit(h *query.Hit, owner int) hitRow {
+func (n *namer) hit(h *search.Hit, owner int) hitRow {
 	missing, elsewhere := h.Lacks()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
@@ -172,7 +172,7 @@ func (n *namer) hit(h *query.Hit, owner int) hitRow {
 	}
 	for _, side := range []struct {
 		rows *[]string
-		list []query.Neighbour
+		list []search.Neighbour
 	}{{&row.Before, h.Before}, {&row.After, h.After}} {
 		for _, x := range side.list {
 			*side.rows = append(*side.rows, fmt.Sprintf("%s %s", x.Kind, visible(x.Text)))
@@ -182,7 +182,7 @@ func (n *namer) hit(h *query.Hit, owner int) hitRow {
 }
 
 // grouped returns the sessions of the hits with these hits.
-func (n *namer) grouped(all []query.SessionHit, hits []hitRow) []sessionHits {
+func (n *namer) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 	list := []sessionHits{}
 	for i := range hits {
 		h := hits[i]
@@ -214,8 +214,8 @@ func (q *question) failed(err error) error {
 }
 
 // removedOf returns a function that names a filter by its MCP argument.
-func removedOf(f Filters, out *leftOut) func([]query.Removed) []query.Removed {
-	return func(list []query.Removed) []query.Removed {
+func removedOf(f Filters, out *leftOut) func([]search.Removed) []search.Removed {
+	return func(list []search.Removed) []search.Removed {
 		list = slices.Clone(list)
 		for i := range list {
 			if list[i].Filter == "exclude" && len(f.Exclude) == 0 && out != nil {
@@ -227,12 +227,12 @@ func removedOf(f Filters, out *leftOut) func([]query.Removed) []query.Removed {
 }
 
 // notes says why there are no hits, or none with every word, and what would give more.
-func notes(res *query.Response, without []query.Removed, named func([]query.Removed) []query.Removed) (list []string) {
+func notes(res *search.Response, without []search.Removed, named func([]search.Removed) []search.Removed) (list []string) {
 	words := slices.Clone(res.Words)
 	for i := range words {
 		words[i].Removed = named(words[i].Removed)
 	}
-	if why := query.ExplainWords(words, without, dropping); why != "" {
+	if why := search.ExplainWords(words, without, dropping); why != "" {
 		list = append(list, visible(why)+".")
 	}
 	if res.Minor > 0 {
@@ -253,13 +253,13 @@ func dropping(filter string) string {
 	switch filter {
 	case "includeCurrent":
 		return "with includeCurrent"
-	case query.FilterSearches:
+	case search.FilterSearches:
 		return "with includeSearches"
 	case "all":
 		return "without any filter"
 	case "scope":
 		return "with scope all"
-	case query.FilterAllWords:
+	case search.FilterAllWords:
 		return "without allWords"
 	}
 	return "without " + filter

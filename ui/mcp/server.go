@@ -23,9 +23,9 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
+	"pigrep/query/search"
 	"pigrep/ui/printer"
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	At   func(snapshot uint64) *Index
 	// Name identifies the index, since a cursor is only valid for one.
 	Name     string
-	Resume   query.ResumeFunc         // how sessions are resumed
+	Resume   search.ResumeFunc        // how sessions are resumed
 	Absolute func(path string) string // resolves a path that an agent gives
 	Status   func() (*printer.Status, error)
 	// Help is the page about the query language.
@@ -67,10 +67,10 @@ type Session struct{ ID, Path string }
 // Index is a snapshot of an index, open for one answer.
 type Index struct {
 	Reader   *index.Reader
-	Number   uint64           // of the snapshot
-	State    query.IndexState // what it lacks
-	Lag      string           // why it lacks files; "" if it has all
-	Warnings []string         // about what cannot be read
+	Number   uint64            // of the snapshot
+	State    search.IndexState // what it lacks
+	Lag      string            // why it lacks files; "" if it has all
+	Warnings []string          // about what cannot be read
 	Files    func() []grep.File
 	Pin      func() // keeps the snapshot for later calls with a cursor
 	Damaged  func() // has the index rebuilt before it is opened again

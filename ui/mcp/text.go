@@ -10,7 +10,7 @@ import (
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
 
@@ -76,7 +76,7 @@ type sessionRow struct {
 
 const longestTitle = 64 // bytes
 
-func (n *namer) row(x *query.SessionHit) sessionRow {
+func (n *namer) row(x *search.SessionHit) sessionRow {
 	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
 	if n.masks {
 		redact.Strings(&r)

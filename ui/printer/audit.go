@@ -14,8 +14,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
 	"pigrep/query/audit"
+	"pigrep/query/search"
 	"pigrep/ui/chart"
 )
 
@@ -23,7 +23,7 @@ import (
 // covers. NewToolsAudit and the like make one.
 type Audit struct {
 	Coverage *audit.Coverage
-	State    query.IndexState
+	State    search.IndexState
 	Warnings func() []string // called after the last row is printed
 	Rows     int             // printed so far
 
@@ -115,11 +115,11 @@ func (a *Audit) json(j *jsonWriter) error {
 				}
 			}
 			return struct {
-				Total    any              `json:"total,omitempty"`
-				Last     session.Time     `json:"lastUsed,omitzero"` // without the times that leave nothing
-				Coverage *audit.Coverage  `json:"coverage"`
-				Warnings []string         `json:"warnings"`
-				Index    query.IndexState `json:"index"`
+				Total    any               `json:"total,omitempty"`
+				Last     session.Time      `json:"lastUsed,omitzero"` // without the times that leave nothing
+				Coverage *audit.Coverage   `json:"coverage"`
+				Warnings []string          `json:"warnings"`
+				Index    search.IndexState `json:"index"`
 			}{a.sum, last, a.Coverage, warnings, a.State}
 		},
 	})

@@ -13,9 +13,9 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/engine/match"
 	"pigrep/query/fix"
-	"pigrep/query/match"
+	"pigrep/query/search"
 )
 
 // Fix is the answer of the fix command.
@@ -33,10 +33,10 @@ func (f *Fix) json(j *jsonWriter) error {
 		}{r.Text},
 		tail: func(int) any {
 			return struct {
-				Total        int              `json:"total"`
-				TotalIsExact bool             `json:"totalIsExact"`
-				Warnings     []string         `json:"warnings"`
-				Index        query.IndexState `json:"index"`
+				Total        int               `json:"total"`
+				TotalIsExact bool              `json:"totalIsExact"`
+				Warnings     []string          `json:"warnings"`
+				Index        search.IndexState `json:"index"`
 			}{r.Total, r.TotalIsExact, list(r.Warnings), r.Index}
 		},
 	})
@@ -154,8 +154,8 @@ func within(call, dir string) string {
 }
 
 // placeHit is a place in the form in which hits are written.
-func placeHit(p *fix.Place) *query.Hit {
-	return &query.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
+func placeHit(p *fix.Place) *search.Hit {
+	return &search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }
 
 // outcomeText describes how the error was resolved.

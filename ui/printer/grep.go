@@ -11,8 +11,8 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query"
 	"pigrep/query/grep"
+	"pigrep/query/search"
 )
 
 // GrepMode says what grep prints for its matches.
@@ -45,7 +45,7 @@ type Grep struct {
 
 	// Each calls visit for each match; End is called after the last one.
 	Each func(visit func(*grep.Match) error) error
-	End  func() (*grep.Summary, query.IndexState)
+	End  func() (*grep.Summary, search.IndexState)
 }
 
 func (g *Grep) text(t *text) error { return g.lines(&grepText{text: t, Grep: g}) }

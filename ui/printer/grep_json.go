@@ -3,8 +3,8 @@ package printer
 import (
 	"cmp"
 
-	"pigrep/query"
 	"pigrep/query/grep"
+	"pigrep/query/search"
 )
 
 // grepStats are the statistics of ripgrep that depend neither on the clock nor on
@@ -45,13 +45,13 @@ func (g *Grep) json(j *jsonWriter) error {
 		tail: func(int) any {
 			sum, state := g.End()
 			return struct {
-				Lines    int              `json:"total"`
-				Matches  int              `json:"totalMatches"`
-				Files    int              `json:"files"`
-				WithHits int              `json:"filesWithMatch"`
-				Limited  bool             `json:"limited,omitempty"`
-				Warnings []string         `json:"warnings"`
-				Index    query.IndexState `json:"index"`
+				Lines    int               `json:"total"`
+				Matches  int               `json:"totalMatches"`
+				Files    int               `json:"files"`
+				WithHits int               `json:"filesWithMatch"`
+				Limited  bool              `json:"limited,omitempty"`
+				Warnings []string          `json:"warnings"`
+				Index    search.IndexState `json:"index"`
 			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, []string{}, state}
 		},
 	})
@@ -92,10 +92,10 @@ func (g *Grep) messages(out *grepLines, lead grepLead) error {
 	message, err := out.j.encoded(grepMessage{"summary", struct {
 		head
 		grepLead
-		Stats    grepStats        `json:"stats"`
-		Limited  bool             `json:"limited,omitempty"`
-		Warnings []string         `json:"warnings"`
-		Index    query.IndexState `json:"index"`
+		Stats    grepStats         `json:"stats"`
+		Limited  bool              `json:"limited,omitempty"`
+		Warnings []string          `json:"warnings"`
+		Index    search.IndexState `json:"index"`
 	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, []string{}, state}})
 	if err != nil {
 		return err

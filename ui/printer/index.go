@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // Index is the outcome of the index command; with DryRun, what it would do.
 type Index struct {
-	DryRun  bool             `json:"dryRun"`
-	Dir     string           `json:"indexDir"`
-	Rebuilt string           `json:"rebuilt,omitempty"` // why the index was rebuilt
-	Changes []ChangeCount    `json:"changes"`
-	Steps   []Step           `json:"steps,omitempty"` // with DryRun: the files that are not unchanged
-	Bytes   int64            `json:"bytes"`           // read, or with DryRun to be read
-	Entries int              `json:"entries"`
-	Errors  []FileError      `json:"errors,omitempty"`
-	State   query.IndexState `json:"index"`
+	DryRun  bool              `json:"dryRun"`
+	Dir     string            `json:"indexDir"`
+	Rebuilt string            `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Changes []ChangeCount     `json:"changes"`
+	Steps   []Step            `json:"steps,omitempty"` // with DryRun: the files that are not unchanged
+	Bytes   int64             `json:"bytes"`           // read, or with DryRun to be read
+	Entries int               `json:"entries"`
+	Errors  []FileError       `json:"errors,omitempty"`
+	State   search.IndexState `json:"index"`
 }
 
 // ChangeCount is the number of files with a kind of change.

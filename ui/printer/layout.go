@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"pigrep/internal/terminal"
-	"pigrep/query/match"
+	"pigrep/query/engine/match"
 )
 
 // cluster is a grapheme cluster: what a reader sees as one character.

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter/pi"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // Lines are the lines of the text, and each knows the entry whose id is in its heading.

@@ -16,8 +16,8 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/match"
+	"pigrep/query/engine/match"
+	"pigrep/query/search"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -66,18 +66,18 @@ const day = 24 * time.Hour
 // characters, hostile, erroneous, on an abandoned branch, with copies.
 func answer() *Search {
 	login, ja := "/home/u/.pi/agent/sessions/--p--/login.jsonl", "/srv/日本/セッション.jsonl"
-	r := &query.Response{
-		Hits: []query.Hit{
+	r := &search.Response{
+		Hits: []search.Hit{
 			{
-				Type: "hit", Rank: 1, Score: 12.5, Tier: query.TierExact, Kind: session.KindPrompt, Role: "user",
+				Type: "hit", Rank: 1, Score: 12.5, Tier: search.TierExact, Kind: session.KindPrompt, Role: "user",
 				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
 				CWD: "/home/u/src/app", EntryID: "1a2b3c4d", Timestamp: at(3 * day), Line: 4, Offset: 1234, Length: 567,
 				Branch: "active", InContext: true,
 				Fragment: fragment("Fix the timeout of the login redirect", "timeout"),
-				Resume:   &query.Resume{Dir: "/home/u/src/app", Argv: []string{"pi", "--session", login}},
+				Resume:   &search.Resume{Dir: "/home/u/src/app", Argv: []string{"pi", "--session", login}},
 			},
 			{
-				Type: "hit", Rank: 2, Score: 9.25, Tier: query.TierParts, Missing: []string{"redirect"}, Elsewhere: []string{"redirect"},
+				Type: "hit", Rank: 2, Score: 9.25, Tier: search.TierParts, Missing: []string{"redirect"}, Elsewhere: []string{"redirect"},
 				Kind: session.KindResult, Role: "toolResult", Tool: "bash", IsError: true,
 				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
 				CWD: "/home/u/src/app", EntryID: "5e6f7a8b", Timestamp: at(3*day - time.Hour), Line: 9, Offset: 4321, Length: 999,
@@ -85,10 +85,10 @@ func answer() *Search {
 				Fragment: fragment("… --- FAIL: TestLogin (30.00s)\n\tlogin_test.go:52: get /login: context deadline exceeded: "+
 					"the connection timeout of 30s was reached while waiting for headers from 127.0.0.1:8443, after 3 tries with <html> & \"quotes\" …",
 					"connection timeout"),
-				Copies: []query.Copy{{SessionPath: "/home/u/.pi/agent/sessions/--p--/fork.jsonl", EntryID: "5e6f7a8b"}},
+				Copies: []search.Copy{{SessionPath: "/home/u/.pi/agent/sessions/--p--/fork.jsonl", EntryID: "5e6f7a8b"}},
 			},
 			{
-				Type: "hit", Rank: 3, Score: 7, Tier: query.TierFuzzy, Kind: session.KindReply, Role: "assistant",
+				Type: "hit", Rank: 3, Score: 7, Tier: search.TierFuzzy, Kind: session.KindReply, Role: "assistant",
 				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
 				EntryID: "@123456", Timestamp: at(400 * day), Line: 2, Offset: 10, Length: 20, Branch: "active", InContext: true,
 				Label: "あとで",
@@ -96,7 +96,7 @@ func answer() *Search {
 					"設定ファイルの場所は次の通りです。もう一度お試しください。", "タイムアウト", "タイムアウト"),
 			},
 			{
-				Type: "hit", Rank: 4, Score: 6, Tier: query.TierExact, Kind: session.KindCall, Role: "assistant", Tool: "write",
+				Type: "hit", Rank: 4, Score: 6, Tier: search.TierExact, Kind: session.KindCall, Role: "assistant", Tool: "write",
 				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
 				EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", Timestamp: at(20 * time.Minute), Line: 3, Offset: 30, Length: 20,
 				Branch: "active",
@@ -104,7 +104,7 @@ func answer() *Search {
 					"\x1b[2J\u202e\u009b2J", "timeout"),
 			},
 		},
-		Sessions: []query.SessionHit{
+		Sessions: []search.SessionHit{
 			{
 				Type: "session", SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
 				CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello", Title: "Fix the login redirect",
@@ -118,7 +118,7 @@ func answer() *Search {
 		},
 		Total: 3, TotalAny: 6, TotalIsExact: true,
 		Warnings: []string{"no field is called \"knd\": searched as text"},
-		Index:    query.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
+		Index:    search.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
 	}
 	return &Search{
 		Query: "timeout redirect", Scope: "conversations", Response: r,
@@ -167,9 +167,9 @@ func TestSearch(t *testing.T) {
 		{"search-jsonl", FormatJSONL, answer()},
 		{"search-flat", FormatText, flat()},
 		{"search-flat-json", FormatJSON, flat()},
-		{"search-none-json", FormatJSON, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
-		{"search-none-jsonl", FormatJSONL, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
-		{"search-none", FormatText, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
+		{"search-none-json", FormatJSON, &Search{Query: "x", Response: &search.Response{TotalIsExact: true}}},
+		{"search-none-jsonl", FormatJSONL, &Search{Query: "x", Response: &search.Response{TotalIsExact: true}}},
+		{"search-none", FormatText, &Search{Query: "x", Response: &search.Response{TotalIsExact: true}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -217,14 +217,14 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 
 // The last line counts the hits that are shown or behind -n; of the others it says that they are left out.
 func TestClosingCountsWhatIsShown(t *testing.T) {
-	r := &query.Response{
-		TotalAny: 1177, Minor: 1086, TotalIsExact: true, Hits: make([]query.Hit, 91), Sessions: make([]query.SessionHit, 9),
-		Words: []query.WordCount{{Word: "getUserName", Parts: 91}},
+	r := &search.Response{
+		TotalAny: 1177, Minor: 1086, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),
+		Words: []search.WordCount{{Word: "getUserName", Parts: 91}},
 	}
 	if got, want := closing(&Search{Response: r}), "91 hits with all parts of getUserName, none as written; 91 shown in 9 sessions, 1,086 weaker hits left out"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r = &query.Response{Total: 2, TotalAny: 6, TotalIsExact: true, Hits: make([]query.Hit, 6), Sessions: make([]query.SessionHit, 4)}
+	r = &search.Response{Total: 2, TotalAny: 6, TotalIsExact: true, Hits: make([]search.Hit, 6), Sessions: make([]search.SessionHit, 4)}
 	if got, want := closing(&Search{Response: r}), "2 hits with every word, 4 with some; 4 sessions"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -232,7 +232,7 @@ func TestClosingCountsWhatIsShown(t *testing.T) {
 
 // Hits that say the same as one that is shown are not behind -n.
 func TestClosingCountsAlikeHits(t *testing.T) {
-	r := &query.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []query.Hit{{Alike: 2}}}
+	r := &search.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []search.Hit{{Alike: 2}}}
 	if got, want := closing(&Search{Response: r, Flat: true}), "3 hits"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -288,7 +288,7 @@ func status() *Status {
 		Store:   "/home/u/.cache/pigrep/0123456789abcdef/store",
 		Skipped: []Skipped{{"/home/u/.pi/agent/sessions/a\x1b[31m.jsonl", 7, 4711, "not JSON"}},
 		Errors:  []FileError{{"/home/u/.pi/agent/sessions/b.jsonl", "permission denied"}},
-		State:   query.IndexState{Generation: 12, Files: 674, PendingFiles: 2, PendingBytes: 5000, SkippedLines: 1},
+		State:   search.IndexState{Generation: 12, Files: 674, PendingFiles: 2, PendingBytes: 5000, SkippedLines: 1},
 	}
 }
 
@@ -301,7 +301,7 @@ func TestReports(t *testing.T) {
 	}
 	index := &Index{
 		Dir: "/i", Changes: []ChangeCount{{"unchanged", 3}, {"new", 2}, {"rewritten", 1}}, Bytes: 8_800_000, Entries: 4317,
-		State: query.IndexState{Generation: 3, Files: 6, Complete: true},
+		State: search.IndexState{Generation: 3, Files: 6, Complete: true},
 	}
 	plan := &Index{
 		DryRun: true, Dir: "/i", Changes: index.Changes, Bytes: 1500,
@@ -437,12 +437,12 @@ func TestMessageWidth(t *testing.T) {
 
 // Remarks about a hit are never cut: they continue on the next line.
 func TestNotesWrap(t *testing.T) {
-	h := query.Hit{SessionPath: "/s", EntryID: "5e6f7a8b", TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
+	h := search.Hit{SessionPath: "/s", EntryID: "5e6f7a8b", TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
 		Kind: session.KindReply, Fragment: match.Fragment{Text: "a hit"}}
 	for _, text := range []string{"a hit", strings.Repeat("a hit of two lines ", 6)} {
 		h.Fragment.Text = text
 		var b strings.Builder
-		if err := New(&b, FormatText, Look{Width: 60, Now: time.Now()}).Print(&Search{Response: &query.Response{Hits: []query.Hit{h}, Total: 1, TotalAny: 1}}); err != nil {
+		if err := New(&b, FormatText, Look{Width: 60, Now: time.Now()}).Print(&Search{Response: &search.Response{Hits: []search.Hit{h}, Total: 1, TotalAny: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		joined := strings.Join(strings.Fields(b.String()), " ")

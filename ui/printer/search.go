@@ -13,7 +13,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // Search is the answer of the search command.
@@ -22,7 +22,7 @@ type Search struct {
 	Scope    string // "" when kinds were named
 	AllWords bool
 	Flat     bool
-	Response *query.Response
+	Response *search.Response
 
 	// Title is for a flat list, ShortID shortens a session id to what is unique. Both may
 	// be nil.
@@ -39,24 +39,24 @@ func (s *Search) json(j *jsonWriter) error {
 			Scope    string `json:"scope,omitempty"`
 			AllWords bool   `json:"allWords,omitempty"`
 		}{s.Query, s.Scope, s.AllWords},
-		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*query.Hit).SessionPath },
+		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*search.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
-				Total        int               `json:"total"`
-				TotalAny     int               `json:"totalAny"`
-				Minor        int               `json:"minor,omitempty"`
-				TotalIsExact bool              `json:"totalIsExact"`
-				Warnings     []string          `json:"warnings"`
-				DidYouMean   string            `json:"didYouMean,omitempty"`
-				Words        []query.WordCount `json:"words,omitempty"`
-				Removed      []query.Removed   `json:"removed,omitempty"`
-				Index        query.IndexState  `json:"index"`
+				Total        int                `json:"total"`
+				TotalAny     int                `json:"totalAny"`
+				Minor        int                `json:"minor,omitempty"`
+				TotalIsExact bool               `json:"totalIsExact"`
+				Warnings     []string           `json:"warnings"`
+				DidYouMean   string             `json:"didYouMean,omitempty"`
+				Words        []search.WordCount `json:"words,omitempty"`
+				Removed      []search.Removed   `json:"removed,omitempty"`
+				Index        search.IndexState  `json:"index"`
 			}{r.Total, r.TotalAny, r.Minor, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
 		answer.others = &stream{
-			name: "sessions", rows: rowsIn(r.Sessions), owner: func(v any) string { return v.(*query.SessionHit).SessionPath },
+			name: "sessions", rows: rowsIn(r.Sessions), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
 		}
 	}
 	return j.stream(answer)
@@ -70,13 +70,13 @@ var searchColumns = []string{"session path", "line", "entry id", "kind", "timest
 // the hits then.
 func (s *Search) plain(p plain) error {
 	var records [][]string
-	neighbours := func(list []query.Neighbour) {
+	neighbours := func(list []search.Neighbour) {
 		for _, n := range list {
 			records = append(records, []string{"", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text})
 		}
 	}
 	hits := s.Response.Hits
-	around := slices.ContainsFunc(hits, func(h query.Hit) bool { return len(h.Before)+len(h.After) > 0 })
+	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	for i := range hits {
 		h := &hits[i]
 		if around && i > 0 {
@@ -108,7 +108,7 @@ func (l Look) gutter() int { return 2 + kindWidth + 1 + l.ageWidth() + 2 }
 
 func (s *Search) text(t *text) error {
 	var b strings.Builder
-	sessions := make(map[string]*query.SessionHit, len(s.Response.Sessions))
+	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
 	for i := range s.Response.Sessions {
 		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
 	}
@@ -140,7 +140,7 @@ func (s *Search) text(t *text) error {
 
 // heading writes the title of a session, then its directory, age, hits and id. In a flat
 // list sh is nil, and only the hit describes its session.
-func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
+func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.SessionHit) {
 	cwd, id, when := h.CWD, session.Handle(h.SessionID, h.SessionPath), h.Timestamp.Time
 	var hits, title string
 	if sh != nil {
@@ -177,7 +177,7 @@ func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
 }
 
 // hit writes a hit on one or two lines, and its notes on another if needed.
-func (t *text) hit(b *strings.Builder, h *query.Hit) {
+func (t *text) hit(b *strings.Builder, h *search.Hit) {
 	look := kindLooks[h.Kind]
 	if h.IsError {
 		look = errorLook
@@ -226,7 +226,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 }
 
 // neighbours writes the entries around a hit, one a line.
-func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
+func (t *text) neighbours(b *strings.Builder, list []search.Neighbour) {
 	for i := range list {
 		n := &list[i]
 		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), t.ageWidth(), t.age(n.Timestamp.Time))
@@ -235,7 +235,7 @@ func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
 }
 
 // explanation is the factors of a score.
-func explanation(h *query.Hit) string {
+func explanation(h *search.Hit) string {
 	e := h.Explain
 	var words []string
 	for _, w := range e.Words {
@@ -276,7 +276,7 @@ func (t *text) marked(line []cluster) string {
 }
 
 // hitNotes is what is unusual about a hit.
-func hitNotes(h *query.Hit) string {
+func hitNotes(h *search.Hit) string {
 	notes := h.Notes()
 	if h.TargetID != "" {
 		notes = append(notes, "on "+h.TargetID)

@@ -10,7 +10,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
 
@@ -50,13 +50,13 @@ func (s *Sessions) json(j *jsonWriter) error {
 		},
 		tail: func(int) any {
 			return struct {
-				Total        int               `json:"total"`
-				TotalIsExact bool              `json:"totalIsExact"`
-				Warnings     []string          `json:"warnings"`
-				DidYouMean   string            `json:"didYouMean,omitempty"`
-				Words        []query.WordCount `json:"words,omitempty"`
-				Removed      []query.Removed   `json:"removed,omitempty"`
-				Index        query.IndexState  `json:"index"`
+				Total        int                `json:"total"`
+				TotalIsExact bool               `json:"totalIsExact"`
+				Warnings     []string           `json:"warnings"`
+				DidYouMean   string             `json:"didYouMean,omitempty"`
+				Words        []search.WordCount `json:"words,omitempty"`
+				Removed      []search.Removed   `json:"removed,omitempty"`
+				Index        search.IndexState  `json:"index"`
 			}{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
 		},
 	})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"pigrep/internal/session"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // Show is a conversation or a part of one. Entries are read as they are printed, so a
@@ -30,7 +30,7 @@ type Show struct {
 
 // SessionFacts is what is printed above a conversation.
 type SessionFacts struct {
-	query.SessionHit
+	search.SessionHit
 	ShortID   string     `json:"-"`
 	Version   int        `json:"version,omitempty"`
 	Entries   int        `json:"entries"`

@@ -8,7 +8,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
 )
 

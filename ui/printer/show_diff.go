@@ -12,7 +12,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
 )
 

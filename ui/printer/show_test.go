@@ -19,8 +19,8 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 )
 
 // conversation opens the session that has one of everything.
@@ -45,7 +45,7 @@ func conversationIn(t *testing.T, name string) (*entry.Conversation, SessionFact
 	}
 	c := entry.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	return c, SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, resumed), ShortID: "01a1f7e5", Version: 3,
+		SessionHit: search.Describe(&rec.Summary, resumed), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
 		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
 		Children: []Relative{

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
 )
@@ -38,10 +38,10 @@ func (s *Similar) json(j *jsonWriter) error {
 		},
 		tail: func(int) any {
 			return struct {
-				Total        int              `json:"total"`
-				TotalIsExact bool             `json:"totalIsExact"`
-				Warnings     []string         `json:"warnings"`
-				Index        query.IndexState `json:"index"`
+				Total        int               `json:"total"`
+				TotalIsExact bool              `json:"totalIsExact"`
+				Warnings     []string          `json:"warnings"`
+				Index        search.IndexState `json:"index"`
 			}{r.Total, r.TotalIsExact, list(r.Warnings), r.Index}
 		},
 	})

@@ -11,33 +11,33 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // Status is what is indexed, how fresh it is, and what was skipped.
 type Status struct {
-	Dir       string           `json:"indexDir"`
-	Built     bool             `json:"built"`            // there is an index
-	Damage    string           `json:"damage,omitempty"` // why the index cannot be read
-	Roots     []Root           `json:"roots"`
-	Changes   []ChangeCount    `json:"files"` // files by their change since they were indexed
-	Sessions  int              `json:"sessions"`
-	Entries   int              `json:"entries"`
-	Documents int              `json:"documents"`
-	Kinds     []KindCount      `json:"kinds,omitempty"`
-	Indexed   int64            `json:"indexedBytes"` // of session files
-	Size      int64            `json:"sizeBytes"`    // of the index on disk
-	Newest    session.Time     `json:"newest,omitzero"`
-	Updated   session.Time     `json:"updated,omitzero"` // when the newest generation was published
-	Kept      int              `json:"generations"`      // on disk
-	Store     string           `json:"bleveStore"`       // the directory that Bleve opens; "" if there is none
-	Writer    Process          `json:"writer,omitzero"`  // the process that writes the index
-	Watcher   *Watcher         `json:"watcher,omitempty"`
-	Foreign   []string         `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
-	Skipped   []Skipped        `json:"skipped,omitempty"` // the first of the skipped lines
-	Errors    []FileError      `json:"errors,omitempty"`
-	Outside   []string         `json:"notFollowed,omitempty"` // links that lead out of the session directories
-	State     query.IndexState `json:"index"`
+	Dir       string            `json:"indexDir"`
+	Built     bool              `json:"built"`            // there is an index
+	Damage    string            `json:"damage,omitempty"` // why the index cannot be read
+	Roots     []Root            `json:"roots"`
+	Changes   []ChangeCount     `json:"files"` // files by their change since they were indexed
+	Sessions  int               `json:"sessions"`
+	Entries   int               `json:"entries"`
+	Documents int               `json:"documents"`
+	Kinds     []KindCount       `json:"kinds,omitempty"`
+	Indexed   int64             `json:"indexedBytes"` // of session files
+	Size      int64             `json:"sizeBytes"`    // of the index on disk
+	Newest    session.Time      `json:"newest,omitzero"`
+	Updated   session.Time      `json:"updated,omitzero"` // when the newest generation was published
+	Kept      int               `json:"generations"`      // on disk
+	Store     string            `json:"bleveStore"`       // the directory that Bleve opens; "" if there is none
+	Writer    Process           `json:"writer,omitzero"`  // the process that writes the index
+	Watcher   *Watcher          `json:"watcher,omitempty"`
+	Foreign   []string          `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
+	Skipped   []Skipped         `json:"skipped,omitempty"` // the first of the skipped lines
+	Errors    []FileError       `json:"errors,omitempty"`
+	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
+	State     search.IndexState `json:"index"`
 }
 
 // Process is a process id: 0 for none, -1 if it is not known.

@@ -9,23 +9,23 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // WatchEvent is what a watch reports: a line, written when it happens.
 type WatchEvent struct {
-	Event       string           `json:"-"` // ready, update, polling, waiting, failed, or summary at the end
-	Time        session.Time     `json:"time,omitzero"`
-	Updates     *int             `json:"updates,omitempty"` // of a summary
-	Changes     []ChangeCount    `json:"changes"`
-	Steps       []Step           `json:"steps,omitempty"` // what changed
-	Bytes       int64            `json:"bytes"`           // read
-	Entries     int              `json:"entries"`
-	Directories int              `json:"directories"`       // watched
-	Errors      []FileError      `json:"errors,omitempty"`  // not reported before
-	Rebuilt     string           `json:"rebuilt,omitempty"` // why the index was rebuilt
-	Message     string           `json:"message,omitempty"` // of polling, waiting and failed: why
-	State       query.IndexState `json:"index"`
+	Event       string            `json:"-"` // ready, update, polling, waiting, failed, or summary at the end
+	Time        session.Time      `json:"time,omitzero"`
+	Updates     *int              `json:"updates,omitempty"` // of a summary
+	Changes     []ChangeCount     `json:"changes"`
+	Steps       []Step            `json:"steps,omitempty"` // what changed
+	Bytes       int64             `json:"bytes"`           // read
+	Entries     int               `json:"entries"`
+	Directories int               `json:"directories"`       // watched
+	Errors      []FileError       `json:"errors,omitempty"`  // not reported before
+	Rebuilt     string            `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Message     string            `json:"message,omitempty"` // of polling, waiting and failed: why
+	State       search.IndexState `json:"index"`
 }
 
 // watchLine is an event on one line.

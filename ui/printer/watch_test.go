@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 func TestWatchEvents(t *testing.T) {
-	state := query.IndexState{Generation: 12, Files: 674, SkippedLines: 1, Complete: true}
+	state := search.IndexState{Generation: 12, Files: 674, SkippedLines: 1, Complete: true}
 	events := []*WatchEvent{
 		{Event: "ready", Time: at(time.Hour), Changes: []ChangeCount{{"new", 3}}, Bytes: 12_000, Entries: 30, Directories: 40, State: state},
 		{

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	rules "pigrep/internal/audit"
 	"pigrep/internal/human"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/ui/chart"
@@ -340,7 +340,7 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 		s.Note = human.Plural(all, "call matches", "calls match") + " a rule: worth a look, not proof of harm"
 	}
 	var found []audit.RuleMatch
-	for _, r := range rules.Rules {
+	for _, r := range shellcmd.Rules {
 		if byRule[r.ID] != nil {
 			found = append(found, audit.RuleMatch{Rule: r.ID, Severity: r.Severity.String(), Clause: r.What})
 		}

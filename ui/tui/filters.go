@@ -11,8 +11,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/syntax"
 	"pigrep/query/sessions"
-	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // Find searches the whole conversation for one text. The backend counts the matches in
@@ -291,7 +291,7 @@ func (m *Model) cancelFind() tea.Cmd {
 type hitTour struct {
 	path, text string
 	generation uint64
-	list       []query.Hit
+	list       []search.Hit
 	at         int  // the current one; -1 before the first
 	more       bool // list does not have all hits
 	running    bool
@@ -331,16 +331,16 @@ func (m *Model) nextHit(n int) tea.Cmd {
 
 // inOrder returns one hit per entry in file order, preferring those with every word. It
 // reports whether the response is incomplete.
-func inOrder(r *query.Response) (hits []query.Hit, more bool) {
+func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	hits = slices.Clone(r.Hits)
 	total := r.TotalAny
-	full := slices.DeleteFunc(slices.Clone(hits), func(h query.Hit) bool { return len(h.Missing) > 0 })
+	full := slices.DeleteFunc(slices.Clone(hits), func(h search.Hit) bool { return len(h.Missing) > 0 })
 	if len(full) > 0 {
 		hits, total = full, r.Total
 	}
 	more = len(r.Hits) >= mostHits && total > len(hits)
-	slices.SortStableFunc(hits, func(a, b query.Hit) int { return int(a.Offset - b.Offset) })
-	return slices.CompactFunc(hits, func(a, b query.Hit) bool { return a.Offset == b.Offset }), more
+	slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(a.Offset - b.Offset) })
+	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
 
 // beginTour goes to the n-th hit of a session.
@@ -373,7 +373,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 	if e := p.reading(); e != nil {
 		offset = e.Offset
 	}
-	at, exact := slices.BinarySearchFunc(t.list, offset, func(h query.Hit, o int64) int { return int(h.Offset - o) })
+	at, exact := slices.BinarySearchFunc(t.list, offset, func(h search.Hit, o int64) int { return int(h.Offset - o) })
 	switch {
 	case exact:
 		at += n

@@ -15,11 +15,11 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/match"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/query/words"
 	"pigrep/scope"
 )
 
@@ -45,8 +45,8 @@ func fragment(text string) match.Fragment {
 // library is what the tests search: sessions that are not easy to show.
 func library() []group {
 	ago := func(d time.Duration) session.Time { return session.Time{Time: noon.Add(-d)} }
-	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...query.Hit) group {
-		g := group{SessionHit: query.SessionHit{
+	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...search.Hit) group {
+		g := group{SessionHit: search.SessionHit{
 			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, Title: cmp.Or(name, prompt), CWD: cwd,
 			Modified: ago(age), Messages: 10 * n, Hits: len(hits), HitsAny: len(hits),
 		}}
@@ -59,8 +59,8 @@ func library() []group {
 		g.hits = hits
 		return g
 	}
-	hit := func(kind session.Kind, text string) query.Hit {
-		return query.Hit{Kind: kind, Fragment: fragment(text)}
+	hit := func(kind session.Kind, text string) search.Hit {
+		return search.Hit{Kind: kind, Fragment: fragment(text)}
 	}
 	failed := hit(session.KindResult, "bad token\x1b[31m in red\x1b[0m\x07\r\nof two lines")
 	failed.IsError = true
@@ -171,7 +171,7 @@ const longTalk, hitEntry = 1000, 500
 // fake is a backend over the library.
 func fake() Backend {
 	return Backend{
-		Search: func(ctx context.Context, req query.Request) (*query.Response, error) {
+		Search: func(ctx context.Context, req search.Request) (*search.Response, error) {
 			switch {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
@@ -184,23 +184,23 @@ func fake() Backend {
 				for i := range g.hits {
 					g.hits[i].Missing = []string{"zorblaxq"}
 				}
-				return &query.Response{
-					Hits: g.hits, Sessions: []query.SessionHit{g.SessionHit}, TotalAny: 12, TotalIsExact: true,
-					Words: []query.WordCount{{Word: "zorblaxq"}, {Word: "token", Hits: 1234, Sessions: 41}},
+				return &search.Response{
+					Hits: g.hits, Sessions: []search.SessionHit{g.SessionHit}, TotalAny: 12, TotalIsExact: true,
+					Words: []search.WordCount{{Word: "zorblaxq"}, {Word: "token", Hits: 1234, Sessions: 41}},
 				}, nil
 			case req.Text == "zorblaxq +tokn":
-				return &query.Response{
+				return &search.Response{
 					TotalIsExact: true, DidYouMean: "zorblaxq +token",
-					Words: []query.WordCount{{Word: "zorblaxq", Removed: []query.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
+					Words: []search.WordCount{{Word: "zorblaxq", Removed: []search.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
 				}, nil
 			case req.Text == "token project:nope":
-				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "project:nope", Hits: 4}}, Warnings: []string{"no project nope; projects like it: hope"}}, nil
+				return &search.Response{TotalIsExact: true, Removed: []search.Removed{{Filter: "project:nope", Hits: 4}}, Warnings: []string{"no project nope; projects like it: hope"}}, nil
 			case req.CWD == "/home/u/empty":
-				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "cwd", Hits: 12}, {Filter: "scope", Hits: 1}}}, nil
+				return &search.Response{TotalIsExact: true, Removed: []search.Removed{{Filter: "cwd", Hits: 12}, {Filter: "scope", Hits: 1}}}, nil
 			case !strings.Contains(req.Text, "token"):
-				return &query.Response{TotalIsExact: true, DidYouMean: "token"}, nil
+				return &search.Response{TotalIsExact: true, DidYouMean: "token"}, nil
 			}
-			r := &query.Response{TotalIsExact: true}
+			r := &search.Response{TotalIsExact: true}
 			for _, g := range library() {
 				if len(req.Sessions) > 0 && g.SessionPath != req.Sessions[0] {
 					continue
@@ -211,7 +211,7 @@ func fake() Backend {
 			}
 			r.TotalAny = r.Total + 3
 			if req.Only != nil {
-				r.Hits = slices.DeleteFunc(r.Hits, func(h query.Hit) bool { return !req.Only(&session.Summary{Path: h.SessionPath}) })
+				r.Hits = slices.DeleteFunc(r.Hits, func(h search.Hit) bool { return !req.Only(&session.Summary{Path: h.SessionPath}) })
 			}
 			return r, nil
 		},
@@ -261,8 +261,8 @@ func fake() Backend {
 			return "/home/u/" + p.ID + "." + format, nil
 		},
 		Copy: func(context.Context, string) bool { return false },
-		Count: func(ctx context.Context, req query.Request) (query.Counts, error) {
-			n := query.Counts{Total: len(req.Text), TotalAny: 100}
+		Count: func(ctx context.Context, req search.Request) (search.Counts, error) {
+			n := search.Counts{Total: len(req.Text), TotalAny: 100}
 			if strings.Contains(req.Text, "system") {
 				n.Total = 0
 			}

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -109,9 +109,9 @@ func TestMoreHitsThanAreVisited(t *testing.T) {
 		want  string
 	}{{mostHits, "of 2,000"}, {mostHits + 1, "of 2,000+"}} {
 		b := fake()
-		search := b.Search
-		b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
-			r, err := search(ctx, req)
+		answer := b.Search
+		b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
+			r, err := answer(ctx, req)
 			if err != nil || req.Only == nil {
 				return r, err
 			}
@@ -137,7 +137,7 @@ func TestCountingEndsWithItsMenu(t *testing.T) {
 		b := fake()
 		var d *driver
 		count, stopped := b.Count, 0
-		b.Count = func(ctx context.Context, req query.Request) (query.Counts, error) {
+		b.Count = func(ctx context.Context, req search.Request) (search.Counts, error) {
 			d.press(leave)
 			if ctx.Err() != nil {
 				stopped++

@@ -13,8 +13,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/rank"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -53,7 +53,7 @@ type window struct {
 // question is what the user asks for.
 type question struct {
 	query   input
-	request query.Request // scope, order and filters from flags; the text is in query
+	request search.Request // scope, order and filters from flags; the text is in query
 	toggles toggles
 	history history
 }
@@ -387,7 +387,7 @@ func (m *Model) nextScope() tea.Cmd {
 // scope returns the current scope.
 func (m *Model) scope() scope.Scope { return scopeOf(m.request) }
 
-func scopeOf(r query.Request) scope.Scope {
+func scopeOf(r search.Request) scope.Scope {
 	if r.Scope == "" {
 		return scope.Default
 	}

@@ -20,9 +20,9 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/lab/testkit"
-	"pigrep/query"
-	"pigrep/query/match"
-	"pigrep/query/rank"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
 
@@ -98,7 +98,7 @@ func TestNewerQueryStopsTheOlder(t *testing.T) {
 	var contexts []context.Context
 	b := fake()
 	inner := b.Search
-	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		asked = append(asked, req.Text)
 		contexts = append(contexts, ctx)
 		return inner(ctx, req)
@@ -170,12 +170,12 @@ func TestNewGenerationKeepsTheSelection(t *testing.T) {
 	var more bool
 	b := fake()
 	inner := b.Search
-	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		r, err := inner(ctx, req)
 		if err == nil && more {
-			h := query.Hit{SessionPath: "/s/new.jsonl", EntryID: "new", Fragment: fragment("a new token"), Kind: "prompt"}
-			r.Sessions = append([]query.SessionHit{{SessionPath: "/s/new.jsonl", Name: "just now", Hits: 1, HitsAny: 1}}, r.Sessions...)
-			r.Hits = append([]query.Hit{h}, r.Hits...)
+			h := search.Hit{SessionPath: "/s/new.jsonl", EntryID: "new", Fragment: fragment("a new token"), Kind: "prompt"}
+			r.Sessions = append([]search.SessionHit{{SessionPath: "/s/new.jsonl", Name: "just now", Hits: 1, HitsAny: 1}}, r.Sessions...)
+			r.Hits = append([]search.Hit{h}, r.Hits...)
 			r.Index.Generation = 7
 		}
 		return r, err
@@ -323,10 +323,10 @@ func TestQuestionMark(t *testing.T) {
 }
 
 // recording is fake, and keeps the last request for hits.
-func recording(last *query.Request) Backend {
+func recording(last *search.Request) Backend {
 	b := fake()
 	inner := b.Search
-	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		*last = req
 		return inner(ctx, req)
 	}
@@ -334,7 +334,7 @@ func recording(last *query.Request) Backend {
 }
 
 func TestScopeAndSort(t *testing.T) {
-	var last query.Request
+	var last search.Request
 	b := recording(&last)
 	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	d.keys("ctrl+s", "ctrl+t")
@@ -352,7 +352,7 @@ func TestScopeAndSort(t *testing.T) {
 
 // A toggle restricts every search until it is switched off, and the screen shows it.
 func TestToggles(t *testing.T) {
-	var last query.Request
+	var last search.Request
 	b := recording(&last)
 	d := drive(t, Options{Backend: b, Query: "token", WorkDir: "/home/u/src/app"}, 80, 24)
 	d.keys("f5", "f6")
@@ -386,12 +386,12 @@ func TestToggles(t *testing.T) {
 func TestSelectionStaysAtTheTop(t *testing.T) {
 	n := uint64(1)
 	b := fake()
-	b.Search = func(context.Context, query.Request) (*query.Response, error) {
-		r := &query.Response{Total: int(n), TotalAny: int(n)}
+	b.Search = func(context.Context, search.Request) (*search.Response, error) {
+		r := &search.Response{Total: int(n), TotalAny: int(n)}
 		for i := n; i > 0; i-- {
 			path := fmt.Sprintf("/s/%d.jsonl", i)
-			r.Sessions = append(r.Sessions, query.SessionHit{SessionPath: path, Hits: 1})
-			r.Hits = append(r.Hits, query.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
+			r.Sessions = append(r.Sessions, search.SessionHit{SessionPath: path, Hits: 1})
+			r.Hits = append(r.Hits, search.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
 		}
 		r.Index.Generation = n
 		return r, nil
@@ -419,7 +419,7 @@ func TestProblemOfTheIndex(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 80, 24)
 	d.send(state)
 	b := fake()
-	b.Search = func(context.Context, query.Request) (*query.Response, error) { return nil, ErrNoIndex }
+	b.Search = func(context.Context, search.Request) (*search.Response, error) { return nil, ErrNoIndex }
 	none := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	none.send(state)
 	for _, d := range []*driver{d, none} {
@@ -450,11 +450,11 @@ func TestCancelledIsNotShown(t *testing.T) {
 
 // The filters say how many hits each value would leave, and take several values of a field.
 func TestFilters(t *testing.T) {
-	var counted []query.Request
+	var counted []search.Request
 	b := fake()
-	b.Count = func(_ context.Context, req query.Request) (query.Counts, error) {
+	b.Count = func(_ context.Context, req search.Request) (search.Counts, error) {
 		counted = append(counted, req)
-		return query.Counts{Total: len(counted)}, nil
+		return search.Counts{Total: len(counted)}, nil
 	}
 	d := drive(t, Options{Backend: b, Query: "token tool:bash"}, 80, 24)
 	d.keys("f2", "enter")
@@ -604,13 +604,13 @@ func TestErrand(t *testing.T) {
 // what matches now.
 func TestPreviewFollowsTheMatch(t *testing.T) {
 	b := fake()
-	b.Search = func(_ context.Context, req query.Request) (*query.Response, error) {
-		h := query.Hit{SessionPath: "/s/9.jsonl", EntryID: "e0", Kind: "reply", Fragment: match.Fragment{Text: "line 3 … token"}}
+	b.Search = func(_ context.Context, req search.Request) (*search.Response, error) {
+		h := search.Hit{SessionPath: "/s/9.jsonl", EntryID: "e0", Kind: "reply", Fragment: match.Fragment{Text: "line 3 … token"}}
 		h.Fragment.Spans = [][2]int{{0, 6}}
 		if strings.Contains(req.Text, "token") {
 			h.Fragment.Spans = [][2]int{{11, 16}}
 		}
-		return &query.Response{Hits: []query.Hit{h}, Sessions: []query.SessionHit{{SessionPath: h.SessionPath}}, Total: 1, TotalAny: 1}, nil
+		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionPath: h.SessionPath}}, Total: 1, TotalAny: 1}, nil
 	}
 	d := drive(t, Options{Backend: b}, 80, 24)
 	for _, step := range []struct{ typed, want, not string }{{"line 3", "line 3 of the entry", "here the token"}, {" token", "here the token", "line 3 of the entry"}} {

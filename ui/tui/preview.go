@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // preview is a window on a conversation. Only a page of the conversation is in memory:
@@ -89,7 +89,7 @@ const (
 func (p *preview) around() int { return (max(leastAround, p.height) + 7) &^ 7 }
 
 // show sets what should be shown, and reports whether it must be rendered first.
-func (p *preview) show(want request, hit *query.Hit) bool {
+func (p *preview) show(want request, hit *search.Hit) bool {
 	want.At, want.Around = AtPlace, p.around()
 	if want.Place != p.want.Place {
 		if want.Path != p.want.Path {
@@ -127,7 +127,7 @@ func (p *preview) ask(want request) bool {
 }
 
 // marksOf returns the distinct texts that a hit matched.
-func marksOf(h *query.Hit) []string {
+func marksOf(h *search.Hit) []string {
 	if h == nil {
 		return nil
 	}

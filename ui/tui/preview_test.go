@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestReadingIsNotMovedByUpdates(t *testing.T) {
 	b := fake()
 	inner, newer := b.Search, false
-	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		r, err := inner(ctx, req)
 		if err == nil && newer {
 			r.Sessions, r.Hits, r.Index.Generation = r.Sessions[2:], r.Hits[5:], 7
@@ -249,7 +249,7 @@ func TestNoSessions(t *testing.T) {
 	} {
 		b := fake()
 		b.Sessions = func(context.Context, sessions.Request) (*sessions.Response, error) {
-			return &sessions.Response{Index: query.IndexState{Files: test.indexed}}, nil
+			return &sessions.Response{Index: search.IndexState{Files: test.indexed}}, nil
 		}
 		d := drive(t, Options{Backend: b, WorkDir: "/home/u/empty", Dirs: []string{"/home/u/.pi"}, Here: test.here}, 80, 24)
 		if screen := plainScreen(d.Model); !strings.Contains(screen, test.want) {

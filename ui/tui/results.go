@@ -12,9 +12,9 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/match"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
+	"pigrep/query/search"
 )
 
 // results is the list of sessions, each with its best hits. Hits can be selected, and
@@ -31,8 +31,8 @@ type results struct {
 
 // group is a session with its hits, best first.
 type group struct {
-	query.SessionHit
-	hits []query.Hit
+	search.SessionHit
+	hits []search.Hit
 }
 
 // row is one line of the list.
@@ -52,7 +52,7 @@ const (
 )
 
 // groupHits groups the hits of an answer by session.
-func groupHits(r *query.Response) []group {
+func groupHits(r *search.Response) []group {
 	groups := make([]group, len(r.Sessions))
 	places := make(map[string]int, len(r.Sessions))
 	for i := range r.Sessions {
@@ -129,7 +129,7 @@ func (r *results) session() *group {
 }
 
 // hit returns the selected hit; nil when there is none.
-func (r *results) hit() *query.Hit {
+func (r *results) hit() *search.Hit {
 	if len(r.items) == 0 {
 		return nil
 	}
@@ -303,7 +303,7 @@ func (g *group) facts(v view, width int) string {
 const kindWidth = 9
 
 // hitLine returns a hit on one line: its kind and its best fragment.
-func hitLine(v view, p painter, h *query.Hit, width int) string {
+func hitLine(v view, p painter, h *search.Hit, width int) string {
 	look, kind := v.kinds[h.Kind], string(h.Kind)
 	if h.IsError {
 		look, kind = v.kinds["error"], "✗ "+kind

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // A fragment that does not fit is cut between words, with its match in sight.
@@ -36,7 +36,7 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 // A hit of a similar word says so.
 func TestSimilarSpellingIsMarked(t *testing.T) {
 	v := view{styles: new(newStyles(true, nil))}
-	h := &query.Hit{Kind: "prompt", Tier: query.TierFuzzy, Fragment: fragment("the token")}
+	h := &search.Hit{Kind: "prompt", Tier: search.TierFuzzy, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, painter{}, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)
 	}

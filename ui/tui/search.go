@@ -8,9 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"pigrep/query"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/query/words"
 )
 
 // searching is the running search and the last answer.
@@ -33,7 +33,7 @@ type searching struct {
 	notice     string // what was searched literally
 	noWord     string // why there is nothing to search for
 	why        string // why no hit has every word
-	removed    []query.Removed
+	removed    []search.Removed
 	warnings   []string
 	mean       string // the suggested query
 	failed     error
@@ -64,7 +64,7 @@ const slowAfter = 250 * time.Millisecond
 type searched struct {
 	seq    int
 	text   string
-	answer *query.Response    // to a query
+	answer *search.Response   // to a query
 	list   *sessions.Response // without a query
 	took   time.Duration
 	err    error
@@ -154,7 +154,7 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 		groups = groupHits(r)
 		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.Total+r.Partial(), r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
-		s.why, s.mean, s.removed, s.warnings = query.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed, r.Warnings
+		s.why, s.mean, s.removed, s.warnings = search.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed, r.Warnings
 		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
 			s.notice = r.Warnings[0]
 		}

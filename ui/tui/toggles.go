@@ -8,7 +8,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // toggles restrict every search until they are switched off. The line below the input shows
@@ -23,7 +23,7 @@ type toggles struct {
 const mostInSession = 500
 
 // narrow returns the request of a search with the toggles.
-func (m *Model) narrow(r query.Request) query.Request {
+func (m *Model) narrow(r search.Request) search.Request {
 	t := &m.toggles
 	r.AllWords = t.allWords
 	if t.here {
@@ -90,14 +90,14 @@ func (m *Model) dropping(filter string) (what, action string) {
 	switch t := &m.toggles; {
 	case filter == "scope":
 		return "in scope all", "scope"
-	case filter == query.FilterAllWords:
+	case filter == search.FilterAllWords:
 		return "with some of the words", "all-words"
 	case filter == "cwd" && t.here:
 		return "in other directories", "here"
 	case filter == "session" && t.session != nil:
 		return "in other sessions", "this-session"
 	}
-	return query.Without(terminal.Clip(terminal.Clean(filter), maxFilter)), ""
+	return search.Without(terminal.Clip(terminal.Clean(filter), maxFilter)), ""
 }
 
 // elsewhere says how many hits there are without a filter; "" if none.

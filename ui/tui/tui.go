@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
 )
@@ -33,12 +33,12 @@ type Options struct {
 	Backend
 	Config
 
-	Query   string        // the initial query
-	Note    string        // shown until the first key; "" for none
-	Request query.Request // the filters of every search; Text, Limit and Now are ignored
-	Print   bool          // the caller runs the command: nothing is run here, and suspending is disabled
-	History string        // path of the file with earlier queries; "" for none
-	Home    string        // shown as ~; "" when there is none
+	Query   string         // the initial query
+	Note    string         // shown until the first key; "" for none
+	Request search.Request // the filters of every search; Text, Limit and Now are ignored
+	Print   bool           // the caller runs the command: nothing is run here, and suspending is disabled
+	History string         // path of the file with earlier queries; "" for none
+	Home    string         // shown as ~; "" when there is none
 	WorkDir string
 	Dirs    []string // with the session files
 	Here    bool     // begin with the sessions of WorkDir
@@ -54,7 +54,7 @@ type Options struct {
 // Backend does the work for the TUI. Its functions may be called concurrently.
 type Backend struct {
 	// Search answers a request. It returns ErrNoIndex when there is no index.
-	Search func(context.Context, query.Request) (*query.Response, error)
+	Search func(context.Context, search.Request) (*search.Response, error)
 	// Sessions lists sessions, latest first. It fails as Search does.
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
 	// Preview renders a part of the conversation of a place.
@@ -67,7 +67,7 @@ type Backend struct {
 	// Facets lists the values that filters can have.
 	Facets func(context.Context) ([]sessions.Facet, error)
 	// Count counts the hits of a request.
-	Count func(context.Context, query.Request) (query.Counts, error)
+	Count func(context.Context, search.Request) (search.Counts, error)
 	// Resume returns the command that resumes the session, after checking that it will
 	// do what the user expects. pi must be installed only if the command is run. If the
 	// directory of the session does not exist, the error is a *MovedError.

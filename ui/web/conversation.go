@@ -16,9 +16,9 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
-	"pigrep/query/entry"
-	"pigrep/query/match"
-	"pigrep/query/words"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/words"
 	"pigrep/ui/html"
 )
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/words"
 	"pigrep/query/facets"
-	"pigrep/query/syntax"
-	"pigrep/query/words"
 	"pigrep/ui/chart"
 	"pigrep/ui/html"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"pigrep/query/audit"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
 	"pigrep/ui/chart"
 	"pigrep/ui/filters"
 	"pigrep/ui/html"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/query"
 	"pigrep/query/facets"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/printer"
 )
@@ -24,9 +24,9 @@ func newServer() *Server {
 	return New(testHost, Options{
 		Now: time.Now, Zone: time.UTC,
 		Backend: Backend{
-			Search:   func(context.Context, query.Request) (*query.Response, error) { return &query.Response{}, nil },
+			Search:   func(context.Context, search.Request) (*search.Response, error) { return &search.Response{}, nil },
 			Sessions: func(context.Context, sessions.Request) (*sessions.Response, error) { return &sessions.Response{}, nil },
-			Facets:   func(context.Context, query.Request) (*facets.Response, error) { return &facets.Response{}, nil },
+			Facets:   func(context.Context, search.Request) (*facets.Response, error) { return &facets.Response{}, nil },
 			Values:   func(context.Context) ([]sessions.Facet, error) { return nil, nil },
 			Status:   func() (*printer.Status, error) { return &printer.Status{}, nil },
 			Follow:   func(ctx context.Context, report func(State)) { report(State{Generation: 1}); <-ctx.Done() },
@@ -171,9 +171,9 @@ func TestLocal(t *testing.T) {
 func TestRedactSwitch(t *testing.T) {
 	s := newServer()
 	var masked []bool
-	s.Search = func(_ context.Context, r query.Request) (*query.Response, error) {
+	s.Search = func(_ context.Context, r search.Request) (*search.Response, error) {
 		masked = append(masked, r.Redact)
-		return &query.Response{}, nil
+		return &search.Response{}, nil
 	}
 	answerTo(s, "/?q=x", nil)
 	for _, address := range []string{"/redact?on=1&to=/?q=x", "/redact?to=//evil"} {

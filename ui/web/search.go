@@ -13,13 +13,13 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/filter"
-	"pigrep/query/match"
-	"pigrep/query/rank"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/query/syntax"
-	"pigrep/query/words"
 	"pigrep/scope"
 	"pigrep/ui/html"
 )
@@ -177,7 +177,7 @@ type sessionLine struct {
 	Labels         []string
 }
 
-func (s *Server) sessionLine(h *query.SessionHit, a asked) sessionLine {
+func (s *Server) sessionLine(h *search.SessionHit, a asked) sessionLine {
 	dir := human.Path(h.CWD, s.Home)
 	project := dir
 	if i := strings.LastIndexAny(strings.TrimRight(dir, `/\`), `/\`); i >= 0 {
@@ -235,10 +235,10 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 }
 
 // request returns the search request for a query.
-func (s *Server) request(a asked, redact bool) query.Request {
-	req := query.Request{
+func (s *Server) request(a asked, redact bool) search.Request {
+	req := search.Request{
 		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: redact,
-		PhraseBytes: query.FastPhraseBytes,
+		PhraseBytes: search.FastPhraseBytes,
 		Env:         filter.Env{Now: s.Now().In(s.Zone)},
 	}
 	if len(syntax.FieldValues(a.Text, "session")) == 1 {
@@ -265,7 +265,7 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 	}
 	x := &answer{Heading: "Hits by session", Notes: slices.Clone(res.Warnings)}
 	x.Summary = summaryOf(res)
-	if why := query.ExplainWords(res.Words, res.Removed, query.Without); why != "" {
+	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
 		x.Notes = append(x.Notes, why)
 	}
 	x.instead(a, res)
@@ -297,7 +297,7 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 }
 
 // latest answers an empty query with the latest sessions.
-func (s *Server) latest(ctx context.Context, a asked, req query.Request) (*answer, error) {
+func (s *Server) latest(ctx context.Context, a asked, req search.Request) (*answer, error) {
 	list := sessions.FromSearch(req)
 	list.Scope = "" // a scope selects text, and there is no text to search for
 	res, err := s.Sessions(ctx, list)
@@ -317,7 +317,7 @@ func (s *Server) latest(ctx context.Context, a asked, req query.Request) (*answe
 }
 
 // summaryOf says how many hits there are.
-func summaryOf(res *query.Response) string {
+func summaryOf(res *search.Response) string {
 	in := " in " + human.Plural(res.SessionTotal, "session", "sessions")
 	atLeast := ""
 	if !res.TotalIsExact {
@@ -336,7 +336,7 @@ func summaryOf(res *query.Response) string {
 }
 
 // instead suggests other queries: a corrected word, or a filter removed.
-func (x *answer) instead(a asked, res *query.Response) {
+func (x *answer) instead(a asked, res *search.Response) {
 	if res.DidYouMean != "" {
 		x.Instead = append(x.Instead, link{"Did you mean " + html.Line(res.DidYouMean) + "?", a.with(res.DidYouMean).Address()})
 	}
@@ -345,19 +345,19 @@ func (x *answer) instead(a asked, res *query.Response) {
 		switch other.Limit = firstLimit; {
 		case r.Filter == "scope":
 			other.Scope = scope.All
-		case r.Filter == query.FilterAllWords:
+		case r.Filter == search.FilterAllWords:
 			other.All = false
 		case strings.Contains(a.Text, r.Filter):
 			other.Text = strings.TrimSpace(strings.Replace(a.Text, r.Filter, "", 1))
 		default:
 			continue
 		}
-		x.Instead = append(x.Instead, link{fmt.Sprintf("%s %s", human.Plural(r.Hits, "hit", "hits"), html.Line(query.Without(r.Filter))), other.Address()})
+		x.Instead = append(x.Instead, link{fmt.Sprintf("%s %s", human.Plural(r.Hits, "hit", "hits"), html.Line(search.Without(r.Filter))), other.Address()})
 	}
 }
 
 // hit converts a hit for the page.
-func (s *Server) hit(h *query.Hit, a asked) foundHit {
+func (s *Server) hit(h *search.Hit, a asked) foundHit {
 	f := foundHit{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, a), What: string(h.Kind), Failed: h.IsError,
 		When: s.when(h.Timestamp.Time), Text: pieces(h.Fragment),

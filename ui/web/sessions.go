@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/query/words"
 	"pigrep/scope"
 	"pigrep/ui/filters"
 	"pigrep/ui/html"
@@ -89,7 +89,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		return err
 	}
 	p.Notes = res.Warnings
-	if why := query.ExplainWords(res.Words, res.Removed, query.Without); why != "" {
+	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
 		p.Notes = append(p.Notes, why)
 	}
 	atLeast := ""

@@ -21,8 +21,8 @@ import (
 	"runtime"
 	"time"
 
-	"pigrep/query"
 	"pigrep/query/facets"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/printer"
 	"pigrep/ui/report"
@@ -48,10 +48,10 @@ type Options struct {
 // show the text of their errors; an *Error sets the HTTP status and adds a hint.
 type Backend struct {
 	// Search answers a request with a text, and Sessions lists sessions.
-	Search   func(context.Context, query.Request) (*query.Response, error)
+	Search   func(context.Context, search.Request) (*search.Response, error)
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
 	// Facets counts the hits of a request by day and by the values of fields.
-	Facets func(context.Context, query.Request) (*facets.Response, error)
+	Facets func(context.Context, search.Request) (*facets.Response, error)
 	// Values lists the known values of filters.
 	Values func(context.Context) ([]sessions.Facet, error)
 	// Open opens the conversation with a name (see ConversationName). If leaf is an entry id,
@@ -59,7 +59,7 @@ type Backend struct {
 	Open func(ctx context.Context, name, leaf string, redact bool) (*Conversation, error)
 	// Find returns the offsets of the entries that have every word of a request. The request
 	// names one session.
-	Find func(context.Context, query.Request) (offsets []int64, err error)
+	Find func(context.Context, search.Request) (offsets []int64, err error)
 	// Export returns a file name for a conversation, without extension, and a function that
 	// writes the conversation in one of the Formats.
 	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)

@@ -18,8 +18,8 @@ import (
 	"pigrep/lab/oracle"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
-	"pigrep/query"
-	"pigrep/query/filter"
+	"pigrep/query/engine/filter"
+	library "pigrep/query/search"
 	"pigrep/scope"
 )
 
@@ -77,7 +77,7 @@ func inLibrary(t *testing.T, dir, text string) (f found) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	resp, err := query.Search(t.Context(), r, pi.New(), stories.Disk{}, query.Request{Text: text, Spec: filter.Spec{Scope: scope.All}, Flat: true, AllWords: true, Limit: query.All})
+	resp, err := library.Run(t.Context(), r, pi.New(), stories.Disk{}, library.Request{Text: text, Spec: filter.Spec{Scope: scope.All}, Flat: true, AllWords: true, Limit: library.All})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

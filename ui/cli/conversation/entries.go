@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"

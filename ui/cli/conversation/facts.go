@@ -5,7 +5,7 @@ import (
 
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
@@ -20,7 +20,7 @@ func (t *Target) Facts(ctx context.Context, a *app.App, x *snapshot.Snapshot) (f
 		defer redact.Strings(&f)
 	}
 	f = printer.SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, x.Agents.ResumeCommand),
+		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
 		ShortID:    t.ShortID(session.Handle(rec.ID, rec.Path)), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {

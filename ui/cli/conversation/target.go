@@ -15,7 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/session"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"

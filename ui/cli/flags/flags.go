@@ -17,9 +17,9 @@ import (
 	"pigrep/internal/redact"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
-	"pigrep/query"
-	"pigrep/query/entry"
-	"pigrep/query/filter"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
@@ -282,15 +282,15 @@ func (v *Number) Or(standard int) int {
 // limit; in a request it means the default.
 func (v *Number) Limit() int {
 	if v.Given && v.N == 0 {
-		return query.All
+		return search.All
 	}
 	return v.N
 }
 
 // Request turns the filters into a request.
-func (o *Shared) Request(a *app.App) (query.Request, error) {
+func (o *Shared) Request(a *app.App) (search.Request, error) {
 	now := a.Now()
-	r := query.Request{Redact: o.Redact, Env: filter.Env{Now: now}}
+	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: now}}
 	written := o.Filters
 	if o.Here {
 		if written.CWD != "" {
@@ -378,8 +378,8 @@ func (o *Shared) Without(filter string) string {
 	switch {
 	case filter == "cwd" && o.Here:
 		return "without --here"
-	case filter == query.FilterSearches:
+	case filter == search.FilterSearches:
 		return "without --no-searches"
 	}
-	return query.Without(filter)
+	return search.Without(filter)
 }

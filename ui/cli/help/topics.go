@@ -10,7 +10,7 @@ import (
 	"pigrep/adapter/agents"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
-	"pigrep/query/syntax"
+	"pigrep/query/engine/syntax"
 	"pigrep/scope"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"

@@ -11,7 +11,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/query"
+	"pigrep/query/search"
 )
 
 // Index is an index that stays open. A question gets a snapshot of the newest
@@ -135,10 +135,10 @@ func (x *Index) Close() error {
 // indexed in memory beside it.
 type Snapshot struct {
 	Reader   *index.Reader
-	Number   uint64           // snapshots with the same number have the same content
-	Found    *indexer.Found   // the session files as they were when it was asked for
-	State    query.IndexState // what the generation lacks, and whether Reader has all of it
-	Missing  indexer.Lag      // what Reader lacks
+	Number   uint64            // snapshots with the same number have the same content
+	Found    *indexer.Found    // the session files as they were when it was asked for
+	State    search.IndexState // what the generation lacks, and whether Reader has all of it
+	Missing  indexer.Lag       // what Reader lacks
 	Errors   []indexer.FileError
 	Updating bool             // what it lacks is being indexed
 	Failed   error            // why the index could not be brought up to date; nil when it could
@@ -352,7 +352,7 @@ func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.La
 	if lag.Files > 0 {
 		s.Failed, s.Watcher = x.failed, x.watcher
 	}
-	s.State = query.IndexState{
+	s.State = search.IndexState{
 		PendingFiles: lag.Files + r.memory.Files, PendingBytes: lag.Bytes + r.memory.Bytes, Complete: lag.Files == 0 && len(s.Errors) == 0,
 	}
 	return s

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
 )
 
 // Disk opens session files for package query.

@@ -18,8 +18,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/entry"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/problem"
@@ -38,7 +38,7 @@ type Manner struct {
 func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, t.Agents.ResumeCommand), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+		SessionHit: search.Describe(&rec.Summary, t.Agents.ResumeCommand), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
 	head := make([]byte, adapter.HeadLength)
 	if n, err := t.File.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {

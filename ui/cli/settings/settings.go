@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/query/rank"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -26,7 +26,7 @@ const (
 
 	codeSettings = "settings"
 
-	search = "search" // the command whose flags shared settings have
+	searching = "search" // the command whose flags shared settings have
 )
 
 // setting is a flag that the settings file can set. Its key is the long name of the
@@ -65,13 +65,13 @@ var Table = []setting{
 	{flag: "hyperlink", Standard: string(terminal.Auto)},
 	{flag: "quiet", Standard: "false", Yields: []string{"verbose"}},
 	{flag: "verbose", Standard: "false", Yields: []string{"quiet"}},
-	{command: search, flag: "limit", Note: fmt.Sprintf("%d, with flat %d", query.DefaultLimit, query.DefaultFlatLimit)},
-	{command: search, flag: "per-session", Standard: strconv.Itoa(query.DefaultPerSession)},
-	{command: search, flag: "all-words", Standard: "false"},
-	{command: search, flag: "flat", Standard: "false"},
-	{command: search, flag: "sort", Standard: rank.SortNames[0]},
-	{command: search, flag: "context", Standard: "0", Yields: []string{"after-context", "before-context"}},
-	{command: search, flag: "no-pager", Standard: "false"},
+	{command: searching, flag: "limit", Note: fmt.Sprintf("%d, with flat %d", search.DefaultLimit, search.DefaultFlatLimit)},
+	{command: searching, flag: "per-session", Standard: strconv.Itoa(search.DefaultPerSession)},
+	{command: searching, flag: "all-words", Standard: "false"},
+	{command: searching, flag: "flat", Standard: "false"},
+	{command: searching, flag: "sort", Standard: rank.SortNames[0]},
+	{command: searching, flag: "context", Standard: "0", Yields: []string{"after-context", "before-context"}},
+	{command: searching, flag: "no-pager", Standard: "false"},
 	{command: "grep", flag: "context", Standard: "0", Yields: []string{"after-context", "before-context", "count", "files-with-matches"}},
 	{command: "sessions", flag: "limit", Note: "all, with a query 20"},
 	{command: "sessions", flag: "no-pager", Standard: "false"},
@@ -95,7 +95,7 @@ func (s *setting) Key() string {
 func (s *setting) FlagOf(root *cobra.Command) (*cobra.Command, *pflag.Flag) {
 	name := s.command
 	if name == "" {
-		name = search
+		name = searching
 	}
 	for _, c := range root.Commands() {
 		if c.Name() == name {

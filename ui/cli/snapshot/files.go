@@ -7,8 +7,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/query"
 	"pigrep/query/grep"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -22,7 +22,7 @@ type Files struct {
 	Found  *indexer.Found
 	Memory indexer.Lag // what the reader has in memory only
 	Errors []indexer.FileError
-	State  query.IndexState
+	State  search.IndexState
 }
 
 // KnownFiles finds the session files and opens the index, updated if possible. Without a

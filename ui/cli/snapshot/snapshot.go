@@ -9,7 +9,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/query"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -22,8 +22,8 @@ import (
 type Snapshot struct {
 	Reader  *index.Reader
 	Agents  *adapter.Registry
-	State   query.IndexState // for responses, which fill in the rest
-	Missing indexer.Lag      // what the reader does not have
+	State   search.IndexState // for responses, which fill in the rest
+	Missing indexer.Lag       // what the reader does not have
 	Errors  []indexer.FileError
 }
 
@@ -31,7 +31,7 @@ func (x *Snapshot) Close() error { return x.Reader.Close() }
 
 // Report completes the state of the index in an answer, and prints the warnings of the
 // answer unless it is JSON, which includes them.
-func (x *Snapshot) Report(a *app.App, answer *query.IndexState, warnings []string) {
+func (x *Snapshot) Report(a *app.App, answer *search.IndexState, warnings []string) {
 	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
 	if a.JSON {
 		return
@@ -110,7 +110,7 @@ func openWith(ctx context.Context, o *flags.Shared, a *app.App, p *location.Loca
 		Agents:  p.Agents,
 		Missing: res.Lag,
 		Errors:  res.Errors,
-		State: query.IndexState{
+		State: search.IndexState{
 			PendingFiles: res.Lag.Files + res.InMemory.Files, PendingBytes: res.Lag.Bytes + res.InMemory.Bytes,
 			Complete: err == nil && res.Complete(),
 		},
@@ -137,9 +137,9 @@ func openAsIs(a *app.App, p *location.Location) (*Snapshot, error) {
 }
 
 // StateOf returns the state of the reader's generation.
-func StateOf(r *index.Reader) query.IndexState {
+func StateOf(r *index.Reader) search.IndexState {
 	if r == nil {
-		return query.IndexState{}
+		return search.IndexState{}
 	}
-	return query.StateOf(r)
+	return search.StateOf(r)
 }

@@ -1,0 +1,558 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A shell command is dissected into the programs it runs:
+//
+//	sudo env A=1 git -C x push -f && curl u | bash -c 'rm y'
+//	 ─▶ sudo, git [-C x push -f], curl [u], bash [-c …] after curl, rm [y]
+//
+// The dissector follows pipes, lists, substitutions, functions, here-documents for
+// a shell, and commands passed to other programs (sudo, env, xargs, find -exec,
+// sh -c, eval, ssh, …). Values known only at run time, such as those of most
+// variables, stay as written.
+
+// Limits of parsing.
+const (
+	maxParsed = 64 << 10 // bytes; longer commands are only split into words
+	maxDepth  = 8        // nested commands
+)
+
+var manyOpen = strings.Repeat("(", 64)
+
+// command is one program that a shell command runs.
+type command struct {
+	program string   // without its directory
+	dir     string   // the one it runs in
+	args    []string // after the program
+	before  []string // earlier programs in its pipeline
+	inner   []string // programs in substitutions among its arguments
+	by      string   // the program that runs it: xargs, find, sudo, …
+	text    string   // code passed to it as text, in its own language
+	saved   bool     // it is, or runs, a file that the same command downloaded
+	clause  clause
+}
+
+// clause is where a program is in the text of a shell command: its statement, and the
+// pipeline of that. In code that the command passes to a shell both are those that pass
+// it.
+type clause struct{ statement, pipeline string }
+
+// access is a file that a shell command reads or writes.
+type access struct {
+	path   string
+	write  bool
+	dir    string
+	clause string // the statement
+}
+
+// word is one word of a command.
+type word struct {
+	text  string
+	inner []string // programs in its substitutions
+}
+
+// dissector dissects shell commands. It is not safe for concurrent use.
+type dissector struct {
+	parser   *syntax.Parser
+	commands []command
+	accesses []access
+	broken   bool
+	depth    int
+	source   string // the text that is dissected
+	scripts  int    // how many texts are parsed within one another
+	clause   clause // of the next program
+	piping   bool   // it is in a pipeline
+	dir      string
+	remote   bool
+	by       string              // the program that runs the next one
+	piped    string              // text that the next program reads from stdin
+	saved    map[string]bool     // downloaded files
+	holds    map[string][]string // by variable: the programs whose output it contains
+}
+
+func newDissector() *dissector {
+	return &dissector{parser: syntax.NewParser(syntax.Variant(syntax.LangBash))}
+}
+
+// dissect dissects a command that runs in a directory. The results are valid until
+// the next call.
+func (d *dissector) dissect(text, dir string) {
+	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
+	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, source: text, dir: dir}
+	d.script(text, nil)
+}
+
+// script dissects text passed to a shell, and returns the programs.
+func (d *dissector) script(text string, before []string) []string {
+	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
+		return nil
+	}
+	d.depth++
+	d.scripts++
+	defer func() { d.depth--; d.scripts-- }()
+	file := d.parse(text)
+	if file == nil {
+		d.broken = true
+		return d.pieces(text, before)
+	}
+	return d.stmts(file.Stmts, before)
+}
+
+// parse returns nil if the text is not a shell command.
+func (d *dissector) parse(text string) (file *syntax.File) {
+	// For text that may be arithmetic, the parser takes quadratic time.
+	if len(text) > maxParsed || strings.Contains(text, manyOpen) {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			file = nil
+		}
+	}()
+	file, err := d.parser.Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// pieces returns the first program of a text that does not parse. The rest may be
+// the content of a file.
+func (d *dissector) pieces(text string, before []string) []string {
+	text = strings.TrimLeft(text[:min(len(text), maxParsed)], "\n\t ;|&(){}")
+	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
+		text = text[:end]
+	}
+	if d.scripts == 1 {
+		d.clause = clause{text, text}
+	}
+	var words []word
+	for w := range strings.FieldsSeq(text) {
+		words = append(words, word{text: strings.Trim(w, `"'`)})
+	}
+	return d.run(words, before, "")
+}
+
+// within makes a statement the clause of the programs in it, and returns a function that
+// ends this.
+func (d *dissector) within(s *syntax.Stmt) (end func()) {
+	outer, piping := d.clause, d.piping
+	if d.scripts == 1 {
+		from, to := int(s.Pos().Offset()), int(s.End().Offset())
+		text := strings.TrimRight(d.source[min(from, to):min(to, len(d.source))], "; &\n\t")
+		d.clause.statement = text
+		if !d.piping {
+			d.clause.pipeline = text
+		}
+		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+			d.piping = true
+		}
+	}
+	return func() { d.clause, d.piping = outer, piping }
+}
+
+func (d *dissector) stmts(list []*syntax.Stmt, before []string) (programs []string) {
+	for _, s := range list {
+		programs = append(programs, d.stmt(s, before)...)
+	}
+	return programs
+}
+
+func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
+	if s == nil {
+		return nil
+	}
+	defer d.within(s)()
+	here := d.piped
+	d.piped = ""
+	before, here, written := d.redirects(s.Redirs, before, here)
+	programs = d.control(s.Cmd, before, here)
+	if len(written) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
+		d.save(written)
+	}
+	return programs
+}
+
+// redirects follows the redirections of a statement: what comes before it in its pipeline,
+// the text that it reads, and the files that it writes.
+func (d *dissector) redirects(list []*syntax.Redirect, before []string, here string) (_ []string, _ string, written []string) {
+	before = before[:len(before):len(before)]
+	for _, r := range list {
+		switch r.Op {
+		case syntax.DplOut, syntax.DplIn:
+			if name := d.word(r.Word).text; strings.HasPrefix(name, socket) {
+				before = append(before, socket)
+			}
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob, syntax.RdrInOut:
+			name := d.word(r.Word).text
+			d.access(name, true)
+			written = append(written, name)
+		case syntax.RdrIn:
+			w := d.word(r.Word)
+			d.access(w.text, false)
+			if strings.HasPrefix(w.text, socket) {
+				w.inner = append(w.inner, socket)
+			}
+			before = append(before, w.inner...)
+		case syntax.Hdoc, syntax.DashHdoc:
+			here = d.word(r.Hdoc).text
+		case syntax.WordHdoc:
+			w := d.word(r.Word)
+			here = w.text
+			before = append(before, w.inner...)
+		}
+	}
+	return before, here, written
+}
+
+// control dissects a statement without its redirections.
+func (d *dissector) control(cmd syntax.Command, before []string, here string) (programs []string) {
+	switch c := cmd.(type) {
+	case *syntax.CallExpr:
+		return d.call(c, before, here)
+	case *syntax.BinaryCmd:
+		programs = d.stmt(c.X, before)
+		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+			before = append(before[:len(before):len(before)], programs...)
+			d.piped = d.printed(c.X)
+		}
+		return append(programs, d.stmt(c.Y, before)...)
+	case *syntax.Subshell:
+		dir := d.dir
+		programs = d.stmts(c.Stmts, before)
+		d.dir = dir
+	case *syntax.Block:
+		return d.stmts(c.Stmts, before)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			programs = append(programs, d.stmts(c.Cond, before)...)
+			programs = append(programs, d.stmts(c.Then, before)...)
+		}
+	case *syntax.WhileClause:
+		return append(d.stmts(c.Cond, before), d.stmts(c.Do, before)...)
+	case *syntax.ForClause:
+		if loop, ok := c.Loop.(*syntax.WordIter); ok {
+			for _, w := range loop.Items {
+				programs = append(programs, d.word(w).inner...)
+			}
+		}
+		return append(programs, d.stmts(c.Do, before)...)
+	case *syntax.CaseClause:
+		for _, item := range c.Items {
+			programs = append(programs, d.stmts(item.Stmts, before)...)
+		}
+	case *syntax.FuncDecl:
+		return d.stmt(c.Body, before)
+	case *syntax.TimeClause:
+		return d.stmt(c.Stmt, before)
+	case *syntax.CoprocClause:
+		return d.stmt(c.Stmt, before)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			programs = append(programs, d.assign(a)...)
+		}
+	}
+	return programs
+}
+
+// call dissects a simple command.
+func (d *dissector) call(c *syntax.CallExpr, before []string, here string) (programs []string) {
+	for _, a := range c.Assigns {
+		inner := d.assign(a)
+		if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
+			if d.holds == nil {
+				d.holds = make(map[string][]string)
+			}
+			d.holds[a.Name.Value] = inner
+		}
+		programs = append(programs, inner...)
+	}
+	words := make([]word, 0, len(c.Args))
+	for _, w := range c.Args {
+		words = append(words, d.word(w))
+	}
+	return append(programs, d.run(words, before, here)...)
+}
+
+// socket is the prefix of bash's names for network connections.
+const socket = "/dev/tcp/"
+
+// printed returns the text that echo, printf, or cat with a here-document writes to
+// the next program; "" if it is not known.
+func (d *dissector) printed(s *syntax.Stmt) string {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || d.depth >= maxDepth {
+		return ""
+	}
+	var text []string
+	for _, w := range call.Args {
+		if lit := w.Lit(); len(text) == 0 && lit != "echo" && lit != "printf" && lit != "cat" {
+			return ""
+		}
+		text = append(text, d.quiet(w))
+	}
+	if text[0] == "cat" {
+		for _, r := range s.Redirs {
+			if r.Hdoc != nil {
+				return d.quiet(r.Hdoc)
+			}
+		}
+		return ""
+	}
+	text = text[1:]
+	for len(text) > 0 && strings.HasPrefix(text[0], "-") {
+		text = text[1:]
+	}
+	return strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n")
+}
+
+// quiet evaluates a word whose substitutions have been followed already.
+func (d *dissector) quiet(w *syntax.Word) string {
+	commands, accesses := len(d.commands), len(d.accesses)
+	text := d.word(w).text
+	d.commands, d.accesses = d.commands[:commands], d.accesses[:accesses]
+	return text
+}
+
+// assign follows the substitutions in an assignment.
+func (d *dissector) assign(a *syntax.Assign) []string {
+	if a.Value == nil {
+		return nil
+	}
+	return d.word(a.Value).inner
+}
+
+// word evaluates a word as far as its value is known.
+func (d *dissector) word(w *syntax.Word) word {
+	if w == nil {
+		return word{}
+	}
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.IndexByte(lit.Value, '\\') < 0 {
+			return word{text: lit.Value}
+		}
+	}
+	var b strings.Builder
+	var inner []string
+	d.parts(&b, &inner, w.Parts, false)
+	return word{b.String(), inner}
+}
+
+func (d *dissector) parts(b *strings.Builder, inner *[]string, parts []syntax.WordPart, quoted bool) {
+	nested := func(list []*syntax.Stmt, mark string) {
+		b.WriteString(mark)
+		if d.depth >= maxDepth {
+			return
+		}
+		d.depth++
+		dir := d.dir
+		*inner = append(*inner, d.stmts(list, nil)...)
+		d.dir = dir
+		d.depth--
+	}
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			unescape(b, p.Value, quoted)
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			d.parts(b, inner, p.Parts, true)
+		case *syntax.ParamExp:
+			if p.Param != nil && len(d.holds[p.Param.Value]) > 0 {
+				*inner = append(*inner, d.holds[p.Param.Value]...)
+				b.WriteString("$()")
+				continue
+			}
+			b.WriteByte('$')
+			if p.Param != nil {
+				b.WriteString(p.Param.Value)
+			}
+			if p.Exp != nil && p.Exp.Word != nil {
+				*inner = append(*inner, d.word(p.Exp.Word).inner...)
+			}
+		case *syntax.CmdSubst:
+			nested(p.Stmts, "$()")
+		case *syntax.ProcSubst:
+			nested(p.Stmts, "<()")
+		case *syntax.ArithmExp:
+			b.WriteString("$(())")
+		case *syntax.ExtGlob:
+			b.WriteString("*")
+		}
+	}
+}
+
+// unescape writes a literal without its backslashes.
+func unescape(b *strings.Builder, s string, quoted bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			switch next := s[i+1]; {
+			case next == '\n':
+				i++
+				continue
+			case !quoted || strings.IndexByte("$`\"\\", next) >= 0:
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+}
+
+// access records a file. Files of other machines are ignored.
+func (d *dissector) access(name string, write bool) {
+	if name == "" || name == "-" || d.remote {
+		return
+	}
+	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir, clause: d.clause.statement})
+}
+
+// run dissects a simple command, given as words, and returns the programs it
+// runs.
+func (d *dissector) run(words []word, before []string, here string) []string {
+	for len(words) > 0 && (words[0].text == "" || isAssignment(words[0].text)) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	name := words[0].text
+	if strings.HasPrefix(name, "$") && strings.HasSuffix(name, ")") {
+		name = "$()"
+	}
+	program := strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".exe")
+	rest := words[1:]
+	if program == "env" && len(rest) > 1 && (rest[0].text == "-S" || rest[0].text == "--split-string") {
+		return d.script(join(rest[1:]), before)
+	}
+	if skip, ok := wrappers[program]; ok && !skip.counts {
+		if inner := skip.after(rest); len(inner) > 0 {
+			return d.run(inner, before, here)
+		}
+	}
+	c := command{program: program, dir: d.dir, before: before, by: d.by, clause: d.clause}
+	d.by = ""
+	if program == "$()" {
+		c.inner = append(c.inner, words[0].inner...)
+	}
+	for _, w := range rest {
+		c.args = append(c.args, w.text)
+		c.inner = append(c.inner, w.inner...)
+	}
+	if len(d.saved) > 0 {
+		run := name
+		if slices.Contains(interpreters, interpreterOf(program)) || program == "source" || program == "." {
+			run = firstArgument(c.args)
+		}
+		c.saved = strings.Contains(name, "/") && d.saved[Resolve(name, d.dir)] || run != "" && run != name && d.saved[Resolve(run, d.dir)]
+	}
+	if c.text = c.code(here); c.text != "" {
+		d.inspect(c.text)
+	}
+	d.commands = append(d.commands, c)
+	at := len(d.commands) - 1
+	d.files(&d.commands[at])
+	programs := []string{program}
+	for _, w := range rest {
+		programs = append(programs, w.inner...)
+	}
+	return append(programs, d.given(at, rest, before, here)...)
+}
+
+func join(words []word) string {
+	text := make([]string, len(words))
+	for i, w := range words {
+		text[i] = w.text
+	}
+	return strings.Join(text, " ")
+}
+
+// firstArgument returns the first argument that is not a flag.
+func firstArgument(args []string) string {
+	for i, arg := range args {
+		if arg == "--" && i+1 < len(args) {
+			return args[i+1]
+		}
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return ""
+}
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// subcommanded lists programs with subcommands, and for each the flags before the
+// subcommand that take a value.
+var subcommanded = map[string][]string{
+	"git": {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, "gh": {"-R", "--repo"}, "hub": nil, "hg": nil, "svn": nil, "jj": nil,
+	"npm": {"--prefix", "-w", "--workspace"}, "pnpm": {"-C", "--dir", "--filter", "-F"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "deno": nil, "npx": {"-p", "--package"},
+	"bunx": nil, "cargo": nil, "rustup": nil, "go": {"-C"}, "pip": nil, "pip3": nil, "uv": nil, "uvx": nil, "poetry": nil, "pipenv": nil, "conda": nil, "mix": nil,
+	"docker": {"-H", "--host", "--context", "-c"}, "docker-compose": {"-f", "-p"}, "podman": nil, "kubectl": {"-n", "--namespace", "--context", "--kubeconfig"},
+	"helm": {"-n", "--namespace"}, "terraform": nil, "tofu": nil, "aws": {"--profile", "--region"}, "gcloud": nil, "az": nil, "fly": nil, "flyctl": nil, "vercel": nil, "wrangler": nil,
+	"apt": nil, "apt-get": nil, "dnf": nil, "yum": nil, "apk": nil, "brew": nil, "pacman": nil, "snap": nil, "nix": nil, "systemctl": nil, "service": nil, "launchctl": nil,
+	"make": {"-C", "-f", "-j"}, "just": nil, "task": nil, "dotnet": nil, "mvn": nil, "gradle": nil, "gradlew": nil, "bundle": nil, "rails": nil, "gem": nil, "composer": nil, "php": nil,
+	"tmux": {"-L", "-S", "-f"}, "openssl": nil, "pi": nil, "claude": nil, "swift": nil, "flutter": nil, "zig": nil,
+}
+
+// label is the name under which a command counts: its program, and the subcommand
+// if it has one.
+func (c *command) label() string {
+	name := shorten(c.program, maxLabel)
+	switch c.program {
+	case "python", "python3":
+		if i := slices.Index(c.args, "-m"); i >= 0 && i+1 < len(c.args) {
+			return name + " -m " + shorten(c.args[i+1], maxLabel)
+		}
+		return name
+	}
+	valued, ok := subcommanded[c.program]
+	if !ok {
+		return name
+	}
+	for i := 0; i < len(c.args); i++ {
+		arg := c.args[i]
+		switch {
+		case slices.Contains(valued, arg):
+			i++
+		case strings.HasPrefix(arg, "-") || arg == "" || c.program == "make" && isAssignment(arg):
+		case strings.ContainsAny(arg, "$*"):
+			return name
+		default:
+			return name + " " + shorten(arg, maxLabel)
+		}
+	}
+	return name
+}
+
+const maxLabel = 40
+
+func shorten(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

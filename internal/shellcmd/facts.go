@@ -1,0 +1,199 @@
+// Package shellcmd says what calls of tools did, shell commands above all: which programs
+// they run, which files they touch, which are risky, and how they ended.
+//
+// A Folder folds the facts of entries into session.Facts during indexing. What is
+// risky is defined by data, Rules, which an Evaluator applies to calls when an
+// audit asks for it.
+package shellcmd
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/session"
+)
+
+// Limits of the texts that are stored for a call.
+const (
+	MaxCommand  = 4 << 10 // bytes of a shell command
+	MaxLine     = 160     // bytes of other arguments
+	maxTool     = 256     // bytes of the tool's name
+	maxPrograms = 200
+)
+
+// Folder folds the facts of entries into those of their session file. It is not
+// safe for concurrent use.
+type Folder struct {
+	d     *dissector
+	names map[string]string
+}
+
+// NewFolder returns a folder.
+func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
+
+// Add folds the next entry of a file. It does not retain the entry's memory. It sets
+// Search of the entry's parts.
+func (o *Folder) Add(to *session.Facts, e *session.Entry) {
+	f := e.Facts
+	if f == nil {
+		return
+	}
+	at := int64(0)
+	if !e.Timestamp.IsZero() {
+		at = e.Timestamp.UnixMilli()
+	}
+	model := e.Model
+	if e.Provider != "" && e.Model != "" {
+		model = e.Provider + "/" + e.Model
+	}
+	model = o.name(model)
+	if f.HasUsage {
+		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Source: e.Type, Usage: f.Usage}
+		if e.Type == session.TypeMessage {
+			u.Source = e.Role
+		}
+		u.Source = o.name(u.Source)
+		u.Model = model
+		to.Usages = append(to.Usages, u)
+	}
+	if f.IsResult {
+		model = o.result(to, e, f, at)
+	}
+	for i := range f.Calls {
+		o.call(to, e, &f.Calls[i], at, model)
+	}
+	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
+		for _, path := range list {
+			to.Touches = append(to.Touches, session.TouchFact{Offset: e.Offset, Time: at, Copy: e.Copy, Path: o.name(path), Write: i == 1})
+		}
+	}
+}
+
+// result joins a result with its call, or records a result without one. It
+// returns the model that made the call.
+func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) string {
+	c := to.Answer(e.ToolCallID)
+	if c == nil {
+		search := isSearch(e.Tool, nil)
+		markSearch(e.Parts, search)
+		to.AddCall(session.CallFact{
+			Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Search: search, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
+			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
+		})
+		return ""
+	}
+	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
+	markSearch(e.Parts, c.Search)
+	// Only the entries' own times count, and clocks may run backwards.
+	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
+		c.Duration = int32(d)
+	}
+	return c.Model
+}
+
+func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model string) {
+	fact := session.CallFact{
+		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
+		ID: strings.Clone(c.ID),
+	}
+	if c.Kind != session.CallPlain {
+		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
+	}
+	if c.Command != nil {
+		fact.Shell = true
+		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
+		fact.Programs, fact.Broken = o.command(string(c.Command))
+		fact.Search = slices.ContainsFunc(o.d.commands, func(c command) bool { return c.searches() })
+	} else {
+		fact.Line, fact.Cut = line(c.Text, MaxLine)
+		fact.Search = isSearch(c.Tool, c.Text)
+	}
+	if c.Part >= 0 && c.Part < len(e.Parts) {
+		markSearch(e.Parts[c.Part:c.Part+1], fact.Search)
+	}
+	for _, path := range c.Paths {
+		fact.Paths = append(fact.Paths, o.name(path))
+	}
+	to.AddCall(fact)
+}
+
+// command returns the programs of a shell command.
+func (o *Folder) command(text string) (programs []string, broken bool) {
+	o.d.dissect(text, "")
+	for i := range o.d.commands {
+		if len(programs) == maxPrograms {
+			break
+		}
+		if c := &o.d.commands[i]; c.program != "" {
+			programs = append(programs, o.name(c.label()))
+		}
+	}
+	return programs, o.d.broken
+}
+
+// Command is a program that a shell command runs.
+type Command struct {
+	Label string   // the program, with its subcommand
+	Args  []string // after the program, with the subcommand
+	Code  string   // in its own language, passed to it as text
+	Dir   string   // the one it runs in
+	Piped bool     // it reads what another one prints
+}
+
+// Commands returns the programs that a shell command runs in a directory. It reports
+// false if the command cannot be parsed.
+func Commands(text, dir string) (list []Command, ok bool) {
+	d := newDissector()
+	d.dissect(text, dir)
+	for i := range d.commands {
+		if c := &d.commands[i]; c.program != "" {
+			list = append(list, Command{Label: c.label(), Args: c.args, Code: c.text, Dir: c.dir, Piped: len(c.before) > 0})
+		}
+	}
+	return list, !d.broken
+}
+
+// name returns a copy of s; equal names share one.
+func (o *Folder) name(s string) string {
+	if s == "" {
+		return ""
+	}
+	if kept, ok := o.names[s]; ok {
+		return kept
+	}
+	if len(o.names) >= mostNames {
+		clear(o.names)
+	}
+	s = strings.Clone(s)
+	o.names[s] = s
+	return s
+}
+
+const mostNames = 10_000
+
+func (o *Folder) tool(s string) string {
+	short, _ := cut([]byte(s), maxTool)
+	return o.name(short)
+}
+
+// cut returns the first n bytes of a text at most, and whether it cut any.
+func cut(text []byte, n int) (string, bool) {
+	if len(text) <= n {
+		return string(text), false
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]), true
+}
+
+// line is cut for arguments. It joins their lines with spaces.
+func line(text []byte, n int) (string, bool) {
+	short, more := cut(text, n)
+	if bytes.IndexByte(text, '\n') >= 0 {
+		short = strings.ReplaceAll(short, "\n", " ")
+	}
+	return short, more
+}

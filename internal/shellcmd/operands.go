@@ -1,0 +1,270 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// use is what a program does with a file.
+type use uint8
+
+const (
+	unused use = iota
+	read
+	written
+)
+
+// operands describes which arguments of a program are files.
+type operands struct {
+	plain  use      // of arguments that are not flags
+	skip   int      // the number of leading arguments that are not files, if there are more
+	last   use      // of the last of several arguments, if it differs
+	reads  []string // flags whose value is a file to read
+	writes []string // flags whose value is a file to write, or a directory to write files to
+}
+
+// programFiles says what programs do with the files among their arguments. The
+// method files handles programs with an unusual syntax.
+var programFiles = sync.OnceValue(func() map[string]operands {
+	m := map[string]operands{
+		"mv":      {plain: written, writes: []string{"-t", "--target-directory"}},
+		"dd":      {reads: []string{"if"}, writes: []string{"of"}},
+		"curl":    {reads: []string{"-T", "--upload-file", "-K", "--config"}, writes: []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar"}},
+		"wget":    {reads: []string{"-i", "--input-file", "--post-file", "--body-file"}, writes: []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"}},
+		"unzip":   {writes: []string{"-d"}},
+		"zip":     {plain: read, skip: 1},
+		"sort":    {plain: read, writes: []string{"-o", "--output"}},
+		"go":      {writes: []string{"-o"}},
+		"patch":   {plain: written, writes: []string{"-o", "--output", "-d", "--directory"}},
+		"split":   {plain: read, last: written},
+		"tee":     {plain: written},
+		"openssl": {plain: read, reads: []string{"-in", "-inkey"}, writes: []string{"-out", "-keyout"}},
+	}
+	add := func(o operands, names ...string) {
+		for _, name := range names {
+			m[name] = o
+		}
+	}
+	add(operands{plain: written}, "touch", "truncate", "mkdir", "rmdir", "rm", "unlink", "grm", "ed",
+		"remove-item", "new-item", "out-file", "ri", "del", "erase", "rd")
+	add(operands{plain: written, skip: 1}, "chmod", "chown", "chgrp", "gchmod")
+	add(operands{plain: read, last: written, writes: []string{"-t", "--target-directory"}}, "cp", "install", "ln", "scp", "rsync", "copy-item", "move-item")
+	add(operands{writes: []string{"-o"}}, "gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld")
+	add(operands{plain: read, skip: 1}, "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "sed", "jq", "yq")
+	add(operands{plain: read}, "cat", "less", "more", "head", "tail", "bat", "batcat", "cut", "uniq", "tac", "nl",
+		"base64", "xxd", "od", "hexdump", "strings", "source", ".", "vi", "vim", "nvim", "nano", "emacs", "code", "open", "diff", "cmp",
+		"gzip", "gpg", "python", "python3", "node", "wc", "ssh-keygen", "xclip", "pbcopy", "sqlite3", "get-content", "gc", "type")
+	return m
+})
+
+// files records the files that a program reads and writes.
+func (d *dissector) files(c *command) {
+	args := plainArguments(c)
+	name := strings.ToLower(c.program)
+	switch name {
+	case "sed", "perl":
+		if slices.ContainsFunc(c.args, func(a string) bool {
+			return strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "--in-place") || name == "perl" && strings.HasPrefix(a, "-pi")
+		}) {
+			d.accessAll(editedFiles(c, args), written)
+		}
+	case "awk", "gawk":
+		if slices.Contains(c.args, "inplace") && len(args) > 2 {
+			d.accessAll(args[2:], written)
+		}
+	case "set-content", "add-content":
+		d.accessAll(args[:min(1, len(args))], written)
+	case "curl", "wget":
+		d.fetch(c, args)
+	case "tar", "bsdtar", "gtar":
+		d.tar(c, args)
+	case "git":
+		d.git(c)
+	}
+	o, ok := programFiles()[name]
+	if !ok {
+		return
+	}
+	for _, flag := range o.reads {
+		d.accessAll(c.values(flag), read)
+	}
+	for _, flag := range o.writes {
+		d.accessAll(c.values(flag), written)
+	}
+	if o.skip > 0 && len(args) <= o.skip {
+		return
+	}
+	args = args[o.skip:]
+	if n := len(args); o.last != unused && n > 1 {
+		if !isRemote(args[n-1]) {
+			d.accessAll(args[n-1:], o.last)
+		}
+		args = args[:n-1]
+	} else if o.last != unused {
+		return
+	}
+	d.accessAll(args, o.plain)
+}
+
+// editedFiles returns the files of sed and perl: the arguments without the
+// scripts.
+func editedFiles(c *command, args []string) []string {
+	var programs []string
+	for _, flag := range []string{"-e", "-f", "--expression", "--file"} {
+		programs = append(programs, c.values(flag)...)
+	}
+	if len(programs) == 0 {
+		return args[min(1, len(args)):]
+	}
+	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(programs, a) })
+}
+
+// accessAll records files.
+func (d *dissector) accessAll(names []string, u use) {
+	if u == unused {
+		return
+	}
+	for _, name := range names {
+		d.access(name, u == written)
+	}
+}
+
+// values returns the values of a flag in all its forms: "-o x", "-ox", "-so x",
+// "--out x" and "--out=x"; without a dash also "of=x".
+func (c *command) values(flag string) (list []string) {
+	for i, arg := range c.args {
+		value, joined := strings.CutPrefix(arg, flag+"=")
+		short := len(flag) == 2 && flag[0] == '-' && len(arg) > 1 && arg[0] == '-' && arg[1] != '-'
+		switch {
+		case joined:
+			list = append(list, value)
+		case arg == flag && flag[0] == '-', short && isLetters(arg[1:]) && strings.HasSuffix(arg, flag[1:]):
+			if i+1 < len(c.args) {
+				list = append(list, c.args[i+1])
+			}
+		case short && arg[1] == flag[1]:
+			list = append(list, arg[2:])
+		}
+	}
+	return list
+}
+
+func isLetters(s string) bool {
+	for i := range len(s) {
+		if b := s[i] | 0x20; b < 'a' || b > 'z' {
+			return false
+		}
+	}
+	return true
+}
+
+// fetch records the files that curl and wget send and save.
+func (d *dissector) fetch(c *command, args []string) {
+	for _, a := range c.args {
+		if strings.HasPrefix(a, "@") || strings.Contains(a, "=@") {
+			d.access(a[strings.IndexByte(a, '@')+1:], false)
+		}
+	}
+	flag := "-O"
+	if c.program == "curl" {
+		flag = "-o"
+	}
+	saved := slices.Concat(c.values(flag), c.values("--output"), c.values("--output-document"))
+	if len(saved) == 0 && (c.program == "wget" || c.has("-O") || c.has("--remote-name")) {
+		for _, a := range args {
+			if a, _, _ = strings.Cut(a, "?"); strings.Contains(a, "/") {
+				saved = append(saved, path.Base(a))
+			}
+		}
+	}
+	d.save(saved)
+}
+
+// save records files whose content came from the network.
+func (d *dissector) save(names []string) {
+	for _, name := range names {
+		if d.saved == nil {
+			d.saved = make(map[string]bool)
+		}
+		d.saved[Resolve(name, d.dir)] = true
+	}
+}
+
+// tar records the archive and the directory it is extracted to.
+func (d *dissector) tar(c *command, args []string) {
+	mode := func(letter, long string) bool {
+		return c.has("-"+letter) || c.has(long) || len(c.args) > 0 && isLetters(c.args[0]) && strings.Contains(c.args[0], letter)
+	}
+	old := len(c.args) > 0 && isLetters(c.args[0]) // as in "tar xf archive"
+	archive := slices.Concat(c.values("-f"), c.values("--file"))
+	if old && strings.Contains(c.args[0], "f") && len(args) > 1 {
+		archive = args[1:2]
+	}
+	into := slices.Concat(c.values("-C"), c.values("--directory"))
+	switch {
+	case mode("x", "--extract"):
+		if len(into) == 0 {
+			into = []string{"."}
+		}
+		d.accessAll(archive, read)
+		d.accessAll(into, written)
+	case mode("c", "--create"):
+		d.accessAll(archive, written)
+		d.accessAll(args[min(len(args), len(archive)):], read)
+	}
+}
+
+// git records the working trees that git changes, and the files that it shows.
+func (d *dissector) git(c *command) {
+	sub := c.subcommand()
+	at := slices.Index(c.args, sub)
+	if at < 0 {
+		return
+	}
+	dir := "."
+	if list := (&command{args: c.args[:at]}).values("-C"); len(list) > 0 {
+		dir = list[0]
+	}
+	rest := plainArguments(&command{args: c.args[at+1:]})
+	switch sub {
+	case "clone":
+		if len(rest) > 1 {
+			dir = rest[len(rest)-1]
+		}
+		d.access(dir, true)
+	case "worktree":
+		if len(rest) > 1 && rest[0] == "add" {
+			d.access(rest[1], true)
+		}
+	case "init", "add", "commit", "checkout", "switch", "restore", "reset", "merge", "rebase", "pull", "apply", "am", "clean", "rm", "mv", "cherry-pick", "revert":
+		d.access(dir, true)
+	case "show", "cat-file":
+		for _, a := range rest {
+			if _, name, ok := strings.Cut(a, ":"); ok {
+				d.access(name, false)
+			}
+		}
+	}
+}
+
+// plainArguments returns the arguments that are not flags.
+func plainArguments(c *command) []string {
+	args := make([]string, 0, len(c.args))
+	for i, a := range c.args {
+		if a == "--" {
+			return append(args, c.args[i+1:]...)
+		}
+		if a != "" && !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "<()") {
+			args = append(args, a)
+		}
+	}
+	return args
+}
+
+// isRemote reports whether a path is on another machine.
+func isRemote(s string) bool {
+	host, _, ok := strings.Cut(s, ":")
+	return ok && len(host) > 1 && !strings.Contains(host, "/")
+}

@@ -1,0 +1,242 @@
+package shellcmd
+
+import (
+	"slices"
+	"strings"
+)
+
+// given follows the command that a program is given to run.
+func (d *dissector) given(at int, rest []word, before []string, here string) []string {
+	if d.depth >= maxDepth {
+		return nil
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	c := d.commands[at] // the slice may grow
+	g := &runner{dissector: d, command: &c, rest: rest, before: before, here: here}
+	if follow, ok := runners[c.program]; ok {
+		return follow(g)
+	}
+	if w, ok := wrappers[c.program]; ok {
+		return g.run(w.after(rest))
+	}
+	return nil
+}
+
+// runner is a program that runs others.
+type runner struct {
+	*dissector
+	command *command
+	rest    []word // its arguments
+	before  []string
+	here    string // its standard input
+}
+
+// runners follow what programs run that is not just the rest of their arguments.
+var runners map[string]func(*runner) []string
+
+func init() { // they refer to one another
+	runners = map[string]func(*runner) []string{
+		"cd":             (*runner).enters,
+		"pushd":          (*runner).enters,
+		"popd":           (*runner).leaves,
+		"eval":           func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.before) },
+		"trap":           func(g *runner) []string { return g.script(firstArgument(g.command.args), nil) },
+		"su":             (*runner).option,
+		"script":         (*runner).option,
+		"flock":          (*runner).locked,
+		"watch":          func(g *runner) []string { return g.script(join(wrappers["watch"].after(g.rest)), g.before) },
+		"ssh":            (*runner).loggedIn,
+		"docker":         (*runner).inContainer,
+		"podman":         (*runner).inContainer,
+		"docker-compose": (*runner).inContainer,
+		"kubectl":        (*runner).inPod,
+		"powershell":     (*runner).ofPowershell,
+		"pwsh":           (*runner).ofPowershell,
+		"cmd":            (*runner).ofCmd,
+		"find":           (*runner).found,
+	}
+	for _, name := range shells {
+		runners[name] = (*runner).ofShell
+	}
+}
+
+// run dissects a command that the program runs itself.
+func (g *runner) run(words []word) []string {
+	g.by = g.command.program
+	defer func() { g.by = "" }()
+	return g.dissector.run(words, g.before, g.here)
+}
+
+// elsewhere dissects what runs on another machine or in a container.
+func (g *runner) elsewhere(follow func() []string) []string {
+	remote, dir := g.remote, g.dir
+	g.remote, g.dir = true, ""
+	defer func() { g.remote, g.dir = remote, dir }()
+	return follow()
+}
+
+// option dissects the script that is the value of -c.
+func (g *runner) option() []string {
+	for _, flag := range []string{"-c", "--command"} {
+		if list := g.command.values(flag); len(list) > 0 {
+			return g.script(list[0], g.before)
+		}
+	}
+	return nil
+}
+
+func (g *runner) enters() []string {
+	g.dir = enter(g.dir, firstArgument(g.command.args))
+	return nil
+}
+
+// leaves forgets the directory: the stack of directories is not tracked.
+func (g *runner) leaves() []string {
+	g.dir = ""
+	return nil
+}
+
+func (g *runner) ofShell() []string {
+	for i, arg := range g.command.args[:max(0, len(g.command.args)-1)] {
+		if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") {
+			return g.script(g.command.args[i+1], g.before)
+		}
+	}
+	if g.here != "" && firstArgument(g.command.args) == "" {
+		return g.script(g.here, g.before)
+	}
+	return nil
+}
+
+func (g *runner) locked() []string {
+	if programs := g.option(); programs != nil {
+		return programs
+	}
+	return g.run(wrappers["flock"].after(g.rest))
+}
+
+func (g *runner) loggedIn() []string {
+	inner := wrappers["ssh"].after(g.rest) // the first word is the host
+	if len(inner) == 0 {
+		return nil
+	}
+	script := g.here
+	if len(inner) > 1 {
+		script = join(inner[1:])
+	}
+	return g.elsewhere(func() []string { return g.script(script, g.before) })
+}
+
+func (g *runner) inContainer() []string {
+	at := slices.Index(g.command.args[:min(2, len(g.command.args))], "exec")
+	if at < 0 {
+		return nil
+	}
+	inner := inContainer.after(g.rest[at+1:]) // the first word is the container
+	if len(inner) < 2 {
+		return nil
+	}
+	return g.elsewhere(func() []string { return g.run(inner[1:]) })
+}
+
+func (g *runner) inPod() []string {
+	at := slices.Index(g.command.args, "--")
+	if at < 0 || g.command.subcommand() != "exec" {
+		return nil
+	}
+	return g.elsewhere(func() []string { return g.run(g.rest[at+1:]) })
+}
+
+func (g *runner) ofPowershell() []string {
+	for i, arg := range g.command.args {
+		if strings.HasPrefix(strings.ToLower(arg), "-c") {
+			return g.powershell(join(g.rest[i+1:]), g.before)
+		} else if !strings.HasPrefix(arg, "-") {
+			return g.powershell(join(g.rest[i:]), g.before)
+		}
+	}
+	return nil
+}
+
+func (g *runner) ofCmd() []string {
+	for i, arg := range g.command.args {
+		if strings.EqualFold(strings.TrimLeft(arg, "/"), "c") {
+			return g.powershell(join(g.rest[i+1:]), g.before)
+		}
+	}
+	return nil
+}
+
+// found dissects the command that find runs for each file.
+func (g *runner) found() []string {
+	start := slices.IndexFunc(g.command.args, func(arg string) bool { return slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, arg) })
+	if start < 0 {
+		return nil
+	}
+	end := start + 1
+	for end < len(g.command.args) && g.command.args[end] != ";" && g.command.args[end] != "+" {
+		end++
+	}
+	return g.run(g.rest[start+1 : end])
+}
+
+// wrapper describes a program that runs the command that follows its own flags.
+type wrapper struct {
+	valued []string // flags whose value is the next word
+	skip   int      // its own words after the flags
+	counts bool     // it counts as a program itself
+}
+
+var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
+
+var wrappers = map[string]wrapper{
+	"sudo":       {counts: true, valued: []string{"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "-U", "--user", "--group"}},
+	"doas":       {counts: true, valued: []string{"-u", "-C"}},
+	"pkexec":     {counts: true, valued: []string{"--user"}},
+	"run0":       {counts: true, valued: []string{"-u"}},
+	"xargs":      {counts: true, valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--replace", "--delimiter", "--arg-file"}},
+	"ssh":        {counts: true, valued: []string{"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-w", "-W", "-E", "-S", "-Q", "-O", "-B"}},
+	"parallel":   {counts: true, valued: []string{"-j", "--jobs", "-a", "-I", "-n", "-N", "-d", "--delimiter"}},
+	"chroot":     {counts: true, skip: 1},
+	"nsenter":    {counts: true, valued: []string{"-t", "--target"}},
+	"unshare":    {counts: true},
+	"flock":      {counts: true, valued: []string{"-w", "--timeout", "-E"}, skip: 1},
+	"watch":      {counts: true, valued: []string{"-n", "--interval"}},
+	"busybox":    {},
+	"toybox":     {},
+	"env":        {valued: []string{"-u", "--unset", "-C", "--chdir"}},
+	"time":       {valued: []string{"-o", "-f"}},
+	"nohup":      {},
+	"nice":       {valued: []string{"-n"}},
+	"ionice":     {valued: []string{"-c", "-n"}},
+	"timeout":    {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
+	"gtimeout":   {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
+	"stdbuf":     {valued: []string{"-i", "-o", "-e"}},
+	"command":    {},
+	"builtin":    {},
+	"exec":       {valued: []string{"-a"}},
+	"setsid":     {},
+	"unbuffer":   {},
+	"caffeinate": {valued: []string{"-t"}},
+}
+
+// inContainer is the wrapper docker exec.
+var inContainer = wrapper{valued: []string{"-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index"}}
+
+// after returns the words of the command that the wrapper runs.
+func (w wrapper) after(words []word) []word {
+	for len(words) > 0 {
+		switch s := words[0].text; {
+		case s == "--":
+			return words[min(len(words), 1+w.skip):]
+		case slices.Contains(w.valued, s):
+			words = words[min(len(words), 2):]
+		case len(s) > 1 && s[0] == '-', isAssignment(s):
+			words = words[1:]
+		default:
+			return words[min(len(words), w.skip):]
+		}
+	}
+	return nil
+}

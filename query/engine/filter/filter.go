@@ -1,0 +1,552 @@
+// Package filter answers: may this session, document, entry or part be shown, whatever
+// is searched for? Its central type is Filter, compiled from flags (Spec) or from a
+// field of a query; it is immutable and safe for concurrent use.
+//
+// The index evaluates filters on sessions and on keywords, which are the fields of a
+// document that are indexed whole, such as its kind or tool. The session record
+// evaluates filters on the time, branch and label of an entry: later lines of a file
+// change these, so documents do not have them. A TextTest is a field such as re: that
+// only the text of a part decides.
+//
+// It may import syntax, docset, entry, literal and match, all below it.
+package filter
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/bmatcuk/doublestar/v4"
+
+	"pigrep/index/analysis"
+	"pigrep/index/segment"
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/entry"
+	"pigrep/scope"
+)
+
+// A Spec has the filters of flags. All of its fields must hold; any value of a field is
+// enough.
+type Spec struct {
+	Scope scope.Scope // "" is scope.Default; ignored if Kinds is set
+
+	Kinds    []session.Kind
+	Roles    []string // message roles
+	Tools    []string // tool names
+	Models   []string // part of the model's name, or of provider/model
+	Sessions []string // session ids or their beginnings, or session paths
+	Projects []string // a path, or the last element of one
+	Excludes []string // globs on session paths
+	CWD      string   // absolute: that directory or below; "" for any
+
+	Since, Until time.Time // inclusive; zero for open
+	Error        bool      // only parts of entries with an error
+	Branch       string    // entry.BranchActive or entry.BranchAbandoned; "" for any
+	NoSearches   bool      // without parts that are session.Part.Search
+	OnlySearches bool      // only these
+}
+
+// A Filter is a conjunction of tests. The zero Filter passes everything.
+type Filter struct {
+	sessions []func(*session.Summary) bool
+	keywords []keywordTest
+	times    []span
+	branches []string
+	labels   []string // folded
+}
+
+// A keywordTest tests one keyword of a document. A test of models also accepts by the
+// provider alone and by provider/model.
+type keywordTest struct {
+	field   segment.Field
+	accepts func(string) bool
+	absent  bool // passes documents without such a keyword
+}
+
+// A span is a range of times in Unix milliseconds, both ends included.
+type span struct{ since, until int64 }
+
+func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
+
+// Compile returns the Filter of a Spec.
+func (s *Spec) Compile() *Filter {
+	f := &Filter{}
+	kinds := s.Kinds
+	if len(kinds) == 0 {
+		sc := s.Scope
+		if sc == "" {
+			sc = scope.Default
+		}
+		if sc != scope.All {
+			kinds = sc.KindsOf()
+		}
+	}
+	if len(kinds) > 0 {
+		f.addKinds(kinds)
+	}
+	if len(s.Roles) > 0 {
+		f.addKeyword(segment.FieldRole, s.Roles)
+	}
+	if len(s.Tools) > 0 {
+		f.addKeyword(segment.FieldTool, s.Tools)
+	}
+	if s.Error {
+		f.addKeyword(segment.FieldFlag, []string{segment.FlagError})
+	}
+	if len(s.Models) > 0 {
+		f.addModels(s.Models)
+	}
+	if len(s.Sessions) > 0 {
+		f.addSessions(s.Sessions)
+	}
+	if len(s.Projects) > 0 {
+		f.addProjects(s.Projects)
+	}
+	if s.CWD != "" {
+		f.addCWD(s.CWD)
+	}
+	if s.Branch != "" {
+		f.branches = append(f.branches, s.Branch)
+	}
+	for _, glob := range s.Excludes {
+		f.addExclude(glob)
+	}
+	if s.NoSearches || s.OnlySearches {
+		f.keywords = append(f.keywords, keywordTest{field: segment.FieldSearch, accepts: func(string) bool { return true }, absent: s.NoSearches})
+	}
+	if !s.Since.IsZero() || !s.Until.IsZero() {
+		f.addTime(s.Since, s.Until)
+	}
+	return f
+}
+
+// WithAllKinds returns the Spec with the scope of all kinds if it has neither a scope
+// nor kinds.
+func (s Spec) WithAllKinds() Spec {
+	if s.Scope == "" && len(s.Kinds) == 0 {
+		s.Scope = scope.All
+	}
+	return s
+}
+
+func (f *Filter) addKinds(kinds []session.Kind) {
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldKind, accepts: func(term string) bool {
+		return slices.Contains(kinds, session.Kind(term))
+	}})
+}
+
+func (f *Filter) addKeyword(field segment.Field, values []string) {
+	f.keywords = append(f.keywords, keywordTest{field: field, accepts: func(term string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(term, v) })
+	}})
+}
+
+// addImage lets through entries with images, of any type.
+func (f *Filter) addImage() {
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldImage, accepts: func(string) bool { return true }})
+}
+
+func (f *Filter) addModels(values []string) {
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldModel, accepts: func(name string) bool { return IsModel(name, values) }})
+}
+
+// IsModel reports whether the name of a model contains one of the values, ignoring
+// case.
+func IsModel(name string, values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return near.ContainsFold(name, v) })
+}
+
+// modelName returns provider/model, or the one that there is.
+func modelName(provider, model string) string {
+	if provider == "" || model == "" {
+		return provider + model
+	}
+	return provider + "/" + model
+}
+
+func (f *Filter) addSessions(values []string) {
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		name := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
+		return slices.ContainsFunc(values, func(v string) bool {
+			return near.HasPrefixFold(s.ID, v) || s.Path == v || name == strings.TrimSuffix(v, ".jsonl")
+		})
+	})
+}
+
+func (f *Filter) addProjects(values []string) {
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		cwd := strings.TrimRight(session.Slashed(s.CWD), "/")
+		return slices.ContainsFunc(values, func(v string) bool {
+			v = strings.TrimRight(session.Slashed(v), "/")
+			return v != "" && (cwd == v || strings.EqualFold(path.Base(cwd), v) ||
+				strings.Contains(v, "/") && strings.HasSuffix(cwd, "/"+strings.TrimLeft(v, "/")))
+		})
+	})
+}
+
+func (f *Filter) addCWD(dir string) {
+	dir = strings.TrimRight(session.Slashed(dir), "/")
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		rest, ok := strings.CutPrefix(session.Slashed(s.CWD), dir)
+		return ok && s.CWD != "" && (rest == "" || rest[0] == '/')
+	})
+}
+
+// addExclude leaves out the sessions whose path a glob matches. The glob matches one or
+// more whole elements of the path, from the root if it begins with a slash, and
+// everything below them. The path of a session leaves it out too, whatever brackets it has.
+func (f *Filter) addExclude(glob string) {
+	path := session.Slashed(glob)
+	pattern := path
+	if !strings.HasPrefix(pattern, "/") {
+		pattern = "**/" + pattern
+	}
+	pattern = strings.TrimRight(pattern, "/")
+	if !doublestar.ValidatePattern(pattern) { // take brackets without a partner literally
+		pattern = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(pattern)
+	}
+	below := pattern + "/**"
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		p := session.Slashed(s.Path)
+		return p != path && !doublestar.MatchUnvalidated(pattern, p) && !doublestar.MatchUnvalidated(below, p)
+	})
+}
+
+func (f *Filter) addTime(since, until time.Time) {
+	s := span{-1 << 63, 1<<63 - 1}
+	if !since.IsZero() {
+		s.since = since.UnixMilli()
+	}
+	if !until.IsZero() {
+		s.until = until.UnixMilli()
+	}
+	f.times = append(f.times, s)
+}
+
+func (f *Filter) addLabel(part string) { f.labels = append(f.labels, analysis.Fold(part)) }
+
+// Session reports whether a session passes. It does not test times, branches and
+// labels: see Entry.
+func (f *Filter) Session(s *session.Summary) bool {
+	for _, pass := range f.sessions {
+		if !pass(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestsSessions reports whether Session may be false.
+func (f *Filter) TestsSessions() bool { return len(f.sessions) > 0 }
+
+// TestsKeywords reports whether the filter tests keywords of documents.
+func (f *Filter) TestsKeywords() bool { return len(f.keywords) > 0 }
+
+// TestsEntries reports whether Entry may be false.
+func (f *Filter) TestsEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
+
+// Empty reports whether the filter passes everything.
+func (f *Filter) Empty() bool { return !f.TestsSessions() && !f.TestsKeywords() && !f.TestsEntries() }
+
+// Branch returns the branch that entries must be on, "" for any.
+func (f *Filter) Branch() string {
+	if len(f.branches) == 0 {
+		return ""
+	}
+	return f.branches[0]
+}
+
+// Meta is what the session record says about an entry.
+type Meta struct {
+	Time   int64 // Unix milliseconds
+	Active bool  // on the active branch
+	Label  string
+}
+
+// Entry reports whether an entry passes the tests of times, branches and labels.
+func (f *Filter) Entry(m Meta) bool {
+	if !f.Time(m.Time) {
+		return false
+	}
+	for _, b := range f.branches {
+		if entry.BranchName(m.Active) != b {
+			return false
+		}
+	}
+	for _, l := range f.labels {
+		if m.Label == "" || !strings.Contains(analysis.Fold(m.Label), l) {
+			return false
+		}
+	}
+	return true
+}
+
+// Time reports whether a time in Unix milliseconds passes.
+func (f *Filter) Time(ms int64) bool {
+	for _, s := range f.times {
+		if !s.contains(ms) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestsTime reports whether Time may be false.
+func (f *Filter) TestsTime() bool { return len(f.times) > 0 }
+
+// A Verdict says which entries of a session pass, as far as its summary says.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // depends on the entry
+	None                   // none passes
+	All                    // all pass
+)
+
+// EntryVerdict returns which entries of a session pass Entry, going by its summary.
+func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
+	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
+		return None
+	}
+	times := All
+	if len(f.times) > 0 && s.Oldest.IsZero() {
+		times = Unknown
+	} else if len(f.times) > 0 {
+		times = f.TimesVerdict(s.Oldest.UnixMilli(), s.Newest.UnixMilli())
+	}
+	if times == All && len(f.branches)+len(f.labels) > 0 {
+		return Unknown
+	}
+	return times
+}
+
+// TimesVerdict returns which times from the first to the last, in Unix milliseconds, pass
+// Time.
+func (f *Filter) TimesVerdict(first, last int64) Verdict {
+	for _, t := range f.times {
+		if last < t.since || first > t.until {
+			return None
+		}
+	}
+	if f.Time(first) && f.Time(last) {
+		return All
+	}
+	return Unknown
+}
+
+// Part reports whether a part that was read again passes the tests of keywords, and
+// its entry, written at a time, those of times. It does not test sessions, branches and
+// labels.
+func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
+	if !f.Time(at.UnixMilli()) {
+		return false
+	}
+	for i := range f.keywords {
+		t := &f.keywords[i]
+		if value := keyword(t.field, e, p); (value != "" && t.accepts(value)) == t.absent {
+			return false
+		}
+	}
+	return true
+}
+
+func keyword(f segment.Field, e *session.Entry, p *session.Part) string {
+	switch f {
+	case segment.FieldKind:
+		return string(p.Kind)
+	case segment.FieldRole:
+		return e.Role
+	case segment.FieldTool:
+		return p.Tool
+	case segment.FieldModel:
+		return modelName(e.Provider, e.Model)
+	case segment.FieldImage:
+		return segment.ImageTerm(e.Images)
+	case segment.FieldSearch:
+		if p.Search {
+			return segment.Yes
+		}
+	case segment.FieldFlag:
+		if e.IsError {
+			return segment.FlagError
+		}
+	}
+	return ""
+}
+
+// EntryTest returns a test of the entries of a session: it passes those on the Spec's
+// branch and within its times that have a part which passes all other filters. All kinds
+// pass if the Spec has neither a scope nor kinds. EntryTest returns nil if there are no
+// filters.
+func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
+	s = s.WithAllKinds()
+	f := s.Compile()
+	if f.Empty() {
+		return nil
+	}
+	passes, branch := f.Session(&rec.Summary), f.Branch()
+	return func(e *entry.Entry) bool {
+		if !passes || branch != "" && e.Branch != branch {
+			return false
+		}
+		if !f.TestsKeywords() { // entries without any part count
+			return f.Part(&e.Entry, &session.Part{}, e.Time)
+		}
+		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.Part(&e.Entry, &p, e.Time) })
+	}
+}
+
+// Docs returns the documents of a segment that pass the tests of sessions and
+// keywords, nil for all. pass reports whether the session of a file, given by its
+// number, passes; it is called only if TestsSessions.
+func (f *Filter) Docs(seg *segment.Segment, pass func(file uint32) bool) (docset.Set, error) {
+	var docs docset.Set
+	if f.TestsSessions() {
+		runs, err := seg.Files()
+		if err != nil {
+			return nil, err
+		}
+		docs = docset.New(seg.Len())
+		for i, run := range runs {
+			if !pass(run.File) {
+				continue
+			}
+			for doc := run.First; doc < runs.End(i); doc++ {
+				docs.Add(doc)
+			}
+		}
+	}
+	have, err := f.Keywords(seg)
+	if docs == nil || err != nil {
+		return have, err
+	}
+	if have != nil {
+		docs.And(have)
+	}
+	return docs, nil
+}
+
+// Keywords returns the documents of a segment that pass the tests of keywords, nil
+// for all.
+func (f *Filter) Keywords(seg *segment.Segment) (docs docset.Set, err error) {
+	for i := range f.keywords {
+		have, err := f.keywords[i].docs(seg)
+		if err != nil {
+			return nil, err
+		}
+		if docs == nil {
+			docs = have
+		} else {
+			docs.And(have)
+		}
+	}
+	return docs, nil
+}
+
+// Narrow removes from docs the documents that do not pass the tests of keywords.
+func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
+	for i := range f.keywords {
+		if docs.IsEmpty() {
+			return nil
+		}
+		have, err := f.keywords[i].bitmap(seg)
+		if err != nil {
+			return err
+		}
+		if f.keywords[i].absent {
+			docs.AndNot(have)
+		} else {
+			docs.And(have)
+		}
+	}
+	return nil
+}
+
+// docs returns the documents of a segment whose keyword the test takes.
+func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
+	// Every document has a kind, and most have one that passes: mark the others and
+	// invert.
+	if t.field == segment.FieldKind || t.absent {
+		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return t.accepts(term) == t.absent })
+		for i := range docs {
+			docs[i] = ^docs[i]
+		}
+		return docs, err
+	}
+	have, err := t.bitmap(seg)
+	if err != nil {
+		return nil, err
+	}
+	docs := docset.New(seg.Len())
+	docs.AddBitmap(have)
+	return docs, nil
+}
+
+// bitmap is set as a bitmap.
+func (t *keywordTest) bitmap(s *segment.Segment) (*roaring.Bitmap, error) {
+	all := roaring.New()
+	terms, err := docset.Keywords(s, t.field)
+	if err != nil {
+		return nil, err
+	}
+	var rest []string
+	for _, term := range terms {
+		if !t.accepts(term) {
+			rest = append(rest, term)
+			continue
+		}
+		docs, err := s.Bitmap(t.field, []byte(term))
+		if err != nil {
+			return nil, err
+		}
+		all.Or(docs)
+	}
+	if t.field != segment.FieldModel {
+		return all, nil
+	}
+	// A test that accepts a model or a provider accepts provider/model too, so only
+	// the rest of the pairs has to be tested.
+	providers, err := docset.Keywords(s, segment.FieldProvider)
+	if err != nil {
+		return nil, err
+	}
+	for _, provider := range providers {
+		docs, err := s.Bitmap(segment.FieldProvider, []byte(provider))
+		if err != nil {
+			return nil, err
+		}
+		if t.accepts(provider) {
+			all.Or(docs)
+			continue
+		}
+		for _, model := range rest {
+			if t.accepts(modelName(provider, model)) {
+				both, err := s.Bitmap(segment.FieldModel, []byte(model))
+				if err != nil {
+					return nil, err
+				}
+				both.And(docs)
+				all.Or(both)
+			}
+		}
+	}
+	return all, nil
+}
+
+// TestsOnlyTime reports whether Entry asks for nothing but times, which every entry has.
+func (f *Filter) TestsOnlyTime() bool { return len(f.branches)+len(f.labels) == 0 }
+
+// WithSessions lets through of the sessions those that pass too; nil lets all through.
+func (f *Filter) WithSessions(pass func(*session.Summary) bool) *Filter {
+	if pass == nil {
+		return f
+	}
+	narrow := *f
+	narrow.sessions = append(slices.Clone(f.sessions), pass)
+	return &narrow
+}

@@ -1,0 +1,320 @@
+package literal
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/query/engine/automaton"
+)
+
+// CaseMode says whether matching ignores case.
+type CaseMode uint8
+
+// The modes. Smart case ignores case unless a pattern has an upper case letter.
+const (
+	SmartCase CaseMode = iota
+	CaseSensitive
+	IgnoreCase
+)
+
+// Try is an option with which a pattern would be taken that is not.
+type Try int
+
+// The options to try.
+const (
+	TryNothing   Try = iota
+	TryFixed         // take the pattern as it stands, not as an expression
+	TryMultiline     // match across lines
+	TrySmaller       // fewer repetitions and alternatives
+	TryReplaced      // the character U+FFFD, which texts have in place of bytes that are not UTF-8
+)
+
+// PatternError says why and where a pattern is not a valid regular expression.
+type PatternError struct {
+	Pattern string
+	Offset  int // byte offset of the mistake; -1 for the whole pattern
+	Reason  string
+	Try     Try // what would take the pattern
+}
+
+func (e *PatternError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("pattern %s: %s", quoted(e.Pattern), e.Reason)
+	}
+	return fmt.Sprintf("pattern %s, at character %d: %s", quoted(e.Pattern), 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
+}
+
+// longPattern is how many bytes of a pattern an error shows.
+const longPattern = 400
+
+// quoted puts quotes around a pattern, or the first bytes of a long one. It escapes nothing if all characters are
+// printable: doubled backslashes would hide a mistake with backslashes.
+func quoted(pattern string) string {
+	if len(pattern) > longPattern {
+		pattern = strings.ToValidUTF8(pattern[:longPattern], "") + "…"
+	}
+	if strings.ContainsFunc(pattern, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(pattern)
+	}
+	return `"` + pattern + `"`
+}
+
+// A Pattern is a compiled expression with its required literals and prefilters. It
+// is immutable and safe for concurrent use.
+type Pattern struct {
+	Multiline bool
+	Word      bool
+
+	Program *automaton.Program
+
+	Required      *Required
+	TextPrefilter *Prefilter // nil when no literal is needed
+	JSONPrefilter *Prefilter
+	IsLiteral     bool // a needle in a text is a match
+	JSONIsLiteral bool // so is one in raw JSON, unless it is part of an escape
+}
+
+// WordCharacter is the inside of a character class with the word characters of -w:
+// letters, marks, numbers, connecting punctuation, and the signs that are indexed as
+// letters or numbers.
+const WordCharacter = `\p{L}\p{M}\p{N}\p{Pc}\x{200c}\x{200d}` + signClass
+
+// wordRanges are the ranges of these characters.
+var wordRanges = sync.OnceValue(func() []rune {
+	re, err := syntax.Parse("["+WordCharacter+"]", syntax.Perl)
+	if err != nil {
+		panic(err)
+	}
+	return re.Rune
+})
+
+// signClass are the characters that are neither letters nor numbers and are
+// indexed as letters or numbers: ™, ℃, ⓐ, ㍿ and their like.
+const signClass = `\x{20a8}\x{2100}-\x{2101}\x{2103}\x{2105}-\x{2106}\x{2109}\x{2116}\x{2120}-\x{2122}\x{213b}` +
+	`\x{249c}-\x{24e9}\x{2e9f}\x{2ef3}\x{2f00}-\x{2fd5}\x{3196}-\x{319f}\x{3200}-\x{321e}\x{322a}-\x{3247}\x{3250}` +
+	`\x{3260}-\x{327e}\x{328a}-\x{32b0}\x{32c0}-\x{33ff}\x{fdfc}\x{1f110}-\x{1f12e}\x{1f130}-\x{1f14f}` +
+	`\x{1f16a}-\x{1f16c}\x{1f190}\x{1f200}-\x{1f202}\x{1f210}-\x{1f23b}\x{1f240}-\x{1f248}\x{1f250}-\x{1f251}`
+
+// Options say how patterns are compiled.
+type Options struct {
+	Fixed     bool // patterns are plain strings, not expressions
+	Case      CaseMode
+	Word      bool // only whole words match
+	Multiline bool // a match may span lines
+	MaxStates int  // of an expression that is no literal; 0 for as many as memory is meant for
+}
+
+// maxStates bounds the memory of an expression: each state takes about 200 bytes while it is
+// compiled.
+const maxStates = 1 << 18
+
+// Compile compiles regular expressions into one Pattern: a match of any of them is a
+// match.
+func Compile(patterns []string, req Options) (*Pattern, error) {
+	if len(patterns) == 0 {
+		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
+	}
+	p := &Pattern{Multiline: req.Multiline, Word: req.Word}
+	flags := syntax.Perl
+	if req.Case == IgnoreCase || req.Case == SmartCase && !HasUpper(patterns, req.Fixed) {
+		flags |= syntax.FoldCase
+	}
+	if req.Multiline {
+		flags &^= syntax.OneLine
+	}
+	var tree *syntax.Regexp
+	parts := make([]string, len(patterns))
+	for i, text := range patterns {
+		if !utf8.ValidString(text) {
+			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8", Try: TryReplaced}
+		}
+		if req.Fixed {
+			text = regexp.QuoteMeta(text)
+		}
+		var err error
+		if tree, err = syntax.Parse(text, flags); err != nil {
+			return nil, patternError(patterns[i], err)
+		}
+		if !req.Multiline && hasNewline(tree) {
+			return nil, &PatternError{Pattern: patterns[i], Offset: max(strings.Index(patterns[i], `\n`), strings.IndexByte(patterns[i], '\n')),
+				Reason: "it has a newline, and lines are matched one by one", Try: TryMultiline}
+		}
+		parts[i] = text
+	}
+	if len(parts) > 1 {
+		whole := "(?:" + strings.Join(parts, ")|(?:") + ")"
+		var err error
+		if tree, err = syntax.Parse(whole, flags); err != nil {
+			return nil, patternError(whole, err)
+		}
+	}
+	if err := p.compile(tree, cmp.Or(req.MaxStates, maxStates)); err != nil {
+		return nil, &PatternError{Pattern: strings.Join(patterns, "|"), Offset: -1, Reason: err.Error(), Try: TrySmaller}
+	}
+	p.Required = Extract(tree, req.Word)
+	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	if r := longestRun(tree); r != nil {
+		p.TextPrefilter, p.JSONPrefilter = cmp.Or(p.TextPrefilter, r.prefilter(false)), cmp.Or(p.JSONPrefilter, r.prefilter(true))
+	}
+	p.IsLiteral = !req.Word && p.TextPrefilter != nil && !p.TextPrefilter.specialFold && tree.Op == syntax.OpLiteral && len(p.TextPrefilter.Finders) == 1 &&
+		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
+	p.JSONIsLiteral = p.IsLiteral && p.JSONPrefilter != nil && len(p.JSONPrefilter.Finders) == 1 &&
+		bytes.Equal(p.JSONPrefilter.Finders[0].Text, p.TextPrefilter.Finders[0].Text)
+	return p, nil
+}
+
+// compile compiles the whole expression.
+func (p *Pattern) compile(tree *syntax.Regexp, most int) (err error) {
+	o := automaton.Options{Multiline: p.Multiline, Most: most}
+	if p.Word {
+		o.Edge = wordRanges()
+	}
+	p.Program, err = automaton.Compile(tree, o)
+	return err
+}
+
+// patternError explains an error of the regular expression parser.
+func patternError(pattern string, err error) error {
+	e := &PatternError{Pattern: pattern, Offset: -1, Reason: err.Error(), Try: TryFixed}
+	se, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return e
+	}
+	e.Reason = se.Code.String()
+	if se.Expr != "" && se.Expr != pattern {
+		e.Reason += " " + quoted(se.Expr)
+	}
+	switch se.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		e.Offset = unbalanced(pattern)
+	case syntax.ErrTrailingBackslash:
+		e.Offset = len(pattern) - 1
+	case syntax.ErrLarge, syntax.ErrNestingDepth, syntax.ErrInternalError:
+	default:
+		e.Offset = strings.Index(pattern, se.Expr)
+	}
+	return e
+}
+
+// unbalanced returns the offset of the first parenthesis without a partner, -1 if
+// there is none.
+func unbalanced(pattern string) int {
+	var opened []int
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			// A bracket right after the opening one, or after ^, is in the class.
+			end := i + 1
+			if end < len(pattern) && pattern[end] == '^' {
+				end++
+			}
+			for end++; end < len(pattern) && pattern[end] != ']'; end++ {
+				if pattern[end] == '\\' {
+					end++
+				}
+			}
+			i = end
+		case '(':
+			opened = append(opened, i)
+		case ')':
+			if len(opened) == 0 {
+				return i
+			}
+			opened = opened[:len(opened)-1]
+		}
+	}
+	if len(opened) > 0 {
+		return opened[0]
+	}
+	return -1
+}
+
+// hasNewline reports whether the expression names a newline as a character.
+func hasNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral {
+		for _, r := range re.Rune {
+			if r == '\n' {
+				return true
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if hasNewline(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasUpper reports whether a pattern has an upper case letter as a literal, rather
+// than in an escape or the name of a class.
+func HasUpper(patterns []string, fixed bool) bool {
+	for _, p := range patterns {
+		if fixed {
+			if strings.ContainsFunc(p, unicode.IsUpper) {
+				return true
+			}
+			continue
+		}
+		if upperInRegexp(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func upperInRegexp(p string) bool {
+	for i := 0; i < len(p); {
+		rest := p[i:]
+		switch {
+		case strings.HasPrefix(rest, `\Q`):
+			quoted, _, _ := strings.Cut(rest[2:], `\E`)
+			if strings.ContainsFunc(quoted, unicode.IsUpper) {
+				return true
+			}
+			i += min(len(rest), 2+len(quoted)+2)
+		case rest[0] == '\\' && len(rest) > 2 && strings.IndexByte("pPx", rest[1]) >= 0 && rest[2] == '{':
+			i += skipPast(rest, '}')
+		case rest[0] == '\\' && len(rest) > 1 && (rest[1] == 'p' || rest[1] == 'P'):
+			i += min(len(rest), 3)
+		case rest[0] == '\\' && len(rest) > 1 && rest[1] == 'x':
+			i += min(len(rest), 4)
+		case rest[0] == '\\':
+			i += min(len(rest), 2)
+		case strings.HasPrefix(rest, "(?"):
+			i += skipPast(rest, rest[min(len(rest)-1, strings.IndexAny(rest+":", ":)>"))])
+		case strings.HasPrefix(rest, "[:"):
+			if end := strings.Index(rest, ":]"); end > 0 {
+				i += end + 2
+			} else {
+				i += 2
+			}
+		default:
+			r, size := utf8.DecodeRuneInString(rest)
+			if unicode.IsUpper(r) {
+				return true
+			}
+			i += size
+		}
+	}
+	return false
+}
+
+// skipPast returns the length of s up to c, including it.
+func skipPast(s string, c byte) int {
+	if i := strings.IndexByte(s, c); i >= 0 {
+		return i + 1
+	}
+	return len(s)
+}

@@ -1,0 +1,381 @@
+package rank
+
+import (
+	"context"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
+)
+
+// A fileCount counts the candidates of a file.
+type fileCount struct {
+	hits, all int    // hits that lack nothing, and all hits
+	parts     int    // hits whose missing words are all present in parts
+	weighty   int    // hits with a weighty word
+	mask      uint64 // words and fields that some candidate has, at least in parts
+	full      uint64 // those that some candidate matches
+}
+
+// count adds a candidate; of one that was dropped only the words.
+func (t *fileCount) count(mask, partial uint64, v verdict, dropped bool) {
+	t.mask |= mask
+	t.full |= full(mask, partial)
+	if v.hit && !dropped {
+		t.all++
+		if v.whole {
+			t.hits++
+		} else if v.parts {
+			t.parts++
+		}
+		if v.weighty {
+			t.weighty++
+		}
+	}
+}
+
+func (t *fileCount) add(o *fileCount) {
+	t.hits += o.hits
+	t.all += o.all
+	t.parts += o.parts
+	t.weighty += o.weighty
+	t.mask |= o.mask
+	t.full |= o.full
+}
+
+// A collector turns the scores of documents into candidates. A query of frequent words
+// matches hundreds of thousands of documents, but few of them are read. The collector
+// keeps those that may be shown for their file, or that may be among the best of all. It
+// only counts the others. A candidate that may be a duplicate, or that has to be verified,
+// may still be dropped: it is kept, and counted later. Each goroutine has its own
+// collector.
+type collector struct {
+	scorer
+	*snapshot
+	ctx     context.Context
+	filter  *filter.Filter
+	scores  *scores
+	opt     Options
+	eval    evaluator
+	counts  []fileCount // by file
+	keepAll bool        // keep all candidates
+
+	best     topScores // of all files
+	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
+
+	// Of the run:
+	bestHere topScores
+	weighty  int       // candidates with a weighty word and a score
+	copies   topScores // of candidates that may be duplicates
+	unsure   bool      // some candidate has to be verified
+	runBest  []Candidate
+
+	// Of the segment at work:
+	others docset.Set // documents to test even without any word; nil: none
+	run    int        // of documents of one file: that of the last document, -1 at first
+	runEnd uint32     // the first document after the run
+	at     int32      // the file of the run, -1 for none
+}
+
+func (s *search) newCollector(sc *scores) *collector {
+	c := &collector{
+		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc, opt: s.opt,
+		eval: newEvaluator(s.plan, s.eval.allWords), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
+	}
+	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
+	c.best.most = rerankCandidates
+	if s.opt.Flat {
+		c.best.most += s.opt.Limit
+	}
+	c.bestHere.most, c.copies.most = s.opt.kept(), sharesOf
+	c.sessions.most = s.opt.Limit
+	return c
+}
+
+// rounding is the relative error that the factors of the second stage may add to a
+// score.
+const rounding = 1e-5
+
+// topScores holds the highest scores, in ascending order.
+type topScores struct {
+	list []float32
+	most int
+}
+
+func (t *topScores) add(score float32) {
+	switch {
+	case t.most >= All: // every score is admitted
+	case len(t.list) < t.most:
+		at, _ := slices.BinarySearch(t.list, score)
+		t.list = slices.Insert(t.list, at, score)
+	case score > t.list[0]: // usually it belongs near the start
+		at := 0
+		for ; at+1 < len(t.list) && t.list[at+1] < score; at++ {
+			t.list[at] = t.list[at+1]
+		}
+		t.list[at] = score
+	}
+}
+
+// sessionScore returns the score of a session with at most so many of these scores.
+func (t *topScores) sessionScore(hits int) (sum float64) {
+	part := 1.0
+	for _, score := range slices.Backward(t.list[max(0, len(t.list)-hits):]) {
+		sum += part * float64(score)
+		part *= share
+	}
+	return sum
+}
+
+// admits reports whether a score may be one of the highest, once the second stage has
+// changed it.
+func (t *topScores) admits(score float32) bool {
+	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
+}
+
+// segment adds the candidates of a segment to its list. With wordless it includes
+// documents without any word of the query.
+func (c *collector) segment(seg *segmentState, wordless bool) error {
+	sc := c.scores
+	c.others = nil
+	if wordless {
+		all, err := docset.Live(seg.Segment)
+		if err != nil {
+			return err
+		}
+		if seg.allowed != nil {
+			all.And(seg.allowed)
+		}
+		c.others = c.plan.Query.Root.Wordless(all, func(bit uint64) docset.Set { return c.withField(seg, bit, all) })
+	}
+	c.at, c.run, c.runEnd = -1, -1, 0
+	for sc.begin(); sc.next(seg.Len()); {
+		for _, p := range c.plan.Words {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			if err := c.scoreWord(sc, seg, p); err != nil {
+				return err
+			}
+		}
+		if err := c.collect(seg); err != nil {
+			return err
+		}
+	}
+	c.flush(seg)
+	return nil
+}
+
+// withField returns the documents that match the field with a bit, or all if their entries
+// decide that. The words of the plan find those of a field on the text.
+func (c *collector) withField(seg *segmentState, bit uint64, all docset.Set) docset.Set {
+	for i, docs := range seg.fields {
+		switch {
+		case bit != words.FieldBit(i):
+		case docs == nil:
+			return all
+		default:
+			return docs
+		}
+	}
+	return make(docset.Set, len(all))
+}
+
+// addUnscored adds the documents of a window that are tested without any word: those
+// of c.others, and those found by an id.
+func (c *collector) addUnscored(seg *segmentState) {
+	sc := c.scores
+	if c.others != nil {
+		sc.seen.Or(c.others.Slice(sc.first, sc.end))
+	}
+	for doc := range seg.idHits {
+		if sc.first <= doc && doc < sc.end {
+			sc.seen.Add(doc - sc.first)
+		}
+	}
+}
+
+// pendingWords returns the words that have to be verified in some document of the
+// segment, and those of them that are negated.
+func (c *collector) pendingWords(seg *segmentState) (unsure, negated uint64) {
+	for _, p := range c.plan.Words {
+		if len(seg.pending[p.Index]) > 0 {
+			unsure |= p.Bit
+			if !p.Scored {
+				negated |= p.Bit
+			}
+		}
+	}
+	return unsure, negated
+}
+
+// collect adds the candidates of a window and clears the scores.
+func (c *collector) collect(seg *segmentState) error {
+	sc := c.scores
+	c.addUnscored(seg)
+	unsure, negated := c.pendingWords(seg)
+	plain := len(c.plan.Query.Filters) == 0 && !c.filter.TestsEntries()
+	var v evaluated                // verdict on the last document: runs of documents often have equal masks
+	for k, docs := range sc.seen { // docset.Set.All would call this as a function
+		for ; docs != 0; docs &= docs - 1 {
+			i := uint32(k<<6 + bits.TrailingZeros64(docs))
+			doc := sc.first + i
+			mask := sc.mask[i]
+			partial := uint64(0)
+			if sc.partial != nil {
+				partial = sc.partial[i]
+				sc.partial[i] = 0
+			}
+			base, tier := sc.score[i], sc.tier[i]
+			sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
+			if doc >= c.runEnd {
+				c.enter(seg, doc)
+			}
+			at := c.at
+			if at < 0 {
+				continue
+			}
+			f := &c.files[at]
+			byID := f.ids
+			if len(seg.idHits) > 0 {
+				if id := seg.idHits[doc]; id != 0 {
+					byID |= id
+					base += idScore
+				}
+			}
+			mask, partial = mask|byID, partial&^byID
+			if !plain {
+				if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
+					return err
+				} else if !ok {
+					continue
+				}
+			}
+			pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
+			if mask != v.mask || partial != v.partial || !v.known {
+				v = *c.eval.lookup(mask, partial)
+			}
+			if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
+				continue
+			}
+			score := base * f.recency * v.covered
+			final := !pending && !c.keepAll && !seg.copied.Has(doc)
+			switch {
+			case pending:
+				c.unsure = true
+			case !final:
+				c.copies.add(score)
+			default:
+				c.counts[at].count(mask, partial, v.verdict, false)
+				seg.marks.add(doc, v.verdict)
+				if v.weighty && score > 0 {
+					c.weighty++
+				}
+				if !c.bestHere.admits(score) && !c.best.admits(score) {
+					continue
+				}
+				c.bestHere.add(score)
+				c.best.add(score)
+			}
+			x := Candidate{
+				segment: int32(seg.number), file: at, doc: doc,
+				base: base, score: score, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
+			}
+			if final {
+				c.runBest = append(c.runBest, x)
+			} else {
+				seg.found.add(x)
+			}
+		}
+	}
+	clear(sc.seen)
+	return nil
+}
+
+// enter moves on to the run that contains a document.
+func (c *collector) enter(seg *segmentState, doc uint32) {
+	for c.run++; doc >= seg.files.End(c.run); c.run++ {
+	}
+	c.flush(seg)
+	c.runEnd = seg.files.End(c.run)
+	c.at = c.fileNumbered(seg.files[c.run].File)
+}
+
+// isPending reports whether some of the words have to be verified in a document.
+func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool {
+	for _, p := range c.plan.Words {
+		if words&p.Bit != 0 {
+			if _, ok := seg.pendingOf(p, doc); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// flush adds the best candidates of a run to the segment, unless they cannot be shown.
+func (c *collector) flush(seg *segmentState) {
+	if len(c.runBest) > 0 && !c.leavesOutRun() {
+		for i := range c.runBest {
+			if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
+				seg.found.add(*x)
+			}
+		}
+	}
+	c.runBest, c.bestHere.list, c.copies.list, c.unsure = c.runBest[:0], c.bestHere.list[:0], c.copies.list[:0], false
+	c.weighty = 0
+}
+
+// leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
+// none, duplicates included, is among those that the second stage reads, and if enough sessions have better
+// scores: the second stage lowers the scores of all other candidates by the same factor,
+// and none by more. A session with several runs may have a better score than in this one.
+// Candidates without any weighty word may be left out in the end, so that the score of a
+// session counts without them; they come after all others.
+func (c *collector) leavesOutRun() bool {
+	if c.opt.Flat || c.files[c.at].runs != 1 || len(c.bestHere.list) == 0 {
+		return false
+	}
+	if c.weighty > 0 {
+		c.sessions.add(float32(c.bestHere.sessionScore(min(c.weighty, sharesOf))))
+	}
+	for _, score := range c.bestHere.list {
+		c.copies.add(score)
+	}
+	best, most := c.copies.list[len(c.copies.list)-1], float32(c.copies.sessionScore(sharesOf))
+	return !c.unsure && !c.best.admits(best) && !c.sessions.admits(most)
+}
+
+// fieldBits adds the bits of the fields to the mask, and reports whether the entry
+// passes the filter.
+func (c *collector) fieldBits(seg *segmentState, doc uint32, at int32, mask *uint64) (bool, error) {
+	if ok, err := c.entryPasses(c.filter, seg, doc, at); !ok || err != nil {
+		return false, err
+	}
+	for i, f := range c.plan.Query.Filters {
+		ok := seg.fields[i].Has(doc)
+		if f.TestsEntries() {
+			var err error
+			if ok, err = c.entryPasses(f, seg, doc, at); err != nil {
+				return false, err
+			}
+		}
+		if ok {
+			*mask |= words.FieldBit(i)
+		}
+	}
+	return true, nil
+}
+
+// pendingOf returns the values of a word in a document where it has to be verified.
+func (seg *segmentState) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
+	list := seg.pending[p.Index]
+	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })
+	if i < len(list) && list[i].doc == doc {
+		return list[i], true
+	}
+	return pending{}, false
+}

@@ -1,0 +1,172 @@
+package rank
+
+import (
+	"strings"
+	"sync"
+
+	"pigrep/index/segment"
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/words"
+)
+
+// minID is the shortest word that is looked up as a prefix of session and entry ids,
+// MaxIDs how many of each it may match, and idScore the score of such a hit, which is
+// more than any word can reach.
+const (
+	minID   = 6
+	MaxIDs  = 20
+	idScore = 10_000
+)
+
+// An idPrefix is a word that may be a prefix of an id.
+type idPrefix struct {
+	text string
+	bit  uint64
+
+	mu   sync.Mutex
+	seen map[string]bool // matching ids of entries; more than MaxIDs when there are too many
+}
+
+type idPrefixes []*idPrefix
+
+func newIDs(p *words.Plan) (list idPrefixes) {
+	for i, w := range p.Words {
+		if w.Match == syntax.Literal && w.Scored && len(w.Text) >= minID && IsID(w.Text) {
+			list = append(list, &idPrefix{text: w.Text, bit: 1 << i, seen: map[string]bool{}})
+		}
+	}
+	return list
+}
+
+// findIn looks for ids of entries in a segment.
+func (list idPrefixes) findIn(seg *segmentState) error {
+	for _, p := range list {
+		var ids []string
+		err := seg.Terms(segment.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
+			ids = append(ids, string(term))
+			return len(ids) <= MaxIDs
+		})
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		for _, id := range ids {
+			p.seen[id] = true
+		}
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// hasIDs reports whether any word is a prefix of the id of an entry, or of a session.
+func (s *search) hasIDs(list idPrefixes) bool {
+	for _, p := range list {
+		if len(p.seen) > 0 {
+			return true
+		}
+		for at := range s.files {
+			if near.HasPrefixFold(s.files[at].id, p.text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// findIDs finds the sessions and entries whose ids begin with a word. A session is
+// represented by its first prompt that passes the filters; none of its documents lacks
+// the word.
+func (s *search) findIDs(list idPrefixes) error {
+	for _, p := range list {
+		found := 0
+		for at := range s.files {
+			f := &s.files[at]
+			if found == MaxIDs || !near.HasPrefixFold(f.id, p.text) {
+				continue
+			}
+			found++
+			f.ids |= p.bit
+			if err := s.addSessionHit(f, p.bit); err != nil {
+				return err
+			}
+		}
+		if err := s.addEntryHits(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsID reports whether a text may be a prefix of an id.
+func IsID(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '-' && r != '_' && r != '.' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r)
+	})
+}
+
+func (seg *segmentState) addIDHit(doc uint32, bit uint64) {
+	if seg.idHits == nil {
+		seg.idHits = map[uint32]uint64{}
+	}
+	seg.idHits[doc] |= bit
+}
+
+func (s *search) addSessionHit(f *file, bit uint64) error {
+	var best struct {
+		seg    *segmentState
+		doc    uint32
+		id     segment.ID
+		prompt bool
+	}
+	for _, seg := range s.segs {
+		docs, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.number)))
+		if err != nil {
+			return err
+		}
+		prompts, err := seg.Bitmap(segment.FieldKind, []byte(session.KindPrompt))
+		if err != nil {
+			return err
+		}
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			if !seg.allowed.Has(doc) {
+				continue
+			}
+			id, err := seg.ID(doc)
+			if err != nil {
+				return err
+			}
+			prompt := prompts.Contains(doc)
+			if best.seg == nil || prompt && !best.prompt ||
+				prompt == best.prompt && (id.Offset < best.id.Offset || id.Offset == best.id.Offset && id.Part < best.id.Part) {
+				best.seg, best.doc, best.id, best.prompt = seg, doc, id, prompt
+			}
+		}
+	}
+	if best.seg != nil {
+		best.seg.addIDHit(best.doc, bit)
+	}
+	return nil
+}
+
+func (s *search) addEntryHits(p *idPrefix) error {
+	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // too many: the word is no id
+		return nil
+	}
+	return s.eachSegment(func(seg *segmentState) error {
+		for id := range p.seen {
+			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
+			if err != nil {
+				return err
+			}
+			for it := docs.Iterator(); it.HasNext(); {
+				if doc := it.Next(); seg.allowed.Has(doc) {
+					seg.addIDHit(doc, p.bit)
+				}
+			}
+		}
+		return nil
+	})
+}

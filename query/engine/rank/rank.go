@@ -1,0 +1,440 @@
+package rank
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
+)
+
+// Sort is an order of hits.
+type Sort uint8
+
+// The orders of hits.
+const (
+	Relevance Sort = iota
+	Newest
+	Oldest
+)
+
+// SortNames lists the names of the orders.
+var SortNames = []string{"relevance", "newest", "oldest"}
+
+// ParseSort returns the order of this name; "" is that by relevance.
+func ParseSort(name string) (Sort, error) {
+	if name == "" {
+		return Relevance, nil
+	}
+	if i := slices.Index(SortNames, name); i >= 0 {
+		return Sort(i), nil
+	}
+	return 0, fmt.Errorf("unknown order %q: use %s", name, strings.Join(SortNames, ", "))
+}
+
+// All is a limit that no index reaches.
+const All = 1 << 30
+
+// completeList is the limit from which on a list is meant to be complete.
+const completeList = 100_000
+
+// Options say which of the hits are wanted.
+type Options struct {
+	Sort       Sort
+	Flat       bool // the best hits of all, not grouped by session
+	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
+	PerSession int  // hits of each session; at least 1
+	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
+}
+
+// spare is how many hits of a session, beyond those wanted, can take the place of some.
+const spare = 7
+
+// kept is how many of the best hits of a session are kept.
+func (o *Options) kept() int { return max(o.PerSession+spare, sharesOf) }
+
+// Input is what is searched.
+type Input struct {
+	Reader   *index.Reader
+	Adapter  adapter.Adapter
+	Files    entry.Source
+	Plan     *words.Plan
+	Filter   *filter.Filter
+	Lacking  *Lacking // of earlier searches of the same generation; may be nil
+	AllWords bool     // only documents that lack nothing are hits
+
+	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
+	// once the wanted hits are found; 0 for 32 MB.
+	PhraseBytes int
+}
+
+// Result is the outcome of a search: which hits there are, how many, and in which
+// order. Its candidates can be read again as long as the index reader is open.
+type Result struct {
+	Total        int          // hits that lack nothing, duplicates counted once
+	TotalAny     int          // all hits, duplicates counted once
+	Parts        int          // hits whose missing words are all present in parts
+	Minor        int          // hits without any weighty word, nor all parts of one, which are left out
+	SessionTotal int          // sessions with hits that are not left out
+	Sessions     []Session    // best first; none with Options.Flat
+	Hits         []*Candidate // best first, with Options.Flat alone
+
+	s *search // to read hits later
+}
+
+// Session is a session with hits.
+type Session struct {
+	File     int // place of its summary among those of the index
+	Score    float64
+	Hits     []*Candidate // the best ones, in order
+	Spare    []*Candidate // the next ones, for hits that are not shown after all
+	Total    int          // its hits that lack nothing
+	TotalAny int          // all its hits
+	Minor    int          // as of Result
+}
+
+// Run finds, ranks and selects. Session files are read only where a phrase or a
+// compound has to be verified, and for the second stage of relevance.
+func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
+	s := newSearch(ctx, in, opt)
+	s.enough = opt.Limit
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	if opt.Sort == Relevance {
+		if err := s.secondStage(); err != nil {
+			return nil, err
+		}
+	}
+	s.trim()
+	r, err := s.result()
+	if err == nil {
+		err = s.err()
+	}
+	return r, err
+}
+
+// Counts are the numbers of hits, duplicates counted once.
+type Counts struct {
+	Total, TotalAny, Parts, Minor int  // as in Result
+	Sessions                      int  // with hits that lack nothing
+	Inexact                       bool // as in Result
+}
+
+// Count counts the hits.
+func Count(ctx context.Context, in Input) (n Counts, err error) {
+	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+	if err := s.find(); err != nil {
+		return Counts{}, err
+	}
+	n = s.counts()
+	return n, s.err()
+}
+
+// Every calls visit for every document with all words of the query, duplicates
+// included, in no order. all is false when some phrase could not be verified.
+func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, part int)) (all bool, err error) {
+	s := newSearch(ctx, in, Options{Sort: Newest, Limit: 1, PerSession: 1})
+	if err := s.score(); err != nil {
+		return false, err
+	}
+	if err := s.verify(); err != nil {
+		return false, err
+	}
+	for c := range s.found.all() {
+		if v := s.eval.evaluate(c.mask, c.partial); c.dropped || !v.whole || c.tier == words.TierFuzzy {
+			continue
+		}
+		s.resolve(c)
+		visit(s.files[c.file].number, c.offset, int(c.part))
+	}
+	return !s.inexact(), s.err()
+}
+
+// search is the state that the phases of one search hand to each other: the snapshot of
+// files and segments, and the candidates found so far. It only reads the plan.
+type search struct {
+	*snapshot
+	ctx         context.Context
+	plan        *words.Plan
+	filter      *filter.Filter
+	opt         Options
+	eval        evaluator
+	wordless    bool // documents without any word or id of the query may be hits
+	keepAll     bool // keep all candidates, not only the best of each session
+	enough      int  // see verifier
+	phraseBytes int  // as of Input
+
+	found      candidates
+	duplicates duplicates
+	factors    map[*Candidate]factors // of the candidates that the second stage ranked
+	readers    readers
+	losses     Losses
+	lacking    *Lacking
+	unverified bool // some compound could not be verified
+}
+
+func newSearch(ctx context.Context, in Input, opt Options) *search {
+	return &search{
+		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
+	}
+}
+
+// Inexact reports whether hits may be missing: not every phrase could be verified, or
+// a prefix has more terms than were searched.
+func (r *Result) Inexact() bool { return r.s.inexact() }
+
+func (s *search) inexact() bool { return s.plan.Inexact || s.unverified }
+
+// Losses returns the count of hits that are left out because they cannot be read.
+func (r *Result) Losses() *Losses { return &r.s.losses }
+
+// secondStage reranks the best candidates.
+func (s *search) secondStage() (err error) {
+	if s.plan.Weight == 0 {
+		return nil
+	}
+	var top []*Candidate
+	for c := range s.shown() {
+		top = s.insertBest(top, c, rerankCandidates)
+	}
+	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers}
+	s.factors, err = r.rerank(top, s.found)
+	return err
+}
+
+// find fills found with the hits, one for each group of duplicates, and counts the hits
+// of each file. Hits that cannot be shown or reranked are only counted.
+func (s *search) find() error {
+	if err := s.score(); err != nil {
+		return err
+	}
+	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	s.duplicates = s.found.joinDuplicates(s.snapshot, byDirectory)
+	s.trim()
+	if err := s.verify(); err != nil {
+		return err
+	}
+	s.duplicates.settle(func(c *Candidate) uint8 { return s.eval.evaluate(c.mask, c.partial).level() })
+	for c := range s.found.all() {
+		if !c.counted {
+			v := s.eval.evaluate(c.mask, c.partial)
+			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
+			if !c.dropped {
+				s.segs[c.segment].marks.add(c.doc, v)
+			}
+		}
+	}
+	return nil
+}
+
+// score fills found with every document that is a hit as far as the index can tell.
+func (s *search) score() error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	return s.scoreAll(s.window())
+}
+
+// prepare finds the documents of each segment that pass the filters, and those whose
+// ids begin with a word. It leaves out segments that cannot have a hit.
+func (s *search) prepare() error {
+	passing := s.passing(s.filter)
+	ofFields := make([]func(uint32) bool, len(s.plan.Query.Filters))
+	for i, f := range s.plan.Query.Filters {
+		ofFields[i] = s.passing(f)
+	}
+	prepare := func(seg *segmentState) (err error) {
+		seg.prepared = true
+		if seg.files, err = seg.Files(); err != nil {
+			return err
+		}
+		if seg.allowed, err = s.filter.Docs(seg.Segment, passing); err != nil {
+			return err
+		}
+		for i, f := range s.plan.Query.Filters {
+			var docs docset.Set
+			if !f.TestsEntries() {
+				if docs, err = f.Docs(seg.Segment, ofFields[i]); err != nil {
+					return err
+				}
+			}
+			seg.fields = append(seg.fields, docs)
+		}
+		seg.setWhole(s.plan, s.lacking)
+		return nil
+	}
+	ids := newIDs(s.plan)
+	err := s.eachSegment(func(seg *segmentState) error {
+		if seg.number == 0 {
+			seg.PossibleDuplicates() // loads it for all segments
+		}
+		if err := ids.findIn(seg); err != nil {
+			return err
+		}
+		if !s.wordless {
+			if occurs, err := s.plan.Occurs(seg.number, seg.Segment); !occurs || err != nil {
+				return err
+			}
+		}
+		return prepare(seg)
+	})
+	if err != nil {
+		return err
+	}
+	for _, seg := range s.segs {
+		seg.copied = seg.PossibleDuplicates()
+	}
+	if !s.hasIDs(ids) {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return seg.prepared })
+	if err := eachOf(others, prepare); err != nil {
+		return err
+	}
+	return s.findIDs(ids)
+}
+
+// scoreAll scores the documents of all prepared segments, in windows of this length.
+func (s *search) scoreAll(window int) error {
+	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
+	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
+	for _, seg := range prepared {
+		for _, run := range seg.files {
+			if at := s.fileNumbered(run.File); at >= 0 {
+				s.files[at].runs++
+			}
+		}
+	}
+	err := eachOf(prepared, func(seg *segmentState) error {
+		var c *collector
+		select {
+		case c = <-idle:
+		default:
+			c = s.newCollector(newScores(window, s.plan.Words))
+		}
+		if err := c.segment(seg, s.wordless); err != nil {
+			return err
+		}
+		idle <- c
+		return seg.readDuplicates()
+	})
+	if err != nil {
+		return err
+	}
+	close(idle)
+	for c := range idle {
+		for i := range c.counts {
+			s.files[i].add(&c.counts[i])
+		}
+	}
+	for _, seg := range s.segs {
+		s.found = append(s.found, seg.found...)
+	}
+	return nil
+}
+
+// counts returns the numbers of hits.
+func (s *search) counts() Counts {
+	n := Counts{Inexact: s.inexact()}
+	leavesOut := s.leavesOut()
+	for i := range s.files {
+		f := &s.files[i]
+		n.Total += f.hits
+		n.TotalAny += f.all
+		n.Parts += f.parts
+		if leavesOut {
+			n.Minor += f.all - f.weighty
+		}
+		if f.hits > 0 {
+			n.Sessions++
+		}
+	}
+	return n
+}
+
+// leavesOut reports whether hits without any weighty word are left out: in a list that is
+// not meant to be complete, if other hits are there.
+func (s *search) leavesOut() bool {
+	for i := range s.files {
+		if s.files[i].weighty > 0 {
+			return s.opt.Limit < completeList
+		}
+	}
+	return false
+}
+
+// verify verifies the candidates found so far.
+func (s *search) verify() error {
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, opt: s.opt, phraseBytes: s.phraseBytes, enough: s.enough}
+	err := v.verify(s.found)
+	s.unverified = v.unverified
+	return err
+}
+
+// entryPasses reports whether the entry of a document passes a filter. It reads the
+// session record only when the summary of the file cannot decide.
+func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, at int32) (bool, error) {
+	if !f.TestsEntries() {
+		return true, nil
+	}
+	switch f.EntryVerdict(s.summary(at)) {
+	case filter.None:
+		return false, nil
+	case filter.All:
+		return true, nil
+	}
+	id, err := seg.ID(doc)
+	if err != nil {
+		return false, err
+	}
+	o, err := s.outline(at, seg)
+	if err != nil {
+		return false, err
+	}
+	e, ok := o.At(id.Offset)
+	if !ok && !f.TestsOnlyTime() {
+		return false, nil
+	}
+	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil
+}
+
+// Losses counts hits that are left out because their entries cannot be read. It is safe
+// for concurrent use.
+type Losses struct {
+	changed, unreadable atomic.Int64
+	reason              atomic.Pointer[error] // of the first unreadable one
+}
+
+// add counts a hit whose entry could not be read.
+func (l *Losses) add(err error) {
+	if isChanged(err) {
+		l.changed.Add(1)
+		return
+	}
+	l.unreadable.Add(1)
+	l.reason.CompareAndSwap(nil, &err)
+}
+
+// Changed counts the hits whose session file is not what was indexed.
+func (l *Losses) Changed() int { return int(l.changed.Load()) }
+
+// Unreadable counts the hits whose session file the system refuses to read, and
+// returns the first reason.
+func (l *Losses) Unreadable() (int, error) {
+	n := int(l.unreadable.Load())
+	if n == 0 {
+		return 0, nil
+	}
+	return n, *l.reason.Load()
+}

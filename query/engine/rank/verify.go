@@ -1,0 +1,390 @@
+package rank
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/words"
+)
+
+// Budgets in bytes of session files, spent in the order of the answer. A phrase or a
+// negated word decides whether a document is a hit; another compound decides its rank, and
+// whether a list in the order of time has it; the spelling of an identifier changes the
+// rank only a little. A phrase is looked for beyond the budget until the answer is full,
+// so none is missed that is the only one.
+const (
+	verifyStrict   = 32 << 20
+	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
+	verifyLoose    = 6 << 20
+	verifySpelling = 1 << 20
+)
+
+// verifyRound is how many candidates are read side by side at most.
+const verifyRound = 1 << 12
+
+// verifier reads candidates that may contain a phrase or a compound, and decides
+// whether they do.
+type verifier struct {
+	*snapshot
+	ctx         context.Context
+	plan        *words.Plan
+	eval        *evaluator
+	readers     *readers
+	losses      *Losses
+	lacking     *Lacking
+	duplicates  duplicates
+	opt         Options
+	phraseBytes int  // as of Input
+	enough      int  // sessions (with Options.Flat, documents) with a strict word to find even beyond the budget
+	unverified  bool // some compound could not be verified
+}
+
+// verify verifies the pending candidates. When the budget is used up and enough is found,
+// a document counts as one that has only the parts of a compound, and a phrase as not found.
+func (s *verifier) verify(found candidates) error {
+	var list []*Candidate
+	for c := range found.all() {
+		if c.pending && !c.dropped {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	// Only the first are read. The others are not put in their exact order, for which equal
+	// scores would have to be resolved.
+	budget, strict := s.verifyBudget()
+	order := s.readingOrder(list)
+	slices.SortFunc(list, order)
+	lacking := 0 // how many of enough are still missing
+	if strict != 0 {
+		lacking = s.enough
+	}
+	sessions := make(map[int32]bool) // with such a document
+	sorted := 0                      // so many are in order
+	for len(list) > 0 && (budget > 0 || lacking > 0) {
+		if sorted == 0 {
+			sorted = throughTies(list, verifyRound, order)
+			slices.SortFunc(list[:sorted], func(a, b *Candidate) int { return cmp.Or(order(a, b), s.compare(a, b)) })
+		}
+		round := list[:min(verifyRound, sorted)]
+		lengths, err := s.resolveAll(round)
+		if err != nil {
+			return err
+		}
+		limit, longest := budget, budget
+		if lacking > 0 {
+			limit, longest = max(budget, s.phraseBytes), verifyStrict
+		}
+		round = round[:affordable(lengths, limit)]
+		list, sorted = list[len(round):], sorted-len(round)
+		readings, err := s.readRound(round, longest)
+		if err != nil {
+			return err
+		}
+		for k, c := range round {
+			budget -= readings[k].size
+			if budget < 0 && lacking <= 0 {
+				readings[k] = reading{} // it is beyond the budget, wherever rounds end
+			}
+			if readings[k].whole&strict != 0 && (s.opt.Flat || !sessions[c.file]) {
+				sessions[c.file] = true
+				lacking--
+			}
+			s.apply(c, &readings[k], strict != 0)
+		}
+	}
+	for _, c := range list {
+		s.apply(c, &reading{}, strict != 0)
+	}
+	return nil
+}
+
+// readingOrder returns the order in which candidates are read: by score, or by the times of
+// their sessions if the words to verify decide what a list in that order has. It does not
+// order candidates of equal score, or of one session.
+func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
+	decides := func(p *words.Planned) bool { return p.Verify && !p.SpellingOnly }
+	if s.opt.Sort == Relevance || !slices.ContainsFunc(s.plan.Words, decides) {
+		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
+	}
+	sign, bounds := s.opt.Sort.sign(), make(map[int32]int64)
+	for _, c := range list {
+		if _, ok := bounds[c.file]; !ok {
+			bounds[c.file] = sign * s.bound(c.file, s.opt.Sort)
+		}
+	}
+	return func(a, b *Candidate) int {
+		if a.file == b.file {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(bounds[a.file], bounds[b.file]), cmp.Compare(a.file, b.file))
+	}
+}
+
+// throughTies returns the length of the shortest prefix of an ordered list that has at
+// least n candidates and ends where the order decides.
+func throughTies(list []*Candidate, n int, order func(a, b *Candidate) int) int {
+	n = min(n, len(list))
+	for n < len(list) && order(list[n-1], list[n]) == 0 {
+		n++
+	}
+	return n
+}
+
+// verifyBudget returns how many bytes may be read for the words of the plan, and those that
+// decide whether a document is a hit.
+func (s *verifier) verifyBudget() (budget int, strict uint64) {
+	budget = verifySpelling
+	loose := verifyLoose
+	if s.opt.Sort != Relevance {
+		loose = s.phraseBytes
+	}
+	cost := 0
+	for _, p := range s.plan.Words {
+		if p.Find != nil {
+			cost += p.Find.Cost()
+		}
+		switch {
+		case p.Verify && p.Strict():
+			budget, strict = s.phraseBytes, strict|p.Bit
+		case p.Verify && !p.SpellingOnly:
+			budget = max(budget, loose)
+		}
+	}
+	if cost > 0 {
+		budget = min(budget, verifyRegexp/cost)
+	}
+	return budget, strict
+}
+
+// affordable returns for how many lines a budget is about enough, at least one. A
+// length of 0 is not known.
+func affordable(lengths []int64, budget int) int {
+	for n, length := range lengths {
+		if budget -= int(cmp.Or(length, entry.FirstRead)); budget < 0 {
+			return n + 1
+		}
+	}
+	return len(lengths)
+}
+
+// A reading is the result of reading a candidate.
+type reading struct {
+	known bool   // false: it was not read
+	lost  error  // why it cannot be read; nil when it was
+	whole uint64 // the words that it contains
+	size  int    // of the line
+}
+
+// apply updates a candidate by its reading.
+func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
+	if l.lost != nil {
+		s.losses.add(l.lost)
+		c.dropped = true
+		return
+	}
+	for _, p := range s.plan.Words {
+		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
+			s.revoke(c, p, l.known)
+			if l.known {
+				s.lacking.add(s.snapshot, p, c, s.duplicates.group(c))
+			}
+		}
+	}
+	s.unverified = s.unverified || strict && !l.known
+	c.dropped = c.dropped || !s.eval.evaluate(c.mask, c.partial).hit
+}
+
+// revoke takes a compound from a candidate that does not contain it whole, or, when
+// known is false, that was not read.
+func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
+	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
+	if !ok {
+		return
+	}
+	switch {
+	case !p.Scored:
+		if known {
+			c.mask &^= p.Bit
+		}
+	case p.Strict():
+		c.mask &^= p.Bit
+		c.base -= value.whole
+	default:
+		c.base -= value.whole - value.parts
+		c.tier = max(c.tier, words.TierParts)
+		if !value.other && p.PartsAlone() {
+			c.partial |= p.Bit
+			s.unverified = s.unverified || !known
+		}
+	}
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial))
+}
+
+// readRound reads candidates, except entries of more than most bytes. The JSON of most
+// shows that they are no hits; the identities of the others are looked up, and they are
+// parsed.
+func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
+	r := &roundReader{verifier: s, round: round, entries: entriesOf(round), most: most, readings: make([]reading, len(round))}
+	if s.canRuleOut() {
+		rest := make([]bool, len(r.entries))
+		err := r.each(func(w *Worker, k int, _ entry.Ref, _ entry.Identity, data []byte) error {
+			rest[k] = !s.ruledOut(w, round, r.entries[k], data)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all := r.entries
+		r.entries = nil
+		for k, some := range all {
+			if rest[k] {
+				r.entries = append(r.entries, some)
+			}
+		}
+	}
+	var left []*Candidate
+	for _, some := range r.entries {
+		for _, k := range some {
+			left = append(left, round[k])
+		}
+	}
+	if err := s.readIdentities(left); err != nil {
+		return nil, err
+	}
+	err := r.each(func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error {
+		return w.Parse(ref, id, data, func(e *session.Entry) {
+			for _, k := range r.entries[k] {
+				if int(round[k].part) >= len(e.Parts) {
+					r.readings[k].lost = entry.ErrChanged
+				} else {
+					r.readings[k].whole = s.wholeIn(w, round[k], e)
+				}
+			}
+		})
+	})
+	return r.readings, cmp.Or(err, s.ctx.Err()) // what was read last may have ended early
+}
+
+// entriesOf returns the indexes of candidates, those of one entry together, in the order of
+// the files.
+func entriesOf(round []*Candidate) (entries [][]int) {
+	order := make([]int, len(round))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		a, b := round[x], round[y]
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
+	})
+	for len(order) > 0 {
+		first := round[order[0]]
+		n := 1
+		for n < len(order) && round[order[n]].file == first.file && round[order[n]].offset == first.offset {
+			n++
+		}
+		entries = append(entries, order[:n])
+		order = order[n:]
+	}
+	return entries
+}
+
+// roundReader reads the entries of a round.
+type roundReader struct {
+	*verifier
+	round    []*Candidate
+	entries  [][]int // that are left: indexes of their candidates
+	most     int     // bytes of an entry
+	readings []reading
+}
+
+// each calls use with the JSON of each entry that is left, whose number is k.
+func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error) error {
+	facts := slices.ContainsFunc(r.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
+		first := r.round[r.entries[k][0]]
+		w.use(r.snapshot, first.file)
+		w.Limit, w.Facts = r.most, facts
+		ref, id, err := w.ref(first, r.lengthOf(first))
+		var data []byte
+		if err == nil {
+			data, err = w.JSON(ref)
+		}
+		if err == nil {
+			err = use(w, k, ref, id, data)
+		}
+		for _, c := range r.entries[k] {
+			reading := &r.readings[c]
+			reading.size = w.Size()
+			reading.known = !errors.Is(err, entry.ErrTooLong)
+			if err != nil && reading.known {
+				reading.lost = err
+			}
+		}
+	})
+}
+
+// wholeIn returns the words to verify that the entry of a candidate contains.
+func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
+	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
+	for _, p := range s.plan.Words {
+		if p.Verify && c.mask&p.Bit != 0 && contains(r, p, &v) {
+			whole |= p.Bit
+		}
+	}
+	return whole
+}
+
+// canRuleOut reports whether ruledOut can be true.
+func (s *verifier) canRuleOut() bool {
+	return slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Verify && p.JSON != nil })
+}
+
+// ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
+// candidates contains a word to verify.
+func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
+	words := uint64(0)
+	for _, k := range some {
+		words |= round[k].mask
+	}
+	for _, p := range s.plan.Words {
+		if p.Verify && words&p.Bit != 0 && p.JSON == nil {
+			return false
+		}
+	}
+	folded, ok := r.json.Fold(data)
+	if !ok {
+		return false
+	}
+	for _, p := range s.plan.Words {
+		if p.Verify && words&p.Bit != 0 && p.JSON.MayContain(folded) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether a part contains a word to verify.
+func contains(r *Worker, p *words.Planned, v *filter.Part) bool {
+	if p.Find != nil {
+		return p.Find.Matches(v)
+	}
+	if p.JSON != nil && !p.JSON.MayBeIn(r.json.FoldLetters(v.Text())) {
+		return false
+	}
+	text := v.Folded()
+	if p.Needle.Han {
+		text = bytes.Clone(text)
+		match.SimplifyHan(text)
+	}
+	_, _, ok := p.Needle.Find(text, 0)
+	return ok
+}

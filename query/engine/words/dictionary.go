@@ -1,0 +1,185 @@
+package words
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"pigrep/index"
+	"pigrep/index/segment"
+	"pigrep/query/engine/docset"
+)
+
+// A term is the dictionary entry of a term.
+type term struct {
+	df int                      // live documents that contain it
+	at []segment.PostingsOffset // of its postings, by segment
+}
+
+// dictionary looks terms up in all segments, and remembers them.
+type dictionary struct {
+	segments  []*segment.Segment
+	documents float64
+	terms     map[string]*term
+}
+
+func newDictionary(r *index.Reader) *dictionary {
+	return &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}}
+}
+
+// idf returns BM25's inverse document frequency of a term in df documents.
+func (d *dictionary) idf(df int) float64 {
+	return math.Log(1 + (d.documents-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// df returns the number of live documents that contain a term.
+func (d *dictionary) df(t string) (int, error) {
+	if d.terms[t] == nil {
+		if err := d.count(t); err != nil {
+			return 0, err
+		}
+	}
+	return d.terms[t].df, nil
+}
+
+// count looks several terms up, on all cores.
+func (d *dictionary) count(terms ...string) error {
+	n := d.newCount(terms)
+	if len(n.terms) == 0 {
+		return nil
+	}
+	err := docset.EachSegment(d.segments, func(i int, seg *segment.Segment) error {
+		_, err := n.countIn(i, seg)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.add(n)
+	return nil
+}
+
+// A termCount counts the documents of several terms.
+type termCount struct {
+	terms []string
+	found []term
+	dfs   []atomic.Int64
+}
+
+// newCount returns a termCount for the terms that the dictionary does not remember.
+func (d *dictionary) newCount(terms []string) *termCount {
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
+	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
+	places := make([]segment.PostingsOffset, len(terms)*len(d.segments))
+	for i := range n.found {
+		n.found[i].at, places = places[:len(d.segments)], places[len(d.segments):]
+	}
+	return n
+}
+
+// countIn adds the counts of a segment, which has this number, and returns them.
+func (n *termCount) countIn(number int, seg *segment.Segment) (counts []int, err error) {
+	counts = make([]int, len(n.terms))
+	for i, t := range n.terms {
+		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
+		if err != nil {
+			return nil, err
+		}
+		if counts[i], err = seg.CountAt(at); err != nil {
+			return nil, err
+		}
+		n.found[i].at[number] = at
+		n.dfs[i].Add(int64(counts[i]))
+	}
+	return counts, nil
+}
+
+// add remembers terms that were counted in all segments.
+func (d *dictionary) add(n *termCount) {
+	for i, t := range n.terms {
+		n.found[i].df = int(n.dfs[i].Load())
+		d.terms[t] = &n.found[i]
+	}
+}
+
+// postingsAt returns where the postings of a term are in a segment.
+func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) (segment.PostingsOffset, error) {
+	if known := d.terms[t]; known != nil {
+		return known.at[number], nil
+	}
+	return seg.PostingsOffset(segment.FieldText, []byte(t))
+}
+
+// marker returns a function that marks the documents of a segment with a term.
+func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {
+	return func(t string, into docset.Set) error {
+		at, err := d.postingsAt(number, seg, t)
+		if err != nil {
+			return err
+		}
+		return seg.Mark(at, into)
+	}
+}
+
+// continuations are the longer terms with a word as their prefix. They are listed in
+// the same pass in which the word is looked up, unless the word turns out too frequent
+// to need them.
+type continuations struct {
+	last bool // the word is the last typed one
+
+	mu       sync.Mutex
+	complete bool // terms has all of them
+	terms    map[string]*term
+}
+
+// list adds the terms of one of several segments, where count documents contain the
+// word.
+func (c *continuations) list(number int, seg *segment.Segment, word string, count, segments int) error {
+	giveUp := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.complete = false
+	}
+	if count >= rarePrefix && (!c.last || count*segments >= lastPrefix) {
+		giveUp()
+		return nil
+	}
+	var terms []string
+	err := seg.Terms(segment.FieldText, []byte(word), func(term []byte, _ int) bool {
+		if len(term) > len(word) {
+			terms = append(terms, string(term))
+		}
+		return len(terms) <= fewTerms
+	})
+	if err != nil {
+		return err
+	}
+	if len(terms) > fewTerms {
+		giveUp()
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.complete {
+		return nil
+	}
+	for _, t := range terms {
+		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
+		if err != nil {
+			return err
+		}
+		docs, err := seg.CountAt(at)
+		if err != nil {
+			return err
+		}
+		known := c.terms[t]
+		if known == nil {
+			known = &term{at: make([]segment.PostingsOffset, segments)}
+			c.terms[t] = known
+		}
+		known.df += docs
+		known.at[number] = at
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package words
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/query/engine/syntax"
+)
+
+// Weights of looser matches. A word that matches as typed has weight 1.
+const (
+	WeightJoined  = 0.85 // another spelling of an identifier
+	weightForms   = 0.8
+	WeightParts   = 0.6 // all parts, but not together
+	WeightSome    = 0.4 // some parts
+	weightPrefix  = 0.5
+	weightFuzzy   = 0.5 // one edit; half of it for two
+	weightTyped   = 0.9 // a longer or similar word that was asked for with * or ~
+	maxExpansions = 16  // longer words of a word, and words similar to it
+)
+
+// Limits within which looser matches are tried.
+const (
+	rarePrefix   = 20   // a word in fewer documents is also tried as a prefix
+	lastPrefix   = 5000 // likewise for the last typed word
+	rareFuzzy    = 3    // a word that, with its forms and prefixes, is in no more documents may be a typo
+	moreFrequent = 5    // a similar word must be in so many times as many documents
+	minPrefix    = 3    // shortest word, in characters, that is tried as a prefix
+	minFuzzy     = 4    // shortest word for which one edit is tried
+	minFuzzyTwo  = 8    // shortest word for which two edits are tried
+
+	maxSearched = 8 // words of a query for which similar ones are looked up: a long pasted text is not full of typos
+)
+
+// Tiers say how loosely a term matches a word, each looser than the one before.
+const (
+	TierExact uint8 = iota
+	TierParts
+	TierForms
+	TierPrefix
+	TierFuzzy
+)
+
+// An Expansion is one term of a word.
+type Expansion struct {
+	Term   string
+	Tier   uint8
+	Weight float64 // 1 for the word as typed
+	DF     int     // live documents that contain it
+	IDF    float64 // that of the most frequent term which matches as tightly
+}
+
+// expand returns the terms of a word that is not only parts, the tightest matches
+// first. It may split a word that no document contains.
+func (x *resolver) expand(w *Planned) ([]Expansion, error) {
+	if w.Term == "" {
+		return nil, nil
+	}
+	e := expander{resolver: x, seen: map[string]bool{}}
+	exact := Expansion{Term: w.Term, Weight: 1}
+	if w.Joined {
+		exact.Tier, exact.Weight = TierParts, WeightJoined
+	}
+	if err := e.add(exact); err != nil {
+		return nil, err
+	}
+	for _, t := range w.Spellings {
+		if err := e.add(Expansion{Term: t, Tier: TierParts, Weight: WeightJoined}); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	switch {
+	case w.Match == syntax.Prefix:
+		err = e.typedPrefix(w)
+	case w.Match == syntax.Fuzzy:
+		err = e.fuzzy(w.Term, similarity{edits: w.Edits, asked: true, limit: maxTyped, least: 1, weight: weightTyped})
+	case w.Loose:
+		err = e.loosen(w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A term has the idf of the most frequent term that matches at least as tightly, so
+	// that a rare misspelling does not outweigh the word.
+	most := 0
+	for i := range e.list {
+		last := i
+		for last+1 < len(e.list) && e.list[last+1].Tier == e.list[i].Tier {
+			last++
+		}
+		for _, o := range e.list[i : last+1] {
+			most = max(most, o.DF)
+		}
+		e.list[i].IDF = x.idf(most)
+	}
+	return e.list, nil
+}
+
+// expander collects the terms of one word.
+type expander struct {
+	*resolver
+	list []Expansion
+	seen map[string]bool
+}
+
+// add adds a term if some live document contains it, and it was not added before.
+func (e *expander) add(x Expansion) error {
+	if e.seen[x.Term] {
+		return nil
+	}
+	e.seen[x.Term] = true
+	df, err := e.df(x.Term)
+	if err != nil || df == 0 {
+		return err
+	}
+	x.DF = df
+	e.list = append(e.list, x)
+	return nil
+}
+
+// loosen adds the looser matches of a word, as long as it is rare: forms, longer words,
+// similar words. When nothing matches it splits the word.
+func (e *expander) loosen(w *Planned) error {
+	others := forms(w.Term)
+	if err := e.count(others...); err != nil {
+		return err
+	}
+	for _, f := range others {
+		if err := e.add(Expansion{Term: f, Tier: TierForms, Weight: weightForms}); err != nil {
+			return err
+		}
+	}
+	total := 0
+	for _, x := range e.list {
+		total += x.DF
+	}
+	length := utf8.RuneCountInString(w.Term)
+	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
+		terms, _, err := e.prefixed(w.Term, maxExpansions)
+		if err != nil {
+			return err
+		}
+		for _, x := range terms {
+			x.Tier, x.Weight = TierPrefix, weightPrefix
+			if err := e.add(x); err != nil {
+				return err
+			}
+			total += x.DF
+		}
+	}
+	if length < minFuzzy || total > rareFuzzy || len(w.Parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.Term, unicode.IsDigit) {
+		return nil
+	}
+	if e.searched++; e.searched > maxSearched {
+		return nil
+	}
+	// If the word itself exists, a similar one must be far more frequent. Two edits are
+	// tried only when one edit finds nothing.
+	least := max(1, moreFrequent*total)
+	before := len(e.list)
+	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
+		if err := e.fuzzy(w.Term, similarity{edits: edits, limit: maxExpansions, least: least, weight: weightFuzzy}); err != nil || len(e.list) > before {
+			return err
+		}
+	}
+	if total > 0 || len(w.Parts) > 0 {
+		return nil
+	}
+	parts, err := e.split(w.Term)
+	if len(parts) > 0 {
+		whole := *w.Word // a copy: the query never changes
+		whole.Parts = parts
+		w.Word, w.Split = &whole, true
+	}
+	return err
+}
+
+// partsFound reports whether each part of an identifier is in the index.
+func (e *expander) partsFound(w *Planned) bool {
+	for _, p := range w.Parts {
+		if df, err := e.df(p); err != nil || df == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,379 @@
+package words
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/index/segment"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/syntax"
+)
+
+// A Plan has the words of a query with their terms in one generation of the index. It
+// never changes after Resolve.
+type Plan struct {
+	Query    *Query
+	Words    []*Planned // in the order of Query.Words
+	Weight   float64    // sum of the words' weights
+	Weighty  uint64     // a hit that has none of these, nor all parts of one, comes after all others
+	Telling  uint64     // words that say something about what is wanted and occur in the index
+	Sentence bool       // some words are function words or cues, and others say something
+	Latest   bool       // the query asks for the latest of several hits
+	Person   bool       // the query asks for what the person said
+	Inexact  bool       // a prefix has more terms than are searched
+	Warnings []string   // for people: those of the query and those of Resolve
+
+	dictionary *dictionary
+}
+
+// Planned is a word with its terms. It never changes after Resolve.
+type Planned struct {
+	*Word
+	Index    int
+	Bit      uint64
+	Terms    []Expansion // the tightest matches first
+	Emphasis float64     // 1, or less for a word that says little about what is wanted
+	Weight   float64     // its idf times its emphasis; 0 when no document has it or it is only negated
+
+	Split            bool // into the two words that spell it, because no document contains it; one of them alone is no match
+	PartIDF          []float64
+	PartSum          float64
+	AllIDF, WholeIDF float64              // of the documents with all parts, and of those that may have them together
+	All              []docset.Set         // by segment, when Find is set: documents for which it may be true
+	Whole            []docset.Set         // by segment: documents that may have all parts together
+	Within           []docset.Set         // by segment: documents with a longer identifier that has the word in it; nil when no document was looked for
+	JSON             *match.JSONPrefilter // finds the needle in JSON; nil when that is not possible
+
+	pairs                []segment.Pair // of neighbours in the needle
+	allCount, wholeCount atomic.Int64   // documents, summed over segments by Resolve
+}
+
+// Strict reports whether some of the parts are no match: for a phrase, a negated word,
+// and a word that was split.
+func (p *Planned) Strict() bool {
+	return p.Match == syntax.Phrase || p.Find != nil || !p.Scored || p.Split
+}
+
+// SpellingsOf returns the terms of a part.
+func (p *Planned) SpellingsOf(part int) []string {
+	if p.PartSpellings == nil {
+		return p.Parts[part : part+1]
+	}
+	return append(p.Parts[part:part+1:part+1], p.PartSpellings[part]...)
+}
+
+// WholesOf returns the identifiers each of which has a part, whatever its case.
+func (p *Planned) WholesOf(part int) []string {
+	if p.PartWholes == nil {
+		return nil
+	}
+	return p.PartWholes[part]
+}
+
+// termsOf returns the terms each of which has a part.
+func (p *Planned) termsOf(part int) []string {
+	return slices.Concat(p.SpellingsOf(part), p.WholesOf(part))
+}
+
+// PartsAlone reports whether a document with all parts may lack the word itself: it has
+// get, user and name, but not getUserName.
+func (p *Planned) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
+
+// Postings returns the postings of a term in a segment, which has this number.
+func (p *Plan) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
+	at, err := p.dictionary.postingsAt(number, seg, term)
+	if err != nil {
+		return segment.Postings{}, err
+	}
+	return seg.PostingsAt(at)
+}
+
+// Occurs reports whether a segment, which has this number, has postings of any word.
+func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
+	has := func(terms ...string) (bool, error) {
+		for _, t := range terms {
+			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
+				return true, err
+			}
+		}
+		return false, nil
+	}
+	for _, w := range p.Words {
+		if w.Find != nil && w.All[number].Count() > 0 {
+			return true, nil
+		}
+		for _, x := range w.Terms {
+			if ok, err := has(x.Term); ok {
+				return true, err
+			}
+		}
+		for part := range w.Parts {
+			if ok, err := has(w.termsOf(part)...); ok {
+				return true, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// Scored returns the bits of all words that add to scores.
+func (p *Plan) Scored() (bits uint64) {
+	for _, w := range p.Words {
+		if w.Scored {
+			bits |= w.Bit
+		}
+	}
+	return bits
+}
+
+// Targets returns what a match.Finder looks for, in the order of the words.
+func (p *Plan) Targets() []match.Word {
+	list := make([]match.Word, len(p.Words))
+	for i, w := range p.Words {
+		if !w.Scored {
+			continue
+		}
+		t := &list[i]
+		t.Typed = analysis.Fold(syntax.TrimProse(w.Text))
+		t.Weight = max(1, w.WholeIDF)
+		switch {
+		case w.Find != nil:
+			t.Find = w.Find.Spans
+		case w.Verify && !w.SpellingOnly:
+			t.Needle = &w.Needle
+		}
+		for _, x := range w.Terms {
+			t.Terms = append(t.Terms, match.Term{Text: x.Term, Part: -1, Weight: x.Weight * x.IDF * w.Emphasis})
+		}
+		if w.Match == syntax.Phrase && w.Verify {
+			continue
+		}
+		for k := range w.Parts {
+			weight := WeightSome * w.AllIDF * w.PartIDF[k] / w.PartSum
+			for _, s := range w.SpellingsOf(k) {
+				t.Terms = append(t.Terms, match.Term{Text: s, Part: k, Weight: weight})
+			}
+		}
+	}
+	return list
+}
+
+// maxMapped is the number of terms up to which the dictionary pages of a segment stay
+// mapped while postings are read.
+const maxMapped = 8
+
+// Resolve looks the words of a query up. All reading of the dictionary happens here,
+// except for Similar. Look-ups that do not depend on other segments are made in one
+// pass over each segment.
+func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
+	d := newDictionary(r)
+	x := &resolver{dictionary: d, plan: &Plan{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
+	for i, w := range q.Words {
+		x.plan.Words = append(x.plan.Words, newPlanned(w, i, len(d.segments)))
+		if w.Loose && utf8.RuneCountInString(w.Term) >= minPrefix {
+			x.continuations[w.Term] = &continuations{last: w.Last, complete: true, terms: map[string]*term{}}
+		}
+	}
+	terms := d.newCount(lookups(q.Words))
+	err := docset.EachSegment(d.segments, func(number int, seg *segment.Segment) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		counts, err := terms.countIn(number, seg)
+		if err != nil {
+			return err
+		}
+		for word, c := range x.continuations {
+			i, _ := slices.BinarySearch(terms.terms, word)
+			if err := c.list(number, seg, word, counts[i], len(d.segments)); err != nil {
+				return err
+			}
+		}
+		if len(terms.terms) > maxMapped {
+			seg.Trim()
+		}
+		for _, p := range x.plan.Words {
+			if err := p.findWhole(number, seg, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.add(terms)
+	for _, p := range x.plan.Words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := x.complete(p); err != nil {
+			return nil, err
+		}
+	}
+	x.plan.weigh()
+	return x.plan, nil
+}
+
+// resolver is the state of Resolve.
+type resolver struct {
+	*dictionary
+	plan          *Plan
+	continuations map[string]*continuations // by word
+	searched      int                       // words for which similar ones were looked up
+}
+
+// lookups returns the terms that the words need, whatever the index contains.
+func lookups(words []*Word) []string {
+	var terms []string
+	for _, w := range words {
+		if w.Term != "" {
+			terms = append(append(terms, w.Term), w.Spellings...)
+		}
+		if w.Term != "" && w.Loose {
+			terms = append(terms, forms(w.Term)...)
+		}
+		terms = append(append(terms, w.Parts...), w.Wholes...)
+		terms = append(terms, slices.Concat(w.PartSpellings...)...)
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+func newPlanned(w *Word, i, segments int) *Planned {
+	p := &Planned{
+		Word: w, Index: i, Bit: 1 << i,
+		All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), Within: make([]docset.Set, segments),
+	}
+	if w.Verify && w.Find == nil {
+		p.JSON = match.NewJSONPrefilter(&w.Needle)
+		p.pairs = segment.Pairs(w.Needle.Text)
+	}
+	return p
+}
+
+// findWhole finds the documents of a segment that may contain the word whole.
+func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) error {
+	switch {
+	case p.Find != nil:
+		docs, err := p.Find.Docs(seg)
+		if err == nil && docs == nil {
+			docs, err = docset.Live(seg)
+		}
+		p.All[number] = docs
+		p.allCount.Add(int64(docs.Count()))
+		return err
+	case len(p.Parts) > 0:
+		mark := d.marker(number, seg)
+		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.termsOf, mark)
+		if err != nil {
+			return err
+		}
+		p.allCount.Add(int64(docs.Count()))
+		if len(p.Wholes) > 0 {
+			wholes, err := docset.Conjunction(seg.Len(), len(p.Wholes), docset.OneSpelling(p.Wholes), mark)
+			if err != nil {
+				return err
+			}
+			docs.And(wholes)
+		}
+		p.wholeCount.Add(int64(docs.Count()))
+		p.Whole[number] = docs
+		return seg.KeepAdjacent(docs, p.pairs)
+	}
+	return nil
+}
+
+// maxLonger is how many longer identifiers are looked for in a segment.
+const maxLonger = 10_000
+
+// findWithin finds the documents of a segment with a longer identifier that has the word in
+// it: getUserName for UserName. It visits the dictionary, so it is for words that are no
+// term themselves.
+func (p *Planned) findWithin(number int, seg *segment.Segment) error {
+	if p.Whole[number].Count() == 0 {
+		return nil
+	}
+	docs, ok, err := seg.Infix(segment.FieldText, []byte(p.Term), false, maxLonger)
+	if !ok || err != nil {
+		return err
+	}
+	p.Within[number] = docset.New(seg.Len())
+	p.Within[number].AddBitmap(docs)
+	return nil
+}
+
+// complete does the look-ups that depend on the whole index.
+func (x *resolver) complete(p *Planned) error {
+	var err error
+	if p.Terms, err = x.expand(p); err != nil {
+		return err
+	}
+	if len(p.Terms) > 0 && p.Scored {
+		p.Weight = p.Terms[0].IDF
+	}
+	if p.Find != nil {
+		p.AllIDF = x.idf(int(p.allCount.Load()))
+		p.WholeIDF = p.AllIDF
+		if p.Scored {
+			p.Weight = p.AllIDF
+		}
+		return nil
+	}
+	if len(p.Parts) == 0 {
+		return nil
+	}
+	if p.Split {
+		err := docset.EachSegment(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
+		if err != nil {
+			return err
+		}
+	}
+	if p.SpellingOnly && len(p.Terms) == 0 {
+		if err := docset.EachSegment(x.segments, p.findWithin); err != nil {
+			return err
+		}
+	}
+	p.AllIDF, p.WholeIDF = x.idf(int(p.allCount.Load())), x.idf(int(p.wholeCount.Load()))
+	if p.Scored && p.Weight == 0 {
+		p.Weight = p.AllIDF
+	}
+	for i := range p.Parts {
+		df := 0
+		for _, t := range p.SpellingsOf(i) {
+			more, err := x.df(t)
+			if err != nil {
+				return err
+			}
+			df += more
+		}
+		idf := x.idf(min(df, int(x.documents)))
+		p.PartIDF = append(p.PartIDF, idf)
+		p.PartSum += idf
+	}
+	return nil
+}
+
+// Similar returns the term most similar to a word that no document contains, the most
+// frequent of several; "" when there is none. It does not modify the plan.
+func (p *Plan) Similar(w *Planned) (string, error) {
+	length := utf8.RuneCountInString(w.Term)
+	if length <= 2 {
+		return "", nil
+	}
+	edits := 1
+	if length >= minFuzzyTwo {
+		edits = 2
+	}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}}
+	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
+	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
+		return "", err
+	}
+	return e.list[0].Term, nil
+}

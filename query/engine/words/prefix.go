@@ -1,0 +1,167 @@
+package words
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"pigrep/index/segment"
+	"pigrep/query/engine/docset"
+)
+
+// A typed prefix can match thousands of words. Only the most frequent are used.
+const (
+	maxTyped = 512
+	maxShort = 64 // for a prefix of one or two characters
+)
+
+// typedPrefix adds the words that begin with a prefix that was typed as one.
+func (e *expander) typedPrefix(w *Planned) error {
+	limit := maxTyped
+	if utf8.RuneCountInString(w.Term) < minPrefix {
+		limit = maxShort
+	}
+	terms, all, err := e.prefixed(w.Term, limit)
+	if err != nil {
+		return err
+	}
+	if !all {
+		e.plan.Inexact = true
+		e.plan.Warnings = append(e.plan.Warnings, "the prefix "+w.Text+" begins very many words; only the most frequent are searched for")
+	}
+	for _, x := range terms {
+		x.Tier, x.Weight = TierPrefix, weightTyped
+		if err := e.add(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefixed returns the terms that are longer than a prefix and begin with it, the most
+// frequent if there are more than the limit, and reports whether those are all. Terms
+// that are rare in every segment are read only when the frequent ones are too few: a
+// prefix of one letter has hundreds of thousands of them.
+func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bool, err error) {
+	if c := e.continuations[prefix]; c != nil && c.complete {
+		bounds := make(map[string]int, len(c.terms))
+		for t, known := range c.terms {
+			bounds[t], e.terms[t] = known.df, known
+		}
+		terms, all, err = e.mostFrequent(bounds, limit)
+		slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
+		return terms, all, err
+	}
+	for _, least := range []int{rareInSegment, 1} {
+		bounds, left, err := e.bounds(prefix, least)
+		if err != nil {
+			return nil, false, err
+		}
+		terms, all, err = e.mostFrequent(bounds, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		// Terms that were left out are in at most this many documents.
+		unseen := (least - 1) * len(e.segments)
+		if !left || len(terms) == limit && terms[limit-1].DF > unseen {
+			all = all && !left
+			break
+		}
+	}
+	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
+	return terms, all, nil
+}
+
+// Terms that fewer than rareInSegment documents of a segment contain are left out at
+// first, if there are more than fewTerms of them.
+const (
+	rareInSegment = 8
+	fewTerms      = 64
+)
+
+// bounds returns an upper bound of the number of documents for each term that begins
+// with the prefix and that at least least documents of some segment contain. left
+// reports whether it left out other terms; if not, the bounds have all terms.
+func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left bool, err error) {
+	type counted struct {
+		term  string
+		count int
+	}
+	type total struct{ count, segments int } // in the segments where the term is frequent
+	totals := map[string]total{}
+	var rare []counted
+	var mu sync.Mutex
+	err = docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
+		var terms, few []counted
+		err := seg.Terms(segment.FieldText, []byte(prefix), func(term []byte, count int) bool {
+			switch {
+			case len(term) == len(prefix):
+			case count >= least:
+				terms = append(terms, counted{string(term), count})
+			case len(few) <= fewTerms:
+				few = append(few, counted{string(term), count})
+			}
+			return true
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, t := range terms {
+			n := totals[t.term]
+			totals[t.term] = total{n.count + t.count, n.segments + 1}
+		}
+		if left = left || len(few) > fewTerms; !left {
+			rare = append(rare, few...)
+		}
+		return err
+	})
+	bounds = make(map[string]int, len(totals))
+	for t, n := range totals {
+		bounds[t] = n.count
+		if left {
+			bounds[t] += (least - 1) * (len(e.segments) - n.segments)
+		}
+	}
+	if !left { // rare has all of them
+		for _, t := range rare {
+			bounds[t.term] += t.count
+		}
+	}
+	return bounds, left, err
+}
+
+// mostFrequent returns the most frequent terms in descending order, and reports whether
+// there are no others. It counts documents only for terms whose bound can matter.
+func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expansion, all bool, err error) {
+	order := slices.SortedFunc(maps.Keys(bounds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
+	})
+	compare := func(a, b Expansion) int {
+		return cmp.Or(cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+	}
+	all = true
+	for i, term := range order {
+		if len(terms) == limit && bounds[term] < terms[limit-1].DF {
+			return terms, false, nil
+		}
+		if i%limit == 0 { // count in batches: the first one is needed in any case
+			if err := e.count(order[i:min(i+limit, len(order))]...); err != nil {
+				return nil, false, err
+			}
+		}
+		x := Expansion{Term: term}
+		if x.DF, err = e.df(term); err != nil {
+			return nil, false, err
+		}
+		if x.DF == 0 {
+			continue // only in deleted documents
+		}
+		at, _ := slices.BinarySearchFunc(terms, x, compare)
+		terms = slices.Insert(terms, at, x)
+		if len(terms) > limit {
+			terms, all = terms[:limit], false
+		}
+	}
+	return terms, all, nil
+}

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/query/engine/match"
+)
+
+// Hits of a session that say the same are shown once: they have the same fragment, apart
+// from numbers, ids, times and white space, except where these were searched for. A
+// fragment may also be cut a word or two earlier or later.
+
+const (
+	alikeCut   = 2 // words by which the ends of fragments may differ
+	alikeLeast = 4 // words that fragments have at least in common, if they differ in their ends
+	leastID    = 4 // hexadecimal digits, one of them a digit, that are an id
+)
+
+// wording is what a hit says, for comparison with other hits of its session.
+type wording struct {
+	kind       string
+	words      []string
+	start, end bool // the text is cut there
+	missing    string
+}
+
+func wordingOf(h *Hit) wording {
+	text, end := strings.CutSuffix(h.Fragment.Text, match.Ellipsis)
+	rest, start := strings.CutPrefix(text, match.Ellipsis)
+	w := wording{kind: string(h.Kind) + " " + h.Tool, start: start, end: end, missing: strings.Join(h.Missing, "\x00")}
+	offset := len(text) - len(rest)
+	for at, word := range fields(text, offset) {
+		w.words = append(w.words, general(word, h.Fragment.Spans, at))
+	}
+	return w
+}
+
+// fields visits the words of a text from a place on, with their places.
+func fields(text string, from int) func(yield func(at int, word string) bool) {
+	return func(yield func(int, string) bool) {
+		for from < len(text) {
+			r, size := utf8.DecodeRuneInString(text[from:])
+			if unicode.IsSpace(r) {
+				from += size
+				continue
+			}
+			end := strings.IndexFunc(text[from:], unicode.IsSpace)
+			if end < 0 {
+				end = len(text) - from
+			}
+			if !yield(from, text[from:from+end]) {
+				return
+			}
+			from += end
+		}
+	}
+}
+
+// general returns a word with # for each number and id, except in the spans. The word is
+// at a place of the text that has the spans.
+func general(word string, spans [][2]int, at int) string {
+	var b strings.Builder
+	for i := 0; i < len(word); {
+		n := runLen(word[i:])
+		run := word[i : i+n]
+		switch {
+		case touches(spans, at+i, at+i+n):
+			b.WriteString(run)
+		case isID(run):
+			b.WriteByte('#')
+		default:
+			digits := false
+			for _, r := range run {
+				if unicode.IsDigit(r) {
+					if !digits {
+						b.WriteByte('#')
+					}
+					digits = true
+					continue
+				}
+				digits = false
+				b.WriteRune(r)
+			}
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// runLen returns the length of the letters and digits that a text begins with, or of
+// its first character.
+func runLen(text string) int {
+	n := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	switch {
+	case n < 0:
+		return len(text)
+	case n == 0:
+		_, size := utf8.DecodeRuneInString(text)
+		return size
+	}
+	return n
+}
+
+func touches(spans [][2]int, start, end int) bool {
+	for _, s := range spans {
+		if s[0] < end && start < s[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// isID reports whether a run is a hexadecimal id.
+func isID(run string) bool {
+	return len(run) >= leastID && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789abcdefABCDEF") == ""
+}
+
+// alike reports whether two hits of a session say the same.
+func (w *wording) alike(o *wording) bool {
+	if w.kind != o.kind || w.missing != o.missing {
+		return false
+	}
+	for shift := -alikeCut; shift <= alikeCut; shift++ {
+		if shift != 0 && !(w.start && o.start) {
+			continue
+		}
+		a, b := w.words, o.words
+		if shift > 0 {
+			a = a[min(shift, len(a)):]
+		} else {
+			b = b[min(-shift, len(b)):]
+		}
+		n := min(len(a), len(b))
+		over := max(len(a), len(b)) - n
+		if over > 0 && (!w.end || !o.end || over > alikeCut) || (over > 0 || shift != 0) && n < alikeLeast {
+			continue
+		}
+		if slices.Equal(a[:n], b[:n]) {
+			return true
+		}
+	}
+	return false
+}

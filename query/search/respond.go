@@ -1,0 +1,307 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
+)
+
+// responder turns the result of a search into a response.
+type responder struct {
+	ctx    context.Context
+	req    *Request
+	reader *index.Reader
+	found  *rank.Result
+	late   atomic.Bool           // the deadline has passed
+	forks  func() map[string]int // how many sessions name a path as their parent
+}
+
+// countForks counts the sessions that name each path as their parent.
+func countForks(r *index.Reader) map[string]int {
+	forks := make(map[string]int)
+	for _, s := range r.Beginnings() {
+		if s.ParentSession != "" {
+			forks[s.ParentSession]++
+		}
+	}
+	return forks
+}
+
+// over reports whether the hits that were read are the answer, because the deadline has
+// passed. The error is that of a context that is done otherwise.
+func (s *responder) over() (bool, error) {
+	err := s.ctx.Err()
+	if s.req.UntilDeadline && errors.Is(err, context.DeadlineExceeded) {
+		s.late.Store(true)
+		return true, nil
+	}
+	return false, err
+}
+
+// respond reads the hits and makes the response.
+func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
+	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
+	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Minor: found.Minor, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
+	var err error
+	if req.Flat {
+		resp.Hits, err = s.hits(found.Hits)
+	} else {
+		err = s.addSessions(resp)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range resp.Hits {
+		resp.Hits[i].Rank = i + 1
+	}
+	if resp.DidYouMean, err = didYouMean(req, in.Plan, found); err != nil {
+		return nil, err
+	}
+	lost := found.Losses()
+	resp.Late = s.late.Load()
+	resp.TotalIsExact = !found.Inexact()
+	if n := lost.Changed(); n > 0 {
+		resp.TotalIsExact = false
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), entry.ErrChanged))
+	}
+	if n, err := lost.Unreadable(); n > 0 {
+		resp.TotalIsExact, resp.Unreadable = false, n
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), err))
+	}
+	return resp, nil
+}
+
+// addSessions adds the sessions, several at a time: they share no files.
+func (s *responder) addSessions(resp *Response) error {
+	list := s.found.Sessions
+	hits := make([][]Hit, len(list))
+	sessions := make([]SessionHit, len(list))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range list {
+		g.Go(func() (err error) {
+			if hits[i], err = s.distinct(&list[i]); err == nil && len(hits[i]) > 0 {
+				sessions[i], err = s.session(&list[i])
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i := range list {
+		if len(hits[i]) > 0 { // else none of them can be read any more
+			resp.Hits = append(resp.Hits, hits[i]...)
+			resp.Sessions = append(resp.Sessions, sessions[i])
+		}
+	}
+	return nil
+}
+
+func (s *responder) session(x *rank.Session) (SessionHit, error) {
+	rec, err := s.found.Record(x.Hits[0])
+	if err != nil {
+		return SessionHit{}, err
+	}
+	hit := Describe(&rec.Summary, s.req.Resume)
+	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
+	hit.Score, hit.Hits, hit.HitsAny, hit.Minor = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Minor
+	hit.Forks = s.forks()[rec.Path]
+	if s.req.Redact {
+		hit.Redact()
+	}
+	return hit, nil
+}
+
+// hits reads candidates and makes hits of them. Concurrent calls must be for different
+// files.
+func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
+	w := s.found.Worker()
+	defer s.found.Done(w)
+	var hits []Hit
+	for _, c := range list {
+		if over, err := s.over(); over || err != nil {
+			return hits, err
+		}
+		hit, err := s.hit(w, c)
+		if err != nil {
+			return nil, err
+		}
+		if hit != nil {
+			hits = append(hits, *hit)
+		}
+	}
+	return hits, nil
+}
+
+// distinct reads the hits of a session that are shown: of those that say the same the
+// first, and in place of the others the next ones.
+func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
+	most := s.req.options().PerSession
+	if most >= All {
+		return s.hits(x.Hits)
+	}
+	w := s.found.Worker()
+	defer s.found.Done(w)
+	var hits []Hit
+	var shown []wording
+	for i, c := range slices.Concat(x.Hits, x.Spare) {
+		if i >= len(x.Hits) && len(hits) >= most {
+			break
+		}
+		over, err := s.over()
+		if err != nil {
+			return nil, err
+		}
+		if over {
+			break
+		}
+		h, err := s.hit(w, c)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			continue
+		}
+		this := wordingOf(h)
+		if k := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); k >= 0 {
+			hits[k].Alike++
+			continue
+		}
+		hits, shown = append(hits, *h), append(shown, this)
+	}
+	for i := range hits {
+		hits[i].AlikeAtLeast = hits[i].Alike > 0 && x.TotalAny > len(x.Hits)+len(x.Spare)
+	}
+	return hits, nil
+}
+
+// tierNames are the names of words.TierExact and its like, in their order.
+var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy}
+
+// hit makes the hit of a candidate, nil when its entry cannot be read any more.
+func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
+	h, ok, err := s.found.Hit(c)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		s.found.Lose()
+		return nil, nil
+	}
+	rec, node := &h.Outline.Record, &h.Node
+	hit := &Hit{
+		Type:        "hit",
+		Score:       h.Score,
+		Tier:        tierNames[h.Tier],
+		SessionPath: rec.Path,
+		SessionID:   rec.ID,
+		SessionName: rec.Name,
+		CWD:         rec.CWD,
+		EntryID:     node.ID,
+		ParentID:    node.ParentID,
+		Timestamp:   session.Time{Time: rec.TimeOf(&node.Node)},
+		Line:        node.Line,
+		Offset:      node.Offset,
+		Length:      node.Length,
+		Part:        h.Part,
+		Branch:      entry.BranchName(node.Active),
+		InContext:   node.InContext,
+		Label:       rec.Labels[node.ID],
+		Resume:      resume(&rec.Summary, s.req.Resume),
+	}
+	for _, e := range h.Missing {
+		hit.Missing = append(hit.Missing, e.Text())
+		if h.HasParts(e) {
+			hit.Parts = append(hit.Parts, e.Text())
+		}
+		if s.found.SaysLittle(e) {
+			hit.Slight = append(hit.Slight, e.Text())
+		}
+		if h.Elsewhere(e) {
+			hit.Elsewhere = append(hit.Elsewhere, e.Text())
+		}
+	}
+	duplicates, err := s.found.Duplicates(h)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range duplicates {
+		hit.Copies = append(hit.Copies, Copy{SessionPath: d.Path, EntryID: d.EntryID})
+	}
+	if s.req.Explain {
+		hit.Explain = s.found.Explain(c)
+	}
+	ok = s.found.Read(w, h, func(e *session.Entry, part *session.Part, spans []match.Span, exact uint64) {
+		hit.Kind, hit.Role = part.Kind, e.Role
+		if part.Kind == session.KindLabel {
+			hit.TargetID = strings.Clone(e.TargetID)
+		}
+		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
+		hit.IsError = e.IsError
+		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
+		for i := range e.Images {
+			hit.Images = append(hit.Images, entry.ImageRowOf(&e.Images[i]))
+		}
+		hit.Fragment = match.NewFragment(s.req.shown(part.Text, spans))
+		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
+			hit.Tier = TierParts
+		}
+	})
+	if !ok {
+		return nil, nil
+	}
+	if s.req.Before+s.req.After > 0 {
+		around, err := s.neighbours(w, h, s.req.Before, s.req.After)
+		if err != nil {
+			return nil, err
+		}
+		hit.Before, hit.After = around[0], around[1]
+	}
+	if s.req.Redact {
+		hit.redact()
+	}
+	return hit, nil
+}
+
+// Describe returns what a summary says about a session.
+func Describe(s *session.Summary, how ResumeFunc) SessionHit {
+	return SessionHit{
+		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
+		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
+		Resume: resume(s, how),
+	}
+}
+
+func resume(s *session.Summary, how ResumeFunc) *Resume {
+	if how == nil {
+		return nil
+	}
+	dir, argv := how(s)
+	if len(argv) == 0 {
+		return nil
+	}
+	return &Resume{dir, argv}
+}
+
+// StateOf returns which state of the index a reader has.
+func StateOf(r *index.Reader) IndexState {
+	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped}
+}

@@ -1,0 +1,253 @@
+package search
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/match"
+	"pigrep/query/engine/rank"
+)
+
+// Request is one search: the text of the query, and the filters from flags. A filter
+// passes if any of its values matches; all filters must pass.
+type Request struct {
+	Text string
+	filter.Spec
+
+	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20); All for no limit
+	PerSession int  // hits shown of one session when grouped (0: 3, and those among the ten best of all); All for no limit
+	Flat       bool // hits by score, not grouped by session
+	AllWords   bool // only hits that lack nothing
+	Sort       rank.Sort
+	Before     int  // entries shown before each hit
+	After      int  // entries shown after each hit
+	Explain    bool // hits explain their scores
+	Redact     bool // secrets in the shown text are masked
+
+	// UntilDeadline makes a deadline of the context end the reading of hits: the response has
+	// those read so far, and is Late.
+	UntilDeadline bool
+
+	PhraseBytes int // as of rank.Input
+
+	Env    filter.Env                    // the environment for fields in the text
+	Resume ResumeFunc                    // the resume commands of hits; nil: none
+	Only   func(s *session.Summary) bool // restricts the sessions that are searched; nil: all
+}
+
+// All is the limit of a request for everything.
+const All = rank.All
+
+// FastPhraseBytes is a value for Request.PhraseBytes where an answer is wanted at once, such
+// as while somebody types.
+const FastPhraseBytes = 8 << 20
+
+// The default limits.
+const (
+	DefaultLimit      = 10
+	DefaultFlatLimit  = 20
+	DefaultPerSession = 3
+)
+
+// Response is the answer to a request. It depends only on the index, the session
+// files and the request.
+type Response struct {
+	Hits         []Hit        // grouped: by the rank of their session; flat: by score
+	Sessions     []SessionHit // the sessions of Hits, best first; empty if flat
+	SessionTotal int          // sessions with hits
+	Total        int          // hits with every word, copies counted once
+	TotalAny     int          // all hits, copies counted once
+	Searches     int          // hits that NoSearches left out, if all others fit into the limit
+	Minor        int          // of TotalAny: hits with none of the weightier words, nor all parts of one, which are left out of a list with hits that have some
+	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
+	Unreadable   int          // hits left out because the system refuses to read their files
+	Warnings     []string     // one line each, for people
+	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
+	Words        []WordCount  // how often each word occurs, if no hit has all of them
+	Removed      []Removed    // how many hits each filter removed, if none has all words
+	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
+	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
+}
+
+// IndexState is the state of the index that answered, and how far it is behind the
+// session files.
+type IndexState struct {
+	Generation   uint64 `json:"generation"`
+	Files        int    `json:"files"`
+	PendingFiles int    `json:"pendingFiles"` // that the generation lacks; if Complete, they were searched in memory
+	PendingBytes int64  `json:"pendingBytes"`
+	SkippedLines int    `json:"skippedLines"`
+	Complete     bool   `json:"complete"`
+}
+
+// Tier is the loosest way in which any word of a hit matched.
+type Tier string
+
+// The tiers, each looser than the one before.
+const (
+	TierExact  Tier = "exact"
+	TierParts  Tier = "parts"  // parts of an identifier or path, or another spelling of it
+	TierForms  Tier = "forms"  // another English form
+	TierPrefix Tier = "prefix" // a longer word
+	TierFuzzy  Tier = "fuzzy"  // within one or two edits
+)
+
+// Hit is a document that matches. Its JSON is documented in "pigrep help json":
+// fields are only ever added.
+type Hit struct {
+	Type      string   `json:"type"` // "hit"
+	Rank      int      `json:"rank"` // 1-based, in the order of Response.Hits
+	Score     float64  `json:"score"`
+	Tier      Tier     `json:"tier"`
+	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
+	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
+	Parts     []string `json:"parts,omitempty"`     // words of Missing whose parts it has: get, user and name for getUserName
+	Slight    []string `json:"-"`                   // words of Missing that say little, such as "how"
+
+	Kind        session.Kind `json:"kind"`
+	Role        string       `json:"role,omitempty"`
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	SessionName string       `json:"sessionName,omitempty"`
+	CWD         string       `json:"cwd,omitempty"`
+	EntryID     string       `json:"entryId,omitempty"`
+	ParentID    string       `json:"parentId,omitempty"`
+	Timestamp   session.Time `json:"timestamp,omitzero"`
+	Line        int          `json:"line"`
+	Offset      int64        `json:"offset"`
+	Length      int          `json:"length"`
+	Part        int          `json:"part"`
+
+	Tool         string           `json:"tool,omitempty"`
+	ToolCallID   string           `json:"toolCallId,omitempty"`
+	IsError      bool             `json:"isError"`
+	Provider     string           `json:"provider,omitempty"`
+	Model        string           `json:"model,omitempty"`
+	CustomType   string           `json:"customType,omitempty"`
+	Branch       string           `json:"branch,omitempty"` // "active" or "abandoned"
+	InContext    bool             `json:"inContext"`
+	Label        string           `json:"label,omitempty"`
+	Copies       []Copy           `json:"copies,omitempty"`
+	Images       []entry.ImageRow `json:"images,omitempty"`       // of its entry
+	Alike        int              `json:"alike,omitempty"`        // hits of its session that say the same, and are not shown
+	AlikeAtLeast bool             `json:"alikeAtLeast,omitempty"` // there may be more: not all hits of its session were compared
+	TargetID     string           `json:"targetId,omitempty"`     // of a label: the entry it is on
+	Fragment     match.Fragment   `json:"fragment"`
+	Resume       *Resume          `json:"resume,omitempty"`
+
+	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
+	After  []Neighbour `json:"after,omitempty"`
+
+	Explain *rank.Explanation `json:"explain,omitempty"`
+}
+
+// Lacks returns the words of Missing and Elsewhere that a reader wants to know of: those
+// that say something, and are not among Parts.
+func (h *Hit) Lacks() (missing, elsewhere []string) {
+	says := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
+			return slices.Contains(h.Slight, word) || slices.Contains(h.Parts, word)
+		})
+	}
+	return says(h.Missing), says(h.Elsewhere)
+}
+
+// mostImages is how many images of an entry Notes describes one by one.
+const mostImages = 2
+
+// Notes returns remarks about a hit that its fragment does not show: its images, and the
+// words that it lacks or has only in parts or in a similar spelling.
+func (h *Hit) Notes() (notes []string) {
+	for i, image := range h.Images {
+		if i == mostImages && len(h.Images) > mostImages+1 {
+			notes = append(notes, fmt.Sprintf("%d more images", len(h.Images)-i))
+			break
+		}
+		notes = append(notes, cmp.Or(image.MimeType, "image")+" "+human.Bytes(int64(image.Size)))
+	}
+	if h.Tier == TierFuzzy {
+		notes = append(notes, "similar spelling")
+	}
+	if len(h.Parts) > 0 {
+		notes = append(notes, "only parts of "+strings.Join(h.Parts, ", "))
+	}
+	if missing, elsewhere := h.Lacks(); len(missing) > 0 {
+		note := "missing: " + strings.Join(missing, ", ")
+		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
+			note += " (found elsewhere in this session)"
+		} else if len(elsewhere) > 0 {
+			note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
+		}
+		notes = append(notes, note)
+	}
+	if h.Alike > 0 {
+		atLeast := ""
+		if h.AlikeAtLeast {
+			atLeast = "at least "
+		}
+		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.Alike))
+	}
+	return notes
+}
+
+// Copy is another session that contains the same entry.
+type Copy struct {
+	SessionPath string `json:"sessionPath"`
+	EntryID     string `json:"entryId,omitempty"`
+}
+
+// Resume is the command that resumes a session.
+type Resume struct {
+	Dir  string   `json:"dir,omitempty"`
+	Argv []string `json:"argv"`
+}
+
+// ResumeFunc returns the command that resumes a session, and the directory to run
+// it in; no argv if it cannot be resumed.
+type ResumeFunc func(*session.Summary) (dir string, argv []string)
+
+// SessionHit is a session with hits. Its JSON is documented in "pigrep help json".
+type SessionHit struct {
+	Type          string       `json:"type"` // "session"
+	SessionPath   string       `json:"sessionPath"`
+	SessionID     string       `json:"sessionId,omitempty"`
+	Name          string       `json:"name,omitempty"`
+	CWD           string       `json:"cwd,omitempty"`
+	Created       session.Time `json:"created,omitzero"`
+	Modified      session.Time `json:"modified,omitzero"`
+	Messages      int          `json:"messages"`
+	FirstPrompt   string       `json:"firstPrompt,omitempty"`
+	Title         string       `json:"-"`                // as of session.Summary
+	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
+	Models        []string     `json:"models,omitempty"`
+	ParentSession string       `json:"parentSession,omitempty"`
+	Forks         int          `json:"forks,omitempty"`  // indexed sessions whose parent is this one
+	Tokens        int64        `json:"tokens,omitempty"` // 0 if unknown
+	Cost          float64      `json:"cost,omitempty"`   // 0 if unknown
+	Score         float64      `json:"score"`
+	Hits          int          `json:"hits"`    // hits with every word
+	HitsAny       int          `json:"hitsAny"` // all hits
+	Minor         int          `json:"-"`       // as of Response
+	Resume        *Resume      `json:"resume,omitempty"`
+}
+
+// options returns which hits are wanted, with the default limits filled in.
+func (r *Request) options() rank.Options {
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0}
+	if r.Flat {
+		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
+	}
+	return opt
+}
+
+// Partial returns the number of hits that lack something and are not left out.
+func (r *Response) Partial() int { return r.TotalAny - r.Minor - r.Total }
+
+// Partial returns the number of hits that lack something and are not left out.
+func (h *SessionHit) Partial() int { return h.HitsAny - h.Minor - h.Hits }

@@ -1,0 +1,86 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/segment"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
+)
+
+// Run answers a request from one generation of the index. It reads session files only
+// to verify phrases and compounds, for the second stage of ranking, and for the hits
+// that it shows.
+func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	in, err := req.Resolve(ctx, r, a, src)
+	if err != nil {
+		return nil, err
+	}
+	in.Lacking = rank.NewLacking()
+	found, err := rank.Run(ctx, in, req.options())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := respond(ctx, &req, in, found)
+	if err != nil {
+		return nil, err
+	}
+	err = afterwards(ctx, in, req, found, resp)
+	if req.UntilDeadline && errors.Is(err, context.DeadlineExceeded) {
+		resp.Late, err = true, nil
+	}
+	return resp, err
+}
+
+// afterwards adds to a response what it takes further searches to say.
+func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) error {
+	shown, limit := len(resp.Sessions), req.options().Limit
+	if req.Flat {
+		shown = len(resp.Hits)
+	}
+	if req.NoSearches && shown < limit && hasSearches(in.Reader) {
+		only := req
+		only.NoSearches, only.OnlySearches = false, true
+		n, err := count(ctx, in, only)
+		if err != nil {
+			return err
+		}
+		resp.Searches = withAny(n)
+	}
+	return explain(ctx, in, req, found, resp)
+}
+
+// hasSearches reports whether the index has parts that are session.Part.Search, or cannot
+// be read.
+func hasSearches(r *index.Reader) bool {
+	return slices.ContainsFunc(r.Segments(), func(s *segment.Segment) bool {
+		at, err := s.PostingsOffset(segment.FieldSearch, []byte(segment.Yes))
+		return at != 0 || err != nil
+	})
+}
+
+// Counts says how many hits a request has.
+type Counts = rank.Counts
+
+// Count counts the hits of a request.
+func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (Counts, error) {
+	return count(ctx, rank.Input{Reader: r, Adapter: a, Files: src}, req)
+}
+
+// Resolve compiles the text and the filters of a request, and looks the words up.
+func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
+	q, err := words.Compile(r.Text, r.Env)
+	if err != nil {
+		return in, err
+	}
+	plan, err := words.Resolve(ctx, reader, q)
+	if err != nil {
+		return in, err
+	}
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes}, nil
+}

@@ -1,0 +1,190 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/query/engine/rank"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/words"
+	"pigrep/scope"
+)
+
+// maxMeant is the longest query, in words, for which didYouMean looks for other words.
+const maxMeant = 16
+
+// didYouMean returns the query with similar words in place of those that no document
+// contains as typed; "" when there are none.
+func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error) {
+	if len(p.Words) > maxMeant {
+		return "", nil
+	}
+	type change struct {
+		syntax.Pos
+		word string
+	}
+	var changes []change
+	for _, w := range p.Words {
+		if w.Match != syntax.Literal || !w.Scored || w.Emphasis < 1 || w.Find != nil || len(w.Parts) > 0 || w.Term == "" || found.TotalAny > 0 && found.IsID(w) {
+			continue
+		}
+		meant := ""
+		switch {
+		case len(w.Terms) == 0:
+			var err error
+			if meant, err = p.Similar(w); err != nil {
+				return "", err
+			}
+			if meant == "" { // no hit would have every word of a suggestion
+				return "", nil
+			}
+		case w.Terms[0].Tier == words.TierFuzzy:
+			meant = w.Terms[0].Term
+		}
+		if meant == "" {
+			continue
+		}
+		for _, place := range w.Positions {
+			changes = append(changes, change{place, meant})
+		}
+	}
+	if len(changes) == 0 {
+		return "", nil
+	}
+	text := strings.ToValidUTF8(req.Text, "\uFFFD")
+	slices.SortFunc(changes, func(a, b change) int { return b.Start - a.Start })
+	for _, c := range changes {
+		typed := text[c.Start:c.End]
+		text = text[:c.Start] + strings.Replace(typed, syntax.TrimProse(typed), c.word, 1) + text[c.End:]
+	}
+	return req.text(strings.Join(strings.Fields(text), " ")), nil
+}
+
+// Removed says how many hits there would be without a filter, when there are none, or
+// none with all words.
+type Removed struct {
+	Filter string `json:"filter"` // the name of a flag without its dashes, a field or negation as typed, or "all" filters
+	Hits   int    `json:"hits"`   // there are without it
+}
+
+// FilterAllWords names Request.AllWords among the filters of a Removed.
+const FilterAllWords = "all-words"
+
+// FilterSearches names filter.Spec.NoSearches among the filters of a Removed.
+const FilterSearches = "searches"
+
+// Without says how to drop a filter of a Removed, as flags and queries are written.
+func Without(filter string) string {
+	switch {
+	case filter == "scope":
+		return "in scope all"
+	case filter == "all":
+		return "without any filter"
+	case strings.ContainsAny(filter, ":! "): // a field or a negation in the query
+		return "without " + filter
+	}
+	return "without --" + filter
+}
+
+// withAll returns the number of hits with all words, and withAny if there are none, of
+// the partial ones that a search shows.
+func withAll(n rank.Counts) int { return n.Total }
+func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Minor) }
+
+// removed returns the filters without which there would be hits of the kind that hits
+// counts.
+func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) ([]Removed, error) {
+	type variant struct {
+		filter string
+		req    Request
+	}
+	var variants []variant
+	all := req
+	try := func(filter string, active bool, clear func(*Request)) {
+		if active {
+			v := variant{filter, req}
+			clear(&v.req)
+			clear(&all)
+			variants = append(variants, v)
+		}
+	}
+	everything := func(r *Request) { r.Scope, r.Kinds = scope.All, nil }
+	try("kind", len(req.Kinds) > 0, everything)
+	try("scope", len(req.Kinds) == 0 && req.Scope != scope.All, everything)
+	try("role", len(req.Roles) > 0, func(r *Request) { r.Roles = nil })
+	try("tool", len(req.Tools) > 0, func(r *Request) { r.Tools = nil })
+	try("model", len(req.Models) > 0, func(r *Request) { r.Models = nil })
+	try("session", len(req.Sessions) > 0, func(r *Request) { r.Sessions = nil })
+	try("project", len(req.Projects) > 0, func(r *Request) { r.Projects = nil })
+	try("cwd", req.CWD != "", func(r *Request) { r.CWD = "" })
+	try("exclude", len(req.Excludes) > 0, func(r *Request) { r.Excludes = nil })
+	try("since", !req.Since.IsZero(), func(r *Request) { r.Since = time.Time{} })
+	try("until", !req.Until.IsZero(), func(r *Request) { r.Until = time.Time{} })
+	try("error", req.Error, func(r *Request) { r.Error = false })
+	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
+	try(FilterSearches, req.NoSearches, func(r *Request) { r.NoSearches = false })
+	try(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
+	text := strings.ToValidUTF8(req.Text, "\uFFFD")
+	if strings.Count(text, "re:") > 1 {
+		return nil, nil // each try would scan the dictionary for them
+	}
+	bare := []byte(text)
+	removable := syntax.Removable(text)
+	for _, item := range removable {
+		start, end := item.Range()
+		try(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
+		for i := start; i < end; i++ {
+			bare[i] = ' '
+		}
+	}
+	q, err := words.Compile(text, req.Env)
+	if err != nil {
+		return nil, nil // nothing to search for
+	}
+	all.Text, all.Only = string(bare), nil
+	needed, restrictions := q.Root.Split()
+	hidden := len(restrictions) > len(removable) // inside of operators
+	if hidden {
+		all.Text = requiring(needed, nil)
+	}
+
+	var list []Removed
+	for _, v := range variants {
+		n, err := count(ctx, in, v.req)
+		if err != nil {
+			return nil, err
+		}
+		if n := hits(n); n > 0 {
+			list = append(list, Removed{v.filter, n})
+		}
+	}
+	if len(list) > 0 || len(variants) < 2 && !hidden && req.Only == nil {
+		return list, nil
+	}
+	if hidden {
+		hits = withAll // of those with some there may be many that the operators exclude
+	}
+	n, err := count(ctx, in, all)
+	if n := hits(n); n > 0 {
+		list = append(list, Removed{"all", n})
+	}
+	return list, err
+}
+
+// count counts the hits of another request on the same index.
+func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error) {
+	lacking := in.Lacking
+	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
+	in.Lacking = lacking
+	if _, ok := errors.AsType[*words.TextError](err); ok {
+		return rank.Counts{}, nil // nothing is left to search for
+	}
+	if err != nil {
+		return rank.Counts{}, err
+	}
+	return rank.Count(ctx, in)
+}
