@@ -12,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"pigrep/index"
+	"pigrep/lab/corpus"
 )
 
 // startBuilder starts that process, and waits until it builds.
@@ -118,5 +121,27 @@ func TestTwoAtTheFirstStart(t *testing.T) {
 		if got := indexState.ReplaceAllString(all[i].stdout.String(), "$1"); got != want {
 			t.Errorf("%q: one who waited has another answer than the next:\n%.500s\n%.500s", c, got, want)
 		}
+	}
+}
+
+// A large update by another process is not waited for: the answer comes from what is
+// published, and says what is missing.
+func TestSearchDuringALargeUpdate(t *testing.T) {
+	t.Parallel()
+	home, file, where := oneSession(t)
+	if r := pigrep(t, home, append([]string{"index"}, where...)...); r.exit != 0 {
+		t.Fatalf("pigrep index: exit code %d\n%s", r.exit, r.stderr)
+	}
+	if _, err := corpus.Generate(filepath.Join(filepath.Dir(file), "restored"), corpus.Options{Seed: 11, Bytes: 9 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := index.OpenWriter(filepath.Join(home, "index"), index.WriterOptions{PID: os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	e, r := search(t, home, append(where, "hyrax")...)
+	if r.exit != 0 || e.Total != 1 || e.Index.Complete || e.Index.PendingFiles == 0 || !strings.Contains(string(r.stderr), "not in this answer") {
+		t.Errorf("exit code %d, %d hits, index %+v\n%s", r.exit, e.Total, e.Index, r.stderr)
 	}
 }
