@@ -25,3 +25,20 @@ func BenchmarkLine(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkSpans(b *testing.B) {
+	text := []byte(strings.Repeat("The quick brown fox jumps over the lazy dog, 日本語 and more. ", 10_000))
+	letters := []byte(strings.Repeat("quickbrownfoxesjumpoverthelazydog日本語", 10_000))
+	for _, c := range []struct {
+		expr string
+		text []byte
+	}{{`.{1000}`, text}, {`\pL{1000}`, letters}, {`\w+`, text}, {`(?i)fox \w+`, text}} {
+		b.Run(c.expr, func(b *testing.B) {
+			m := program(b, parse(b, c.expr, syntax.Perl), Options{}).Matcher(4 << 20)
+			b.SetBytes(int64(len(c.text)))
+			for b.Loop() {
+				m.Spans(c.text, -1)
+			}
+		})
+	}
+}
