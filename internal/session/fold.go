@@ -186,6 +186,20 @@ func (s *Summary) TimeOf(n *Node) time.Time {
 	return s.fileTime()
 }
 
+// Times returns the range of the times of all entries. Those without any time have that of
+// the file.
+func (s *Summary) Times() (first, last time.Time) {
+	first, last = s.Oldest, s.Newest
+	if mtime := s.fileTime(); s.Oldest.IsZero() {
+		first, last = mtime, mtime
+	} else if s.Header.Timestamp.IsZero() && mtime.Before(first) {
+		first = mtime
+	} else if s.Header.Timestamp.IsZero() && mtime.After(last) {
+		last = mtime
+	}
+	return first, last
+}
+
 func (s *Summary) fileTime() time.Time { return time.Unix(0, s.Mtime).UTC() }
 
 // shorten returns a copy of s, cut to at most limit bytes at a rune boundary.

@@ -317,7 +317,8 @@ func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.times) > 0 && s.Oldest.IsZero() {
 		times = Unknown
 	} else if len(f.times) > 0 {
-		times = f.TimesVerdict(s.Oldest.UnixMilli(), s.Newest.UnixMilli())
+		first, last := s.Times()
+		times = f.TimesVerdict(first.UnixMilli(), last.UnixMilli())
 	}
 	if times == All && len(f.branches)+len(f.labels) > 0 {
 		return Unknown

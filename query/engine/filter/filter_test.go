@@ -145,12 +145,18 @@ func TestEntries(t *testing.T) {
 	}
 	// The verdict on a session agrees with all of its entries.
 	s := &session.Summary{Oldest: time.UnixMilli(meta.Time), Newest: time.UnixMilli(meta.Time + 1000)}
+	s.Timestamp = s.Oldest
 	for text, want := range map[string]filter.Verdict{
 		"after:2026-05-01": filter.All, "after:2026-05-02": filter.None, "label:keep": filter.None, "branch:active": filter.Unknown,
 	} {
 		if got := field(t, text).EntryVerdict(s); got != want {
 			t.Errorf("%s: EntryVerdict() = %d, want %d", text, got, want)
 		}
+	}
+	// An entry without any time has that of the file.
+	s.Timestamp, s.Mtime = time.Time{}, stories.Day.AddDate(0, 1, 0).UnixNano()
+	if got := field(t, "after:2026-05-10").EntryVerdict(s); got != filter.Unknown {
+		t.Errorf("of a file without the time of its start, changed later: EntryVerdict() = %d, want %d", got, filter.Unknown)
 	}
 }
 

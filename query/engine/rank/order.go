@@ -3,7 +3,6 @@ package rank
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // A session's score is a geometric sum over its best sharesOf hits: each counts share
@@ -249,14 +248,9 @@ func (s *snapshot) compareTimes(sign int64, a, b timed) int {
 // bound returns a time, in Unix milliseconds, that no entry of the file is after,
 // or in the order Oldest, before.
 func (s *snapshot) bound(at int32, order Sort) int64 {
-	f := s.summary(at)
-	edge := f.Newest
+	first, last := s.summary(at).Times()
 	if order == Oldest {
-		edge = f.Oldest
+		return first.UnixMilli()
 	}
-	// Entries without any time have that of the file.
-	if mtime := time.Unix(0, f.Mtime); edge.IsZero() || f.Timestamp.IsZero() && edge.Before(mtime) == (order == Newest) {
-		edge = mtime
-	}
-	return edge.UnixMilli()
+	return last.UnixMilli()
 }
