@@ -3,6 +3,7 @@ package oracle
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
@@ -214,6 +215,8 @@ func (p *Part) values(name string) (values []string) {
 		add(p.session.Title())
 	case "label":
 		add(p.label, strings.ToUpper(p.label))
+	case "after", "before":
+		add(time.UnixMilli(p.time).UTC().Format(time.RFC3339))
 	case "cmd":
 		for _, command := range p.commands {
 			add(append(strings.Fields(command), command)...)
