@@ -16,7 +16,10 @@ import (
 // or is none.
 func (c *Corpus) Queries(tight bool) *rapid.Generator[*Node] {
 	return rapid.Custom(func(t *rapid.T) *Node {
-		d := drawer{t, c, tight, 0}
+		d := drawer{T: t, corpus: c, tight: tight, expressions: 3}
+		if tight {
+			d.expressions = 1 // laws repeat queries
+		}
 		q := d.node(3)
 		if !q.asks(true) {
 			q = &Node{Op: And, Items: []*Node{{Op: Field, Name: "branch", Text: "any"}, q}}
@@ -29,7 +32,7 @@ type drawer struct {
 	*rapid.T
 	corpus      *Corpus
 	tight       bool
-	expressions int // a query may have three
+	expressions int // that it may still have: a query takes three
 }
 
 func (d *drawer) upTo(n int, what string) int { return rapid.IntRange(0, n-1).Draw(d.T, what) }
@@ -162,12 +165,12 @@ func (d *drawer) phrase() *Node {
 
 func (d *drawer) field() *Node {
 	names := FieldNames
-	if d.expressions == 3 {
+	if d.expressions == 0 {
 		names = names[:len(names)-1]
 	}
 	name := oneOf(d, "field", names...)
 	if name == "re" {
-		d.expressions++
+		d.expressions--
 	}
 	var values []string
 	switch name {
