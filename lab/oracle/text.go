@@ -34,14 +34,14 @@ const (
 	capital
 	letter // or digit
 	underscore
-	unspaced
+	unspaced // each character is a word: of a script without spaces, or an emoji
 )
 
 func sortOf(r rune) sort {
 	switch {
 	case r == '_':
 		return underscore
-	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) || r == 'ー' || r == '々':
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai) || r == 'ー' || r == '々', 0x2600 <= r && r <= 0x27bf, 0x1f000 <= r && r <= 0x1faff:
 		return unspaced
 	case unicode.IsUpper(r):
 		return capital
