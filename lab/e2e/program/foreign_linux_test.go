@@ -100,7 +100,7 @@ type ground struct {
 func newGround(t *testing.T) *ground {
 	t.Helper()
 	g := &ground{t: t, dir: t.TempDir(), old: map[string]bool{}}
-	copyTree(t, filepath.Join(moduleRoot, "internal", "ui", "cli", "testdata", "sessions"), filepath.Join(g.dir, "home", ".pi", "agent", "sessions"))
+	copyTree(t, filepath.Join(moduleRoot, "ui", "cli", "testdata", "sessions"), filepath.Join(g.dir, "home", ".pi", "agent", "sessions"))
 	for _, name := range []string{"work", "tmp", "outside"} {
 		if err := os.Mkdir(filepath.Join(g.dir, name), 0o755); err != nil {
 			t.Fatal(err)
