@@ -170,7 +170,7 @@ func TestSmallDamage(t *testing.T) {
 	}
 	noticed, asked := 0, 0
 	texts := map[string]*segmentText{}
-	for range testkit.Rounds(1, 5, 250) {
+	for range testkit.Rounds(5, 5, 250) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
