@@ -80,19 +80,29 @@ func Foreign(dir string) ([]string, error) {
 // marked reports whether a directory is marked as an index. It fails with ErrForeign if it
 // must not become one.
 func marked(root *os.Root) (bool, error) {
-	content, err := readIn(root, markerName)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, err
-	case bytes.HasPrefix(content, []byte(marker)):
-		return true, nil
-	case hasGeneration(root):
+	if is, err := hasMarker(root); is || err != nil {
+		return is, err
+	}
+	if hasGeneration(root) {
 		return false, nil
 	}
 	if fresh, err := begun(root); fresh || err != nil {
 		return false, err
 	}
+	// What is there may be an index that another process has begun since. It wrote the marker
+	// before anything else.
+	if is, err := hasMarker(root); is || err != nil {
+		return is, err
+	}
 	return false, fmt.Errorf("%s %w", root.Name(), ErrForeign)
+}
+
+func hasMarker(root *os.Root) (bool, error) {
+	content, err := readIn(root, markerName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return bytes.HasPrefix(content, []byte(marker)), err
 }
 
 // hasGeneration reports whether a directory has an index of any version: current names a
