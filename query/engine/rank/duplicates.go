@@ -13,7 +13,11 @@ import (
 type duplicates []marked
 
 type marked struct {
-	copy uint64 // of the candidate; here too, so that sorting seldom visits the candidates
+	// Of the candidate. They are here too, so that sorting seldom visits the candidates, and
+	// so that hits can look for their duplicates while others are resolved.
+	copy uint64
+	part int32
+
 	*Candidate
 	like  int   // index of the first duplicate that is a hit exactly if this one is
 	level uint8 // how good a hit it is, once the duplicates are settled; 0 for none
@@ -33,7 +37,7 @@ func (l candidates) joinDuplicates(s *snapshot, byDirectory bool) duplicates {
 	list := make(duplicates, 0, count)
 	for c := range l.all() {
 		if c.copy != 0 {
-			list = append(list, marked{copy: c.copy, Candidate: c})
+			list = append(list, marked{copy: c.copy, part: c.part, Candidate: c})
 		}
 	}
 	// Parts of one entry share the value.

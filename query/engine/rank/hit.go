@@ -62,17 +62,22 @@ type Duplicate struct {
 // Duplicates returns the copies of the entry of a hit.
 func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 	for _, c := range r.s.duplicates.of(h.Candidate) {
-		o, err := r.s.outline(c.file, r.s.segs[c.segment])
+		seg := r.s.segs[c.segment]
+		o, err := r.s.outline(c.file, seg)
+		if err != nil {
+			return nil, err
+		}
+		id, err := seg.ID(c.doc) // another goroutine may resolve the candidate
 		if err != nil {
 			return nil, err
 		}
 		d := Duplicate{Path: o.Record.Path}
-		if e, ok := o.At(r.s.resolve(c).offset); ok {
+		if e, ok := o.At(id.Offset); ok {
 			d.EntryID = e.ID
 		}
 		list = append(list, d)
 	}
-	return list, r.s.err()
+	return list, nil
 }
 
 // Read reads the entry of a hit and finds the words of the query in its part. exact is
