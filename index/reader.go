@@ -38,8 +38,9 @@ type Reader struct {
 }
 
 // Open opens the newest generation. It never waits for a writer. It fails with
-// ErrNoIndex if nothing was published, with ErrForeign if this is no index, and with ErrVersion or ErrDamaged if the index
-// has to be rebuilt. The caller must close the reader.
+// ErrNoIndex if nothing was published, with ErrForeign if the directory is not an index,
+// and with ErrVersion or ErrDamaged if the index has to be rebuilt. The caller must close
+// the reader.
 func Open(dir string) (*Reader, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

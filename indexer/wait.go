@@ -16,9 +16,9 @@ const (
 // Update brings the index up to date with the session files and opens it. While another
 // process is writing, it waits for up to Options.Wait, and then does what is left to do.
 // If the other process is still writing, the error is index.ErrLocked, and the result has
-// the last generation and its lag. With Options.Await, it waits for the first index first. An
-// index that is damaged or of another version is
-// rebuilt. After an interruption, finished work is kept, and the error is the context's.
+// the last generation and its lag. With Options.Await, it first waits for another process
+// to build the first index. An index that is damaged or of another version is rebuilt. After
+// an interruption, finished work is kept, and the error is the context's.
 func Update(ctx context.Context, o Options) (r *Result, err error) {
 	defer func() {
 		if r.Reader != nil {

@@ -56,8 +56,9 @@ func (e *PatternError) Error() string {
 // longPattern is how many bytes of a pattern an error shows.
 const longPattern = 400
 
-// quoted puts quotes around a pattern, or the first bytes of a long one. It escapes nothing if all characters are
-// printable: doubled backslashes would hide a mistake with backslashes.
+// quoted puts quotes around a pattern, or around the first bytes of a long one. It escapes
+// nothing if all characters are printable: doubled backslashes would hide a mistake with
+// backslashes.
 func quoted(pattern string) string {
 	if len(pattern) > longPattern {
 		pattern = strings.ToValidUTF8(pattern[:longPattern], "") + "…"

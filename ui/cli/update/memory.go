@@ -44,8 +44,8 @@ func LimitMemory(a *app.App) error {
 	}
 	debug.SetMemoryLimit(min(limit, max(m.Left, leastMemory)/2))
 	if m.Space {
-		// The addresses stay with the heap. Otherwise mapped files, of which too many are
-		// only an error, would leave it none, which ends the process.
+		// This reserves addresses for the heap. If mapped files took them all, the next
+		// allocation would end the process; a file that cannot be mapped is only an error.
 		runtime.KeepAlive(make([]byte, max(arena, min(m.Left/4, usualMemory))))
 	}
 	return nil
