@@ -42,46 +42,37 @@ func ConversationName(path, id string) string {
 
 // conversationAddress returns the URL of a conversation that marks the hits of a query. With
 // an entryID, it points to that entry.
-func conversationAddress(path, id, entryID string, a asked) string {
-	return place{ConversationName(path, id), "", a}.entry(entryID)
+func conversationAddress(path, id, entryID string, q searchParams) string {
+	return place{ConversationName(path, id), "", q}.entry(entryID)
 }
 
 // place is the common part of the URLs of a conversation.
 type place struct {
 	name string
 	leaf string // an entry of the only branch to show; "" shows all branches
-	asked
+	searchParams
 }
 
-func (p place) values() url.Values {
+// below returns a URL below that of the conversation, which keeps the query and the branch,
+// and has one more parameter unless its value is empty.
+func (p place) below(path, name, value string) string {
 	v := url.Values{}
 	if p.Text != "" {
-		a := p.asked
-		a.Sort, a.All, a.Limit = 0, false, firstLimit
-		v = a.values()
+		q := p.searchParams
+		q.Sort, q.All, q.Limit = 0, false, firstLimit
+		v = q.values()
 	}
 	if p.leaf != "" {
 		v.Set("leaf", p.leaf)
 	}
-	return v
-}
-
-func (p place) address(v url.Values) string {
-	address := "/session/" + url.PathEscape(p.name)
-	if len(v) > 0 {
-		address += "?" + v.Encode()
+	if value != "" {
+		v.Set(name, value)
 	}
-	return address
+	return withParams("/session/"+url.PathEscape(p.name)+path, v)
 }
 
 // page returns the URL of the page with an entry.
-func (p place) page(entryID string) string {
-	v := p.values()
-	if entryID != "" {
-		v.Set("entry", entryID)
-	}
-	return p.address(v)
-}
+func (p place) page(entryID string) string { return p.below("", "entry", entryID) }
 
 // entry returns the URL of an entry, with its anchor.
 func (p place) entry(entryID string) string {
@@ -92,11 +83,7 @@ func (p place) entry(entryID string) string {
 }
 
 // part returns the URL of part n, counted from 1.
-func (p place) part(n int) string {
-	v := p.values()
-	v.Set("part", strconv.Itoa(n))
-	return p.address(v)
-}
+func (p place) part(n int) string { return p.below("", "part", strconv.Itoa(n)) }
 
 // branch returns the URL of the branch through an entry.
 func (p place) branch(id string) string {
@@ -105,18 +92,11 @@ func (p place) branch(id string) string {
 }
 
 // grown returns the URL that says how many entries there are from entry n on.
-func (p place) grown(n int) string {
-	v := p.values()
-	v.Set("from", strconv.Itoa(n))
-	return "/session/" + url.PathEscape(p.name) + "/grown?" + v.Encode()
-}
+func (p place) grown(n int) string { return p.below("/grown", "from", strconv.Itoa(n)) }
 
+// output returns the URL of a block of an entry as a page, highlighted like a file of this name.
 func (p place) output(entry, block int, name string) string {
-	address := fmt.Sprintf("/session/%s/output/%d/%d", url.PathEscape(p.name), entry, block)
-	if name != "" {
-		address += "?" + url.Values{"as": {name}}.Encode()
-	}
-	return address
+	return place{name: p.name}.below(fmt.Sprintf("/output/%d/%d", entry, block), "as", name)
 }
 
 // partLength is the number of entries on a page.
@@ -155,7 +135,7 @@ type partLink struct {
 // has begun, errors appear on the page itself.
 func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
 	ctx, v := r.Context(), r.URL.Query()
-	a, err := parseAsked(v)
+	q, err := parseSearchParams(v)
 	if err != nil {
 		return err
 	}
@@ -164,9 +144,9 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	defer c.Close()
-	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(a.Text)}
-	if a.Text != "" {
-		view.Search = a.Address()
+	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(q.Text)}
+	if q.Text != "" {
+		view.Search = q.Address()
 	}
 	f := s.frame(r, c.Page.Title(), view)
 	out := bufio.NewWriterSize(w, 32<<10)
@@ -177,7 +157,7 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	}
 	err = func() error {
 		flush(w, out)
-		if err := s.fill(ctx, c, view, place{r.PathValue("name"), v.Get("leaf"), a}, v); err != nil {
+		if err := s.fill(ctx, c, view, place{r.PathValue("name"), v.Get("leaf"), q}, v); err != nil {
 			return err
 		}
 		body, err := c.Page.Body(ctx, out)
@@ -241,7 +221,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 	if at.Text == "" {
 		return nil
 	}
-	hits, marks, err := s.hitsIn(ctx, c, at.asked)
+	hits, marks, err := s.hitsIn(ctx, c, at.searchParams)
 	if err != nil {
 		return err
 	}
@@ -266,8 +246,8 @@ const (
 // hitsIn returns the entries of a conversation that match a query, by their index in the
 // file, and the matched words. There may be many entries with every word, so they come from
 // the index and are not read.
-func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []int, marks []string, err error) {
-	req := s.request(a, c.Page.Conversation.Redact)
+func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (list []int, marks []string, err error) {
+	req := s.request(q, c.Page.Conversation.Redact)
 	req.Sessions, req.Limit, req.PerSession = []string{c.Path}, 1, mostRead
 	offsets, err := s.Find(ctx, req)
 	if _, ok := errors.AsType[*words.TextError](err); ok {
@@ -301,7 +281,7 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, a asked) (list []i
 
 // marked returns the marked pieces of a fragment.
 func marked(f match.Fragment) (list []string) {
-	for _, p := range pieces(f) {
+	for _, p := range fragmentParts(f) {
 		if text := strings.ToLower(strings.TrimSpace(p.Text)); p.Mark && text != "" {
 			list = append(list, text)
 		}
@@ -328,12 +308,9 @@ func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found 
 	switch {
 	case n >= 0:
 		l.Text = fmt.Sprintf("hit %s of %s", human.Number(n+1), human.Number(len(hits)))
-	default:
+	case found >= 0: // Next links to the first hit after it
 		n, _ = slices.BinarySearchFunc(hits, step[found], func(i, k int) int { return cmp.Compare(step[i], k) })
-		if found < 0 {
-			n = 0
-		}
-		n-- // Next then links to the first hit after found
+		n--
 	}
 	if n > 0 {
 		l.Previous = address(n - 1)
@@ -378,7 +355,7 @@ func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
 // with the entries below from was loaded; if there are any, with a link to the first.
 func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
-	a, err := parseAsked(v)
+	q, err := parseSearchParams(v)
 	if err != nil {
 		return err
 	}
@@ -402,7 +379,7 @@ func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	first := c.Page.Conversation.Record.Nodes[slices.Min(added)].ID
-	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), place{r.PathValue("name"), v.Get("leaf"), a}.entry(first)})
+	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), place{r.PathValue("name"), v.Get("leaf"), q}.entry(first)})
 }
 
 // changed adds a hint to the error for an entry whose file has changed.

@@ -41,8 +41,8 @@ type facetLink struct {
 const mostFacets = 6
 
 // distribution counts the hits of a query.
-func (s *Server) distribution(ctx context.Context, a asked, redact bool) (*distribution, error) {
-	res, err := s.Facets(ctx, s.request(a, redact))
+func (s *Server) distribution(ctx context.Context, q searchParams, redact bool) (*distribution, error) {
+	res, err := s.Facets(ctx, s.request(q, redact))
 	if _, ok := errors.AsType[*words.TextError](err); ok {
 		return &distribution{}, nil
 	}
@@ -50,16 +50,16 @@ func (s *Server) distribution(ctx context.Context, a asked, redact bool) (*distr
 		return nil, err
 	}
 	d := &distribution{}
-	if d.Time, err = histogram(a, res.Days); err != nil {
+	if d.Time, err = histogram(q, res.Days); err != nil {
 		return nil, err
 	}
-	if len(syntax.FieldValues(a.Text, "after"))+len(syntax.FieldValues(a.Text, "before")) > 0 {
-		d.AnyTime = a.anyTime()
+	if len(syntax.FieldValues(q.Text, "after"))+len(syntax.FieldValues(q.Text, "before")) > 0 {
+		d.AnyTime = q.anyTime()
 	}
 	for _, f := range res.Fields {
-		d.add(f.Name, valuesOf(a, f))
+		d.add(f.Name, valuesOf(q, f))
 	}
-	d.add("month", monthsOf(a, res.Days))
+	d.add("month", monthsOf(q, res.Days))
 	return d, nil
 }
 
@@ -67,41 +67,34 @@ func (d *distribution) add(title string, list []facetLink) {
 	if len(list) == 0 {
 		return
 	}
+	var chosen, others []facetLink
 	for _, l := range list {
 		if l.Chosen {
-			d.Chosen++
+			chosen = append(chosen, l)
+		} else {
+			others = append(others, l)
 		}
 	}
-	// Chosen values come first, so that they are always visible.
-	slices.SortStableFunc(list, func(a, b facetLink) int {
-		switch {
-		case a.Chosen == b.Chosen:
-			return 0
-		case a.Chosen:
-			return -1
-		}
-		return 1
-	})
+	d.Chosen += len(chosen)
+	list = append(chosen, others...) // so that chosen values are always visible
 	n := min(mostFacets, len(list))
 	d.Groups = append(d.Groups, facetGroup{title, list[:n], list[n:]})
 }
 
-func valuesOf(a asked, f facets.Field) (list []facetLink) {
-	had := syntax.FieldValues(a.Text, f.Name)
+func valuesOf(q searchParams, f facets.Field) (list []facetLink) {
+	had := syntax.FieldValues(q.Text, f.Name)
 	for _, v := range f.Values {
-		l := facetLink{link: link{Text: html.Line(v.Name)}, Hits: human.Number(v.Hits), Chosen: slices.Contains(had, v.Name)}
-		if l.Chosen {
-			l.Address = a.with(syntax.SetField(a.Text, f.Name)).Address()
-		} else {
-			l.Address = a.with(syntax.SetField(a.Text, f.Name, v.Name)).Address()
+		chosen, text := slices.Contains(had, v.Name), syntax.SetField(q.Text, f.Name)
+		if !chosen {
+			text = syntax.SetField(q.Text, f.Name, v.Name)
 		}
-		list = append(list, l)
+		list = append(list, facetLink{link{html.Line(v.Name), q.with(text).Address()}, human.Number(v.Hits), chosen})
 	}
 	return list
 }
 
 // monthsOf counts the hits by month, latest first.
-func monthsOf(a asked, days []facets.Day) (list []facetLink) {
+func monthsOf(q searchParams, days []facets.Day) (list []facetLink) {
 	hits := 0
 	for i, d := range days {
 		hits += d.Hits
@@ -109,7 +102,7 @@ func monthsOf(a asked, days []facets.Day) (list []facetLink) {
 		if i+1 < len(days) && days[i+1].Start.Format("2006-01") == month {
 			continue
 		}
-		address, chosen := a.during(month)
+		address, chosen := q.during(month)
 		list = append(list, facetLink{link{d.Start.Format("January 2006"), address}, human.Number(hits), chosen})
 		hits = 0
 	}
@@ -118,13 +111,13 @@ func monthsOf(a asked, days []facets.Day) (list []facetLink) {
 }
 
 // histogram draws the hits over time. Each bar links to the query limited to its period.
-func histogram(a asked, days []facets.Day) (template.HTML, error) {
+func histogram(q searchParams, days []facets.Day) (template.HTML, error) {
 	if len(days) == 0 {
 		return "", nil
 	}
 	c := chart.Hits(days)
 	for _, label := range c.Labels {
-		address, _ := a.during(label)
+		address, _ := q.during(label)
 		c.Links = append(c.Links, address)
 	}
 	return c.HTML()
@@ -132,17 +125,17 @@ func histogram(a asked, days []facets.Day) (template.HTML, error) {
 
 // during returns the URL of the query limited to a period, or without a period if it already
 // is limited to this one.
-func (a asked) during(label string) (address string, already bool) {
+func (q searchParams) during(label string) (address string, already bool) {
 	first, end := chart.Span(label)
 	after, before := first.Format(time.DateOnly), end.Format(time.DateOnly)
-	if slices.Equal(syntax.FieldValues(a.Text, "after"), []string{after}) && slices.Equal(syntax.FieldValues(a.Text, "before"), []string{before}) {
-		return a.anyTime(), true
+	if slices.Equal(syntax.FieldValues(q.Text, "after"), []string{after}) && slices.Equal(syntax.FieldValues(q.Text, "before"), []string{before}) {
+		return q.anyTime(), true
 	}
-	text := syntax.SetField(a.Text, "after", after)
-	return a.with(syntax.SetField(text, "before", before)).Address(), false
+	text := syntax.SetField(q.Text, "after", after)
+	return q.with(syntax.SetField(text, "before", before)).Address(), false
 }
 
 // anyTime returns the URL of the query without a period.
-func (a asked) anyTime() string {
-	return a.with(syntax.SetField(syntax.SetField(a.Text, "after"), "before")).Address()
+func (q searchParams) anyTime() string {
+	return q.with(syntax.SetField(syntax.SetField(q.Text, "after"), "before")).Address()
 }

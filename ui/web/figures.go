@@ -10,6 +10,7 @@ import (
 
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
+	"pigrep/query/sessions"
 	"pigrep/ui/chart"
 	"pigrep/ui/filters"
 	"pigrep/ui/html"
@@ -18,16 +19,32 @@ import (
 
 // figuresPage is the data of the template "figures".
 type figuresPage struct {
+	filterForm
 	Path     string
-	Projects []choice
-	Models   []choice
-	Times    []string // suggestions for Since
-	Since    string
-	Until    string
 	All      string // URL without filters; "" if there are none
-
 	Problem  string
 	Sections template.HTML
+}
+
+// filterForm is the filters of a page, and the values to choose from.
+type filterForm struct {
+	Projects, Models []choice
+	Times            []string // suggestions for Since
+	Since, Until     string
+}
+
+// offer adds the values to choose from; those in v are chosen.
+func (f *filterForm) offer(known []sessions.Facet, v url.Values) {
+	for _, k := range known {
+		switch k.Field {
+		case "project":
+			f.Projects = append(f.Projects, choice{html.Line(k.Value), k.Value == v.Get("project")})
+		case "model":
+			f.Models = append(f.Models, choice{html.Line(k.Value), k.Value == v.Get("model")})
+		case "after":
+			f.Times = append(f.Times, k.Value)
+		}
+	}
 }
 
 // sectionsOf computes the sections of a page.
@@ -45,7 +62,7 @@ func (s *Server) showUsage(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title string, sections sectionsOf) error {
 	v := r.URL.Query()
-	p := &figuresPage{Path: r.URL.Path, Since: v.Get("since"), Until: v.Get("until")}
+	p := &figuresPage{filterForm: filterForm{Since: v.Get("since"), Until: v.Get("until")}, Path: r.URL.Path}
 	if r.URL.RawQuery != "" {
 		p.All = r.URL.Path
 	}
@@ -61,16 +78,7 @@ func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title strin
 	if err != nil {
 		return err
 	}
-	for _, f := range known {
-		switch f.Field {
-		case "project":
-			p.Projects = append(p.Projects, choice{html.Line(f.Value), f.Value == v.Get("project")})
-		case "model":
-			p.Models = append(p.Models, choice{html.Line(f.Value), f.Value == v.Get("model")})
-		case "after":
-			p.Times = append(p.Times, f.Value)
-		}
-	}
+	p.offer(known, v)
 	return s.show(w, r, "figures", title, p)
 }
 
@@ -87,7 +95,7 @@ func given(v url.Values, name string) []string {
 func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of sectionsOf) (template.HTML, error) {
 	view := &report.View{
 		Home: s.Home, Now: s.Now().In(s.Zone),
-		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, asked{}) },
+		Session: func(path, id, entry string) string { return conversationAddress(path, id, entry, searchParams{}) },
 		Period: func(label string) string {
 			first, end := chart.Span(label)
 			if first.IsZero() {

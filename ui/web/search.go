@@ -24,8 +24,8 @@ import (
 	"pigrep/ui/html"
 )
 
-// asked is a query as the URL of the search page encodes it.
-type asked struct {
+// searchParams is a query as the URL of the search page encodes it.
+type searchParams struct {
 	Text  string
 	Scope scope.Scope
 	Sort  rank.Sort
@@ -40,69 +40,72 @@ const (
 	wholeLimit = 200 // hits, if the query names a single session
 )
 
-// parseAsked reads a query from the parameters of a URL.
-func parseAsked(v url.Values) (a asked, err error) {
-	a = asked{Text: strings.TrimSpace(v.Get("q")), Scope: scope.Default, All: v.Get("all") != "", Limit: firstLimit}
+// parseSearchParams reads a query from the parameters of a URL.
+func parseSearchParams(v url.Values) (q searchParams, err error) {
+	q = searchParams{Text: strings.TrimSpace(v.Get("q")), Scope: scope.Default, All: v.Get("all") != "", Limit: firstLimit}
 	if name := v.Get("scope"); name != "" {
-		if a.Scope, err = scope.Parse(name); err != nil {
-			return a, &Error{Status: http.StatusBadRequest, Message: err.Error()}
+		if q.Scope, err = scope.Parse(name); err != nil {
+			return q, &Error{Status: http.StatusBadRequest, Message: err.Error()}
 		}
 	}
-	if a.Sort, err = rank.ParseSort(v.Get("sort")); err != nil {
-		return a, &Error{Status: http.StatusBadRequest, Message: err.Error()}
+	if q.Sort, err = rank.ParseSort(v.Get("sort")); err != nil {
+		return q, &Error{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
-		a.Limit = max(1, min(n, mostLimit))
+		q.Limit = max(1, min(n, mostLimit))
 	}
-	return a, nil
+	return q, nil
 }
 
 // values returns the parameters of the query, without those that have their default.
-func (a asked) values() url.Values {
+func (q searchParams) values() url.Values {
 	v := url.Values{}
 	set := func(name, value string, isDefault bool) {
 		if !isDefault {
 			v.Set(name, value)
 		}
 	}
-	set("q", a.Text, a.Text == "")
-	set("scope", string(a.Scope), a.Scope == scope.Default)
-	set("sort", rank.SortNames[a.Sort], a.Sort == rank.Relevance)
-	set("all", "1", !a.All)
-	set("limit", strconv.Itoa(a.Limit), a.Limit == firstLimit)
+	set("q", q.Text, q.Text == "")
+	set("scope", string(q.Scope), q.Scope == scope.Default)
+	set("sort", rank.SortNames[q.Sort], q.Sort == rank.Relevance)
+	set("all", "1", !q.All)
+	set("limit", strconv.Itoa(q.Limit), q.Limit == firstLimit)
 	return v
 }
 
 // Address returns the URL of the query.
-func (a asked) Address() string {
-	if v := a.values(); len(v) > 0 {
-		return "/?" + v.Encode()
+func (q searchParams) Address() string { return withParams("/", q.values()) }
+
+// withParams returns a URL with these parameters.
+func withParams(path string, v url.Values) string {
+	if len(v) == 0 {
+		return path
 	}
-	return "/"
+	return path + "?" + v.Encode()
 }
 
 // SearchAddress returns the URL of a search.
 func SearchAddress(text string, in scope.Scope) string {
-	return asked{Text: text, Scope: in, Limit: firstLimit}.Address()
+	return searchParams{Text: text, Scope: in, Limit: firstLimit}.Address()
 }
 
 // with returns the query with another text, and with the limit reset.
-func (a asked) with(text string) asked {
-	a.Text, a.Limit = text, firstLimit
-	return a
+func (q searchParams) with(text string) searchParams {
+	q.Text, q.Limit = text, firstLimit
+	return q
 }
 
 // Scopes and Sorts return the choices of the form.
-func (a asked) Scopes() (list []choice) {
+func (q searchParams) Scopes() (list []choice) {
 	for _, s := range scope.Scopes {
-		list = append(list, choice{string(s), s == a.Scope})
+		list = append(list, choice{string(s), s == q.Scope})
 	}
 	return list
 }
 
-func (a asked) Sorts() (list []choice) {
+func (q searchParams) Sorts() (list []choice) {
 	for i, name := range rank.SortNames {
-		list = append(list, choice{name, rank.Sort(i) == a.Sort})
+		list = append(list, choice{name, rank.Sort(i) == q.Sort})
 	}
 	return list
 }
@@ -117,7 +120,7 @@ type link struct{ Text, Address string }
 
 // searchPage is the data of the template "search".
 type searchPage struct {
-	asked
+	searchParams
 	Answer *answer
 	Facets *distribution
 	Forms  []syntax.Form
@@ -126,33 +129,33 @@ type searchPage struct {
 
 // answer is the data of the template "answer".
 type answer struct {
-	Summary  string // the number of hits or sessions
-	Heading  string // of the list
-	Notes    []string
-	Instead  []link // suggested queries
-	Sessions []found
-	More     string // URL with a higher limit; "" if all sessions are shown
+	Summary     string // the number of hits or sessions
+	Heading     string // of the list
+	Notes       []string
+	Suggestions []link // suggested queries
+	Sessions    []sessionResult
+	More        string // URL with a higher limit; "" if all sessions are shown
 }
 
-// found is a session in an answer.
-type found struct {
+// sessionResult is a session in an answer.
+type sessionResult struct {
 	sessionLine
-	Hits []foundHit
+	Hits []hitResult
 	More *link // to all hits of the session
 }
 
-// foundHit is a hit in an answer.
-type foundHit struct {
+// hitResult is a hit in an answer.
+type hitResult struct {
 	Address string
 	What    string // kind, and the name of the tool
 	Failed  bool
 	When    *when
-	Text    []piece
+	Text    []fragmentPart
 	Notes   []string
 }
 
-// piece is a part of a fragment, highlighted or not.
-type piece struct {
+// fragmentPart is a part of a fragment, highlighted or not.
+type fragmentPart struct {
 	Text string
 	Mark bool
 }
@@ -177,14 +180,14 @@ type sessionLine struct {
 	Labels         []string
 }
 
-func (s *Server) sessionLine(h *search.SessionHit, a asked) sessionLine {
+func (s *Server) sessionLine(h *search.SessionHit, q searchParams) sessionLine {
 	dir := human.Path(h.CWD, s.Home)
 	project := dir
 	if i := strings.LastIndexAny(strings.TrimRight(dir, `/\`), `/\`); i >= 0 {
 		project = dir[i+1:]
 	}
 	l := sessionLine{
-		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", a),
+		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
 	for _, name := range h.Labels {
@@ -195,11 +198,11 @@ func (s *Server) sessionLine(h *search.SessionHit, a asked) sessionLine {
 
 // showSearch shows the search page. The script adds the parameter part to get one part alone.
 func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
-	a, err := parseAsked(r.URL.Query())
+	q, err := parseSearchParams(r.URL.Query())
 	if err != nil {
 		return err
 	}
-	p := &searchPage{asked: a, Forms: syntax.Forms, Fields: syntax.Fields}
+	p := &searchPage{searchParams: q, Forms: syntax.Forms, Fields: syntax.Fields}
 	part := r.URL.Query().Get("part")
 	if err := s.ask(r, p, part); err != nil {
 		return err
@@ -208,8 +211,8 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 		return s.write(w, http.StatusOK, part, p)
 	}
 	title := "Search"
-	if a.Text != "" {
-		title = terminal.Clip(html.Line(a.Text), 60)
+	if q.Text != "" {
+		title = terminal.Clip(html.Line(q.Text), 60)
 	}
 	return s.show(w, r, "search", title, p)
 }
@@ -224,33 +227,33 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 		return r.Context().Err()
 	}
 	if part != "facets" {
-		if p.Answer, err = s.answer(r, p.asked); err != nil {
+		if p.Answer, err = s.answer(r, p.searchParams); err != nil {
 			return err
 		}
 	}
 	if part != "answer" {
-		p.Facets, err = s.distribution(r.Context(), p.asked, s.redacts(r))
+		p.Facets, err = s.distribution(r.Context(), p.searchParams, s.redacts(r))
 	}
 	return err
 }
 
 // request returns the search request for a query.
-func (s *Server) request(a asked, redact bool) search.Request {
+func (s *Server) request(q searchParams, redact bool) search.Request {
 	req := search.Request{
-		Text: a.Text, Spec: filter.Spec{Scope: a.Scope}, Sort: a.Sort, AllWords: a.All, Limit: a.Limit, Redact: redact,
+		Text: q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Limit: q.Limit, Redact: redact,
 		PhraseBytes: search.FastPhraseBytes,
 		Env:         filter.Env{Now: s.Now().In(s.Zone)},
 	}
-	if len(syntax.FieldValues(a.Text, "session")) == 1 {
+	if len(syntax.FieldValues(q.Text, "session")) == 1 {
 		req.PerSession = wholeLimit
 	}
 	return req
 }
 
-func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
-	req := s.request(a, s.redacts(r))
-	if a.Text == "" {
-		return s.latest(r.Context(), a, req)
+func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
+	req := s.request(q, s.redacts(r))
+	if q.Text == "" {
+		return s.latest(r.Context(), q, req)
 	}
 	res, err := s.Search(r.Context(), req)
 	if e, ok := errors.AsType[*words.TextError](err); ok {
@@ -263,41 +266,46 @@ func (s *Server) answer(r *http.Request, a asked) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &answer{Heading: "Hits by session", Notes: slices.Clone(res.Warnings)}
-	x.Summary = summaryOf(res)
+	x := &answer{Heading: "Hits by session", Summary: summaryOf(res), Notes: slices.Clone(res.Warnings)}
 	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
 		x.Notes = append(x.Notes, why)
 	}
-	x.instead(a, res)
+	x.suggest(q, res)
 	at := make(map[string]int, len(res.Sessions))
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		f := found{sessionLine: s.sessionLine(h, a)}
 		at[h.SessionPath] = i
-		x.Sessions = append(x.Sessions, f)
+		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(h, q)})
 	}
 	for i := range res.Hits {
 		h := &res.Hits[i]
 		if n, ok := at[h.SessionPath]; ok {
-			x.Sessions[n].Hits = append(x.Sessions[n].Hits, s.hit(h, a))
+			x.Sessions[n].Hits = append(x.Sessions[n].Hits, s.hit(h, q))
 		}
 	}
 	for i := range res.Sessions {
 		h, f := &res.Sessions[i], &x.Sessions[i]
 		if rest := h.Hits + h.Partial() - len(f.Hits); rest > 0 && h.SessionID != "" && req.PerSession == 0 {
-			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", a.with(syntax.SetField(a.Text, "session", h.SessionID)).Address()}
+			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.with(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
 		}
 	}
-	if len(res.Sessions) == a.Limit && (res.SessionTotal > a.Limit || !res.TotalIsExact) && a.Limit < mostLimit {
-		more := a
-		more.Limit = min(3*a.Limit, mostLimit)
-		x.More = more.Address()
+	if len(res.Sessions) == q.Limit && (res.SessionTotal > q.Limit || !res.TotalIsExact) {
+		x.More = q.more()
 	}
 	return x, nil
 }
 
+// more returns the URL of the query with a higher limit; "" if it has the highest.
+func (q searchParams) more() string {
+	if q.Limit >= mostLimit {
+		return ""
+	}
+	q.Limit = min(3*q.Limit, mostLimit)
+	return q.Address()
+}
+
 // latest answers an empty query with the latest sessions.
-func (s *Server) latest(ctx context.Context, a asked, req search.Request) (*answer, error) {
+func (s *Server) latest(ctx context.Context, q searchParams, req search.Request) (*answer, error) {
 	list := sessions.FromSearch(req)
 	list.Scope = "" // a scope selects text, and there is no text to search for
 	res, err := s.Sessions(ctx, list)
@@ -306,12 +314,10 @@ func (s *Server) latest(ctx context.Context, a asked, req search.Request) (*answ
 	}
 	x := &answer{Heading: "Latest sessions", Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
-		x.Sessions = append(x.Sessions, found{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, a)})
+		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, q)})
 	}
-	if res.Total > len(x.Sessions) && a.Limit < mostLimit {
-		more := a
-		more.Limit = min(3*a.Limit, mostLimit)
-		x.More = more.Address()
+	if res.Total > len(x.Sessions) {
+		x.More = q.more()
 	}
 	return x, nil
 }
@@ -335,32 +341,32 @@ func summaryOf(res *search.Response) string {
 	}
 }
 
-// instead suggests other queries: a corrected word, or a filter removed.
-func (x *answer) instead(a asked, res *search.Response) {
+// suggest suggests other queries: a corrected word, or a filter removed.
+func (x *answer) suggest(q searchParams, res *search.Response) {
 	if res.DidYouMean != "" {
-		x.Instead = append(x.Instead, link{"Did you mean " + html.Line(res.DidYouMean) + "?", a.with(res.DidYouMean).Address()})
+		x.Suggestions = append(x.Suggestions, link{"Did you mean " + html.Line(res.DidYouMean) + "?", q.with(res.DidYouMean).Address()})
 	}
 	for _, r := range res.Removed {
-		other := a
+		other := q
 		switch other.Limit = firstLimit; {
 		case r.Filter == "scope":
 			other.Scope = scope.All
 		case r.Filter == search.FilterAllWords:
 			other.All = false
-		case strings.Contains(a.Text, r.Filter):
-			other.Text = strings.TrimSpace(strings.Replace(a.Text, r.Filter, "", 1))
+		case strings.Contains(q.Text, r.Filter):
+			other.Text = strings.TrimSpace(strings.Replace(q.Text, r.Filter, "", 1))
 		default:
 			continue
 		}
-		x.Instead = append(x.Instead, link{fmt.Sprintf("%s %s", human.Plural(r.Hits, "hit", "hits"), html.Line(search.Without(r.Filter))), other.Address()})
+		x.Suggestions = append(x.Suggestions, link{fmt.Sprintf("%s %s", human.Plural(r.Hits, "hit", "hits"), html.Line(search.Without(r.Filter))), other.Address()})
 	}
 }
 
 // hit converts a hit for the page.
-func (s *Server) hit(h *search.Hit, a asked) foundHit {
-	f := foundHit{
-		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, a), What: string(h.Kind), Failed: h.IsError,
-		When: s.when(h.Timestamp.Time), Text: pieces(h.Fragment),
+func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
+	f := hitResult{
+		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,
+		When: s.when(h.Timestamp.Time), Text: fragmentParts(h.Fragment),
 	}
 	if h.Tool != "" {
 		f.What += " " + html.Line(h.Tool)
@@ -377,13 +383,13 @@ func (s *Server) hit(h *search.Hit, a asked) foundHit {
 	return f
 }
 
-// pieces splits a fragment at its highlighted spans.
-func pieces(f match.Fragment) (list []piece) {
+// fragmentParts splits a fragment at its highlighted spans.
+func fragmentParts(f match.Fragment) (list []fragmentPart) {
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	at := 0
 	add := func(end int, mark bool) {
 		if end > at {
-			list = append(list, piece{html.Visible(text[at:end]), mark})
+			list = append(list, fragmentPart{html.Visible(text[at:end]), mark})
 		}
 		at = end
 	}

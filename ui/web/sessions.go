@@ -21,15 +21,13 @@ import (
 
 // sessionsPage is the data of the template "sessions".
 type sessionsPage struct {
-	Text, Since  string
+	filterForm
+	Text         string
 	Named, Forks bool
-	Projects     []choice
-	Times        []string // suggestions for Since
-
-	Summary string
-	Notes   []string
-	Rows    []sessionRow
-	More    string // URL with a higher limit; "" if all sessions are shown
+	Summary      string
+	Notes        []string
+	Rows         []sessionRow
+	More         string // URL with a higher limit; "" if all sessions are shown
 }
 
 type sessionRow struct {
@@ -45,7 +43,10 @@ const sessionLimit = 100
 // showSessions shows the list of sessions, with filters.
 func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	v := r.URL.Query()
-	p := &sessionsPage{Text: strings.TrimSpace(v.Get("q")), Since: v.Get("since"), Named: v.Get("named") != "", Forks: v.Get("forks") != ""}
+	p := &sessionsPage{
+		filterForm: filterForm{Since: v.Get("since")}, Text: strings.TrimSpace(v.Get("q")),
+		Named: v.Get("named") != "", Forks: v.Get("forks") != "",
+	}
 	req := sessions.Request{Text: p.Text, Named: p.Named, Forks: p.Forks, Limit: sessionLimit, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		req.Limit = max(1, n)
@@ -67,14 +68,7 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range known {
-		switch f.Field {
-		case "project":
-			p.Projects = append(p.Projects, choice{html.Line(f.Value), f.Value == v.Get("project")})
-		case "after":
-			p.Times = append(p.Times, f.Value)
-		}
-	}
+	p.offer(known, v)
 	return s.show(w, r, "sessions", "Sessions", p)
 }
 
@@ -99,7 +93,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	p.Summary = atLeast + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, asked{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
+		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, searchParams{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}
