@@ -9,3 +9,6 @@ func (w *Writer) MergeSmallBulk(ctx context.Context) error {
 
 // Settle waits for what Publish leaves running in the background.
 func (w *Writer) Settle() { w.pruning.Wait() }
+
+// Searched returns how many segments were searched for a record by its id.
+func (r *Reader) Searched() int64 { return r.records.searched.Load() }

@@ -28,6 +28,18 @@ func factsID(kind record.FactKind, file uint32, piece string) string {
 	return fmt.Sprintf("%c:%06x:%s", kind, file, piece)
 }
 
+// allRecordIDs is the range of the records of all files.
+var allRecordIDs = segment.IDRange{Start: "r:", End: "r;"}
+
+// parseRecordID is the inverse of recordID.
+func parseRecordID(id []byte) (file uint32, err error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(string(id), "r:"), 16, 32)
+	if err != nil {
+		return 0, format.Damaged("read the records of sessions: %q is no id of any", id)
+	}
+	return uint32(n), nil
+}
+
 // parseFactsID is the inverse of factsID for ids of the kind.
 func parseFactsID(kind record.FactKind, id []byte) (file uint32, piece string, err error) {
 	number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), string(kind)+":"), ":")

@@ -33,6 +33,7 @@ type Reader struct {
 	summaries  atomic.Pointer[[]session.Summary] // nil until they are decoded
 	decode     sync.Once
 	segments   []*segment.Segment
+	records    recordFinder
 
 	close sync.Once
 }
@@ -171,26 +172,6 @@ func (r *Reader) Keep(on bool) {
 	}
 }
 
-// Record returns the session record of a file, an unterminated last line included;
-// nil when there is none.
-func (r *Reader) Record(file uint32) (*session.Record, error) {
-	b, err := storedIn(r.segments, recordID(file), nil)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	return record.Decode(b, false)
-}
-
-// Outline is Record without decoding the entries. near, if not nil, is searched first:
-// the record is usually in the last segment with documents of the file.
-func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
-	b, err := storedIn(r.segments, recordID(file), near)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	return record.DecodeOutline(b)
-}
-
 // Generations returns the number of generations on disk up to the reader's, and when
 // the newest was published.
 func (r *Reader) Generations() (count int, newest time.Time, err error) {
@@ -260,24 +241,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// storedIn returns the value that is stored under an id in one of the segments, nil
-// when there is none. It searches near first, if that is not nil.
-func storedIn(segments []*segment.Segment, id string, near *segment.Segment) ([]byte, error) {
-	if near != nil {
-		if b, err := near.Stored(id); err != nil || b != nil {
-			return b, err
-		}
-	}
-	for _, s := range slices.Backward(segments) {
-		if s == near {
-			continue
-		}
-		if b, err := s.Stored(id); err != nil || b != nil {
-			return b, err
-		}
-		s.Trim() // most segments do not have it
-	}
-	return nil, nil
 }

@@ -29,22 +29,28 @@ type timedCall struct {
 	duplicate bool
 }
 
-// load reads the facts of the session.
-func (r *callRun) load(ctx context.Context) error {
-	var outlineErr, factsErr error
-	r.outline, outlineErr = r.x.r.Outline(r.File, nil)
+// load reads the facts of the session, and its outline if that is asked for or a command
+// must be read from the session file.
+func (r *callRun) load(ctx context.Context, outline bool) error {
+	var factsErr, outlineErr error
 	r.facts, factsErr = r.x.facts.Facts(r.File)
-	if err := errors.Join(ctx.Err(), outlineErr, factsErr); err != nil {
+	if outline || factsErr == nil && slices.ContainsFunc(r.facts.Calls, isCutCommand) {
+		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
+	}
+	if err := errors.Join(ctx.Err(), factsErr, outlineErr); err != nil {
 		return fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return nil
 }
 
+// isCutCommand reports whether the facts of a call have only the beginning of its command.
+func isCutCommand(c session.CallFact) bool { return c.Shell && c.Cut }
+
 // next returns the row of the first call that was not visited yet, nil when its
 // arguments do not pass.
 func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	if r.facts == nil {
-		if err := r.load(ctx); err != nil {
+		if err := r.load(ctx, true); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +162,7 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 func (f *callFile) matchedRules(calls []session.CallFact, number int) shellcmd.RuleSet {
 	c := &calls[number]
 	command := c.Line
-	if c.Shell && c.Cut {
+	if isCutCommand(*c) {
 		f.block(calls, number, func(b *session.Block) {
 			if b.Shell != nil {
 				command = b.Shell.Command

@@ -174,7 +174,7 @@ func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) er
 				}
 				run := *h[i]
 				run.entries, run.rules = entries, evaluator
-				if err := run.load(ctx); err != nil {
+				if err := run.load(ctx, false); err != nil {
 					return err
 				}
 				h[i].warning = run.warning
