@@ -127,8 +127,6 @@ type walker struct {
 	found    *Found
 	count    int             // of session files, counting every name of a file
 	dirs     map[fileID]bool // directories seen; breaks loops of links
-	paths    []byte          // of the session files in a directory, one after the other; reused
-	ends     []int           // of each of them
 	listings chan *listing
 	listed   []*listing // all listings
 	links    listing    // files that were reached by a symbolic link of their own
@@ -273,25 +271,19 @@ func (w *walker) dir(path string, linked bool) error {
 	l := &listing{dir: d, prefix: filepath.Join(path, "x"), linked: linked}
 	l.prefix = l.prefix[:len(l.prefix)-1]
 	var dirs, links []string
-	paths, ends := w.paths[:0], w.ends[:0]
-	err = readDir(d, func(name []byte, typ fs.FileMode) {
-		switch {
+	entries, err := d.ReadDir(-1)
+	for _, e := range entries {
+		path := l.prefix + e.Name()
+		switch typ := e.Type(); {
 		case typ&fs.ModeSymlink != 0:
-			links = append(links, l.prefix+string(name))
+			links = append(links, path)
 		case typ.IsDir():
-			dirs = append(dirs, l.prefix+string(name))
-		case typ.IsRegular() && bytes.HasSuffix(name, []byte(extension)):
-			paths = append(append(paths, l.prefix...), name...)
-			ends = append(ends, len(paths))
+			dirs = append(dirs, path)
+		case typ.IsRegular() && isSession(path):
+			l.paths = append(l.paths, path)
 		}
-	})
-	w.paths, w.ends = paths, ends
-	w.found.Aliased = w.found.Aliased || len(links) > 0
-	all, start := string(paths), 0 // one string for all: one for each would double the cost of listing
-	l.paths = make([]string, len(ends))
-	for i, end := range ends {
-		l.paths[i], start = all[start:end], end
 	}
+	w.found.Aliased = w.found.Aliased || len(links) > 0
 	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
 	w.listings <- l

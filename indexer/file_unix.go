@@ -3,9 +3,12 @@
 package indexer
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // identity returns the id that all names of a real file share.
@@ -21,4 +24,19 @@ func identity(info fs.FileInfo) (fileID, bool) {
 // wait for a writer.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// statIn is setStat for the named file in an open directory, without resolving its
+// path. It returns how many names the file has.
+func (f *File) statIn(dir uintptr, name string) (names uint64, err error) {
+	var st unix.Stat_t
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		err = unix.Fstatat(int(dir), name, &st, 0)
+	}
+	if err != nil {
+		return 0, &fs.PathError{Op: "stat", Path: f.Path, Err: err}
+	}
+	f.Size, f.Mtime, f.Ctime = st.Size, st.Mtim.Nano(), st.Ctim.Nano()
+	f.Dev, f.Inode = uint64(st.Dev), st.Ino
+	return uint64(st.Nlink), nil
 }

@@ -324,7 +324,7 @@ const (
 	scratchSize = 64 << 10 // bytes
 )
 
-// scratches are buffers for reading files and directories.
+// scratches are buffers for reading files.
 var scratches = sync.Pool{New: func() any { return new([scratchSize]byte) }}
 
 // hashRange hashes the bytes [from, to), through buf. At the end of the file it stops

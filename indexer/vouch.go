@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -98,6 +99,20 @@ func rootIDs(roots []adapter.Root) (ids []rootID, ok bool) {
 	}
 	return ids, true
 }
+
+// mountPoints returns the directories at which file systems are mounted. It fails where the
+// system does not tell.
+func mountPoints() (list []string, err error) {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			list = append(list, mountEscapes.Replace(fields[4]))
+		}
+	}
+	return list, err
+}
+
+var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // vouched asks the watcher of the index, if there is one, whether a generation has all
 // files; nil if it does not say so at once.
