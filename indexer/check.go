@@ -1,11 +1,13 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -14,6 +16,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/record"
 	"pigrep/index/segment"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 )
@@ -213,20 +216,28 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 		return
 	}
 	defer f.Close()
-	folder := shellcmd.NewFolder()
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
-	marks := newMarks()
-	parser := a.Parse(adapter.State{Path: rec.Path, Facts: true})
-	lines := adapter.Lines(a, io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
-	lines.Skim = func(piece []byte) error {
-		marks.add(piece)
-		skim(want, piece)
-		return ctx.Err()
-	}
 	var analyzer analysis.Analyzer
+	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(), lines: new(jsonl.Reader)}
+	lines.skimmed = func(int64) error { return ctx.Err() }
+	lines.add = func(e *session.Entry, _ *session.Record) {
+		for i := range e.Parts {
+			d := document(e, i, rec.File)
+			p, tokens := printOf(&analyzer, &d)
+			want.Tokens += uint64(tokens)
+			want.Documents++
+			switch got, ok := held[place{d.Offset, d.Part}]; {
+			case !ok:
+				r.add(rec.Path, "line %d, offset %d, part %d (%s) is not in the index", e.Line, e.Offset, i, d.Kind)
+			case got != p:
+				r.add(rec.Path, "line %d, offset %d, part %d (%s) is indexed with other terms", e.Line, e.Offset, i, d.Kind)
+			}
+		}
+	}
+	lines.seek(f, rec.Checkpoint.Offset+rec.TailBytes)
 	for {
-		line, err := lines.Next()
+		line, err := lines.next()
 		if err == io.EOF {
 			break
 		}
@@ -234,42 +245,13 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 			r.add(rec.Path, "it cannot be read: %v", err)
 			return
 		}
-		if line.TooLong {
-			skimmed(want, line)
-			continue
-		}
-		want.NoteLine(line.Length, false)
-		problems := parser.Parse(line, func(e *session.Entry) {
-			want.Add(e)
-			addFacts(folder, e, want)
-			for i := range e.Parts {
-				d := document(e, i, rec.File)
-				p, tokens := printOf(&analyzer, &d)
-				want.Tokens += uint64(tokens)
-				want.Documents++
-				at := place{d.Offset, d.Part}
-				switch got, ok := held[at]; {
-				case !ok:
-					r.add(rec.Path, "line %d, offset %d, part %d (%s) is not in the index", e.Line, e.Offset, i, d.Kind)
-				case got != p:
-					r.add(rec.Path, "line %d, offset %d, part %d (%s) is indexed with other terms", e.Line, e.Offset, i, d.Kind)
-				}
-			}
-		})
-		for _, p := range problems {
-			if !p.Torn {
-				want.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
-			}
-		}
-		if line.Ended {
-			marks.add(line.Raw)
-			want.Checkpoint.Offset += int64(len(line.Raw))
-			want.Lines++
+		if !line.Ended && !line.TooLong {
+			lines.parse(line, want)
 		}
 	}
 	r.Compared++
-	want.Header = parser.State().Header
-	marks.write(want)
+	want.Header = lines.parser.State().Header
+	lines.marks.write(want)
 	want.TailBytes = rec.TailBytes
 	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode
 	if !sameRecord(want, rec) {
@@ -280,32 +262,16 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	}
 }
 
-// sameFacts compares the stored facts. Empty and nil lists are equal.
-func sameFacts(a, b *session.Facts) bool {
-	return len(a.Usages) == len(b.Usages) && len(a.Calls) == len(b.Calls) && len(a.Touches) == len(b.Touches) &&
-		(len(a.Usages) == 0 || reflect.DeepEqual(a.Usages, b.Usages)) &&
-		(len(a.Calls) == 0 || reflect.DeepEqual(a.Calls, b.Calls)) &&
-		(len(a.Touches) == 0 || reflect.DeepEqual(a.Touches, b.Touches))
+// sameRecord reports whether two records are stored as the same bytes.
+func sameRecord(a, b *session.Record) bool {
+	return bytes.Equal(record.Encode(a, nil), record.Encode(b, nil))
 }
 
-// sameRecord compares two records. Empty and nil lists are equal.
-func sameRecord(a, b *session.Record) bool {
-	if len(a.Nodes) != len(b.Nodes) || len(a.Labels) != len(b.Labels) || len(a.Models) != len(b.Models) ||
-		len(a.Problems) != len(b.Problems) || len(a.Blocks) != len(b.Blocks) {
-		return false
-	}
-	for i := range a.Nodes {
-		if a.Nodes[i] != b.Nodes[i] {
-			return false
-		}
-	}
-	for k, v := range a.Labels {
-		if b.Labels[k] != v {
-			return false
-		}
-	}
-	same := func(x, y any) bool { return fmt.Sprint(x) == fmt.Sprint(y) }
-	return same(a.Models, b.Models) && same(a.Problems, b.Problems) && same(a.Blocks, b.Blocks) && same(a.Partial, b.Partial) && same(a.Summary, b.Summary)
+// sameFacts reports whether two files' facts are stored as the same bytes.
+func sameFacts(a, b *session.Facts) bool {
+	return !slices.ContainsFunc(record.SourceKinds, func(k record.FactKind) bool {
+		return !bytes.Equal(record.EncodeFacts(k, a), record.EncodeFacts(k, b))
+	})
 }
 
 // printOf returns the print that a document's postings should have, and the

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/index/segment"
@@ -21,6 +23,95 @@ const longLine = 16 << 20
 // smallFile is the size up to which files share a read buffer.
 const smallFile = 1 << 20
 
+// lineReader reads the lines of a session file, from the checkpoint of a record on, and
+// adds what they say to the record.
+type lineReader struct {
+	adapter adapter.Adapter
+	folder  *shellcmd.Folder
+	rec     *session.Record
+	marks   *marks
+	parser  adapter.Parser
+	lines   *jsonl.Reader
+	add     func(*session.Entry, *session.Record) // adds the documents of an entry, whose facts are in the record
+	skimmed func(bytes int64) error               // is told of each piece of a line that is too long; an error ends reading
+}
+
+// seek continues at the checkpoint of the record. The file ends at a size.
+func (r *lineReader) seek(f io.ReaderAt, size int64) {
+	if r.parser == nil {
+		r.parser = r.adapter.Parse(adapter.State{Path: r.rec.Path, Header: r.rec.Header, Lines: r.rec.Lines, LastTime: lastTime(r.rec), Facts: true})
+	}
+	r.lines.Limit = adapter.MaxLine(r.adapter)
+	// The checkpoint follows the pieces of a line that is too long: if the line is still
+	// being written, none of them is read again to index what follows.
+	r.lines.Skim = func(piece []byte) error {
+		if r.rec.Within == 0 {
+			r.rec.AddProblem(session.Problem{Line: r.rec.Lines + 1, Offset: r.rec.Checkpoint.Offset, Reason: adapter.TooLong})
+		}
+		r.marks.add(piece)
+		r.rec.Within += int64(len(piece))
+		r.rec.Checkpoint.Offset += int64(len(piece))
+		return r.skimmed(int64(len(piece)))
+	}
+	at := r.rec.Checkpoint.Offset
+	r.lines.Reset(io.NewSectionReader(f, at, size-at), at, r.rec.Lines)
+	r.lines.Within(r.rec.Within)
+}
+
+// next reads a line. It adds a complete one to the record, and leaves an unterminated one to
+// the caller. At the end of the file the error is io.EOF.
+func (r *lineReader) next() (line adapter.Line, err error) {
+	line, err = r.lines.Next()
+	switch {
+	case err != nil:
+	case line.TooLong && line.Ended: // else the rest of the line is still to come
+		r.rec.NoteLine(line.Length, true)
+		r.rec.Within = 0
+		r.rec.Lines++
+	case line.TooLong:
+	case line.Ended:
+		r.parse(line, r.rec)
+		r.rec.Header = r.parser.State().Header
+		r.marks.add(line.Raw)
+		r.rec.Checkpoint.Offset += int64(len(line.Raw))
+		r.rec.Lines++
+	}
+	return line, err
+}
+
+// parse adds the content of a line to a record. It reports whether there was any: an
+// unterminated line that is not complete JSON does not count yet.
+func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) {
+	rec.NoteLine(line.Length, false)
+	problems := r.parser.Parse(line, func(e *session.Entry) {
+		found = true
+		rec.Add(e)
+		if e.Facts != nil {
+			if e.Facts.HasUsage {
+				rec.AddUsage(e.Facts.Usage)
+			}
+			r.folder.Add(rec.Facts, e)
+		}
+		r.add(e, rec)
+	})
+	for _, p := range problems {
+		if !p.Torn {
+			found = true
+			rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		}
+	}
+	return found
+}
+
+// fileRead is the work on one file.
+type fileRead struct {
+	lineReader
+	worker *worker
+	step   *Step
+	file   *os.File
+	now    time.Time // when the file's times were read
+}
+
 // readFile updates the index for one file that is new, grown, rewritten or
 // truncated. It reads up to the size that the file had when it was opened, so that
 // the recorded times are never newer than the bytes.
@@ -34,103 +125,101 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if err != nil {
 		return w.cannotRead(s, err)
 	}
-	now := w.Now()
+	r := &fileRead{worker: w, step: s, file: f, now: w.Now()}
 	s.File.setStat(info)
-	rec, marks, err := w.begin(s, f)
-	if rec == nil {
+	if r.rec, r.marks, err = w.begin(s, f); r.rec == nil {
 		return err
 	}
-	if rec.Facts == nil {
-		rec.Facts = &session.Facts{}
+	if r.rec.Facts == nil {
+		r.rec.Facts = &session.Facts{}
 	}
-	parser := w.Adapter.Parse(adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec), Facts: true})
-	lines := &w.lines
+	r.adapter, r.folder, r.lines, r.add = w.Adapter, w.folder, &w.lines, w.addDocuments
 	if s.File.Size > smallFile {
-		lines = new(jsonl.Reader)
+		r.lines = new(jsonl.Reader)
 	}
-	seek := func() {
-		lines.Limit = adapter.MaxLine(w.Adapter)
-		// The checkpoint follows the pieces of a line that is too long: if the line is still
-		// being written, none of them is read again to index what follows.
-		lines.Skim = func(piece []byte) error {
-			marks.add(piece)
-			skim(rec, piece)
-			w.read(int64(len(piece)))
-			return ctx.Err()
-		}
-		at := rec.Checkpoint.Offset
-		lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
-		lines.Within(rec.Within)
+	r.skimmed = func(bytes int64) error {
+		w.read(bytes)
+		return ctx.Err()
 	}
-	seek()
-	// rec.Header must come from the lines before the checkpoint, never from an
-	// unterminated one.
-	put := func(full *session.Record, whole bool) {
-		marks.write(rec)
-		stamp(&rec.Checkpoint, s.File, now)
-		if !whole {
-			rec.Size, rec.Ctime = rec.Checkpoint.Offset, unsettled
-		}
-		if full != nil {
-			longest := full.LongestLine // which may be the unterminated one
-			full.Checkpoint = rec.Checkpoint
-			full.LongestLine = longest
-			full.Blocks, full.Partial = rec.Blocks, rec.Partial
-			full.TailBytes = s.File.Size - rec.Checkpoint.Offset
-		}
-		w.batch.Put(rec, full)
-	}
+	r.seek(f, s.File.Size)
 	for {
-		line, err := lines.Next()
-		if err == io.EOF {
-			put(nil, true)
+		line, err := r.next()
+		switch {
+		case err == io.EOF:
+			r.put(nil, true)
 			return nil
-		}
-		if err != nil {
-			put(nil, false)
+		case err != nil:
+			r.put(nil, false)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			return w.cannotRead(s, err)
-		}
-		if line.TooLong {
-			skimmed(rec, line)
-			continue
-		}
-		if !line.Ended {
-			full := rec.Clone()
-			found := w.readLine(parser, line, full)
-			if full.Header = parser.State().Header; !found && full.Header == rec.Header && full.LongestLine == rec.LongestLine {
-				full = nil
-			}
-			w.read(int64(len(line.Raw)))
-			put(full, true)
+		case line.TooLong:
+		case !line.Ended:
+			r.put(r.tail(line), true)
 			return nil
-		}
-		w.readLine(parser, line, rec)
-		rec.Header = parser.State().Header
-		marks.add(line.Raw)
-		rec.Checkpoint.Offset += int64(len(line.Raw))
-		rec.Lines++
-		w.read(int64(len(line.Raw)))
-		if ctx.Err() != nil {
-			put(nil, false)
-			return ctx.Err()
-		}
-		if len(line.Raw) > longLine {
-			// The line and its text are no longer needed, and committing it
-			// takes as much memory again.
-			parser, lines = w.Adapter.Parse(parser.State()), new(jsonl.Reader)
-			seek()
-		}
-		if w.batch.Size() >= w.limit {
-			put(nil, false)
-			if err := w.commit(); err != nil {
+		default:
+			if err := r.ended(ctx, len(line.Raw)); err != nil {
 				return err
 			}
-			w.dirty = true
 		}
 	}
+}
+
+// ended commits what was read if that is enough, and returns memory, after a complete line
+// of a length in bytes.
+func (r *fileRead) ended(ctx context.Context, length int) error {
+	w := r.worker
+	w.read(int64(length))
+	if ctx.Err() != nil {
+		r.put(nil, false)
+		return ctx.Err()
+	}
+	if length > longLine {
+		// The line and its text are no longer needed, and committing it
+		// takes as much memory again.
+		r.parser, r.lines = w.Adapter.Parse(r.parser.State()), new(jsonl.Reader)
+		r.seek(r.file, r.step.File.Size)
+	}
+	if w.batch.Size() < w.limit {
+		return nil
+	}
+	r.put(nil, false)
+	if err := w.commit(); err != nil {
+		return err
+	}
+	w.dirty = true
+	return nil
+}
+
+// tail returns the record with an unterminated last line; nil if that adds nothing. The
+// header of the record itself must come from the lines before the checkpoint.
+func (r *fileRead) tail(line adapter.Line) *session.Record {
+	full := r.rec.Clone()
+	found := r.parse(line, full)
+	r.worker.read(int64(len(line.Raw)))
+	if full.Header = r.parser.State().Header; !found && full.Header == r.rec.Header && full.LongestLine == r.rec.LongestLine {
+		return nil
+	}
+	return full
+}
+
+// put puts the record into the batch, and the one with the unterminated line if there is one.
+// Unless the whole file was read, the next update continues.
+func (r *fileRead) put(full *session.Record, whole bool) {
+	r.marks.write(r.rec)
+	stamp(&r.rec.Checkpoint, r.step.File, r.now)
+	if !whole {
+		r.rec.Size, r.rec.Ctime = r.rec.Checkpoint.Offset, unsettled
+	}
+	if full != nil {
+		longest := full.LongestLine // which may be the unterminated one
+		full.Checkpoint = r.rec.Checkpoint
+		full.LongestLine = longest
+		full.Blocks, full.Partial = r.rec.Blocks, r.rec.Partial
+		full.TailBytes = r.step.File.Size - r.rec.Checkpoint.Offset
+	}
+	r.worker.batch.Put(r.rec, full)
 }
 
 // begin returns the record to continue from, with the marks of the bytes before its
@@ -187,46 +276,6 @@ func (w *worker) cannotRead(s *Step, err error) error {
 	return nil
 }
 
-// readLine adds the content of a line to the record and the batch. It reports
-// whether there was any: an unterminated line that is not complete JSON does not
-// count yet.
-func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
-	found := false
-	rec.NoteLine(line.Length, false)
-	problems := parser.Parse(line, func(e *session.Entry) {
-		found = true
-		rec.Add(e)
-		addFacts(w.folder, e, rec)
-		w.addDocuments(e, rec)
-	})
-	for _, p := range problems {
-		if !p.Torn {
-			found = true
-			rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
-		}
-	}
-	return found
-}
-
-// skim moves the checkpoint behind a piece of a line that is too long.
-func skim(rec *session.Record, piece []byte) {
-	if rec.Within == 0 {
-		rec.AddProblem(session.Problem{Line: rec.Lines + 1, Offset: rec.Checkpoint.Offset, Reason: adapter.TooLong})
-	}
-	rec.Within += int64(len(piece))
-	rec.Checkpoint.Offset += int64(len(piece))
-}
-
-// skimmed records the end of a line that is too long. Without one, the rest of the line
-// is still to come.
-func skimmed(rec *session.Record, line adapter.Line) {
-	if line.Ended {
-		rec.NoteLine(line.Length, true)
-		rec.Within = 0
-		rec.Lines++
-	}
-}
-
 // addDocuments adds the documents of an entry. Its facts must have been added.
 func (w *worker) addDocuments(e *session.Entry, rec *session.Record) {
 	w.entries++
@@ -235,17 +284,6 @@ func (w *worker) addDocuments(e *session.Entry, rec *session.Record) {
 		rec.Tokens += uint64(w.batch.Add(&d))
 		rec.Documents++
 	}
-}
-
-// addFacts adds the facts of an entry for audits.
-func addFacts(o *shellcmd.Folder, e *session.Entry, rec *session.Record) {
-	if e.Facts == nil {
-		return
-	}
-	if e.Facts.HasUsage {
-		rec.AddUsage(e.Facts.Usage)
-	}
-	o.Add(rec.Facts, e)
 }
 
 // document returns the document of one part of an entry.
