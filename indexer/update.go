@@ -125,10 +125,10 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
 	var looking sync.WaitGroup
-	var vouched *answer
+	var vouched *freshAnswer
 	looking.Go(func() {
 		if o.Trust && !o.asked() {
-			vouched = o.vouched()
+			vouched = o.askWatcher()
 		}
 		if vouched == nil {
 			r.Found = Discover(o.Adapter, o.Roots)

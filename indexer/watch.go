@@ -99,7 +99,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 		o.notify = newSystemNotifier
 	}
 	now := o.Now()
-	w := &watcher{WatchOptions: o, told: make(map[string]string), vain: make(map[string]int), untold: make(map[string]time.Time)}
+	w := newWatcher(o)
 	w.presence = presence{dir: o.Dir, state: Watcher{PID: o.PID, Started: now}}
 	if err := w.presence.appear(); err != nil {
 		return err
@@ -120,9 +120,9 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	defer n.Close()
 	w.notifier = n
 	if _, ok := n.(systemNotifier); ok {
-		w.vouchStart()
+		w.acceptQuestions()
 	}
-	defer w.voucher.close()
+	defer w.prober.close()
 	return w.loop(ctx)
 }
 
@@ -133,152 +133,202 @@ type watcher struct {
 	presence presence
 	notifier notifier
 	keeper   keeper
+	schedule schedule
+	prober   prober
+	trust    trust
+	trouble  trouble
 
-	found   *Found
-	at      map[string]int // index in found.Files by path
-	dirs    map[string]bool
-	agents  map[string]bool
-	ready   bool
-	polling bool
-	every   time.Duration // between polls
+	found    *Found
+	at       map[string]int // index in found.Files by path
+	dirs     map[string]bool
+	agents   map[string]bool
+	ready    bool
+	reported map[string]string // the last reported error of each unreadable file or directory
+}
 
-	voucher voucher
-	roots   []rootID // what is watched at the roots; nil if that is not known
-	blind   bool     // changes may come without an event
+func newWatcher(o WatchOptions) *watcher {
+	return &watcher{
+		WatchOptions: o, reported: make(map[string]string),
+		trust: trust{missed: make(map[string]time.Time), falseAlarms: make(map[string]int)},
+	}
+}
 
-	told    map[string]string    // the last reported error of each unreadable file or directory
-	untold  map[string]time.Time // change times of files whose change a timer found before any event
-	vain    map[string]int       // how often a path that is not a session file caused a check of all files
-	failing string               // the last reported failure
-	fails   int
-	waiting time.Time // since when another process has been writing without a sign of life; zero if none is
-	said    string    // what it announced last
+// trust says how far events show all changes.
+type trust struct {
+	polling     bool                 // events are missing: files are polled
+	every       time.Duration        // between polls
+	roots       []rootID             // what is watched at the roots; nil if that is not known
+	mayMiss     bool                 // changes may come without an event
+	missed      map[string]time.Time // change times of files whose change a timer found before any event
+	falseAlarms map[string]int       // how often a path that is not a session file caused a check of all files
+}
+
+// trouble is why the last update failed; zero if it did not.
+type trouble struct {
+	reported string // the last reported failure
+	failures int
+	waiting  time.Time // since when another process has been writing without a sign of life; zero if none is
+	said     string    // what it announced last
 }
 
 // hints say where something may have changed.
 type hints struct {
-	files  map[string]bool // session files with new bytes or times
-	moved  []string        // directories that may be gone
-	all    bool            // check all files
-	verify bool            // and compare them with the index
-	told   bool            // caused by events, or by a possible loss of events
+	files      map[string]bool // session files with new bytes or times
+	moved      []string        // directories that may be gone
+	all        bool            // check all files
+	verify     bool            // and compare them with the index
+	fromEvents bool            // caused by events, or by a possible loss of events
+}
+
+// schedule has the hints since the last pass, and says when the next one is due.
+type schedule struct {
+	hints          hints
+	quiet, longest clock // until a pass for events
+	rescan, poll   clock // until a check of all files
+	retry          clock // until a pass after one that failed
+	release, beat  clock
 }
 
 // loop waits for hints and acts on them.
 func (w *watcher) loop(ctx context.Context) error {
-	var quiet, longest, retry, release clock
-	rescan, beat := newClock(w.times.rescan), newClock(beatEvery)
-	poll := newClock(w.every)
-	defer func() {
-		for _, c := range []*clock{&quiet, &longest, &retry, &release, &rescan, &beat, &poll} {
-			c.stop()
-		}
-	}()
-	h := hints{all: true, verify: true}
-	pass := func() {
-		quiet.stop()
-		longest.stop()
-		if h.all {
-			poll.stop()
-		}
-		err := w.pass(ctx, h)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			h.all, h.verify = true, true
-			retry.set(w.failed(err))
-		} else {
-			if h.all {
-				rescan.set(w.times.rescan)
-			}
-			h = hints{}
-			retry.stop()
-			w.succeeded()
-		}
-		if w.polling && !poll.on {
-			poll.set(w.every)
-		}
-		release.set(w.times.release)
-		beat.set(beatEvery)
-		w.beat()
-	}
-	pass()
+	s := &w.schedule
+	defer s.stop()
+	s.rescan.set(w.times.rescan)
+	w.check(ctx, true)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case e, ok := <-w.notifier.Events():
-			if !ok {
-				w.notifier = noEvents{}
-				w.poll(errors.New("the system has stopped telling of changes"))
-				poll.set(w.every)
-			} else if !w.vouch(e, &h) && w.note(e, &h) && !retry.on {
-				quiet.set(w.times.quiet)
-				if !longest.on {
-					longest.set(w.times.longest)
-				}
-			}
+			w.event(e, ok)
 		case err, ok := <-w.notifier.Errors():
-			if ok && noDescriptors(err) {
-				w.giveUp(limitText(err))
+			if ok {
+				w.lost(err)
 			}
-			if ok && !retry.on {
-				w.logger().Debug("events were lost", "error", err)
-				h.all, h.told = true, true
-				for _, r := range w.Roots { // directories may have been replaced
-					h.moved = append(h.moved, r.Path)
-				}
-				quiet.set(w.times.quiet)
-			}
-		case q := <-w.voucher.asked:
-			w.ask(q, &h)
-		case <-rescan.C():
-			h.all, h.verify = true, true
-			pass()
-		case <-poll.C():
-			poll.on = false
-			h.all = true
-			pass()
-		case <-quiet.C():
-			pass()
-		case <-longest.C():
-			pass()
-		case <-retry.C():
-			retry.on = false
-			pass()
-		case <-release.C():
-			release.on = false
+		case q := <-w.prober.questions:
+			w.probe(q)
+		case <-s.rescan.C():
+			w.check(ctx, true)
+		case <-s.poll.C():
+			w.check(ctx, false)
+		case <-s.quiet.C():
+			w.follow(ctx)
+		case <-s.longest.C():
+			w.follow(ctx)
+		case <-s.retry.C():
+			w.follow(ctx)
+		case <-s.release.C():
 			if err := w.keeper.release(); err != nil {
 				w.logger().Debug("release the writer", "error", err)
 			}
-		case <-beat.C():
-			beat.set(beatEvery)
-			w.beat()
-			if w.removed() && !retry.on {
-				h.all, h.verify = true, true
-				pass()
-			}
-			w.pollIfUntold(w.Now())
-			if w.polling && !poll.on {
-				poll.set(w.every)
-			}
+		case <-s.beat.C():
+			w.tick(ctx)
 		}
 	}
 	return cmp.Or(w.keeper.release(), w.notifier.Close())
+}
+
+// check follows the hints, and checks all files.
+func (w *watcher) check(ctx context.Context, verify bool) {
+	w.schedule.hints.all = true
+	w.schedule.hints.verify = w.schedule.hints.verify || verify
+	w.follow(ctx)
+}
+
+// follow makes a pass, and schedules what comes after it.
+func (w *watcher) follow(ctx context.Context) {
+	s := &w.schedule
+	s.quiet.stop()
+	s.longest.stop()
+	if s.hints.all {
+		s.poll.stop()
+	}
+	err := w.pass(ctx, s.hints)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.hints.all, s.hints.verify = true, true
+		s.retry.set(w.failed(err))
+	} else {
+		if s.hints.all {
+			s.rescan.set(w.times.rescan)
+		}
+		s.hints, w.trouble = hints{}, trouble{}
+		s.retry.stop()
+	}
+	w.schedulePoll()
+	s.release.set(w.times.release)
+	s.beat.set(beatEvery)
+	w.beat()
+}
+
+// event takes an event; without ok there will be no more.
+func (w *watcher) event(e fsnotify.Event, ok bool) {
+	s := &w.schedule
+	switch {
+	case !ok:
+		w.notifier = noEvents{}
+		w.poll(errors.New("the system has stopped telling of changes"))
+		w.schedulePoll()
+	case w.probed(e):
+	case w.note(e) && !s.retry.on:
+		s.quiet.set(w.times.quiet)
+		if !s.longest.on {
+			s.longest.set(w.times.longest)
+		}
+	}
+}
+
+// lost takes an error of the notifier: events may be missing.
+func (w *watcher) lost(err error) {
+	if noDescriptors(err) {
+		w.giveUp(limitText(err))
+	}
+	s := &w.schedule
+	if s.retry.on {
+		return
+	}
+	w.logger().Debug("events were lost", "error", err)
+	s.hints.all, s.hints.fromEvents = true, true
+	s.hints.moved = append(s.hints.moved, w.rootPaths()...) // directories may have been replaced
+	s.quiet.set(w.times.quiet)
+}
+
+func (w *watcher) rootPaths() (list []string) {
+	for _, r := range w.Roots {
+		list = append(list, r.Path)
+	}
+	return list
+}
+
+// tick shows that the watcher lives, and looks for an index that was removed and for events
+// that are overdue.
+func (w *watcher) tick(ctx context.Context) {
+	w.schedule.beat.set(beatEvery)
+	w.beat()
+	if w.removed() && !w.schedule.retry.on {
+		w.check(ctx, true)
+	}
+	w.pollIfMissed(w.Now())
+	w.schedulePoll()
+}
+
+func (w *watcher) schedulePoll() {
+	if poll := &w.schedule.poll; w.trust.polling && !poll.on {
+		poll.set(w.trust.every)
+	}
+}
+
+func (s *schedule) stop() {
+	for _, c := range []*clock{&s.quiet, &s.longest, &s.rescan, &s.poll, &s.retry, &s.release, &s.beat} {
+		c.stop()
+	}
 }
 
 // clock is a timer that may be off.
 type clock struct {
 	*time.Timer
 	on bool
-}
-
-func newClock(d time.Duration) clock {
-	var c clock
-	if d > 0 {
-		c.set(d)
-	}
-	return c
 }
 
 func (c *clock) set(d time.Duration) {
@@ -333,41 +383,40 @@ func (w *watcher) beat() {
 
 // failed reports a failed update, once, and returns when to try again.
 func (w *watcher) failed(err error) time.Duration {
+	t := &w.trouble
 	if errors.Is(err, index.ErrLocked) {
 		now := w.Now()
-		if said := index.Announcement(w.Dir); w.waiting.IsZero() || said != w.said {
-			w.waiting, w.said = now, said
+		if said := index.Announcement(w.Dir); t.waiting.IsZero() || said != t.said {
+			t.waiting, t.said = now, said
 			if at := Building(w.Dir); at != nil && w.Progress != nil {
 				w.Progress(*at)
 			}
 		}
 		// Commands that update the index are done in a moment.
-		if w.failing == "" && now.Sub(w.waiting).Abs() >= patience {
-			w.failing = index.ErrLocked.Error()
+		if t.reported == "" && now.Sub(t.waiting).Abs() >= patience {
+			t.reported = index.ErrLocked.Error()
 			w.tell(WatchEvent{Kind: WatchWaiting, Err: err})
 		}
 		return w.times.locked
 	}
-	if w.failing != err.Error() {
-		w.failing = err.Error()
+	if t.reported != err.Error() {
+		t.reported = err.Error()
 		w.tell(WatchEvent{Kind: WatchFailed, Err: err})
 	}
-	wait := min(w.times.retryMax, w.times.retry<<min(w.fails, 16))
-	w.fails++
+	wait := min(w.times.retryMax, w.times.retry<<min(t.failures, 16))
+	t.failures++
 	return wait
 }
 
-func (w *watcher) succeeded() { w.failing, w.fails, w.waiting = "", 0, time.Time{} }
-
 // poll starts polling, because events are missing.
 func (w *watcher) poll(why error) {
-	if w.polling {
+	if w.trust.polling {
 		return
 	}
-	w.polling = true
-	w.every = max(w.every, w.times.poll)
+	w.trust.polling = true
+	w.trust.every = max(w.trust.every, w.times.poll)
 	w.presence.state.Polling = why.Error()
-	w.tell(WatchEvent{Kind: WatchPolling, Err: why, Every: w.every})
+	w.tell(WatchEvent{Kind: WatchPolling, Err: why, Every: w.trust.every})
 }
 
 // giveUp polls because a directory cannot be watched. A notifier that has used up the

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -15,9 +16,9 @@ import (
 	"pigrep/index"
 )
 
-// maxVain is how often a path that is not a session file may cause a check of all
+// maxFalseAlarms is how often a path that is not a session file may cause a check of all
 // files between two rescans: another program may be writing there.
-const maxVain = 5
+const maxFalseAlarms = 5
 
 // maxLooks bounds how often look starts over because new directories appeared.
 const maxLooks = 5
@@ -33,8 +34,9 @@ const pollShare = 100
 const pollMax = 30 * time.Second
 
 // note adds an event to the hints, and reports whether it is relevant.
-func (w *watcher) note(e fsnotify.Event, h *hints) bool {
-	w.tellsOf(e.Name)
+func (w *watcher) note(e fsnotify.Event) bool {
+	w.trust.eventFor(e.Name)
+	h := &w.schedule.hints
 	if e.Name == "" || within(e.Name, w.Dir) {
 		return false
 	}
@@ -46,7 +48,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 		if h.files == nil {
 			h.files = make(map[string]bool)
 		}
-		h.files[e.Name], h.told = true, true
+		h.files[e.Name], h.fromEvents = true, true
 		return true
 	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
 	case w.dirs[dir]:
@@ -63,16 +65,16 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 		}
 	}
 	if !known && onlyBytes && isSession(e.Name) {
-		if w.vain[e.Name] >= maxVain {
-			w.blind = true // it may be another name of a session file
+		if w.trust.falseAlarms[e.Name] >= maxFalseAlarms {
+			w.trust.mayMiss = true // it may be another name of a session file
 			return false
 		}
-		w.vain[e.Name]++
+		w.trust.falseAlarms[e.Name]++
 	}
 	if (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && (w.dirs[e.Name] || w.agents[e.Name]) {
 		h.moved = append(h.moved, e.Name)
 	}
-	h.all, h.told = true, true
+	h.all, h.fromEvents = true, true
 	return true
 }
 
@@ -97,8 +99,9 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	r.Found = w.found
 	r.noteUnusable()
 	changed := before == nil || !slices.Equal(before.Files, w.found.Files) || len(w.found.Unreadable) != len(before.Unreadable)
-	if changed && before != nil && h.onTimer() && !w.polling && w.failing == "" {
-		w.noteUntold(before, start)
+	onTimer := h.verify && !h.fromEvents
+	if changed && before != nil && onTimer && !w.trust.polling && w.trouble.reported == "" {
+		w.noteMissed(before, start)
 	}
 	needed, err := w.needed(changed, h.verify)
 	if err != nil {
@@ -114,9 +117,6 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	}
 	return err
 }
-
-// onTimer reports whether a timer, not an event, caused this pass.
-func (h *hints) onTimer() bool { return h.verify && !h.told }
 
 // restat stats these files again. ok is false if one of them is no longer a regular
 // file; then all files must be checked.
@@ -143,34 +143,28 @@ func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 // last time, so that no change is missed in between.
 func (w *watcher) look(h hints) {
 	if h.verify {
-		clear(w.vain)
-		clear(w.voucher.waiting) // their events were lost
+		clear(w.trust.falseAlarms)
+		clear(w.prober.waiting) // their events were lost
 	}
 	var roots []rootID
 	complete := false // every directory was watched before it was read
 	for range maxLooks {
 		start := w.Now()
 		roots, _ = rootIDs(w.Roots)
-		if !slices.Equal(roots, w.roots) { // what is watched at a root may be elsewhere by now
-			for _, r := range w.Roots {
-				h.moved = append(h.moved, r.Path)
-			}
-			w.roots = roots
+		if !slices.Equal(roots, w.trust.roots) { // what is watched at a root may be elsewhere by now
+			h.moved = append(h.moved, w.rootPaths()...)
+			w.trust.roots = roots
 		}
 		w.found = Discover(w.Adapter, w.Roots)
 		cost := w.Now().Sub(start)
-		w.every = min(pollMax, max(w.times.poll, pollShare*cost))
-		if w.polling && !h.verify {
+		w.trust.every = min(pollMax, max(w.times.poll, pollShare*cost))
+		if w.trust.polling && !h.verify {
 			break // watching has just failed
 		}
 		want := w.found.watched()
-		for dir := range want {
-			if within(dir, w.Dir) {
-				delete(want, dir) // the index directory, which we write
-			}
-		}
-		if w.voucher.dir != "" {
-			want[w.voucher.dir] = true
+		maps.DeleteFunc(want, func(dir string, _ bool) bool { return within(dir, w.Dir) }) // which we write
+		if w.prober.dir != "" {
+			want[w.prober.dir] = true
 		}
 		added, err := reconcile(w.notifier, want, h.moved)
 		h.moved = nil
@@ -182,11 +176,11 @@ func (w *watcher) look(h hints) {
 			break
 		}
 	}
-	w.see(roots, complete)
+	w.noteRoots(roots, complete)
 	w.at = make(map[string]int, len(w.found.Files))
 	for i, f := range w.found.Files {
 		w.at[f.Path] = i
-		delete(w.vain, f.Path)
+		delete(w.trust.falseAlarms, f.Path)
 	}
 	w.dirs, w.agents = set(w.found.Dirs), set(w.found.agents)
 	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), w.watching()
@@ -195,7 +189,7 @@ func (w *watcher) look(h hints) {
 // watching returns the number of directories that are watched for session files.
 func (w *watcher) watching() int {
 	list := w.notifier.WatchList()
-	if slices.Contains(list, w.voucher.dir) {
+	if slices.Contains(list, w.prober.dir) {
 		return len(list) - 1
 	}
 	return len(list)
@@ -209,47 +203,43 @@ func set(list []string) map[string]bool {
 	return m
 }
 
-// noteUntold records the files that have changed without an event. An event is
+// noteMissed records the files that have changed without an event. An event is
 // delayed only for a moment, so one for a file that was written long ago, or is still
 // being written to, must arrive soon.
-func (w *watcher) noteUntold(before *Found, now time.Time) {
+func (w *watcher) noteMissed(before *Found, now time.Time) {
 	old := make(map[string]File, len(before.Files))
 	for _, f := range before.Files {
 		old[f.Path] = f
 	}
 	for _, f := range w.found.Files {
 		if was, ok := old[f.Path]; (!ok || was != f) && f.Err == nil {
-			w.untold[f.Path] = time.Unix(0, max(f.Mtime, f.Ctime))
+			w.trust.missed[f.Path] = time.Unix(0, max(f.Mtime, f.Ctime))
 		}
 	}
-	w.pollIfUntold(now)
+	w.pollIfMissed(now)
 }
 
-// tellsOf removes the files at the path of an event, and below it, from untold.
-func (w *watcher) tellsOf(path string) {
-	for f := range w.untold {
-		if within(f, path) {
-			delete(w.untold, f)
-		}
-	}
+// eventFor notes an event: nothing at its path or below it is missed any more.
+func (t *trust) eventFor(path string) {
+	maps.DeleteFunc(t.missed, func(f string, _ time.Time) bool { return within(f, path) })
 }
 
-// pollIfUntold starts polling if an event is overdue.
-func (w *watcher) pollIfUntold(now time.Time) {
-	for _, changed := range w.untold {
+// pollIfMissed starts polling if an event is overdue.
+func (w *watcher) pollIfMissed(now time.Time) {
+	for _, changed := range w.trust.missed {
 		if now.Sub(changed) > missedAfter {
 			w.poll(errors.New("the system does not tell of all changes"))
 		}
 	}
-	if w.polling {
-		clear(w.untold)
+	if w.trust.polling {
+		clear(w.trust.missed)
 	}
 }
 
 // needed reports whether there is anything to do after a check of all files. It opens
 // the index only if something may be missing, or to verify that it still exists.
 func (w *watcher) needed(changed, verify bool) (bool, error) {
-	if w.keeper.writer != nil || w.failing != "" || w.fails > 0 {
+	if w.keeper.writer != nil || w.trouble.reported != "" || w.trouble.failures > 0 {
 		return true, nil
 	}
 	if !changed && !verify {
@@ -327,18 +317,15 @@ func (w *watcher) report(r *Result, steps []Step) {
 	unreadable := make(map[string]string, len(r.Errors))
 	for _, f := range r.Errors {
 		unreadable[f.Path] = f.Err.Error()
-		if w.told[f.Path] != f.Err.Error() {
+		if w.reported[f.Path] != f.Err.Error() {
 			e.Errors = append(e.Errors, f)
 		}
 	}
 	if r.Found != nil {
-		w.told = unreadable
-	} else {
-		for path, why := range unreadable {
-			w.told[path] = why
-		}
+		clear(w.reported)
 	}
-	e.Skipped, e.Complete = w.keeper.skipped, len(w.told) == 0
+	maps.Copy(w.reported, unreadable)
+	e.Skipped, e.Complete = w.keeper.skipped, len(w.reported) == 0
 	switch {
 	case !w.ready:
 		w.ready = true

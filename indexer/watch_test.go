@@ -371,26 +371,25 @@ func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
 	busy := filepath.Join(root, "b.jsonl")
-	w := &watcher{untold: make(map[string]time.Time)}
-	w.Tell, w.Now = func(WatchEvent) {}, time.Now
+	w := newWatcher(WatchOptions{Options: Options{Now: time.Now}, Tell: func(WatchEvent) {}})
 	before := Discover(pi.New(), []adapter.Root{{Path: root}})
 	write(t, busy, 2)
 	w.found = Discover(pi.New(), []adapter.Root{{Path: root}})
 	now := time.Now()
-	w.noteUntold(before, now)
-	w.pollIfUntold(now.Add(time.Second))
-	if w.polling {
+	w.noteMissed(before, now)
+	w.pollIfMissed(now.Add(time.Second))
+	if w.trust.polling {
 		t.Error("a change that may yet be told of makes for polling")
 	}
 	told := *w
-	told.untold = map[string]time.Time{busy: w.untold[busy]}
-	told.tellsOf(root)
-	told.pollIfUntold(now.Add(time.Minute))
-	if told.polling {
+	told.trust.missed = map[string]time.Time{busy: w.trust.missed[busy]}
+	told.trust.eventFor(root)
+	told.pollIfMissed(now.Add(time.Minute))
+	if told.trust.polling {
 		t.Error("a change that was told of makes for polling")
 	}
-	w.pollIfUntold(now.Add(3 * time.Second))
-	if !w.polling {
+	w.pollIfMissed(now.Add(3 * time.Second))
+	if !w.trust.polling {
 		t.Error("a change that nobody told of does not make for polling")
 	}
 }
@@ -461,7 +460,8 @@ func TestWatchOfADirectoryThatFillsMeanwhile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(root, "p"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w := &watcher{WatchOptions: o, vain: make(map[string]int), notifier: n}
+	w := newWatcher(o)
+	w.notifier = n
 	w.look(hints{all: true})
 	if _, ok := w.at[filepath.Join(root, "p", "late.jsonl")]; !ok {
 		t.Errorf("found only %v", w.found.Files)
@@ -639,7 +639,8 @@ func TestWatchOfAnAgentDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sessions", "p", "a.jsonl"), 2)
 	o := testOptions(t, dir)
-	w := &watcher{WatchOptions: o, vain: make(map[string]int), notifier: newFakeNotifier()}
+	w := newWatcher(o)
+	w.notifier = newFakeNotifier()
 	w.look(hints{verify: true})
 	for _, test := range []struct {
 		name string
@@ -658,8 +659,9 @@ func TestWatchOfAnAgentDirectory(t *testing.T) {
 		{"sessions/q", fsnotify.Create, true},
 		{"sessions/p", fsnotify.Chmod, true},
 	} {
-		var h hints
-		got := w.note(fsnotify.Event{Name: filepath.Join(dir, filepath.FromSlash(test.name)), Op: test.op}, &h)
+		w.schedule.hints = hints{}
+		got := w.note(fsnotify.Event{Name: filepath.Join(dir, filepath.FromSlash(test.name)), Op: test.op})
+		h := w.schedule.hints
 		if got != test.want || got != (h.all || len(h.files) > 0) {
 			t.Errorf("note(%s %s) = %v, want %v; hints %+v", test.op, test.name, got, test.want, h)
 		}
@@ -668,11 +670,11 @@ func TestWatchOfAnAgentDirectory(t *testing.T) {
 	path := filepath.Join(dir, "log.jsonl")
 	looks := 0
 	for range 100 {
-		if w.note(fsnotify.Event{Name: path, Op: fsnotify.Write}, &hints{}) {
+		if w.note(fsnotify.Event{Name: path, Op: fsnotify.Write}) {
 			looks++
 		}
 	}
-	if looks != maxVain {
-		t.Errorf("writing to a file that is no session makes for %d looks, want %d", looks, maxVain)
+	if looks != maxFalseAlarms {
+		t.Errorf("writing to a file that is no session makes for %d looks, want %d", looks, maxFalseAlarms)
 	}
 }

@@ -32,14 +32,14 @@ import (
 // The system queues the event of a write before the write returns, and one queue has the
 // events of all directories in order. So when the watcher sees its own file, it has seen
 // every write that ended before the question. It vouches only if none of them is still to
-// be indexed, and if the system reports all changes: see watcher.sure. If anything goes
+// be indexed, and if the system reports all changes: see watcher.isFresh. If anything goes
 // wrong, a command compares the files as if there were no watcher. docs/watch.md lists the
 // changes that cause no event.
 const (
-	vouchSocket   = "watch.sock"
-	vouchDir      = "asked" // of the files that the watcher creates
-	vouchProtocol = 1       // changes with the meaning of a question or an answer, and with what counts as a session file
-	vouchWait     = 20 * time.Millisecond
+	freshSocket   = "watch.sock"
+	probeDir      = "asked" // of the files that the watcher creates
+	freshProtocol = 1       // changes with the meaning of a question or an answer, and with what counts as a session file
+	freshWait     = 20 * time.Millisecond
 )
 
 // question is what a command asks. A watcher answers only if its own is the same.
@@ -51,7 +51,7 @@ type question struct {
 }
 
 func (o Options) question() question {
-	q := question{Protocol: vouchProtocol, Schema: index.SchemaVersion, MaxLine: adapter.MaxLine(o.Adapter)}
+	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, MaxLine: adapter.MaxLine(o.Adapter)}
 	for _, r := range o.Roots {
 		q.Roots = append(q.Roots, adapter.Root{Path: r.Path, Agent: r.Agent, Follow: r.Follow})
 	}
@@ -62,8 +62,8 @@ func (q question) equal(p question) bool {
 	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.MaxLine == p.MaxLine && slices.Equal(q.Roots, p.Roots)
 }
 
-// answer says that a generation has every line of all files, unless Generation is 0.
-type answer struct {
+// freshAnswer says that a generation has every line of all files, unless Generation is 0.
+type freshAnswer struct {
 	Generation uint64
 	Files      int
 	Roots      []rootID // of the directories that are watched, in the order of the roots
@@ -114,20 +114,20 @@ func mountPoints() (list []string, err error) {
 
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// vouched asks the watcher of the index, if there is one, whether a generation has all
+// askWatcher asks the watcher of the index, if there is one, whether a generation has all
 // files; nil if it does not say so at once.
-func (o Options) vouched() *answer {
-	socket := filepath.Join(o.Dir, vouchSocket)
+func (o Options) askWatcher() *freshAnswer {
+	socket := filepath.Join(o.Dir, freshSocket)
 	if _, err := os.Lstat(socket); err != nil {
 		return nil
 	}
-	c, err := net.DialTimeout("unix", socket, vouchWait)
+	c, err := net.DialTimeout("unix", socket, freshWait)
 	if err != nil {
 		return nil // the watcher has died
 	}
 	defer c.Close()
-	defer time.AfterFunc(vouchWait, func() { c.Close() }).Stop()
-	var a answer
+	defer time.AfterFunc(freshWait, func() { c.Close() }).Stop()
+	var a freshAnswer
 	if json.NewEncoder(c).Encode(o.question()) != nil || json.NewDecoder(c).Decode(&a) != nil {
 		return nil
 	}
@@ -141,28 +141,28 @@ func (o Options) vouched() *answer {
 // asked is a question that waits for the watcher.
 type asked struct {
 	question
-	answer chan<- answer
+	answer chan<- freshAnswer
 }
 
-// voucher accepts questions to a watcher. Its zero value accepts none.
-type voucher struct {
-	listener *net.UnixListener
-	root     *os.Root // of the index
-	dir      string
-	asked    chan asked
-	count    int
-	waiting  map[string]asked // by the file that was created for it
+// prober accepts questions to a watcher. Its zero value accepts none.
+type prober struct {
+	listener  *net.UnixListener
+	root      *os.Root // of the index
+	dir       string
+	questions chan asked
+	count     int
+	waiting   map[string]asked // by the file that was created for it
 }
 
 // open accepts questions for the index in a directory, whose watcher this process is.
-func (v *voucher) open(root *os.Root) error {
-	v.root, v.dir = root, filepath.Join(root.Name(), vouchDir)
-	v.asked, v.waiting = make(chan asked), make(map[string]asked)
-	err := errors.Join(layout.Remove(root, vouchDir), layout.Mkdir(root, vouchDir), layout.Remove(root, vouchSocket))
+func (v *prober) open(root *os.Root) error {
+	v.root, v.dir = root, filepath.Join(root.Name(), probeDir)
+	v.questions, v.waiting = make(chan asked), make(map[string]asked)
+	err := errors.Join(layout.Remove(root, probeDir), layout.Mkdir(root, probeDir), layout.Remove(root, freshSocket))
 	if err != nil {
 		return err
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(root.Name(), vouchSocket), Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(root.Name(), freshSocket), Net: "unix"})
 	if err != nil {
 		return err
 	}
@@ -177,22 +177,22 @@ func (v *voucher) open(root *os.Root) error {
 			go v.serve(c)
 		}
 	}()
-	return root.Chmod(vouchSocket, 0o600)
+	return root.Chmod(freshSocket, 0o600)
 }
 
 // serve answers one question.
-func (v *voucher) serve(c net.Conn) {
+func (v *prober) serve(c net.Conn) {
 	defer c.Close()
-	deadline := time.NewTimer(vouchWait)
+	deadline := time.NewTimer(freshWait)
 	defer deadline.Stop()
-	defer time.AfterFunc(vouchWait, func() { c.Close() }).Stop()
+	defer time.AfterFunc(freshWait, func() { c.Close() }).Stop()
 	var q question
 	if json.NewDecoder(c).Decode(&q) != nil {
 		return
 	}
-	answers := make(chan answer, 1)
+	answers := make(chan freshAnswer, 1)
 	select {
-	case v.asked <- asked{q, answers}:
+	case v.questions <- asked{q, answers}:
 	case <-deadline.C:
 		return // the watcher is busy
 	}
@@ -203,34 +203,34 @@ func (v *voucher) serve(c net.Conn) {
 	}
 }
 
-func (v *voucher) close() {
+func (v *prober) close() {
 	if v.listener != nil {
 		v.listener.Close()
 	}
 	if v.root != nil {
-		_ = errors.Join(layout.Remove(v.root, vouchSocket), layout.Remove(v.root, vouchDir))
+		_ = errors.Join(layout.Remove(v.root, freshSocket), layout.Remove(v.root, probeDir))
 	}
 }
 
-// vouchStart accepts questions, where the events of the system are in one order.
-func (w *watcher) vouchStart() {
+// acceptQuestions accepts questions, where the events of the system are in one order.
+func (w *watcher) acceptQuestions() {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	if err := w.voucher.open(w.presence.root); err != nil {
+	if err := w.prober.open(w.presence.root); err != nil {
 		w.logger().Debug("accept questions", "error", err)
 	}
 }
 
-// ask creates the file whose event shows that all events before it were seen.
-func (w *watcher) ask(q asked, h *hints) {
-	v := &w.voucher
-	if !w.sure(h) || !q.equal(w.question()) {
-		q.answer <- answer{}
+// probe creates the file whose event shows that all events before it were seen.
+func (w *watcher) probe(q asked) {
+	v := &w.prober
+	if !w.isFresh() || !q.equal(w.question()) {
+		q.answer <- freshAnswer{}
 		return
 	}
 	v.count++
-	name := path.Join(vouchDir, fmt.Sprint(v.count))
+	name := path.Join(probeDir, fmt.Sprint(v.count))
 	path := filepath.Join(v.root.Name(), name)
 	f, err := v.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -239,44 +239,45 @@ func (w *watcher) ask(q asked, h *hints) {
 	}
 	if err != nil {
 		delete(v.waiting, path)
-		q.answer <- answer{}
+		q.answer <- freshAnswer{}
 	}
 }
 
-// vouch answers a question when the event of its file arrives. It reports whether the
+// probed answers a question when the event of its file arrives. It reports whether the
 // event was one.
-func (w *watcher) vouch(e fsnotify.Event, h *hints) bool {
-	q, ok := w.voucher.waiting[e.Name]
+func (w *watcher) probed(e fsnotify.Event) bool {
+	q, ok := w.prober.waiting[e.Name]
 	if !ok {
 		return false
 	}
-	delete(w.voucher.waiting, e.Name)
-	if !w.sure(h) {
-		q.answer <- answer{}
+	delete(w.prober.waiting, e.Name)
+	if !w.isFresh() {
+		q.answer <- freshAnswer{}
 		return true
 	}
-	q.answer <- answer{Generation: w.keeper.generation, Files: len(w.found.Files), Roots: w.roots}
+	q.answer <- freshAnswer{Generation: w.keeper.generation, Files: len(w.found.Files), Roots: w.trust.roots}
 	return true
 }
 
-// sure reports whether the index has everything that the events seen so far report, and
+// isFresh reports whether the index has everything that the events seen so far report, and
 // every change causes an event.
-func (w *watcher) sure(h *hints) bool {
-	return w.ready && !w.polling && w.failing == "" && w.fails == 0 && w.waiting.IsZero() && // it works
+func (w *watcher) isFresh() bool {
+	h, t := &w.schedule.hints, &w.trust
+	return w.ready && w.trouble == trouble{} && // it works
 		!h.all && !h.verify && len(h.files) == 0 && len(h.moved) == 0 && // nothing is to be indexed
-		len(w.told) == 0 && len(w.untold) == 0 && !w.blind && w.roots != nil
+		len(w.reported) == 0 && !t.polling && len(t.missed) == 0 && !t.mayMiss && t.roots != nil
 }
 
-// see records, after a look at all files, whether changes may come without an event.
+// noteRoots records, after a look at all files, whether changes may come without an event.
 // before is what the roots were before that.
-func (w *watcher) see(before []rootID, complete bool) {
+func (w *watcher) noteRoots(before []rootID, complete bool) {
 	ids, ok := rootIDs(w.Roots)
 	if !ok || !complete || !slices.Equal(ids, before) {
 		ids = nil
 	}
-	w.roots = ids
+	w.trust.roots = ids
 	watched := set(w.notifier.WatchList())
-	w.blind = w.found.Aliased || len(w.found.Unreadable) > 0 || !watched[w.voucher.dir] ||
+	w.trust.mayMiss = w.found.Aliased || len(w.found.Unreadable) > 0 || !watched[w.prober.dir] ||
 		slices.ContainsFunc(w.found.Dirs, func(d string) bool { return !watched[d] }) ||
 		slices.ContainsFunc(w.found.Roots, func(r RootState) bool { return r.Err != nil })
 }
