@@ -1,6 +1,13 @@
 package indexer
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"pigrep/index"
+)
 
 // Progress is the progress of an update.
 type Progress struct {
@@ -57,4 +64,71 @@ func (p *pace) left(at Progress, now time.Time) time.Duration {
 	}
 	work := read*float64(at.BytesTotal-at.Bytes) + commit*float64(at.BytesTotal-at.Committed) - float64(active)
 	return time.Duration(max(work, 0)) / time.Duration(p.workers)
+}
+
+// While the first index is built, commands of other processes wait for it instead of building
+// another one: see Options.Await. So its writer announces how far it is, again and again, to
+// show that it lives. The announcement stays if the writer dies or is interrupted, and the
+// next one goes on with both. It is withdrawn when all files are indexed.
+
+// announceEvery is the time between two announcements.
+const announceEvery = 250 * time.Millisecond
+
+// announcement is what the writer announces. No two in a row are equal.
+type announcement struct {
+	Progress
+	Beat uint64
+}
+
+// announce announces the progress of a first build until end is called.
+func (u *update) announce(w *index.Writer) (end func(complete bool)) {
+	if !w.Empty() && index.Announcement(u.Dir) == "" {
+		return func(bool) {}
+	}
+	var a announcement
+	tell := func() {
+		u.mu.Lock()
+		a.Progress = u.done
+		a.Left = u.pace.left(u.done, u.Now())
+		u.mu.Unlock()
+		a.Beat++
+		text, err := json.Marshal(a)
+		if err = errors.Join(err, w.Announce(string(text))); err != nil {
+			u.logger().Debug("announce how far the index is", "error", err)
+		}
+	}
+	tell()
+	stop := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		tick := time.Tick(announceEvery)
+		for {
+			select {
+			case <-tick:
+				tell()
+			case <-stop:
+				return
+			}
+		}
+	})
+	return func(complete bool) {
+		close(stop)
+		telling.Wait()
+		if complete {
+			_ = w.Announce("") // otherwise the next update does
+		}
+	}
+}
+
+// Building returns how far another process is that builds the first index; nil if none does.
+func Building(dir string) *Progress {
+	text := index.Announcement(dir)
+	pid, err := index.WriterPID(dir)
+	if text == "" || pid == 0 || err != nil {
+		return nil
+	}
+	var a announcement
+	_ = json.Unmarshal([]byte(text), &a) // of another version, it may have anything
+	a.First, a.By = true, pid
+	return &a.Progress
 }

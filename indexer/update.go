@@ -124,49 +124,11 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 // updateNow is Update without waiting for another writer.
 func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
-	var looking sync.WaitGroup
-	var vouched *freshAnswer
-	looking.Go(func() {
-		if o.Trust && !o.asked() {
-			vouched = o.askWatcher()
-		}
-		if vouched == nil {
-			r.Found = Discover(o.Adapter, o.Roots)
-		}
-	})
-	reader, err := index.Open(o.Dir)
-	stop := func() {}
-	if err == nil && o.Opened != nil {
-		stop = o.Opened(reader)
-	}
-	looking.Wait()
-	switch {
-	case vouched == nil:
-	case err == nil && reader.Generation() == vouched.Generation:
-		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Vouched: vouched.Files}
-		o.logger().Debug("a watcher vouches for the index", "files", vouched.Files)
-	default:
-		vouched, r.Found = nil, Discover(o.Adapter, o.Roots)
-	}
-	r.noteUnusable()
+	reader, stop, err := r.look(o)
 	switch {
 	case err == nil:
-		if vouched == nil {
-			r.setReader(reader)
-		} else {
-			r.Reader, r.Crowded = reader, reader.Crowded()
-		}
-		if r.Lag == (Lag{}) && !o.asked() {
-			if o.Store && reader.StoreChanged() {
-				o.logger().Debug("renew the store for Bleve", "error", o.renewStore(reader))
-			}
-			r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
+		if r.settled(o, reader) {
 			return r, nil
-		}
-		if o.Yield && !o.asked() && (!o.Await || Building(o.Dir) == nil) {
-			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
-				r.Watcher = w
-			}
 		}
 	case errors.Is(err, index.ErrNoIndex):
 		r.Lag = Behind(r.Found, nil)
@@ -181,9 +143,9 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	// Work on the old generation ends while what is pending is indexed.
 	var stopping sync.WaitGroup
 	stopping.Go(stop)
+	defer stopping.Wait()
 	if o.fitsMemory(r) {
 		err := r.indexInMemory(ctx, o, stopping.Wait)
-		stopping.Wait()
 		switch {
 		case rebuildable(err):
 			r.Rebuilt, o.Rebuild = err.Error(), true
@@ -196,20 +158,84 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	if r.Watcher != nil {
 		return r, nil
 	}
+	return r, r.indexOnDisk(ctx, o, stopping.Wait)
+}
+
+// look finds the files, or asks the watcher for them, while the newest generation is opened
+// and used. stop ends that use.
+func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) {
+	var looking sync.WaitGroup
+	var vouched *freshAnswer
+	looking.Go(func() {
+		if o.Trust && !o.asked() {
+			vouched = o.askWatcher()
+		}
+		if vouched == nil {
+			r.Found = Discover(o.Adapter, o.Roots)
+		}
+	})
+	stop = func() {}
+	if reader, err = index.Open(o.Dir); err == nil && o.Opened != nil {
+		stop = o.Opened(reader)
+	}
+	looking.Wait()
+	switch {
+	case vouched == nil:
+	case err == nil && reader.Generation() == vouched.Generation:
+		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Vouched: vouched.Files}
+		o.logger().Debug("a watcher vouches for the index", "files", vouched.Files)
+	default:
+		vouched, r.Found = nil, Discover(o.Adapter, o.Roots)
+	}
+	r.noteUnusable()
+	switch {
+	case err != nil:
+	case vouched == nil:
+		r.setReader(reader)
+	default:
+		r.Reader, r.Crowded = reader, reader.Crowded()
+	}
+	return reader, stop, err
+}
+
+// settled reports whether the newest generation needs no update. If it does, settled looks
+// for a watcher to leave that to.
+func (r *Result) settled(o Options, reader *index.Reader) bool {
+	if o.asked() {
+		return false
+	}
+	if r.Lag == (Lag{}) {
+		if o.Store && reader.StoreChanged() {
+			o.logger().Debug("renew the store for Bleve", "error", o.renewStore(reader))
+		}
+		r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
+		return true
+	}
+	if o.Yield && (!o.Await || Building(o.Dir) == nil) {
+		if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
+			r.Watcher = w
+		}
+	}
+	return false
+}
+
+// indexOnDisk updates the index, and rebuilds it if it turns out to be damaged or of another
+// version. It calls stopped before it closes the reader.
+func (r *Result) indexOnDisk(ctx context.Context, o Options, stopped func()) error {
 	k := keeper{Options: o}
-	reader, err = k.updateAll(ctx, r, stopping.Wait)
+	reader, err := k.updateAll(ctx, r, stopped)
 	if rebuildable(err) && !o.Rebuild {
 		if reader != nil {
 			reader.Close()
 		}
 		r.Rebuilt, k.Rebuild = err.Error(), true
-		reader, err = k.updateAll(ctx, r, stopping.Wait)
+		reader, err = k.updateAll(ctx, r, stopped)
 	}
-	stopping.Wait()
+	stopped()
 	if reader != nil {
 		r.setReader(reader)
 	}
-	return r, err
+	return err
 }
 
 // renewStore publishes the newest generation again, unless another process writes.
@@ -331,6 +357,37 @@ func (k *keeper) merge() {
 	}
 }
 
+// Merge merges the segments that a bulk left, until no reader is Crowded. It takes a third
+// of the CPU of indexing the files. Between the steps, other processes can write. If one is
+// writing, or the index cannot be written, it does nothing.
+func Merge(ctx context.Context, o Options) error {
+	for {
+		r, err := index.Open(o.Dir)
+		if err != nil {
+			return err
+		}
+		crowded := r.Crowded()
+		if err := r.Close(); err != nil || !crowded {
+			return err
+		}
+		if err := o.mergeStep(ctx); err != nil {
+			if unwritable(err) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+func (o Options) mergeStep(ctx context.Context) (err error) {
+	w, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	return w.MergeBulk(ctx)
+}
+
 func (o Options) logger() *slog.Logger {
 	if o.Logger == nil {
 		return slog.New(slog.DiscardHandler)
@@ -340,15 +397,8 @@ func (o Options) logger() *slog.Logger {
 
 // noteUnusable records what discovery could not read.
 func (r *Result) noteUnusable() {
-	for _, d := range r.Found.Unreadable {
-		r.Errors = append(r.Errors, FileError{d.Dir, d.Err})
-	}
-	for _, f := range r.Found.Files {
-		if f.Err != nil {
-			r.Changes[Unreadable]++
-			r.Errors = append(r.Errors, FileError{f.Path, f.Err})
-		}
-	}
+	r.Errors = append(r.Errors, r.Found.Errors()...)
+	r.Changes[Unreadable] += len(r.Found.Errors()) - len(r.Found.Unreadable)
 }
 
 // TooLong lists the files of a generation with lines that were left out because they are

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"pigrep/index"
@@ -32,21 +33,18 @@ func Update(ctx context.Context, o Options) (r *Result, err error) {
 	if o.Wait <= 0 || !errors.Is(err, index.ErrLocked) {
 		return r, err
 	}
-	deadline, long, poll := time.NewTimer(o.Wait), time.NewTimer(waitingAfter), time.NewTicker(lockPoll)
-	defer deadline.Stop()
-	defer long.Stop()
-	defer poll.Stop()
+	deadline, long, poll := time.After(o.Wait), time.After(waitingAfter), time.Tick(lockPoll)
 	for errors.Is(err, index.ErrLocked) {
 		select {
 		case <-ctx.Done():
 			return r, ctx.Err()
-		case <-deadline.C:
+		case <-deadline:
 			return r, err
-		case <-long.C:
+		case <-long:
 			if o.Waiting != nil {
 				o.Waiting(err)
 			}
-		case <-poll.C:
+		case <-poll:
 			if pid, lockErr := index.WriterPID(o.Dir); pid != 0 && lockErr == nil {
 				continue
 			}
@@ -54,4 +52,55 @@ func Update(ctx context.Context, o Options) (r *Result, err error) {
 		}
 	}
 	return r, err
+}
+
+// giveUp is how long a process that builds the first index may show no sign of life before the
+// others give up, if there is too much to index in memory.
+const giveUp = 10 * patience
+
+// awaitBuild waits for the process that builds the first index while that lives, and then does
+// what is left to do. If it shows no sign of life, what is pending is indexed in memory.
+func (o Options) awaitBuild(ctx context.Context, r *Result, err error) (*Result, error) {
+	alone := o
+	alone.memory = aloneMemory
+	enough := giveUp
+	if alone.fitsMemory(r) {
+		enough = patience
+	}
+	poll, dead := time.Tick(lockPoll), time.NewTimer(enough)
+	last := index.Announcement(o.Dir)
+	for errors.Is(err, index.ErrLocked) && (r.Reader == nil || last != "") {
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-dead.C:
+			if r, err = alone.again(ctx, r); errors.Is(err, index.ErrLocked) {
+				err = fmt.Errorf("%w, which shows no sign of life", err)
+			}
+			return r, err
+		case <-poll:
+		}
+		if at := Building(o.Dir); at != nil && o.Progress != nil {
+			o.Progress(*at)
+		}
+		said := index.Announcement(o.Dir)
+		pid, lockErr := index.WriterPID(o.Dir)
+		switch {
+		case pid == 0 || lockErr != nil || said == "" && last != "":
+			r, err = o.again(ctx, r)
+		case said == last:
+			continue
+		}
+		last = said
+		dead.Reset(enough)
+	}
+	return r, err
+}
+
+// again is another updateNow.
+func (o Options) again(ctx context.Context, r *Result) (*Result, error) {
+	if r.Reader != nil {
+		r.Reader.Close()
+	}
+	return updateNow(ctx, o)
 }

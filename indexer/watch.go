@@ -192,7 +192,6 @@ type schedule struct {
 // loop waits for hints and acts on them.
 func (w *watcher) loop(ctx context.Context) error {
 	s := &w.schedule
-	defer s.stop()
 	s.rescan.set(w.times.rescan)
 	w.check(ctx, true)
 	for ctx.Err() == nil {
@@ -316,12 +315,6 @@ func (w *watcher) tick(ctx context.Context) {
 func (w *watcher) schedulePoll() {
 	if poll := &w.schedule.poll; w.trust.polling && !poll.on {
 		poll.set(w.trust.every)
-	}
-}
-
-func (s *schedule) stop() {
-	for _, c := range []*clock{&s.quiet, &s.longest, &s.rescan, &s.poll, &s.retry, &s.release, &s.beat} {
-		c.stop()
 	}
 }
 
