@@ -398,7 +398,9 @@ func (o Options) logger() *slog.Logger {
 // noteUnusable records what discovery could not read.
 func (r *Result) noteUnusable() {
 	r.Errors = append(r.Errors, r.Found.Errors()...)
-	r.Changes[Unreadable] += len(r.Found.Errors()) - len(r.Found.Unreadable)
+	if n := len(r.Found.Errors()) - len(r.Found.Unreadable); n > 0 {
+		r.Changes[Unreadable] += n
+	}
 }
 
 // TooLong lists the files of a generation with lines that were left out because they are
