@@ -2,21 +2,16 @@ package segment
 
 import (
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"sync/atomic"
 
-	"github.com/blevesearch/mmap-go"
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/format"
-	"pigrep/internal/files"
 )
 
 // A segment file consists of
@@ -197,41 +192,28 @@ func (b *body) uvarint(at uint64) (v, end uint64, ok bool) {
 type file struct {
 	body
 	parts
-	mapped mmap.MMap // nil for a segment in memory
-	refs   atomic.Int64
-	kept   atomic.Bool // Trim leaves the pages mapped
+	content // zero for a segment in memory
+	refs    atomic.Int64
+	kept    atomic.Bool // Trim leaves the pages mapped
 }
 
-// mapFile maps a segment file. readFooter then sets its parts.
-func mapFile(path string) (f *file, err error) {
-	name := filepath.Base(path)
-	opened, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	info, err := opened.Stat()
-	if err != nil {
-		return nil, err
-	}
-	size, ok := bodySize(info.Size())
+// newFile returns the segment file with this content. readFooter then sets its parts.
+func newFile(name string, c content) (*file, error) {
+	size, ok := bodySize(int64(len(c.all)))
 	if !ok {
-		return nil, format.Damaged("segment %s has an impossible size of %d bytes", name, info.Size())
+		return nil, format.Damaged("segment %s has an impossible size of %d bytes", name, len(c.all))
 	}
-	mapped, err := mmap.MapRegion(opened, int(info.Size()), mmap.RDONLY, 0, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	f = &file{mapped: mapped}
+	f := &file{content: c}
 	f.refs.Store(1)
-	f.body = body{data: mapped[:size], sums: mapped[size : len(mapped)-footerSize], checked: make([]atomic.Uint64, size/blockSize/64+1), name: name}
+	sums := c.all[size : len(c.all)-footerSize]
+	f.body = body{data: c.all[:size], sums: sums, checked: make([]atomic.Uint64, size/blockSize/64+1), name: name}
 	return f, nil
 }
 
 // readFooter sets the parts of a mapped file. The footer belongs to no block; the
 // fingerprint covers it.
 func (f *file) readFooter() error {
-	p, ok := readParts(f.mapped[len(f.mapped)-footerSize:])
+	p, ok := readParts(f.all[len(f.all)-footerSize:])
 	if !ok || p.docs > len(f.data) {
 		return format.Damaged("footer of segment %s", f.name)
 	}
@@ -241,10 +223,10 @@ func (f *file) readFooter() error {
 
 // release ends one reference; the last one unmaps the file.
 func (f *file) release() error {
-	if f.refs.Add(-1) != 0 || f.mapped == nil {
+	if f.refs.Add(-1) != 0 {
 		return nil
 	}
-	return f.mapped.Unmap()
+	return f.close()
 }
 
 // Fingerprint identifies a segment file by its size and by the xxhash of what every
@@ -260,8 +242,8 @@ const fingerprintTail = 4 << 10
 func (f *file) fingerprint() Fingerprint {
 	h := xxhash.New()
 	_, _ = h.Write(f.data[max(0, len(f.data)-fingerprintTail):])
-	_, _ = h.Write(f.mapped[len(f.mapped)-footerSize:])
-	return Fingerprint{int64(len(f.mapped)), h.Sum64()}
+	_, _ = h.Write(f.all[len(f.all)-footerSize:])
+	return Fingerprint{int64(len(f.all)), h.Sum64()}
 }
 
 // WriteTo writes the image as a segment file.

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/mmap-go"
 
 	"pigrep/index/format"
 )
@@ -47,10 +49,19 @@ func OpenAs(path string, want Fingerprint, deleted *roaring.Bitmap) (*Segment, e
 	return open(path, &want, deleted)
 }
 
-func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, err error) {
-	f, err := mapFile(path)
+func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (*Segment, error) {
+	c, err := openContent(path, mmap.MapRegion)
 	if err != nil {
 		return nil, err
+	}
+	return openAs(path, c, want, deleted)
+}
+
+// openAs opens a segment file with this content, which it closes if it fails.
+func openAs(path string, c content, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, err error) {
+	f, err := newFile(filepath.Base(path), c)
+	if err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	s = &Segment{file: f, path: path, files: new(fileCache), infixes: new(infixCache), deleted: deleted}
 	if err := s.load(want); err != nil {
@@ -107,7 +118,7 @@ func (s *Segment) Path() string { return s.path }
 func (s *Segment) Fingerprint() Fingerprint { return s.fingerprint }
 
 // Size returns the bytes of the file.
-func (s *Segment) Size() int64 { return int64(len(s.mapped)) }
+func (s *Segment) Size() int64 { return int64(len(s.all)) }
 
 // Len returns the number of documents and stored values, deleted ones included.
 func (s *Segment) Len() int { return s.length }
@@ -162,13 +173,13 @@ func Share(segments []*Segment, load func() []Duplicates) {
 func (s *Segment) Verify(ctx context.Context) (err error) {
 	defer format.Contain(format.Guard(), "verify "+s.name, &err)
 	defer s.Trim()
-	if s.mapped == nil {
+	if s.all == nil {
 		return nil
 	}
 	if err := s.compareAll(ctx); err != nil {
 		return err
 	}
-	all, want := s.mapped[:len(s.mapped)-crc32.Size], s.mapped[len(s.mapped)-crc32.Size:]
+	all, want := s.all[:len(s.all)-crc32.Size], s.all[len(s.all)-crc32.Size:]
 	sum := crc32.NewIEEE()
 	for piece := range slices.Chunk(all, 1<<20) {
 		if err := ctx.Err(); err != nil {
