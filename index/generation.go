@@ -35,9 +35,16 @@ import (
 // file. Segments are in a separate directory, where generations share them. The end line
 // has the xxhash of the lines before. The first line has the same form in every version.
 type generation struct {
-	number uint64
-	path   string
-	files  []listedFile
+	ID
+	path  string
+	files []listedFile
+}
+
+// ID identifies a generation. The number is not enough: an index that was deleted and built
+// again counts from 1.
+type ID struct {
+	Number uint64 // 0: there is no generation
+	Hash   uint64 // of the manifest
 }
 
 // listedFile is a file line.
@@ -47,22 +54,24 @@ type listedFile struct {
 }
 
 // name returns the name of its directory.
-func (g *generation) name() string { return fmt.Sprintf(generationName, g.number) }
+func (g *generation) name() string { return fmt.Sprintf(generationName, g.Number) }
 
+// encode returns the manifest, and sets its hash.
 func (g *generation) encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "pigrep index %d\n", SchemaVersion)
 	for _, f := range g.files {
 		fmt.Fprintf(&b, "file %s %d %016x\n", f.name, f.Size, f.Hash)
 	}
-	fmt.Fprintf(&b, "end %016x\n", xxhash.Sum64(b.Bytes()))
+	g.Hash = xxhash.Sum64(b.Bytes())
+	fmt.Fprintf(&b, "end %016x\n", g.Hash)
 	return b.Bytes()
 }
 
 // readManifest reads the manifest of a generation. It fails with fs.ErrNotExist if
 // there is no such generation, or no longer.
 func readManifest(dir string, number uint64) (*generation, error) {
-	g := &generation{number: number, path: filepath.Join(dir, fmt.Sprintf(generationName, number))}
+	g := &generation{ID: ID{Number: number}, path: filepath.Join(dir, fmt.Sprintf(generationName, number))}
 	data, err := files.ReadFile(filepath.Join(g.path, manifestName))
 	if err != nil {
 		return nil, err
@@ -71,7 +80,7 @@ func readManifest(dir string, number uint64) (*generation, error) {
 }
 
 func (g *generation) decode(text string) error {
-	bad := format.Damaged("manifest of generation %d", g.number)
+	bad := format.Damaged("manifest of generation %d", g.Number)
 	version, ok := versionOf(text)
 	if !ok {
 		return bad
@@ -80,7 +89,10 @@ func (g *generation) decode(text string) error {
 		return format.OtherVersion(version)
 	}
 	end := strings.LastIndex(text, "end ")
-	if end < 0 || text[end:] != fmt.Sprintf("end %016x\n", xxhash.Sum64String(text[:end])) {
+	if end < 0 {
+		return bad
+	}
+	if g.Hash = xxhash.Sum64String(text[:end]); text[end:] != fmt.Sprintf("end %016x\n", g.Hash) {
 		return bad
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(text[:end], "\n"), "\n")[1:] {
@@ -113,7 +125,7 @@ func (g *generation) segments() (list []listedFile) {
 // it fails, and returns the table, which is a part of the state. Segments that are open
 // in have are shared.
 func (g *generation) open(state []byte, have []*segment.Segment) (segments []*segment.Segment, table *record.Table, err error) {
-	defer format.Contain(format.Guard(), fmt.Sprintf("open generation %d", g.number), &err)
+	defer format.Contain(format.Guard(), fmt.Sprintf("open generation %d", g.Number), &err)
 	deleted, encoded, err := g.checkState(state)
 	if err != nil {
 		return nil, nil, err
@@ -208,7 +220,7 @@ func complete(index fs.FS, name string) bool {
 func (w *Writer) nextGeneration() *generation {
 	for {
 		w.last++ // even if it is not written: its directory may be there
-		g := &generation{number: w.last}
+		g := &generation{ID: ID{Number: w.last}}
 		g.path = filepath.Join(w.dir, g.name())
 		_ = layout.Remove(w.root, g.name()+tempExt)
 		if !layout.Exists(w.root, g.name()) && !layout.Exists(w.root, g.name()+tempExt) {

@@ -81,7 +81,7 @@ func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written .
 	before := w.head
 	w.head = &head{g, segments, t}
 	w.mu.Unlock()
-	if old := before.generation; old != nil && (w.published == nil || old.number != w.published.number) {
+	if old := before.generation; old != nil && (w.published == nil || old.Number != w.published.Number) {
 		if err := layout.Remove(w.root, old.name()); err != nil { // no reader knows of it
 			w.logger.Debug("remove an old generation", "path", old.path, "error", err)
 		}

@@ -48,11 +48,11 @@ func commit(t testing.TB, w *index.Writer, b *index.Batch) {
 
 func publish(t testing.TB, w *index.Writer) uint64 {
 	t.Helper()
-	n, err := w.Publish()
+	id, err := w.Publish()
 	if err != nil {
 		t.Fatalf("Publish: %v", err)
 	}
-	return n
+	return id.Number
 }
 
 // putFile adds a file with one document per text.

@@ -113,7 +113,7 @@ func hasGeneration(root *os.Root) bool {
 	if err != nil {
 		return false
 	}
-	manifest, err := readIn(root, path.Join((&generation{number: number}).name(), manifestName))
+	manifest, err := readIn(root, path.Join((&generation{ID: ID{Number: number}}).name(), manifestName))
 	if err != nil {
 		return false
 	}

@@ -57,25 +57,37 @@ func decodeCurrent(data []byte) (uint64, error) {
 	return number, nil
 }
 
-// Newest returns the number of the newest published generation, 0 if there is none.
-// It reads one small file, so a long-lived reader can check before every answer
-// whether it is outdated.
-func Newest(dir string) (uint64, error) { return currentNumber(dir) }
+// Newest returns the newest published generation, the zero ID if there is none. It reads two
+// small files, so a long-lived reader can check before every answer whether it is outdated.
+func Newest(dir string) (ID, error) {
+	for try := 1; ; try++ {
+		number, err := currentNumber(dir)
+		if err != nil || number == 0 {
+			return ID{}, err
+		}
+		g, err := readManifest(dir, number)
+		if err == nil {
+			return g.ID, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == openTries {
+			return ID{}, err
+		}
+	}
+}
 
-// Publish makes the last commit the generation that readers open, and returns its
-// number. In the background, even if the last commit is published already, it then
+// Publish makes the last commit the generation that readers open, and returns it. In the background, even if the last commit is published already, it then
 // removes old generations and renews the store for Bleve.
-func (w *Writer) Publish() (number uint64, err error) {
+func (w *Writer) Publish() (ID, error) {
 	w.work.Lock()
 	defer w.work.Unlock()
 	if w.failed != nil {
-		return 0, w.failed
+		return ID{}, w.failed
 	}
 	if err := w.publish(); err != nil {
-		return 0, fmt.Errorf("publish: %w", w.explain(err))
+		return ID{}, fmt.Errorf("publish: %w", w.explain(err))
 	}
 	w.tidy()
-	return w.published.number, nil
+	return w.published.ID, nil
 }
 
 // tidy removes old generations and renews the store for Bleve, in the background.
@@ -99,7 +111,7 @@ func (w *Writer) publish() error {
 		}
 	}
 	g := w.head.generation
-	if w.published != nil && w.published.number == g.number {
+	if w.published != nil && w.published.Number == g.Number {
 		return nil
 	}
 	for _, s := range w.head.segments {
@@ -110,7 +122,7 @@ func (w *Writer) publish() error {
 	if err := w.addDuplicates(g, w.head.segments, w.published); err != nil {
 		return err
 	}
-	if err := w.replace(currentName, encodeCurrent(g.number)); err != nil {
+	if err := w.replace(currentName, encodeCurrent(g.Number)); err != nil {
 		return err
 	}
 	w.published = g
@@ -148,17 +160,17 @@ func (w *Writer) prune(keep int) (failed error) {
 	known := true                 // whether used is complete
 	for _, n := range numbers {
 		switch {
-		case n == w.head.generation.number:
-		case n <= w.published.number && keep > 0:
+		case n == w.head.generation.Number:
+		case n <= w.published.Number && keep > 0:
 		default:
 			gone = append(gone, fmt.Sprintf(generationName, n))
 			continue
 		}
-		if n <= w.published.number {
+		if n <= w.published.Number {
 			keep--
 		}
 		g, err := readManifest(w.dir, n)
-		if n != w.head.generation.number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
+		if n != w.head.generation.Number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
 			gone = append(gone, fmt.Sprintf(generationName, n)) // no reader can open it
 			continue
 		}

@@ -107,8 +107,11 @@ func (r *Reader) load(have []*segment.Segment) error {
 	return nil
 }
 
+// ID returns the generation; with a part in memory, the one that this is added to.
+func (r *Reader) ID() ID { return r.generation.ID }
+
 // Generation returns the number of the generation.
-func (r *Reader) Generation() uint64 { return r.generation.number }
+func (r *Reader) Generation() uint64 { return r.generation.Number }
 
 // NextFile returns the number of the next new file.
 func (r *Reader) NextFile() uint32 { return r.table.Next }
@@ -180,7 +183,7 @@ func (r *Reader) Generations() (count int, newest time.Time, err error) {
 		return 0, newest, err
 	}
 	for _, n := range numbers {
-		if n <= r.generation.number {
+		if n <= r.generation.Number {
 			count++
 		}
 	}

@@ -63,7 +63,7 @@ func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, er
 func (g *generation) checkState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
 	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
 	if !slices.Contains(g.files, read) {
-		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.number)
+		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.Number)
 	}
 	return decodeState(b)
 }

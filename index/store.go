@@ -32,7 +32,7 @@ func (w *Writer) renewStore() error {
 // snapshot describes a published generation for Bleve; published is the FileInfo of the
 // file current.
 func snapshot(g *generation, published fs.FileInfo, segments []*segment.Segment) bleve.Snapshot {
-	return bleve.Snapshot{Epoch: g.number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
+	return bleve.Snapshot{Epoch: g.Number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
 }
 
 // StoreChanged reports whether the store is missing or has changed since this generation

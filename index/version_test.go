@@ -18,7 +18,7 @@ func TestOtherVersionOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	number, err := w.Publish()
+	first, err := w.Publish()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestOtherVersionOnDisk(t *testing.T) {
 		t.Fatalf("OpenWriter with Rebuild: %v", err)
 	}
 	defer w.Close()
-	if next, err := w.Publish(); err != nil || next <= number {
-		t.Errorf("Publish = %d, %v, want more than %d", next, err, number)
+	if next, err := w.Publish(); err != nil || next.Number <= first.Number {
+		t.Errorf("Publish = %d, %v, want more than %d", next.Number, err, first.Number)
 	}
 	r, err := Open(dir)
 	if err != nil {
@@ -64,9 +64,9 @@ func TestOtherVersionOnDisk(t *testing.T) {
 }
 
 func TestManifestRoundTrip(t *testing.T) {
-	want := &generation{number: 3, files: []listedFile{{"000000000001.zap", segment.Fingerprint{Size: 4711, Hash: 99}}, {stateName, segment.Fingerprint{Size: 1}}}}
+	want := &generation{ID: ID{Number: 3}, files: []listedFile{{"000000000001.zap", segment.Fingerprint{Size: 4711, Hash: 99}}, {stateName, segment.Fingerprint{Size: 1}}}}
 	text := want.encode()
-	got := &generation{number: 3}
+	got := &generation{ID: ID{Number: 3}}
 	if err := got.decode(string(text)); err != nil {
 		t.Fatalf("decode: %v\n%s", err, text)
 	}

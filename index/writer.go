@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -107,16 +106,15 @@ func (w *Writer) open(opt WriterOptions) error {
 }
 
 // Continues reports whether the reader's generation is the last commit, so that batches
-// that were added to the reader can be committed. Equal numbers are not enough: an index
-// that was deleted and built again counts from 1.
+// that were added to the reader can be committed.
 func (w *Writer) Continues(r *Reader) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.head.generation
 	if g == nil {
-		return r.generation.number == 0
+		return r.ID() == ID{}
 	}
-	return g.number == r.generation.number && slices.Equal(g.files, r.generation.files)
+	return g.ID == r.ID()
 }
 
 // Table returns the summaries of all files as of the last commit.

@@ -38,7 +38,7 @@ import (
 const (
 	freshSocket   = "watch.sock"
 	probeDir      = "asked" // of the files that the watcher creates
-	freshProtocol = 1       // changes with the meaning of a question or an answer, and with what counts as a session file
+	freshProtocol = 2       // changes with the meaning of a question or an answer, and with what counts as a session file
 	freshWait     = 20 * time.Millisecond
 )
 
@@ -62,9 +62,9 @@ func (q question) equal(p question) bool {
 	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.MaxLine == p.MaxLine && slices.Equal(q.Roots, p.Roots)
 }
 
-// freshAnswer says that a generation has every line of all files, unless Generation is 0.
+// freshAnswer says that a generation has every line of all files, unless Generation is zero.
 type freshAnswer struct {
-	Generation uint64
+	Generation index.ID
 	Files      int
 	Roots      []rootID // of the directories that are watched, in the order of the roots
 }
@@ -132,7 +132,7 @@ func (o Options) askWatcher() *freshAnswer {
 		return nil
 	}
 	// A directory above the roots may have been renamed, which the watcher cannot see.
-	if ids, ok := rootIDs(o.Roots); !ok || a.Generation == 0 || !slices.Equal(ids, a.Roots) {
+	if ids, ok := rootIDs(o.Roots); !ok || a.Generation == (index.ID{}) || !slices.Equal(ids, a.Roots) {
 		return nil
 	}
 	return &a

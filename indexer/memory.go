@@ -102,8 +102,8 @@ func (m *memoryTarget) Commit(b *index.Batch) error {
 	return nil
 }
 
-func (m *memoryTarget) Publish() (uint64, error) { return 0, nil }
-func (m *memoryTarget) Empty() bool              { return false }
+func (m *memoryTarget) Publish() (index.ID, error) { return index.ID{}, nil }
+func (m *memoryTarget) Empty() bool                { return false }
 
 // uncommitted is what a result has in memory, and the generation that it is added to.
 type uncommitted struct {

@@ -139,24 +139,56 @@ type Lag struct {
 	Since int64 // the earliest change among the existing files, in nanoseconds; 0 if there is none
 }
 
+// add counts a file; nil is one that is gone.
 func (l *Lag) add(f *File, bytes int64) {
 	l.Files++
 	l.Bytes += bytes
+	if f == nil {
+		return
+	}
 	if at := max(f.Mtime, f.Ctime); l.Since == 0 || at < l.Since {
 		l.Since = at
 	}
 }
 
 // Behind compares the stat results of the files with the table of an index, nil for none.
-// It opens no file.
-func Behind(found *Found, table *record.Table) Lag {
-	var lag Lag
+func Behind(found *Found, table *record.Table) (lag Lag) {
+	lag.Young = differing(found, table, func(_ string, f *File, _ session.Checkpoint, bytes int64) { lag.add(f, bytes) })
+	return lag
+}
+
+// BehindBoth is Behind for an index that was opened between two lists of the files. A file
+// counts only if the index has neither of its states, nor one between them.
+func BehindBoth(before, after *Found, table *record.Table) (lag Lag) {
+	differed := make(map[string]*File)
+	differing(before, table, func(path string, f *File, _ session.Checkpoint, _ int64) { differed[path] = f })
+	lag.Young = differing(after, table, func(path string, f *File, k session.Checkpoint, bytes int64) {
+		was, ok := differed[path]
+		between := was != nil && f != nil && was.Inode == k.Inode && f.Inode == k.Inode &&
+			was.Size < k.Size && k.Size <= f.Size && was.Mtime <= k.Mtime
+		if ok && !between {
+			lag.add(f, bytes)
+		}
+	})
+	return lag
+}
+
+// differing calls visit for each file that differs from the table, with the checkpoint and
+// the number of bytes that may have to be read. The file is nil if it is indexed, but was
+// not found. It returns the number of young files; see Lag.
+func differing(found *Found, table *record.Table, visit func(path string, f *File, k session.Checkpoint, bytes int64)) (young int) {
 	next := 0 // in the table
+	gone := func() {
+		path := table.Path(next)
+		if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
+			visit(path, nil, session.Checkpoint{}, 0)
+		}
+		next++
+	}
 	for i := range found.Files {
 		f := &found.Files[i]
 		for next < table.Len() && table.Path(next) < f.Path {
-			lag.gone(table.Path(next), found)
-			next++
+			gone()
 		}
 		known := next < table.Len() && table.Path(next) == f.Path
 		var k session.Checkpoint
@@ -166,30 +198,21 @@ func Behind(found *Found, table *record.Table) Lag {
 		}
 		switch {
 		case f.Err != nil:
-		case !known:
-			lag.add(f, f.Size)
-		case !k.Fits(found.MaxLine):
-			lag.add(f, f.Size)
+		case !known, !k.Fits(found.MaxLine):
+			visit(f.Path, f, k, f.Size)
 		case sameStat(*f, k):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
-			lag.Young++
+			young++
 		case f.Size < k.Size:
-			lag.add(f, f.Size)
+			visit(f.Path, f, k, f.Size)
 		default:
-			lag.add(f, max(0, f.Size-k.Offset))
+			visit(f.Path, f, k, max(0, f.Size-k.Offset))
 		}
 	}
-	for ; next < table.Len(); next++ {
-		lag.gone(table.Path(next), found)
+	for next < table.Len() {
+		gone()
 	}
-	return lag
-}
-
-// gone counts an indexed file that was not found.
-func (l *Lag) gone(path string, found *Found) {
-	if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
-		l.Files++
-	}
+	return young
 }
 
 // decide sets the change of one file on disk. It is the only place that does, except

@@ -181,7 +181,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 	looking.Wait()
 	switch {
 	case vouched == nil:
-	case err == nil && reader.Generation() == vouched.Generation:
+	case err == nil && reader.ID() == vouched.Generation:
 		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Vouched: vouched.Files}
 		o.logger().Debug("a watcher vouches for the index", "files", vouched.Files)
 	default:
@@ -261,7 +261,7 @@ type keeper struct {
 	Options
 	writer     *index.Writer // nil if released
 	bulk       bool          // the last update was large
-	generation uint64        // the last published one
+	generation index.ID      // the last published one
 	skipped    int           // malformed pieces of lines in it
 }
 
@@ -464,7 +464,7 @@ type target interface {
 	// NextFile returns a number for a new file.
 	NextFile() uint32
 	Commit(*index.Batch) error
-	Publish() (generation uint64, err error)
+	Publish() (index.ID, error)
 	Empty() bool
 }
 

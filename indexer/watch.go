@@ -70,7 +70,7 @@ func (k WatchKind) String() string { return watchKindNames[k] }
 type WatchEvent struct {
 	Kind       WatchKind
 	Time       time.Time
-	Generation uint64
+	Generation index.ID
 	Steps      []Step // of Updated: what changed; of Ready: what the first update did
 	Changes    map[Change]int
 	BytesRead  int64
@@ -364,7 +364,7 @@ func (w *watcher) removed() bool {
 		return false
 	}
 	n, err := index.Newest(w.Dir)
-	return n == 0 && err == nil
+	return n == (index.ID{}) && err == nil
 }
 
 func (w *watcher) beat() {

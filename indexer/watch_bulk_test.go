@@ -72,7 +72,7 @@ func TestWatchOfBulks(t *testing.T) {
 	if _, ok := rootIDs(o.Roots); ok && runtime.GOOS == "linux" {
 		r.wait("it vouches for the index", func() bool {
 			a := o.askWatcher()
-			return a != nil && a.Generation == reader.Generation()
+			return a != nil && a.Generation == reader.ID()
 		})
 	}
 }

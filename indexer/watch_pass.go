@@ -249,7 +249,7 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 	switch {
 	case err == nil:
 		defer reader.Close()
-		w.keeper.generation, w.keeper.skipped = reader.Generation(), reader.Table().Skipped
+		w.keeper.generation, w.keeper.skipped = reader.ID(), reader.Table().Skipped
 		return Behind(w.found, reader.Table()) != (Lag{}), nil
 	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
 		return true, nil

@@ -129,7 +129,7 @@ func (v *watchView) event(e indexer.WatchEvent) {
 	switch e.Kind {
 	case indexer.WatchReady, indexer.WatchUpdated:
 		v.begin()
-		x.State = search.IndexState{Generation: e.Generation, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
+		x.State = search.IndexState{Generation: e.Generation.Number, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
 		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
 		if e.Kind == indexer.WatchReady {
 			v.updates--   // the first update is not counted

@@ -167,7 +167,7 @@ func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) str
 	ui.Backend = d.backend()
 	m := tui.New(ctx, ui)
 	settle(m, m.Init())
-	for _, msg := range []tea.Msg{tui.State{Generation: generation, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
+	for _, msg := range []tea.Msg{tui.State{Generation: generation.Hash, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
 		_, next := m.Update(msg)
 		settle(m, next)
 	}

@@ -85,7 +85,7 @@ func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error
 		x, give, err := b.current(ctx)
 		if err == nil {
 			if err = question(x.Reader); errors.Is(err, index.ErrDamaged) {
-				b.index.Damaged(x.Reader.Generation())
+				b.index.Damaged(x.Reader.ID())
 			}
 			give()
 		}

@@ -69,10 +69,11 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	}
 }
 
-// newest returns the number of the generation or snapshot that a search would use.
+// newest identifies the generation or snapshot that a search would use; 0 for none.
 func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
 	if !b.behind.Load() {
-		return index.Newest(b.location.IndexDir)
+		id, err := index.Newest(b.location.IndexDir)
+		return id.Hash, err
 	}
 	x, err := b.index.Snapshot(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 			switch e.Kind {
 			case indexer.WatchReady, indexer.WatchUpdated:
 				b.behind.Store(false)
-				*s = tui.State{Generation: e.Generation, Ready: true}
+				*s = tui.State{Generation: e.Generation.Hash, Ready: true}
 				if !e.Complete {
 					s.Problem, s.Hint = "not all files can be read", "pigrep status lists them"
 				}

@@ -170,7 +170,7 @@ type Resume struct {
 
 // State is the state of the index.
 type State struct {
-	Generation uint64 // the newest one, 0 when there is none
+	Generation uint64 // identifies the newest one, 0 when there is none
 	Indexing   bool
 	Ready      bool    // it has been up to date once
 	First      bool    // nothing was indexed before

@@ -76,7 +76,7 @@ type Backend struct {
 
 // State is the state of the index.
 type State struct {
-	Generation uint64 // the newest one; 0 if there is no index
+	Generation uint64 // identifies the newest one; 0 if there is no index
 	Note       string // that the index is being built, or why it is out of date; "" for neither
 }
 

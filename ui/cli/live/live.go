@@ -37,7 +37,7 @@ type Index struct {
 	pinned   []*sharedReader // older ones, the oldest first
 	running  *update         // nil when none runs
 	failed   error           // of the last update; nil if it was complete
-	damaged  uint64          // the generation that a question found damaged; 0 for none
+	damaged  index.ID        // the generation that a question found damaged; zero for none
 	watcher  *indexer.Watcher
 	inMemory uint64 // number of the last reader with something in memory
 
@@ -54,14 +54,14 @@ type update struct {
 // sharedReader is a reader that several questions may use at the same time.
 type sharedReader struct {
 	*index.Reader
-	number uint64      // of the generation, or a number of its own if a part is in memory
+	number uint64      // the hash of the generation, or a number of its own if a part is in memory
 	memory indexer.Lag // the part that is in memory
 	uses   int         // questions, and one for being the newest or pinned
 	expiry *time.Timer
 }
 
 // firstInMemory returns the number from which readers with a part in memory are numbered.
-// It is larger than the number of any generation, and other processes start from another.
+// Other processes start from another.
 func firstInMemory(now time.Time) uint64 { return 1<<62 | uint64(now.UnixNano()) }
 
 const (
@@ -155,17 +155,17 @@ func (s *Snapshot) Close() error {
 }
 
 // Damaged reports that the generation of the snapshot turned out to be damaged.
-func (s *Snapshot) Damaged() { s.index.Damaged(s.Reader.Generation()) }
+func (s *Snapshot) Damaged() { s.index.Damaged(s.Reader.ID()) }
 
 // Damaged reports that a generation turned out to be damaged. The index is rebuilt before
 // the next question.
-func (x *Index) Damaged(generation uint64) {
+func (x *Index) Damaged(generation index.ID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.newest == nil || x.newest.Generation() != generation {
+	if x.newest == nil || x.newest.ID() != generation {
 		return // it has been replaced in the meantime
 	}
-	x.damaged = x.newest.Generation()
+	x.damaged = generation
 	x.release(x.newest)
 	x.newest = nil
 }
@@ -174,32 +174,50 @@ func (x *Index) Damaged(generation uint64) {
 // closes it. If there is no generation, it returns the error of opening or building the
 // index, or index.ErrLocked while the first one is built.
 func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
-	found := indexer.Discover(x.options.Adapter, x.options.Roots)
-	late := false
-	// A running update may have scanned the files before the question came. The next one
-	// will not miss anything.
+	found := x.discover()
+	late := x.noUpdate
+	patience := time.NewTimer(x.Patience)
+	defer patience.Stop()
+	var before indexer.Lag
 	for round := 0; ; round++ {
-		shared, openErr := x.take()
+		shared, openErr := x.take(found)
+		var lag indexer.Lag
 		if shared != nil {
-			lag := indexer.Behind(found, shared.Table())
-			if lag == (indexer.Lag{}) || x.noUpdate || late || round == 2 {
-				x.mu.Lock()
-				defer x.mu.Unlock()
-				return x.snapshotOf(shared, found, lag), nil
-			}
+			lag = indexer.Behind(found, shared.Table())
+		}
+		if lag.Files > 0 && (round > 0 || late) { // the index may be newer than the list
+			lag = indexer.BehindBoth(found, x.discover(), shared.Table())
+		}
+		// A running update may have listed the files before the question came; the next one
+		// has not. Rounds go on while they lead somewhere.
+		done := late || round >= 2 && (lag.Files == 0 || lag == before) || x.context.Err() != nil
+		switch {
+		case shared != nil && (done || lag == (indexer.Lag{})):
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			return x.snapshotOf(shared, found, lag), nil
+		case shared != nil:
 			x.give(shared)
-		} else if x.noUpdate || late || round == 2 || x.context.Err() != nil {
+		case done:
 			return nil, x.why(openErr)
 		}
+		before = lag
 		u := x.update()
 		select {
 		case <-u.done:
 		case <-u.late:
 			late = true
+		case <-patience.C:
+			late = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// discover lists the session files.
+func (x *Index) discover() *indexer.Found {
+	return indexer.Discover(x.options.Adapter, x.options.Roots)
 }
 
 // why returns why there is no index to answer from.
@@ -228,7 +246,7 @@ func (x *Index) At(number uint64) *Snapshot {
 		if r.expiry != nil {
 			r.expiry.Reset(pinFor)
 		}
-		found := indexer.Discover(x.options.Adapter, x.options.Roots)
+		found := x.discover()
 		return x.snapshotOf(r, found, indexer.Behind(found, r.Table()))
 	}
 	return nil
@@ -237,35 +255,34 @@ func (x *Index) At(number uint64) *Snapshot {
 // Newest returns the newest generation without updating it, and a function that releases
 // it.
 func (x *Index) Newest() (r *index.Reader, give func(), err error) {
-	shared, err := x.take()
+	shared, err := x.take(nil)
 	if shared == nil {
 		return nil, nil, err
 	}
 	return shared.Reader, func() { x.give(shared) }, nil
 }
 
-// take returns the newest reader, opening it if there is a newer generation than the
-// open one; nil and an error if there is none.
-func (x *Index) take() (*sharedReader, error) {
+// take returns the newest reader, opening it if there is another generation than the open
+// one; nil and an error if there is none. A reader that has all of the files found, nil for
+// none, is not replaced by one that has not.
+func (x *Index) take(found *indexer.Found) (*sharedReader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	number, err := index.Newest(x.options.Dir)
-	if err == nil && number != 0 && number == x.damaged {
-		return nil, fmt.Errorf("%w: generation %d", index.ErrDamaged, number)
+	id, err := index.Newest(x.options.Dir)
+	if err == nil && id != (index.ID{}) && id == x.damaged {
+		return nil, fmt.Errorf("%w: generation %d", index.ErrDamaged, id.Number)
 	}
-	if x.newest == nil || err == nil && number != x.newest.Generation() {
-		var reader *index.Reader
-		if x.newest != nil {
-			reader, err = x.newest.Reopen()
-		} else {
-			reader, err = index.Open(x.options.Dir)
-		}
-		if err == nil {
+	if x.newest == nil || err == nil && id != x.newest.ID() {
+		reader, openErr := x.open()
+		switch {
+		case openErr != nil && x.newest == nil:
+			return nil, openErr
+		case openErr != nil:
+		case x.newest != nil && found != nil && !behind(x.newest.Reader, found) && behind(reader, found):
+			reader.Close()
+		default:
 			x.replace(reader, indexer.Lag{})
 		}
-	}
-	if x.newest == nil {
-		return nil, err
 	}
 	x.newest.uses++
 	x.idle.Reset(idleFor)
@@ -274,6 +291,19 @@ func (x *Index) take() (*sharedReader, error) {
 		x.kept.Reset(x.Keep)
 	}
 	return x.newest, nil
+}
+
+// open opens the newest generation, which shares segments with the open one.
+func (x *Index) open() (*index.Reader, error) {
+	if x.newest != nil && x.newest.ID() != (index.ID{}) { // else all of it is in memory
+		return x.newest.Reopen()
+	}
+	return index.Open(x.options.Dir)
+}
+
+// behind reports whether a reader lacks files.
+func behind(r *index.Reader, found *indexer.Found) bool {
+	return indexer.Behind(found, r.Table()).Files > 0
 }
 
 func (x *Index) give(r *sharedReader) {
@@ -293,7 +323,7 @@ func (x *Index) release(r *sharedReader) {
 // be locked.
 func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
 	old := x.newest
-	number := reader.Generation()
+	number := reader.ID().Hash
 	if memory != (indexer.Lag{}) {
 		x.inMemory++
 		number = x.inMemory
@@ -368,7 +398,7 @@ func (x *Index) update() *update {
 	u := &update{done: make(chan struct{}), late: make(chan struct{})}
 	x.running = u
 	opt := x.options
-	opt.Rebuild = opt.Rebuild || x.damaged != 0
+	opt.Rebuild = opt.Rebuild || x.damaged != (index.ID{})
 	waited := time.AfterFunc(x.Patience, func() { close(u.late) })
 	x.work.Go(func() {
 		res, err := indexer.Update(x.context, opt)
@@ -396,10 +426,10 @@ func (x *Index) updated(res *indexer.Result, err error) {
 	x.running, x.failed, x.watcher = nil, err, res.Watcher
 	switch {
 	case res.Reader == nil:
-	case x.context.Err() != nil && errors.Is(err, context.Canceled) || x.damaged != 0 && res.Reader.Generation() == x.damaged:
+	case x.context.Err() != nil && errors.Is(err, context.Canceled) || x.damaged != (index.ID{}) && res.Reader.ID() == x.damaged:
 		res.Reader.Close()
 	default:
-		x.damaged = 0
+		x.damaged = index.ID{}
 		x.replace(res.Reader, res.InMemory)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"pigrep/adapter/agents"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/lab/testkit"
 )
 
 // writeSessions makes n sessions in a directory.
@@ -231,4 +233,128 @@ func TestDamagedIsRebuilt(t *testing.T) {
 	if third := snapshotOf(t, x); third.Reader.Generation() != second.Reader.Generation() {
 		t.Errorf("reporting an old generation makes a new one: %d, then %d", second.Reader.Generation(), third.Reader.Generation())
 	}
+}
+
+// An index that was deleted and built again is another one, even if it ends at the same
+// generation number.
+func TestAnotherIndexOfTheSameNumber(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 2)
+	x.noUpdate = true // others build both
+	opt.Workers = 1   // commits once
+	newestOnDisk(t, x, opt)
+	old := snapshotOf(t, x)
+	old.Pin()
+	if err := os.RemoveAll(opt.Dir); err != nil {
+		t.Skip("Windows deletes no file that is open or mapped:", err)
+	}
+	writeSessions(t, opt.Roots[0].Path, 3)
+	fresh := newestOnDisk(t, x, opt)
+	if a, b := fresh.Generation(), old.Reader.Generation(); a != b {
+		t.Fatalf("generation %d after %d: the test needs the same number", a, b)
+	}
+	if n := len(fresh.Summaries()); n != 3 {
+		t.Errorf("the newest generation has %d sessions, want 3", n)
+	}
+	next := snapshotOf(t, x)
+	if n := len(next.Reader.Summaries()); n != 3 || !next.State.Complete || next.Missing.Files > 0 {
+		t.Errorf("%d sessions, lag %+v; want 3 and none", n, next.Missing)
+	}
+	if next.Number == old.Number {
+		t.Error("snapshots of two indexes have the same number")
+	}
+	if l := x.At(old.Number); l == nil || len(l.Reader.Summaries()) != 2 {
+		t.Error("the pinned snapshot is not the old one")
+	} else {
+		l.Close()
+	}
+}
+
+// An answer has every line that was written before the question, whatever else indexes the
+// files at the same time, and never says that it lacks some.
+func TestLineBeforeTheQuestion(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		beside func(context.Context, indexer.Options) // runs at the same time
+	}{
+		{"alone", nil},
+		{"updates", func(ctx context.Context, opt indexer.Options) {
+			for ctx.Err() == nil {
+				if res, _ := indexer.Update(ctx, opt); res.Reader != nil {
+					res.Reader.Close()
+				}
+			}
+		}},
+		{"watcher", func(ctx context.Context, opt indexer.Options) {
+			_ = indexer.Watch(ctx, indexer.WatchOptions{Options: opt, Tell: func(indexer.WatchEvent) {}})
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			x, opt := openIndex(t, 3)
+			snapshotOf(t, x)
+			x.work.Wait()
+			ctx, stop := context.WithCancel(t.Context())
+			var others sync.WaitGroup
+			defer others.Wait()
+			defer stop()
+			for range 2 {
+				others.Go(func() {
+					for ctx.Err() == nil {
+						runtime.Gosched()
+					}
+				})
+			}
+			if test.beside != nil {
+				others.Go(func() { test.beside(ctx, opt) })
+			}
+			root := opt.Roots[0].Path
+			turns := make(chan int)
+			defer close(turns)
+			others.Go(func() { // another agent appends, and renames its file
+				name := func(n int) string { return filepath.Join(root, fmt.Sprintf("renamed%d.jsonl", n)) }
+				for n := range turns {
+					for range 5 {
+						appendLine(t, filepath.Join(root, "s000001.jsonl"), n)
+					}
+					appendLine(t, name(n), n)
+					_ = os.Rename(name(n), name(n+1))
+				}
+			})
+			path := filepath.Join(root, "s000000.jsonl")
+			for n := range testkit.Rounds(40, 200, 2000) {
+				turns <- n
+				size := appendLine(t, path, n)
+				s, err := x.Snapshot(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				at, _ := s.Reader.Table().Find(path)
+				if have := s.Reader.Table().Checkpoint(at).Offset; have < size || !s.State.Complete {
+					t.Errorf("turn %d: %d of %d bytes, lag %+v, complete %v, failed %v", n, have, size, s.Missing, s.State.Complete, s.Failed)
+				}
+				s.Close()
+			}
+		})
+	}
+}
+
+// appendLine appends an entry to a session file, and returns its size.
+func appendLine(t *testing.T, path string, n int) int64 {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer f.Close()
+	if _, err := fmt.Fprintf(f, `{"type":"message","id":"f%07d","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"line%d"}}`+"\n", n, n); err != nil {
+		t.Error(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	return info.Size()
 }
