@@ -75,7 +75,7 @@ func Generate(dir string, opts Options) (Stats, error) {
 		return Stats{}, errors.New("generate corpus: the number of bytes must be positive")
 	}
 	rng := rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15))
-	g := &generator{dir: dir, rng: rng, pool: newPool(rng)}
+	g := &generator{dir: dir, pool: newPool(rng)}
 	for i := 0; g.grown() < opts.Bytes; i++ {
 		if err := g.session(opts.Bytes, i); err != nil {
 			return g.stats, fmt.Errorf("generate corpus in %s: %w", dir, err)
@@ -98,9 +98,8 @@ type made struct {
 }
 
 type generator struct {
+	*pool
 	dir   string
-	rng   *rand.Rand
-	pool  *pool
 	stats Stats
 	paths int64 // bytes that the name of the directory takes in the files
 	done  []made
@@ -148,7 +147,7 @@ func (g *generator) session(total int64, number int) error {
 		lines = max(lines, 60)
 		s.branchEvery = 12 + rng.IntN(40)
 	}
-	g.pool.topic = rng.Uint64()
+	g.topic = rng.Uint64()
 	if err := s.open(cwd, parent); err != nil {
 		return err
 	}
@@ -181,6 +180,7 @@ type sessionWriter struct {
 	now   time.Time
 	start time.Time
 	model [2]string
+	id    string   // of the entry being made
 	last  string   // id of the entry before
 	past  []string // ids of the latest entries, for branches and labels
 	left  int64    // bytes that may still be written
@@ -208,21 +208,13 @@ func (s *sessionWriter) open(cwd string, parent *made) error {
 	s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
 	s.ids = map[string]bool{}
 
-	b := append(s.buf[:0], `{"type":"session","version":3,"id":"`...)
-	b = append(b, id...)
-	b = append(b, `","timestamp":"`...)
-	b = append(b, s.stamp()...)
-	b = append(b, `","cwd":"`...)
-	b = append(b, cwd...)
-	b = append(b, '"')
+	s.buf = fmt.Appendf(s.buf[:0], `{"type":"session","version":3,"id":"%s","timestamp":"%s","cwd":"%s"`, id, s.stamp(), cwd)
 	if parent != nil {
-		b = append(b, `,"parentSession":"`...)
-		b = append(b, filepath.ToSlash(parent.path)...)
-		b = append(b, '"')
+		s.buf = fmt.Appendf(s.buf, `,"parentSession":"%s"`, filepath.ToSlash(parent.path))
 		s.paths += int64(len(s.dir))
 		s.left += int64(len(s.dir))
 	}
-	s.buf = append(b, '}')
+	s.buf = append(s.buf, '}')
 	s.flushLine()
 	if parent != nil {
 		s.copyFrom(parent)
@@ -320,12 +312,8 @@ func (s *sessionWriter) flushLine() {
 func (s *sessionWriter) note(id string) {
 	s.last = id
 	s.ids[id] = true
-	if len(s.past) < 64 {
-		s.past = append(s.past, id)
-	} else {
-		copy(s.past, s.past[1:])
-		s.past[63] = id
-	}
+	s.past = append(s.past, id)
+	s.past = s.past[max(0, len(s.past)-64):]
 }
 
 func (s *sessionWriter) stamp() string { return s.now.UTC().Format("2006-01-02T15:04:05.000Z") }

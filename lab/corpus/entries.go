@@ -1,8 +1,9 @@
 package corpus
 
 import (
+	"fmt"
 	"math"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -67,42 +68,28 @@ func (s *sessionWriter) size(mean, dev float64) int {
 	return min(int(math.Exp(mean+dev*s.rng.NormFloat64())), maxLine, int(max(s.left, 1<<10)))
 }
 
-// begin starts an entry of the type up to its timestamp and returns the id.
-func (s *sessionWriter) begin(kind string) string {
+// begin draws the time and the id of the next entry, which end writes. What is drawn for its
+// fields comes between the two.
+func (s *sessionWriter) begin() {
 	s.now = s.now.Add(time.Duration(200+s.rng.IntN(20000)) * time.Millisecond)
-	id := s.entryID()
-	b := append(s.buf[:0], `{"type":"`...)
-	b = append(b, kind...)
-	b = append(b, `","id":"`...)
-	b = append(b, id...)
-	b = append(b, `","parentId":`...)
-	if s.last == "" {
-		b = append(b, "null"...)
-	} else {
-		b = append(b, '"')
-		b = append(b, s.last...)
-		b = append(b, '"')
+	s.id = s.entryID()
+}
+
+// end writes an entry of the type. The format is for its fields, as they stand in JSON.
+func (s *sessionWriter) end(kind, format string, fields ...any) {
+	parent := "null"
+	if s.last != "" {
+		parent = `"` + s.last + `"`
 	}
-	b = append(b, `,"timestamp":"`...)
-	b = append(b, s.stamp()...)
-	s.buf = append(b, '"')
-	return id
-}
-
-func (s *sessionWriter) end(id string) {
-	s.buf = append(s.buf, '}')
+	s.buf = fmt.Appendf(s.buf[:0], `{"type":"%s","id":"%s","parentId":%s,"timestamp":"%s",`, kind, s.id, parent, s.stamp())
+	s.buf = append(fmt.Appendf(s.buf, format, fields...), '}')
 	s.flushLine()
-	s.note(id)
+	s.note(s.id)
 }
 
-func (s *sessionWriter) raw(t string) { s.buf = append(s.buf, t...) }
-func (s *sessionWriter) number(n int) { s.buf = strconv.AppendInt(s.buf, int64(n), 10) }
-func (s *sessionWriter) millis()      { s.buf = strconv.AppendInt(s.buf, s.now.UnixMilli(), 10) }
-func (s *sessionWriter) str(t string) { s.raw(`"`); s.raw(t); s.raw(`"`) }
-func (s *sessionWriter) text(k, n int) {
-	s.raw(`"`)
-	s.buf = s.pool.text(s.buf, s.rng, k, n)
-	s.raw(`"`)
+// endMessage writes an entry that is a message.
+func (s *sessionWriter) endMessage(format string, fields ...any) {
+	s.end("message", `"message":{`+format+`,"timestamp":%d}`, append(fields, s.now.UnixMilli())...)
 }
 
 // pick draws an index by the weights, which add up to 100.
@@ -119,19 +106,14 @@ func (s *sessionWriter) pick(weights ...int) int {
 
 func (s *sessionWriter) prompt() {
 	size := s.size(promptMean, promptDev)
-	id := s.begin("message")
-	s.raw(`,"message":{"role":"user","content":[{"type":"text","text":`)
-	s.text(proseText, max(size-230, 20))
-	s.raw(`}],"timestamp":`)
-	s.millis()
-	s.raw(`}`)
-	s.end(id)
+	s.begin()
+	s.endMessage(`"role":"user","content":[{"type":"text","text":"%s"}]`, s.text(proseText, max(size-230, 20)))
 }
 
 // call is a tool call that waits for its result.
 type call struct {
-	id, tool, path string
-	source         *source // that it is about
+	id, tool string
+	source   *source // that it is about
 }
 
 var tools = []string{"bash", "read", "edit", "write", "grep", "find", "ls", "todo"}
@@ -140,272 +122,147 @@ var tools = []string{"bash", "read", "edit", "write", "grep", "find", "ls", "tod
 func (s *sessionWriter) reply(n int) []call {
 	const envelope = 640
 	left := max(s.size(replyMean, replyDev)-envelope, 40)
-	id := s.begin("message")
-	s.raw(`,"message":{"role":"assistant","content":[`)
-	comma := false
-	next := func() {
-		if comma {
-			s.raw(",")
-		}
-		comma = true
-	}
-	if v := s.rng.Float64(); v < 0.5 {
-		thinking := left * 37 / 100
-		signature := left*28/100 + 160
-		next()
-		s.raw(`{"type":"thinking","thinking":`)
-		s.text(proseText, thinking)
-		s.raw(`,"thinkingSignature":"`)
-		s.buf = s.pool.base64(s.buf, s.rng, signature)
-		s.raw(`"}`)
+	s.begin()
+	var blocks []string
+	add := func(format string, fields ...any) { blocks = append(blocks, fmt.Sprintf(format, fields...)) }
+	const text = `{"type":"text","text":"%s"}`
+	if s.rng.Float64() < 0.5 {
+		thinking, signature := left*37/100, left*28/100+160
+		add(`{"type":"thinking","thinking":"%s","thinkingSignature":"%s"}`, s.text(proseText, thinking), s.base64(signature))
 		left -= thinking + signature
 	}
-	var calls []call
-	for i := range n {
+	calls := make([]call, n)
+	for i := range calls {
 		c := call{tool: tools[s.pick(41, 23, 18, 6, 5, 3, 3, 1)]}
 		c.id = "toolu_" + s.entryID() + s.entryID() + s.entryID()
-		calls = append(calls, c)
+		calls[i] = c
 		if i == 0 && (c.tool == "bash" || c.tool == "read") && left > 120 {
-			next()
-			s.raw(`{"type":"text","text":`)
-			s.text(proseText, left*2/3)
-			s.raw(`}`)
+			add(text, s.text(proseText, left*2/3))
 			left /= 3
 		}
 	}
 	if n == 0 {
-		next()
-		s.raw(`{"type":"text","text":`)
-		s.text(proseText, max(left, 20))
-		s.raw(`}`)
+		add(text, s.text(proseText, max(left, 20)))
 	}
 	for i := range calls {
 		c := &calls[i]
-		next()
-		s.raw(`{"type":"toolCall","id":`)
-		s.str(c.id)
-		s.raw(`,"name":`)
-		s.str(c.tool)
-		s.raw(`,"arguments":{`)
-		s.arguments(c, max(left/n, 30))
-		s.raw(`}}`)
+		add(`{"type":"toolCall","id":"%s","name":"%s","arguments":{%s}}`, c.id, c.tool, s.arguments(c, max(left/n, 30)))
 	}
 	in, out := 200+s.rng.IntN(40000), 20+s.rng.IntN(3000)
-	s.raw(`],"api":"anthropic-messages","provider":`)
-	s.str(s.model[0])
-	s.raw(`,"model":`)
-	s.str(s.model[1])
-	s.raw(`,"usage":{"input":`)
-	s.number(in)
-	s.raw(`,"output":`)
-	s.number(out)
-	s.raw(`,"cacheRead":`)
-	s.number(in * 3)
-	s.raw(`,"cacheWrite":`)
-	s.number(in / 2)
-	s.raw(`,"totalTokens":`)
-	s.number(in*4 + in/2 + out)
-	s.raw(`,"cost":{"input":0.0012,"output":0.0042,"cacheRead":0.0003,"cacheWrite":0.0007,"total":0.0064}},"stopReason":`)
+	stop := `"stop"`
 	switch {
 	case n > 0:
-		s.str("toolUse")
+		stop = `"toolUse"`
 	case s.rng.Float64() < 0.03:
-		s.raw(`"error","errorMessage":"529 {\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}"`)
-	default:
-		s.str("stop")
+		stop = `"error","errorMessage":"529 {\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}"`
 	}
-	s.raw(`,"timestamp":`)
-	s.millis()
-	s.raw(`}`)
-	s.end(id)
+	s.endMessage(`"role":"assistant","content":[%s],"api":"anthropic-messages","provider":"%s","model":"%s",`+
+		`"usage":{"input":%d,"output":%d,"cacheRead":%d,"cacheWrite":%d,"totalTokens":%d,`+
+		`"cost":{"input":0.0012,"output":0.0042,"cacheRead":0.0003,"cacheWrite":0.0007,"total":0.0064}},"stopReason":%s`,
+		strings.Join(blocks, ","), s.model[0], s.model[1], in, out, in*3, in/2, in*4+in/2+out, stop)
 	return calls
 }
 
-func (s *sessionWriter) arguments(c *call, size int) {
-	c.source = s.pool.source(s.rng, s.cwd)
-	c.path = c.source.name
-	path := func() {
-		s.raw(`"path":"`)
-		s.raw(c.path)
-		s.raw(`"`)
-	}
+// arguments draws the arguments of a call, as they stand in JSON.
+func (s *sessionWriter) arguments(c *call, size int) string {
+	c.source = s.source(s.cwd)
+	path := fmt.Sprintf(`"path":"%s"`, c.source.name)
 	switch c.tool {
 	case "bash":
-		s.raw(`"command":"`)
-		s.buf = s.pool.command(s.buf, s.rng, c.path, size)
-		s.raw(`"`)
+		command := fmt.Sprintf(`"command":"%s"`, s.command(c.source.name, size))
 		if s.rng.Float64() < 0.2 {
-			s.raw(`,"timeout":120`)
+			command += `,"timeout":120`
 		}
+		return command
 	case "read":
-		path()
 		if s.rng.Float64() < 0.4 {
-			s.raw(`,"offset":`)
-			s.number(1 + s.rng.IntN(400))
-			s.raw(`,"limit":`)
-			s.number(50 * (1 + s.rng.IntN(8)))
+			path += fmt.Sprintf(`,"offset":%d,"limit":%d`, 1+s.rng.IntN(400), 50*(1+s.rng.IntN(8)))
 		}
 	case "edit":
-		path()
-		s.raw(`,"oldText":`)
-		s.text(codeText, size*2/5)
-		s.raw(`,"newText":`)
-		s.text(codeText, size*3/5)
+		path += fmt.Sprintf(`,"oldText":"%s","newText":"%s"`, s.text(codeText, size*2/5), s.text(codeText, size*3/5))
 	case "write":
-		path()
-		s.raw(`,"content":`)
-		s.text(codeText, size)
+		path += fmt.Sprintf(`,"content":"%s"`, s.text(codeText, size))
 	case "grep":
-		s.raw(`"pattern":"`)
-		s.buf = s.pool.word(s.buf, s.rng)
-		s.raw(`","path":"`)
-		s.raw(c.path)
-		s.raw(`"`)
+		return fmt.Sprintf(`"pattern":"%s",%s`, s.word(), path)
 	case "todo":
-		s.raw(`"items":[`)
-		s.text(proseText, size)
-		s.raw(`]`)
-	default:
-		path()
+		return fmt.Sprintf(`"items":["%s"]`, s.text(proseText, size))
 	}
+	return path
 }
 
 func (s *sessionWriter) result(c call, size int) {
 	const envelope = 300
 	size = max(size-envelope, 16)
 	failed := s.rng.Float64() < 0.05
-	id := s.begin("message")
-	s.raw(`,"message":{"role":"toolResult","toolCallId":`)
-	s.str(c.id)
-	s.raw(`,"toolName":`)
-	s.str(c.tool)
-	s.raw(`,"content":[{"type":"text","text":`)
+	s.begin()
+	var text []byte
+	image, details := "", ""
 	switch {
 	case size > imageFloor && size < 2<<20 && s.rng.Float64() < imageShare:
-		s.raw(`"Read image file [image/png]"},{"type":"image","data":"`)
-		s.buf = s.pool.base64(s.buf, s.rng, size&^3)
-		s.raw(`","mimeType":"image/png"`)
+		text = []byte("Read image file [image/png]")
+		image = fmt.Sprintf(`,{"type":"image","data":"%s","mimeType":"image/png"}`, s.base64(size&^3))
 	case failed:
-		s.raw(`"`)
-		s.buf = s.pool.failure(s.buf, s.rng, c.path, size)
-		s.raw(`"`)
+		text = s.failure(c.source.name, size)
 	case c.tool == "read":
-		s.raw(`"`)
-		s.buf = s.pool.from(s.buf, s.rng, c.source, size)
-		s.raw(`"`)
+		text = s.from(c.source, size)
 	case c.tool == "edit":
-		s.raw(`"Successfully replaced text in `)
-		s.raw(c.path)
-		s.raw(`."`)
+		text = fmt.Appendf(nil, "Successfully replaced text in %s.", c.source.name)
 	case c.tool == "write":
-		s.raw(`"Successfully wrote `)
-		s.number(size)
-		s.raw(` bytes to `)
-		s.raw(c.path)
-		s.raw(`"`)
+		text = fmt.Appendf(nil, "Successfully wrote %d bytes to %s", size, c.source.name)
 	default:
-		s.text(outputText, size)
+		text = s.text(outputText, size)
 	}
-	s.raw(`}]`)
 	if c.tool == "edit" && !failed {
-		s.raw(`,"details":{"diff":`)
-		s.text(codeText, size)
-		s.raw(`,"firstChangedLine":`)
-		s.number(1 + s.rng.IntN(900))
-		s.raw(`}`)
+		details = fmt.Sprintf(`,"details":{"diff":"%s","firstChangedLine":%d}`, s.text(codeText, size), 1+s.rng.IntN(900))
 	}
-	if failed {
-		s.raw(`,"isError":true,"timestamp":`)
-	} else {
-		s.raw(`,"isError":false,"timestamp":`)
-	}
-	s.millis()
-	s.raw(`}`)
-	s.end(id)
+	s.endMessage(`"role":"toolResult","toolCallId":"%s","toolName":"%s","content":[{"type":"text","text":"%s"}%s]%s,"isError":%t`,
+		c.id, c.tool, text, image, details, failed)
 }
 
 func (s *sessionWriter) shell() {
-	path := s.pool.source(s.rng, s.cwd).name
-	id := s.begin("message")
-	s.raw(`,"message":{"role":"bashExecution","command":"`)
-	s.buf = s.pool.command(s.buf, s.rng, path, 40)
-	s.raw(`","output":`)
-	s.text(outputText, s.size(5.5, 1.3))
-	s.raw(`,"exitCode":0,"cancelled":false,"truncated":false,"timestamp":`)
-	s.millis()
-	s.raw(`}`)
-	s.end(id)
+	path := s.source(s.cwd).name
+	s.begin()
+	s.endMessage(`"role":"bashExecution","command":"%s","output":"%s","exitCode":0,"cancelled":false,"truncated":false`,
+		s.command(path, 40), s.text(outputText, s.size(5.5, 1.3)))
 }
 
 func (s *sessionWriter) modelChange() {
 	s.model = models[s.rng.IntN(len(models))]
-	id := s.begin("model_change")
-	s.raw(`,"provider":`)
-	s.str(s.model[0])
-	s.raw(`,"modelId":`)
-	s.str(s.model[1])
-	s.end(id)
+	s.begin()
+	s.end("model_change", `"provider":"%s","modelId":"%s"`, s.model[0], s.model[1])
 }
 
 func (s *sessionWriter) thinkingLevel() {
-	id := s.begin("thinking_level_change")
-	s.raw(`,"thinkingLevel":`)
-	s.str([]string{"off", "low", "medium", "high"}[s.rng.IntN(4)])
-	s.end(id)
+	s.begin()
+	s.end("thinking_level_change", `"thinkingLevel":"%s"`, []string{"off", "low", "medium", "high"}[s.rng.IntN(4)])
 }
 
 func (s *sessionWriter) compaction() {
 	kept := s.past[len(s.past)/2]
-	id := s.begin("compaction")
-	s.raw(`,"summary":`)
-	s.text(proseText, 1500+s.rng.IntN(4000))
-	s.raw(`,"firstKeptEntryId":`)
-	s.str(kept)
-	s.raw(`,"tokensBefore":`)
-	s.number(90000 + s.rng.IntN(90000))
-	s.end(id)
+	s.begin()
+	s.end("compaction", `"summary":"%s","firstKeptEntryId":"%s","tokensBefore":%d`,
+		s.text(proseText, 1500+s.rng.IntN(4000)), kept, 90000+s.rng.IntN(90000))
 }
 
 func (s *sessionWriter) title() {
-	id := s.begin("session_info")
-	s.raw(`,"name":"`)
-	for i := range 3 {
-		if i > 0 {
-			s.raw(" ")
-		}
-		s.buf = s.pool.word(s.buf, s.rng)
-	}
-	s.raw(`"`)
-	s.end(id)
+	s.begin()
+	s.end("session_info", `"name":"%s %s %s"`, s.word(), s.word(), s.word())
 }
 
 func (s *sessionWriter) label() {
 	target := s.past[s.rng.IntN(len(s.past))]
-	id := s.begin("label")
-	s.raw(`,"targetId":`)
-	s.str(target)
-	s.raw(`,"label":"`)
-	s.buf = s.pool.word(s.buf, s.rng)
-	s.raw(`"`)
-	s.end(id)
+	s.begin()
+	s.end("label", `"targetId":"%s","label":"%s"`, target, s.word())
 }
 
 func (s *sessionWriter) custom() {
-	id := s.begin("custom")
-	s.raw(`,"customType":"git-checkpoint","data":{"commit":"`)
-	s.raw(s.entryID() + s.entryID())
-	s.raw(`","note":`)
-	s.text(proseText, 60)
-	s.raw(`}`)
-	s.end(id)
+	s.begin()
+	s.end("custom", `"customType":"git-checkpoint","data":{"commit":"%s%s","note":"%s"}`, s.entryID(), s.entryID(), s.text(proseText, 60))
 }
 
 func (s *sessionWriter) customMessage() {
-	id := s.begin("custom_message")
-	s.raw(`,"customType":"reminder","content":`)
-	s.text(proseText, 200)
-	s.raw(`,"display":true`)
-	s.end(id)
+	s.begin()
+	s.end("custom_message", `"customType":"reminder","content":"%s","display":true`, s.text(proseText, 200))
 }
 
 // branch goes back to an earlier entry, with a summary of what is left behind.
@@ -417,11 +274,7 @@ func (s *sessionWriter) branch() {
 	s.branched = true
 	if s.rng.Float64() < 0.5 {
 		from := s.past[len(s.past)-1]
-		id := s.begin("branch_summary")
-		s.raw(`,"fromId":`)
-		s.str(from)
-		s.raw(`,"summary":`)
-		s.text(proseText, 600)
-		s.end(id)
+		s.begin()
+		s.end("branch_summary", `"fromId":"%s","summary":"%s"`, from, s.text(proseText, 600))
 	}
 }

@@ -19,6 +19,7 @@ const (
 // escapes included.
 type pool struct {
 	vocabulary
+	rng     *rand.Rand
 	base    []byte
 	sources map[string][]*source // by working directory
 	earlier [textKinds][]block
@@ -45,7 +46,7 @@ type source struct {
 const maxEarlier = 4096
 
 func newPool(rng *rand.Rand) *pool {
-	p := &pool{vocabulary: *newVocabulary(), sources: map[string][]*source{}}
+	p := &pool{vocabulary: *newVocabulary(), rng: rng, sources: map[string][]*source{}}
 	p.base = make([]byte, 1<<20)
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for i := range p.base {
@@ -56,63 +57,64 @@ func newPool(rng *rand.Rand) *pool {
 
 // source draws a file of the project in this directory: mostly one of those that
 // were added last.
-func (p *pool) source(rng *rand.Rand, cwd string) *source {
-	files := p.sources[cwd]
+func (p *pool) source(cwd string) *source {
+	files, rng := p.sources[cwd], p.rng
 	if len(files) == 0 || rng.IntN(6) == 0 {
-		var b []byte
+		name := ""
 		for range 1 + rng.IntN(3) {
-			b = append(append(b, p.plain[rng.IntN(200)]...), '/')
+			name += p.plain[rng.IntN(200)] + "/"
 		}
-		b = append(b, p.plain[rng.IntN(len(p.plain))]...)
-		b = append(b, "-_"[rng.IntN(2)])
-		b = append(b, p.plain[rng.IntN(len(p.plain))]...)
-		b = append(b, []string{".go", ".ts", ".ts", ".py", ".md", ".rs", ".json", ".test.ts"}[rng.IntN(8)]...)
-		files = append(files, &source{name: string(b)})
+		name += p.plain[rng.IntN(len(p.plain))] + []string{"-", "_"}[rng.IntN(2)] + p.plain[rng.IntN(len(p.plain))]
+		name += []string{".go", ".ts", ".ts", ".py", ".md", ".rs", ".json", ".test.ts"}[rng.IntN(8)]
+		files = append(files, &source{name: name})
 		p.sources[cwd] = files
 	}
 	return files[len(files)-1-int(min(rng.ExpFloat64()*6, float64(len(files)-1)))]
 }
 
-// from appends about size bytes of a file, half of the time from its beginning.
-func (p *pool) from(buf []byte, rng *rand.Rand, f *source, size int) []byte {
+// from draws about size bytes of a file, half of the time from its beginning.
+func (p *pool) from(f *source, size int) (text []byte) {
 	i := 0
-	if rng.IntN(2) == 0 {
-		i = rng.IntN(len(f.chunks) + 1)
+	if p.rng.IntN(2) == 0 {
+		i = p.rng.IntN(len(f.chunks) + 1)
 	}
-	for end := len(buf) + size; len(buf) < end; i++ {
+	for ; len(text) < size; i++ {
 		if i == len(f.chunks) {
-			n := 1500 + rng.IntN(3000)
-			f.chunks = append(f.chunks, block{seed: rng.Uint64(), size: n, topic: p.topic, span: p.invent(n)})
+			n := 1500 + p.rng.IntN(3000)
+			f.chunks = append(f.chunks, p.newBlock(n))
 		}
 		b := f.chunks[i]
-		b.size = min(b.size, end-len(buf))
-		buf = p.render(buf, codeText, b)
+		b.size = min(b.size, size-len(text))
+		text = p.render(text, codeText, b)
 	}
-	return buf
+	return text
 }
 
-func (p *pool) word(buf []byte, rng *rand.Rand) []byte {
-	return append(buf, p.words[p.table[rng.Uint64()&0xffff]]...)
+func (p *pool) newBlock(size int) block {
+	return block{seed: p.rng.Uint64(), size: size, topic: p.topic, span: p.invent(size)}
 }
 
-// base64 appends n characters that look like encoded binary data.
-func (p *pool) base64(buf []byte, rng *rand.Rand, n int) []byte {
+func (p *pool) word() string { return p.frequent(p.rng) }
+
+// base64 draws n characters that look like encoded binary data.
+func (p *pool) base64(n int) (text []byte) {
 	for n > 0 {
-		at := rng.IntN(len(p.base) / 2)
+		at := p.rng.IntN(len(p.base) / 2)
 		take := min(n, len(p.base)-at)
-		buf = append(buf, p.base[at:at+take]...)
+		text = append(text, p.base[at:at+take]...)
 		n -= take
 	}
-	return buf
+	return text
 }
 
-// text appends about size bytes of the kind. Some texts repeat an earlier one.
-func (p *pool) text(buf []byte, rng *rand.Rand, kind, size int) []byte {
+// text draws about size bytes of the kind. Some texts repeat an earlier one.
+func (p *pool) text(kind, size int) []byte {
 	size = max(size, 8)
-	if old := p.earlier[kind]; len(old) > 0 && size > 60 && rng.Float64() < repeatShare {
-		return p.render(buf, kind, old[rng.IntN(len(old))])
+	if old := p.earlier[kind]; len(old) > 0 && size > 60 && p.rng.Float64() < repeatShare {
+		return p.render(nil, kind, old[p.rng.IntN(len(old))])
 	}
-	b := block{rng.Uint64(), size, p.topic, p.invent(size), rng.Float64() < cjkShare}
+	b := p.newBlock(size)
+	b.cjk = p.rng.Float64() < cjkShare
 	if size <= 256<<10 { // a giant that comes twice would bend the shares
 		if old := p.earlier[kind]; len(old) < maxEarlier {
 			p.earlier[kind] = append(old, b)
@@ -121,9 +123,10 @@ func (p *pool) text(buf []byte, rng *rand.Rand, kind, size int) []byte {
 			p.next[kind]++
 		}
 	}
-	return p.render(buf, kind, b)
+	return p.render(make([]byte, 0, size+200), kind, b)
 }
 
+// render appends the text that a block stands for.
 func (p *pool) render(buf []byte, kind int, b block) []byte {
 	w := &writer{pool: p, rng: rand.New(rand.NewPCG(b.seed, 1)), topic: b.topic, span: b.span}
 	end := len(buf) + b.size
@@ -158,7 +161,7 @@ func (w *writer) word(buf []byte) []byte {
 	case w.said > 4 && r&15 < 7:
 		t = w.recent[r>>8%uint64(min(w.said, len(w.recent)))]
 	case r>>4&63 < 2:
-		t = ^int32(w.newName())
+		t = ^int32(w.span.names.draw(w.rng))
 	default:
 		t = int32(w.about(int(w.table[r>>32&0xffff]), w.topic))
 	}
@@ -174,24 +177,9 @@ func (w *writer) word(buf []byte) []byte {
 	return append(buf, w.words[t]...)
 }
 
-// newName is the number of a name: one that no text had before, as long as this one
-// brings some.
-func (w *writer) newName() int {
-	if w.span.firstName < w.span.names && w.rng.IntN(2) == 0 {
-		w.span.firstName++
-		return w.span.firstName - 1
-	}
-	return known(w.rng, max(1, w.span.names))
-}
-
-func (w *writer) name(buf []byte) []byte { return w.vocabulary.name(buf, w.newName()) }
-
+func (w *writer) name(buf []byte) []byte { return w.vocabulary.name(buf, w.span.names.draw(w.rng)) }
 func (w *writer) figure(buf []byte) []byte {
-	if w.span.firstFigure < w.span.figures && w.rng.IntN(2) == 0 {
-		w.span.firstFigure++
-		return w.vocabulary.figure(buf, w.span.firstFigure-1)
-	}
-	return w.vocabulary.figure(buf, known(w.rng, max(1, w.span.figures)))
+	return w.vocabulary.figure(buf, w.span.figures.draw(w.rng))
 }
 
 // small appends a number below 2000, the smaller the likelier.
@@ -352,48 +340,44 @@ func (w *writer) output(buf []byte, end int) []byte {
 	return buf
 }
 
-// command appends a shell command with the path in it.
-func (p *pool) command(buf []byte, rng *rand.Rand, path string, size int) []byte {
+// command draws a shell command with the path in it.
+func (p *pool) command(path string, size int) (text []byte) {
+	rng := p.rng
 	dir := path[:max(strings.LastIndexByte(path, '/'), 1)]
 	switch rng.IntN(6) {
 	case 0:
-		buf = fmt.Appendf(buf, `go test -race -count=1 ./%s/... 2>&1 | tail -%d`, dir, 5+rng.IntN(60))
+		text = fmt.Appendf(nil, `go test -race -count=1 ./%s/... 2>&1 | tail -%d`, dir, 5+rng.IntN(60))
 	case 1:
-		buf = append(buf, `grep -rn \"`...)
-		buf = p.word(buf, rng)
-		buf = fmt.Appendf(buf, `\" %s | head -%d`, dir, 5+rng.IntN(60))
+		text = fmt.Appendf(nil, `grep -rn \"%s\" %s | head -%d`, p.word(), dir, 5+rng.IntN(60))
 	case 2:
-		buf = fmt.Appendf(buf, `git diff HEAD~%d -- %s`, 1+rng.IntN(9), path)
+		text = fmt.Appendf(nil, `git diff HEAD~%d -- %s`, 1+rng.IntN(9), path)
 	case 3:
-		buf = fmt.Appendf(buf, `sed -n '%d,%dp' %s`, 1+rng.IntN(400), 401+rng.IntN(200), path)
+		text = fmt.Appendf(nil, `sed -n '%d,%dp' %s`, 1+rng.IntN(400), 401+rng.IntN(200), path)
 	case 4:
-		buf = append(buf, `cd /tmp/build-`...)
-		buf = p.figure(buf, known(rng, max(1, p.latest.figures)))
-		buf = fmt.Appendf(buf, ` && make -j%d %s`, 1+rng.IntN(16), dir)
+		text = p.figure([]byte(`cd /tmp/build-`), known(rng, max(1, p.latest.figures.end)))
+		text = fmt.Appendf(text, ` && make -j%d %s`, 1+rng.IntN(16), dir)
 	default:
-		buf = fmt.Appendf(buf, `ls -la %s && wc -l %s`, dir, path)
+		text = fmt.Appendf(nil, `ls -la %s && wc -l %s`, dir, path)
 	}
 	if size > 600 {
-		buf = append(buf, ` && cat > /tmp/patch.txt <<'EOF'\n`...)
-		buf = p.render(buf, codeText, block{seed: rng.Uint64(), size: size - 200, topic: p.topic, span: p.invent(size - 200)})
-		buf = append(buf, `EOF`...)
+		text = append(text, ` && cat > /tmp/patch.txt <<'EOF'\n`...)
+		text = append(p.render(text, codeText, p.newBlock(size-200)), "EOF"...)
 	}
-	return buf
+	return text
 }
 
-// failure appends the message of a tool that failed.
-func (p *pool) failure(buf []byte, rng *rand.Rand, path string, size int) []byte {
+// failure draws the message of a tool that failed.
+func (p *pool) failure(path string, size int) []byte {
+	rng := p.rng
 	switch rng.IntN(4) {
 	case 0:
-		return fmt.Appendf(buf, "ENOENT: no such file or directory, open '%s'", path)
+		return fmt.Appendf(nil, "ENOENT: no such file or directory, open '%s'", path)
 	case 1:
-		buf = fmt.Appendf(buf, "%s:%d:%d: undefined: ", path, 1+rng.IntN(900), 1+rng.IntN(60))
-		return p.word(buf, rng)
+		return fmt.Appendf(nil, "%s:%d:%d: undefined: %s", path, 1+rng.IntN(900), 1+rng.IntN(60), p.word())
 	case 2:
-		return fmt.Appendf(buf, "Could not find the exact text in %s. The old text must match exactly including all whitespace and newlines.", path)
+		return fmt.Appendf(nil, "Could not find the exact text in %s. The old text must match exactly including all whitespace and newlines.", path)
 	default:
-		buf = p.text(buf, rng, outputText, size)
-		return fmt.Appendf(buf, `\n\nCommand exited with code %d`, 1+rng.IntN(3))
+		return fmt.Appendf(p.text(outputText, size), `\n\nCommand exited with code %d`, 1+rng.IntN(3))
 	}
 }
 
@@ -410,7 +394,7 @@ func (w *writer) cjk(buf []byte, end int) []byte {
 			buf = append(buf, cjkWords[w.rng.IntN(1+w.rng.IntN(len(cjkWords)))]...)
 			switch v := w.rng.IntN(20); {
 			case v < 2:
-				buf = w.pool.word(buf, w.rng)
+				buf = append(buf, w.frequent(w.rng)...)
 			case v < 4:
 				buf = append(buf, "「"...)
 				buf = w.name(buf)

@@ -28,11 +28,19 @@ type vocabulary struct {
 	latest span  // the names and figures that the latest text brought
 }
 
-// span is the first names and figures that a text may use for the first time, and
-// the first that it does not know.
-type span struct {
-	firstName, names     int
-	firstFigure, figures int
+// span is the names and figures that a text may use.
+type span struct{ names, figures numbers }
+
+// numbers are the first that no text had before, and the first that this one does not know.
+type numbers struct{ next, end int }
+
+// draw returns a number: one that is new, as long as the text brings some, or one that is known.
+func (n *numbers) draw(rng *rand.Rand) int {
+	if n.next < n.end && rng.IntN(2) == 0 {
+		n.next++
+		return n.next - 1
+	}
+	return known(rng, max(1, n.end))
 }
 
 // Real sessions have about HeapsK·n^HeapsBeta distinct terms in n megabytes, by
@@ -65,6 +73,9 @@ func newVocabulary() *vocabulary {
 	return v
 }
 
+// frequent draws a word of the list, each as often as texts have it.
+func (v *vocabulary) frequent(rng *rand.Rand) string { return v.words[v.table[rng.Uint64()&0xffff]] }
+
 // about returns the word that a text about the topic has in place of one of the list:
 // beyond the most frequent ones, a topic has one of eight.
 func (v *vocabulary) about(word int, topic uint64) int {
@@ -85,12 +96,12 @@ func invented(size int64) float64 {
 
 // invent returns the span of a new text of this size.
 func (v *vocabulary) invent(size int) span {
-	s := span{v.latest.names, v.latest.names, v.latest.figures, v.latest.figures}
+	s := span{numbers{v.latest.names.end, v.latest.names.end}, numbers{v.latest.figures.end, v.latest.figures.end}}
 	if size >= 100 {
 		const nameShare = 0.68
 		n := invented(v.grown + int64(size))
-		s.names = max(s.names, int(n*nameShare))
-		s.figures = max(s.figures, int(n*(1-nameShare)))
+		s.names.end = max(s.names.end, int(n*nameShare))
+		s.figures.end = max(s.figures.end, int(n*(1-nameShare)))
 		v.latest = s
 	}
 	return s
