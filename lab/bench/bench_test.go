@@ -106,7 +106,7 @@ func TestComparison(t *testing.T) {
 		path + ":2:1:transfers\n" + path + ":1:1:transfers\n": "is found by grep: true",
 	} {
 		c := comparison{Grep: []string{"printf", "%s", printed}, RG: []string{"rg", "-n", "-o", "-w", "transfers", dir}, Expr: `\btransfers\b`}
-		got := fmt.Sprint(c.run(t.Context()), c.Ours, c.Theirs, c.why())
+		got := fmt.Sprint(c.run(), c.Ours, c.Theirs, c.why())
 		if !strings.Contains(got, want) {
 			t.Errorf("grep prints\n%s%s, want %q", printed, got, want)
 		}
@@ -122,7 +122,7 @@ func TestWrite(t *testing.T) {
 	}
 	var rounds []*suite
 	for _, size := range []string{"2 MB", "3 MB"} {
-		b := &suite{ctx: t.Context()}
+		b := &suite{}
 		b.add(rowOf(&tree{name: "5 MB"}, "index size", size, "≤ 0.40").against("session files", "5 MB", 0.6).against("FTS5", "4 MB", 0.75))
 		rounds = append(rounds, b)
 	}

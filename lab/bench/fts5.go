@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
+	"pigrep/lab/must"
 )
 
 // fts5 is an index of the texts of a tree in SQLite.
@@ -21,32 +23,23 @@ type fts5 struct {
 }
 
 // fts5 extracts the texts of a tree for the import; nil without sqlite3.
-func (b *suite) fts5(t *tree) (*fts5, error) {
+func (b *suite) fts5(t *tree) *fts5 {
 	if !b.have("sqlite3") {
-		return nil, nil
+		return nil
 	}
 	f := &fts5{b, t.index + ".texts", t.index + ".db"}
-	out, err := os.Create(f.texts)
-	if err != nil {
-		return nil, err
-	}
-	c := exec.CommandContext(b.ctx, b.self, "-texts", t.dir)
-	c.Stdout = out
-	err = c.Run()
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	return f, err
+	out := must.Get(os.Create(f.texts))
+	defer out.Close()
+	c := exec.Command(b.self, "-part", "texts", t.dir)
+	c.Stdout, c.Stderr = out, os.Stderr
+	must.Do(c.Run(), "texts of ", t.dir)
+	return f
 }
 
 // load imports the texts. detail=column leaves out positions, which nothing here
 // asks FTS5 for.
-func (f *fts5) load() (cost, error) {
-	for _, path := range f.files() {
-		if err := os.RemoveAll(path); err != nil {
-			return cost{}, err
-		}
-	}
+func (f *fts5) load() cost {
+	f.removeIndex()
 	return f.suite.run("sqlite3", "-batch", "-cmd", "PRAGMA journal_mode=WAL", "-cmd", "PRAGMA synchronous=off",
 		"-cmd", "CREATE VIRTUAL TABLE t USING fts5(body, content='', detail=column, tokenize='unicode61')",
 		"-cmd", ".mode ascii", "-cmd", ".separator \x1f \x1e", f.db, ".import "+f.texts+" t")
@@ -54,23 +47,22 @@ func (f *fts5) load() (cost, error) {
 
 // loaded removes the texts, which only the import needs, and returns the size of the
 // database.
-func (f *fts5) loaded() (int64, error) {
-	if err := os.Remove(f.texts); err != nil {
-		return 0, err
-	}
-	info, err := os.Stat(f.db)
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
+func (f *fts5) loaded() int64 {
+	must.Do(os.Remove(f.texts))
+	return must.Get(os.Stat(f.db)).Size()
 }
 
-func (f *fts5) files() []string { return []string{f.db, f.db + "-wal", f.db + "-shm"} }
+func (f *fts5) removeIndex() {
+	for _, path := range []string{f.db, f.db + "-wal", f.db + "-shm"} {
+		must.Do(os.RemoveAll(path))
+	}
+}
 
+// remove removes what is there.
 func (f *fts5) remove() {
-	os.Remove(f.texts)
-	for _, path := range f.files() {
-		os.Remove(path)
+	if f != nil {
+		os.Remove(f.texts)
+		f.removeIndex()
 	}
 }
 
@@ -87,17 +79,13 @@ func (f *fts5) query(words []string) []string {
 	return []string{"-batch", f.db, fmt.Sprintf("SELECT rowid FROM t('%s') ORDER BY rank LIMIT 20", strings.Join(quoted, " OR "))}
 }
 
-func (f *fts5) search(words []string) (cost, error) {
-	return f.suite.run("sqlite3", f.query(words)...)
-}
+func (f *fts5) search(words []string) cost { return f.suite.run("sqlite3", f.query(words)...) }
 
 // found fails unless a search finds something.
-func (f *fts5) found(words []string) error {
-	out, err := exec.CommandContext(f.suite.ctx, "sqlite3", f.query(words)...).Output()
-	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("FTS5 finds no row with any of %q", words)
+func (f *fts5) found(words []string) {
+	if len(output("sqlite3", f.query(words)...)) == 0 {
+		must.Fail("FTS5 finds no row with any of %q", words)
 	}
-	return err
 }
 
 // writeTexts writes the text of every part, ended by the byte 0x1e and with
@@ -115,7 +103,7 @@ func writeTexts(dir string, w io.Writer) error {
 		return r
 	}
 	for _, path := range paths {
-		err := eachPartOf(path, func(p *session.Part) {
+		err := decode.Parts(path, func(p *session.Part) {
 			out.Write(bytes.Map(clean, p.Text))
 			out.WriteByte(0x1e)
 		})

@@ -5,9 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,10 +14,9 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/adapter"
-	"pigrep/adapter/pi"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
+	"pigrep/lab/must"
 )
 
 // pattern is something to look for exactly. A word of the texts is one of the
@@ -33,7 +30,7 @@ type pattern struct {
 }
 
 func (t *tree) patterns() []pattern {
-	rare := t.rare[len(t.rare)/2]
+	rare := t.Rare[len(t.Rare)/2]
 	piece := rare[1 : len(rare)-1]
 	tail := "(^|[^a-z])" + rare + "(s|ed)?([^a-z]|$)" // \b is not the same for both
 	return []pattern{
@@ -48,42 +45,26 @@ func (t *tree) patterns() []pattern {
 
 // greps compares exact searches with ripgrep's: their time, and the lines of session
 // files that they find.
-func (b *suite) greps(t *tree) error {
-	here := func(args ...string) (cost, error) {
-		return b.program(t, "grep", append([]string{"--scope", "all"}, args...)...)
-	}
+func (b *suite) greps(t *tree) {
 	for _, p := range t.patterns() {
 		args := append([]string{"-c"}, p.args...)
 		runs := b.runs
 		if p.slow {
 			runs = b.slow()
 		}
-		got, err := b.beside(runs,
-			func() (cost, error) { return here(args...) },
-			func() (cost, error) { return b.ripgrep(t, args...) })
-		if err != nil {
-			return err
-		}
+		got := turns(runs, func() cost { return b.program(t, "grep --scope all", args...) }, b.ripgrep(t, func() []string { return args })...)
 		r := rowOf(t, "grep: "+p.name, got[0].times(), t.atLarge(p.wanted))
 		if len(got) > 1 {
-			found, err := b.compared(t, p)
-			if err != nil {
-				return err
-			}
+			found := b.compared(t, p)
 			r.here += fmt.Sprintf(", %d lines", found.Ours)
 			r = r.against("rg", fmt.Sprintf("%s, %d lines", got[1].times(), found.Theirs), ratio(got[0].wall, got[1].wall))
 			r.peers = append(r.peers, found.why()...)
 		}
 		b.add(r)
 	}
-	first, err := turns(b.runs, func() (cost, error) {
-		return b.firstByte("grep", "--scope", "all", "--session-dir", t.dir, "--index-dir", t.index, "-s", "timeout")
+	b.timed(t, "grep: first line of a common word", b.runs, "", func() cost {
+		return b.firstByte(t.command("grep --scope all", "-s", "timeout")...)
 	})
-	if err != nil {
-		return err
-	}
-	b.add(timed(t, "grep: first line of a common word", first, ""))
-	return nil
 }
 
 // comparison is two ways to find the same lines of session files, and what they find.
@@ -97,29 +78,17 @@ type comparison struct {
 }
 
 // compared finds a pattern both ways, in a process of its own.
-func (b *suite) compared(t *tree, p pattern) (comparison, error) {
+func (b *suite) compared(t *tree, p pattern) comparison {
 	c := comparison{
-		Grep: append([]string{b.pigrep, "grep", "--scope", "all", "--vimgrep", "--session-dir", t.dir, "--index-dir", t.index}, p.args...),
+		Grep: append([]string{b.pigrep}, t.command("grep --scope all --vimgrep", p.args...)...),
 		RG:   append(append([]string{"rg", "--no-ignore", "--hidden", "-n", "-o"}, p.args...), t.dir),
 		Expr: p.expr,
 	}
-	question, err := json.Marshal(c)
-	if err != nil {
-		return c, err
+	b.part("compare", string(must.Get(json.Marshal(c))), &c)
+	if c.Ours == 0 {
+		must.Fail("grep finds no line of %q", p.args)
 	}
-	cmd := exec.CommandContext(b.ctx, b.self, "-compare", string(question))
-	cmd.Stderr = os.Stderr
-	answer, err := cmd.Output()
-	if err == nil {
-		err = json.Unmarshal(answer, &c)
-	}
-	if err == nil && c.Ours == 0 {
-		err = errors.New("there is none")
-	}
-	if err != nil {
-		err = fmt.Errorf("compare the lines that grep and rg find of %q: %w", p.args, err)
-	}
-	return c, err
+	return c
 }
 
 // why explains a difference.
@@ -136,36 +105,21 @@ func (c comparison) why() []string {
 
 // run runs both commands. A line that only one of them finds, and that NoText and
 // Escaped do not explain, is an error of grep's.
-func (c *comparison) run(ctx context.Context) error {
-	ours, err := places(ctx, c.Grep)
-	if err != nil {
-		return err
-	}
-	theirs, err := places(ctx, c.RG)
-	if err != nil {
-		return err
-	}
-	expr, err := regexp.Compile(c.Expr)
-	if err != nil {
-		return err
-	}
+func (c *comparison) run() (err error) {
+	defer must.Catch(&err)
+	ours, theirs := places(c.Grep), places(c.RG)
+	expr := must.Get(regexp.Compile(c.Expr))
 	c.Ours, c.Theirs = len(ours), len(theirs)
 	differ := map[string][]place{} // by file
-	for at := range ours {
-		if !theirs[at] {
-			differ[at.path] = append(differ[at.path], at)
-		}
-	}
-	for at := range theirs {
-		if !ours[at] {
-			differ[at.path] = append(differ[at.path], at)
+	for _, pair := range [][2]map[place]bool{{ours, theirs}, {theirs, ours}} {
+		for at := range pair[0] {
+			if !pair[1][at] {
+				differ[at.path] = append(differ[at.path], at)
+			}
 		}
 	}
 	for path, places := range differ {
-		lines, err := readLines(path)
-		if err != nil {
-			return err
-		}
+		lines := readLines(path)
 		for _, at := range places {
 			if at.line < 1 || at.line > len(lines) {
 				return fmt.Errorf("%s has no line %d", path, at.line)
@@ -193,17 +147,11 @@ type place struct {
 }
 
 // places runs a command that prints path:line:rest for each match.
-func places(ctx context.Context, command []string) (map[place]bool, error) {
-	c := exec.CommandContext(ctx, command[0], command[1:]...)
-	var stderr bytes.Buffer
-	c.Stderr = &stderr
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
+func places(command []string) map[place]bool {
+	c := exec.Command(command[0], command[1:]...)
+	c.Stderr = os.Stderr
+	out := must.Get(c.StdoutPipe())
+	must.Do(c.Start())
 	all, last := map[place]bool{}, ""
 	scanner := bufio.NewScanner(out)
 	scanner.Buffer(nil, 64<<20)
@@ -217,14 +165,11 @@ func places(ctx context.Context, command []string) (map[place]bool, error) {
 			all[place{last, line}] = true
 		}
 	}
-	err = scanner.Err()
-	if werr := c.Wait(); werr != nil && c.ProcessState.ExitCode() != 1 {
-		err = werr
+	must.Do(scanner.Err())
+	if err := c.Wait(); c.ProcessState.ExitCode() != 1 { // nothing found
+		must.Do(err, strings.Join(command, " "))
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, stderr.Bytes())
-	}
-	return all, err
+	return all
 }
 
 // rawLine is a line of a session file, and each line of the texts in it.
@@ -233,28 +178,17 @@ type rawLine struct {
 	texts [][]byte
 }
 
-func readLines(path string) ([]rawLine, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+func readLines(path string) (list []rawLine) {
+	for raw := range bytes.Lines(must.Get(os.ReadFile(path))) {
+		list = append(list, rawLine{data: bytes.TrimSuffix(raw, []byte("\n"))})
 	}
-	var list []rawLine
-	parser := pi.New().Parse(adapter.State{})
-	r := jsonl.NewReader(bytes.NewReader(data), 0, 0)
-	for raw := range bytes.Lines(data) {
-		l := rawLine{data: bytes.TrimSuffix(raw, []byte("\n"))}
-		line, err := r.Next()
-		if err != nil {
-			return nil, err
-		}
-		parser.Parse(line, func(e *session.Entry) {
-			for _, p := range e.Parts {
-				for text := range bytes.Lines(bytes.Clone(p.Text)) {
-					l.texts = append(l.texts, bytes.TrimSuffix(text, []byte("\n")))
-				}
+	must.Get(decode.File(path, false, func(e *session.Entry) {
+		l := &list[e.Line-1]
+		for _, p := range e.Parts {
+			for text := range bytes.Lines(bytes.Clone(p.Text)) {
+				l.texts = append(l.texts, bytes.TrimSuffix(text, []byte("\n")))
 			}
-		})
-		list = append(list, l)
-	}
-	return list, nil
+		}
+	}))
+	return list
 }

@@ -11,6 +11,7 @@ import (
 
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
 )
 
 // printHeaps says how the vocabulary below a directory grows: K and β of Heaps' law,
@@ -38,7 +39,7 @@ func printHeaps(w io.Writer, dir string) error {
 			return err
 		}
 		f := file{float64(info.Size()) / 1e6, map[string]bool{}}
-		err = eachPartOf(path, func(p *session.Part) {
+		err = decode.Parts(path, func(p *session.Part) {
 			tokens += analyzer.Walk(p.Text, func(t analysis.Token) { f.terms[string(t.Term)], all[string(t.Term)] = true, true })
 		})
 		if err != nil {

@@ -16,10 +16,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,10 +28,8 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/lab/corpus"
+	"pigrep/lab/must"
 )
-
-const corpusSeed = 1
 
 func main() {
 	sizes := flag.String("sizes", "50,300", "megabytes of session files, one corpus each")
@@ -40,33 +38,14 @@ func main() {
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
 	terms := flag.String("terms", "", "only print how the vocabulary of the session files below this directory grows")
-	take := flag.String("survey", "", "(used by itself) print what the session files below this directory have")
-	compare := flag.String("compare", "", "(used by itself) compare two ways to find lines, described in JSON")
-	generate := flag.Int("generate", 0, "(used by itself) write so many megabytes of session files to the directory given as argument")
-	longLine := flag.Int("long-line", 0, "(used by itself) with -generate: and a line of so many megabytes")
-	texts := flag.String("texts", "", "(used by itself) write the texts of the session files below this directory to standard output")
+	part := flag.String("part", "", "(used by itself) do a part with the argument, and print what it found")
 	flag.Parse()
 	var err error
 	switch {
 	case *terms != "":
 		err = printHeaps(os.Stdout, *terms)
-	case *texts != "":
-		err = writeTexts(*texts, os.Stdout)
-	case *take != "":
-		var s survey
-		if s, err = takeSurvey(*take); err == nil {
-			err = json.NewEncoder(os.Stdout).Encode(s)
-		}
-	case *compare != "":
-		var c comparison
-		if err = json.Unmarshal([]byte(*compare), &c); err != nil {
-			break
-		}
-		if err = c.run(context.Background()); err == nil {
-			err = json.NewEncoder(os.Stdout).Encode(c)
-		}
-	case *generate > 0:
-		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: corpusSeed, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})
+	case *part != "":
+		err = parts[*part](flag.Arg(0), os.Stdout)
 	default:
 		err = bench(*sizes, *rounds, *runs, *out, *work)
 	}
@@ -76,7 +55,31 @@ func main() {
 	}
 }
 
-func bench(list string, rounds, runs int, out, work string) error {
+// parts are what runs in processes of its own.
+var parts = map[string]func(arg string, out io.Writer) error{
+	"texts": writeTexts,
+	"survey": func(dir string, out io.Writer) error {
+		s, err := takeSurvey(dir)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(s)
+	},
+	"compare": func(question string, out io.Writer) error {
+		var c comparison
+		err := json.Unmarshal([]byte(question), &c)
+		if err == nil {
+			err = c.run()
+		}
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(c)
+	},
+}
+
+func bench(list string, rounds, runs int, out, work string) (err error) {
+	defer must.Catch(&err)
 	var sizes []int
 	for _, s := range strings.Split(list, ",") {
 		mb, err := strconv.Atoi(s)
@@ -87,68 +90,42 @@ func bench(list string, rounds, runs int, out, work string) error {
 	}
 	slices.Sort(sizes)
 	if work == "" {
-		dir, err := os.MkdirTemp("", "pigrep-bench")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		work = dir
+		work = must.Get(os.MkdirTemp("", "pigrep-bench"))
+		defer os.RemoveAll(work)
 	}
 	var all []*suite
 	for range max(1, rounds) {
-		b := &suite{ctx: context.Background(), work: work, runs: max(1, runs), about: map[string]string{}}
-		if err := b.round(sizes); err != nil {
-			return err
-		}
+		b := &suite{work: work, runs: max(1, runs), about: map[string]string{}}
+		b.round(sizes)
 		all = append(all, b)
 	}
 	return write(out, fmt.Sprintf("make bench SIZE=%s ROUNDS=%d", list, len(all)), all)
 }
 
 // round measures everything once.
-func (b *suite) round(sizes []int) (err error) {
-	if err := b.build(); err != nil {
-		return err
-	}
-	if b.picker, err = b.findPicker(); err != nil {
-		return err
-	}
+func (b *suite) round(sizes []int) {
+	b.pigrep, b.self, b.generator = b.build("pigrep", "."), b.build("bench", "lab/bench"), b.build("gen", "lab/corpus/gen")
+	b.picker = b.findPicker()
 	var trees []*tree
 	for _, mb := range sizes {
-		t, err := b.generated(mb)
-		if err != nil {
-			return err
-		}
-		if err := b.measure(t); err != nil {
-			return err
-		}
+		t := b.generated(mb)
+		b.measure(t)
 		trees = append(trees, t)
 	}
 	b.growth(trees)
-	if err := b.measureSmallFiles(); err != nil {
-		return err
-	}
-	if err := b.measureLongLine(sizes[0]); err != nil {
-		return err
-	}
-	return b.measureStart()
+	b.measureSmallFiles()
+	b.measureLongLine(sizes[0])
+	b.timed(&tree{name: "No session files"}, "pigrep version", b.runs, "≤ 3 ms", func() cost { return b.run(b.pigrep, "version") })
 }
 
-// build makes the programs that are run: this build as it is given to users, and
-// this command.
-func (b *suite) build() error {
-	b.pigrep, b.self = filepath.Join(b.work, "pigrep"), filepath.Join(b.work, "bench")
-	for _, args := range [][]string{
-		{"build", "-trimpath", "-ldflags=-s -w", "-o", b.pigrep, "pigrep"},
-		{"build", "-o", b.self, "pigrep/lab/bench"},
-	} {
-		c := exec.Command("go", args...)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if msg, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, msg)
-		}
-	}
-	return nil
+// build builds a program as users get it, and returns its path.
+func (b *suite) build(name, source string) string {
+	program := filepath.Join(b.work, name)
+	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, filepath.Join("pigrep", source))
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	must.Do(err, "build ", name, ": ", string(out))
+	return program
 }
 
 func machine() string {

@@ -27,17 +27,6 @@ func rowOf(t *tree, what, here, wanted string) row {
 	return row{tree: t.name, what: what, here: here, wanted: wanted}
 }
 
-// large is about 1 GB, in megabytes. Goals that do not name a size are for this one.
-const large = 1000
-
-// atLarge is a goal for corpora of about 1 GB.
-func (t *tree) atLarge(wanted string) string {
-	if t.mb < large || t.mb >= 2*large {
-		return ""
-	}
-	return wanted
-}
-
 // against returns the row with a peer, and the ratio of this build to it.
 func (r row) against(peer, value string, ratio float64) row {
 	digits := 2
@@ -46,15 +35,6 @@ func (r row) against(peer, value string, ratio float64) row {
 	}
 	r.peers = append(r.peers, fmt.Sprintf("%s %s (%.*f)", peer, value, digits, ratio))
 	r.ratios = append(r.ratios, fmt.Sprintf("%.*f of %s", digits, ratio, peer))
-	return r
-}
-
-// timed is a row of times: this build's and those of the peers that were there.
-func timed(t *tree, what string, got []cost, wanted string, peers ...string) row {
-	r := rowOf(t, what, got[0].times(), wanted)
-	for i, c := range got[1:] {
-		r = r.against(peers[i], c.times(), got[0].wall.Seconds()/c.wall.Seconds())
-	}
 	return r
 }
 

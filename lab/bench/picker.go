@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"pigrep/lab/must"
 )
 
 //go:embed picker.mjs
@@ -35,14 +37,14 @@ type picker struct {
 // findPicker looks for pi on the PATH, as npm puts it there: a link to
 // dist/cli.js of its package. Without it, or a node that runs it, it returns nil, and
 // the page says so.
-func (b *suite) findPicker() (*picker, error) {
+func (b *suite) findPicker() *picker {
 	cli, err := exec.LookPath("pi")
 	if err == nil {
 		cli, err = filepath.EvalSymlinks(cli)
 	}
 	if err != nil || !b.have("node") {
 		b.lacks("pi")
-		return nil, nil
+		return nil
 	}
 	p := &picker{dir: filepath.Dir(filepath.Dir(cli)), script: filepath.Join(b.work, "picker.mjs")}
 	var about struct{ Name, Version string }
@@ -52,54 +54,45 @@ func (b *suite) findPicker() (*picker, error) {
 	}
 	if err != nil || !strings.HasSuffix(about.Name, "/pi-coding-agent") {
 		b.lacks(fmt.Sprintf("pi (%s is not of its package)", cli))
-		return nil, nil
+		return nil
 	}
 	p.version = about.Version
-	if err := os.WriteFile(p.script, pickerScript, 0o644); err != nil {
-		return nil, err
-	}
-	if _, _, err := p.list(b, &tree{dir: b.work}, "", ""); err != nil {
+	must.Do(os.WriteFile(p.script, pickerScript, 0o644))
+	if _, _, err := p.list(b, b.work, "", ""); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: pi is left out:", err)
 		b.lacks(fmt.Sprintf("a node that runs pi %s", p.version))
-		return nil, nil
+		return nil
 	}
-	return p, nil
+	return p
 }
 
-// list has pi list the sessions of a tree, or of one working directory, or search
+// list has pi list the sessions below a directory, or of one working directory, or search
 // them, and returns how many there were.
-func (p *picker) list(b *suite, t *tree, cwd, query string) (cost, int, error) {
-	agent := filepath.Join(b.work, "agent-"+filepath.Base(t.dir))
-	if err := os.MkdirAll(agent, 0o755); err != nil {
-		return cost{}, 0, err
+func (p *picker) list(b *suite, dir, cwd, query string) (took cost, found int, err error) {
+	agent := filepath.Join(b.work, "agent-"+filepath.Base(dir))
+	must.Do(os.MkdirAll(agent, 0o755))
+	if err := os.Symlink(dir, filepath.Join(agent, "sessions")); !errors.Is(err, os.ErrExist) {
+		must.Do(err)
 	}
-	err := os.Symlink(t.dir, filepath.Join(agent, "sessions"))
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return cost{}, 0, err
-	}
-	c := exec.CommandContext(b.ctx, "node", p.script, p.dir, cwd, query)
+	c := exec.Command("node", p.script, p.dir, cwd, query)
 	c.Env = append(os.Environ(), "PI_CODING_AGENT_DIR="+agent)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
 	out, err := c.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return cost{}, 0, fmt.Errorf("node %s %s: %w\n%s", p.script, p.dir, err, exit.Stderr)
-	} else if err != nil {
-		return cost{}, 0, err
+	var ms float64
+	if err == nil {
+		_, err = fmt.Sscan(string(out), &ms, &found)
 	}
-	var took float64
-	var found int
-	if _, err := fmt.Sscan(string(out), &took, &found); err != nil {
-		return cost{}, 0, fmt.Errorf("node %s prints %q: %w", p.script, out, err)
+	if err != nil {
+		return cost{}, 0, fmt.Errorf("node %s %s prints %q: %w\n%s", p.script, p.dir, out, err, &stderr)
 	}
-	return cost{wall: time.Duration(took * float64(time.Millisecond)), rss: peakOf(c.ProcessState)}, found, nil
+	return cost{wall: time.Duration(ms * float64(time.Millisecond)), rss: peakOf(c.ProcessState)}, found, nil
 }
 
 // sessions compares the list of sessions, and a search in it, with pi's picker.
 // wanted is for the list of all directories.
-func (b *suite) sessions(t *tree, wanted string) error {
-	dirs, err := t.directories()
-	if err != nil {
-		return err
-	}
+func (b *suite) sessions(t *tree, wanted string) {
+	dirs := t.directories()
 	middle, largest := dirs[len(dirs)/2], dirs[len(dirs)-1]
 	if b.about[t.name] != "" {
 		b.about[t.name] += fmt.Sprintf(" Of %d directories, the median has %s, the largest %s.", len(dirs), middle, largest)
@@ -115,41 +108,32 @@ func (b *suite) sessions(t *tree, wanted string) error {
 			args = append(args, "--cwd", l.cwd)
 		}
 		listed := 0 // by pi
-		sides := []func() (cost, error){func() (cost, error) { return b.program(t, "sessions", args...) }}
+		var peers []peer
 		if b.picker != nil && t.mb <= mostForPicker {
-			sides = append(sides, func() (took cost, err error) {
-				took, listed, err = b.picker.list(b, t, l.cwd, l.query)
-				return took, err
-			})
+			peers = append(peers, peer{"pi", func() (took cost) {
+				var err error
+				took, listed, err = b.picker.list(b, t.dir, l.cwd, l.query)
+				must.Do(err)
+				return took
+			}})
 		}
-		got, err := turns(b.slow(), sides...)
-		if err != nil {
-			return err
-		}
+		got := turns(b.slow(), func() cost { return b.program(t, "sessions", args...) }, peers...)
 		r := rowOf(t, l.name, ms(got[0].wall)+", "+mb(got[0].rss), l.wanted)
 		if len(got) > 1 {
 			if l.query == "" { // pi searches other texts, by other rules
-				if err := b.lists(t, listed, args); err != nil {
-					return err
-				}
+				b.lists(t, listed, args)
 			}
 			r = r.against("pi", ms(got[1].wall)+", "+mb(got[1].rss), ratio(got[0].wall, got[1].wall))
 		}
 		b.add(r)
 	}
-	return nil
 }
 
 // lists fails unless this build lists so many sessions.
-func (b *suite) lists(t *tree, n int, args []string) error {
-	out, err := exec.CommandContext(b.ctx, b.pigrep, append([]string{"sessions", "--print0", "--session-dir", t.dir, "--index-dir", t.index}, args...)...).Output()
-	if err != nil {
-		return fmt.Errorf("pigrep sessions: %w", err)
+func (b *suite) lists(t *tree, n int, args []string) {
+	if ours := bytes.Count(output(b.pigrep, t.command("sessions --print0", args...)...), []byte{0}); ours != n || ours == 0 {
+		must.Fail("pigrep lists %d sessions of %s %q, pi %d", ours, t.name, args, n)
 	}
-	if ours := bytes.Count(out, []byte{0}); ours != n || ours == 0 {
-		return fmt.Errorf("pigrep lists %d sessions of %s %q, pi %d", ours, t.name, args, n)
-	}
-	return nil
 }
 
 // directory is a directory of session files, those of one working directory.
@@ -164,38 +148,27 @@ func (d *directory) String() string {
 }
 
 // directories lists those of a tree, the smallest first.
-func (t *tree) directories() ([]*directory, error) {
+func (t *tree) directories() []*directory {
 	found := map[string]*directory{}
 	for _, path := range t.files {
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
 		d := found[filepath.Dir(path)]
 		if d == nil {
-			cwd, err := cwdOf(path)
-			if err != nil {
-				return nil, err
-			}
-			d = &directory{cwd: cwd}
+			d = &directory{cwd: cwdOf(path)}
 			found[filepath.Dir(path)] = d
 		}
 		d.files++
-		d.size += info.Size()
+		d.size += must.Get(os.Stat(path)).Size()
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *directory) int {
 		return cmp.Or(cmp.Compare(a.size, b.size), strings.Compare(a.cwd, b.cwd))
-	}), nil
+	})
 }
 
 // cwdOf is the working directory that the header of a session file names.
-func cwdOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
+func cwdOf(path string) string {
+	f := must.Get(os.Open(path))
 	defer f.Close()
 	var header struct{ CWD string }
-	err = json.NewDecoder(f).Decode(&header)
-	return header.CWD, err
+	must.Do(json.NewDecoder(f).Decode(&header), "header of ", path)
+	return header.CWD
 }

@@ -5,8 +5,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,30 +13,22 @@ import (
 )
 
 // measure fills the rows of a generated corpus.
-func (b *suite) measure(t *tree) error {
-	f, err := b.fts5(t)
-	if f != nil {
-		defer f.remove()
+func (b *suite) measure(t *tree) {
+	f := b.fts5(t)
+	defer f.remove()
+	b.indexing(t, f)
+	b.queries(t, f)
+	b.greps(t)
+	for _, command := range []string{"tools", "tools commands", "usage"} { // no peer has these
+		b.timed(t, command, b.runs, t.atLarge("≤ 20 ms"), func() cost { return b.program(t, command, "--json") })
 	}
-	if err != nil {
-		return err
-	}
-	if err := b.indexing(t, f); err != nil {
-		return err
-	}
-	if err := b.queries(t, f); err != nil {
-		return err
-	}
-	for _, rows := range []func(*tree) error{b.greps, b.audits, b.server, b.freshness, b.crowd} {
-		if err := rows(t); err != nil {
-			return err
-		}
-	}
-	return b.sessions(t, "")
+	b.server(t)
+	b.unchanged(t, "")
+	b.appended(t, 1, t.atLarge("≤ 15 ms, ≤ 1.25"))
+	b.appended(t, min(20, len(t.files)), t.atLarge("≤ 25 ms"))
+	b.crowd(t)
+	b.sessions(t, "")
 }
-
-// slow is how often what takes seconds is run.
-func (b *suite) slow() int { return max(1, b.runs/5) }
 
 // built is a first index.
 type built struct {
@@ -46,34 +36,20 @@ type built struct {
 	disk int64
 }
 
-func (b *suite) indexing(t *tree, f *fts5) error {
+func (b *suite) indexing(t *tree, f *fts5) {
 	law := corpus.HeapsK * math.Pow(float64(t.size)/1e6, corpus.HeapsBeta)
-	b.add(rowOf(t, "distinct terms", fmt.Sprint(t.terms), "").against("Heaps' law of real sessions", fmt.Sprintf("%.0f", law), float64(t.terms)/law))
+	b.add(rowOf(t, "distinct terms", fmt.Sprint(t.Terms), "").against("Heaps' law of real sessions", fmt.Sprintf("%.0f", law), float64(t.Terms)/law))
 
-	sides := []func() (cost, error){func() (cost, error) {
-		if err := os.RemoveAll(t.index); err != nil {
-			return cost{}, err
-		}
-		return b.program(t, "index", "--quiet")
-	}}
+	var peers []peer
 	if f != nil {
-		sides = append(sides, f.load)
+		peers = append(peers, peer{"FTS5", f.load})
 	}
-	got, err := turns(b.slow(), sides...)
-	if err != nil {
-		return err
-	}
-	ours, theirs := built{cost: got[0]}, built{}
-	if ours.disk, err = diskUse(t.index); err != nil {
-		return err
-	}
+	got := turns(b.slow(), func() cost { return b.firstIndex(t) }, peers...)
+	sides := []built{{got[0], diskUse(t.index)}}
 	if f != nil {
-		theirs.cost = got[1]
-		if theirs.disk, err = f.loaded(); err != nil {
-			return err
-		}
+		sides = append(sides, built{got[1], f.loaded()})
 	}
-	t.first, t.peak = ours.wall, ours.rss
+	t.first, t.peak = got[0].wall, got[0].rss
 	megabytes := float64(t.size) / 1e6
 	for _, r := range []struct {
 		what, wanted string
@@ -93,24 +69,19 @@ func (b *suite) indexing(t *tree, f *fts5) error {
 			func(s built) string { return fmt.Sprintf("%s, %.2f of the files", mb(s.disk), ratio(s.disk, t.size)) },
 			func(s built) float64 { return float64(s.disk) }},
 	} {
-		row := rowOf(t, r.what, r.text(ours), t.atLarge(r.wanted))
+		row := rowOf(t, r.what, r.text(sides[0]), t.atLarge(r.wanted))
 		if f != nil {
-			row = row.against("FTS5", r.text(theirs), r.number(ours)/r.number(theirs))
+			row = row.against("FTS5", r.text(sides[1]), r.number(sides[0])/r.number(sides[1]))
 		}
 		b.add(row)
 	}
 	// The first search would start this in the background, where it would disturb the others.
-	merged, err := turns(1, func() (cost, error) { return b.program(t, "index", "--merge", "--quiet") })
-	if err != nil {
-		return err
-	}
-	b.add(rowOf(t, "merging after the first index", merged[0].times(), ""))
-	return nil
+	b.timed(t, "merging after the first index", 1, "", func() cost { return b.program(t, "index", "--merge", "--quiet") })
 }
 
 // queries measures searches, each against ripgrep looking for its first word, and
 // against FTS5 where that can answer the question.
-func (b *suite) queries(t *tree, f *fts5) error {
+func (b *suite) queries(t *tree, f *fts5) {
 	peak := int64(0)
 	for _, q := range []struct {
 		name    string
@@ -119,71 +90,40 @@ func (b *suite) queries(t *tree, f *fts5) error {
 		rg, fts bool // these can answer it
 		wanted  string
 	}{
-		{"rare word", t.rare, b.runs, true, true, "≤ 0.10 of rg"},
+		{"rare word", t.Rare, b.runs, true, true, "≤ 0.10 of rg"},
 		{"3 words", []string{"connection timeout retry"}, b.runs, true, true, "≤ 0.14 of rg"},
 		{"5 words", []string{"config token login refresh error"}, b.runs, true, true, "≤ 0.17 of rg"},
-		{"identifier", t.identifiers, b.runs, true, false, "≤ 0.15 of rg"},
+		{"identifier", t.Identifiers, b.runs, true, false, "≤ 0.15 of rg"},
 		{"prefix of 4 letters", []string{"conn*"}, b.runs, true, true, "≤ 0.15 of rg"},
 		{"prefix of 1 letter", []string{"c*"}, b.slow(), false, true, ""},
 	} {
-		fts := f
-		if !q.fts {
-			fts = nil
-		}
-		for _, text := range q.queries {
-			if err := b.found(t, text); err != nil {
-				return err
-			}
-			if fts != nil {
-				if err := fts.found(strings.Fields(text)); err != nil {
-					return err
-				}
-			}
-		}
 		turn := -1
 		words := func() []string { return strings.Fields(q.queries[turn%len(q.queries)]) }
-		sides := []func() (cost, error){func() (cost, error) {
+		var peers []peer
+		if q.rg {
+			peers = b.ripgrep(t, func() []string { return []string{"-c", "-F", strings.TrimSuffix(words()[0], "*")} })
+		}
+		if q.fts && f != nil {
+			peers = append(peers, peer{"FTS5", func() cost { return f.search(words()) }})
+		}
+		for _, text := range q.queries {
+			b.found(t, text)
+			if q.fts && f != nil {
+				f.found(strings.Fields(text))
+			}
+		}
+		what := "query: " + q.name
+		got := b.timed(t, what, q.runs, t.atLarge(q.wanted), func() cost {
 			turn++
 			return b.program(t, "search", append([]string{"--json"}, words()...)...)
-		}}
-		var peers []string
-		if q.rg && b.have("rg") {
-			peers = append(peers, "rg")
-			sides = append(sides, func() (cost, error) {
-				return b.ripgrep(t, "-c", "-F", strings.TrimSuffix(words()[0], "*"))
-			})
-		}
-		if fts != nil {
-			peers = append(peers, "FTS5")
-			sides = append(sides, func() (cost, error) { return fts.search(words()) })
-		}
-		got, err := turns(q.runs, sides...)
-		if err != nil {
-			return err
-		}
+		}, peers...)
 		peak = max(peak, got[0].rss)
-		t.took = append(t.took, timing{"query: " + q.name, got[0].wall})
-		b.add(timed(t, "query: "+q.name, got, t.atLarge(q.wanted), peers...))
-		if q.name == "rare word" && len(peers) > 0 && peers[0] == "rg" {
+		t.took = append(t.took, timing{what, got[0].wall})
+		if q.name == "rare word" && len(peers) > 0 && peers[0].name == "rg" {
 			b.add(rowOf(t, "first index, as searches of rg", fmt.Sprintf("%.0f", ratio(t.first, got[1].wall)), ""))
 		}
 	}
 	b.add(rowOf(t, "query: peak memory", mb(peak), ""))
-	return nil
-}
-
-// audits measures what has no peer.
-func (b *suite) audits(t *tree) error {
-	for _, args := range [][]string{{"tools"}, {"tools", "commands"}, {"usage"}} {
-		got, err := turns(b.runs, func() (cost, error) {
-			return b.run(b.pigrep, append(args, "--json", "--session-dir", t.dir, "--index-dir", t.index)...)
-		})
-		if err != nil {
-			return err
-		}
-		b.add(timed(t, strings.Join(args, " "), got, t.atLarge("≤ 20 ms")))
-	}
-	return nil
 }
 
 // timing is a row that every size has.
@@ -215,62 +155,22 @@ func (b *suite) growth(trees []*tree) {
 	}
 }
 
-// measureStart measures a process that reads nothing.
-func (b *suite) measureStart() error {
-	got, err := turns(b.runs, func() (cost, error) { return b.run(b.pigrep, "version") })
-	if err != nil {
-		return err
-	}
-	b.add(timed(&tree{name: "No session files"}, "pigrep version", got, "≤ 3 ms"))
-	return nil
-}
-
 // measureLongLine indexes a corpus that has one line of 200 MB.
-func (b *suite) measureLongLine(megabytes int) error {
-	t := &tree{name: fmt.Sprintf("%d MB and a line of 200 MB", megabytes), dir: filepath.Join(b.work, "long-line")}
-	err := b.make(t, func() error {
-		_, err := b.run(b.self, "-generate", fmt.Sprint(megabytes), "-long-line", "200", t.dir)
-		return err
+func (b *suite) measureLongLine(megabytes int) {
+	t := b.tree(fmt.Sprintf("%d MB and a line of 200 MB", megabytes), "long-line", func(dir string) {
+		b.run(b.generator, "-mb", fmt.Sprint(megabytes), "-long-line", "200000000", dir)
 	})
-	if err != nil {
-		return err
-	}
-	got, err := turns(1, func() (cost, error) {
-		if err := os.RemoveAll(t.index); err != nil {
-			return cost{}, err
-		}
-		return b.program(t, "index", "--quiet")
-	})
-	if err != nil {
-		return err
-	}
-	b.add(rowOf(t, "first index, peak memory", mb(got[0].rss), ""))
-	return nil
+	b.add(rowOf(t, "first index, peak memory", mb(b.firstIndex(t).rss), ""))
 }
 
 // measureSmallFiles looks at what costs by the file.
-func (b *suite) measureSmallFiles() error {
-	t, err := b.smallFiles(10_000)
-	if err != nil {
-		return err
-	}
-	if _, err := b.program(t, "index", "--quiet"); err != nil {
-		return err
-	}
-	if err := b.unchanged(t, ""); err != nil {
-		return err
-	}
-	if err := b.sessions(t, "≤ 30 ms"); err != nil {
-		return err
-	}
-	if err := b.appended(t, 1, "≤ 45 ms"); err != nil {
-		return err
-	}
-	if t, err = b.smallFiles(100_000); err != nil {
-		return err
-	}
-	if _, err := b.program(t, "index", "--quiet"); err != nil {
-		return err
-	}
-	return b.unchanged(t, "≤ 250 ms")
+func (b *suite) measureSmallFiles() {
+	t := b.smallFiles(10_000)
+	b.index(t)
+	b.unchanged(t, "")
+	b.sessions(t, "≤ 30 ms")
+	b.appended(t, 1, "≤ 45 ms")
+	t = b.smallFiles(100_000)
+	b.index(t)
+	b.unchanged(t, "≤ 250 ms")
 }

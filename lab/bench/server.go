@@ -3,8 +3,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,14 +16,19 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/lab/must"
 )
 
-// agentCalls is how many calls of a running server are measured.
-const agentCalls = 1000
+const (
+	corpusSeed = 1
+
+	// agentCalls is how many calls of a running server are measured.
+	agentCalls = 1000
+)
 
 // An agent calls a running MCP server and notes how long each call takes.
 type agent struct {
-	*suite
 	client      *mcp.ClientSession
 	rng         *rand.Rand
 	pairs       [][2]string // words of the session files, side by side in a text
@@ -32,148 +39,119 @@ type agent struct {
 
 // server measures calls of `pigrep mcp` as agents mix them. Their words are drawn from
 // the session files, so that most are new to the server.
-func (b *suite) server(t *tree) error {
-	a := &agent{suite: b, rng: rand.New(rand.NewPCG(corpusSeed, 1)), took: map[string][]time.Duration{}}
-	if err := a.readWords(t, agentCalls); err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(b.ctx, b.pigrep, "mcp", "--session-dir", t.dir, "--index-dir", t.index)
-	var err error
-	if a.client, err = mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(b.ctx, &mcp.CommandTransport{Command: cmd}, nil); err != nil {
-		return err
-	}
+func (b *suite) server(t *tree) {
+	a := &agent{rng: rand.New(rand.NewPCG(corpusSeed, 1)), took: map[string][]time.Duration{}}
+	a.readWords(t, agentCalls)
+	server := &mcp.CommandTransport{Command: exec.Command(b.pigrep, t.command("mcp")...)}
+	a.client = must.Get(mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(context.Background(), server, nil))
 	defer a.client.Close()
 	for n := range agentCalls {
-		if err := a.mixed(n); err != nil {
-			return err
-		}
+		a.mixed(n)
 	}
 	var all, phrases []time.Duration
 	var tools []string
-	for name, times := range a.took {
+	for _, name := range slices.Sorted(maps.Keys(a.took)) {
+		times := a.took[name]
 		all = append(all, times...)
 		if strings.HasPrefix(name, "phrase") {
 			phrases = append(phrases, times...)
 		}
-		tools = append(tools, fmt.Sprintf("%s %s", name, ms(p95(times))))
+		tools = append(tools, fmt.Sprintf("%s %s", name, ms(percentile(times, 95))))
 	}
-	slices.Sort(tools)
-	b.add(rowOf(t, "MCP: 1,000 mixed calls, p95", fmt.Sprintf("%s, median %s", ms(p95(all)), ms(middle(all))), t.atLarge("≤ 40 ms")))
+	b.add(rowOf(t, "MCP: 1,000 mixed calls, p95", fmt.Sprintf("%s, median %s", ms(percentile(all, 95)), ms(percentile(all, 50))), t.atLarge("≤ 40 ms")))
 	b.add(rowOf(t, "MCP: p95 of each kind of call", strings.Join(tools, ", "), ""))
-	b.add(rowOf(t, "MCP: phrase", ms(middle(phrases)), t.atLarge("≤ 30 ms")))
-	b.add(rowOf(t, "MCP: identifier", ms(middle(a.took["identifier"])), t.atLarge("≤ 30 ms")))
-	return nil
-}
-
-func middle(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	return times[len(times)/2]
+	b.add(rowOf(t, "MCP: phrase", ms(percentile(phrases, 50)), t.atLarge("≤ 30 ms")))
+	b.add(rowOf(t, "MCP: identifier", ms(percentile(a.took["identifier"], 50)), t.atLarge("≤ 30 ms")))
 }
 
 // readWords reads n pairs of words and n identifiers at random places of the session files.
-func (a *agent) readWords(t *tree, n int) error {
+func (a *agent) readWords(t *tree, n int) {
 	pair := regexp.MustCompile(` ([a-z]{4,12}) ([a-z]{4,12}) `)
 	identifier := regexp.MustCompile(`[ .(]([a-z]{2,12}[A-Z][a-z]{2,12})[ .(]`)
 	chunk := make([]byte, 64<<10)
 	for len(a.pairs) < n || len(a.identifiers) < n {
-		f, err := os.Open(t.files[a.rng.IntN(len(t.files))])
-		if err != nil {
-			return err
-		}
-		info, err := f.Stat()
-		if err == nil {
-			var got int
-			got, _ = f.ReadAt(chunk, a.rng.Int64N(info.Size())) // the end of the file is no error
-			if m := pair.FindSubmatch(chunk[:got]); m != nil {
-				a.pairs = append(a.pairs, [2]string{string(m[1]), string(m[2])})
-			}
-			if m := identifier.FindSubmatch(chunk[:got]); m != nil {
-				a.identifiers = append(a.identifiers, string(m[1]))
-			}
-		}
+		f := must.Get(os.Open(t.files[a.rng.IntN(len(t.files))]))
+		got, _ := f.ReadAt(chunk, a.rng.Int64N(must.Get(f.Stat()).Size())) // the end of the file is no error
 		f.Close()
-		if err != nil {
-			return err
+		if m := pair.FindSubmatch(chunk[:got]); m != nil {
+			a.pairs = append(a.pairs, [2]string{string(m[1]), string(m[2])})
+		}
+		if m := identifier.FindSubmatch(chunk[:got]); m != nil {
+			a.identifiers = append(a.identifiers, string(m[1]))
 		}
 	}
-	return nil
 }
 
+type arguments map[string]any
+
 // mixed makes the call number n.
-func (a *agent) mixed(n int) error {
+func (a *agent) mixed(n int) {
 	x, y := a.pairs[n][0], a.pairs[n][1]
 	other := a.pairs[(n+1)%len(a.pairs)][0]
-	type arguments map[string]any
-	search := func(name, query string) error { return a.call(name, "search", arguments{"query": query}) }
-	grep := func(name, pattern string) error { return a.call(name, "grep", arguments{"pattern": pattern}) }
+	search := func(name, query string) { a.call(name, "search", arguments{"query": query}) }
+	grep := func(name, pattern string) { a.call(name, "grep", arguments{"pattern": pattern}) }
 	switch n % 20 {
 	case 0, 1:
-		return search("word", x)
+		search("word", x)
 	case 2, 3:
-		return search("words", x+" "+y+" "+other)
+		search("words", x+" "+y+" "+other)
 	case 4:
-		return search("phrase", `"`+x+" "+y+`"`)
+		search("phrase", `"`+x+" "+y+`"`)
 	case 5:
-		return search("phrase that is rare", `"`+x+" "+other+`"`)
+		search("phrase that is rare", `"`+x+" "+other+`"`)
 	case 6:
-		return search("identifier", a.identifiers[n])
+		search("identifier", a.identifiers[n])
 	case 7, 8, 9:
 		if a.hit == "" {
-			return search("word", y)
+			search("word", y)
+			break
 		}
-		return a.call("read_session", "read_session", arguments{"session": a.hit, "around": n % 9})
+		a.call("read_session", "read_session", arguments{"session": a.hit, "around": n % 9})
 	case 10:
-		return grep("grep word", `\b`+x+`\b`)
+		grep("grep word", `\b`+x+`\b`)
 	case 11:
-		return grep("grep expression", x+".*"+other)
+		grep("grep expression", x+".*"+other)
 	case 12:
-		return grep("grep piece", x[1:])
+		grep("grep piece", x[1:])
 	case 13, 14:
-		return a.call("list_sessions", "list_sessions", arguments{"query": x})
+		a.call("list_sessions", "list_sessions", arguments{"query": x})
 	case 15:
-		return a.call("list_sessions", "list_sessions", arguments{})
+		a.call("list_sessions", "list_sessions", arguments{})
 	case 16:
-		return a.call("tool_calls", "tool_calls", arguments{"query": x, "results": true})
+		a.call("tool_calls", "tool_calls", arguments{"query": x, "results": true})
 	case 17:
-		return a.call("tool_calls", "tool_calls", arguments{"failed": true})
+		a.call("tool_calls", "tool_calls", arguments{"failed": true})
 	case 18:
-		return a.call("usage", "usage", arguments{"by": []string{"project", "model"}})
+		a.call("usage", "usage", arguments{"by": []string{"project", "model"}})
 	default:
-		return a.call("status", "status", arguments{})
+		a.call("status", "status", arguments{})
 	}
 }
 
 // call measures a call, under a name of its own.
-func (a *agent) call(name, tool string, arguments any) error {
+func (a *agent) call(name, tool string, with arguments) {
 	start := time.Now()
-	r, err := a.client.CallTool(a.ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	r, err := a.client.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: with})
 	a.took[name] = append(a.took[name], time.Since(start))
-	if err != nil {
-		return err
-	}
+	must.Do(err)
 	if r.IsError {
-		text, _ := json.Marshal(r.Content)
-		return fmt.Errorf("%s %v: %s", tool, arguments, text)
+		must.Fail("%s %v: %s", tool, with, must.Get(json.Marshal(r.Content)))
 	}
 	if tool == "search" {
 		a.hit = hitOf(r)
 	}
-	return nil
 }
 
 // hitOf names the first hit of a search, or nothing if there is none.
 func hitOf(r *mcp.CallToolResult) string {
-	data, err := json.Marshal(r.StructuredContent)
-	if err != nil {
-		return ""
-	}
 	var answer struct {
 		Sessions []struct {
 			Session string
 			Hits    []struct{ Entry string }
 		}
 	}
-	if json.Unmarshal(data, &answer) != nil || len(answer.Sessions) == 0 || len(answer.Sessions[0].Hits) == 0 {
+	must.Do(json.Unmarshal(must.Get(json.Marshal(r.StructuredContent)), &answer))
+	if len(answer.Sessions) == 0 || len(answer.Sessions[0].Hits) == 0 {
 		return ""
 	}
 	return answer.Sessions[0].Session + ":" + answer.Sessions[0].Hits[0].Entry

@@ -3,24 +3,17 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
-	"pigrep/adapter"
-	"pigrep/adapter/pi"
+	"golang.org/x/sync/errgroup"
+
 	"pigrep/index/analysis"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
 )
 
 // survey is what the session files of a tree have.
@@ -42,19 +35,6 @@ const (
 	samples = 5
 )
 
-// surveyed reads all session files of a tree, in a process of its own.
-func (b *suite) surveyed(t *tree) (survey, error) {
-	var s survey
-	out, err := exec.CommandContext(b.ctx, b.self, "-survey", t.dir).Output()
-	if err == nil {
-		err = json.Unmarshal(out, &s)
-	}
-	if err != nil {
-		return s, fmt.Errorf("survey %s: %w", t.dir, err)
-	}
-	return s, nil
-}
-
 // takeSurvey reads all session files below a directory. Words come from the decoded
 // texts of prompts, replies and results: in the bytes of a file, what precedes a word
 // may look like a part of it.
@@ -63,42 +43,24 @@ func takeSurvey(dir string) (survey, error) {
 	if err != nil {
 		return survey{}, err
 	}
-	words, identifiers, terms := map[string]int{}, map[string]int{}, map[string]bool{}
 	var (
-		all   sync.Mutex // the three maps, next and err
-		next  int
-		group sync.WaitGroup
+		all   = newCounter()
+		adds  sync.Mutex
+		group errgroup.Group
 	)
-	for range runtime.NumCPU() {
-		group.Go(func() {
-			c := counter{words: map[string]int{}, identifiers: map[string]int{}, terms: map[string]bool{}, seen: map[string]bool{}}
-			for {
-				all.Lock()
-				i, failed := next, err != nil
-				next++
-				all.Unlock()
-				if failed || i >= len(paths) {
-					break
-				}
-				if fileErr := eachPartOf(paths[i], c.count); fileErr != nil {
-					all.Lock()
-					err = fileErr
-					all.Unlock()
-				}
-			}
-			all.Lock()
-			defer all.Unlock()
-			for w, n := range c.words {
-				words[w] += n
-			}
-			for w, n := range c.identifiers {
-				identifiers[w] += n
-			}
-			maps.Copy(terms, c.terms)
+	group.SetLimit(runtime.NumCPU())
+	for _, path := range paths {
+		group.Go(func() error {
+			c := newCounter()
+			err := decode.Parts(path, c.count)
+			adds.Lock()
+			defer adds.Unlock()
+			all.add(c)
+			return err
 		})
 	}
-	group.Wait()
-	s := survey{Terms: len(terms), Rare: sample(words, rareTexts), Identifiers: sample(identifiers, identifierTexts)}
+	err = group.Wait()
+	s := survey{Terms: len(all.terms), Rare: sample(all.words, rareTexts), Identifiers: sample(all.identifiers, identifierTexts)}
 	if err == nil && (len(s.Rare) == 0 || len(s.Identifiers) == 0) {
 		err = fmt.Errorf("no rare word or no identifier in %s", dir)
 	}
@@ -112,15 +74,28 @@ type counter struct {
 	terms, seen        map[string]bool // seen: in the text at hand
 }
 
+func newCounter() *counter {
+	return &counter{words: map[string]int{}, identifiers: map[string]int{}, terms: map[string]bool{}, seen: map[string]bool{}}
+}
+
+// add adds what another counter has counted.
+func (c *counter) add(other *counter) {
+	maps.Copy(c.terms, other.terms)
+	for w, n := range other.words {
+		c.words[w] += n
+	}
+	for w, n := range other.identifiers {
+		c.identifiers[w] += n
+	}
+}
+
 func (c *counter) count(p *session.Part) {
 	c.analyzer.Walk(p.Text, func(t analysis.Token) {
 		if !c.terms[string(t.Term)] {
 			c.terms[string(t.Term)] = true
 		}
 	})
-	switch p.Kind {
-	case session.KindPrompt, session.KindReply, session.KindResult:
-	default:
+	if !slices.Contains([]session.Kind{session.KindPrompt, session.KindReply, session.KindResult}, p.Kind) {
 		return
 	}
 	clear(c.seen)
@@ -191,47 +166,4 @@ func isCamel(word []byte) bool {
 		}
 	}
 	return humps > 0
-}
-
-// sessionFiles lists the session files below a directory, ordered by path.
-func sessionFiles(dir string) ([]string, error) {
-	var paths []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".jsonl") {
-			paths = append(paths, path)
-		}
-		return err
-	})
-	return paths, err
-}
-
-// eachPartOf visits the parts of the entries of a session file.
-func eachPartOf(path string, visit func(*session.Part)) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return eachPart(f, visit)
-}
-
-// eachPart visits the parts of the entries of a session file. They are valid only
-// during the visit.
-func eachPart(r io.Reader, visit func(*session.Part)) error {
-	lines := jsonl.NewReader(r, 0, 0)
-	parser := pi.New().Parse(adapter.State{})
-	for {
-		line, err := lines.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		parser.Parse(line, func(e *session.Entry) {
-			for i := range e.Parts {
-				visit(&e.Parts[i])
-			}
-		})
-	}
 }

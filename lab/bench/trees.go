@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"pigrep/lab/must"
 )
 
 // tree is a directory of session files, the place of its index, and what is known
@@ -23,103 +25,117 @@ type tree struct {
 	index string
 	files []string // ordered by path
 	size  int64    // of the session files
+	survey
 
-	terms             int
-	rare, identifiers []string
-	first             time.Duration // that the first index took
-	peak              int64         // its memory
-	took              []timing
+	first time.Duration // that the first index took
+	peak  int64         // its memory
+	took  []timing
 }
 
-// generated returns the corpus of this size, making it when it is not there.
-func (b *suite) generated(mb int) (*tree, error) {
-	t := &tree{name: fmt.Sprintf("%d MB", mb), mb: mb, dir: filepath.Join(b.work, fmt.Sprintf("corpus-%d", mb))}
-	err := b.make(t, func() error {
-		_, err := b.run(b.self, "-generate", strconv.Itoa(mb), t.dir)
-		return err
-	})
-	if err != nil {
-		return nil, err
+// large is about 1 GB, in megabytes. Goals that do not name a size are for this one.
+const large = 1000
+
+// atLarge is a goal for corpora of about 1 GB.
+func (t *tree) atLarge(wanted string) string {
+	if t.mb < large || t.mb >= 2*large {
+		return ""
 	}
-	s, err := b.surveyed(t)
-	if err != nil {
-		return nil, err
-	}
-	t.terms, t.rare, t.identifiers = s.Terms, s.Rare, s.Identifiers
-	b.about[t.name] = fmt.Sprintf("%d session files.", len(t.files))
-	return t, nil
+	return wanted
 }
 
-// make has the session files of a tree made, if they are not there, and lists
-// them.
-func (b *suite) make(t *tree, write func() error) error {
-	t.index = filepath.Join(b.work, "index-"+filepath.Base(t.dir))
+// tree returns the tree in a directory, and has it written if it is not there.
+func (b *suite) tree(name, dir string, write func(dir string)) *tree {
+	t := &tree{name: name, dir: filepath.Join(b.work, dir), index: filepath.Join(b.work, "index-"+dir)}
 	if _, err := os.Stat(t.dir); err != nil {
-		if err := write(); err != nil {
-			return fmt.Errorf("make %s: %w", t.dir, err)
-		}
+		write(t.dir)
 	}
-	var err error
-	if t.files, err = sessionFiles(t.dir); err != nil {
-		return err
-	}
-	t.size, err = diskUse(t.dir)
-	return err
+	t.files, t.size = must.Get(sessionFiles(t.dir)), diskUse(t.dir)
+	return t
+}
+
+// generated returns the corpus of this size.
+func (b *suite) generated(mb int) *tree {
+	t := b.tree(fmt.Sprintf("%d MB", mb), fmt.Sprintf("corpus-%d", mb), func(dir string) {
+		b.run(b.generator, "-mb", strconv.Itoa(mb), dir)
+	})
+	t.mb = mb
+	b.part("survey", t.dir, &t.survey)
+	b.about[t.name] = fmt.Sprintf("%d session files.", len(t.files))
+	return t
 }
 
 // smallFiles is a tree of so many short sessions in 120 projects.
-func (b *suite) smallFiles(n int) (*tree, error) {
-	t := &tree{name: fmt.Sprintf("%d small files", n), dir: filepath.Join(b.work, fmt.Sprintf("small-%d", n))}
-	return t, b.make(t, func() error {
+func (b *suite) smallFiles(n int) *tree {
+	return b.tree(fmt.Sprintf("%d small files", n), fmt.Sprintf("small-%d", n), func(root string) {
 		for i := range n {
 			project := fmt.Sprintf("p%03d", i%120)
-			dir := filepath.Join(t.dir, "--home-dev-"+project+"--")
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return err
-			}
+			dir := filepath.Join(root, "--home-dev-"+project+"--")
+			must.Do(os.MkdirAll(dir, 0o755))
 			at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(i) * time.Minute).Format("2006-01-02T15:04:05.000Z")
 			id := fmt.Sprintf("%08x-72ba-7bd6-9ca6-553bb00e0000", i)
 			text := fmt.Sprintf(`{"type":"session","version":3,"id":"%s","timestamp":"%s","cwd":"/home/dev/%s"}
 {"type":"message","id":"%08x","parentId":null,"timestamp":"%s","message":{"role":"user","content":"why does job number%d of this project fail?"}}
 {"type":"message","id":"%08x","parentId":"%08x","timestamp":"%s","message":{"role":"assistant","content":[{"type":"text","text":"Its connection is closed after a timeout."}]}}
 `, id, at, project, 2*i, at, i, 2*i+1, 2*i, at)
-			name := strings.ReplaceAll(strings.ReplaceAll(at, ":", "-"), ".", "-") + "_" + id + ".jsonl"
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				return err
-			}
+			name := strings.NewReplacer(":", "-", ".", "-").Replace(at) + "_" + id + ".jsonl"
+			must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
-		return nil
 	})
 }
 
-// program runs this build on the tree; the command comes first.
-func (b *suite) program(t *tree, command string, args ...string) (cost, error) {
-	return b.run(b.pigrep, append([]string{command, "--session-dir", t.dir, "--index-dir", t.index}, args...)...)
+// command returns the arguments of this build for the tree; those of the command come first.
+func (t *tree) command(command string, args ...string) []string {
+	return append(append(strings.Fields(command), "--session-dir", t.dir, "--index-dir", t.index), args...)
+}
+
+// program runs this build on the tree.
+func (b *suite) program(t *tree, command string, args ...string) cost {
+	return b.run(b.pigrep, t.command(command, args...)...)
+}
+
+// index brings the index of the tree up to date.
+func (b *suite) index(t *tree) cost { return b.program(t, "index", "--quiet") }
+
+// firstIndex indexes the tree from scratch.
+func (b *suite) firstIndex(t *tree) cost {
+	must.Do(os.RemoveAll(t.index))
+	return b.index(t)
 }
 
 // found fails unless a search for the words finds something.
-func (b *suite) found(t *tree, words ...string) error {
-	out, err := exec.CommandContext(b.ctx, b.pigrep, append([]string{"search", "--json", "--session-dir", t.dir, "--index-dir", t.index, "--"}, words...)...).Output()
+func (b *suite) found(t *tree, words ...string) {
 	var answer struct{ TotalAny int }
-	if err == nil {
-		err = json.Unmarshal(out, &answer)
+	must.Do(json.Unmarshal(output(b.pigrep, t.command("search --json", append([]string{"--"}, words...)...)...), &answer))
+	if answer.TotalAny == 0 {
+		must.Fail("a search for %q in %s finds nothing", words, t.name)
 	}
-	if err != nil || answer.TotalAny == 0 {
-		return fmt.Errorf("a search for %q in %s finds nothing: %v", words, t.name, err)
-	}
-	return nil
 }
 
-// ripgrep runs the peer of searches over the files of the tree.
-func (b *suite) ripgrep(t *tree, args ...string) (cost, error) {
-	return b.run("rg", append(append([]string{"--no-ignore", "--hidden"}, args...), t.dir)...)
+// ripgrep is the peer of searches, over the files of the tree: none if it is not installed.
+func (b *suite) ripgrep(t *tree, args func() []string) []peer {
+	if !b.have("rg") {
+		return nil
+	}
+	return []peer{{"rg", func() cost {
+		return b.run("rg", append(append([]string{"--no-ignore", "--hidden"}, args()...), t.dir)...)
+	}}}
+}
+
+// sessionFiles lists the session files below a directory, ordered by path.
+func sessionFiles(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".jsonl") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	return paths, err
 }
 
 // diskUse adds up the files below a directory, each real file once.
-func diskUse(dir string) (int64, error) {
-	seen := make(map[uint64]bool)
-	var sum int64
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+func diskUse(dir string) (sum int64) {
+	seen := map[uint64]bool{}
+	must.Do(filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -127,11 +143,11 @@ func diskUse(dir string) (int64, error) {
 		if err != nil {
 			return err
 		}
-		if ino := inode(info); !seen[ino] {
-			seen[ino] = true
+		if inode := info.Sys().(*syscall.Stat_t).Ino; !seen[inode] {
+			seen[inode] = true
 			sum += info.Size()
 		}
 		return nil
-	})
-	return sum, err
+	}))
+	return sum
 }

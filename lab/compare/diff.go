@@ -11,6 +11,10 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"pigrep/lab/must"
 )
 
 // normalised lists what differs between two runs of the same build. It is replaced
@@ -90,78 +94,30 @@ func unified(old, new string) string {
 		a, b = slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(new))
 		at = firstDifference(a, b)
 	}
+	first := max(0, at-around)
+	window := func(lines []string) string { return strings.Join(lines[first:min(len(lines), at+windowLines)], "") }
+	diff := must.Get(udiff.ToUnifiedDiff("", "", window(a), udiff.Lines(window(a), window(b)), around))
+	lines := diff.Hunks[0].Lines
+	from := 0 // the byte of a long line that is shown
+	if at < min(len(a), len(b)) {
+		from = firstDifference([]byte(a[at]), []byte(b[at]))
+	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "@@ line %d @@\n", at+1)
-	shown := 0
-	show := func(mark, line string, from int) {
-		if shown++; shown <= shownLines {
-			fmt.Fprintf(&out, "%s %s\n", mark, clip(line, from))
-			if mark != " " && !strings.HasSuffix(line, "\n") {
-				fmt.Fprintln(&out, "\\ no newline at the end")
-			}
+	for _, line := range lines[:min(len(lines), shownLines)] {
+		mark := map[udiff.OpKind]string{udiff.Equal: " ", udiff.Delete: "-", udiff.Insert: "+"}[line.Kind]
+		fmt.Fprintf(&out, "%s %s\n", mark, clip(line.Content, from))
+		if mark != " " && !strings.HasSuffix(line.Content, "\n") {
+			fmt.Fprintln(&out, "\\ no newline at the end")
 		}
 	}
-	for _, line := range a[max(0, at-around):at] {
-		show(" ", line, 0)
-	}
-	a, b = a[at:min(len(a), at+windowLines)], b[at:min(len(b), at+windowLines)]
-	length := common(a, b)
-	after := 0
-	for i, j := 0, 0; (i < len(a) || j < len(b)) && after < around; {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			show(" ", a[i], 0)
-			i, j, after = i+1, j+1, after+1
-		case i < len(a) && (j == len(b) || length[i+1][j] >= length[i][j+1]):
-			from := 0
-			if j < len(b) {
-				from = samePrefix(a[i], b[j])
-			}
-			show("-", a[i], from)
-			i, after = i+1, 0
-		default:
-			from := 0
-			if i > 0 {
-				from = samePrefix(a[i-1], b[j])
-			}
-			show("+", b[j], from)
-			j, after = j+1, 0
-		}
-	}
-	if shown > shownLines {
-		fmt.Fprintf(&out, "… %d more lines\n", shown-shownLines)
+	if more := len(lines) - shownLines; more > 0 {
+		fmt.Fprintf(&out, "… %d more lines\n", more)
 	}
 	return out.String()
 }
 
-// common returns the length of the longest common subsequence of a[i:] and b[j:],
-// for all i and j.
-func common(a, b []string) [][]int {
-	length := make([][]int, len(a)+1)
-	for i := range length {
-		length[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				length[i][j] = length[i+1][j+1] + 1
-			} else {
-				length[i][j] = max(length[i+1][j], length[i][j+1])
-			}
-		}
-	}
-	return length
-}
-
-func firstDifference(a, b []string) int {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-func samePrefix(a, b string) int {
+func firstDifference[T comparable](a, b []T) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++
@@ -173,7 +129,7 @@ func samePrefix(a, b string) int {
 func clip(line string, from int) string {
 	line = strings.TrimSuffix(line, "\n")
 	start := 0
-	if from > shownRunes/2 && len(line) > shownRunes {
+	if from = min(from, len(line)); from > shownRunes/2 && len(line) > shownRunes {
 		start = from - shownRunes/2
 		for start > 0 && !utf8.RuneStart(line[start]) {
 			start--

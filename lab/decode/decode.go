@@ -1,0 +1,45 @@
+// Package decode reads session files for the lab in the way that the program does.
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"pigrep/adapter"
+	"pigrep/adapter/pi"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// File visits the entries of a session file, with their facts if asked for, and returns its
+// header. An entry is valid only during the visit.
+func File(path string, facts bool, visit func(*session.Entry)) (session.Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return session.Header{}, err
+	}
+	defer f.Close()
+	parser := pi.New().Parse(adapter.State{Path: path, Facts: facts})
+	for lines := jsonl.NewReader(f, 0, 0); ; {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return parser.State().Header, nil
+		}
+		if err != nil {
+			return session.Header{}, fmt.Errorf("read %s: %w", path, err)
+		}
+		parser.Parse(line, visit)
+	}
+}
+
+// Parts visits the parts of the entries of a session file, which are valid only during the visit.
+func Parts(path string, visit func(*session.Part)) error {
+	_, err := File(path, false, func(e *session.Entry) {
+		for i := range e.Parts {
+			visit(&e.Parts[i])
+		}
+	})
+	return err
+}
