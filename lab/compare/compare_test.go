@@ -20,15 +20,7 @@ func asked(t *testing.T, generated string) []*query {
 	t.Helper()
 	var all []*query
 	for name, dir := range map[string]string{"testdata": filepath.Join("..", "..", "testdata", "sessions"), "generated": generated} {
-		tree, err := newTree(name, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := takeSample(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, queries(s)...)
+		all = append(all, queries(takeSample(newTree(name, dir)))...)
 	}
 	slices.SortFunc(all, func(a, b *query) int { return strings.Compare(a.line(), b.line()) })
 	return all

@@ -3,62 +3,52 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"pigrep/lab/must"
 )
 
 // writeExamples turns the repository's examples of risky commands and of secrets
-// into session files, one for each file of examples. No other corpus has them.
-func writeExamples(repository, dir string) error {
+// into session files, one for each file of examples, and returns their directory. No other
+// corpus has them.
+func writeExamples(repository, dir string) string {
 	number := 0
 	for _, pattern := range []string{"testdata/risky/*.txt", "internal/redact/testdata/*.txt"} {
 		files, _ := filepath.Glob(filepath.Join(repository, pattern))
 		if len(files) == 0 {
-			return fmt.Errorf("no examples in %s", pattern)
+			must.Fail("no examples in %s", pattern)
 		}
 		for _, file := range files {
 			number++
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return err
+			s := &exampleSession{now: time.Date(2026, 4, 1+number, 9, 0, 0, 0, time.UTC)}
+			id := fmt.Sprintf("0196%04x-0000-7000-8000-%012x", number, s.now.Unix())
+			s.line(map[string]any{"type": "session", "version": 3, "id": id, "cwd": "/home/dev/app"})
+			s.entry("session_info", map[string]any{"name": "Examples of " + strings.TrimSuffix(filepath.Base(file), ".txt")})
+			for line := range strings.Lines(string(must.Get(os.ReadFile(file)))) {
+				s.example(strings.TrimSuffix(line, "\n"))
 			}
-			name := strings.TrimSuffix(filepath.Base(file), ".txt")
-			w := newExampleSession(name, number)
-			for line := range strings.Lines(string(data)) {
-				w.example(strings.TrimSuffix(line, "\n"))
-			}
-			if err := w.save(dir); err != nil {
-				return err
-			}
+			writeSession(filepath.Join(dir, "2026-04-01T09-00-00-000Z_"+id+".jsonl"), s.text.Bytes(), s.now)
 		}
 	}
-	return nil
+	return dir
 }
 
 // exampleSession collects the lines of one session file.
 type exampleSession struct {
-	id   string
 	now  time.Time
 	last string // id of the entry before
-	text strings.Builder
-}
-
-func newExampleSession(name string, number int) *exampleSession {
-	s := &exampleSession{now: time.Date(2026, 4, 1+number, 9, 0, 0, 0, time.UTC)}
-	s.id = fmt.Sprintf("0196%04x-0000-7000-8000-%012x", number, s.now.Unix())
-	s.line(map[string]any{"type": "session", "version": 3, "id": s.id, "cwd": "/home/dev/app"})
-	s.entry("session_info", map[string]any{"name": "Examples of " + name})
-	return s
+	text bytes.Buffer
 }
 
 func (s *exampleSession) line(fields map[string]any) {
 	fields["timestamp"] = s.now.Format("2006-01-02T15:04:05.000Z")
-	data, _ := json.Marshal(fields)
-	s.text.Write(append(data, '\n'))
+	s.text.Write(append(must.Get(json.Marshal(fields)), '\n'))
 	s.now = s.now.Add(1237 * time.Millisecond)
 }
 
@@ -99,8 +89,4 @@ func (s *exampleSession) example(line string) {
 		}
 		s.message(map[string]any{"role": "user", "content": text})
 	}
-}
-
-func (s *exampleSession) save(dir string) error {
-	return writeSession(filepath.Join(dir, "2026-04-01T09-00-00-000Z_"+s.id+".jsonl"), []byte(s.text.String()), s.now)
 }

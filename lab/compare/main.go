@@ -16,21 +16,25 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/lab/must"
 )
 
 func main() {
@@ -64,109 +68,53 @@ type options struct {
 }
 
 // compare reports whether all answers are equal, intended differences aside.
-func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
+func compare(ctx context.Context, o *options, out io.Writer) (same bool, err error) {
+	defer must.Catch(&err)
 	only, err := regexp.Compile(o.only)
-	if err != nil {
-		return false, fmt.Errorf("-only: %w", err)
+	must.Do(err, "-only")
+	allow := must.Get(readAllowances(o.allow))
+	work := o.work
+	if work == "" {
+		work = must.Get(os.MkdirTemp("", "pigrep-compare"))
+		defer os.RemoveAll(work)
 	}
-	allow, err := readAllowances(o.allow)
-	if err != nil {
-		return false, err
-	}
-	if o.work == "" {
-		if o.work, err = os.MkdirTemp("", "pigrep-compare"); err != nil {
-			return false, err
-		}
-		defer os.RemoveAll(o.work)
-	}
-	if o.work, err = filepath.Abs(o.work); err != nil {
-		return false, err
-	}
-	if err := os.MkdirAll(filepath.Join(o.work, "home"), 0o755); err != nil {
-		return false, err
-	}
-	unlock, err := lock(o.work)
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	repository, err := findRepository()
-	if err != nil {
-		return false, err
-	}
-	var more []string
-	for _, root := range strings.FieldsFunc(o.roots, func(r rune) bool { return r == ',' }) {
-		root, err := filepath.Abs(root)
-		if err != nil {
-			return false, err
-		}
-		more = append(more, root)
-	}
-	trees, err := findTrees(o.work, repository, o.fixtures, o.megabytes, more)
-	if err != nil {
-		return false, err
-	}
+	work = must.Get(filepath.Abs(work))
+	must.Do(os.MkdirAll(filepath.Join(work, "home"), 0o755))
+	defer lock(work).Close()
 	s := &suite{ctx: ctx, allow: allow, report: newReport(out, o.verbose)}
 	if !o.list {
-		if s.old, err = newProgram(o.old, "old", o.work); err != nil {
-			return false, fmt.Errorf("-old: %w", err)
-		}
-		if s.new, err = newProgram(o.new, "new", o.work); err != nil {
-			return false, fmt.Errorf("-new: %w", err)
-		}
+		s.old, s.new = newProgram(o.old, "old", work), newProgram(o.new, "new", work)
 	}
-	for _, t := range trees {
-		sample, err := takeSample(t)
-		if err != nil {
-			return false, err
-		}
+	for _, t := range findTrees(work, o) {
 		var asked []*query
-		for _, q := range queries(sample) {
+		for _, q := range queries(takeSample(t)) {
 			if only.MatchString(q.line()) {
 				asked = append(asked, q)
 			}
 		}
-		if o.list {
-			for _, q := range asked {
-				fmt.Fprintln(out, q.line())
-			}
+		if !o.list {
+			s.compareTree(t, asked)
 			continue
 		}
-		if err := s.compareTree(t, asked); err != nil {
-			return false, err
+		for _, q := range asked {
+			fmt.Fprintln(out, q.line())
 		}
 	}
-	if o.list {
-		return true, nil
-	}
-	return s.report.finish(), nil
+	return o.list || s.report.finish(), nil
 }
 
-// lock keeps two runs out of the same work directory.
-func lock(work string) (func(), error) {
-	f, err := os.Create(filepath.Join(work, "lock"))
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("another run uses %s: %w", work, err)
-	}
-	return func() { f.Close() }, nil
+// lock keeps two runs out of the same work directory, until the file is closed.
+func lock(work string) *os.File {
+	f := must.Get(os.Create(filepath.Join(work, "lock")))
+	must.Do(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), "another run uses ", work)
+	return f
 }
 
-// findRepository returns the nearest directory with a go.mod, from here upwards.
-func findRepository() (string, error) {
-	dir, err := os.Getwd()
-	for ; err == nil; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find the repository: no go.mod here or above")
-		}
-	}
-	return "", err
+// repository returns the directory of the module that the command runs in.
+func repository() string {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	must.Do(err, "find the repository")
+	return filepath.Dir(strings.TrimSpace(string(out)))
 }
 
 // allowance is an intended difference.
@@ -179,28 +127,26 @@ func readAllowances(path string) ([]allowance, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("-allow: %w", err)
 	}
-	defer f.Close()
 	var list []allowance
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		if text := strings.TrimSpace(lines.Text()); text == "" || text[0] == '#' {
+	for i, line := range strings.Split(string(data), "\n") {
+		if text := strings.TrimSpace(line); text == "" || text[0] == '#' {
 			continue
 		}
-		pattern, reason, ok := strings.Cut(lines.Text(), "\t")
+		pattern, reason, ok := strings.Cut(line, "\t")
 		if !ok || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: want a regular expression, a tab and a reason", path, n)
+			return nil, fmt.Errorf("%s:%d: want a regular expression, a tab and a reason", path, i+1)
 		}
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
 		}
 		list = append(list, allowance{re, strings.TrimSpace(reason)})
 	}
-	return list, lines.Err()
+	return list, nil
 }
 
 // suite compares two builds, one corpus after the other.
@@ -212,92 +158,67 @@ type suite struct {
 }
 
 // compareTree indexes a corpus with both builds and runs the queries.
-func (s *suite) compareTree(t *corpusTree, asked []*query) error {
+func (s *suite) compareTree(t *corpusTree, asked []*query) {
 	if len(asked) == 0 {
-		return nil
+		return
 	}
 	for _, p := range []*program{s.old, s.new} {
 		fmt.Fprintf(os.Stderr, "%s: indexing with the %s build\n", t.name, p.side)
-		if _, err := p.build(s.ctx, t); err != nil {
-			return err
-		}
+		p.build(s.ctx, t)
 	}
 	results := make([]*result, len(asked))
-	errs := make([]error, runtime.NumCPU())
-	var next, done atomic.Int64
-	var workers sync.WaitGroup
-	for w := range errs {
-		workers.Go(func() {
-			for errs[w] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(asked) {
-					return
-				}
-				results[i], errs[w] = s.ask(t, asked[i])
-				done.Add(1)
+	var done atomic.Int64
+	start := time.Now()
+	finished := make(chan struct{})
+	defer close(finished)
+	go func() {
+		for {
+			select {
+			case <-finished:
+				return
+			case <-time.After(3 * time.Second):
+				fmt.Fprintf(os.Stderr, "%s: %d of %d\n", t.name, done.Load(), len(asked))
 			}
-			next.Store(int64(len(asked)))
+		}
+	}()
+	workers, ctx := errgroup.WithContext(s.ctx)
+	workers.SetLimit(runtime.NumCPU())
+	for i, q := range asked {
+		workers.Go(func() (err error) {
+			defer must.Catch(&err)
+			results[i] = s.ask(ctx, t, q)
+			done.Add(1)
+			return nil
 		})
 	}
-	finished := make(chan struct{})
-	go func() { workers.Wait(); close(finished) }()
-	for start := time.Now(); ; {
-		select {
-		case <-finished:
-			for _, err := range errs {
-				if err != nil {
-					return err
-				}
-			}
-			fmt.Fprintf(os.Stderr, "%s: %d queries in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
-			s.report.add(t, results)
-			return nil
-		case <-time.After(3 * time.Second):
-			fmt.Fprintf(os.Stderr, "%s: %d of %d\n", t.name, done.Load(), len(asked))
-		}
-	}
+	must.Do(workers.Wait())
+	fmt.Fprintf(os.Stderr, "%s: %d queries in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
+	s.report.add(t, results)
 }
 
 // ask runs one query on both builds. When the answers differ, both run it again:
 // the cached answer may contain an age ("2 weeks ago") that has changed since.
 // Otherwise a difference counts even if it does not come twice.
-func (s *suite) ask(t *corpusTree, q *query) (*result, error) {
+func (s *suite) ask(ctx context.Context, t *corpusTree, q *query) *result {
 	r := &result{query: q}
-	old, err := s.old.ask(s.ctx, t, q)
-	if err != nil {
-		return nil, err
+	old := s.old.ask(ctx, t, q)
+	if r.difference = s.differ(t, old, s.new.run(ctx, t, q)); r.difference == "" {
+		return r
 	}
-	new, err := s.new.run(s.ctx, t, q)
-	if err != nil {
-		return nil, err
-	}
-	if r.difference = s.differ(t, old, new); r.difference == "" {
-		return r, nil
-	}
-	oldAgain, err := s.old.askAgain(s.ctx, t, q)
-	if err != nil {
-		return nil, err
-	}
-	newAgain, err := s.new.run(s.ctx, t, q)
-	if err != nil {
-		return nil, err
-	}
-	again := s.differ(t, oldAgain, newAgain)
+	oldAgain := s.old.askAgain(ctx, t, q)
+	again := s.differ(t, oldAgain, s.new.run(ctx, t, q))
 	if dir := s.old.indexDir(t); normal(oldAgain, dir) != normal(old, dir) {
 		r.difference = again
 	}
 	if r.difference == "" {
-		return r, nil
+		return r
 	}
 	r.unsteady = again != r.difference
 	r.commands = [2]string{s.old.typed(t, q), s.new.typed(t, q)}
-	for _, a := range s.allow {
-		if a.line.MatchString(q.line()) {
-			r.reason = a.reason
-			break
-		}
+	if i := slices.IndexFunc(s.allow, func(a allowance) bool { return a.line.MatchString(q.line()) }); i >= 0 {
+		r.reason = s.allow[i].reason
 	}
-	return r, nil
+	return r
 }
 
 func (s *suite) differ(t *corpusTree, old, new answer) string {

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -89,12 +90,7 @@ func (r *report) finish() bool {
 	sum.corpus = "all"
 	sum.print(w)
 	w.Flush()
-	var reasons []string
-	for reason := range r.reasons {
-		reasons = append(reasons, reason)
-	}
-	slices.Sort(reasons)
-	for _, reason := range reasons {
+	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
 		fmt.Fprintf(r.out, "intended: %d × %s\n", r.reasons[reason], reason)
 	}
 	return sum.different == 0

@@ -10,13 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"pigrep/lab/must"
 )
 
 // answer is everything a run of pigrep outputs.
@@ -32,21 +33,10 @@ type program struct {
 	work      string
 }
 
-func newProgram(path, side, work string) (*program, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return &program{path: path, key: fmt.Sprintf("%x", h.Sum(nil))[:16], side: side, work: work}, nil
+func newProgram(path, side, work string) *program {
+	data, err := os.ReadFile(path)
+	must.Do(err, "-", side)
+	return &program{path: must.Get(filepath.Abs(path)), key: fmt.Sprintf("%x", sha256.Sum256(data))[:16], side: side, work: work}
 }
 
 func (p *program) indexDir(t *corpusTree) string {
@@ -68,35 +58,33 @@ const timeLimit = 2 * time.Minute
 
 // run runs a query; for the one that builds the index it returns the answer of
 // that build.
-func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+func (p *program) run(ctx context.Context, t *corpusTree, q *query) answer {
 	if q.builds {
 		return p.build(ctx, t)
 	}
 	return p.exec(ctx, t, q)
 }
 
-func (p *program) exec(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+func (p *program) exec(ctx context.Context, t *corpusTree, q *query) answer {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
-	home := filepath.Join(p.work, "home")
-	c.Dir = home
-	c.Env = environment(home, q.people)
+	c.Dir = filepath.Join(p.work, "home")
+	c.Env = environment(c.Dir, q.people)
 	c.Stdin = strings.NewReader(q.stdin)
 	stdout, stderr := newCapture(), newCapture()
 	c.Stdout, c.Stderr = stdout, stderr
 	err := c.Run()
 	switch ctx.Err() {
 	case context.DeadlineExceeded:
-		return answer{Stderr: "stopped after " + timeLimit.String(), Code: -1}, nil
+		return answer{Stderr: "stopped after " + timeLimit.String(), Code: -1}
 	case context.Canceled:
-		return answer{}, ctx.Err()
+		must.Do(ctx.Err())
 	}
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return answer{}, fmt.Errorf("run %s: %w", p.path, err)
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		must.Do(err, "run ", p.path)
 	}
-	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}, nil
+	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}
 }
 
 // capture keeps the beginning of a stream, and a hash of the rest: some queries
@@ -139,7 +127,7 @@ func environment(home string, people bool) []string {
 
 // build indexes a corpus from scratch, unless the index of this program is already
 // there, and returns the answer of the index command.
-func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
+func (p *program) build(ctx context.Context, t *corpusTree) answer {
 	dir := p.indexDir(t)
 	record := dir + ".built"
 	var built struct {
@@ -148,22 +136,12 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	}
 	key := p.key + " " + t.key
 	if load(record, &built) == nil && built.Key == key {
-		return built.answer, nil
+		return built.answer
 	}
-	for _, old := range []string{record, dir} {
-		if err := os.RemoveAll(old); err != nil {
-			return answer{}, err
-		}
-	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return answer{}, err
-	}
-	a, err := p.exec(ctx, t, buildQuery(t.name))
-	if err != nil {
-		return answer{}, err
-	}
-	built.Key, built.answer = key, a
-	return a, save(record, &built)
+	must.Do(errors.Join(os.RemoveAll(record), os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)))
+	built.Key, built.answer = key, p.exec(ctx, t, buildQuery(t.name))
+	save(record, &built)
+	return built.answer
 }
 
 // cachePath returns the file that holds the answer.
@@ -173,21 +151,18 @@ func (p *program) cachePath(t *corpusTree, q *query) string {
 }
 
 // ask returns the cached answer, or runs the query and caches its answer.
-func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	var a answer
+func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (a answer) {
 	if load(p.cachePath(t, q), &a) == nil {
-		return a, nil
+		return a
 	}
 	return p.askAgain(ctx, t, q)
 }
 
 // askAgain runs the query and replaces the cached answer.
-func (p *program) askAgain(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	a, err := p.run(ctx, t, q)
-	if err != nil {
-		return a, err
-	}
-	return a, save(p.cachePath(t, q), &a)
+func (p *program) askAgain(ctx context.Context, t *corpusTree, q *query) answer {
+	a := p.run(ctx, t, q)
+	save(p.cachePath(t, q), &a)
+	return a
 }
 
 func load(path string, value any) error {
@@ -200,18 +175,12 @@ func load(path string, value any) error {
 }
 
 // save replaces the file in one step: an interrupted run leaves no partial answer.
-func save(path string, value any) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
+func save(path string, value any) {
+	must.Do(os.MkdirAll(filepath.Dir(path), 0o755))
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(value); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".part", b.Bytes(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	must.Do(gob.NewEncoder(&b).Encode(value))
+	must.Do(os.WriteFile(path+".part", b.Bytes(), 0o644))
+	must.Do(os.Rename(path+".part", path))
 }
 
 // typed returns the complete command, ready to paste into a shell.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
@@ -15,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"pigrep/lab/must"
 )
 
 // Limits of what the sample reads of a corpus, of a file, and of the lines.
@@ -91,18 +94,14 @@ var invented = map[string][]string{
 }
 
 // takeSample reads a seeded selection of the files.
-func takeSample(c *corpusTree) (*sample, error) {
+func takeSample(c *corpusTree) *sample {
 	s := &sample{corpus: c.name, byShape: map[string][]string{}}
 	files := slices.Clone(c.files)
 	rng := s.rng("files")
 	rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 	words := map[string]int{}
 	for left := int64(sampleBytes); len(files) > 0 && left > 0; files = files[1:] {
-		n, err := s.readFile(files[0], words)
-		if err != nil {
-			return nil, err
-		}
-		left -= n
+		left -= s.readFile(files[0], words)
 	}
 	for name, re := range shapes {
 		for _, t := range s.texts {
@@ -124,7 +123,7 @@ func takeSample(c *corpusTree) (*sample, error) {
 	slices.SortFunc(s.entries, func(a, b entryInfo) int {
 		return cmp.Or(cmp.Compare(a.session.path, b.session.path), cmp.Compare(a.line, b.line))
 	})
-	return s, nil
+	return s
 }
 
 func unique(list []string) []string {
@@ -134,40 +133,25 @@ func unique(list []string) []string {
 
 // sortWords classifies the words by their number of texts.
 func (s *sample) sortWords(words map[string]int) {
-	type count struct {
-		word string
-		n    int
-	}
-	var all []count
-	for w, n := range words {
-		all = append(all, count{w, n})
-	}
-	slices.SortFunc(all, func(a, b count) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.word, b.word)) })
-	for i, c := range all {
-		switch {
+	all := slices.SortedFunc(maps.Keys(words), func(a, b string) int { return cmp.Or(cmp.Compare(words[b], words[a]), cmp.Compare(a, b)) })
+	for i, word := range all {
+		switch n := words[word]; {
 		case i < 60:
-			s.frequent = append(s.frequent, c.word)
-		case c.n <= 2:
-			s.rare = append(s.rare, c.word)
-		case c.n >= 4:
-			s.medium = append(s.medium, c.word)
+			s.frequent = append(s.frequent, word)
+		case n <= 2:
+			s.rare = append(s.rare, word)
+		case n >= 4:
+			s.medium = append(s.medium, word)
 		}
 	}
 }
 
-func (s *sample) readFile(name string, words map[string]int) (int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
+// readFile reads the beginning of a file, and returns how many bytes that was.
+func (s *sample) readFile(name string, words map[string]int) (read int64) {
+	f := must.Get(os.Open(name))
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	file := sessionInfo{path: name, size: info.Size()}
+	file := sessionInfo{path: name, size: must.Get(f.Stat()).Size()}
 	r := bufio.NewReaderSize(f, 64<<10)
-	var read int64
 	for number := 1; read < sampleFile; number++ {
 		line, err := r.ReadBytes('\n')
 		read += int64(len(line))
@@ -179,7 +163,7 @@ func (s *sample) readFile(name string, words map[string]int) (int64, error) {
 		}
 	}
 	s.sessions = append(s.sessions, file)
-	return read, nil
+	return read
 }
 
 // readLine collects what it recognises in a line and ignores the rest.

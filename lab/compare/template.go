@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -62,9 +63,6 @@ var sourceLine = regexp.MustCompile(`^(?:(\d+) )?(each \{.*\}|[\w+ ]*): (.*)$`)
 // each visits the arguments and the input of every query of a line.
 func (m *maker) each(p *picker, line string, visit func(stdin string, args []string)) {
 	parts := sourceLine.FindStringSubmatch(line)
-	if parts == nil {
-		panic("queries.txt: " + line)
-	}
 	for i, v := range p.values(parts[1], parts[2], parts[3]) {
 		for _, text := range strings.Split(parts[3], " / ") {
 			e := expansion{p: p, value: v, turn: i}
@@ -220,79 +218,32 @@ type expansion struct {
 	turn  int
 }
 
+// tokens are the parts of a template between spaces, other than those in braces and quotes.
+var tokens = regexp.MustCompile(`(?:\$\{[^}]*\}|'[^']*'|[^ '])+`)
+
+// wholeToken is a token that may stand for several arguments.
+var wholeToken = regexp.MustCompile(`^\$\{([^}]*)\}$`)
+
 // args expands a template into arguments. Quotes join what spaces separate.
 func (e *expansion) args(template string) (list []string) {
-	for _, token := range tokens(template) {
-		inner, ok := strings.CutPrefix(token, "${")
-		inner = strings.TrimSuffix(inner, "}")
-		switch {
-		case ok && end(token) == len(token) && strings.HasPrefix(inner, "turn "):
-			list = append(list, e.args(e.choice(inner[len("turn "):]))...)
-		case ok && e.value[inner] != nil:
-			list = append(list, e.value[inner]...)
-		case len(token) > 1 && token[0] == '\'' && token[len(token)-1] == '\'':
-			list = append(list, e.text(token[1:len(token)-1]))
-		default:
-			list = append(list, e.text(token))
-		}
-	}
-	return list
-}
-
-// tokens splits a template at spaces outside of quotes and braces.
-func tokens(template string) (list []string) {
-	start, depth, quoted := -1, 0, false
-	for i, c := range template + " " {
-		switch {
-		case c == '\'' && depth == 0:
-			quoted = !quoted
-		case c == '{' && (depth > 0 || i > 0 && template[i-1] == '$'):
-			depth++
-		case c == '}' && depth > 0:
-			depth--
-		}
-		if c == ' ' && depth == 0 && !quoted {
-			if start >= 0 {
-				list = append(list, template[start:i])
+	for _, token := range tokens.FindAllString(template, -1) {
+		if whole := wholeToken.FindStringSubmatch(token); whole != nil {
+			if alternatives, ok := strings.CutPrefix(whole[1], "turn "); ok {
+				list = append(list, e.args(e.choice(alternatives))...)
+				continue
 			}
-			start = -1
-		} else if start < 0 {
-			start = i
-		}
-	}
-	return list
-}
-
-// end returns where the ${…} at the beginning of a text ends.
-func end(text string) int {
-	depth := 0
-	for i, c := range text {
-		if c == '{' {
-			depth++
-		} else if c == '}' {
-			if depth--; depth == 0 {
-				return i + 1
+			if arguments := e.value[whole[1]]; arguments != nil {
+				list = append(list, arguments...)
+				continue
 			}
 		}
+		list = append(list, e.text(strings.TrimSuffix(strings.TrimPrefix(token, "'"), "'")))
 	}
-	return len(text)
+	return list
 }
 
 // text expands a template into one text.
-func (e *expansion) text(template string) string {
-	var b strings.Builder
-	for {
-		before, _, ok := strings.Cut(template, "${")
-		b.WriteString(before)
-		if !ok {
-			return b.String()
-		}
-		template = template[len(before):]
-		n := end(template)
-		b.WriteString(e.call(template[2 : n-1]))
-		template = template[n:]
-	}
-}
+func (e *expansion) text(template string) string { return os.Expand(template, e.call) }
 
 // choice returns one of the alternatives, by turns.
 func (e *expansion) choice(alternatives string) string {
@@ -300,9 +251,15 @@ func (e *expansion) choice(alternatives string) string {
 	return list[e.turn%len(list)]
 }
 
+// beginning names the first characters of a part, like id8.
+var beginning = regexp.MustCompile(`^([a-z]+)([0-9]+)$`)
+
 // call expands the inside of ${…}: the name of a part, or a function, a part and a number.
 func (e *expansion) call(inside string) string {
 	name, rest, ok := strings.Cut(inside, " ")
+	if m := beginning.FindStringSubmatch(inside); m != nil {
+		name, rest, ok = "head", m[1]+" "+m[2], true
+	}
 	if !ok {
 		return strings.Join(e.value[inside], " ")
 	}
