@@ -25,7 +25,7 @@ import (
 // as a whole has no order of its own.
 var floors = map[string][]string{
 	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
-	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "chart", "diff", "filters", "markdown", "highlight"},
+	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "filters", "markdown", "highlight"},
 	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "update", "location", "flags", "app", "problem", "system", "live", "shell"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "filter", "match", "syntax", "docset", "entry", "literal", "automaton"},
@@ -310,10 +310,10 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 
 // formatExceptions says which of these may stand outside the adapters all the same.
 var formatExceptions = map[string]string{
-	"ui/printer/show_text.go":    "compaction", // a heading, which happens to be the type
-	"internal/shellcmd/rules.go": ".pi/",       // where many agents keep credentials: a rule for reviewers
-	"ui/cli/mcp_clients.go":      ".pi/",       // where MCP clients keep their settings
-	"ui/cli/cmd_skill.go":        ".pi/",       // an example in its help
+	"ui/transcript/transcript.go": "compaction", // a name, which happens to be the type
+	"internal/shellcmd/rules.go":  ".pi/",       // where many agents keep credentials: a rule for reviewers
+	"ui/cli/mcp_clients.go":       ".pi/",       // where MCP clients keep their settings
+	"ui/cli/cmd_skill.go":         ".pi/",       // an example in its help
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest

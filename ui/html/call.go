@@ -12,7 +12,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
-	"pigrep/ui/printer"
+	"pigrep/ui/transcript"
 )
 
 // callView is a call with its result.
@@ -49,24 +49,21 @@ const (
 	loadLines    = failedLines // longer output is loaded when it is wanted
 )
 
-func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
+func (x *writer) newCall(c *session.Call) *callView {
 	v := &callView{id: c.ID, path: c.Path(), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
-	command, isCommand := printer.CommandOf(c)
-	if isCommand {
+	command := transcript.CommandOf(c)
+	if command != "" {
 		v.command(x, command)
 	} else {
-		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD, false)))
+		v.Summary = clip(visibleLine(transcript.CallSummary(c, x.page.Session.CWD, false)))
 	}
 	if v.edits(x, diff.Of(c)); len(v.Diffs) > 0 {
-		v.Summary = visibleLine(printer.Inside(c.Path(), x.page.Session.CWD))
+		v.Summary = visibleLine(transcript.Inside(v.path, x.page.Session.CWD))
 	}
-	for _, a := range c.Arguments {
+	for _, a := range transcript.Arguments(c, len(v.Diffs) > 0, command) {
 		value := strings.Trim(visible(a.Value), "\n")
 		switch {
-		case isCommand && a.Text && string(a.Value) == command:
-			isCommand = false
-		case len(v.Diffs) > 0 && a.Edits:
-		case c.Path() != "" && isPlace(c, &a):
+		case v.path != "" && isPlace(c, &a):
 		case strings.Contains(value, "\n"):
 			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: v.code(x, "", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
@@ -115,13 +112,10 @@ func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	v := &callView{Failed: e.IsError, Hit: x.isHit(e)}
 	v.command(x, b.Shell.Command)
 	v.output(x, e, i, "")
-	switch sh := b.Shell; {
-	case sh.Cancelled:
-		v.Notes = append(v.Notes, note{Text: "cancelled", Class: "bad"})
-	case sh.HasExit && sh.ExitCode != 0:
-		v.Notes = append(v.Notes, note{Text: fmt.Sprintf("exit %d", sh.ExitCode), Class: "bad"})
-	case sh.HasExit:
-		v.Notes = append(v.Notes, note{Text: "ok", Class: "ok"})
+	if outcome, failed := transcript.Outcome(b.Shell); failed {
+		v.Notes = append(v.Notes, note{Text: outcome, Class: "bad"})
+	} else if outcome != "" {
+		v.Notes = append(v.Notes, note{Text: outcome, Class: "ok"})
 	}
 	v.Open = v.isShort(openLines) || v.Hit
 	return v
@@ -144,7 +138,7 @@ func (x *writer) answer(e *entry.Entry) bool {
 func (x *writer) newResult(e *entry.Entry) *entryView {
 	v, _ := x.newEntry(e)
 	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
-	c.edits(x, diff.Of(&session.Call{Diff: e.View.Diff}))
+	c.edits(x, transcript.Edits(e))
 	c.result(x, e)
 	v.Class, v.Blocks = "reply step", []block{{Call: c}}
 	return v
@@ -157,7 +151,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 		b := &e.View.Blocks[i]
 		switch {
 		case b.Call != nil:
-			v.Output = append(v.Output, block{Call: x.newCall(e, b.Call)})
+			v.Output = append(v.Output, block{Call: x.newCall(b.Call)})
 		case b.Image != nil:
 			v.Output = append(v.Output, block{Image: x.newImage(b.Image)})
 		case b.Kind == session.KindDetails:

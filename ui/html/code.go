@@ -8,7 +8,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/ui/diff"
 	"pigrep/ui/highlight"
-	"pigrep/ui/printer"
+	"pigrep/ui/transcript"
 )
 
 // code is a text in a language, or of a file with that name.
@@ -75,7 +75,7 @@ type diffView struct {
 func (v *callView) edits(x *writer, files []diff.File) {
 	added, removed := 0, 0
 	for _, f := range files {
-		d := diffView{Path: visibleLine(printer.Inside(f.Path, x.page.Session.CWD))}
+		d := diffView{Path: visibleLine(transcript.Inside(f.Path, x.page.Session.CWD))}
 		var b strings.Builder
 		for i, h := range f.Hunks {
 			if i > 0 {

@@ -12,7 +12,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/printer"
+	"pigrep/ui/transcript"
 )
 
 // entryView is an entry as the template "entry" shows it.
@@ -59,70 +59,64 @@ type imageView struct {
 }
 
 // titleOf is the heading of an entry.
-func titleOf(e *entry.Entry) string {
-	what := printer.NameOf(e)
-	if e.CustomType != "" {
-		what += " " + e.CustomType
+func titleOf(it *transcript.Item) string {
+	what := it.Name
+	if it.CustomType != "" {
+		what += " " + it.CustomType
 	}
-	if what = visibleLine(what); what != "" {
-		first, size := utf8.DecodeRuneInString(what)
-		what = string(unicode.ToUpper(first)) + what[size:]
-	}
-	return what
+	return capital(visibleLine(what))
 }
 
-func isSummary(e *entry.Entry) bool {
-	return e.Type == session.TypeCompaction || e.Type == session.TypeBranchSummary ||
-		e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary
+// capital is a text that begins with a capital letter.
+func capital(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// classNames are those of the style sheet; "other" for none.
+var classNames = map[transcript.Class]string{
+	transcript.Prompt: "prompt", transcript.Reply: "reply", transcript.Shell: "shell", transcript.Summary: "summary",
+	transcript.Note: "note", transcript.System: "note", transcript.Unknown: "note", transcript.Result: "note",
 }
 
 // newEntry lays out an entry. It also returns the calls, which wait for their results.
 func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
+	it := transcript.Describe(e)
 	v := &entryView{
-		Anchor: x.names[e.Index], Address: x.page.permalink(x.at, x.names[e.Index]), Title: titleOf(e), Prompt: e.Role == session.RoleUser, Number: x.index.number[e.Index],
-		Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
-		Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: visibleLine(e.Labelled),
+		Anchor: x.names[e.Index], Address: x.page.permalink(x.at, x.names[e.Index]), Title: titleOf(&it), Prompt: it.Class == transcript.Prompt,
+		Number: x.index.number[e.Index], Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
+		Class: cmp.Or(classNames[it.Class], "other"), Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: visibleLine(e.Labelled),
 	}
-	abandoned := x.page.MarkBranches && e.Branch == entry.BranchAbandoned
-	class := "other"
 	switch {
-	case v.Prompt:
-		class = "prompt"
-	case e.Role == session.RoleAssistant:
-		class = "reply"
+	case it.Class == transcript.Reply:
 		v.Notes = x.replyNotes(e)
-	case e.Role == session.RoleShell:
-		class = "shell"
-	case isSummary(e):
-		class = "summary"
-		if n := e.View.TokensBefore; n > 0 {
-			v.Notes = append(v.Notes, note{Text: human.Number(n) + " tokens before"})
-		}
-	case e.Type == session.TypeMessage || e.Type == session.TypeCustomMessage:
-		class = "note"
-	default:
-		v.Remark = x.remark(e)
+	case it.Fact != "":
+		v.Notes = append(v.Notes, note{Text: it.Fact})
+	case it.Class == transcript.Other:
+		v.Remark = remark(&it)
 	}
-	if abandoned {
-		class += " abandoned"
+	if x.page.MarkBranches && e.Branch == entry.BranchAbandoned {
+		v.Class += " abandoned"
 		v.Notes = append(v.Notes, note{Text: "abandoned branch"})
 	}
 	var calls []*callView
 	if v.Remark == "" {
 		talk := false
-		for i := range e.View.Blocks {
-			b := x.newBlock(e, i)
+		for i := range it.Blocks {
+			b := x.newBlock(&it, i)
 			if b.Call != nil {
 				calls = append(calls, b.Call)
 			}
 			talk = talk || b.Prose != "" || b.Problem != "" || b.Image != nil
 			v.Blocks = append(v.Blocks, b)
 		}
-		if e.Role == session.RoleAssistant && !talk {
-			class += " step"
+		if it.Class == transcript.Reply && !talk {
+			v.Class += " step"
 		}
 	}
-	v.Class = class
 	if x.isHit(e) {
 		v.Class += " hit"
 	}
@@ -164,20 +158,17 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 
 // remark returns an entry about the session as one line, or "" if it does not fit on
 // one.
-func (x *writer) remark(e *entry.Entry) string {
-	switch e.Type {
-	case session.TypeLabel:
-		if e.Label == "" {
-			return visibleLine("Label cleared on " + e.TargetID)
-		}
-		return visibleLine("Label " + e.Label + " on " + e.TargetID)
-	case session.TypeSessionInfo:
-		return visibleLine("Named " + e.Name)
+func remark(it *transcript.Item) string {
+	if it.Remark != nil {
+		return capital(visibleLine(strings.Join(it.Remark, " ")))
 	}
-	what := titleOf(e)
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		if b.Call != nil || b.Image != nil || b.Shell != nil || len(b.Text) > maxRemark {
+	what := titleOf(it)
+	for _, b := range it.Blocks {
+		switch b.Form {
+		case transcript.Call, transcript.Image, transcript.Command:
+			return ""
+		}
+		if len(b.Text) > maxRemark {
 			return ""
 		}
 		what += " " + visibleLine(string(b.Text))
@@ -191,33 +182,35 @@ const maxRemark = 120
 // isHit reports whether an entry is marked.
 func (x *writer) isHit(e *entry.Entry) bool { return x.page.Site != nil && x.page.Site.Hits[e.Index] }
 
-func (x *writer) newBlock(e *entry.Entry, i int) block {
-	b := &e.View.Blocks[i]
+func (x *writer) newBlock(it *transcript.Item, i int) block {
+	b := it.Blocks[i]
+	folded := func(class, title, note string) block {
+		return block{Fold: &fold{Class: class, Title: title, Note: note, Prose: x.prose(b.Text)}}
+	}
 	switch {
-	case b.Call != nil:
-		return block{Call: x.newCall(e, b.Call)}
-	case b.Shell != nil:
-		return block{Call: x.newShell(e, i)}
-	case b.Image != nil:
+	case b.Form == transcript.Call:
+		return block{Call: x.newCall(b.Call)}
+	case b.Form == transcript.Command:
+		return block{Call: x.newShell(it.Entry, i)}
+	case b.Form == transcript.Image:
 		return block{Image: x.newImage(b.Image)}
-	case b.Kind == session.KindError:
+	case b.Form == transcript.Problem:
 		return block{Problem: visible(b.Text)}
-	case b.Kind == session.KindThinking:
-		return block{Fold: &fold{Class: "thinking", Title: "Thinking", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
-	case e.Role == session.RoleSystem:
-		return block{Fold: &fold{Class: "data", Title: firstLine(b.Text), Note: human.Bytes(int64(len(b.Text))), Prose: x.prose(b.Text)}}
-	case isSummary(e) && b.Kind == session.KindSummary:
-		return block{Fold: &fold{Class: "said", Title: "Summary", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
-	case printer.IsProse(b.Kind):
+	case b.Form == transcript.Thinking:
+		return folded("thinking", "Thinking", firstLine(b.Text))
+	case it.Class == transcript.System:
+		return folded("data", firstLine(b.Text), human.Bytes(int64(len(b.Text))))
+	case it.Class == transcript.Summary && b.Kind == session.KindSummary:
+		return folded("said", "Summary", firstLine(b.Text))
+	case b.Form == transcript.Prose:
 		return block{Prose: x.prose(b.Text)}
 	}
-	return block{Fold: x.data(b)}
+	return block{Fold: x.data(b.Block)}
 }
 
 // data is a text that is not part of the conversation.
 func (x *writer) data(b *session.Block) *fold {
-	kind := string(b.Kind)
-	return fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text)))}.with(x, "", b.Text)
+	return fold{Class: "data", Title: capital(string(b.Kind)), Note: human.Bytes(int64(len(b.Text)))}.with(x, "", b.Text)
 }
 
 // firstLine returns the line that the title of a folded text shows.

@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
+	"pigrep/ui/transcript"
 )
 
 // fact is a line of the table above a conversation.
@@ -259,10 +260,11 @@ func indexText(e *entry.Entry) string {
 		}
 		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText))
 	}
-	what := titleOf(e)
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		if b.Kind == session.KindReply || b.Kind == session.KindSummary || b.Kind == session.KindNote {
+	it := transcript.Describe(e)
+	what := titleOf(&it)
+	for _, b := range it.Blocks {
+		switch b.Kind {
+		case session.KindReply, session.KindSummary, session.KindNote:
 			return what + ": " + strings.TrimLeft(start(string(b.Text)), "#* \n")
 		}
 	}

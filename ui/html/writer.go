@@ -8,6 +8,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
+	"pigrep/ui/transcript"
 )
 
 // writer writes the entries of a page. A reply with calls is held back until their
@@ -88,7 +89,7 @@ func (x *writer) step(k int, e *entry.Entry) error {
 
 // isRemark reports whether an entry may occur between a call and its result.
 func isRemark(e *entry.Entry) bool {
-	return e.Type != session.TypeMessage && e.Type != session.TypeCustomMessage && !isSummary(e)
+	return transcript.Describe(e).Class == transcript.Other
 }
 
 // flush writes what is held back.

@@ -21,6 +21,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/scope"
 	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 // ReadInput are the arguments of read_session.
@@ -480,7 +481,7 @@ func (w *entryWriter) diffs(e *entry.Entry) map[int]*string {
 		case p.Kind == session.KindDetails && e.View.Diff != nil:
 			text := strings.Join(rest, "\n")
 			if !w.shown[e.ToolCallID] {
-				text = diffText(diff.Of(&session.Call{Diff: e.View.Diff}), nil) + text
+				text = diffText(transcript.Edits(e), nil) + text
 			}
 			if text != "" {
 				text = "(details)\n" + strings.TrimRight(text, "\n") + "\n"
@@ -497,10 +498,8 @@ func diffText(files []diff.File, c *session.Call) string {
 	var b strings.Builder
 	if c != nil {
 		fmt.Fprintf(&b, "(call %s)\n", c.Tool)
-		for _, a := range c.Arguments {
-			if !a.Edits {
-				fmt.Fprintf(&b, "%s: %s\n", a.Name, a.Value)
-			}
+		for _, a := range transcript.Arguments(c, true, "") {
+			fmt.Fprintf(&b, "%s: %s\n", a.Name, a.Value)
 		}
 	}
 	for i := range files {

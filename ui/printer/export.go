@@ -12,6 +12,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 // exportWidth is the width of exported text, because the width of the reader's screen is
@@ -84,15 +85,6 @@ func isBareID(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// entryTitle is the heading of an exported entry.
-func entryTitle(e *entry.Entry) string {
-	what := NameOf(e)
-	if e.CustomType != "" {
-		what += " " + terminal.Clean(e.CustomType)
-	}
-	return what
-}
-
 // entryNotes are the facts next to the heading of an exported entry.
 func entryNotes(s *Show, e *entry.Entry) []string {
 	notes := []string{s.stamp(e.Time)}
@@ -125,19 +117,19 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
+		it := transcript.Describe(e)
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(it.Title))
 		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
-		for i := range e.View.Blocks {
+		for _, block := range it.Blocks {
 			b.WriteByte('\n')
-			block := &e.View.Blocks[i]
-			markdownBlock(b, e, block)
+			markdownBlock(b, block)
 			if block.Call != nil {
 				shown[block.Call.ID] = true
 			}
 		}
 		if e.View.Diff != nil && !shown[e.ToolCallID] {
 			b.WriteByte('\n')
-			markdownDiff(b, diff.Of(&session.Call{Diff: e.View.Diff}))
+			markdownDiff(b, transcript.Edits(e))
 		}
 		if _, err := b.Write(nil); err != nil { // the error of all writes
 			return err
@@ -146,69 +138,63 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	return b.Flush()
 }
 
-func markdownBlock(b *bufio.Writer, e *entry.Entry, block *session.Block) {
-	switch {
-	case block.Call != nil:
-		c := block.Call
-		name := "call"
-		if c.Nested {
-			name = "nested call"
-		}
-		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
-		files := diff.Of(c)
-		markdownDiff(b, files)
-		command, ok := CommandOf(c)
-		if ok {
-			fence(b, "sh", []byte(command))
-		}
-		for _, a := range c.Arguments {
-			if a.Edits && len(files) > 0 {
-				continue
-			}
-			if ok && a.Text && string(a.Value) == command {
-				ok = false
-				continue
-			}
-			if a.Text && strings.Contains(string(a.Value), "\n") {
-				fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
-				fence(b, "", a.Value)
-				b.WriteByte('\n')
-				continue
-			}
-			fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
-		}
-		if len(c.Arguments) == 0 && len(c.Raw) > 0 {
-			fence(b, "json", c.Raw)
-		}
-	case block.Shell != nil:
+func markdownBlock(b *bufio.Writer, block transcript.Block) {
+	switch block.Form {
+	case transcript.Call:
+		markdownCall(b, block.Call)
+	case transcript.Command:
 		fence(b, "sh", []byte(block.Shell.Command))
 		if len(block.Text) > 0 {
 			b.WriteByte('\n')
 			fence(b, "", block.Text)
 		}
-		if sh := block.Shell; sh.Cancelled {
-			b.WriteString("\ncancelled\n")
-		} else if sh.HasExit && sh.ExitCode != 0 {
-			fmt.Fprintf(b, "\nexit %d\n", sh.ExitCode)
+		if outcome, failed := transcript.Outcome(block.Shell); failed {
+			b.WriteString("\n" + outcome + "\n")
 		}
-	case block.Image != nil:
+	case transcript.Image:
 		b.WriteString(escapeMarkdown(imageText(block.Image)) + "\n")
 		if len(block.Text) > 0 {
 			b.WriteString("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
 		}
-	case IsProse(block.Kind) && e.Role != session.RoleToolResult:
+	case transcript.Prose:
 		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
-	case block.Kind == session.KindThinking:
+	case transcript.Thinking:
 		b.WriteString("<details><summary>thinking</summary>\n\n")
 		fence(b, "", block.Text)
 		b.WriteString("\n</details>\n")
-	case isRemark(block):
+	case transcript.Line:
 		b.WriteString(codeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
 		if block.Kind != session.KindResult {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)
 		}
 		fence(b, "", block.Text)
+	}
+}
+
+// markdownCall writes a call: what it did to files, its command, and its other arguments.
+func markdownCall(b *bufio.Writer, c *session.Call) {
+	name := "call"
+	if c.Nested {
+		name = "nested call"
+	}
+	fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
+	files, command := diff.Of(c), transcript.CommandOf(c)
+	markdownDiff(b, files)
+	if command != "" {
+		fence(b, "sh", []byte(command))
+	}
+	for _, a := range transcript.Arguments(c, len(files) > 0, command) {
+		if a.Text && strings.Contains(string(a.Value), "\n") {
+			fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
+			fence(b, "", a.Value)
+			b.WriteByte('\n')
+			continue
+		}
+		fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
+	}
+	if len(c.Arguments) == 0 && len(c.Raw) > 0 {
+		fence(b, "json", c.Raw)
 	}
 }
 
@@ -228,24 +214,6 @@ func markdownDiff(b *bufio.Writer, files []diff.File) {
 			fence(b, "diff", []byte(f.Unified(tidyLine)))
 		}
 	}
-}
-
-// IsProse reports whether the text of a kind is written as Markdown.
-func IsProse(k session.Kind) bool {
-	switch k {
-	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
-		return true
-	}
-	return false
-}
-
-// isRemark reports whether a block is one line about the session.
-func isRemark(b *session.Block) bool {
-	switch b.Kind {
-	case session.KindMeta, session.KindTitle, session.KindLabel:
-		return len(b.Text) < longestLine
-	}
-	return false
 }
 
 // fence writes a text as a code block.

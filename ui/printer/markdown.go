@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"pigrep/internal/terminal"
+	"pigrep/ui/transcript"
 )
 
 // lineLook is the style of a line.
@@ -236,7 +237,7 @@ func breakText(s string, width int) []string { return slices.Collect(brokenText(
 // brokenText yields the pieces of breakText.
 func brokenText(s string, width int) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if width <= 0 || len(s) < longestLine && terminal.Width(s) <= width {
+		if width <= 0 || len(s) < transcript.LongestLine && terminal.Width(s) <= width {
 			yield(s)
 			return
 		}
@@ -312,10 +313,6 @@ func fold(text []byte, head, tail int) folded {
 	return f
 }
 
-// longestLine bounds how many bytes of a folded line are processed: more than any
-// terminal shows.
-const longestLine = 4 << 10
-
 // cutLines returns the first n lines of a text, safe to print.
 func cutLines(text []byte, n int) []string {
 	lines := make([]string, 0, n)
@@ -330,8 +327,8 @@ func cutLines(text []byte, n int) []string {
 		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
 			one = one[i+1:] // what a terminal shows in the end
 		}
-		if len(one) > longestLine {
-			one = append(one[:longestLine:longestLine], "…"...)
+		if len(one) > transcript.LongestLine {
+			one = append(one[:transcript.LongestLine:transcript.LongestLine], "…"...)
 		}
 		lines = append(lines, strings.TrimRight(strings.ReplaceAll(tidy(one), "\n", " "), " "))
 	}

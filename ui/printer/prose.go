@@ -1,13 +1,14 @@
 package printer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
-	"pigrep/internal/session"
 	"pigrep/ui/highlight"
 	"pigrep/ui/markdown"
+	"pigrep/ui/transcript"
 )
 
 // codeLook is for code of an unknown language.
@@ -28,15 +29,13 @@ var classLooks = map[highlight.Class]ansi.Style{
 	highlight.Deleted:  removedLook,
 }
 
-// isMarkdown reports whether the text of a kind is written as Markdown.
-func isMarkdown(k session.Kind) bool { return IsProse(k) || k == session.KindThinking }
-
 // prose returns the lines of a text that fit into the width. With colours, Markdown is
 // rendered; without them, it is left as written, because its marks are the only sign of
 // headings and emphasis.
-func (t *text) prose(b *session.Block, width int, faint bool) []string {
+func (t *text) prose(b transcript.Block, width int, faint bool) []string {
 	var lines []string
-	if t.Colour && width > 0 && !t.Source && isMarkdown(b.Kind) {
+	markdownForms := []transcript.Form{transcript.Prose, transcript.Thinking, transcript.Image}
+	if t.Colour && width > 0 && !t.Source && slices.Contains(markdownForms, b.Form) {
 		for _, l := range markdown.Render(tidy(b.Text), width) {
 			lines = append(lines, t.runs(l, faint))
 		}

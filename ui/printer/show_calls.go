@@ -5,20 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 // wait holds a call back until its result.
-func (p *transcript) wait(e *entry.Entry, c *session.Call) {
+func (p *showText) wait(e *entry.Entry, c *session.Call) {
 	p.waiting = append(p.waiting, waitingCall{e, c, diff.Of(c)})
 }
 
 // release prints the calls without a result.
-func (p *transcript) release() {
+func (p *showText) release() {
 	for _, w := range p.waiting {
 		p.call(w)
 		p.callDiff(&w, false)
@@ -30,7 +30,7 @@ func (p *transcript) release() {
 }
 
 // call prints a call, with the id of its entry at the right.
-func (p *transcript) call(w waitingCall) {
+func (p *showText) call(w waitingCall) {
 	if p.last != "call" || p.s.Full {
 		p.out.WriteByte('\n')
 	}
@@ -40,7 +40,7 @@ func (p *transcript) call(w waitingCall) {
 }
 
 // callLine prints a call at an indent; e may be nil.
-func (p *transcript) callLine(c *session.Call, files []diff.File, indent string, e *entry.Entry, limit int) {
+func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e *entry.Entry, limit int) {
 	right := ""
 	mark := indent
 	if e != nil {
@@ -61,11 +61,11 @@ func (p *transcript) callLine(c *session.Call, files []diff.File, indent string,
 		}
 		return
 	}
-	if command, ok := CommandOf(c); ok && !(full && len(c.Arguments) > 1) {
+	if command := transcript.CommandOf(c); command != "" && !(full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
 		return
 	}
-	summary := CallSummary(c, p.s.Session.CWD, full)
+	summary := transcript.CallSummary(c, p.s.Session.CWD, full)
 	p.command(mark, name+" ", summary, right, 1)
 	if full && !(len(c.Arguments) == 1 && c.Path() != "") {
 		p.arguments(c, false)
@@ -73,7 +73,7 @@ func (p *transcript) callLine(c *session.Call, files []diff.File, indent string,
 }
 
 // callHead prints the first line of a call, with what is at its right if there is room.
-func (p *transcript) callHead(indent, name, l, right string) {
+func (p *showText) callHead(indent, name, l, right string) {
 	all, room := p.body(bodyIndent)-terminal.Width(name), p.headRoom(name, right)
 	switch {
 	case p.Width > 0 && (right == "" || room == all):
@@ -89,7 +89,7 @@ func (p *transcript) callHead(indent, name, l, right string) {
 
 // headRoom returns the width of the first line of a call between the name of its tool
 // and the text at the right. That text is omitted if the room would be too narrow.
-func (p *transcript) headRoom(name, right string) int {
+func (p *showText) headRoom(name, right string) int {
 	room := p.body(bodyIndent) - terminal.Width(name)
 	if right != "" && room-terminal.Width(right) >= minBodyColumns {
 		room -= terminal.Width(right) + 2
@@ -98,7 +98,7 @@ func (p *transcript) headRoom(name, right string) int {
 }
 
 // command prints the name of a tool and its command in at most limit lines.
-func (p *transcript) command(indent, name, command, right string, limit int) {
+func (p *showText) command(indent, name, command, right string, limit int) {
 	lines := strings.Split(strings.Trim(tidy([]byte(command)), "\n"), "\n")
 	hidden := 0
 	if limit >= 0 && len(lines) > limit {
@@ -128,101 +128,10 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 	p.more(resultIndent, hidden)
 }
 
-// CommandOf returns the command of a call.
-func CommandOf(c *session.Call) (string, bool) {
-	s := c.Argument("command", "cmd", "script")
-	return s, s != ""
-}
-
-// CallSummary describes a call on one line: by pattern and path, or else by all
-// arguments. With bare it is only the path. cwd is the directory of the session.
-func CallSummary(c *session.Call, cwd string, bare bool) string {
-	path := Inside(c.Path(), cwd)
-	pattern := c.Argument("pattern", "query", "regex", "search", "url")
-	var words []string
-	if pattern != "" && (path != "" || !bare) {
-		words = append(words, terminal.Clean(pattern))
-	}
-	if path != "" {
-		words = append(words, terminal.Clean(path)+lineRange(c))
-	}
-	if change := changeSize(c); change != "" {
-		words = append(words, change)
-	}
-	if len(words) > 0 || bare {
-		return strings.Join(words, " ")
-	}
-	for _, a := range c.Arguments {
-		words = append(words, terminal.Clean(a.Name)+": "+terminal.Clean(string(a.Value[:min(len(a.Value), longestLine)])))
-	}
-	if len(words) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" && string(c.Raw) != "null" {
-		words = append(words, terminal.Clean(string(c.Raw[:min(len(c.Raw), longestLine)])))
-	}
-	return strings.Join(words, ", ")
-}
-
-// Inside returns a path relative to the directory of the session if it is below that
-// directory, and otherwise unchanged.
-func Inside(path, cwd string) string {
-	cwd = strings.TrimRight(cwd, "/")
-	if rest, ok := strings.CutPrefix(path, cwd+"/"); ok && cwd != "" && rest != "" {
-		return rest
-	}
-	return path
-}
-
-// lineRange returns the lines of a file that a call reads, as :from-to.
-func lineRange(c *session.Call) string {
-	number := func(name string) int {
-		n := 0
-		for _, a := range c.Arguments {
-			if a.Name == name && !a.Text {
-				if _, err := fmt.Sscan(string(a.Value), &n); err != nil {
-					return 0
-				}
-			}
-		}
-		return n
-	}
-	from, count := number("offset"), number("limit")
-	switch {
-	case from > 0 && count > 0:
-		return fmt.Sprintf(":%d-%d", from, from+count-1)
-	case from > 0:
-		return fmt.Sprintf(":%d-", from)
-	case count > 0:
-		return fmt.Sprintf(":1-%d", count)
-	}
-	return ""
-}
-
-// changeSize is the number of lines that a call removes and adds, if known.
-func changeSize(c *session.Call) string {
-	lines := func(s string) int { return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1 }
-	before, after := c.Argument("oldText", "old_string", "oldString"), c.Argument("newText", "new_string", "newString")
-	switch content := c.Argument("content"); {
-	case before != "" || after != "":
-		removed, added := 0, 0
-		if before != "" {
-			removed = lines(before)
-		}
-		if after != "" {
-			added = lines(after)
-		}
-		return fmt.Sprintf("(-%d +%d)", removed, added)
-	case content != "" && c.Path() != "":
-		return "(" + human.Plural(lines(content), "line", "lines") + ")"
-	}
-	return ""
-}
-
 // arguments prints the arguments of a call in full, all or those that its diff does not
 // show.
-func (p *transcript) arguments(c *session.Call, diffed bool) {
-	for _, a := range c.Arguments {
-		if diffed && a.Edits {
-			continue
-		}
+func (p *showText) arguments(c *session.Call, diffed bool) {
+	for _, a := range transcript.Arguments(c, diffed, "") {
 		name := terminal.Clean(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
@@ -247,10 +156,10 @@ func (p *transcript) arguments(c *session.Call, diffed bool) {
 
 // result prints the result of a call, below the call if that is waiting. Between the
 // two is the diff of an edit, but after the error if it failed.
-func (p *transcript) result(e *entry.Entry) {
-	asked := false
+func (p *showText) result(it *transcript.Item) {
+	e, asked := it.Entry, false
 	// Without its call the result shows what it has.
-	edits := waitingCall{entry: e, files: diff.Of(&session.Call{Diff: e.View.Diff})}
+	edits := waitingCall{entry: e, files: transcript.Edits(e)}
 	for i, w := range p.waiting {
 		if w.call.ID == e.ToolCallID && w.call.ID != "" {
 			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
@@ -261,12 +170,11 @@ func (p *transcript) result(e *entry.Entry) {
 	}
 	p.own(e)
 	if !asked {
-		p.heading(e, "result "+terminal.Clean(e.Tool), kindLooks[session.KindResult])
+		p.heading(e, it.Title, kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
 		facts := append([]string{"result", terminal.Clean(e.ID)}, p.state(e)...)
 		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
-	printed := false
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
 	}
@@ -274,29 +182,7 @@ func (p *transcript) result(e *entry.Entry) {
 		p.callDiff(&edits, false)
 		p.own(e)
 	}
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		switch {
-		case b.Call != nil: // a nested call
-			files := diff.Of(b.Call)
-			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
-			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
-			if b.Call.Failed {
-				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
-			}
-		case b.Image != nil:
-			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
-		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
-			if p.open(e) {
-				p.foldedBlock(e, resultIndent, b)
-			}
-			continue
-		default:
-			p.output(e, b.Text, e.Tool == "bash" || e.IsError, e.IsError)
-		}
-		printed = true
-	}
-	if !printed {
+	if !p.resultBlocks(it) {
 		text := "(no output)"
 		if e.IsError {
 			text = p.style(errorLook, "error")
@@ -309,9 +195,37 @@ func (p *transcript) result(e *entry.Entry) {
 	p.last = "call"
 }
 
+// resultBlocks prints the blocks of a result, and reports whether it has some that are not
+// details.
+func (p *showText) resultBlocks(it *transcript.Item) (printed bool) {
+	e := it.Entry
+	for _, b := range it.Blocks {
+		switch {
+		case b.Form == transcript.Call: // a nested one
+			files := diff.Of(b.Call)
+			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
+			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
+			if b.Call.Failed {
+				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
+			}
+		case b.Form == transcript.Image:
+			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
+		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
+			if p.open(e) {
+				p.foldedBlock(e, resultIndent, b)
+			}
+			continue
+		default:
+			p.output(e, b.Text, e.Tool == "bash" || e.IsError, e.IsError)
+		}
+		printed = true
+	}
+	return printed
+}
+
 // output prints the first lines of an output and, if its end matters, the last
 // ones.
-func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool) {
+func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) {
 	if len(text) == 0 {
 		return
 	}
@@ -347,7 +261,7 @@ func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool
 	show(f.tail)
 }
 
-func (p *transcript) outputLine(s string, failed bool) {
+func (p *showText) outputLine(s string, failed bool) {
 	indent := resultIndent
 	switch {
 	case s == "":

@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 var (
@@ -27,7 +28,7 @@ const (
 )
 
 // callDiff prints what a call did to files.
-func (p *transcript) callDiff(w *waitingCall, failed bool) {
+func (p *showText) callDiff(w *waitingCall, failed bool) {
 	if len(w.files) > 0 {
 		p.own(w.entry)
 		p.diff(w.files, resultIndent, p.diffLimit(w.entry, w.files), failed, p.s.Marks[w.entry.Index])
@@ -35,7 +36,7 @@ func (p *transcript) callDiff(w *waitingCall, failed bool) {
 }
 
 // diffLimit is how many lines of a diff are shown as a part of entry e.
-func (p *transcript) diffLimit(e *entry.Entry, files []diff.File) int {
+func (p *showText) diffLimit(e *entry.Entry, files []diff.File) int {
 	if len(files) == 1 && files[0].Whole {
 		return p.lineLimit(e, writeLines)
 	}
@@ -43,8 +44,8 @@ func (p *transcript) diffLimit(e *entry.Entry, files []diff.File) int {
 }
 
 // changeSummary names the files of a call and counts the lines of its diff, in a width.
-func (p *transcript) changeSummary(files []diff.File, width int) string {
-	name, all := Inside(terminal.Clean(files[0].Path), p.s.Session.CWD), files[0]
+func (p *showText) changeSummary(files []diff.File, width int) string {
+	name, all := transcript.Inside(terminal.Clean(files[0].Path), p.s.Session.CWD), files[0]
 	if len(files) > 1 {
 		name, all = human.Plural(len(files), "file", "files"), diff.File{}
 		for i := range files {
@@ -82,7 +83,7 @@ func (t *text) changeCounts(f *diff.File) string {
 
 // diff prints at most limit lines of the changes of files, or all with -1: the first lines,
 // or those around the first mark. A failed change is dim, because it was not made.
-func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
+func (p *showText) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
 	total, marked := 0, -1
 	for r := range p.diffRows(files) {
 		if marked < 0 && contains(r.text, marks) {
@@ -131,7 +132,7 @@ func (p *transcript) diff(files []diff.File, indent string, limit int, failed bo
 	p.moreDiff(indent, total-above-shown)
 }
 
-func (p *transcript) moreDiff(indent string, hidden int) {
+func (p *showText) moreDiff(indent string, hidden int) {
 	if hidden > 0 {
 		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
 	}
@@ -147,11 +148,11 @@ type diffRow struct {
 
 // diffRows are the lines of a diff, with marks between hunks and the names of several
 // files.
-func (p *transcript) diffRows(files []diff.File) iter.Seq[diffRow] {
+func (p *showText) diffRows(files []diff.File) iter.Seq[diffRow] {
 	return func(yield func(diffRow) bool) {
 		for i := range files {
 			f := &files[i]
-			if len(files) > 1 && !yield(diffRow{text: Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)}) {
+			if len(files) > 1 && !yield(diffRow{text: transcript.Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)}) {
 				return
 			}
 			for k, h := range f.Hunks {
@@ -228,7 +229,7 @@ type diffLayout struct {
 }
 
 // diffRow prints a line of a diff: its number, its sign and its text.
-func (p *transcript) diffRow(r diffRow, l diffLayout) {
+func (p *showText) diffRow(r diffRow, l diffLayout) {
 	gutter := min(l.digits, 1) + l.digits // with a space
 	if r.kind == 0 {
 		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
@@ -245,12 +246,12 @@ func (p *transcript) diffRow(r diffRow, l diffLayout) {
 	}
 	text := strings.TrimPrefix(r.text, l.common)
 	from, to := 0, 0 // what is bold
-	if p.Colour && r.pair != "" && len(r.text)+len(r.pair) < longestLine {
+	if p.Colour && r.pair != "" && len(r.text)+len(r.pair) < transcript.LongestLine {
 		text = tidyLine(text)
 		from, to = changed(text, tidyLine(strings.TrimPrefix(r.pair, l.common)))
 	} else {
-		if l.folded && len(text) > longestLine {
-			text = text[:longestLine] + "…"
+		if l.folded && len(text) > transcript.LongestLine {
+			text = text[:transcript.LongestLine] + "…"
 		}
 		text = tidyLine(text)
 	}

@@ -201,7 +201,7 @@ func TestFoldKeepsTheHit(t *testing.T) {
 	}
 	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
 	for _, mark := range []string{"line 0", "line 77", "line 499"} {
-		p := &transcript{text: &text{}, s: &Show{}, out: &strings.Builder{}}
+		p := &showText{text: &text{}, s: &Show{}, out: &strings.Builder{}}
 		p.diff(diff.Of(call), "", 10, false, []string{strings.ToUpper(mark)})
 		out := p.out.String()
 		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != 10 {

@@ -17,7 +17,7 @@ var foundLook = ansi.NewStyle().Bold().Reverse(true)
 
 // marked returns the contents of p.out with the matches marked, and adjusts the offsets
 // of the owners.
-func (p *transcript) marked() string {
+func (p *showText) marked() string {
 	text := p.out.String()
 	if len(p.s.Marks) == 0 || !p.Colour {
 		return text

@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 // How many lines of a piece are shown unless --full is given.
@@ -38,12 +39,9 @@ const (
 // FocusMark begins the heading of an entry that was named.
 const FocusMark = "▶ "
 
-// IsFocus reports whether a line begins with FocusMark.
-func IsFocus(line string) bool { return strings.HasPrefix(ansi.Strip(line), FocusMark) }
-
-// transcript prints a conversation as text. Calls wait for their results, so that
+// showText prints a conversation as text. Calls wait for their results, so that
 // both are printed together.
-type transcript struct {
+type showText struct {
 	*text
 	s       *Show
 	out     *strings.Builder
@@ -61,7 +59,7 @@ type transcript struct {
 type owner struct{ at, entry int }
 
 // own assigns what is printed from now on to an entry.
-func (p *transcript) own(e *entry.Entry) {
+func (p *showText) own(e *entry.Entry) {
 	p.owners = append(p.owners, owner{p.written + p.out.Len(), e.Index})
 }
 
@@ -72,7 +70,7 @@ type waitingCall struct {
 }
 
 func (s *Show) text(t *text) error {
-	return s.print(&transcript{text: t, s: s, out: &strings.Builder{}})
+	return s.print(&showText{text: t, s: s, out: &strings.Builder{}})
 }
 
 // Line is a line of a conversation.
@@ -85,7 +83,7 @@ type Line struct {
 // entry above it.
 func (s *Show) Lines(look Look) ([]Line, error) {
 	var out strings.Builder
-	p := &transcript{text: &text{w: &out, Look: look}, s: s, out: &strings.Builder{}}
+	p := &showText{text: &text{w: &out, Look: look}, s: s, out: &strings.Builder{}}
 	if err := s.print(p); err != nil {
 		return nil, err
 	}
@@ -104,7 +102,7 @@ func (s *Show) Lines(look Look) ([]Line, error) {
 	return lines, nil
 }
 
-func (s *Show) print(p *transcript) error {
+func (s *Show) print(p *showText) error {
 	p.facts()
 	for e, err := range s.Entries {
 		if err != nil {
@@ -124,13 +122,13 @@ func (s *Show) print(p *transcript) error {
 	return p.flush()
 }
 
-func (p *transcript) flush() error {
+func (p *showText) flush() error {
 	p.pass(p.marked())
 	p.out.Reset()
 	return p.err
 }
 
-func (p *transcript) pass(s string) {
+func (p *showText) pass(s string) {
 	if p.err == nil {
 		var n int
 		n, p.err = io.WriteString(p.w, s)
@@ -142,7 +140,7 @@ func (p *transcript) pass(s string) {
 const keptText = 1 << 20
 
 // put prints a line, given in pieces. Long texts leave at once.
-func (p *transcript) put(pieces ...string) {
+func (p *showText) put(pieces ...string) {
 	for _, s := range pieces {
 		if len(s) > keptText && len(p.s.Marks) == 0 {
 			_ = p.flush()
@@ -157,7 +155,7 @@ func (p *transcript) put(pieces ...string) {
 }
 
 // body is the width for the text of an entry; 0 for any.
-func (p *transcript) body(indent string) int {
+func (p *showText) body(indent string) int {
 	if p.Width == 0 {
 		return nothingToWrap
 	}
@@ -165,7 +163,7 @@ func (p *transcript) body(indent string) int {
 }
 
 // cut clips s if there is a width.
-func (p *transcript) cut(s string, indent int) string {
+func (p *showText) cut(s string, indent int) string {
 	if p.Width == 0 {
 		return s
 	}
@@ -173,7 +171,7 @@ func (p *transcript) cut(s string, indent int) string {
 }
 
 // when is the time of day, with the date if that has changed.
-func (p *transcript) when(at time.Time) string {
+func (p *showText) when(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
@@ -190,7 +188,7 @@ func (p *transcript) when(at time.Time) string {
 }
 
 // facts prints what is above a conversation.
-func (p *transcript) facts() {
+func (p *showText) facts() {
 	f := &p.s.Session
 	fmt.Fprintln(p.out, p.style(titleLook, p.cut(human.Headline(f.Title), 0)))
 	modified := p.ago(f.Modified.Time)
@@ -228,7 +226,7 @@ func (p *transcript) facts() {
 }
 
 // factLine prints the facts that are known, after a directory or below it.
-func (p *transcript) factLine(dir string, facts ...string) {
+func (p *showText) factLine(dir string, facts ...string) {
 	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 	switch room := p.Width - terminal.Width(rest) - 3; {
 	case dir == "":
@@ -242,11 +240,11 @@ func (p *transcript) factLine(dir string, facts ...string) {
 	}
 }
 
-func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
+func (p *showText) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 
 // relative describes a parent or a fork. For a parent, of is the number of entries in
 // this session.
-func (p *transcript) relative(r *Relative, of int) string {
+func (p *showText) relative(r *Relative, of int) string {
 	path := terminal.Clean(human.Path(r.SessionPath, p.Home))
 	if r.State == "missing" {
 		return path + ", which is deleted"
@@ -274,35 +272,10 @@ func (p *transcript) relative(r *Relative, of int) string {
 // relativeTitle is the width of the title of a related session.
 const relativeTitle = 32
 
-// heads are the headings of entries, by role or type.
-var heads = map[string]string{
-	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
-	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
-	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
-}
-
-// headOf returns the heading for the role or type of an entry, or "" if it has none.
-func headOf(e *entry.Entry) string {
-	switch {
-	case e.Role != "":
-		return heads[e.Role]
-	case e.Type == session.TypeCustom:
-		return "" // this role is something else
-	}
-	return heads[e.Type]
-}
-
-// NameOf returns the heading of an entry, or else its role or type.
-func NameOf(e *entry.Entry) string {
-	if e.Role == session.RoleToolResult {
-		return "result " + terminal.Clean(e.Tool)
-	}
-	return cmp.Or(headOf(e), terminal.Clean(strings.ReplaceAll(e.Type, "_", " ")))
-}
-
-func (p *transcript) entry(e *entry.Entry) {
-	if e.Role == session.RoleToolResult {
-		p.result(e)
+func (p *showText) entry(e *entry.Entry) {
+	it := transcript.Describe(e)
+	if it.Class == transcript.Result {
+		p.result(&it)
 		return
 	}
 	switch e.Type {
@@ -310,37 +283,24 @@ func (p *transcript) entry(e *entry.Entry) {
 		p.release()
 	}
 	p.own(e)
-	lines := p.lineLimit(e, promptLines)
-	switch {
-	case e.Role == session.RoleUser:
-		p.said(e, session.KindPrompt, lines)
-	case e.Role == session.RoleAssistant:
-		p.reply(e)
-	case e.Role == session.RoleShell:
-		p.shell(e)
-	case e.Role == session.RoleSystem && e.Type == session.TypeMessage:
-		p.aside(e, "system prompt")
-	case e.Type == session.TypeCompaction || e.Type == session.TypeBranchSummary || e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary:
-		p.summary(e)
-	case e.Type == session.TypeMessage || e.Type == session.TypeCustomMessage:
-		if len(e.View.Blocks) > 0 {
-			p.said(e, session.KindNote, p.lineLimit(e, summaryLines))
+	switch aside := it.Class == transcript.Other || it.Class == transcript.System; {
+	case it.Class == transcript.Reply:
+		p.reply(&it)
+	case it.Remark != nil:
+		var words []string
+		for _, w := range it.Remark {
+			words = append(words, terminal.Clean(w))
 		}
-	case e.Type == session.TypeLabel:
-		if e.Label == "" {
-			p.remark(e, "label cleared on "+terminal.Clean(e.TargetID))
-		} else {
-			p.remark(e, "label "+terminal.Clean(e.Label)+" on "+terminal.Clean(e.TargetID))
-		}
-	case e.Type == session.TypeSessionInfo:
-		p.remark(e, "named "+terminal.Clean(e.Name))
-	default:
-		p.other(e)
+		p.remark(e, strings.Join(words, " "))
+	case aside && !p.open(e) && !p.named(e):
+		p.aside(&it)
+	case len(it.Blocks) > 0 || it.Class != transcript.Note && it.Class != transcript.Unknown:
+		p.said(&it)
 	}
 }
 
 // lineLimit is how many lines of a piece of the entry are shown; -1 for all.
-func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
+func (p *showText) lineLimit(e *entry.Entry, usual int) int {
 	switch {
 	case p.whole(e):
 		return -1
@@ -351,22 +311,22 @@ func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 }
 
 // open reports whether nothing of an entry is folded.
-func (p *transcript) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
+func (p *showText) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
 
 // whole reports whether no text of an entry is folded; its details may be.
-func (p *transcript) whole(e *entry.Entry) bool {
+func (p *showText) whole(e *entry.Entry) bool {
 	return p.open(e) || p.s.Unfold && p.named(e)
 }
 
 // named reports whether more of an entry is shown because the user named it. An entry
 // that was folded on its own stays folded.
-func (p *transcript) named(e *entry.Entry) bool {
+func (p *showText) named(e *entry.Entry) bool {
 	_, set := p.s.Open[e.Index]
 	return p.s.Focus[e.Index] && !set
 }
 
 // heading prints what an entry is, its time and its id.
-func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
+func (p *showText) heading(e *entry.Entry, what string, look ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
 	if p.s.Focus[e.Index] {
@@ -386,7 +346,7 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 }
 
 // state returns what is unusual about an entry: label, branch, context.
-func (p *transcript) state(e *entry.Entry) []string {
+func (p *showText) state(e *entry.Entry) []string {
 	var facts []string
 	if e.Labelled != "" {
 		facts = append(facts, "["+terminal.Clean(e.Labelled)+"]")
@@ -402,30 +362,60 @@ func (p *transcript) state(e *entry.Entry) []string {
 	return facts
 }
 
-// said prints an entry of text and images.
-func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
-	what := headOf(e)
-	if what == "" {
-		what = terminal.Clean(e.Role)
+// said prints an entry with all its blocks.
+func (p *showText) said(it *transcript.Item) {
+	e, limit := it.Entry, summaryLines
+	var look ansi.Style
+	switch it.Class {
+	case transcript.Prompt:
+		look, limit = kindLooks[session.KindPrompt], promptLines
+	case transcript.Shell:
+		look = kindLooks[session.KindShell]
+	case transcript.System, transcript.Other:
+		look = dimLook
 	}
-	if e.CustomType != "" {
-		what += " " + terminal.Clean(e.CustomType)
+	p.heading(e, ownTitle(it), look)
+	if it.Fact != "" {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(it.Fact))
 	}
-	p.heading(e, what, kindLooks[kind])
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		switch b.Kind {
-		case session.KindDetails, session.KindData, session.KindOther, session.KindSystem:
-			p.foldedBlock(e, bodyIndent, b)
+	for _, b := range it.Blocks {
+		switch {
+		case b.Form == transcript.Command:
+			p.shell(e, b)
+		case isSaid(it.Class, b):
+			p.prose(b, p.lineLimit(e, limit))
 		default:
-			p.prose(b, limit)
+			p.foldedBlock(e, bodyIndent, b)
 		}
 	}
 	p.last = "body"
 }
 
+// ownTitle is the title of an item, or of one that is no part of a conversation what its
+// agent calls it.
+func ownTitle(it *transcript.Item) string {
+	switch it.Class {
+	case transcript.Unknown:
+		return terminal.Clean(it.Role)
+	case transcript.Other:
+		return terminal.Clean(strings.ReplaceAll(it.Type, "_", " ")) + strings.TrimPrefix(it.Title, it.Name)
+	}
+	return it.Title
+}
+
+// isSaid reports whether a block is what the entry says, not something beside it.
+func isSaid(class transcript.Class, b transcript.Block) bool {
+	switch class {
+	case transcript.System, transcript.Other:
+		return true
+	case transcript.Summary, transcript.Shell:
+		return b.Kind == session.KindSummary
+	}
+	return b.Form != transcript.Folded
+}
+
 // prose prints a text or an image.
-func (p *transcript) prose(b *session.Block, limit int) {
+func (p *showText) prose(b transcript.Block, limit int) {
 	if b.Image != nil {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
 	}
@@ -442,7 +432,7 @@ func (p *transcript) prose(b *session.Block, limit int) {
 	p.more(bodyIndent, hidden)
 }
 
-func (p *transcript) indented(indent string, lines []string) {
+func (p *showText) indented(indent string, lines []string) {
 	for _, l := range lines {
 		if l == "" {
 			p.put("\n")
@@ -452,7 +442,7 @@ func (p *transcript) indented(indent string, lines []string) {
 	}
 }
 
-func (p *transcript) more(indent string, hidden int) {
+func (p *showText) more(indent string, hidden int) {
 	if hidden > 0 {
 		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")))
 	}
@@ -467,38 +457,37 @@ func imageText(i *session.Image) string {
 }
 
 // reply prints a reply of the assistant. Its calls wait for their results.
-func (p *transcript) reply(e *entry.Entry) {
-	headed, first := false, true
+func (p *showText) reply(it *transcript.Item) {
+	e, headed, first := it.Entry, false, true
 	head := func() {
 		if !headed {
-			p.heading(e, "reply", kindLooks[session.KindReply])
+			p.heading(e, it.Title, kindLooks[session.KindReply])
 			headed = true
 		}
 	}
-	if len(e.View.Blocks) == 0 {
+	if len(it.Blocks) == 0 {
 		head()
 		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
 		p.last = "body"
 	}
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		switch {
-		case b.Call != nil:
+	for _, b := range it.Blocks {
+		switch b.Form {
+		case transcript.Call:
 			p.wait(e, b.Call)
 			first = false
-		case b.Kind == session.KindThinking:
+		case transcript.Thinking:
 			if first && p.last != "call" {
 				head()
 			}
 			p.thinking(e, b)
 			p.last, first = "call", false // so that what follows is printed below it
-		case b.Kind == session.KindError:
+		case transcript.Problem:
 			head()
 			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {
 				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
 			}
 			p.last = "body"
-		case b.Kind == session.KindReply:
+		case transcript.Prose, transcript.Image:
 			head()
 			p.prose(b, p.lineLimit(e, promptLines))
 			p.last = "body"
@@ -508,7 +497,7 @@ func (p *transcript) reply(e *entry.Entry) {
 	}
 }
 
-func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
+func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	text := tidy(b.Text)
 	if p.open(e) || p.named(e) {
 		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
@@ -525,11 +514,11 @@ func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
 }
 
-func (p *transcript) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
+func (p *showText) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
 
 // foldedBlock prints the kind and size of a block that is not part of the
 // conversation; with --full its text.
-func (p *transcript) foldedBlock(e *entry.Entry, indent string, b *session.Block) {
+func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block) {
 	if b.Kind == session.KindDetails && !p.open(e) {
 		return
 	}
@@ -543,62 +532,36 @@ func (p *transcript) foldedBlock(e *entry.Entry, indent string, b *session.Block
 	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
 }
 
-// summary prints the summary of a compaction or of a branch.
-func (p *transcript) summary(e *entry.Entry) {
-	p.heading(e, headOf(e), kindLooks[session.KindSummary])
-	if n := e.View.TokensBefore; n > 0 {
-		fmt.Fprintln(p.out, bodyIndent+p.dim(human.Number(n)+" tokens before"))
-	}
-	for i := range e.View.Blocks {
-		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
-			p.prose(b, p.lineLimit(e, summaryLines))
-		} else {
-			p.foldedBlock(e, bodyIndent, b)
-		}
-	}
-	p.last = "body"
-}
-
 // shell prints a command of the user.
-func (p *transcript) shell(e *entry.Entry) {
-	p.heading(e, "shell", kindLooks[session.KindShell])
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		if b.Shell == nil {
-			p.foldedBlock(e, bodyIndent, b)
-			continue
-		}
-		p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
-		p.output(e, b.Text, true, e.IsError)
-		switch {
-		case b.Shell.Cancelled:
-			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, "cancelled"))
-		case b.Shell.HasExit && b.Shell.ExitCode != 0:
-			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, fmt.Sprintf("exit %d", b.Shell.ExitCode)))
-		}
+func (p *showText) shell(e *entry.Entry, b transcript.Block) {
+	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
+	p.output(e, b.Text, true, e.IsError)
+	if outcome, failed := transcript.Outcome(b.Shell); failed {
+		fmt.Fprintln(p.out, resultIndent+p.style(errorLook, outcome))
 	}
-	p.last = "body"
 }
 
-// aside prints only the size of an entry that is rarely read; with --full its text.
-func (p *transcript) aside(e *entry.Entry, what string) {
-	if p.open(e) || p.named(e) {
-		p.heading(e, what, dimLook)
-		for i := range e.View.Blocks {
-			p.prose(&e.View.Blocks[i], p.lineLimit(e, summaryLines))
+// aside prints on one line an entry that is rarely read: short texts, and the sizes of others.
+func (p *showText) aside(it *transcript.Item) {
+	what, size := ownTitle(it), 0
+	for _, b := range it.Blocks {
+		size += len(b.Text)
+		switch {
+		case it.Class == transcript.System:
+		case b.Kind == session.KindMeta || len(b.Text) < 80:
+			what += " " + terminal.Clean(string(b.Text))
+		default:
+			what += ", " + human.Bytes(int64(len(b.Text)))
 		}
-		p.last = "body"
-		return
 	}
-	size := 0
-	for i := range e.View.Blocks {
-		size += len(e.View.Blocks[i].Text)
+	if it.Class == transcript.System {
+		what += ", " + human.Bytes(int64(size)) + p.unfoldHint()
 	}
-	p.remark(e, what+", "+human.Bytes(int64(size))+p.unfoldHint())
+	p.remark(it.Entry, what)
 }
 
 // remark prints an entry of one line.
-func (p *transcript) remark(e *entry.Entry, s string) {
+func (p *showText) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
 		p.out.WriteByte('\n')
 	}
@@ -611,29 +574,4 @@ func (p *transcript) remark(e *entry.Entry, s string) {
 	}
 	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, terminal.Width(mark))))
 	p.last = "note"
-}
-
-// other prints an entry that is not part of the conversation.
-func (p *transcript) other(e *entry.Entry) {
-	what := terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
-	if e.CustomType != "" {
-		what += " " + terminal.Clean(e.CustomType)
-	}
-	if p.open(e) || p.named(e) {
-		p.heading(e, what, dimLook)
-		for i := range e.View.Blocks {
-			p.prose(&e.View.Blocks[i], p.lineLimit(e, focusLines))
-		}
-		p.last = "body"
-		return
-	}
-	for i := range e.View.Blocks {
-		b := &e.View.Blocks[i]
-		if b.Kind == session.KindMeta || len(b.Text) < 80 {
-			what += " " + terminal.Clean(string(b.Text))
-		} else {
-			what += ", " + human.Bytes(int64(len(b.Text)))
-		}
-	}
-	p.remark(e, what)
 }

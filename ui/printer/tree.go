@@ -9,6 +9,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
+	"pigrep/ui/transcript"
 )
 
 // Tree is the tree of a conversation.
@@ -23,7 +24,7 @@ const maxTreeIndent = 12
 // text prints a line for each entry: the active branch at the left, other branches
 // below the entry where they fork, indented.
 func (s *Tree) text(t *text) error {
-	p := &transcript{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
+	p := &showText{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
 	p.facts()
 	p.out.WriteByte('\n')
 	last := 0
@@ -40,7 +41,7 @@ func (s *Tree) text(t *text) error {
 	return nil
 }
 
-func (p *transcript) treeRow(r *entry.TreeRow, last int) {
+func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	depth := min(r.Depth, maxTreeIndent)
 	if p.Width > 0 {
 		depth = min(depth, p.Width/8)
@@ -103,8 +104,8 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 }
 
 // treeText returns what an entry is, and its text on one line.
-func (p *transcript) treeText(e *entry.Entry) (what, text string) {
-	what = NameOf(e)
+func (p *showText) treeText(e *entry.Entry) (what, text string) {
+	what = transcript.Describe(e).Name
 	switch e.Type {
 	case session.TypeLabel:
 		return what, terminal.Clean(e.Label) + " on " + terminal.Clean(e.TargetID)
@@ -117,10 +118,10 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 		switch {
 		case b.Call != nil:
 			text = terminal.Clean(b.Call.Tool) + " "
-			if c, ok := CommandOf(b.Call); ok {
+			if c := transcript.CommandOf(b.Call); c != "" {
 				text += "$ " + terminal.Clean(c)
 			} else {
-				text += CallSummary(b.Call, p.s.Session.CWD, false)
+				text += transcript.CallSummary(b.Call, p.s.Session.CWD, false)
 			}
 			if e.Role == session.RoleToolResult {
 				return what, text
@@ -134,11 +135,11 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 			continue
 		case b.Kind == session.KindThinking:
 			if thought == "" {
-				thought = terminal.Clean(string(b.Text[:min(len(b.Text), longestLine)]))
+				thought = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
 			}
 			continue
 		default:
-			text = terminal.Clean(string(b.Text[:min(len(b.Text), longestLine)]))
+			text = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
 		}
 		if text != "" {
 			return what, text
@@ -175,7 +176,7 @@ func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
 		j.Branch = entry.BranchActive
 	}
 	if e := r.Entry; e != nil {
-		_, text := (&transcript{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
+		_, text := (&showText{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
 		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
 		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
 	}

@@ -1,0 +1,181 @@
+// Package transcript says what the entries of a conversation are to a reader: their titles,
+// and what each of their blocks is. Each front door draws that in its own way.
+//
+// Texts come from the session unchanged, unless a comment says otherwise: front doors must
+// clean or escape them.
+package transcript
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/engine/entry"
+	"pigrep/ui/diff"
+)
+
+// Class is what an entry is.
+type Class uint8
+
+// The classes of entries.
+const (
+	Other   Class = iota // about the session
+	Prompt               // of the user
+	Reply                // of the model
+	Result               // of a call
+	Shell                // a command of the user
+	System               // a system prompt
+	Summary              // of what was compacted, or of a branch
+	Note                 // of an extension
+	Unknown              // a message of an unknown role
+)
+
+// Item is an entry as its reader sees it.
+type Item struct {
+	*entry.Entry
+	Class  Class
+	Name   string   // safe to print: "prompt", "result bash", "model change"
+	Title  string   // safe to print: Name, with the type that an extension gave
+	Remark []string // the words of an entry of one line, to be joined by spaces; nil for others
+	Fact   string   // what is known of a summary; "" for nothing
+	Blocks []Block
+}
+
+// Block is a piece of an item.
+type Block struct {
+	*session.Block
+	Form Form
+}
+
+// Form says how a block is shown.
+type Form uint8
+
+// The forms of blocks.
+const (
+	Folded   Form = iota // its size, or as it is
+	Prose                // Markdown
+	Thinking             // Markdown that few want to read
+	Problem              // why a reply failed
+	Line                 // one line about the session
+	Call
+	Command // of the user, with its output
+	Image
+)
+
+// Describe returns the item of an entry, which shares its memory.
+func Describe(e *entry.Entry) Item {
+	it := Item{Entry: e, Class: classOf(e), Name: nameOf(e), Remark: remarkOf(e)}
+	it.Title = it.Name
+	if e.CustomType != "" {
+		it.Title += " " + terminal.Clean(e.CustomType)
+	}
+	if n := e.View.TokensBefore; n > 0 && it.Class == Summary {
+		it.Fact = human.Number(n) + " tokens before"
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		it.Blocks = append(it.Blocks, Block{b, it.form(b)})
+	}
+	return it
+}
+
+func classOf(e *entry.Entry) Class {
+	if class, ok := classes[e.Role]; ok {
+		return class
+	}
+	switch e.Type {
+	case session.TypeCompaction, session.TypeBranchSummary:
+		return Summary
+	case session.TypeCustomMessage:
+		return Note
+	case session.TypeMessage:
+		return Unknown
+	}
+	return Other
+}
+
+var classes = map[string]Class{
+	session.RoleUser: Prompt, session.RoleAssistant: Reply, session.RoleToolResult: Result, session.RoleShell: Shell, session.RoleSystem: System,
+	session.RoleCompactionSummary: Summary, session.RoleBranchSummary: Summary, session.RoleCustom: Note, session.RoleHook: Note,
+}
+
+// names are those of entries, by role or type.
+var names = map[string]string{
+	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
+	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
+	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
+}
+
+func nameOf(e *entry.Entry) string {
+	name := names[cmp.Or(e.Role, e.Type)]
+	switch {
+	case e.Role == session.RoleToolResult:
+		return "result " + terminal.Clean(e.Tool)
+	case e.Role == "" && e.Type == session.TypeCustom:
+		name = "" // as a role this word means a note
+	}
+	return cmp.Or(name, terminal.Clean(strings.ReplaceAll(e.Type, "_", " ")))
+}
+
+func remarkOf(e *entry.Entry) []string {
+	switch {
+	case e.Type == session.TypeLabel && e.Label == "":
+		return []string{"label cleared on", e.TargetID}
+	case e.Type == session.TypeLabel:
+		return []string{"label", e.Label, "on", e.TargetID}
+	case e.Type == session.TypeSessionInfo:
+		return []string{"named", e.Name}
+	}
+	return nil
+}
+
+// form says how a block of the item is shown.
+func (it *Item) form(b *session.Block) Form {
+	switch {
+	case b.Call != nil:
+		return Call
+	case b.Shell != nil:
+		return Command
+	case b.Image != nil:
+		return Image
+	}
+	switch b.Kind {
+	case session.KindThinking:
+		return Thinking
+	case session.KindError:
+		return Problem
+	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
+		if it.Class != Result {
+			return Prose
+		}
+	case session.KindMeta, session.KindTitle, session.KindLabel:
+		if len(b.Text) < LongestLine {
+			return Line
+		}
+	}
+	return Folded
+}
+
+// LongestLine bounds how many bytes of a text on one line are shown: more than any
+// terminal shows.
+const LongestLine = 4 << 10
+
+// Outcome describes how a command of the user ended: "cancelled", "exit 1", or "ok"; "" if
+// that is not known.
+func Outcome(s *session.Shell) (text string, failed bool) {
+	switch {
+	case s.Cancelled:
+		return "cancelled", true
+	case s.HasExit && s.ExitCode != 0:
+		return fmt.Sprintf("exit %d", s.ExitCode), true
+	case s.HasExit:
+		return "ok", false
+	}
+	return "", false
+}
+
+// Edits returns the changes of files that a result records.
+func Edits(e *entry.Entry) []diff.File { return diff.Of(&session.Call{Diff: e.View.Diff}) }
