@@ -25,10 +25,10 @@ import (
 // as a whole has no order of its own.
 var floors = map[string][]string{
 	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
-	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "filters", "markdown", "highlight"},
+	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
 	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "update", "location", "flags", "app", "problem", "system", "live", "shell"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
-	"query/engine": {"rank", "words", "filter", "match", "syntax", "docset", "entry", "literal", "automaton"},
+	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "pi", "."},
 	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "near"},

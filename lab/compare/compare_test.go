@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"pigrep/lab/corpus"
-	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/filter"
 )
 
 // asked returns the queries for the sessions of the repository and for a small
@@ -56,9 +56,9 @@ func TestQueries(t *testing.T) {
 			t.Errorf("no query for the command %q", c)
 		}
 	}
-	for _, f := range syntax.Fields {
-		if n := strings.Count(lines.String(), f.Name+":"); n < 4 {
-			t.Errorf("the field %s is in %d queries, want 4 at least", f.Name, n)
+	for _, f := range filter.Fields {
+		if n := strings.Count(lines.String(), f.Field+":"); n < 4 {
+			t.Errorf("the field %s is in %d queries, want 4 at least", f.Field, n)
 		}
 	}
 }

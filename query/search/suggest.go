@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
 	"pigrep/query/engine/words"
@@ -74,9 +74,6 @@ type Removed struct {
 // FilterAllWords names Request.AllWords among the filters of a Removed.
 const FilterAllWords = "all-words"
 
-// FilterSearches names filter.Spec.NoSearches among the filters of a Removed.
-const FilterSearches = "searches"
-
 // Without says how to drop a filter of a Removed, as flags and queries are written.
 func Without(filter string) string {
 	switch {
@@ -113,20 +110,15 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 		}
 	}
 	everything := func(r *Request) { r.Scope, r.Kinds = scope.All, nil }
-	try("kind", len(req.Kinds) > 0, everything)
-	try("scope", len(req.Kinds) == 0 && req.Scope != scope.All, everything)
-	try("role", len(req.Roles) > 0, func(r *Request) { r.Roles = nil })
-	try("tool", len(req.Tools) > 0, func(r *Request) { r.Tools = nil })
-	try("model", len(req.Models) > 0, func(r *Request) { r.Models = nil })
-	try("session", len(req.Sessions) > 0, func(r *Request) { r.Sessions = nil })
-	try("project", len(req.Projects) > 0, func(r *Request) { r.Projects = nil })
-	try("cwd", req.CWD != "", func(r *Request) { r.CWD = "" })
-	try("exclude", len(req.Excludes) > 0, func(r *Request) { r.Excludes = nil })
-	try("since", !req.Since.IsZero(), func(r *Request) { r.Since = time.Time{} })
-	try("until", !req.Until.IsZero(), func(r *Request) { r.Until = time.Time{} })
-	try("error", req.Error, func(r *Request) { r.Error = false })
-	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
-	try(FilterSearches, req.NoSearches, func(r *Request) { r.NoSearches = false })
+	try(filter.Kind, len(req.Kinds) > 0, everything)
+	try(filter.Scope, len(req.Kinds) == 0 && req.Scope != scope.All, everything)
+	for i := range filter.Table {
+		row := &filter.Table[i]
+		if row.Name == filter.Kind || row.Name == filter.Scope {
+			continue // these exclude each other, and without them there is still the default scope
+		}
+		try(row.Name, row.Active(&req.Spec), func(r *Request) { row.Clear(&r.Spec) })
+	}
 	try(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {

@@ -158,8 +158,8 @@ func termsOf(r *index.Reader, field segment.Field) ([]string, error) {
 
 // named returns the values that a request is restricted to, by a filter and by the fields of
 // its text.
-func named(field string, filter []string, fields []*syntax.Field) []string {
-	names := slices.Clone(filter)
+func named(field string, given []string, fields []*syntax.Field) []string {
+	names := slices.Clone(given)
 	for _, f := range fields {
 		if f.Name == field {
 			names = append(names, f.Values()...)
@@ -167,7 +167,7 @@ func named(field string, filter []string, fields []*syntax.Field) []string {
 	}
 	// Of a list of names, only the names are missed.
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		values := syntax.Values(name)
+		values := filter.Values(name)
 		return len(values) > 1 && slices.Contains(names, values[0])
 	})
 }

@@ -345,6 +345,27 @@ func TestSharedFlags(t *testing.T) {
 	}
 }
 
+// Every filter is a flag of search, with its line of help, and every field stands in the
+// help of queries.
+func TestEveryFilterIsAFlag(t *testing.T) {
+	a, _, _ := testApp(t)
+	set := newSearchCommand(a).Flags()
+	topic := help.QueryTopic()
+	for i := range filter.Table {
+		row := &filter.Table[i]
+		name := row.Name
+		if name == filter.Searches {
+			name = "no-searches"
+		}
+		if f := set.Lookup(name); name != "" && (f == nil || !strings.Contains(f.Usage, strings.ReplaceAll(row.Usage, "`", "'"))) {
+			t.Errorf("--%s: %+v, want %q", name, f, row.Usage)
+		}
+		if row.Field != "" && !strings.Contains(topic, "  "+row.Example+" ") {
+			t.Errorf("the help of queries lacks %s", row.Example)
+		}
+	}
+}
+
 // Help lists the variables that the program reads, those of the adapter
 // included.
 func TestVariables(t *testing.T) {

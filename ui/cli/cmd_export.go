@@ -194,10 +194,10 @@ func (o *exportOptions) findFile(path string) (*files.Output, error) {
 // page is the conversation as HTML. It has all branches unless one was chosen.
 func (o *exportOptions) page(a *app.App, t *conversation.Target, facts printer.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
-		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.Filters.Branch != "", Images: !o.Redact,
+		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
 		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),
 	}
-	if o.all || o.leaf != "" || o.Filters.Branch != "" {
+	if o.all || o.leaf != "" || o.Filters.Value(filter.Branch) != "" {
 		for _, i := range list {
 			p.Steps = append(p.Steps, entry.Step{Entry: i})
 		}

@@ -19,6 +19,7 @@ import (
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
+	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
@@ -258,14 +259,13 @@ func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time
 		{Name: "Projects", Value: human.Number(len(projects))},
 	}
 	for _, f := range []struct {
-		name   string
-		values []string
-	}{{"Only project", o.Filters.Projects}, {"Only model", o.Filters.Models}, {"Only session", o.Filters.Sessions}, {"Only below", []string{o.Filters.CWD}}} {
-		if value := html.Line(strings.Join(f.values, ", ")); value != "" {
+		name, filter string
+	}{{"Only project", filter.Project}, {"Only model", filter.Model}, {"Only session", filter.Session}, {"Only below", filter.CWD}} {
+		if value := html.Line(strings.Join(o.Filters[f.filter], ", ")); value != "" {
 			facts = append(facts, report.Fact{Name: f.name, Value: value})
 		}
 	}
-	if o.Here {
+	if o.Filters.On(filter.Here) {
 		facts = append(facts, report.Fact{Name: "Only below", Value: html.Line(human.Path(a.WorkDir, a.Home))})
 	}
 	if o.Redact {

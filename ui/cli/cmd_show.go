@@ -253,7 +253,8 @@ func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot
 // allBranches reports whether entries of all branches are candidates. --branch then
 // filters them.
 func (o *showOptions) allBranches() bool {
-	return o.all || o.leaf == "" && o.Filters.Branch != "" && o.Filters.Branch != entry.BranchActive
+	branch := o.Filters.Value(filter.Branch)
+	return o.all || o.leaf == "" && branch != "" && branch != entry.BranchActive
 }
 
 // choose returns the entries to show, in order, and whether they are the whole

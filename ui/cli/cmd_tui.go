@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,10 +104,10 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, err
 	}
-	if o.Here {
+	if o.Filters.On(filter.Here) {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
+	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
 	ui.Request = search.Request{Sort: order, AllWords: o.allWords, PhraseBytes: search.FastPhraseBytes, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
@@ -228,41 +227,15 @@ func wideEnough(req search.Request) scope.Scope {
 	return s
 }
 
-// valuesOf returns the values in the lists of a filter.
-func valuesOf(lists []string) (values []string) {
-	for _, list := range lists {
-		for _, v := range syntax.Values(list) {
-			if !slices.Contains(values, v) {
-				values = append(values, v)
-			}
-		}
-	}
-	return values
-}
-
 // seed returns the text of a query with the filters of flags, so that they can be seen
 // and edited in the TUI.
 func seed(o *flags.Shared, words string, req search.Request) string {
 	text := strings.TrimSpace(words)
-	add := func(name string, values ...string) { text = syntax.AddField(text, name, values...) }
-	var kinds []string
-	for _, k := range req.Kinds {
-		kinds = append(kinds, string(k))
+	for i := range filter.Table {
+		row := &filter.Table[i]
+		if row.Field != "" {
+			text = syntax.AddField(text, row.Field, o.Filters.InQuery(row, &req.Spec)...)
+		}
 	}
-	add("kind", kinds...)
-	add("role", valuesOf(o.Filters.Roles)...)
-	add("tool", valuesOf(o.Filters.Tools)...)
-	add("session", valuesOf(req.Sessions)...)
-	add("cwd", req.CWD)
-	add("project", valuesOf(o.Filters.Projects)...)
-	add("model", valuesOf(o.Filters.Models)...)
-	add("after", o.Filters.Since)
-	if !req.Until.IsZero() {
-		add("before", req.Until.UTC().Format(time.RFC3339))
-	}
-	if o.Filters.Error {
-		add("is", "error")
-	}
-	add("branch", req.Branch)
 	return strings.TrimSpace(text)
 }

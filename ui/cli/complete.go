@@ -79,7 +79,7 @@ func completeFlag(a *app.App, row flags.Row) complete {
 	case row.Words != nil && row.Many:
 		return completeList(row.Words)
 	case row.Words != nil:
-		return cobra.FixedCompletions(row.Words(), cobra.ShellCompDirectiveNoFileComp)
+		return cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp)
 	case row.Value == "DIR":
 		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
@@ -89,11 +89,11 @@ func completeFlag(a *app.App, row flags.Row) complete {
 }
 
 // completeList completes the last one of comma-separated values.
-func completeList(words func() []string) complete {
+func completeList(words []string) complete {
 	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
 		var list []string
-		for _, w := range words() {
+		for _, w := range words {
 			if !slices.Contains(strings.Split(before, ","), w) {
 				list = append(list, before+w)
 			}

@@ -230,15 +230,15 @@ func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 // filtered makes the request of a tool from its filters and query text. It excludes
 // the session in which the agent runs.
 func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.Request, *leftOut, error) {
-	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
+	at.relative = f.Given.Value(filter.Since) != "" || f.Given.Value(filter.Until) != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
 	now := time.UnixMilli(at.Now).In(s.Now().Location())
 	req := search.Request{Env: filter.Env{Now: now, Expand: s.Absolute}, Resume: s.Resume}
 	var err error
-	if req.Spec, err = f.spec(now, s.Absolute); err != nil {
+	if req.Spec, err = f.spec(req.Env); err != nil {
 		return req, nil, err
 	}
 	req.Text, req.Redact = strings.TrimSpace(text), !s.Reveal
-	if f.IncludeCurrent || len(f.Session) > 0 {
+	if f.IncludeCurrent || len(f.Given[filter.Session]) > 0 {
 		return req, nil, nil
 	}
 	out, globs := s.current(x.Reader)

@@ -15,9 +15,9 @@ import (
 
 // CallsInput are the arguments of tool_calls.
 type CallsInput struct {
-	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with these words"`
-	Tool  Words  `json:"tool,omitempty" jsonschema:"of these tools; ! is commands typed by the user"`
-	CallFilters
+	Query           string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with these words"`
+	Tool            Words  `json:"tool,omitempty" jsonschema:"of these tools; ! is commands typed by the user"`
+	Where           `reach:"calls"`
 	Failed          bool  `json:"failed,omitempty" jsonschema:"only those that failed"`
 	Risky           bool  `json:"risky,omitempty" jsonschema:"only those that match a rule of risk"`
 	Rule            Words `json:"rule,omitempty" jsonschema:"only those that match these rules"`
@@ -52,8 +52,8 @@ type callRow struct {
 
 // UsageInput are the arguments of usage.
 type UsageInput struct {
-	By Words `json:"by,omitempty" jsonschema:"default model"`
-	CallFilters
+	By    Words `json:"by,omitempty" jsonschema:"default model"`
+	Where `reach:"calls"`
 	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows a page, default 50"`
 	Paging
 }
@@ -101,8 +101,8 @@ func (s *server) addAudits(m *mcp.Server) {
 }
 
 func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult, error) {
-	filters := in.filters()
-	filters.Tool, filters.IncludeSearches = in.Tool, in.IncludeSearches
+	filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
+	filters.Given["tool"] = in.Tool
 	q, err := s.ask(ctx, in, listing{tool: "tool_calls", text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging})
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (r *callRow) text() string {
 }
 
 func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "usage", filters: in.filters(), limit: in.Limit, rows: defaultLines, paging: &in.Paging})
+	q, err := s.ask(ctx, in, listing{tool: "usage", filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}

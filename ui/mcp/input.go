@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,12 +17,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
-	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/syntax"
-	"pigrep/scope"
-	"pigrep/ui/filters"
 )
 
 // Words is a list of words; JSON may have a string instead of a list of one.
@@ -44,56 +39,115 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 // values returns the words where commas separate some of them.
 func (w Words) values() (values []string) {
 	for _, list := range w {
-		values = append(values, syntax.Values(list)...)
+		values = append(values, filter.Values(list)...)
 	}
 	return values
 }
 
-// Filters are the filters that commands have as flags.
+// Where are the filters that a tool takes, and whose sessions they leave out. The tag
+// reach says which filters; without it, those of all questions.
+type Where struct {
+	Given          filter.Written `json:"given,omitempty"` // arguments of their own, by the names of the table
+	IncludeCurrent bool           `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+}
+
+func (w *Where) given() *filter.Written { return &w.Given }
+
+// Filters are the filters of tools that answer with text.
 type Filters struct {
-	Scope  string `json:"scope,omitempty" jsonschema:"default conversations"`
-	Kind   Words  `json:"kind,omitempty" jsonschema:"prompt, reply, thinking, call, result, ...; instead of a scope"`
-	Role   Words  `json:"role,omitempty" rare:"" jsonschema:"user, assistant, toolResult, ..."`
-	Error  bool   `json:"error,omitempty" jsonschema:"only what failed"`
-	Branch string `json:"branch,omitempty" rare:"" jsonschema:"default any"`
-	Tool   Words  `json:"tool,omitempty" jsonschema:"calls and results of these tools"`
-	Model  Words  `json:"model,omitempty" jsonschema:"parts of names"`
-	Where
+	Where           `reach:"text"`
 	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too, which echo others"`
 }
 
 // spec turns the filters into those of a request.
-func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec, error) {
-	written := filters.Filters{
-		Scope: f.Scope, Kinds: f.Kind, Roles: f.Role, Tools: f.Tool, Sessions: f.Session, CWD: f.CWD, Projects: f.Project, Models: f.Model,
-		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude, NoSearches: !f.IncludeSearches,
-	}
-	spec, err := written.Spec(now, absolute)
-	if e, ok := errors.AsType[*filters.Error](err); ok {
+func (f *Filters) spec(env filter.Env) (filter.Spec, error) {
+	f.Given.Switch(filter.Searches, !f.IncludeSearches)
+	spec, err := f.Given.Spec(env)
+	if e, ok := errors.AsType[*filter.Error](err); ok {
 		err = &Error{codeInput, e.Error(), e.Hint}
 	}
 	return spec, err
 }
 
-// Where are the filters that all tools with filters have.
-type Where struct {
-	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
-	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"as since"`
-	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
-
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+// rowsOf returns the filters that are arguments of a tool with this input.
+func rowsOf(input reflect.Type) (rows []*filter.Row) {
+	where, ok := input.FieldByName("Where")
+	if !ok {
+		return nil
+	}
+	reach := map[string]filter.Reach{"": filter.OfSessions, "calls": filter.OfCalls, "text": filter.OfText}[where.Tag.Get("reach")]
+	for i := range filter.Table {
+		if row := &filter.Table[i]; row.Agents != "" && row.Reach <= reach {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
-// CallFilters are the filters for calls and tokens.
-type CallFilters struct {
-	Where
-	Model Words `json:"model,omitempty" jsonschema:"parts of names"`
+// describeFilters describes the filters of a tool in the place of Where.Given.
+func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
+	at := slices.Index(s.PropertyOrder, "given")
+	if at < 0 {
+		return
+	}
+	delete(s.Properties, "given")
+	var order []string
+	for _, row := range rows {
+		p := &jsonschema.Schema{Type: "string", Description: row.Agents}
+		words := make([]any, len(row.Values))
+		for i, v := range row.Values {
+			words[i] = v
+		}
+		switch {
+		case row.Value == "":
+			p.Type = "boolean"
+		case row.IsList():
+			p.Type, p.Items = "array", &jsonschema.Schema{Type: "string", Enum: words}
+		default:
+			p.Enum = words
+		}
+		s.Properties[row.Name] = p
+		order = append(order, row.Name)
+	}
+	s.PropertyOrder = slices.Replace(s.PropertyOrder, at, at+1, order...)
 }
 
-func (f *CallFilters) filters() Filters { return Filters{Where: f.Where, Model: f.Model} }
+// decodeFilters reads the arguments that are filters. Some agents give every argument, so
+// an empty one means not given.
+func decodeFilters(raw map[string]json.RawMessage, rows []*filter.Row, given *filter.Written) error {
+	*given = make(filter.Written)
+	for _, row := range rows {
+		data := raw[row.Name]
+		var values Words
+		var on bool
+		var err error
+		switch {
+		case data == nil:
+			continue
+		case row.Value == "":
+			if err = json.Unmarshal(data, &on); on {
+				values = Words{fmt.Sprint(on)}
+			}
+		case row.IsList():
+			err = json.Unmarshal(data, &values)
+		default:
+			var one string
+			if err = json.Unmarshal(data, &one); one != "" {
+				values = Words{one}
+			}
+		}
+		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			e.Field = row.Name
+		}
+		if err != nil {
+			return err
+		}
+		if len(values) > 0 {
+			(*given)[row.Name] = values
+		}
+	}
+	return nil
+}
 
 // Paging is the bound of an answer and where it begins.
 type Paging struct {
@@ -117,15 +171,6 @@ func (p *Paging) take() (taken Paging) {
 // The words that fields accept, by the name of the field.
 func enums() map[string][]any {
 	sets := make(map[string][]any)
-	for _, s := range scope.Scopes {
-		sets["scope"] = append(sets["scope"], string(s))
-	}
-	for _, k := range scope.Kinds {
-		sets["kind"] = append(sets["kind"], string(k.Kind))
-	}
-	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned, "any"} {
-		sets["branch"] = append(sets["branch"], b)
-	}
 	for _, s := range rank.SortNames {
 		sets["sort"] = append(sets["sort"], s)
 	}
@@ -155,6 +200,7 @@ var types = map[reflect.Type]*jsonschema.Schema{
 // inputSchema describes the arguments of a tool.
 func inputSchema[In any]() *jsonschema.Schema {
 	s := schemaOf[In]()
+	describeFilters(s, rowsOf(reflect.TypeFor[In]()))
 	for name, words := range enums() {
 		p := s.Properties[name]
 		switch {
@@ -221,6 +267,11 @@ func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if _, rare := f.Tag.Lookup("rare"); rare {
 			delete(s.Properties, name)
+		}
+	}
+	for _, row := range rowsOf(reflect.TypeFor[In]()) {
+		if row.Rare {
+			delete(s.Properties, row.Name)
 		}
 	}
 	for _, p := range s.Properties {
@@ -291,7 +342,11 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 			return &Error{codeInput, fmt.Sprintf("the argument %q is missing", name), schema.Properties[name].Description}
 		}
 	}
-	if err := json.Unmarshal(raw, input); err != nil {
+	err := json.Unmarshal(raw, input)
+	if in, ok := input.(interface{ given() *filter.Written }); ok && err == nil {
+		err = decodeFilters(names, rowsOf(reflect.TypeOf(input).Elem()), in.given())
+	}
+	if err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
 			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
 			return &Error{codeInput, fmt.Sprintf("the argument %q cannot be of type %s", name, e.Value), "it is " + article(schema.Properties[name])}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/query/engine/filter"
 	"pigrep/ui/printer"
 )
 
@@ -230,5 +231,45 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 	if err := client.Ping(t.Context(), nil); err != nil {
 		t.Errorf("the server is gone: %v", err)
+	}
+}
+
+// Tools take every filter that reaches their questions, and read it as the flag is read.
+func TestEveryFilterIsAnArgument(t *testing.T) {
+	t.Parallel()
+	for i := range filter.Table {
+		row := &filter.Table[i]
+		value := "some"
+		switch _, example, _ := strings.Cut(row.Example, ":"); {
+		case row.Agents == "":
+			continue
+		case row.Value == "":
+			value = "true"
+		case len(row.Values) > 0:
+			value = row.Values[0]
+		case example != "":
+			value = example
+		}
+		raw := marshal(t, map[string]any{"query": "x", row.Name: value})
+		if row.Value == "" {
+			raw = marshal(t, map[string]any{"query": "x", row.Name: true})
+		}
+		var in SearchInput
+		schema := inputSchema[SearchInput]()
+		if err := decode(raw, schema, &in); err != nil || schema.Properties[row.Name].Description != row.Agents {
+			t.Errorf("%s: %v, described as %+v", raw, err, schema.Properties[row.Name])
+			continue
+		}
+		got, err := in.spec(filter.Env{})
+		if err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+		want, _ := filter.Written{row.Name: {value}, filter.Searches: {"true"}}.Spec(filter.Env{})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s is not read as a flag (-want +got):\n%s", raw, diff)
+		}
+		if taken := inputSchema[UsageInput]().Properties[row.Name] != nil; taken != (row.Reach <= filter.OfCalls) {
+			t.Errorf("usage takes %s: %t", row.Name, taken)
+		}
 	}
 }

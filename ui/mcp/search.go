@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
@@ -218,7 +219,7 @@ func removedOf(f Filters, out *leftOut) func([]search.Removed) []search.Removed 
 	return func(list []search.Removed) []search.Removed {
 		list = slices.Clone(list)
 		for i := range list {
-			if list[i].Filter == "exclude" && len(f.Exclude) == 0 && out != nil {
+			if list[i].Filter == filter.Exclude && len(f.Given[filter.Exclude]) == 0 && out != nil {
 				list[i].Filter = "includeCurrent"
 			}
 		}
@@ -249,11 +250,11 @@ func notes(res *search.Response, without []search.Removed, named func([]search.R
 }
 
 // dropping says how to drop a filter.
-func dropping(filter string) string {
-	switch filter {
+func dropping(name string) string {
+	switch name {
 	case "includeCurrent":
 		return "with includeCurrent"
-	case search.FilterSearches:
+	case filter.Searches:
 		return "with includeSearches"
 	case "all":
 		return "without any filter"
@@ -262,7 +263,7 @@ func dropping(filter string) string {
 	case search.FilterAllWords:
 		return "without allWords"
 	}
-	return "without " + filter
+	return "without " + name
 }
 
 // text is the answer as text.

@@ -11,6 +11,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/syntax"
 	"pigrep/query/sessions"
 	"pigrep/scope"
@@ -191,7 +192,7 @@ func (m *menu) annotate(notes map[string]string) {
 // changed to this one.
 func (m *Model) toggleFilter(f sessions.Facet) {
 	values := syntax.FieldValues(m.query.text, f.Field)
-	row := syntax.LookupField(f.Field)
+	row := filter.LookupField(f.Field)
 	switch i := slices.Index(values, f.Value); {
 	case i >= 0:
 		values = slices.Delete(values, i, i+1)

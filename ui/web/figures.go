@@ -12,7 +12,6 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
-	"pigrep/ui/filters"
 	"pigrep/ui/html"
 	"pigrep/ui/report"
 )
@@ -66,10 +65,13 @@ func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title strin
 	if r.URL.RawQuery != "" {
 		p.All = r.URL.Path
 	}
-	written := filters.Filters{Since: p.Since, Until: p.Until, Projects: given(v, "project"), Models: given(v, "model")}
+	written := make(filter.Written)
+	for _, name := range []string{filter.Since, filter.Until, filter.Project, filter.Model} {
+		written[name] = given(v, name)
+	}
 	req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
 	var err error
-	if req.Spec, err = written.Spec(s.Now(), func(path string) string { return path }); err != nil {
+	if req.Spec, err = written.Spec(filter.Env{Now: s.Now()}); err != nil {
 		p.Problem = err.Error()
 	} else if p.Sections, err = s.sections(r, v, req, sections); err != nil {
 		return err

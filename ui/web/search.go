@@ -124,7 +124,7 @@ type searchPage struct {
 	Answer *answer
 	Facets *distribution
 	Forms  []syntax.Form
-	Fields []syntax.FieldInfo
+	Fields []*filter.Row
 }
 
 // answer is the data of the template "answer".
@@ -202,7 +202,7 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := &searchPage{searchParams: q, Forms: syntax.Forms, Fields: syntax.Fields}
+	p := &searchPage{searchParams: q, Forms: syntax.Forms, Fields: filter.Fields}
 	part := r.URL.Query().Get("part")
 	if err := s.ask(r, p, part); err != nil {
 		return err

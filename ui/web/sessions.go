@@ -15,7 +15,6 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
-	"pigrep/ui/filters"
 	"pigrep/ui/html"
 )
 
@@ -51,12 +50,9 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		req.Limit = max(1, n)
 	}
-	written := filters.Filters{Since: p.Since}
-	if name := v.Get("project"); name != "" {
-		written.Projects = []string{name}
-	}
+	written := filter.Written{filter.Since: given(v, filter.Since), filter.Project: given(v, filter.Project)}
 	var err error
-	if req.Spec, err = written.Spec(s.Now(), func(path string) string { return path }); err != nil {
+	if req.Spec, err = written.Spec(filter.Env{Now: s.Now()}); err != nil {
 		p.Summary, p.Notes = "No list", []string{err.Error()}
 	} else if err := s.list(r.Context(), p, req, v); err != nil {
 		return err

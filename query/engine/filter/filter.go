@@ -8,10 +8,14 @@
 // change these, so documents do not have them. A TextTest is a field such as re: that
 // only the text of a part decides.
 //
-// It may import syntax, docset, entry, literal and match, all below it.
+// Table describes every filter once: as a flag, as an argument, as a field of a query.
+//
+// It may import docset, entry, literal and match, all below it. The parser of queries,
+// above it, reads the names of fields from the table.
 package filter
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -75,53 +79,29 @@ func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
 // Compile returns the Filter of a Spec.
 func (s *Spec) Compile() *Filter {
 	f := &Filter{}
+	s.compile(f)
+	return f
+}
+
+// compile adds the tests of a Spec to a Filter.
+func (s *Spec) compile(f *Filter) {
 	kinds := s.Kinds
-	if len(kinds) == 0 {
-		sc := s.Scope
-		if sc == "" {
-			sc = scope.Default
-		}
-		if sc != scope.All {
-			kinds = sc.KindsOf()
-		}
+	if sc := cmp.Or(s.Scope, scope.Default); len(kinds) == 0 && sc != scope.All {
+		kinds = sc.KindsOf()
 	}
 	if len(kinds) > 0 {
-		f.addKinds(kinds)
+		f.keywords = append(f.keywords, keywordTest{field: segment.FieldKind, accepts: func(term string) bool {
+			return slices.Contains(kinds, session.Kind(term))
+		}})
 	}
-	if len(s.Roles) > 0 {
-		f.addKeyword(segment.FieldRole, s.Roles)
+	for i := range Table {
+		if row := &Table[i]; row.test != nil && row.Active(s) {
+			row.test(f, s)
+		}
 	}
-	if len(s.Tools) > 0 {
-		f.addKeyword(segment.FieldTool, s.Tools)
+	if s.OnlySearches {
+		f.addPresence(segment.FieldSearch, true)
 	}
-	if s.Error {
-		f.addKeyword(segment.FieldFlag, []string{segment.FlagError})
-	}
-	if len(s.Models) > 0 {
-		f.addModels(s.Models)
-	}
-	if len(s.Sessions) > 0 {
-		f.addSessions(s.Sessions)
-	}
-	if len(s.Projects) > 0 {
-		f.addProjects(s.Projects)
-	}
-	if s.CWD != "" {
-		f.addCWD(s.CWD)
-	}
-	if s.Branch != "" {
-		f.branches = append(f.branches, s.Branch)
-	}
-	for _, glob := range s.Excludes {
-		f.addExclude(glob)
-	}
-	if s.NoSearches || s.OnlySearches {
-		f.keywords = append(f.keywords, keywordTest{field: segment.FieldSearch, accepts: func(string) bool { return true }, absent: s.NoSearches})
-	}
-	if !s.Since.IsZero() || !s.Until.IsZero() {
-		f.addTime(s.Since, s.Until)
-	}
-	return f
 }
 
 // WithAllKinds returns the Spec with the scope of all kinds if it has neither a scope
@@ -133,21 +113,15 @@ func (s Spec) WithAllKinds() Spec {
 	return s
 }
 
-func (f *Filter) addKinds(kinds []session.Kind) {
-	f.keywords = append(f.keywords, keywordTest{field: segment.FieldKind, accepts: func(term string) bool {
-		return slices.Contains(kinds, session.Kind(term))
-	}})
-}
-
 func (f *Filter) addKeyword(field segment.Field, values []string) {
 	f.keywords = append(f.keywords, keywordTest{field: field, accepts: func(term string) bool {
 		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(term, v) })
 	}})
 }
 
-// addImage lets through entries with images, of any type.
-func (f *Filter) addImage() {
-	f.keywords = append(f.keywords, keywordTest{field: segment.FieldImage, accepts: func(string) bool { return true }})
+// addPresence lets through the documents that have a keyword, or those that have none.
+func (f *Filter) addPresence(field segment.Field, present bool) {
+	f.keywords = append(f.keywords, keywordTest{field: field, accepts: func(string) bool { return true }, absent: !present})
 }
 
 func (f *Filter) addModels(values []string) {
@@ -226,8 +200,6 @@ func (f *Filter) addTime(since, until time.Time) {
 	}
 	f.times = append(f.times, s)
 }
-
-func (f *Filter) addLabel(part string) { f.labels = append(f.labels, analysis.Fold(part)) }
 
 // Session reports whether a session passes. It does not test times, branches and
 // labels: see Entry.

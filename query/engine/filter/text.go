@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
@@ -19,7 +19,6 @@ import (
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/literal"
 	"pigrep/query/engine/match"
-	"pigrep/query/engine/syntax"
 )
 
 // A TextTest is a field that the text of a part decides, not a keyword. The index only
@@ -60,27 +59,6 @@ func (p *Part) Folded() []byte {
 		p.folded = p.Folder.Fold(p.Text())
 	}
 	return p.folded
-}
-
-// NewTextTest returns the Text of a field, nil when it needs none.
-func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, error) {
-	switch f.Name {
-	case "re":
-		return newExpressionTest(f.Value)
-	case "cmd":
-		return &commandTest{terms: termsIn(a, f.Value), needle: match.NewNeedle(f.Value)}, nil
-	case "file":
-		value := f.Value
-		if env.Expand != nil && strings.HasPrefix(value, "~") {
-			value = env.Expand(value)
-		}
-		value = strings.TrimRight(strings.TrimPrefix(session.Slashed(value), "./"), "/")
-		if value == "" {
-			return nil, fmt.Errorf("file: needs a path")
-		}
-		return &fileTest{path: value, terms: termsIn(a, path.Base(value)), needle: match.NewNeedle(value)}, nil
-	}
-	return nil, nil
 }
 
 // maxTerms is the number of terms that are looked up. Matches compares the whole
@@ -316,11 +294,17 @@ func (f *fileTest) isNamedIn(command []byte) bool {
 		}
 		before, _ := utf8.DecodeLastRune(command[:start])
 		after, _ := utf8.DecodeRune(command[end:])
-		if (start == 0 || !strings.ContainsRune(".-_", before)) && (end == len(command) || !strings.ContainsRune("/.-_", after) || after == '.' && syntax.EndsToken(string(command[end+1:]))) {
+		if (start == 0 || !strings.ContainsRune(".-_", before)) && (end == len(command) || !strings.ContainsRune("/.-_", after) || after == '.' && endsSentence(command[end+1:])) {
 			return true
 		}
 		from = start + 1
 	}
+}
+
+// endsSentence reports whether the dot before this text ends a sentence.
+func endsSentence(text []byte) bool {
+	r, size := utf8.DecodeRune(text)
+	return size == 0 || r == ')' || unicode.IsSpace(r)
 }
 
 func (f *fileTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {

@@ -3,6 +3,8 @@ package syntax
 import (
 	"slices"
 	"strings"
+
+	"pigrep/query/engine/filter"
 )
 
 // AddField adds a field with these values to the text of a query.
@@ -35,7 +37,7 @@ func SetField(text, name string, values ...string) string {
 
 // fieldOf returns the field with these values.
 func fieldOf(name string, values []string) *Field {
-	if row := LookupField(name); row == nil || !row.Many {
+	if row := filter.LookupField(name); row == nil || !row.Many {
 		values = values[:1]
 	}
 	list := slices.Clone(values)
@@ -44,7 +46,7 @@ func fieldOf(name string, values []string) *Field {
 			if len(values) == 1 {
 				return &Field{Name: name, Value: v, Quoted: true}
 			}
-			list[i] = quote(v)
+			list[i] = filter.Quote(v)
 		}
 	}
 	return &Field{Name: name, Value: strings.Join(list, ",")}

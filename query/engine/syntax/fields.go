@@ -5,37 +5,8 @@ import (
 	"strings"
 
 	"pigrep/internal/near"
+	"pigrep/query/engine/filter"
 )
-
-// FieldInfo describes one field of the query language.
-type FieldInfo struct {
-	Name    string
-	Value   string // description of its value, for help
-	Example string
-	Values  []string // all values; nil if any value is allowed
-	Many    bool     // several values can be given with commas
-}
-
-// Fields is the table of all fields. The parser and the help are made from it.
-var Fields = []FieldInfo{
-	{Name: "kind", Value: "a kind of part; several with commas", Example: "kind:call", Many: true},
-	{Name: "role", Value: "who speaks; several with commas", Example: "role:user", Many: true},
-	{Name: "tool", Value: "the name of a tool; several with commas", Example: "tool:bash", Many: true},
-	{Name: "is", Value: "error: failed results, replies and shell commands; named: sessions with a name; image: the same as has:image", Example: "is:error", Values: []string{"error", "named", "image"}},
-	{Name: "has", Value: "image: entries with images", Example: "has:image", Values: []string{"image"}},
-	{Name: "model", Value: "part of a model name or of provider/model; several with commas", Example: "model:opus", Many: true},
-	{Name: "cwd", Value: "a directory, or any below it", Example: "cwd:~/src/app"},
-	{Name: "project", Value: "a path, or its last element; several with commas", Example: "project:app", Many: true},
-	{Name: "session", Value: "the beginning of a session id; several with commas", Example: "session:01a1f7de", Many: true},
-	{Name: "title", Value: "part of the session's title: its name, else what was asked first", Example: "title:auth"},
-	{Name: "label", Value: "part of a label; finds the labelled entries", Example: "label:keep"},
-	{Name: "branch", Value: "active, abandoned or any", Example: "branch:abandoned", Values: []string{"active", "abandoned", "any"}},
-	{Name: "after", Value: "a time, inclusive", Example: "after:2026-01-01"},
-	{Name: "before", Value: "a time, exclusive", Example: "before:2w"},
-	{Name: "file", Value: "a path, or its last elements, in call arguments and the file lists of summaries", Example: "file:main.go"},
-	{Name: "cmd", Value: "words in the command of a bash call or a shell entry", Example: `cmd:"rm -rf"`},
-	{Name: "re", Value: "a regular expression (RE2) on the text; quote white space; case counts if it has an upper-case letter", Example: "re:time(d)?out"},
-}
 
 // A Form is a form of the query language other than fields.
 type Form struct{ Form, Meaning string }
@@ -58,16 +29,6 @@ var Forms = []Form{
 // foreignOperators maps operators of other query languages to ours.
 var foreignOperators = map[string]string{"&&": "AND", "&": "AND", "||": "OR", "|": "OR", "And": "AND", "Or": "OR", "Not": "NOT"}
 
-// LookupField returns the field of this name, nil if there is none.
-func LookupField(name string) *FieldInfo {
-	for i := range Fields {
-		if Fields[i].Name == name {
-			return &Fields[i]
-		}
-	}
-	return nil
-}
-
 // startsField reports whether the text begins with the name of a field, a colon
 // and a value.
 func startsField(text string) bool {
@@ -75,15 +36,15 @@ func startsField(text string) bool {
 	if !ok {
 		return false
 	}
-	row := LookupField(name)
+	row := filter.LookupField(name)
 	if row == nil || EndsToken(value) || value[0] == ':' && name != "re" || strings.HasPrefix(value, `""`) && EndsToken(value[2:]) {
 		return false
 	}
-	return row.Values == nil || row.accepts(value)
+	return !row.Closed() || accepts(row, value)
 }
 
 // accepts reports whether a text begins with one of the field's values.
-func (f *FieldInfo) accepts(value string) bool {
+func accepts(f *filter.Row, value string) bool {
 	value = strings.TrimPrefix(value, `"`)
 	for _, w := range f.Values {
 		if rest, ok := strings.CutPrefix(value, w); ok && (EndsToken(rest) || rest[0] == '"') {
@@ -96,12 +57,12 @@ func (f *FieldInfo) accepts(value string) bool {
 func newField(t token) *Field {
 	name, value, _ := strings.Cut(t.text, ":")
 	f := &Field{Name: name, Value: value, Pos: t.Pos}
-	if len(value) > 1 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 {
+	if len(value) > 1 && value[0] == '"' && filter.ClosingQuote(value, 0) == len(value)-1 {
 		f.Quoted = true
 		if f.Value = value[1 : len(value)-1]; name == "re" {
 			f.Value = unquoteRegexp(f.Value)
 		} else {
-			f.Value = unquote(f.Value)
+			f.Value = filter.Unquote(f.Value)
 		}
 	}
 	return f
@@ -145,9 +106,9 @@ func quoteRegexp(s string) string {
 // away it is.
 func nearestField(name string) (nearest string, edits int) {
 	edits = 1 << 30
-	for _, f := range Fields {
-		if d := near.Distance(name, f.Name, 20); d < edits {
-			nearest, edits = f.Name, d
+	for _, f := range filter.Fields {
+		if d := near.Distance(name, f.Field, 20); d < edits {
+			nearest, edits = f.Field, d
 		}
 	}
 	return nearest, edits
@@ -160,11 +121,11 @@ func fieldWarning(word string) string {
 	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) }) {
 		return ""
 	}
-	row := LookupField(name)
+	row := filter.LookupField(name)
 	switch {
 	case row != nil && (value == "" || value == `""`):
 		return fmt.Sprintf("%q is searched as text: %s: needs a value, as in %s", word, name, row.Example)
-	case row != nil && row.Values != nil && !strings.HasPrefix(value, ":"):
+	case row != nil && row.Closed() && !strings.HasPrefix(value, ":"):
 		return fmt.Sprintf("%q is searched as text: %s: knows %s only", Shorten(word), name, strings.Join(row.Values, ", "))
 	case row != nil || value == "" || strings.ContainsAny(value[:1], `:/\`):
 		return "" // a::b, http://x, C:\x

@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"strings"
+
+	"pigrep/query/engine/filter"
+)
 
 // A Node is a node of the tree of a query. String returns text that parses to the same
 // tree, apart from positions.
@@ -64,7 +68,7 @@ type Term struct {
 	Pos
 }
 
-// Field is a filter in the query's text. Name is one of Fields.
+// Field is a filter in the query's text. Name is one of filter.Fields.
 type Field struct {
 	Name   string
 	Value  string
@@ -74,41 +78,10 @@ type Field struct {
 
 // Values returns the alternative values of the field.
 func (n *Field) Values() []string {
-	if row := LookupField(n.Name); n.Quoted || row == nil || !row.Many {
+	if row := filter.LookupField(n.Name); n.Quoted || row == nil || !row.Many {
 		return []string{n.Value}
 	}
-	return Values(n.Value)
-}
-
-// Values returns the values in a list. Commas separate them, except in quotes around a
-// value.
-func Values(list string) (values []string) {
-	for rest := list; rest != ""; {
-		var value string
-		if end := closingQuote(rest, 0); rest[0] == '"' && end > 0 && strings.HasPrefix(rest[end+1:]+",", ",") {
-			value, rest = unquote(rest[1:end]), strings.TrimPrefix(rest[end+1:], ",")
-		} else {
-			value, rest, _ = strings.Cut(rest, ",")
-			value = strings.TrimSpace(value)
-		}
-		if value != "" {
-			values = append(values, value)
-		}
-	}
-	if len(values) == 0 {
-		return []string{list}
-	}
-	return values
-}
-
-// Alternatives returns what a list may name: its values and, since a name may have commas,
-// the whole list.
-func Alternatives(list string) []string {
-	values := Values(list)
-	if len(values) > 1 {
-		values = append(values, list)
-	}
-	return values
+	return filter.Values(n.Value)
 }
 
 func (n *List) String() string { return join(n.Items, " ", n) }
@@ -142,7 +115,7 @@ func isUnary(n Node) bool {
 func (n *Term) String() string {
 	switch n.Match {
 	case Phrase:
-		return quote(n.Text)
+		return filter.Quote(n.Text)
 	case Prefix:
 		return n.Text + "*"
 	case Fuzzy:
@@ -162,7 +135,7 @@ func (n *Field) String() string {
 		return n.Name + ":" + quoteRegexp(n.Value)
 	}
 	if n.Quoted {
-		return n.Name + ":" + quote(n.Value)
+		return n.Name + ":" + filter.Quote(n.Value)
 	}
 	return n.Name + ":" + n.Value
 }
@@ -235,23 +208,4 @@ func lastTerm(n Node) *Term {
 		return lastTerm(n.Item)
 	}
 	return nil
-}
-
-func quote(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-}
-
-// unquote undoes quote; a backslash before anything else is itself.
-func unquote(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\') {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pigrep/query/engine/filter"
 )
 
 // The grammar. Everything a person may type has a meaning: what fits no rule is
@@ -83,8 +85,8 @@ func (p *parser) lex(text string) {
 		case r == '-' && startsField(text[i+1:]):
 			kind, end = bangToken, i+1
 		case r == '"':
-			if c := closingQuote(text, i); c > 0 && EndsToken(text[c+1:]) {
-				p.add(phraseToken, unquote(text[i+1:c]), i, c+1)
+			if c := filter.ClosingQuote(text, i); c > 0 && EndsToken(text[c+1:]) {
+				p.add(phraseToken, filter.Unquote(text[i+1:c]), i, c+1)
 				i = c + 1
 				continue
 			} else if c == 0 {
@@ -121,20 +123,6 @@ func EndsToken(text string) bool {
 	return size == 0 || r == ')' || unicode.IsSpace(r)
 }
 
-// closingQuote returns the offset of the partner of the quote at open, 0 if it has
-// none.
-func closingQuote(text string, open int) int {
-	for i := open + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return 0
-}
-
 // endOfWord returns the end of the word that begins at start.
 func endOfWord(text string, start int) int {
 	depth := 0
@@ -145,7 +133,7 @@ func endOfWord(text string, start int) int {
 		case unicode.IsSpace(r):
 			return i
 		case r == '"' && !inWord(before):
-			if c := closingQuote(text, i); c > 0 {
+			if c := filter.ClosingQuote(text, i); c > 0 {
 				size = c + 1 - i
 			}
 		case r == '(':
@@ -218,7 +206,7 @@ func (p *parser) warn(format string, args ...any) {
 
 // warnValue warns of a field whose value begins with a quote that has no partner.
 func (p *parser) warnValue(field string) {
-	if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && closingQuote(value, 0) == 0 {
+	if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && filter.ClosingQuote(value, 0) == 0 {
 		p.warn("the quote in %q has no partner, so the value ends at the next white space", Shorten(field))
 	}
 }

@@ -182,7 +182,7 @@ func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.
 
 // field compiles a field. If its value is invalid, it is searched as text.
 func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
-	found, err := filter.NewTextTest(n, c.env, &c.analyzer)
+	found, err := filter.NewTextTest(n.Name, n.Value, c.env, &c.analyzer)
 	if err == nil && found != nil && found.Cost() > 0 {
 		if c.expressions++; c.expressions > maxExpressions {
 			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
@@ -193,7 +193,7 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 	}
 	var f *filter.Filter
 	if err == nil {
-		f, err = filter.Field(n, c.env)
+		f, err = filter.Field(n.Name, n.Value, n.Quoted, c.env)
 	}
 	if err != nil {
 		reason := strings.ReplaceAll(err.Error(), n.Value, syntax.Shorten(n.Value))

@@ -16,21 +16,16 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/redact"
 	"pigrep/internal/terminal"
-	"pigrep/internal/timespec"
-	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
-	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/filters"
 	"pigrep/ui/printer"
 )
 
 // Shared are the values of the shared flags.
 type Shared struct {
-	Filters filters.Filters
-	Here    bool // filters.CWD is the working directory
+	Filters filter.Written
 	// where
 	SessionDir []string
 	IndexDir   string
@@ -68,43 +63,14 @@ type Row struct {
 	Value string // name of the value in help; "" for a switch
 	Group Group
 	usage string
-	bind  func(o *Shared) any // *string, *[]string, *bool or *number
-	Words func() []string     // all values, for completion; nil if open
+	bind  func(o *Shared) any // *string, *[]string, *bool or a pflag.Value
+	Words []string            // all values, for completion; nil if open
 	Many  bool                // values may be joined with commas
 }
 
 // Table is the only table of shared flags. Commands, help, completion and docs
-// use it.
-var Table = []Row{
-	{Name: "scope", Value: "NAME", Group: GroupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
-		bind: func(o *Shared) any { return &o.Filters.Scope }, Words: scopeNames},
-	{Name: "kind", Value: "KIND", Group: GroupFilter, usage: "only these kinds, instead of a scope (`pigrep help scopes`)",
-		bind: func(o *Shared) any { return &o.Filters.Kinds }, Words: kindNames, Many: true},
-	{Name: "role", Value: "ROLE", Group: GroupFilter, usage: "only messages of these roles: user, assistant, toolResult, ...",
-		bind: func(o *Shared) any { return &o.Filters.Roles }, Many: true},
-	{Name: "tool", Value: "NAME", Group: GroupFilter, usage: "only calls and results of these tools",
-		bind: func(o *Shared) any { return &o.Filters.Tools }, Many: true},
-	{Name: "session", Value: "ID", Group: GroupFilter, usage: "only these sessions: ids, starts of ids, or paths",
-		bind: func(o *Shared) any { return &o.Filters.Sessions }, Many: true},
-	{Name: "cwd", Value: "DIR", Group: GroupFilter, usage: "only sessions started in this directory or below it",
-		bind: func(o *Shared) any { return &o.Filters.CWD }},
-	{Name: "here", Group: GroupFilter, usage: "only sessions started in this directory or below it; the same as --cwd .",
-		bind: func(o *Shared) any { return &o.Here }},
-	{Name: "project", Value: "NAME", Group: GroupFilter, usage: "only sessions of these projects: paths, or their last elements",
-		bind: func(o *Shared) any { return &o.Filters.Projects }, Many: true},
-	{Name: "model", Value: "NAME", Group: GroupFilter, usage: "only text from these models: parts of names, or of provider/model",
-		bind: func(o *Shared) any { return &o.Filters.Models }, Many: true},
-	{Name: "since", Value: "TIME", Group: GroupFilter, usage: "only entries since this time: " + strings.Join(timespec.Examples, ", "),
-		bind: func(o *Shared) any { return &o.Filters.Since }},
-	{Name: "until", Value: "TIME", Group: GroupFilter, usage: "only entries up to this time; a date includes the whole day",
-		bind: func(o *Shared) any { return &o.Filters.Until }},
-	{Name: "error", Group: GroupFilter, usage: "only failed tool results, replies and shell commands",
-		bind: func(o *Shared) any { return &o.Filters.Error }},
-	{Name: "branch", Value: "WHICH", Group: GroupFilter, usage: "only entries on the active branch, or on abandoned ones (default any)",
-		bind: func(o *Shared) any { return &o.Filters.Branch }, Words: branchNames},
-	{Name: "exclude", Value: "GLOB", Group: GroupFilter, usage: "skip sessions whose path matches",
-		bind: func(o *Shared) any { return &o.Filters.Excludes }},
-
+// use it. The filters come first.
+var Table = append(filterRows(), []Row{
 	{Name: "session-dir", Value: "DIR", Group: GroupWhere, usage: "read session files from DIR instead of pi's directories",
 		bind: func(o *Shared) any { return &o.SessionDir }},
 	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR, which must be missing, empty or an index",
@@ -137,7 +103,66 @@ var Table = []Row{
 		bind: func(o *Shared) any { return &o.quiet }},
 	{Name: "verbose", Group: GroupOutput, usage: "print steps and timings on stderr",
 		bind: func(o *Shared) any { return &o.Verbose }},
+}...)
+
+// filterRows are the flags of the table of filters, without that of AddNoSearches.
+func filterRows() (rows []Row) {
+	for i := range filter.Table {
+		f := &filter.Table[i]
+		if f.Name == "" || f.Name == filter.Searches {
+			continue
+		}
+		rows = append(rows, Row{Name: f.Name, Value: f.Value, Group: GroupFilter, usage: f.Usage, Words: f.Values, Many: f.Many,
+			bind: func(o *Shared) any { return &filterValue{f, &o.Filters} }})
+	}
+	return rows
 }
+
+// filterValue is a flag that is a filter.
+type filterValue struct {
+	row     *filter.Row
+	written *filter.Written
+}
+
+func (v *filterValue) Type() string {
+	switch {
+	case v.row.Value == "":
+		return "bool"
+	case v.row.IsList():
+		return "stringArray"
+	}
+	return "string"
+}
+
+func (v *filterValue) String() string {
+	if v.row == nil || *v.written == nil { // pflag asks a zero value for its default
+		return ""
+	}
+	return strings.Join(v.GetSlice(), ",")
+}
+
+// Set adds a value to a list, and replaces other values.
+func (v *filterValue) Set(value string) error {
+	if v.row.Value == "" {
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return err
+		}
+		value = strconv.FormatBool(on)
+	}
+	if *v.written == nil {
+		*v.written = make(filter.Written)
+	}
+	values := []string{value}
+	if v.row.IsList() {
+		values = append(v.GetSlice(), value)
+	}
+	(*v.written)[v.row.Name] = values
+	return nil
+}
+
+// GetSlice returns the values that were given.
+func (v *filterValue) GetSlice() []string { return (*v.written)[v.row.Name] }
 
 // The default of --max-line, in its unit.
 const (
@@ -145,29 +170,7 @@ const (
 	StandardMaxLine int = adapter.DefaultMaxLine / Megabyte
 )
 
-func scopeNames() []string {
-	var names []string
-	for _, s := range scope.Scopes {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-func kindNames() []string {
-	var names []string
-	for _, r := range scope.Kinds {
-		names = append(names, string(r.Kind))
-	}
-	return names
-}
-
-func branchNames() []string {
-	return []string{entry.BranchActive, entry.BranchAbandoned, "any"}
-}
-
-func whenNames() []string {
-	return []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
-}
+var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
 
 // Annotation is the annotation with the group of a flag.
 const Annotation = "pigrep_group"
@@ -190,7 +193,8 @@ func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 
 // AddNoSearches adds the filter of commands that search text.
 func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {
-	Add(flags, "no-searches", "", "", "leave out calls of pigrep and their results, which repeat other sessions", &o.Filters.NoSearches)
+	row := filter.Lookup(filter.Searches)
+	Add(flags, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
 }
 
 // Ignore makes the command accept shared flags that have no effect on it, so that
@@ -206,7 +210,7 @@ func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 }
 
 // SessionFilters select sessions. Commands for a single session do not have them.
-var SessionFilters = []string{"session", "cwd", "here", "project", "exclude"}
+var SessionFilters = []string{filter.Session, filter.CWD, filter.Here, filter.Project, filter.Exclude}
 
 // Add defines a flag. The value of the variable is the default.
 func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
@@ -217,8 +221,11 @@ func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	switch v := variable.(type) {
 	case *bool:
 		flags.BoolVarP(v, name, short, *v, usage)
-	case *Number:
+	case pflag.Value:
 		flags.VarP(v, name, short, usage)
+		if v.Type() == "bool" {
+			flags.Lookup(name).NoOptDefVal = "true"
+		}
 	case *string:
 		flags.StringVarP(v, name, short, *v, usage)
 	case *time.Duration:
@@ -289,23 +296,15 @@ func (v *Number) Limit() int {
 
 // Request turns the filters into a request.
 func (o *Shared) Request(a *app.App) (search.Request, error) {
-	now := a.Now()
-	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: now}}
-	written := o.Filters
-	if o.Here {
-		if written.CWD != "" {
-			return r, problem.Usagef("--here is the same as --cwd .", "--here and --cwd cannot be combined")
-		}
-		written.CWD = a.WorkDir
-	}
+	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: a.Now()}}
 	var err error
-	r.Spec, err = written.Spec(now, a.Absolute)
+	r.Spec, err = o.Filters.Spec(filter.Env{Now: a.Now(), Expand: a.Absolute})
 	return r, filterProblem(err)
 }
 
 // filterProblem turns an error of filters into one about flags.
 func filterProblem(err error) error {
-	e, ok := errors.AsType[*filters.Error](err)
+	e, ok := errors.AsType[*filter.Error](err)
 	if !ok {
 		return err
 	}
@@ -313,7 +312,7 @@ func filterProblem(err error) error {
 	if e.Topic != "" {
 		hint = "`pigrep help " + e.Topic + "` explains them"
 	}
-	return &problem.Error{Code: problem.CodeUsage, Message: e.Message(func(n filters.Name) string { return "--" + string(n) }), Hint: hint}
+	return &problem.Error{Code: problem.CodeUsage, Message: e.Message(func(name string) string { return "--" + name }), Hint: hint}
 }
 
 // Mask masks the answer that a pointer points to, if the user asked for it.
@@ -374,12 +373,12 @@ func (o *Shared) linksTo(a *app.App, colour bool) (*terminal.Links, error) {
 }
 
 // Without names a filter that could be dropped, as it is written on the command line.
-func (o *Shared) Without(filter string) string {
+func (o *Shared) Without(name string) string {
 	switch {
-	case filter == "cwd" && o.Here:
+	case name == filter.CWD && o.Filters.On(filter.Here):
 		return "without --here"
-	case filter == search.FilterSearches:
+	case name == filter.Searches:
 		return "without --no-searches"
 	}
-	return search.Without(filter)
+	return search.Without(name)
 }

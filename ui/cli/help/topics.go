@@ -10,6 +10,7 @@ import (
 	"pigrep/adapter/agents"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/syntax"
 	"pigrep/scope"
 	"pigrep/ui/cli/location"
@@ -86,8 +87,8 @@ func QueryTopic() string {
 		terminal.WriteColumns(&b, fmt.Sprintf("  %-19s ", row.Form), row.Meaning)
 	}
 	b.WriteString("\nFields:\n")
-	for _, f := range syntax.Fields {
-		terminal.WriteColumns(&b, fmt.Sprintf("  %-19s ", f.Example), f.Value)
+	for _, f := range filter.Fields {
+		terminal.WriteColumns(&b, fmt.Sprintf("  %-19s ", f.Example), f.Meaning)
 	}
 	b.WriteString("\nCase and accents are ignored.\n")
 	b.WriteString("A word also matches its English forms (rename, renaming), longer words that\n")
