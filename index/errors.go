@@ -18,6 +18,9 @@ var (
 	ErrInTheWay = layout.ErrInTheWay
 	// ErrVersion reports an index of another SchemaVersion. It has to be rebuilt.
 	ErrVersion = format.ErrVersion
+	// ErrNewer reports an index of a later SchemaVersion, which a newer program has made. It
+	// is also an ErrVersion.
+	ErrNewer = format.ErrNewer
 	// ErrDamaged reports that the index differs from what was written. It has to be
 	// rebuilt.
 	ErrDamaged = format.ErrDamaged

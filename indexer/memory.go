@@ -179,7 +179,7 @@ func (r *Result) Commit(ctx context.Context, o Options) error {
 	o.Memory, o.Opened, o.Progress = false, nil, nil
 	k := keeper{Options: o}
 	err := k.commit(m)
-	if errors.Is(err, errOutdated) || rebuildable(err) {
+	if errors.Is(err, errOutdated) || o.rebuildable(err) {
 		var updated *Result
 		if updated, err = updateNow(ctx, o); updated.Reader != nil {
 			updated.Reader.Close()

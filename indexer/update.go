@@ -34,6 +34,7 @@ type Options struct {
 	PID      int  // of this process, for messages of other processes
 	Rebuild  bool // start with an empty index
 	Yield    bool // leave the update to a live watcher
+	Stays    bool // the process lives on: an index of a newer version is left to newer processes
 
 	// Opened is called with the newest generation while the files are still
 	// being compared with it, because usually nothing has changed. If something
@@ -132,7 +133,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		}
 	case errors.Is(err, index.ErrNoIndex):
 		r.Lag = Behind(r.Found, nil)
-	case rebuildable(err):
+	case o.rebuildable(err):
 		r.Rebuilt, o.Rebuild = err.Error(), true
 	default:
 		if r.Lag = Behind(r.Found, nil); !unwritable(err) || !o.fitsMemory(r) {
@@ -147,7 +148,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	if o.fitsMemory(r) {
 		err := r.indexInMemory(ctx, o, stopping.Wait)
 		switch {
-		case rebuildable(err):
+		case o.rebuildable(err):
 			r.Rebuilt, o.Rebuild = err.Error(), true
 		case !errors.Is(err, errTooMuch):
 			return r, err
@@ -224,7 +225,7 @@ func (r *Result) settled(o Options, reader *index.Reader) bool {
 func (r *Result) indexOnDisk(ctx context.Context, o Options, stopped func()) error {
 	k := keeper{Options: o}
 	reader, err := k.updateAll(ctx, r, stopped)
-	if rebuildable(err) && !o.Rebuild {
+	if o.rebuildable(err) && !o.Rebuild {
 		if reader != nil {
 			reader.Close()
 		}
@@ -251,9 +252,10 @@ func (o Options) renewStore(r *index.Reader) error {
 // asked reports whether the index is to be written even if it has every session file.
 func (o Options) asked() bool { return o.Rebuild || len(o.Again) > 0 || o.Compact }
 
-// rebuildable reports whether rebuilding the index fixes the error.
-func rebuildable(err error) bool {
-	return errors.Is(err, index.ErrVersion) || errors.Is(err, index.ErrDamaged)
+// rebuildable reports whether the index is to be rebuilt because of the error. Two versions
+// that both live on would rebuild the index in turn, at every line.
+func (o Options) rebuildable(err error) bool {
+	return errors.Is(err, index.ErrDamaged) || errors.Is(err, index.ErrVersion) && !(o.Stays && errors.Is(err, index.ErrNewer))
 }
 
 // keeper updates one index repeatedly, and keeps its writer open until release.

@@ -87,7 +87,8 @@ type WatchEvent struct {
 
 // Watch keeps the index equal to the session files until the context ends, which is
 // not an error. Everything read by then is published. It fails at once with
-// ErrWatched if another process watches for the same index.
+// ErrWatched if another process watches for the same index, and with index.ErrNewer if a
+// newer version has taken the index.
 func Watch(ctx context.Context, o WatchOptions) error {
 	if o.Tell == nil {
 		o.Tell = func(WatchEvent) {}
@@ -98,9 +99,10 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	if o.notify == nil {
 		o.notify = newSystemNotifier
 	}
+	o.Stays = true
 	now := o.Now()
 	w := newWatcher(o)
-	w.presence = presence{dir: o.Dir, state: Watcher{PID: o.PID, Started: now}}
+	w.presence = presence{dir: o.Dir, state: Watcher{PID: o.PID, Started: now, IndexSchema: index.SchemaVersion}}
 	if err := w.presence.appear(); err != nil {
 		return err
 	}
@@ -169,6 +171,7 @@ type trouble struct {
 	failures int
 	waiting  time.Time // since when another process has been writing without a sign of life; zero if none is
 	said     string    // what it announced last
+	ends     error     // the failure ends the watch
 }
 
 // hints say where something may have changed.
@@ -194,7 +197,7 @@ func (w *watcher) loop(ctx context.Context) error {
 	s := &w.schedule
 	s.rescan.set(w.times.rescan)
 	w.check(ctx, true)
-	for ctx.Err() == nil {
+	for ctx.Err() == nil && w.trouble.ends == nil {
 		select {
 		case <-ctx.Done():
 		case e, ok := <-w.notifier.Events():
@@ -223,7 +226,7 @@ func (w *watcher) loop(ctx context.Context) error {
 			w.tick(ctx)
 		}
 	}
-	return cmp.Or(w.keeper.release(), w.notifier.Close())
+	return cmp.Or(w.trouble.ends, w.keeper.release(), w.notifier.Close())
 }
 
 // check follows the hints, and checks all files.
@@ -377,6 +380,10 @@ func (w *watcher) beat() {
 // failed reports a failed update, once, and returns when to try again.
 func (w *watcher) failed(err error) time.Duration {
 	t := &w.trouble
+	if errors.Is(err, index.ErrNewer) {
+		t.ends = err
+		return 0
+	}
 	if errors.Is(err, index.ErrLocked) {
 		now := w.Now()
 		if said := index.Announcement(w.Dir); t.waiting.IsZero() || said != t.said {

@@ -48,6 +48,8 @@ type Watcher struct {
 	Polling string    `json:"polling,omitempty"` // why it polls; "" if it does not
 	Files   int       `json:"files"`
 	Dirs    int       `json:"dirs"` // number of watched directories
+
+	IndexSchema uint64 `json:"indexSchema"` // the version of the indexes that it writes; 0: unknown, an early one
 }
 
 // WatcherOf returns the watcher of the index in the directory, nil if none is alive.
@@ -78,9 +80,12 @@ func WatcherOf(dir string, now time.Time) (*Watcher, error) {
 // past, or in the future, as after the clock was set back.
 func (w *Watcher) Stuck(now time.Time) bool { return now.Sub(w.Beat).Abs() > patience }
 
+// OtherVersion reports whether the watcher writes indexes of another version.
+func (w *Watcher) OtherVersion() bool { return w.IndexSchema != index.SchemaVersion }
+
 // does reports whether the lag of an index can be left to the watcher.
 func (w *Watcher) does(lag Lag, now time.Time) bool {
-	return w != nil && !w.Stuck(now) && (lag.Since == 0 || now.UnixNano()-lag.Since <= int64(patience))
+	return w != nil && !w.Stuck(now) && !w.OtherVersion() && (lag.Since == 0 || now.UnixNano()-lag.Since <= int64(patience))
 }
 
 // presence is the state of this watcher that other processes can read.

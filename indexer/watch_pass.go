@@ -251,7 +251,7 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 		defer reader.Close()
 		w.keeper.generation, w.keeper.skipped = reader.ID(), reader.Table().Skipped
 		return Behind(w.found, reader.Table()) != (Lag{}), nil
-	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
+	case errors.Is(err, index.ErrNoIndex), w.rebuildable(err):
 		return true, nil
 	}
 	return false, err
@@ -281,7 +281,7 @@ func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer
 		}
 	}
 	done, err := w.keeper.update(ctx, r, steps)
-	if rebuildable(err) {
+	if w.rebuildable(err) {
 		r.Rebuilt = err.Error()
 		_ = w.keeper.release()
 		w.keeper.Rebuild = true

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -509,7 +510,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Reader.Close()
-	p := presence{dir: o.Dir, state: Watcher{PID: 4711}}
+	p := presence{dir: o.Dir, state: Watcher{PID: 4711, IndexSchema: index.SchemaVersion}}
 	if err := p.appear(); err != nil {
 		t.Fatal(err)
 	}
@@ -676,5 +677,77 @@ func TestWatchOfAnAgentDirectory(t *testing.T) {
 	}
 	if looks != maxFalseAlarms {
 		t.Errorf("writing to a file that is no session makes for %d looks, want %d", looks, maxFalseAlarms)
+	}
+}
+
+// A watcher that an update has left behind does not rebuild the index of the newer version:
+// it ends. Nor does any process that lives on; a command does, as its user may have gone
+// back to this version.
+func TestIndexOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	file := filepath.Join(root, "a.jsonl")
+	write(t, file, 2)
+	o := testOptions(t, root)
+	o.times = usualTimes
+	o.times.rescan, o.times.release = time.Hour, 10*time.Millisecond
+	ended := make(chan error, 1)
+	ready := make(chan struct{}, 1)
+	o.Tell = func(e WatchEvent) {
+		if e.Kind == WatchReady {
+			ready <- struct{}{}
+		}
+	}
+	go func() { ended <- Watch(t.Context(), o) }()
+	<-ready
+
+	manifest := newestManifest(t, o.Dir)
+	newer := fmt.Appendf(nil, "pigrep index %d\nwhatever it says then\n", index.SchemaVersion+1)
+	if err := os.WriteFile(manifest, newer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, 3)
+	if err := <-ended; !errors.Is(err, index.ErrNewer) {
+		t.Errorf("watch ended with %v, want ErrNewer", err)
+	}
+	if w, err := WatcherOf(o.Dir, time.Now()); w != nil || err != nil {
+		t.Errorf("the watcher left %+v, %v", w, err)
+	}
+
+	stays := o.Options
+	stays.Stays, stays.Memory = true, true
+	if res, err := Update(t.Context(), stays); !errors.Is(err, index.ErrNewer) || res.Reader != nil {
+		t.Errorf("a process that lives on updates with error %v, want ErrNewer", err)
+	}
+	if left, err := os.ReadFile(manifest); err != nil || !bytes.Equal(left, newer) {
+		t.Errorf("the newer index was changed: %q, %v", left, err)
+	}
+
+	res, err := Update(t.Context(), o.Options)
+	if err != nil || !res.Complete() || res.Rebuilt == "" {
+		t.Fatalf("a command: %v, complete %t, rebuilt because %q", err, res.Complete(), res.Rebuilt)
+	}
+	res.Reader.Close()
+}
+
+// newestManifest returns the path of the manifest of the newest generation.
+func newestManifest(t *testing.T, dir string) string {
+	t.Helper()
+	number, err := index.Newest(dir)
+	if err != nil || number == 0 {
+		t.Fatalf("newest generation %d, %v", number, err)
+	}
+	return filepath.Join(dir, fmt.Sprintf("gen-%06d", number), "manifest")
+}
+
+// What changes is not left to a watcher of another version, which could not write it.
+func TestWatcherOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for schema, does := range map[uint64]bool{0: false, index.SchemaVersion - 1: false, index.SchemaVersion: true, index.SchemaVersion + 1: false} {
+		w := &Watcher{PID: 1, Beat: now, IndexSchema: schema}
+		if w.does(Lag{}, now) != does {
+			t.Errorf("an update is left to a watcher of version %d: %t", schema, !does)
+		}
 	}
 }

@@ -18,6 +18,8 @@ const SchemaVersion = 26
 var (
 	// ErrVersion reports an index of another SchemaVersion.
 	ErrVersion = errors.New("the index has another version")
+	// ErrNewer reports an index of a later SchemaVersion, which is also an ErrVersion.
+	ErrNewer = errors.New("the index is of a newer version")
 	// ErrDamaged reports bytes that differ from what was written.
 	ErrDamaged = errors.New("the index is damaged")
 )
@@ -27,9 +29,18 @@ func Damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrDamaged}, args...)...)
 }
 
-// OtherVersion returns an error that wraps ErrVersion and names the version found.
-func OtherVersion(found uint64) error {
-	return fmt.Errorf("%w: %d, this program writes %d", ErrVersion, found, SchemaVersion)
+// OtherVersion returns an ErrVersion that names the version found; if that is later, it is
+// an ErrNewer too.
+func OtherVersion(found uint64) error { return versionError(found) }
+
+type versionError uint64
+
+func (found versionError) Error() string {
+	return fmt.Sprintf("%v: %d, this program writes %d", ErrVersion, uint64(found), SchemaVersion)
+}
+
+func (found versionError) Is(target error) bool {
+	return target == ErrVersion || target == ErrNewer && found > SchemaVersion
 }
 
 // Guard makes a fault in mapped memory panic in this goroutine, and returns whether it

@@ -142,6 +142,7 @@ func whoIsAtWork(a *app.App, s *printer.Status) {
 	if w != nil {
 		s.Watcher = &printer.Watcher{
 			PID: w.PID, Started: session.Time{Time: w.Started}, Scanned: session.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
+			IndexSchema: w.IndexSchema, OtherVersion: w.OtherVersion(),
 		}
 	}
 }

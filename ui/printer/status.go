@@ -64,6 +64,9 @@ type Watcher struct {
 	Scanned session.Time `json:"scanned,omitzero"` // when it last scanned all files
 	Polling string       `json:"polling,omitempty"`
 	Stuck   bool         `json:"stuck"`
+
+	IndexSchema  uint64 `json:"indexSchema,omitempty"` // the version of the indexes that it writes, if it says so
+	OtherVersion bool   `json:"-"`                     // than this program writes
 }
 
 // Root is a session root and the origin of its path.
@@ -265,6 +268,8 @@ func watcherText(w *Watcher, figures figures) string {
 		text += " since " + figures.time(w.Started.Time)
 	}
 	switch {
+	case w.OtherVersion:
+		text += ", of another version: restart it"
 	case w.Stuck:
 		text += ", which does not move: other commands do its work"
 	case w.Polling != "":

@@ -78,7 +78,7 @@ const (
 // Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
 // caller closes it.
 func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
-	opt.Yield, opt.Memory, opt.Await, opt.Wait = true, true, true, shortWait
+	opt.Yield, opt.Memory, opt.Await, opt.Stays, opt.Wait = true, true, true, true, shortWait
 	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)

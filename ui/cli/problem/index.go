@@ -24,6 +24,8 @@ func OfIndex(err error) error {
 		return &Error{Code: codeForeign, Message: err.Error(), Hint: IndexHint(err)}
 	case errors.Is(err, index.ErrLocked):
 		return &Error{Code: CodeLocked, Message: err.Error(), Hint: "try again in a moment; `pigrep status` shows which process holds it"}
+	case errors.Is(err, index.ErrNewer):
+		return &Error{Code: CodeDamaged, Message: "a newer pigrep has taken the index", Err: err, Hint: "restart this one if pigrep was updated; to go back to this version: pigrep index --rebuild"}
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		return &Error{Code: CodeDamaged, Err: err, Hint: "rebuild it: pigrep index --rebuild"}
 	}
