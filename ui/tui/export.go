@@ -173,15 +173,10 @@ func (m *Model) copyEntry() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	ctx, read, copy := m.ctx, m.options.Text, m.options.Copy
-	return command(func() then {
-		text, err := read(ctx, p)
-		if err != nil {
-			return failing(err)
-		}
-		what := "the text of the entry (" + human.Plural(len([]rune(text)), "character", "characters") + ")"
-		kept := copy(ctx, text)
-		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
+	ctx, read := m.ctx, m.options.Text
+	return m.copying(func() (text, what string, err error) {
+		text, err = read(ctx, p)
+		return text, "the text of the entry (" + human.Plural(len([]rune(text)), "character", "characters") + ")", err
 	})
 }
 
@@ -204,8 +199,17 @@ func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cm
 }
 
 func (m *Model) copyText(text, what string) tea.Cmd {
+	return m.copying(func() (string, string, error) { return text, what, nil })
+}
+
+// copying copies a text that read returns, with what it is for the user.
+func (m *Model) copying(read func() (text, what string, err error)) tea.Cmd {
 	ctx, copy := m.ctx, m.options.Copy
 	return command(func() then {
+		text, what, err := read()
+		if err != nil {
+			return failing(err)
+		}
 		kept := copy(ctx, text)
 		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
 	})

@@ -21,8 +21,14 @@ import (
 // removed.
 
 // facetFields are the fields of the menu, in order.
-var facetFields = []struct{ field, label string }{
-	{"kind", "kind"}, {"tool", "tool"}, {"project", "project"}, {"model", "model"}, {"after", "date"}, {"branch", "branch"},
+var facetFields = []string{"kind", "tool", "project", "model", "after", "branch"}
+
+// fieldLabel is the name of a field in the menu.
+func fieldLabel(field string) string {
+	if field == "after" {
+		return "date"
+	}
+	return field
 }
 
 // dateNames describe the usual values of after:.
@@ -63,25 +69,50 @@ func (m *Model) fillFilters(list []sessions.Facet, err error) tea.Cmd {
 // filterMenu returns a menu of the fields, or of the values of one field. Typing searches
 // all values at once.
 func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
-	var choices []choice
-	title := "filter"
-	for _, f := range facetFields {
-		switch field {
-		case "":
-			value := strings.Join(syntax.FieldValues(m.query.text, f.field), ", ")
-			choices = append(choices, choice{label: f.label, note: terminal.Clean(value), on: value != "", value: f.field, do: func(m *Model) tea.Cmd {
-				m.setMenu(m.filterMenu(f.field, facets))
-				return m.countFacets(f.field, facets)
-			}})
-		case f.field:
-			title += " by " + f.label
+	title, empty := "filter", "none in these sessions"
+	if facets == nil {
+		empty = reading
+	}
+	if field == "" {
+		return newMenu(title, empty, append(m.fieldChoices(facets), m.valueChoices(field, facets)...))
+	}
+	menu := newMenu(title+" by "+fieldLabel(field), empty, m.valueChoices(field, facets))
+	menu.field = field
+	menu.mark = func(m *Model, f sessions.Facet) {
+		m.toggleFilter(f)
+		for i := range menu.choices {
+			menu.choices[i].on = m.filtersBy(menu.choices[i].facet)
 		}
 	}
+	menu.back = func(m *Model) bool {
+		m.setMenu(m.filterMenu("", facets))
+		return true
+	}
+	return menu
+}
+
+// fieldChoices are the choices that lead to the values of a field.
+func (m *Model) fieldChoices(facets []sessions.Facet) []choice {
+	var choices []choice
+	for _, field := range facetFields {
+		value := strings.Join(syntax.FieldValues(m.query.text, field), ", ")
+		choices = append(choices, choice{label: fieldLabel(field), note: terminal.Clean(value), on: value != "", do: func(m *Model) tea.Cmd {
+			m.setMenu(m.filterMenu(field, facets))
+			return m.countFacets(field, facets)
+		}})
+	}
+	return choices
+}
+
+// valueChoices are the values of a field or, without one, those of all fields, which are
+// hidden until something is typed.
+func (m *Model) valueChoices(field string, facets []sessions.Facet) []choice {
+	var choices []choice
 	for _, f := range facets {
 		if field != "" && f.Field != field {
 			continue
 		}
-		c := choice{label: terminal.Clean(f.Value), value: f.Field + ":" + f.Value, deep: field == "", do: func(m *Model) tea.Cmd {
+		c := choice{label: terminal.Clean(f.Value), facet: f, on: m.filtersBy(f), deep: field == "", do: func(m *Model) tea.Cmd {
 			m.setFilter(f)
 			return nil
 		}}
@@ -90,43 +121,17 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 		} else if f.Count > 0 && m.isEmpty() {
 			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
 		}
-		c.on = slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
 		if field == "" {
 			c.label = f.Field + ":" + c.label
 		}
 		choices = append(choices, c)
 	}
-	facetOf := func(c choice) (sessions.Facet, bool) {
-		i := slices.IndexFunc(facets, func(f sessions.Facet) bool { return c.value == f.Field+":"+f.Value })
-		if i < 0 {
-			return sessions.Facet{}, false
-		}
-		return facets[i], true
-	}
-	empty := "none in these sessions"
-	if facets == nil {
-		empty = reading
-	}
-	menu := newMenu(title, empty, choices)
-	menu.field = field
-	if field != "" {
-		menu.mark = func(m *Model, c choice) {
-			if f, ok := facetOf(c); ok {
-				m.toggleFilter(f)
-			}
-			for _, list := range [][]choice{menu.choices, menu.shown} {
-				for i := range list {
-					f, _ := facetOf(list[i])
-					list[i].on = slices.Contains(syntax.FieldValues(m.query.text, field), f.Value)
-				}
-			}
-		}
-		menu.back = func(m *Model) bool {
-			m.setMenu(m.filterMenu("", facets))
-			return true
-		}
-	}
-	return menu
+	return choices
+}
+
+// filtersBy reports whether the query has a filter.
+func (m *Model) filtersBy(f sessions.Facet) bool {
+	return slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
 }
 
 // countTime bounds the counting of hits; values not counted by then have no number.
@@ -145,7 +150,7 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 	menu.counting = &job{stop}
 	return command(func() then {
 		defer stop()
-		notes := make(map[string]string) // by the value of the choice
+		notes := make(map[sessions.Facet]string)
 		for _, f := range facets {
 			if f.Field != field {
 				continue
@@ -163,7 +168,7 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 			if partial := n.TotalAny - n.Minor; n.Total == 0 && partial > 0 {
 				note = human.Number(partial) + " partial"
 			}
-			notes[f.Field+":"+f.Value] = note
+			notes[f] = note
 		}
 		return func(m *Model) tea.Cmd {
 			if m.menu == menu {
@@ -175,14 +180,13 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 }
 
 // annotate adds the numbers of hits to the choices.
-func (m *menu) annotate(notes map[string]string) {
-	for _, list := range [][]choice{m.choices, m.shown} {
-		for i := range list {
-			if note, ok := notes[list[i].value]; ok {
-				list[i].note = note
-				if name, ok := dateNames[list[i].label]; ok {
-					list[i].note = name + " · " + note
-				}
+func (m *menu) annotate(notes map[sessions.Facet]string) {
+	for i := range m.choices {
+		c := &m.choices[i]
+		if note, ok := notes[c.facet]; ok {
+			c.note = note
+			if name, ok := dateNames[c.label]; ok {
+				c.note = name + " · " + note
 			}
 		}
 	}
@@ -207,11 +211,11 @@ func (m *Model) toggleFilter(f sessions.Facet) {
 // setFilter writes a filter into the query in place of the values that its field has. The same
 // filter again removes it.
 func (m *Model) setFilter(f sessions.Facet) {
-	if values := syntax.FieldValues(m.query.text, f.Field); len(values) == 1 && values[0] == f.Value {
-		m.setField(f.Field)
-		return
+	values := []string{f.Value}
+	if slices.Equal(syntax.FieldValues(m.query.text, f.Field), values) {
+		values = nil
 	}
-	m.setField(f.Field, f.Value)
+	m.setField(f.Field, values...)
 }
 
 // setField writes the values of a field into the query. It widens the scope to include the

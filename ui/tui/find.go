@@ -174,10 +174,7 @@ func (m *Model) goFound() tea.Cmd {
 		want.At = c.Entry
 	}
 	p.goal = goalFound
-	if p.ask(want) {
-		return m.loadPreview()
-	}
-	return m.loadMore()
+	return m.showPage(p.ask(want))
 }
 
 // cell is the place on a page where a match begins.
@@ -281,10 +278,7 @@ func (m *Model) cancelFind() tea.Cmd {
 	}
 	back.generation, p.entry = p.want.generation, entry
 	p.goal, p.back = goalBack, back
-	if p.ask(back.request) {
-		return m.loadPreview()
-	}
-	return nil
+	return m.loadIf(p.ask(back.request))
 }
 
 // hitTour is the hits of the query in one session, in the order of the conversation.
@@ -387,10 +381,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 	p.goal, p.marks = goalHit, marksOf(h)
 	want := p.want
 	want.Place, want.At = Place{h.SessionPath, want.ID, h.EntryID, h.Offset, h.Line}, AtPlace
-	if p.ask(want) {
-		return m.loadPreview()
-	}
-	return m.loadMore()
+	return m.showPage(p.ask(want))
 }
 
 // label says which hit of the session is shown; "" until n or N is used.

@@ -83,10 +83,7 @@ func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
 			lines = append(lines, terminal.Fit(l, width))
 		}
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	return filled(lines, width, height)
 }
 
 // hint returns the key of an action, for the last line.

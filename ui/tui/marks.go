@@ -16,96 +16,96 @@ type span struct {
 	rest     bool // it began on a line above
 }
 
-// spans finds the needles in the lines from start to end, also where wrapping has broken
-// them. Case is ignored as pigrep grep -i ignores it.
-func (p *preview) spans(start, end int, needles []string) [][]span {
-	all := make([][]span, max(0, end-start))
-	var folded []string
-	for _, n := range needles {
-		folded = append(folded, fold(n))
-	}
-	lines := make([]string, 0, len(all))
-	for _, l := range p.plain[start:max(start, end)] {
-		lines = append(lines, fold(l))
-	}
-	width := p.have.Width
-	for i := range lines {
-		free := 0 // of this line, not matched yet
-		if n := len(all[i]); n > 0 {
-			free = len(lines[i]) - len(strings.TrimLeft(lines[i], " ")) // a match from above ends here
-			free = max(free, byteAt(lines[i], all[i][n-1].to))
-		}
-		for free <= len(lines[i]) {
-			from, to, which := -1, 0, 0
-			for k, n := range folded {
-				if n == "" {
-					continue
-				}
-				at := strings.Index(lines[i][free:], n)
-				if at >= 0 && (from < 0 || free+at < from) {
-					from, to, which = free+at, free+at+len(n), k
-				}
-			}
-			if from < 0 {
-				break
-			}
-			all[i] = append(all[i], span{terminal.Width(lines[i][:from]), terminal.Width(lines[i][:to]), which, false})
-			free = to
-		}
-		for k, n := range folded {
-			markBroken(all, lines, i, free, n, k, width)
-		}
-	}
-	return all
+// matcher finds needles in the lines of a conversation, also where wrapping has broken them.
+// Case is ignored as pigrep grep -i ignores it.
+type matcher struct {
+	lines, needles []string // folded
+	width          int      // to which lines are wrapped
+	found          [][]span // by line
 }
 
-// markBroken marks a needle that begins on line i, at or after free, and was wrapped
-// onto the lines below, if there is one.
-func markBroken(all [][]span, lines []string, i, free int, needle string, which, width int) {
-	if len(needle) < 2 || i+1 >= len(lines) || !wrapped(lines[i], lines[i+1], width) {
+// spans finds the needles in the lines from start to end.
+func (p *preview) spans(start, end int, needles []string) [][]span {
+	m := matcher{lines: folded(p.plain[start:max(start, end)]), needles: folded(needles), width: p.have.Width}
+	m.found = make([][]span, len(m.lines))
+	for i := range m.lines {
+		free := m.findWhole(i)
+		for k := range m.needles {
+			m.findBroken(i, free, k)
+		}
+	}
+	return m.found
+}
+
+// findWhole finds the needles within line i. It returns the offset after the last match.
+func (m *matcher) findWhole(i int) (free int) {
+	line := m.lines[i]
+	if n := len(m.found[i]); n > 0 { // a match from above ends here
+		free = byteAt(line, m.found[i][n-1].to)
+	}
+	for {
+		from, to, which := -1, 0, 0
+		for k, n := range m.needles {
+			if at := strings.Index(line[free:], n); n != "" && at >= 0 && (from < 0 || free+at < from) {
+				from, to, which = free+at, free+at+len(n), k
+			}
+		}
+		if from < 0 {
+			return free
+		}
+		m.found[i] = append(m.found[i], span{terminal.Width(line[:from]), terminal.Width(line[:to]), which, false})
+		free = to
+	}
+}
+
+// findBroken finds a needle that begins on line i, at or after free, and was wrapped onto
+// the lines below.
+func (m *matcher) findBroken(i, free, which int) {
+	needle := m.needles[which]
+	if len(needle) < 2 || !m.continues(i) {
 		return
 	}
-	line := strings.TrimRight(lines[i], " ")
+	line := strings.TrimRight(m.lines[i], " ")
 	for from := max(free, len(line)-len(needle)+1); from < len(line); from++ {
 		if !utf8.RuneStart(line[from]) || !strings.HasPrefix(needle, line[from:]) {
 			continue
 		}
-		marks := []span{{terminal.Width(line[:from]), terminal.Width(line), which, false}}
-		rest := needle[len(line)-from:]
-		for at := i + 1; ; at++ {
-			// Wrapping replaces a space, or nothing.
-			rest = strings.TrimLeft(rest, " ")
-			indent := len(lines[at]) - len(strings.TrimLeft(lines[at], " "))
-			text := lines[at][indent:]
-			if strings.HasPrefix(text, rest) {
-				marks = append(marks, span{indent, indent + terminal.Width(rest), which, true})
-				rest = ""
-			} else if text != "" && strings.HasPrefix(rest, text) && at+1 < len(lines) && wrapped(lines[at], lines[at+1], width) {
-				marks = append(marks, span{indent, terminal.Width(lines[at]), which, true})
-				rest = rest[len(text):]
-				continue
+		if rest := m.rest(i+1, which, needle[len(line)-from:]); rest != nil {
+			m.found[i] = append(m.found[i], span{terminal.Width(line[:from]), terminal.Width(line), which, false})
+			for n, s := range rest {
+				m.found[i+1+n] = append(m.found[i+1+n], s)
 			}
-			break
+			return
 		}
-		if rest != "" {
-			continue
-		}
-		for n, m := range marks {
-			all[i+n] = append(all[i+n], m)
-		}
-		return
 	}
 }
 
-// wrapped reports whether a line may go on in the next one: the next one's first word had
+// rest returns the spans of the rest of a broken needle, one on each line from line i on;
+// nil if the lines do not go on like this.
+func (m *matcher) rest(i, which int, rest string) (spans []span) {
+	for ; ; i++ {
+		rest = strings.TrimLeft(rest, " ") // wrapping replaces a space, or nothing
+		text := strings.TrimLeft(m.lines[i], " ")
+		indent := len(m.lines[i]) - len(text)
+		if strings.HasPrefix(text, rest) {
+			return append(spans, span{indent, indent + terminal.Width(rest), which, true})
+		}
+		if text == "" || !strings.HasPrefix(rest, text) || !m.continues(i) {
+			return nil
+		}
+		spans = append(spans, span{indent, terminal.Width(m.lines[i]), which, true})
+		rest = rest[len(text):]
+	}
+}
+
+// continues reports whether line i may go on in the next one: the next one's first word had
 // no room.
-func wrapped(line, next string, width int) bool {
-	next = strings.TrimLeft(next, " ")
-	if next == "" || line == "" {
+func (m *matcher) continues(i int) bool {
+	if i+1 >= len(m.lines) || m.lines[i] == "" {
 		return false
 	}
-	word, _, _ := strings.Cut(next, " ")
-	return terminal.Width(line)+1+terminal.Width(word) > width
+	word, _, _ := strings.Cut(strings.TrimLeft(m.lines[i+1], " "), " ")
+	return word != "" && terminal.Width(m.lines[i])+1+terminal.Width(word) > m.width
 }
 
 // byteAt returns the offset in a text at which a cell begins.
@@ -118,14 +118,13 @@ func byteAt(s string, cell int) int {
 	return len(s)
 }
 
-// fold maps characters that differ only in case to the same character.
-func fold(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return strings.Map(foldRune, s)
-		}
+// folded maps characters that differ only in case to the same character.
+func folded(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.Map(foldRune, s)
 	}
-	return strings.ToLower(s)
+	return out
 }
 
 func foldRune(r rune) rune {

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/terminal"
+	"pigrep/query/sessions"
 )
 
 // menu is a list of choices, which typing narrows.
@@ -13,7 +14,7 @@ type menu struct {
 	title   string
 	field   string // of filters
 	choices []choice
-	mark    func(m *Model, c choice)            // the action of Tab, which chooses several; nil for none
+	mark    func(m *Model, f sessions.Facet)    // the action of Tab, which chooses several; nil for none
 	typed   func(m *Model, text string) tea.Cmd // takes a text that no choice has; nil: there must be one
 	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
 	marked  bool                                // Tab has chosen something
@@ -21,7 +22,7 @@ type menu struct {
 	counting *job // adds notes to the choices; nil for none
 
 	narrow input
-	shown  []choice
+	shown  []*choice // those of choices that pass narrow
 	at     int
 	top    int
 	height int
@@ -32,10 +33,10 @@ type menu struct {
 type choice struct {
 	label string // cleaned
 	note  string
-	on    bool   // it applies already
-	off   string // why it cannot be chosen now; "" if it can
-	deep  bool   // hidden until the list is narrowed
-	value string // of a filter: its field, or field:value
+	on    bool           // it applies already
+	off   string         // why it cannot be chosen now; "" if it can
+	deep  bool           // hidden until the list is narrowed
+	facet sessions.Facet // of a filter
 
 	do func(*Model) tea.Cmd // the action of Enter, after the menu was closed
 }
@@ -59,7 +60,8 @@ func (m *menu) filter() {
 	m.shown = m.shown[:0]
 	words := strings.Fields(strings.ToLower(m.narrow.text))
 next:
-	for _, c := range m.choices {
+	for i := range m.choices {
+		c := &m.choices[i]
 		if c.deep && len(words) == 0 {
 			continue
 		}
@@ -108,7 +110,7 @@ func (m *Model) mark() tea.Cmd {
 		return nil
 	}
 	before := m.query.text
-	menu.mark(m, menu.shown[menu.at])
+	menu.mark(m, menu.shown[menu.at].facet)
 	menu.marked = true
 	menu.move(1)
 	if m.query.text == before {
@@ -144,10 +146,7 @@ func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 		}
 		lines = append(lines, terminal.Fit("  "+v.dim.Render(text), width))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines, cursor
+	return filled(lines, width, height), cursor
 }
 
 func (m *menu) line(v view, i, width int) string {

@@ -319,17 +319,15 @@ func (m *Model) scrollPreview(n int) tea.Cmd {
 		return nil
 	}
 	m.moved = true
-	if m.preview.scroll(n) {
-		return m.loadPreview()
-	}
-	return nil
+	return m.loadIf(m.preview.scroll(n))
 }
 
 func (m *Model) pagePreview(n int) tea.Cmd {
+	height := m.preview.height
 	if m.help != nil {
-		return m.scrollPreview(n * max(1, m.help.height-1))
+		height = m.help.height
 	}
-	return m.scrollPreview(n * max(1, m.preview.height-1))
+	return m.scrollPreview(n * max(1, height-1))
 }
 
 // back closes what is open, else clears the query, else ends the program.

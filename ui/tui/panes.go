@@ -111,21 +111,13 @@ func (m *Model) nextSide() tea.Cmd {
 // screen could differ from what bubbletea assumes.
 func (m *Model) arranged() tea.Cmd { return tea.Batch(m.showPreview(), tea.ClearScreen) }
 
-func (m *Model) nextEntry(n int) tea.Cmd {
-	if m.preview.nextEntry(n) {
-		return m.loadPreview()
-	}
-	return nil
-}
+func (m *Model) nextEntry(n int) tea.Cmd { return m.loadIf(m.preview.nextEntry(n)) }
 
 func (m *Model) jump(at int) tea.Cmd {
 	if m.help != nil {
 		return m.scrollPreview(map[int]int{AtStart: -far, AtEnd: far}[at])
 	}
-	if m.preview.jump(at) {
-		return m.loadPreview()
-	}
-	return nil
+	return m.loadIf(m.preview.jump(at))
 }
 
 // toggleFold folds or unfolds the entry that is read.
@@ -162,8 +154,5 @@ func (m *Model) toggleAll() tea.Cmd {
 	} else {
 		m.say("long texts are folded")
 	}
-	if loading {
-		return m.loadPreview()
-	}
-	return nil
+	return m.loadIf(loading)
 }

@@ -345,7 +345,7 @@ func (p *preview) scroll(n int) bool {
 	p.follow(n)
 	if p.top == before && p.want == p.have && p.page != nil && (n > 0 && p.page.After || n < 0 && p.page.Before) {
 		// The page ends here, since its entries are large.
-		return p.ask(request{p.want.Place, p.want.Extent.moved(p.edge(n)), p.want.generation})
+		return p.askAround(p.edge(n))
 	}
 	return p.more()
 }
@@ -427,10 +427,7 @@ func (p *preview) more() bool {
 		return false
 	}
 	at := p.entryAt(p.top + p.height/2)
-	if at < 0 || at == p.page.Anchor {
-		return false
-	}
-	return p.ask(request{p.want.Place, p.want.Extent.moved(at), p.want.generation})
+	return at >= 0 && at != p.page.Anchor && p.askAround(at)
 }
 
 // edge returns the last entry of the page, or the first one.
@@ -441,10 +438,11 @@ func (p *preview) edge(n int) int {
 	return p.page.Entries[0].Index
 }
 
-// moved returns the extent around another entry.
-func (e Extent) moved(at int) Extent {
-	e.At = at
-	return e
+// askAround is ask for the same conversation around another entry.
+func (p *preview) askAround(at int) bool {
+	want := p.want
+	want.At = at
+	return p.ask(want)
 }
 
 // jump goes to the start or the end of the conversation, and reports whether that must be
@@ -462,7 +460,7 @@ func (p *preview) jump(at int) bool {
 		p.put(p.have, p.page)
 		return false
 	}
-	return p.ask(request{p.want.Place, p.want.Extent.moved(at), p.want.generation})
+	return p.askAround(at)
 }
 
 // foldable returns the entries that are folded or unfolded together: the one that is read,
@@ -587,10 +585,7 @@ func (p *preview) render(v view, width, height int) []string {
 	for i := range lines {
 		lines[i] = terminal.Fit(lines[i], width)
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	return filled(lines, width, height)
 }
 
 // leastForHead is the height from which a pane reserves a line for the head of an entry.

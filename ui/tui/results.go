@@ -227,10 +227,7 @@ func (r *results) render(v view, width, height int, focused bool) []string {
 	for i := r.top; i < len(r.rows) && len(lines) < height; i++ {
 		lines = append(lines, r.line(v, i, width, focused))
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines
+	return filled(lines, width, height)
 }
 
 func (r *results) line(v view, i, width int, focused bool) string {

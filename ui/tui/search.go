@@ -22,24 +22,29 @@ type searching struct {
 	limit   int  // sessions
 	refresh bool // the newest request repeats the one before, on a newer generation
 
-	shown      string // the text that the results are for
-	total      int    // hits with every word
-	totalAny   int
-	exact      bool
-	sessions   int // that exist, or that are shown
-	indexed    int // sessions
-	more       bool
-	took       time.Duration
-	notice     string // what was searched literally
-	noWord     string // why there is nothing to search for
-	why        string // why no hit has every word
-	removed    []search.Removed
-	warnings   []string
-	mean       string // the suggested query
-	failed     error
 	answered   bool   // at least once
 	known      uint64 // the newest generation at the time of the request
-	generation uint64 // of the answer
+	generation uint64 // of the last answer that was no error
+	indexed    int    // sessions, when they were last listed
+	summary
+}
+
+// summary is what an answer says besides its hits.
+type summary struct {
+	shown    string // the text that was searched
+	total    int    // hits with every word
+	totalAny int
+	exact    bool
+	sessions int // that exist, or that are shown
+	more     bool
+	took     time.Duration
+	notice   string // what was searched literally
+	noWord   string // why there is nothing to search for
+	why      string // why no hit has every word
+	removed  []search.Removed
+	warnings []string
+	mean     string // the suggested query
+	failed   error
 }
 
 // job is a running command that can be stopped.
@@ -126,41 +131,10 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 	if msg.seq != s.seq {
 		return nil
 	}
-	same := msg.text == s.shown
-	m.moved = m.moved && same
+	m.moved = m.moved && msg.text == s.shown
 	keep := s.answered && m.moved
-	s.failed, s.noWord, s.notice, s.why, s.mean, s.removed, s.warnings = nil, "", "", "", "", nil, nil
-	var groups []group
-	switch {
-	case msg.err != nil:
-		if e, ok := errors.AsType[*words.TextError](msg.err); ok {
-			s.noWord = e.Reason
-			if e.Hint != "" {
-				s.noWord += " — " + e.Hint
-			}
-		} else {
-			s.failed = msg.err
-		}
-		s.total, s.totalAny, s.sessions, s.exact, s.more = 0, 0, 0, true, false
-	case msg.list != nil:
-		for _, l := range msg.list.Sessions {
-			groups = append(groups, group{SessionHit: l.SessionHit})
-		}
-		s.sessions, s.indexed, s.total, s.totalAny, s.exact = msg.list.Total, msg.list.Index.Files, 0, 0, true
-		s.more = len(groups) < msg.list.Total
-		s.generation = msg.list.Index.Generation
-	default:
-		r := msg.answer
-		groups = groupHits(r)
-		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.Total+r.Partial(), r.TotalIsExact, len(groups)
-		s.more = len(groups) == s.limit
-		s.why, s.mean, s.removed, s.warnings = search.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed, r.Warnings
-		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
-			s.notice = r.Warnings[0]
-		}
-		s.generation = r.Index.Generation
-	}
-	s.shown, s.took, s.answered = msg.text, msg.took, true
+	groups := m.read(msg)
+	s.answered = true
 	m.results.set(groups, keep)
 	if len(groups) == 0 {
 		m.reading, m.findFocus = false, false
@@ -176,6 +150,39 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 		return tea.Batch(cmd, m.begin(true))
 	}
 	return tea.Batch(cmd, m.searchMore())
+}
+
+// read sets the summary of an answer, and returns its sessions.
+func (m *Model) read(msg searched) (groups []group) {
+	s := &m.search
+	s.summary = summary{shown: msg.text, took: msg.took, exact: true}
+	textError, isTextError := errors.AsType[*words.TextError](msg.err)
+	switch r := msg.answer; {
+	case isTextError:
+		s.noWord = textError.Reason
+		if textError.Hint != "" {
+			s.noWord += " — " + textError.Hint
+		}
+	case msg.err != nil:
+		s.failed = msg.err
+	case msg.list != nil:
+		for _, l := range msg.list.Sessions {
+			groups = append(groups, group{SessionHit: l.SessionHit})
+		}
+		s.sessions, s.more = msg.list.Total, len(groups) < msg.list.Total
+		s.indexed, s.generation = msg.list.Index.Files, msg.list.Index.Generation
+	default:
+		groups = groupHits(r)
+		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.Total+r.Partial(), r.TotalIsExact, len(groups)
+		s.more = len(groups) == s.limit
+		s.why, s.mean = search.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean
+		s.removed, s.warnings = r.Removed, r.Warnings
+		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
+			s.notice = r.Warnings[0]
+		}
+		s.generation = r.Index.Generation
+	}
+	return groups
 }
 
 // searchMore requests more sessions when the end of the list is near.
@@ -223,8 +230,19 @@ func (m *Model) showPreview() tea.Cmd {
 	if title != "" {
 		p.title = title
 	}
-	if !p.show(want, hit) {
-		return m.loadMore()
+	return m.showPage(p.show(want, hit))
+}
+
+// showPage renders what the preview wants, if it must be rendered, or else more of the
+// conversation when an end of it is near.
+func (m *Model) showPage(mustRender bool) tea.Cmd {
+	return m.loadIf(mustRender || m.preview.more())
+}
+
+// loadIf renders what the preview wants, if it must be rendered.
+func (m *Model) loadIf(mustRender bool) tea.Cmd {
+	if !mustRender {
+		return nil
 	}
 	return m.loadPreview()
 }
@@ -249,14 +267,6 @@ func (m *Model) loadPreview() tea.Cmd {
 	})
 }
 
-// loadMore renders more of the conversation when an end is near.
-func (m *Model) loadMore() tea.Cmd {
-	if m.preview.more() {
-		return m.loadPreview()
-	}
-	return nil
-}
-
 // previewed shows a part of a conversation.
 func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	p := &m.preview
@@ -268,7 +278,7 @@ func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 		p.loaded(asked, page)
 		m.folded()
 		if newer && asked == p.want {
-			return tea.Batch(m.refind(), m.loadMore())
+			return tea.Batch(m.refind(), m.showPage(false))
 		}
 	case asked == p.want && !cancelled:
 		p.failed = err
@@ -277,7 +287,7 @@ func (m *Model) previewed(asked request, page *Preview, err error) tea.Cmd {
 	case (cancelled || asked != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
 		return m.loadPreview()
 	case err == nil: // there may be room for more
-		return m.loadMore()
+		return m.showPage(false)
 	}
 	return nil
 }

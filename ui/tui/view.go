@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
@@ -61,14 +63,20 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	default:
 		lines, cursor = m.main(v)
 	}
-	for len(lines) < body {
-		lines = append(lines, strings.Repeat(" ", m.width))
-	}
+	lines = filled(lines, m.width, body)
 	if cursor != nil && (cursor.X >= m.width || cursor.Y >= body) {
 		cursor = nil
 	}
 	foot := m.foot(v)
 	return append(lines[:m.height-len(foot)], foot...), cursor
+}
+
+// filled appends blank lines, width cells wide, until there are height lines.
+func filled(lines []string, width, height int) []string {
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines
 }
 
 const promptText = "> "
@@ -168,10 +176,7 @@ func (m *Model) list(v view, width, height int) []string {
 			lines = append(lines, terminal.Fit("  "+v.dim.Render(line), width))
 		}
 	}
-	for len(lines) < height {
-		lines = append(lines, strings.Repeat(" ", width))
-	}
-	return lines[:height]
+	return filled(lines, width, height)[:height]
 }
 
 // wrap breaks a text between words, not at the hyphens of flags and names.
@@ -191,16 +196,12 @@ func (m *Model) previewTitle(v view, width int) string {
 	if m.reading {
 		mark, look = "▶─ ", v.prompt
 	}
-	right := p.find.label()
-	if right == "" {
-		right = p.hits.label(p)
-	}
+	right := cmp.Or(p.find.label(), p.hits.label(p))
 	if e := p.reading(); e != nil && width >= placeFrom+2*terminal.Width(right) {
-		place := human.Number(e.Number) + "/" + human.Number(p.page.Total)
 		if right != "" {
 			right += " · "
 		}
-		right += place
+		right += human.Number(e.Number) + "/" + human.Number(p.page.Total)
 	}
 	if right != "" {
 		right = " " + right + " "
@@ -261,27 +262,28 @@ func (m *Model) foot(v view) []string {
 	if terminal.Width(text) <= m.width || most < 2 {
 		return []string{m.status(v)}
 	}
-	look := v.notice
-	if m.message.bad {
-		look = v.problem
-	}
 	lines := strings.Split(ansi.Wrap(text, m.width, ""), "\n")
 	if len(lines) > most {
 		lines[most-1] = terminal.Clip(strings.Join(lines[most-1:], " "), m.width)
 		lines = lines[:most]
 	}
 	for i := range lines {
-		lines[i] = look.Render(terminal.Fit(lines[i], m.width))
+		lines[i] = m.message.style(v).Render(terminal.Fit(lines[i], m.width))
 	}
 	return lines
 }
 
+// style is how a message looks.
+func (m message) style(v view) lipgloss.Style {
+	if m.bad {
+		return v.problem
+	}
+	return v.notice
+}
+
 // status returns the last line: the current message, or counts, freshness and scope.
 func (m *Model) status(v view) string {
-	left, look := m.message.text, v.notice
-	if m.message.bad {
-		look = v.problem
-	}
+	left, look := m.message.text, m.message.style(v)
 	if left == "" && m.place()&inMain != 0 {
 		left, look = m.counts(), v.dim
 		if m.search.notice != "" {
