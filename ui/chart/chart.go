@@ -12,6 +12,7 @@
 package chart
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -85,6 +86,14 @@ func (c *Chart) sum(label int) (sum float64) {
 	return sum
 }
 
+// sum is the sum of all values.
+func (s Series) sum() (sum float64) {
+	for _, v := range s.Values {
+		sum += v
+	}
+	return sum
+}
+
 // most is the largest sum.
 func (c *Chart) most() (most float64) {
 	for i := range c.Labels {
@@ -107,22 +116,8 @@ func (c *Chart) Empty() bool { return c.most() == 0 }
 // Fold sorts the series, the largest first, leaves out those without a value, and joins
 // those after the first n into one.
 func (c *Chart) Fold(n int) {
-	total := func(s Series) (sum float64) {
-		for _, v := range s.Values {
-			sum += v
-		}
-		return sum
-	}
-	slices.SortStableFunc(c.Series, func(a, b Series) int {
-		switch at, bt := total(a), total(b); {
-		case at > bt:
-			return -1
-		case at < bt:
-			return 1
-		}
-		return 0
-	})
-	for len(c.Series) > 1 && total(c.Series[len(c.Series)-1]) == 0 {
+	slices.SortStableFunc(c.Series, func(a, b Series) int { return cmp.Compare(b.sum(), a.sum()) })
+	for len(c.Series) > 1 && c.Series[len(c.Series)-1].sum() == 0 {
 		c.Series = c.Series[:len(c.Series)-1]
 	}
 	if len(c.Series) <= n {

@@ -193,6 +193,14 @@ func (d *drawing) bars() {
 		}
 		d.Groups = append(d.Groups, g)
 	}
+	d.periods(above + height + 17)
+	d.Plot = above + int(height) + below
+	d.legend()
+}
+
+// periods writes the first periods of equal steps at y, below the axis.
+func (d *drawing) periods(y float64) {
+	n := float64(len(d.Labels))
 	every := max((len(d.Labels)+mostTicks-1)/mostTicks, 1)
 	for i := 0; i < len(d.Labels); i += every {
 		middle, class, before := (float64(i)+0.5)/n, "", ""
@@ -208,10 +216,8 @@ func (d *drawing) bars() {
 		if i/every%2 == 1 && len(d.Labels) > mostTicks/2 {
 			class += " minor"
 		}
-		d.Texts = append(d.Texts, text{percent(middle), pixels(above + height + 17), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
+		d.Texts = append(d.Texts, text{percent(middle), pixels(y), strings.TrimSpace(class), clean(shortLabel(d.Labels[i], before))})
 	}
-	d.Plot = above + int(height) + below
-	d.legend()
 }
 
 // legend names the series below the plot.
@@ -221,11 +227,7 @@ func (d *drawing) legend() {
 	}
 	total := d.total()
 	for k, s := range d.Series {
-		sum := 0.0
-		for _, v := range s.Values {
-			sum += v
-		}
-		line := terminal.Clip(clean(s.Name), longestName) + " · " + d.Unit.text(sum, total)
+		line := terminal.Clip(clean(s.Name), longestName) + " · " + d.Unit.text(s.sum(), total)
 		y := d.Plot + k*legendHeight
 		d.Legend = append(d.Legend, legendLine{d.class(k), line, "0%", y + 4, y + 13})
 	}
