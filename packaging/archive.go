@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,11 +119,7 @@ func (r *release) archive(system, arch string, files []file) error {
 
 func (r *release) tarball(dir string, files []file) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	t := tar.NewWriter(z)
+	t := tar.NewWriter(&b)
 	for _, f := range files {
 		err := t.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.data)),
@@ -138,10 +135,20 @@ func (r *release) tarball(dir string, files []file) ([]byte, error) {
 	if err := t.Close(); err != nil {
 		return nil, err
 	}
-	if err := z.Close(); err != nil {
+	return compressed(b.Bytes())
+}
+
+func compressed(data []byte) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	if _, err := z.Write(data); err != nil {
+		return nil, err
+	}
+	err = z.Close()
+	return b.Bytes(), err
 }
 
 func (r *release) zip(dir string, files []file) ([]byte, error) {
@@ -158,10 +165,8 @@ func (r *release) zip(dir string, files []file) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	err := z.Close()
+	return b.Bytes(), err
 }
 
 // notices returns the licences of all that is linked into the program, on any system.
@@ -186,7 +191,7 @@ func (r *release) notices() (file, error) {
 
 	var text strings.Builder
 	text.WriteString("pigrep contains Go's runtime and standard library, and the modules below. Their licences:\n")
-	for _, module := range sorted(modules) {
+	for _, module := range slices.Sorted(maps.Keys(modules)) {
 		licences := 0
 		for _, pattern := range []string{"LICENSE*", "LICENCE*", "COPYING*", "NOTICE*"} {
 			paths, err := filepath.Glob(filepath.Join(modules[module], pattern))

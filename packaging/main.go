@@ -138,7 +138,7 @@ func (r *release) platform(work, platform string, extras *extras) error {
 	if err := r.archive(system, arch, append(extras.archived(), program)); err != nil {
 		return err
 	}
-	if err := r.materials(path, system, arch); err != nil {
+	if err := r.materials(program.data, system, arch); err != nil {
 		return err
 	}
 	if system != "linux" {

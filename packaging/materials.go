@@ -17,12 +17,8 @@ import (
 
 // materials writes the bill of materials of a binary, in CycloneDX: the modules that
 // the linker recorded in it, and Go.
-func (r *release) materials(path, system, arch string) error {
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	program, err := os.ReadFile(path)
+func (r *release) materials(program []byte, system, arch string) error {
+	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -151,21 +148,6 @@ func packagedUnit(unit []byte) []byte {
 	return bytes.Replace(unit, []byte("%h/.local/bin/pigrep"), []byte("/usr/bin/pigrep"), 1)
 }
 
-func compressed(data []byte) ([]byte, error) {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(data); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
 // copyright is the file that Debian requires, in the form that programs read.
 func (r *release) copyright(licence []byte) []byte {
 	_, text, _ := strings.Cut(string(licence), "\n\n") // before that is the name of the licence
@@ -189,5 +171,3 @@ func (r *release) debianChangelog() []byte {
 	return fmt.Appendf(nil, "pigrep (%s) unstable; urgency=medium\n\n  * See /usr/share/doc/pigrep/CHANGELOG.md.\n\n -- %s  %s\n",
 		version, maintainer, r.time.Format(time.RFC1123Z))
 }
-
-func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

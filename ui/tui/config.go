@@ -120,17 +120,16 @@ func (c Config) conflict() *ConfigError {
 			if i == j || b.in&other.in == 0 || other.name == "" && other.when != nil {
 				continue
 			}
-			for _, k := range b.keys {
-				if !slices.Contains(other.keys, k) {
-					continue
-				}
-				e := &ConfigError{KeysTable, b.name, k + " is taken: " + other.help, "choose another key"}
-				if other.name != "" {
-					e.Reason = fmt.Sprintf("%s is also a key of %s (%s)", k, other.name, other.help)
-					e.Hint = fmt.Sprintf("choose another key, or give %[1]s other ones: %[1]s = [...]", other.name)
-				}
-				return e
+			at := slices.IndexFunc(b.keys, func(key string) bool { return slices.Contains(other.keys, key) })
+			if at < 0 {
+				continue
 			}
+			e := &ConfigError{KeysTable, b.name, b.keys[at] + " is taken: " + other.help, "choose another key"}
+			if other.name != "" {
+				e.Reason = fmt.Sprintf("%s is also a key of %s (%s)", b.keys[at], other.name, other.help)
+				e.Hint = fmt.Sprintf("choose another key, or give %[1]s other ones: %[1]s = [...]", other.name)
+			}
+			return e
 		}
 	}
 	return nil

@@ -29,11 +29,8 @@ func (h *help) scroll(n int) { h.top += n }
 // keyHelp returns the renderer of keys and what they do, for a width.
 func (v view) keyHelp(width int) bubbles.Model {
 	h := bubbles.New()
-	h.ShortSeparator, h.FullSeparator = " · ", "  "
-	h.Styles = bubbles.Styles{
-		Ellipsis: v.dim, ShortKey: v.dim, ShortDesc: v.dim, ShortSeparator: v.dim,
-		FullKey: v.prompt, FullDesc: v.plain, FullSeparator: v.plain,
-	}
+	h.ShortSeparator = " · "
+	h.Styles = bubbles.Styles{Ellipsis: v.dim, ShortKey: v.dim, ShortDesc: v.dim, ShortSeparator: v.dim}
 	h.SetWidth(width)
 	return h
 }
@@ -51,37 +48,32 @@ const keyColumn = 26
 // render returns height lines, each width cells wide.
 func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
 	column := min(keyColumn, width/3)
-	painted := v.keyHelp(0)
 	var all []string
 	for i, g := range groups {
 		if i > 0 {
 			all = append(all, "")
 		}
 		all = append(all, v.title.Render(g.Title))
-		var rows []key.Binding
 		for _, r := range g.Rows {
 			keys := strings.Split(ansi.Wordwrap(r.Keys, column, ""), "\n")
 			text := strings.Split(ansi.Wordwrap(r.Help, max(8, width-column-4), ""), "\n")
 			for i := range max(len(keys), len(text)) {
-				k, t := strings.Repeat(" ", column), ""
+				k, t := "", ""
 				if i < len(keys) {
-					k = terminal.Fit(keys[i], column)
+					k = keys[i]
 				}
 				if i < len(text) {
 					t = text[i]
 				}
-				rows = append(rows, key.NewBinding(key.WithKeys(r.Keys), key.WithHelp("  "+k, " "+t)))
+				all = append(all, v.prompt.Render("  "+terminal.Fit(k, column))+"  "+t)
 			}
 		}
-		all = append(all, strings.Split(painted.FullHelpView([][]key.Binding{rows}), "\n")...)
 	}
 	h.height = height
 	h.top = max(0, min(h.top, len(all)-height))
-	lines := make([]string, 0, height)
-	for _, l := range all[h.top:] {
-		if len(lines) < height {
-			lines = append(lines, terminal.Fit(l, width))
-		}
+	lines := all[h.top:min(len(all), h.top+height)]
+	for i := range lines {
+		lines[i] = terminal.Fit(lines[i], width)
 	}
 	return filled(lines, width, height)
 }
