@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"html"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,23 +29,19 @@ func read(s string, style Style) []Run {
 	return p.runs(style)
 }
 
-// mark is a change of style at a byte of the line.
+// mark is what is special about a byte of the line. It is small: most bytes have an empty one.
 type mark struct {
-	hide   bool
-	other  bool // another text is shown instead
-	change [5]int8
+	shown  shown
+	change [attributes]int8 // how many of each attribute begin here, less those that end
 }
 
-// What change counts: how many of each begin at a byte, less those that end.
-const (
-	changeBold = iota
-	changeItalic
-	changeStrike
-	changeCode
-	changeFaint
-)
+type shown uint8
 
-var changes = [5]Style{Bold, Italic, Strike, Code, Faint}
+const (
+	asItIs shown = iota
+	hidden
+	replaced // by a text of inliner.instead
+)
 
 type inliner struct {
 	s       string
@@ -53,20 +50,12 @@ type inliner struct {
 	opened  []int        // places of [
 	noTicks map[int]bool // numbers of backticks that nothing ends
 	links   []link
-	others  map[int]string
+	instead map[int]string
 }
 
 type link struct {
 	from, to int
 	url      string
-}
-
-func (p *inliner) instead(at int, text string) {
-	if p.others == nil {
-		p.others = make(map[int]string)
-	}
-	p.others[at] = text
-	p.marks[at].other = true
 }
 
 // delimiter is a run of *, _ or ~ that may begin or end emphasis.
@@ -76,15 +65,26 @@ type delimiter struct {
 	open, close bool
 }
 
-func (p *inliner) hide(from, to int) {
+func (p *inliner) hide(from, to int) { p.show(from, to, hidden) }
+
+func (p *inliner) show(from, to int, how shown) {
 	for i := from; i < to; i++ {
-		p.marks[i].hide = true
+		p.marks[i].shown = how
 	}
 }
 
-func (p *inliner) cover(from, to, what int) {
-	p.marks[from].change[what]++
-	p.marks[to].change[what]--
+func (p *inliner) replace(at int, text string) {
+	p.marks[at].shown = replaced
+	if p.instead == nil {
+		p.instead = make(map[int]string)
+	}
+	p.instead[at] = text
+}
+
+func (p *inliner) cover(from, to int, attribute Style) {
+	i := bits.TrailingZeros16(uint16(attribute))
+	p.marks[from].change[i]++
+	p.marks[to].change[i]--
 }
 
 func (p *inliner) scan() {
@@ -92,7 +92,7 @@ func (p *inliner) scan() {
 	for at := 0; at < len(s); {
 		switch c := s[at]; {
 		case c == '\\' && at+1 < len(s) && isPunct(s[at+1]):
-			p.marks[at].hide = true
+			p.hide(at, at+1)
 			at += 2
 		case c == '`':
 			at = p.codeSpan(at)
@@ -156,7 +156,7 @@ func (p *inliner) codeSpan(at int) int {
 			}
 			p.hide(at, from)
 			p.hide(to, to+n)
-			p.cover(from, to, changeCode)
+			p.cover(from, to, Code)
 			return to + n
 		}
 		end += k
@@ -215,12 +215,12 @@ func (p *inliner) emphasize() {
 			}
 			o := &stack[k]
 			n := min(2, o.n, d.n)
-			what := changeItalic
+			what := Italic
 			switch {
 			case d.char == '~':
-				what = changeStrike
+				what = Strike
 			case n == 2:
-				what = changeBold
+				what = Bold
 			}
 			o.n -= n
 			from := o.at + o.n
@@ -283,15 +283,11 @@ func (p *inliner) closeLink(at int) int {
 	if text := p.s[open+1 : at]; text == "" || text == url {
 		p.hide(at, end+1)
 		if text == "" {
-			p.hide(at, at+2)
-			p.marks[end].hide = true
-			for i := at + 2; i < end; i++ {
-				p.marks[i].hide = false
-			}
+			p.show(at+2, end, asItIs)
 		}
 	} else {
-		p.instead(at, " ")
-		p.cover(at, end+1, changeFaint)
+		p.replace(at, " ")
+		p.cover(at, end+1, Faint)
 	}
 	for len(p.links) > 0 && p.links[len(p.links)-1].from > open { // an address in the text
 		p.links = p.links[:len(p.links)-1]
@@ -351,72 +347,57 @@ func (p *inliner) entity(at int) int {
 		return at + 1
 	}
 	p.hide(at, at+n+1)
-	p.marks[at].hide = false
-	p.instead(at, text)
+	p.replace(at, text)
 	return at + n + 1
 }
 
 // runs returns what is shown.
 func (p *inliner) runs(base Style) []Run {
 	var runs []Run
-	var joined strings.Builder // the text of the last run, if it has several pieces
+	var text []byte // of the last run
 	endRun := func() {
-		if joined.Len() > 0 {
-			runs[len(runs)-1].Text = joined.String()
-			joined.Reset()
+		if len(runs) > 0 {
+			runs[len(runs)-1].Text = string(text)
+			text = text[:0]
 		}
 	}
-	var counts [5]int
-	link := 0
+	var counts [attributes]int
+	style, links := base, p.links
+	for _, l := range links {
+		p.cover(l.from, l.to, Link)
+	}
 	for at := 0; at < len(p.s); {
-		style := base
+		m, from := p.marks[at], at
+		if m.change != [attributes]int8{} {
+			style = base
+			for i, d := range m.change {
+				if counts[i] += int(d); counts[i] > 0 {
+					style |= 1 << i
+				}
+			}
+		}
+		for at++; m.shown == asItIs && at < len(p.s) && p.marks[at] == (mark{}); at++ {
+		}
+		if m.shown == hidden {
+			continue
+		}
+		for len(links) > 0 && links[0].to <= from {
+			links = links[1:]
+		}
 		url := ""
-		for link < len(p.links) && p.links[link].to <= at {
-			link++
+		if len(links) > 0 && links[0].from <= from {
+			url = links[0].url
 		}
-		if link < len(p.links) && p.links[link].from <= at {
-			style |= Link
-			url = p.links[link].url
-		}
-		for i, d := range p.marks[at].change {
-			counts[i] += int(d)
-			if counts[i] > 0 {
-				style |= changes[i]
-			}
-		}
-		if m := &p.marks[at]; m.hide {
-			at++
-			continue
-		} else if m.other {
+		if k := len(runs) - 1; k < 0 || m.shown == replaced || runs[k].Style != style || runs[k].URL != url {
 			endRun()
-			runs = append(runs, Run{Text: p.others[at], Style: style, URL: url})
-			at++
-			continue
+			runs = append(runs, Run{Style: style, URL: url})
 		}
-		end := at + 1
-		for end < len(p.s) && p.same(end, link) {
-			end++
-		}
-		if k := len(runs) - 1; k >= 0 && runs[k].Style == style && runs[k].URL == url {
-			if joined.Len() == 0 {
-				joined.WriteString(runs[k].Text)
-			}
-			joined.WriteString(p.s[at:end])
+		if m.shown == replaced {
+			text = append(text, p.instead[from]...)
 		} else {
-			endRun()
-			runs = append(runs, Run{Text: p.s[at:end], Style: style, URL: url})
+			text = append(text, p.s[from:at]...)
 		}
-		at = end
 	}
 	endRun()
 	return runs
-}
-
-// same reports whether the byte looks like the one before it.
-func (p *inliner) same(at, link int) bool {
-	m := &p.marks[at]
-	if m.hide || m.other || m.change != [5]int8{} {
-		return false
-	}
-	return link >= len(p.links) || at != p.links[link].from && at != p.links[link].to
 }
