@@ -20,8 +20,8 @@ import (
 	"pigrep/ui/printer"
 )
 
-// tail is the end of every answer that has pages.
-type tail struct {
+// footer is the end of every answer that has pages.
+type footer struct {
 	Warnings   []string `json:"warnings,omitempty"`
 	LeftOut    *leftOut `json:"leftOut,omitempty"`
 	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
@@ -86,9 +86,8 @@ func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
 	return r, encodedLen(r) + envelopeBytes, nil
 }
 
-// listing is what all tools that list are asked for.
+// listing is what a tool that lists is asked for.
 type listing struct {
-	tool    string
 	text    string // of the query
 	filters Filters
 	limit   int // rows on a page; 0 if not given
@@ -105,21 +104,38 @@ type question struct {
 	leftOut  *leftOut
 	limit    int
 	maxBytes int
-	names    namer
+	ids      ids
+}
+
+// list makes the call of a tool that lists: with the index open, and within the time for an
+// answer, find returns the rows from the cursor on.
+func list[In, Row any](s *server, tool string, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) func(context.Context, *In) (*mcp.CallToolResult, error) {
+	return func(ctx context.Context, in *In) (*mcp.CallToolResult, error) {
+		l := asked(in)
+		q, err := s.ask(ctx, tool, in, l)
+		if err != nil {
+			return nil, err
+		}
+		defer q.Close()
+		ctx, cancel := s.Budget(ctx)
+		defer cancel()
+		page, err := find(ctx, q, in)
+		if err != nil {
+			return nil, q.failed(err)
+		}
+		return page.cut(q)
+	}
 }
 
 // ask opens the index for a listing; in is the input of the tool. The caller closes
 // the question.
-func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) {
+func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*question, error) {
 	paging := l.paging.take()
-	x, at, err := s.indexed(ctx, l.tool, in, paging)
+	x, at, err := s.indexed(ctx, tool, in, paging)
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, names: newNamer(x.Reader, !s.Reveal)}
-	if q.limit == 0 {
-		q.limit = l.rows
-	}
+	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: newIDs(x.Reader, !s.Reveal)}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err
@@ -127,58 +143,72 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 	return q, nil
 }
 
-// tail returns the end of an answer.
-func (q *question) tail(warnings []string) tail {
-	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+// rowsFrom returns the rows of those of a list that the cursor has not passed.
+func rowsFrom[T, Row any](q *question, list []T, row func(*T) Row) []Row {
+	rows := []Row{}
+	for i := min(q.at.At, len(list)); i < len(list); i++ {
+		rows = append(rows, row(&list[i]))
+	}
+	return rows
+}
+
+// footer returns the end of an answer.
+func (q *question) footer(warnings []string) footer {
+	return footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
 }
 
 // leaveOut says how many hits were left out because they are in calls of pigrep itself.
-func (t *tail) leaveOut(searches int) {
+func (f *footer) leaveOut(searches int) {
 	if searches > 0 {
 		out := leftOut{Searches: searches}
-		if t.LeftOut != nil {
-			out.Session = t.LeftOut.Session
+		if f.LeftOut != nil {
+			out.Session = f.LeftOut.Session
 		}
-		t.LeftOut = &out
+		f.LeftOut = &out
 	}
 }
 
-// rowPage is a page of rows of an answer.
+// rowPage is a page of rows of an answer. Rows beyond the limit only say that there are more.
 type rowPage[Row any] struct {
-	rows []Row
-	more bool // there are more rows after these
-	tail tail
-	line func(*Row) string               // a row as text
-	next func(c *cursor, n int)          // moves a cursor over n rows; nil counts them
-	say  func([]Row, tail) (any, string) // makes the answer, structured and as text
-}
-
-// pageOf returns a page of the rows from the cursor on. Rows beyond the limit only
-// say that there are more.
-func pageOf[Row any](q *question, rows []Row, p rowPage[Row]) (*mcp.CallToolResult, error) {
-	p.rows, p.more = rows[:min(len(rows), q.limit)], len(rows) > q.limit
-	return p.cut(q)
+	rows   []Row
+	more   bool // there are more rows after these
+	footer footer
+	line   func(*Row) string                 // a row as text
+	next   func(c *cursor, n int)            // moves a cursor over n rows; nil counts them
+	render func([]Row, footer) (any, string) // makes the answer, structured and as text
 }
 
 // cut returns the page with as many rows as fit.
 func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
-	if !q.s.Reveal {
-		redact.Strings(&p.rows)
-	}
 	next := p.next
 	if next == nil {
 		next = func(c *cursor, n int) { c.At += n }
+		p.rows, p.more = p.rows[:min(len(p.rows), q.limit)], len(p.rows) > q.limit
+	}
+	if !q.s.Reveal {
+		redact.Strings(&p.rows)
 	}
 	cut := page{max: q.maxBytes, items: len(p.rows)}
 	cut.size = func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
 	cut.result = func(n int) (any, string) {
-		t := p.tail
-		if t.Dropped = len(p.rows) - n; t.Dropped > 0 || p.more {
-			t.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
+		f := p.footer
+		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
+			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
 		}
-		return p.say(append([]Row{}, p.rows[:n]...), t) // never null in JSON
+		return p.render(append([]Row{}, p.rows[:n]...), f) // never null in JSON
 	}
 	return cut.cut()
+}
+
+// text is an answer as text: what is above the rows, a line for each, and the footer.
+func (p *rowPage[Row]) text(head string, rows []Row, f footer) string {
+	var b strings.Builder
+	b.WriteString(head + "\n")
+	for i := range rows {
+		b.WriteString(p.line(&rows[i]) + "\n")
+	}
+	f.write(&b)
+	return b.String()
 }
 
 // indexed opens the index for a request: the snapshot of its cursor, if it has
@@ -298,26 +328,26 @@ func literalGlob(path string) string {
 }
 
 // write writes what the answer lacks and how to get it.
-func (t *tail) write(b *strings.Builder) {
-	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Complete) {
+func (f *footer) write(b *strings.Builder) {
+	if b.Len() > 0 && (f.Dropped > 0 || f.NextCursor != "" || f.LeftOut != nil || len(f.Warnings) > 0 || !f.Complete) {
 		b.WriteString("\n")
 	}
-	if t.Dropped > 0 {
-		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", t.Dropped)
+	if f.Dropped > 0 {
+		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", f.Dropped)
 	}
-	if t.NextCursor != "" {
-		fmt.Fprintf(b, "Next page: cursor %s\n", t.NextCursor)
+	if f.NextCursor != "" {
+		fmt.Fprintf(b, "Next page: cursor %s\n", f.NextCursor)
 	}
-	if t.LeftOut != nil && t.LeftOut.Session != "" {
+	if f.LeftOut != nil && f.LeftOut.Session != "" {
 		b.WriteString("Your own session is left out (includeCurrent).\n")
 	}
-	if t.LeftOut != nil && t.LeftOut.Searches > 0 {
-		fmt.Fprintf(b, "%s in calls of pigrep left out (includeSearches).\n", human.Plural(t.LeftOut.Searches, "hit", "hits"))
+	if f.LeftOut != nil && f.LeftOut.Searches > 0 {
+		fmt.Fprintf(b, "%s in calls of pigrep left out (includeSearches).\n", human.Plural(f.LeftOut.Searches, "hit", "hits"))
 	}
-	for _, w := range t.Warnings {
+	for _, w := range f.Warnings {
 		fmt.Fprintf(b, "Warning: %s\n", w)
 	}
-	if !t.Complete {
+	if !f.Complete {
 		b.WriteString("Not complete: not every session file was searched.\n")
 	}
 }

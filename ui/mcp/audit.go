@@ -34,7 +34,7 @@ const defaultCalls = 30
 type callsAnswer struct {
 	Calls []callRow `json:"calls"`
 	Total int       `json:"total"`
-	tail
+	footer
 }
 
 // callRow is a call.
@@ -64,7 +64,7 @@ type usageAnswer struct {
 	Rows     []usageRow `json:"rows"`
 	TimeZone string     `json:"timeZone" jsonschema:"of days, weeks and months"`
 	Unpriced []string   `json:"unpricedModels,omitempty" jsonschema:"costs lack these"`
-	tail
+	footer
 }
 
 // usageRow is tokens and cost by the dimensions that were asked for.
@@ -91,62 +91,53 @@ func (s *server) addAudits(m *mcp.Server) {
 	add(m, s, tool[CallsInput]{
 		name: "tool_calls", title: "List past tool calls",
 		description: "Calls of tools in past sessions, latest first, with their outcome. Use it to see which commands were run, or what failed.",
-		output:      open(schemaOf[callsAnswer]()), call: s.calls,
+		output:      open(schemaOf[callsAnswer]()),
+		call: list(s, "tool_calls", func(in *CallsInput) listing {
+			filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
+			filters.Given["tool"] = in.Tool
+			return listing{text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging}
+		}, s.calls),
 	})
 	add(m, s, tool[UsageInput]{
 		name: "usage", title: "Tokens and cost of past sessions",
 		description: "Tokens and cost of past sessions.",
-		output:      open(schemaOf[usageAnswer]()), call: s.usage,
+		output:      open(schemaOf[usageAnswer]()),
+		call: list(s, "usage", func(in *UsageInput) listing {
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+		}, s.usage),
 	})
 }
 
-func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult, error) {
-	filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
-	filters.Given["tool"] = in.Tool
-	q, err := s.ask(ctx, in, listing{tool: "tool_calls", text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging})
+// audit is the question as one about calls and tokens.
+func (q *question) audit() audit.Request {
+	return audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Location: q.s.Now().Location()}
+}
+
+func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
+	req := q.audit()
+	req.Failed, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
+	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, err
 	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
-	req := audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule, Results: in.Results}
-	req.Limit = q.at.At + q.limit + 1
-	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
-	if err != nil {
-		return nil, q.failed(err)
-	}
-	var rows []callRow
+	p := &rowPage[callRow]{line: (*callRow).text}
 	seen := 0
 	err = list.Each(ctx, func(r *audit.CallRow) error {
 		if seen++; seen > q.at.At {
-			rows = append(rows, q.names.call(r))
+			p.rows = append(p.rows, q.ids.call(r))
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	p.footer = q.footer(list.Warnings)
+	p.render = func(rows []callRow, f footer) (any, string) {
+		head := human.Plural(list.Total, "call", "calls") + " in " + human.Plural(list.Coverage.Sessions, "session", "sessions") + "."
+		return callsAnswer{rows, list.Total, f}, p.text(head, rows, f)
 	}
-	answer := callsAnswer{Total: list.Total}
-	return pageOf(q, rows, rowPage[callRow]{
-		tail: q.tail(list.Warnings),
-		line: (*callRow).text,
-		say: func(rows []callRow, t tail) (any, string) {
-			a := answer
-			a.Calls, a.tail = rows, t
-			var b strings.Builder
-			fmt.Fprintf(&b, "%s in %s.\n", human.Plural(a.Total, "call", "calls"), human.Plural(list.Coverage.Sessions, "session", "sessions"))
-			for i := range rows {
-				b.WriteString(rows[i].text() + "\n")
-			}
-			a.tail.write(&b)
-			return a, b.String()
-		},
-	})
+	return p, err
 }
 
 // call converts a tool call to a row of the answer.
-func (n *namer) call(r *audit.CallRow) callRow {
+func (n *ids) call(r *audit.CallRow) callRow {
 	row := callRow{
 		place: n.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
 		Rules: r.Rules, Text: beginning(r.Arguments, 200),
@@ -176,45 +167,27 @@ func (r *callRow) text() string {
 	return b.String()
 }
 
-func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "usage", filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging})
+func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPage[usageRow], error) {
+	req := q.audit()
+	req.By = in.By.values()
+	table, err := audit.Usage(ctx, q.Reader, req)
 	if err != nil {
 		return nil, err
 	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
-	table, err := audit.Usage(ctx, q.Reader, audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By.values()})
-	if err != nil {
-		return nil, q.failed(err)
-	}
-	rows := []usageRow{}
-	for i := min(q.at.At, len(table.Rows)); i < len(table.Rows); i++ {
-		rows = append(rows, q.names.usage(&table.Rows[i]))
-	}
-	answer := usageAnswer{Total: q.names.usage(&table.Total), TimeZone: table.TimeZone}
+	total := q.ids.usage(&table.Total)
+	var unpriced []string
 	for _, model := range table.Unpriced {
-		answer.Unpriced = append(answer.Unpriced, cmp.Or(model, "(no model)"))
+		unpriced = append(unpriced, cmp.Or(model, "(no model)"))
 	}
-	return pageOf(q, rows, rowPage[usageRow]{
-		tail: q.tail(table.Warnings),
-		line: (*usageRow).text,
-		say: func(rows []usageRow, t tail) (any, string) {
-			a := answer
-			a.Rows, a.tail = rows, t
-			var b strings.Builder
-			b.WriteString("Total: " + a.Total.text() + "\n")
-			for i := range rows {
-				b.WriteString(rows[i].text() + "\n")
-			}
-			a.tail.write(&b)
-			return a, b.String()
-		},
-	})
+	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(table.Warnings), line: (*usageRow).text}
+	p.render = func(rows []usageRow, f footer) (any, string) {
+		return usageAnswer{total, rows, table.TimeZone, unpriced, f}, p.text("Total: "+total.text(), rows, f)
+	}
+	return p, nil
 }
 
 // usage returns the row of a use of tokens.
-func (n *namer) usage(r *audit.UsageRow) usageRow {
+func (n *ids) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
 		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
 		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,

@@ -25,7 +25,7 @@ type fixAnswer struct {
 	Sessions []fixRow `json:"sessions"`
 	Total    int      `json:"total"`
 	Inexact  bool     `json:"inexact,omitempty" jsonschema:"there may be more"`
-	tail
+	footer
 }
 
 // fixRow is a session with the error, at its last occurrence, and what followed.
@@ -56,18 +56,14 @@ func (s *server) addFix(m *mcp.Server) {
 	add(m, s, tool[FixInput]{
 		name: "find_fix", title: "Find what fixed an error before",
 		description: "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed.",
-		output:      open(schemaOf[fixAnswer]()), call: s.fix,
+		output:      open(schemaOf[fixAnswer]()),
+		call: list(s, "find_fix", func(in *FixInput) listing {
+			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging}
+		}, s.fix),
 	})
 }
 
-func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "find_fix", text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging})
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
+func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
 	res, err := fix.Find(ctx, q.Reader, s.Adapter, s.Files, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})
@@ -75,36 +71,19 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 		return nil, &Error{codeQuery, err.Error(), "give the error as it was printed"}
 	}
 	if err != nil {
-		return nil, q.failed(err)
+		return nil, err
 	}
-	found := res.Sessions[min(q.at.At, len(res.Sessions)):]
-	rows := make([]fixRow, len(found))
-	for i := range found {
-		rows[i] = q.names.fix(&found[i])
+	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.ids.fix), footer: q.footer(res.Warnings), line: (*fixRow).text}
+	inexact := !res.TotalIsExact && res.Total > 0
+	p.render = func(rows []fixRow, f footer) (any, string) {
+		head := atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with this error."
+		return fixAnswer{rows, res.Total, inexact, f}, p.text(head, rows, f)
 	}
-	answer := fixAnswer{Total: res.Total, Inexact: !res.TotalIsExact && res.Total > 0}
-	return pageOf(q, rows, rowPage[fixRow]{
-		tail: q.tail(res.Warnings),
-		line: (*fixRow).text,
-		say: func(rows []fixRow, t tail) (any, string) {
-			a := answer
-			a.Sessions, a.tail = rows, t
-			var b strings.Builder
-			if a.Inexact {
-				b.WriteString("at least ")
-			}
-			fmt.Fprintf(&b, "%s with this error.\n", human.Plural(a.Total, "session", "sessions"))
-			for i := range rows {
-				b.WriteString("\n" + rows[i].text())
-			}
-			a.tail.write(&b)
-			return a, b.String()
-		},
-	})
+	return p, nil
 }
 
 // fix returns the row of a session.
-func (n *namer) fix(x *fix.Session) fixRow {
+func (n *ids) fix(x *fix.Session) fixRow {
 	row := fixRow{
 		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
@@ -118,19 +97,18 @@ func (n *namer) fix(x *fix.Session) fixRow {
 	return row
 }
 
-// text is a session with the error, the calls and the reply, one a line.
+// text is a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s · %s\n   error: %s\n", r.place, r.Outcome, joined(r.Time, r.CWD, r.Title), r.Error)
+	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(r.Time, r.CWD, r.Title), r.Error)
 	for _, c := range r.Calls {
-		fmt.Fprintf(&b, "   → %s %s", c.Tool, c.Text)
+		fmt.Fprintf(&b, "\n   → %s %s", c.Tool, c.Text)
 		if c.Failed {
 			b.WriteString(" (failed)")
 		}
-		b.WriteString("\n")
 	}
 	if r.Reply != nil {
-		fmt.Fprintf(&b, "   reply: %s\n", r.Reply.Text)
+		fmt.Fprintf(&b, "\n   reply: %s", r.Reply.Text)
 	}
 	return b.String()
 }

@@ -55,7 +55,7 @@ type grepAnswer struct {
 	Lines   int         `json:"total" jsonschema:"matching lines"`
 	Inexact bool        `json:"inexact,omitempty" jsonschema:"the total may be larger"`
 	Files   int         `json:"files" jsonschema:"session files with a match"`
-	tail
+	footer
 }
 
 // grepEntry is a part of an entry with lines.
@@ -77,7 +77,10 @@ func (s *server) addGrep(m *mcp.Server) {
 	add(m, s, tool[GrepInput]{
 		name: "grep", title: "Find exact patterns in past sessions",
 		description: "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands.",
-		output:      open(schemaOf[grepAnswer]()), call: s.grep,
+		output:      open(schemaOf[grepAnswer]()),
+		call: list(s, "grep", func(in *GrepInput) listing {
+			return listing{filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+		}, s.grep),
 	})
 }
 
@@ -92,81 +95,78 @@ var tries = map[literal.Try]string{
 // errCounted ends a search that has counted enough lines.
 var errCounted = errors.New("counted enough")
 
-func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "grep", filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging})
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
+func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage[grepRow], error) {
+	found := &grepRows{q: q}
 	req := grep.Request{
 		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
-		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead,
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead, Counted: &found.full,
 	}
-	var rows []grepRow
-	var full atomic.Bool // the page
-	req.Counted = &full
-	seen, lines, files := 0, 0, 0
-	last := ""
-	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, func(m *grep.Match) error {
-		lines += m.Matched
-		if m.SessionPath != last {
-			last = m.SessionPath
-			files++
-		}
-		var in *grepEntry
-		for i := range m.Lines {
-			if seen++; seen > q.at.At && len(rows) <= q.limit {
-				if in == nil {
-					in = &grepEntry{place: q.names.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
-				}
-				rows = append(rows, grepRow{in, lineText(&m.Lines[i])})
-			}
-		}
-		full.Store(len(rows) > q.limit)
-		if lines > countedLines && full.Load() {
-			return errCounted
-		}
-		return nil
-	})
-	answer := grepAnswer{Lines: lines, Inexact: err != nil, Files: files}
-	end := q.tail(nil)
+	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, found.match)
+	f := q.footer(nil)
 	if sum != nil {
-		end.leaveOut(sum.Searches)
+		f.leaveOut(sum.Searches)
 	}
-	leavesOut := slices.ContainsFunc(q.Reader.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
 	// Files that are not indexed yet have been read too.
-	end.Warnings = append([]string{}, q.Warnings...)
-	switch {
+	f.Warnings = append([]string{}, q.Warnings...)
+	switch pattern, refused := errors.AsType[*literal.PatternError](err); {
 	case err == nil:
-		answer.Files = sum.WithHits
-		end.Complete = len(sum.Errors) == 0 && !leavesOut
+		found.files = sum.WithHits
+		leavesOut := slices.ContainsFunc(q.Reader.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
+		f.Complete = len(sum.Errors) == 0 && !leavesOut
 		for _, e := range sum.Errors {
+			warning := e.Path + " cannot be read"
 			if tooLong, ok := errors.AsType[*adapter.TooLongError](e.Err); ok {
-				end.Warnings = append(end.Warnings, fmt.Sprintf("skipped %s: %v", e.Path, tooLong))
-				continue
+				warning = fmt.Sprintf("skipped %s: %v", e.Path, tooLong)
 			}
-			end.Warnings = append(end.Warnings, fmt.Sprintf("%s cannot be read", e.Path))
+			f.Warnings = append(f.Warnings, warning)
 		}
 	case errors.Is(err, context.DeadlineExceeded):
-		end.Complete, end.Warnings = false, append(end.Warnings, late)
-	case errors.Is(err, errCounted):
-	default:
-		if e, ok := errors.AsType[*literal.PatternError](err); ok {
-			return nil, &Error{codeQuery, e.Error(), tries[e.Try]}
-		}
+		f.Complete, f.Warnings = false, append(f.Warnings, late)
+	case refused:
+		return nil, &Error{codeQuery, pattern.Error(), tries[pattern.Try]}
+	case !errors.Is(err, errCounted):
 		return nil, err
 	}
-	return pageOf(q, rows, rowPage[grepRow]{
-		tail: end,
+	return &rowPage[grepRow]{
+		rows: found.rows, footer: f,
 		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
-		say: func(rows []grepRow, t tail) (any, string) {
-			a := answer
-			a.Entries, a.tail = grepEntries(rows), t
+		render: func(rows []grepRow, f footer) (any, string) {
+			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f}
 			return a, a.text()
 		},
-	})
+	}, nil
+}
+
+// grepRows collects the rows of a page, and counts.
+type grepRows struct {
+	q            *question
+	rows         []grepRow
+	full         atomic.Bool // the page
+	seen         int         // lines, with those around matches
+	lines, files int         // that match
+	last         string      // session path
+}
+
+func (g *grepRows) match(m *grep.Match) error {
+	g.lines += m.Matched
+	if m.SessionPath != g.last {
+		g.last = m.SessionPath
+		g.files++
+	}
+	var in *grepEntry
+	for i := range m.Lines {
+		if g.seen++; g.seen > g.q.at.At && len(g.rows) <= g.q.limit {
+			if in == nil {
+				in = &grepEntry{place: g.q.ids.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
+			}
+			g.rows = append(g.rows, grepRow{in, lineText(&m.Lines[i])})
+		}
+	}
+	g.full.Store(len(g.rows) > g.q.limit)
+	if g.lines > countedLines && g.full.Load() {
+		return errCounted
+	}
+	return nil
 }
 
 // lineText is a line as grep prints it.
@@ -211,11 +211,7 @@ func around(text string, spans [][2]int, most int) string {
 // text is the answer as text.
 func (a *grepAnswer) text() string {
 	var b strings.Builder
-	more := ""
-	if a.Inexact {
-		more = "at least "
-	}
-	fmt.Fprintf(&b, "%s%s in %s.\n", more, human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
+	fmt.Fprintf(&b, "%s%s in %s.\n", atLeast(a.Inexact), human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(fmt.Sprint(e.place, " ", e.Kind, " ", e.Tool, " ", e.Time)), " "))
@@ -223,6 +219,6 @@ func (a *grepAnswer) text() string {
 			b.WriteString(line + "\n")
 		}
 	}
-	a.tail.write(&b)
+	a.footer.write(&b)
 	return b.String()
 }

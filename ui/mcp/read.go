@@ -45,7 +45,7 @@ type readAnswer struct {
 	Before  int         `json:"entriesBefore" jsonschema:"entries of the branch before these"`
 	Entries []entryRow  `json:"entries"`
 	After   int         `json:"entriesAfter" jsonschema:"entries of the branch after these"`
-	tail
+	footer
 }
 
 // readSession describes the session of a conversation.
@@ -127,7 +127,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if c.Redact {
 		hit.Redact()
 	}
-	about := (&namer{short: func(id string) string { return id }}).row(&hit)
+	about := (&ids{short: func(id string) string { return id }}).row(&hit)
 	about.Session = wholeName(x.Reader, sum)
 	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession}
 	for i := range rec.Nodes {
@@ -238,7 +238,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		to = len(branch) // later pages continue after the window
 	}
 	first := min(from+at.At, to)
-	answer := readAnswer{Session: c.about, Before: first, tail: tail{Warnings: x.warnings(), Complete: x.State.Complete}}
+	answer := readAnswer{Session: c.about, Before: first, footer: footer{Warnings: x.warnings(), Complete: x.State.Complete}}
 	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
 	if err := w.collect(ctx, branch[first:to], at, &answer); err != nil {
 		return nil, readError(err)
@@ -562,7 +562,7 @@ func readText(a *readAnswer, transcript bool, room int) string {
 	if a.After > 0 {
 		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
 	}
-	a.tail.write(&b)
+	a.footer.write(&b)
 	return b.String()
 }
 

@@ -47,7 +47,7 @@ type searchAnswer struct {
 	Inexact    bool          `json:"inexact,omitempty" jsonschema:"the totals may be larger"`
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
-	tail
+	footer
 }
 
 // sessionHits is a session with its hits, which do not repeat its name.
@@ -77,7 +77,14 @@ func (s *server) addTools(m *mcp.Server) {
 	add(m, s, tool[SearchInput]{
 		name: "search", title: "Search past sessions",
 		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on.",
-		output:      open(schemaOf[searchAnswer]()), call: s.search,
+		output:      open(schemaOf[searchAnswer]()),
+		call: list(s, "search", func(in *SearchInput) listing {
+			standard := search.DefaultLimit
+			if in.Flat {
+				standard = search.DefaultFlatLimit
+			}
+			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging}
+		}, s.search),
 	})
 	s.addGrep(m)
 	s.addFix(m)
@@ -87,22 +94,11 @@ func (s *server) addTools(m *mcp.Server) {
 	s.addStatus(m)
 }
 
-func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResult, error) {
+func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {
 	order, err := rank.ParseSort(in.Sort)
 	if err != nil {
 		return nil, &Error{codeInput, err.Error(), ""}
 	}
-	standard := search.DefaultLimit
-	if in.Flat {
-		standard = search.DefaultFlatLimit
-	}
-	q, err := s.ask(ctx, in, listing{tool: "search", text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging})
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
@@ -110,7 +106,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
 	res, err := search.Run(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
-		return nil, q.failed(err)
+		return nil, err
 	}
 	hits, more := res.Hits, false
 	if in.Flat {
@@ -128,37 +124,35 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	if res.Late {
 		res.Warnings = append(res.Warnings, late)
 	}
-	p := rowPage[hitRow]{more: more, tail: q.tail(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
-	p.tail.leaveOut(res.Searches)
-	p.tail.Complete = p.tail.Complete && !res.Late
 	owner := make(map[string]int, len(res.Sessions))
 	for i := range res.Sessions {
 		owner[res.Sessions[i].SessionPath] = i
 	}
-	for i := min(q.at.At, len(hits)); i < len(hits); i++ {
-		p.rows = append(p.rows, q.names.hit(&hits[i], owner[hits[i].SessionPath]))
-	}
+	p := &rowPage[hitRow]{more: more, footer: q.footer(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
+	p.footer.leaveOut(res.Searches)
+	p.footer.Complete = p.footer.Complete && !res.Late
+	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.ids.hit(h, owner[h.SessionPath]) })
 	p.next = func(c *cursor, n int) {
 		c.At, c.Window = c.At+n, window
 		if n == len(p.rows) {
 			c.Window += q.limit
 		}
 	}
-	p.say = func(hits []hitRow, t tail) (any, string) {
+	p.render = func(hits []hitRow, f footer) (any, string) {
 		a := answer
-		a.tail = t
+		a.footer = f
 		if in.Flat {
 			a.Hits = hits
 		} else {
-			a.Sessions = q.names.grouped(res.Sessions, hits)
+			a.Sessions = q.ids.grouped(res.Sessions, hits)
 		}
 		return a, a.text(len(q.Reader.Summaries()))
 	}
-	return p.cut(q)
+	return p, nil
 }
 
 // hit returns the row of a hit.
-func (n *namer) hit(h *search.Hit, owner int) hitRow {
+func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	missing, elsewhere := h.Lacks()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
@@ -183,7 +177,7 @@ func (n *namer) hit(h *search.Hit, owner int) hitRow {
 }
 
 // grouped returns the sessions of the hits with these hits.
-func (n *namer) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
+func (n *ids) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 	list := []sessionHits{}
 	for i := range hits {
 		h := hits[i]
@@ -293,7 +287,7 @@ func (a *searchAnswer) text(files int) string {
 	for i := range a.Hits {
 		b.WriteString(a.Hits[i].text(a.Hits[i].Session) + "\n")
 	}
-	a.tail.write(&b)
+	a.footer.write(&b)
 	return b.String()
 }
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,7 +25,7 @@ type sessionsAnswer struct {
 	Sessions []listedSession `json:"sessions"`
 	Total    int             `json:"total"`
 	Inexact  bool            `json:"inexact,omitempty" jsonschema:"there are more"`
-	tail
+	footer
 }
 
 // listedSession is a session of a list.
@@ -42,59 +41,35 @@ func (s *server) addSessions(m *mcp.Server) {
 	add(m, s, tool[SessionsInput]{
 		name: "list_sessions", title: "List past sessions",
 		description: "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week.",
-		output:      open(schemaOf[sessionsAnswer]()), call: s.sessions,
+		output:      open(schemaOf[sessionsAnswer]()),
+		call: list(s, "list_sessions", func(in *SessionsInput) listing {
+			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging}
+		}, s.sessions),
 	})
 }
 
-func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "list_sessions", text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging})
-	if err != nil {
-		return nil, err
-	}
-	defer q.Close()
-	ctx, cancel := s.Budget(ctx)
-	defer cancel()
+func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (*rowPage[listedSession], error) {
 	req := sessions.FromSearch(q.request)
 	req.Named, req.Forks = in.Named, in.Forks
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
 	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
-		return nil, q.failed(err)
+		return nil, err
 	}
-	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
-	rows := make([]listedSession, len(found))
-	for i := range found {
-		x := &found[i]
-		rows[i] = listedSession{sessionRow: q.names.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth}
+	p := &rowPage[listedSession]{footer: q.footer(list.Warnings), line: (*listedSession).text}
+	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
+		row := listedSession{sessionRow: q.ids.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth}
 		if x.Hit != nil {
-			rows[i].Entry = x.Hit.EntryID
+			row.Entry = x.Hit.EntryID
 		}
-	}
-	answer := sessionsAnswer{Total: list.Total, Inexact: !list.TotalIsExact}
-	return pageOf(q, rows, rowPage[listedSession]{
-		tail: q.tail(list.Warnings),
-		line: (*listedSession).text,
-		say: func(rows []listedSession, t tail) (any, string) {
-			a := answer
-			a.Sessions, a.tail = rows, t
-			return a, a.text()
-		},
+		return row
 	})
-}
-
-func (a *sessionsAnswer) text() string {
-	var b strings.Builder
-	more := ""
-	if a.Inexact {
-		more = "at least "
+	p.render = func(rows []listedSession, f footer) (any, string) {
+		head := atLeast(!list.TotalIsExact) + human.Plural(list.Total, "session", "sessions") + "."
+		return sessionsAnswer{rows, list.Total, !list.TotalIsExact, f}, p.text(head, rows, f)
 	}
-	fmt.Fprintf(&b, "%s%s.\n", more, human.Plural(a.Total, "session", "sessions"))
-	for i := range a.Sessions {
-		b.WriteString(a.Sessions[i].text() + "\n")
-	}
-	a.tail.write(&b)
-	return b.String()
+	return p, nil
 }
 
 func (r *listedSession) text() string {

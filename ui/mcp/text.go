@@ -27,16 +27,16 @@ func (p place) String() string {
 	return p.Session + ":" + p.Entry
 }
 
-// namer names the sessions of an index.
-type namer struct {
+// ids names the sessions of an index.
+type ids struct {
 	short  func(id string) string
 	shared map[string]bool // ids that several files have
 	masks  bool            // mask secrets in rows of sessions
 }
 
-func newNamer(r *index.Reader, masks bool) namer {
+func newIDs(r *index.Reader, masks bool) ids {
 	list := r.Summaries()
-	n := namer{short: sessions.ShortIDs(list), shared: make(map[string]bool), masks: masks}
+	n := ids{short: sessions.ShortIDs(list), shared: make(map[string]bool), masks: masks}
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		n.shared[list[i].ID] = seen[list[i].ID]
@@ -47,7 +47,7 @@ func newNamer(r *index.Reader, masks bool) namer {
 
 // session returns the shortest name that read_session accepts: the beginning of the id,
 // or the path if the id does not identify the file.
-func (n *namer) session(id, path string) string {
+func (n *ids) session(id, path string) string {
 	if id == "" || n.shared[id] {
 		return path
 	}
@@ -63,7 +63,7 @@ func wholeName(r *index.Reader, s *session.Summary) string {
 	return s.ID
 }
 
-func (n *namer) place(id, path, entry string) place { return place{n.session(id, path), entry} }
+func (n *ids) place(id, path, entry string) place { return place{n.session(id, path), entry} }
 
 // sessionRow is what answers say about a session.
 type sessionRow struct {
@@ -76,7 +76,7 @@ type sessionRow struct {
 
 const longestTitle = 64 // bytes
 
-func (n *namer) row(x *search.SessionHit) sessionRow {
+func (n *ids) row(x *search.SessionHit) sessionRow {
 	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
 	if n.masks {
 		redact.Strings(&r)
@@ -86,6 +86,14 @@ func (n *namer) row(x *search.SessionHit) sessionRow {
 
 func (r *sessionRow) text() string {
 	return joined(r.Session, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
+}
+
+// atLeast is what is written before a number that may be larger.
+func atLeast(inexact bool) string {
+	if inexact {
+		return "at least "
+	}
+	return ""
 }
 
 // joined joins the texts that are not empty.
