@@ -328,7 +328,7 @@ func TestTimestamps(t *testing.T) {
 }
 
 func TestCopies(t *testing.T) {
-	const entry = `{"type":"message","id":"a","parentId":"b","timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":"x y"}}`
+	const entry = `{"type":"message","id":"a","parentId":"b","timestamp":"2026-01-02T03:04:05.678Z","message":{"role":"user","content":"x y","more":{"cost":0.5,"list":[1,"é😀/\"\n"]}}}`
 	of := func(s string) uint64 {
 		entries, _ := parseAll(t, s)
 		return entries[0].Copy
@@ -339,6 +339,9 @@ func TestCopies(t *testing.T) {
 		"no ids":      strings.NewReplacer(`"id":"a","parentId":"b",`, ``).Replace(entry),
 		"other ids":   strings.NewReplacer(`"id":"a"`, `"targetId":"a","fromId":"c","firstKeptEntryId":"d","firstKeptEntryIndex":3`).Replace(entry),
 		"white space": strings.NewReplacer(`":`, "\" :\t ", `,"`, ` , "`, `}`, ` } `).Replace(entry),
+		"escapes":     strings.NewReplacer(`é`, `\u00e9`, `😀`, `\uD83D\ude00`, `/`, `\/`, `\"`, `\u0022`, `\n`, `\u000A`, `x y`, `\u0078 y`, `role`, `r\u006fle`).Replace(entry),
+		"order":       strings.NewReplacer(`"role":"user",`, ``, `"cost":0.5,`, ``, `]}}`, `],"cost":0.5},"role":"user"}`).Replace(entry),
+		"numbers":     strings.NewReplacer(`0.5`, `5.0E-1`, `[1,`, `[1.0,`).Replace(entry),
 	} {
 		if got := of(same); got != want {
 			t.Errorf("%s: Copy(%s) = %x, want %x", name, same, got, want)
@@ -348,6 +351,9 @@ func TestCopies(t *testing.T) {
 		"time":            strings.Replace(entry, "678Z", "679Z", 1),
 		"text":            strings.Replace(entry, "x y", "xy", 1),
 		"ids further in":  strings.Replace(entry, `"role"`, `"id":"i","role"`, 1),
+		"order in a list": strings.Replace(entry, `[1,"é😀/\"\n"]`, `["é😀/\"\n",1]`, 1),
+		"type":            strings.Replace(entry, `[1,`, `["1",`, 1),
+		"list for object": strings.NewReplacer(`"list":[`, `"list":{"0":`, `1,"é`, `1,"1":"é`, `]}}`, `}}}`).Replace(entry),
 		"one more member": strings.Replace(entry, `"type"`, `"more":1,"type"`, 1),
 	} {
 		if got := of(other); got == want {

@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 
 func newParser(state adapter.State) *parser {
-	return &parser{state: state, hash: xxhash.New(), leaves: jsonl.Leaves{Omit: noText}}
+	return &parser{state: state, leaves: jsonl.Leaves{Omit: noText}}
 }
 
 // noText lists the keys of strings that are never text: signatures, and the copies of
@@ -34,7 +32,6 @@ type parser struct {
 	state  adapter.State
 	json   jsonl.Scanner
 	leaves jsonl.Leaves
-	hash   *xxhash.Digest
 
 	// Of the current entry.
 	entry   session.Entry

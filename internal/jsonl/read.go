@@ -3,7 +3,6 @@ package jsonl
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -24,7 +23,7 @@ func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
 // Members walks the members of an object.
 type Members struct {
 	s   *Scanner
-	i   int
+	i   int    // after the last value; -1 at the end
 	Key []byte // valid until the next call of Next
 	Val Value
 }
@@ -42,22 +41,12 @@ func (m *Members) Next() bool {
 	if m.i < 0 {
 		return false
 	}
-	data := m.s.data
-	i := skipSpace(data, m.i)
-	if data[i] == ',' {
-		i = skipSpace(data, i+1)
-	}
-	if data[i] == '}' {
+	i, more := nextItem(m.s.data, m.i)
+	if !more {
 		m.i = -1
 		return false
 	}
-	end := skipString(data, i)
-	m.Key = data[i+1 : end-1]
-	if bytes.IndexByte(m.Key, '\\') >= 0 {
-		m.Key = appendDecoded(nil, m.Key)
-	}
-	i = skipSpace(data, end)
-	i = skipSpace(data, i+1)
+	m.Key, i = keyAt(m.s.data, i)
 	m.Val = m.s.valueAt(i)
 	m.i = m.Val.End
 	return true
@@ -65,9 +54,10 @@ func (m *Members) Next() bool {
 
 // Elements walks the elements of an array.
 type Elements struct {
-	s   *Scanner
-	i   int
-	Val Value
+	s      *Scanner
+	i      int  // after the last value; -1 at the end
+	single bool // the value at i is the only element
+	Val    Value
 }
 
 // Elements returns an iterator over v's elements. An object or a string counts as a
@@ -77,34 +67,57 @@ func (s *Scanner) Elements(v Value) Elements {
 	case '[':
 		return Elements{s: s, i: v.Start + 1}
 	case '{', '"':
-		return Elements{s: s, i: -1 - v.Start}
+		return Elements{s: s, i: v.Start, single: true}
 	}
-	return Elements{s: s, i: -1 - len(s.data)}
+	return Elements{s: s, i: -1}
 }
 
 // Next advances to the next element. It reports whether there is one.
 func (e *Elements) Next() bool {
 	if e.i < 0 {
-		i := -1 - e.i
-		e.i = -1 - len(e.s.data)
-		if i == len(e.s.data) {
-			return false
-		}
-		e.Val = e.s.valueAt(i)
-		return true
+		return false
 	}
-	data := e.s.data
-	i := skipSpace(data, e.i)
-	if data[i] == ',' {
-		i = skipSpace(data, i+1)
+	i, more := e.i, true
+	if !e.single {
+		i, more = nextItem(e.s.data, i)
 	}
-	if data[i] == ']' {
-		e.i = -1 - len(data)
+	if !more {
+		e.i = -1
 		return false
 	}
 	e.Val = e.s.valueAt(i)
-	e.i = e.Val.End
+	if e.i = e.Val.End; e.single {
+		e.i = -1
+	}
 	return true
+}
+
+// nextItem returns where the next member or element starts, given the index after the
+// bracket or the item before it. If there is none, it returns the index after the
+// closing bracket, and false.
+func nextItem(data []byte, i int) (int, bool) {
+	i = skipSpace(data, i)
+	switch data[i] {
+	case ',':
+		return skipSpace(data, i+1), true
+	case '}', ']':
+		return i + 1, false
+	}
+	return i, true
+}
+
+// keyAt returns the key of the member at i, and where its value starts.
+func keyAt(data []byte, i int) (key []byte, value int) {
+	end := i + 1 // of the key: most are too short for skipString to be faster
+	for data[end] != '"' && data[end] != '\\' {
+		end++
+	}
+	key = data[i+1 : end]
+	if data[end] == '\\' {
+		end = skipString(data, i) - 1
+		key = appendDecoded(nil, data[i+1:end])
+	}
+	return key, skipSpace(data, skipSpace(data, end+1)+1)
 }
 
 // valueAt returns the value that starts at i.
@@ -153,31 +166,6 @@ func SkipPadding(data []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-// WriteCompact writes a value without the white space outside its strings.
-func (s *Scanner) WriteCompact(w io.Writer, v Value) {
-	raw := s.Raw(v)
-	if !s.spaced {
-		w.Write(raw)
-		return
-	}
-	from := 0
-	for i := 0; i < len(raw); {
-		switch {
-		case raw[i] == '"':
-			i = skipString(raw, i)
-		case isSpace(raw[i]):
-			w.Write(raw[from:i])
-			for i < len(raw) && isSpace(raw[i]) {
-				i++
-			}
-			from = i
-		default:
-			i++
-		}
-	}
-	w.Write(raw[from:])
 }
 
 func skipSpace(data []byte, i int) int {

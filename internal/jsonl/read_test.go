@@ -48,20 +48,6 @@ func TestInt(t *testing.T) {
 	}
 }
 
-func TestWriteCompact(t *testing.T) {
-	for text, want := range map[string]string{
-		"{ \"a b\" :\t[ 1 , \"x \\\" y\" ]\r\n}": `{"a b":[1,"x \" y"]}`,
-		`{"a":[1,"  "]}`:                         `{"a":[1,"  "]}`,
-	} {
-		var s Scanner
-		var b strings.Builder
-		v := checked(t, &s, text)
-		if s.WriteCompact(&b, v); b.String() != want {
-			t.Errorf("WriteCompact(%s) = %s, want %s", text, b.String(), want)
-		}
-	}
-}
-
 func TestLeaves(t *testing.T) {
 	const value = `{"type":"x","id":"i","a":["b",{"c":"d\n","n":1.50,"e":[],"z":""}],"sig":"S","k":1,"k":"last",` +
 		`"image":{"data":"QUJD","mimeType":"image/png","alt":"cat"},"plain":{"data":"text"}}`

@@ -79,11 +79,11 @@ type Scanner struct {
 	long    []note   // by start
 	texts   []byte
 	open    [notedDepth]int
-	spaced  bool // there is white space outside strings
 
-	arena  arena
-	fields []Field           // of objects read so far
-	names  map[string]string // short strings that repeat
+	arena   arena
+	fields  []Field           // of objects read so far
+	names   map[string]string // short strings that repeat
+	scratch []byte            // the text that is being hashed
 }
 
 // Reset makes the scanner read another line.
@@ -122,86 +122,81 @@ func (s *Scanner) check(data []byte, i int) (int, error) {
 	if cap(s.texts) > keptTexts {
 		s.texts = nil
 	}
-	s.spaced = false
-	depth := 0
-	before := 0 // bytes of texts before the current key
-	var inObject bool
+	depth, inObject := 0, false
 	var err error
-
-value:
-	if i = s.space(data, i); i == len(data) {
-		return i, errTruncated
-	}
-	switch c := data[i]; c {
-	case '{', '[':
-		inObject = c == '{'
-		s.enter(depth, i, inObject)
-		depth++
-		if i = s.space(data, i+1); i == len(data) {
+next:
+	for { // A member or an element starts at i, or the value itself.
+		if inObject {
+			if i, err = s.key(data, i); err != nil {
+				return i, err
+			}
+		}
+		if i = space(data, i); i == len(data) {
 			return i, errTruncated
 		}
-		if data[i] == c+2 { // '}' is '{'+2, ']' is '['+2
-			goto closed
+		switch c := data[i]; c {
+		case '{', '[':
+			inObject = c == '{'
+			s.enter(depth, i, inObject)
+			depth++
+			if i = space(data, i+1); i == len(data) {
+				return i, errTruncated
+			}
+			if data[i] != c+2 { // '}' is '{'+2, ']' is '['+2
+				continue next
+			}
+		case '"':
+			i, err = s.text(data, i, depth)
+		default:
+			i, err = checkScalar(data, i)
 		}
-		if inObject {
-			goto key
-		}
-		goto value
-	case '"':
-		if i, err = s.text(data, i, depth); err != nil {
+		if err != nil {
 			return i, err
 		}
-	default:
-		if i, err = checkScalar(data, i); err != nil {
-			return i, err
+		for { // A value ends before i, or an empty array or object is to be closed.
+			if depth == 0 {
+				return i, nil
+			}
+			if i = space(data, i); i == len(data) {
+				return i, errTruncated
+			}
+			switch c := data[i]; {
+			case c == ',':
+				i++
+				continue next
+			case c == '}' && inObject, c == ']' && !inObject:
+				i++
+				depth--
+				inObject = s.leave(depth, i)
+			default:
+				return i, ErrSyntax
+			}
 		}
 	}
+}
 
-after:
-	if depth == 0 {
-		return i, nil
-	}
-	if i = s.space(data, i); i == len(data) {
-		return i, errTruncated
-	}
-	switch c := data[i]; {
-	case c == ',':
-		i++
-		if inObject {
-			goto key
-		}
-		goto value
-	case c == '}' && inObject, c == ']' && !inObject:
-		goto closed
-	}
-	return i, ErrSyntax
-
-key:
-	if i = s.space(data, i); i == len(data) {
+// key checks the key of the member at i and returns where its value starts, or where
+// the error is.
+func (s *Scanner) key(data []byte, i int) (int, error) {
+	if i = space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	if data[i] != '"' {
 		return i, ErrSyntax
 	}
-	before = len(s.texts)
-	if i, _, err = s.string(data, i+1); err != nil {
+	before := len(s.texts)
+	i, _, err := s.string(data, i+1)
+	if err != nil {
 		return i, err
 	}
 	s.texts = s.texts[:before]
-	if i = s.space(data, i); i == len(data) {
+	if i = space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	if data[i] != ':' {
 		return i, ErrSyntax
 	}
-	i++
-	goto value
-
-closed:
-	i++
-	depth--
-	inObject = s.leave(depth, i)
-	goto after
+	return i + 1, nil
 }
 
 // enter records the array or object that starts at i.
@@ -271,12 +266,8 @@ func checkScalar(data []byte, i int) (int, error) {
 }
 
 // space returns the first index from i on that is not white space.
-func (s *Scanner) space(data []byte, i int) int {
-	if i < len(data) && data[i] > ' ' {
-		return i
-	}
+func space(data []byte, i int) int {
 	for i < len(data) && isSpace(data[i]) {
-		s.spaced = true
 		i++
 	}
 	return i

@@ -1,0 +1,128 @@
+package jsonl
+
+import (
+	"bytes"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Arrays and objects nested deeper than this are hashed as they are written.
+const hashedDepth = 32
+
+// Values of different types start from different numbers.
+const (
+	hashOfText   = 0x9e3779b97f4a7c15
+	hashOfArray  = 0x165667b19e3779f9
+	hashOfObject = 0x27d4eb2f165667c5
+)
+
+// Hash returns a hash of what a value says. White space, escapes, the order of members
+// and the notation of numbers do not change it.
+func (s *Scanner) Hash(v Value) uint64 {
+	h, _ := s.hash(v.Start, 0)
+	return h
+}
+
+// HashMember returns a hash of a member of an object. The sum of such hashes does not
+// depend on the order of the members.
+func (s *Scanner) HashMember(f Field) uint64 { return hashMember(f.Key, s.Hash(f.Val)) }
+
+func hashMember(key []byte, value uint64) uint64 {
+	return scramble(xxhash.Sum64(key) + bits.RotateLeft64(value, 32))
+}
+
+// hash returns the hash of the value at i, and where the value ends.
+func (s *Scanner) hash(i, depth int) (h uint64, end int) {
+	data := s.data
+	switch c := data[i]; {
+	case c == '"':
+		v := s.valueAt(i)
+		return s.hashText(v), v.End
+	case c == '{' && depth < hashedDepth:
+		return s.hashObject(i+1, depth+1)
+	case c == '[' && depth < hashedDepth:
+		return s.hashArray(i+1, depth+1)
+	case c == '{' || c == '[':
+		end = s.valueAt(i).End
+		return xxhash.Sum64(data[i:end]), end
+	}
+	end = skipScalar(data, i)
+	return hashScalar(data[i:end]), end
+}
+
+// hashObject returns the hash of the object whose members are at i and nested this deep.
+func (s *Scanner) hashObject(i, depth int) (h uint64, end int) {
+	h = hashOfObject
+	for i, more := nextItem(s.data, i); ; i, more = nextItem(s.data, i) {
+		if !more {
+			return scramble(h), i
+		}
+		var key []byte
+		var value uint64
+		key, i = keyAt(s.data, i)
+		value, i = s.hash(i, depth)
+		h += hashMember(key, value)
+	}
+}
+
+// hashArray is hashObject for the elements of an array.
+func (s *Scanner) hashArray(i, depth int) (h uint64, end int) {
+	h = hashOfArray
+	for i, more := nextItem(s.data, i); ; i, more = nextItem(s.data, i) {
+		if !more {
+			return h, i
+		}
+		var element uint64
+		element, i = s.hash(i, depth)
+		h = scramble(h + element)
+	}
+}
+
+func (s *Scanner) hashText(v Value) uint64 {
+	raw := s.JSON(v)
+	switch {
+	case v.form&decoded != 0:
+		raw = s.decoded(v)
+	case v.form&formKnown != 0 && v.form&(escaped|notASCII) == 0:
+	case bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw):
+		s.scratch = appendDecoded(s.scratch[:0], raw)
+		raw = s.scratch
+	}
+	return scramble(hashOfText + xxhash.Sum64(raw))
+}
+
+// hashScalar returns the hash of a number, true, false or null. Programs write the
+// shortest digits that say a number, but some write 1.0 for 1, or 1e-05 for 0.00001.
+func hashScalar(raw []byte) uint64 {
+	if !isShortest(raw) {
+		if f, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			raw = strconv.AppendFloat(nil, f+0, 'f', -1, 64) // JavaScript writes -0 as 0
+		}
+	}
+	return xxhash.Sum64(raw)
+}
+
+func isShortest(number []byte) bool {
+	point := false
+	for _, c := range number {
+		switch c {
+		case '-', 'e', 'E':
+			return false
+		case '.':
+			point = true
+		}
+	}
+	return !point || number[len(number)-1] != '0'
+}
+
+// scramble makes each bit of the result depend on each bit of h.
+func scramble(h uint64) uint64 {
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>32
+}
