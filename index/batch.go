@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"pigrep/index/record"
@@ -88,6 +89,31 @@ func (b *Batch) Put(base, full *session.Record) {
 	b.putFacts(base, full)
 }
 
+// putFacts stores the pieces of the facts that are not stored yet, and all facts
+// again as the tail if there is an unterminated last line.
+func (b *Batch) putFacts(base, full *session.Record) {
+	put := func(file uint32, piece string, f *session.Facts) {
+		for _, kind := range record.FactKinds {
+			if encoded := record.EncodeFacts(kind, f); encoded != nil {
+				id := factsID(kind, file, piece)
+				b.stored[id] = encoded
+				b.change(file).facts = append(b.change(file).facts, id)
+			}
+		}
+	}
+	if full != nil && full.Facts.Chunks() > 0 {
+		put(full.File, record.Tail, full.Facts)
+	}
+	for i := range base.Facts.Chunks() {
+		if !base.Facts.IsStored(i) {
+			put(base.File, record.PieceName(i), base.Facts.Chunk(i))
+		}
+	}
+	if base.Facts != nil {
+		base.Facts.Stored()
+	}
+}
+
 // Size returns the bytes of text that were added.
 func (b *Batch) Size() int { return b.size }
 
@@ -144,4 +170,58 @@ func (b *Batch) build() (*segment.Image, error) {
 		acc.AddStored([]byte(id), b.stored[id])
 	}
 	return acc.Build()
+}
+
+// superseded returns the ids of the older documents and stored values that a batch
+// deletes or replaces.
+func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
+	for i := range t.Len() {
+		c := b.files[t.File(i)]
+		if c == nil {
+			continue
+		}
+		old := t.Summary(i)
+		from := c.from
+		if c.put && old.TailBytes > 0 &&
+			(c.summary.Checkpoint.Offset != old.Checkpoint.Offset || c.summary.TailBytes != old.TailBytes) {
+			// The unterminated last line has changed.
+			from = min(from, old.Checkpoint.Offset)
+		}
+		if c.drop {
+			from = 0
+		}
+		if from < math.MaxInt64 {
+			ids = append(ids, segment.DocumentIDs(old.File, from))
+		}
+		ids = append(ids, segment.OneID(recordID(old.File)))
+		for _, id := range c.facts {
+			ids = append(ids, segment.OneID(id))
+		}
+		for _, kind := range record.FactKinds {
+			ids = append(ids, segment.OneID(factsID(kind, old.File, record.Tail)))
+			if c.drop {
+				ids = append(ids, factIDs(kind, old.File))
+			}
+		}
+	}
+	return ids
+}
+
+// mergeSummaries returns the summaries after the changes of a batch, ordered by path.
+func mergeSummaries(old []session.Summary, b *Batch) []session.Summary {
+	put := b.summaries()
+	slices.SortFunc(put, func(x, y *session.Summary) int { return strings.Compare(x.Path, y.Path) })
+	list := make([]session.Summary, 0, len(old)+len(put))
+	for i := range old {
+		for len(put) > 0 && put[0].Path < old[i].Path {
+			list, put = append(list, *put[0]), put[1:]
+		}
+		if c := b.files[old[i].File]; c == nil || !c.put && !c.drop {
+			list = append(list, old[i])
+		}
+	}
+	for _, s := range put {
+		list = append(list, *s)
+	}
+	return list
 }

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
+	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/cespare/xxhash/v2"
-	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/format"
-	"pigrep/index/layout"
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
@@ -157,76 +157,11 @@ func listed(s *segment.Segment) listedFile {
 	return listedFile{filepath.Base(s.Path()), s.Fingerprint()}
 }
 
-// write writes a generation. Everything in it must be on disk before its directory
-// has its name; the syncs run at the same time.
-func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Table, written []*os.File) error {
-	if err := w.ours(); err != nil {
-		for _, f := range written {
-			err = errors.Join(err, f.Close())
-		}
-		return err
-	}
-	temp := g.name() + tempExt
-	var syncs errgroup.Group
-	sync := func(f *os.File) {
-		syncs.Go(func() error { return errors.Join(f.Sync(), f.Close()) })
-	}
-	for _, f := range written {
-		sync(f)
-	}
-	syncs.Go(func() error { return files.SyncDir(filepath.Join(w.dir, segmentsName)) })
-	err := func() error {
-		if err := layout.Mkdir(w.root, temp); err != nil {
-			return err
-		}
-		content, err := encodeState(segments, t)
-		if err != nil {
-			return err
-		}
-		for _, s := range segments {
-			g.files = append(g.files, listed(s))
-		}
-		g.files = append(g.files, listedFile{stateName, segment.Fingerprint{Size: int64(len(content)), Hash: xxhash.Sum64(content)}})
-		state, err := create(w.root, path.Join(temp, stateName), content)
-		if err != nil {
-			return err
-		}
-		sync(state)
-		manifest, err := create(w.root, path.Join(temp, manifestName), g.encode())
-		if err != nil {
-			return err
-		}
-		sync(manifest)
-		syncs.Go(func() error { return files.SyncDir(g.path + tempExt) })
-		return nil
-	}()
-	if err := errors.Join(err, syncs.Wait()); err != nil {
-		return err
-	}
-	if err := files.RenameIn(w.root, temp, g.name()); err != nil {
-		return err
-	}
-	return files.SyncDir(w.dir)
-}
-
 // complete reports whether a directory has a manifest, which every generation has.
 func complete(index fs.FS, name string) bool {
 	dir, err := fs.Lstat(index, name)
 	manifest, err2 := fs.Lstat(index, path.Join(name, manifestName))
 	return err == nil && err2 == nil && dir.IsDir() && manifest.Mode().IsRegular()
-}
-
-// nextGeneration returns a generation without segments, whose names nothing has.
-func (w *Writer) nextGeneration() *generation {
-	for {
-		w.last++ // even if it is not written: its directory may be there
-		g := &generation{ID: ID{Number: w.last}}
-		g.path = filepath.Join(w.dir, g.name())
-		_ = layout.Remove(w.root, g.name()+tempExt)
-		if !layout.Exists(w.root, g.name()) && !layout.Exists(w.root, g.name()+tempExt) {
-			return g
-		}
-	}
 }
 
 // generationNumber returns the number in the name of a generation, which may have
@@ -254,4 +189,113 @@ func generations(index fs.FS) (numbers []uint64, left []string, err error) {
 	slices.Sort(numbers)
 	slices.Reverse(numbers)
 	return numbers, left, nil
+}
+
+// The file state of a generation has its deleted documents and the table of summaries, in
+// the primitives of index/format:
+//
+//	uint  number of segments with deleted documents, then for each:
+//	      string name, string deleted documents, as a roaring bitmap
+//	the table of summaries (record.Table), to the end
+//
+// Its hash is in the manifest.
+
+func encodeState(segments []*segment.Segment, t *record.Table) ([]byte, error) {
+	var list []byte
+	n := uint64(0)
+	for _, s := range segments {
+		if s.Deleted() == nil {
+			continue
+		}
+		docs, err := s.Deleted().ToBytes()
+		if err != nil {
+			return nil, err
+		}
+		list = format.AppendString(format.AppendString(list, filepath.Base(s.Path())), string(docs))
+		n++
+	}
+	return t.AppendTo(append(format.AppendUint(nil, n), list...)), nil
+}
+
+// decodeState is the inverse of encodeState. The table is a part of b.
+func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
+	bad := format.Damaged("state of a generation")
+	d := format.NewDecoder(unsafe.String(unsafe.SliceData(b), len(b)))
+	n := d.Items(2)
+	deleted = make(map[string]*roaring.Bitmap, n)
+	for range n {
+		name, docs := strings.Clone(d.String()), roaring.New()
+		if err := docs.UnmarshalBinary([]byte(d.String())); err != nil || d.Failed() {
+			return nil, nil, bad
+		}
+		deleted[name] = docs
+	}
+	if d.Failed() {
+		return nil, nil, bad
+	}
+	return deleted, b[d.Offset():], nil
+}
+
+// checkState compares the state with its checksum and decodes it.
+func (g *generation) checkState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
+	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
+	if !slices.Contains(g.files, read) {
+		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.Number)
+	}
+	return decodeState(b)
+}
+
+// The file current has the number of the newest published generation and the xxhash of
+// its digits, so that a flipped bit does not select an older generation.
+
+func encodeCurrent(number uint64) []byte {
+	s := strconv.FormatUint(number, 10)
+	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
+}
+
+// currentNumber returns the number of the newest published generation, 0 if there is
+// none.
+func currentNumber(dir string) (uint64, error) {
+	data, err := files.ReadFile(filepath.Join(dir, currentName))
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() { // which Windows does not say
+			return 0, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+		}
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return decodeCurrent(data)
+}
+
+func decodeCurrent(data []byte) (uint64, error) {
+	digits, _, _ := strings.Cut(string(data), " ")
+	number, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
+		return 0, format.Damaged("file %s", currentName)
+	}
+	return number, nil
+}
+
+// openTries bounds how often Open starts again because the generation that it was
+// opening was removed.
+const openTries = 20
+
+// Newest returns the newest published generation, the zero ID if there is none. It reads two
+// small files, so a long-lived reader can check before every answer whether it is outdated.
+func Newest(dir string) (ID, error) {
+	for try := 1; ; try++ {
+		number, err := currentNumber(dir)
+		if err != nil || number == 0 {
+			return ID{}, err
+		}
+		g, err := readManifest(dir, number)
+		if err == nil {
+			return g.ID, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == openTries {
+			return ID{}, err
+		}
+	}
 }

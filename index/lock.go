@@ -62,20 +62,6 @@ func linesOf(f *os.File) (pid int, said string) {
 	return pid, said
 }
 
-// Announce tells other processes one line of text: see Announcement. It stays until another
-// one replaces it, even after the writer has been closed or killed.
-func (w *Writer) Announce(text string) error {
-	if err := w.ours(); err != nil {
-		return err
-	}
-	f, err := w.root.OpenFile(lockName, os.O_RDWR, fileMode)
-	if err != nil {
-		return err
-	}
-	pid, _ := linesOf(f)
-	return errors.Join(writeLines(f, pid, text), f.Close())
-}
-
 // Announcement returns what the last writer of the index in the directory announced, "" if
 // nothing.
 func Announcement(dir string) string {

@@ -30,39 +30,34 @@ const (
 // writer wrote; only Compact merges all segments. Readers see the result after the next
 // Publish. After an error the segments are unchanged.
 func (w *Writer) Merge() error {
-	w.work.Lock()
-	defer w.work.Unlock()
-	if w.failed != nil {
-		return w.failed
-	}
-	if w.added == 0 {
-		return nil
-	}
-	options := mergeplan.DefaultMergePlanOptions
-	options.MaxSegmentSize = int64(max(fewDocuments, mergeShare*w.added))
-	options.CalcBudget = func(total, first int64, o *mergeplan.MergePlanOptions) int {
-		return mergeplan.CalcBudget(total, first, o) + spareSegments
-	}
-	var segments []mergeplan.Segment
-	for i, s := range w.head.segments {
-		segments = append(segments, planned{s, uint64(i)})
-	}
-	plan, err := mergeplan.Plan(segments, &options)
-	if err == nil && plan != nil {
+	return w.alone("merge", func() error {
+		if w.added == 0 {
+			return nil
+		}
+		options := mergeplan.DefaultMergePlanOptions
+		options.MaxSegmentSize = int64(max(fewDocuments, mergeShare*w.added))
+		options.CalcBudget = func(total, first int64, o *mergeplan.MergePlanOptions) int {
+			return mergeplan.CalcBudget(total, first, o) + spareSegments
+		}
+		var segments []mergeplan.Segment
+		for i, s := range w.head.segments {
+			segments = append(segments, planned{s, uint64(i)})
+		}
+		plan, err := mergeplan.Plan(segments, &options)
+		if err != nil || plan == nil {
+			return err
+		}
 		for _, task := range plan.Tasks {
 			var list []*segment.Segment
 			for _, p := range task.Segments {
 				list = append(list, p.(planned).Segment)
 			}
-			if err = w.merge(context.Background(), list); err != nil {
-				break
+			if err := w.merge(context.Background(), list); err != nil {
+				return err
 			}
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("merge: %w", w.explain(err))
-	}
-	return nil
+		return nil
+	})
 }
 
 // bulkSizes says which segments MergeBulk merges: segments of at least least bytes, into
@@ -124,31 +119,26 @@ func (r *Reader) Crowded() bool { return len(bulkMerges.lists(sizes(r.segments))
 func (w *Writer) MergeBulk(ctx context.Context) error { return w.mergeBulk(ctx, bulkMerges) }
 
 func (w *Writer) mergeBulk(ctx context.Context, bulk bulkSizes) error {
-	w.work.Lock()
-	defer w.work.Unlock()
-	if w.failed != nil {
-		return w.failed
-	}
-	var err error
-	var lists [][]*segment.Segment // none if another process has merged them
-	for _, list := range bulk.lists(sizes(w.head.segments)) {
-		var segments []*segment.Segment
-		for _, i := range list {
-			segments = append(segments, w.head.segments[i])
+	return w.alone("merge", func() error {
+		var lists [][]*segment.Segment // none if another process has merged them
+		for _, list := range bulk.lists(sizes(w.head.segments)) {
+			var segments []*segment.Segment
+			for _, i := range list {
+				segments = append(segments, w.head.segments[i])
+			}
+			lists = append(lists, segments)
 		}
-		lists = append(lists, segments)
-	}
-	if len(lists) > 0 {
-		err = w.merge(ctx, lists...)
-	}
-	if err == nil {
-		err = w.publish()
-	}
-	if err != nil {
-		return fmt.Errorf("merge: %w", w.explain(err))
-	}
-	w.tidy()
-	return nil
+		if len(lists) > 0 {
+			if err := w.merge(ctx, lists...); err != nil {
+				return err
+			}
+		}
+		if err := w.publish(); err != nil {
+			return err
+		}
+		w.tidy()
+		return nil
+	})
 }
 
 // planned is a segment as the planner sees it.
@@ -169,26 +159,22 @@ func (p planned) LiveFileSize() int64 { return p.Size() }
 // that they have open. On systems where open files cannot be removed, the next publishing
 // removes it.
 func (w *Writer) Compact(ctx context.Context) error {
-	w.work.Lock()
-	defer w.work.Unlock()
-	if w.failed != nil {
-		return w.failed
-	}
-	list := w.head.segments
-	var err error
-	if len(list) > 1 || len(list) == 1 && list[0].Deleted() != nil {
-		err = w.merge(ctx, list)
-	}
-	if err == nil {
-		err = w.publish()
-	}
-	if err != nil {
-		return fmt.Errorf("compact: %w", w.explain(err))
-	}
-	if err := errors.Join(w.prune(1), w.renewStore()); err != nil && runtime.GOOS != "windows" { // which keeps files that readers have open
-		return fmt.Errorf("compact: remove what was deleted: %w", err)
-	}
-	return nil
+	return w.alone("compact", func() error {
+		list := w.head.segments
+		if len(list) > 1 || len(list) == 1 && list[0].Deleted() != nil {
+			if err := w.merge(ctx, list); err != nil {
+				return err
+			}
+		}
+		if err := w.publish(); err != nil {
+			return err
+		}
+		err := errors.Join(w.prune(1), w.renewStore())
+		if err == nil || runtime.GOOS == "windows" { // which keeps files that readers have open
+			return nil
+		}
+		return fmt.Errorf("remove what was deleted: %w", err)
+	})
 }
 
 // merge replaces each list of segments with one segment that has their live documents. It

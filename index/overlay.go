@@ -4,34 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/index/record"
 	"pigrep/index/segment"
-	"pigrep/internal/session"
 )
-
-// Empty returns a reader of an index that has no files.
-func Empty() *Reader {
-	return &Reader{
-		generation: &generation{}, table: &record.Table{Next: 1}, unmap: func() error { return nil },
-	}
-}
-
-// RecordToContinue returns the session record, with facts, from which an update continues
-// reading a file: as of the checkpoint, so without an unterminated last line. It returns
-// nil if there is no record.
-func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
-	return recordToContinue(r.segments, file)
-}
-
-// RecordsToContinue is RecordToContinue for several files. The map has no entry for a file
-// without a record.
-func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
-	return recordsToContinue(r.segments, files)
-}
 
 // With returns a reader of the index as if the batches were committed. It writes nothing
 // to disk. The batches can still be committed, but nothing can be added to them. No file
@@ -122,23 +99,4 @@ func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
 		return nil
 	}
 	return f.found
-}
-
-// mergeSummaries returns the summaries after the changes of a batch, ordered by path.
-func mergeSummaries(old []session.Summary, b *Batch) []session.Summary {
-	put := b.summaries()
-	slices.SortFunc(put, func(x, y *session.Summary) int { return strings.Compare(x.Path, y.Path) })
-	list := make([]session.Summary, 0, len(old)+len(put))
-	for i := range old {
-		for len(put) > 0 && put[0].Path < old[i].Path {
-			list, put = append(list, *put[0]), put[1:]
-		}
-		if c := b.files[old[i].File]; c == nil || !c.put && !c.drop {
-			list = append(list, old[i])
-		}
-	}
-	for _, s := range put {
-		list = append(list, *s)
-	}
-	return list
 }

@@ -170,3 +170,20 @@ func readIn(root *os.Root, name string) ([]byte, error) {
 	}
 	return root.ReadFile(name)
 }
+
+// makeDirs makes a directory and its missing parents, with dirMode whatever the
+// umask. Directories that exist are left as they are.
+func makeDirs(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := makeDirs(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(path, dirMode)
+}

@@ -1,19 +1,13 @@
 package index
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 
-	"github.com/cespare/xxhash/v2"
-
+	"pigrep/index/bleve"
 	"pigrep/index/format"
 	"pigrep/index/layout"
 	"pigrep/index/segment"
@@ -24,70 +18,19 @@ import (
 // older ones whose number a reader may have just read from current.
 const keepGenerations = 3
 
-// The file current has the number of the newest published generation and the xxhash of
-// its digits, so that a flipped bit does not select an older generation.
-
-func encodeCurrent(number uint64) []byte {
-	s := strconv.FormatUint(number, 10)
-	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
-}
-
-// currentNumber returns the number of the newest published generation, 0 if there is
-// none.
-func currentNumber(dir string) (uint64, error) {
-	data, err := files.ReadFile(filepath.Join(dir, currentName))
-	if errors.Is(err, fs.ErrNotExist) {
-		if info, err := os.Stat(dir); err == nil && !info.IsDir() { // which Windows does not say
-			return 0, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+// Publish makes the last commit the generation that readers open, and returns it. In the
+// background, even if the last commit is published already, it then removes old
+// generations and renews the store for Bleve.
+func (w *Writer) Publish() (id ID, err error) {
+	err = w.alone("publish", func() error {
+		if err := w.publish(); err != nil {
+			return err
 		}
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	return decodeCurrent(data)
-}
-
-func decodeCurrent(data []byte) (uint64, error) {
-	digits, _, _ := strings.Cut(string(data), " ")
-	number, err := strconv.ParseUint(digits, 10, 63)
-	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
-		return 0, format.Damaged("file %s", currentName)
-	}
-	return number, nil
-}
-
-// Newest returns the newest published generation, the zero ID if there is none. It reads two
-// small files, so a long-lived reader can check before every answer whether it is outdated.
-func Newest(dir string) (ID, error) {
-	for try := 1; ; try++ {
-		number, err := currentNumber(dir)
-		if err != nil || number == 0 {
-			return ID{}, err
-		}
-		g, err := readManifest(dir, number)
-		if err == nil {
-			return g.ID, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) || try == openTries {
-			return ID{}, err
-		}
-	}
-}
-
-// Publish makes the last commit the generation that readers open, and returns it. In the background, even if the last commit is published already, it then
-// removes old generations and renews the store for Bleve.
-func (w *Writer) Publish() (ID, error) {
-	w.work.Lock()
-	defer w.work.Unlock()
-	if w.failed != nil {
-		return ID{}, w.failed
-	}
-	if err := w.publish(); err != nil {
-		return ID{}, fmt.Errorf("publish: %w", w.explain(err))
-	}
-	w.tidy()
-	return w.published.ID, nil
+		w.tidy()
+		id = w.published.ID
+		return nil
+	})
+	return id, err
 }
 
 // tidy removes old generations and renews the store for Bleve, in the background.
@@ -126,7 +69,7 @@ func (w *Writer) publish() error {
 		return err
 	}
 	w.published = g
-	return files.SyncDir(w.dir)
+	return files.SyncDir(w.path)
 }
 
 // addTrigrams writes the trigrams of a segment. They are complete and on disk, or not there
@@ -139,12 +82,22 @@ func (w *Writer) addTrigrams(s *segment.Segment) error {
 	return w.replace(path.Join(segmentsName, name), data)
 }
 
-// replace replaces or creates a file, and syncs it.
-func (w *Writer) replace(name string, data []byte) error {
-	return layout.Replace(w.root, name, func(f *os.File) error {
-		_, err := f.Write(data)
-		return errors.Join(err, f.Sync())
-	})
+// addDuplicates writes the file copies of a new generation with these segments.
+// before is the last generation that was published, or nil.
+func (w *Writer) addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
+	defer format.Contain(format.Guard(), "look for copies", &err)
+	f := duplicateFinder{segments: segments, found: make([]segment.Duplicates, len(segments))}
+	if before != nil {
+		f.inherit(g, before)
+	}
+	if err := f.find(); err != nil {
+		return err
+	}
+	file, err := w.create(path.Join(g.name(), duplicatesName), encodeDuplicates(segments, f.found))
+	if err != nil {
+		return err
+	}
+	return file.Close() // without a sync: its hash reveals a file that a crash has damaged
 }
 
 // prune removes all but the newest published generations, the segments that only the
@@ -169,7 +122,7 @@ func (w *Writer) prune(keep int) (failed error) {
 		if n <= w.published.Number {
 			keep--
 		}
-		g, err := readManifest(w.dir, n)
+		g, err := readManifest(w.path, n)
 		if n != w.head.generation.Number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
 			gone = append(gone, fmt.Sprintf(generationName, n)) // no reader can open it
 			continue
@@ -199,4 +152,23 @@ func (w *Writer) prune(keep int) (failed error) {
 		}
 	}
 	return failed
+}
+
+// renewStore updates the store for Bleve to the head, which must be published. If it cannot
+// make a store, it logs the reason. It returns an error only if an old store remains.
+func (w *Writer) renewStore() error {
+	err := func() error {
+		published, err := w.root.Stat(currentName)
+		if err != nil {
+			return err
+		}
+		return bleve.Renew(w.root, snapshot(w.head.generation, published, w.head.segments))
+	}()
+	if err != nil {
+		w.logger.Debug("renew the store for Bleve", "error", err)
+	}
+	if errors.Is(err, bleve.ErrStale) {
+		return err
+	}
+	return nil
 }

@@ -8,20 +8,20 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index/bleve"
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
-
-// openTries bounds how often Open starts again because the generation that it was
-// opening was removed.
-const openTries = 20
 
 // Reader reads one generation, which never changes, whatever a writer does. All
 // methods may be called by several goroutines.
@@ -107,6 +107,13 @@ func (r *Reader) load(have []*segment.Segment) error {
 	return nil
 }
 
+// Empty returns a reader of an index that has no files.
+func Empty() *Reader {
+	return &Reader{
+		generation: &generation{}, table: &record.Table{Next: 1}, unmap: func() error { return nil },
+	}
+}
+
 // ID returns the generation; with a part in memory, the one that this is added to.
 func (r *Reader) ID() ID { return r.generation.ID }
 
@@ -173,6 +180,88 @@ func (r *Reader) Keep(on bool) {
 	for _, s := range r.segments {
 		s.Keep(on)
 	}
+}
+
+// Record returns the session record of a file, an unterminated last line included;
+// nil when there is none.
+func (r *Reader) Record(file uint32) (*session.Record, error) {
+	b, err := r.records.find(r.segments, file, nil)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return record.Decode(b, false)
+}
+
+// Outline is Record without decoding the entries. near, if not nil, is searched first:
+// the record is usually in the last segment with documents of the file.
+func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
+	b, err := r.records.find(r.segments, file, near)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return record.DecodeOutline(b)
+}
+
+// RecordToContinue returns the session record, with facts, from which an update continues
+// reading a file: as of the checkpoint, so without an unterminated last line. It returns
+// nil if there is no record.
+func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
+	return recordToContinue(r.segments, file)
+}
+
+// RecordsToContinue is RecordToContinue for several files. The map has no entry for a file
+// without a record.
+func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
+	return recordsToContinue(r.segments, files)
+}
+
+// Facts finds the facts of all files, unterminated last lines included. The set reads
+// them from the reader, which must be open.
+func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.FactSet, error) {
+	set := record.NewFactSet(kinds...)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range r.segments {
+		for _, kind := range kinds {
+			g.Go(func() (err error) {
+				defer format.Contain(format.Guard(), "find the facts of sessions", &err)
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return addFacts(set, s, kind, allFactIDs(kind), true)
+			})
+		}
+	}
+	return set, g.Wait()
+}
+
+// fewInMemory is the largest number of documents in memory that are looked up to find
+// duplicates. For more, reading all facts takes less time.
+const fewInMemory = 1000
+
+// FilesWithDuplicates returns the files that may have entries in common with another
+// file. known is false if the duplicates are not known.
+func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
+	inMemory := 0
+	for _, s := range r.segments {
+		if s.Path() == "" {
+			inMemory += s.Len()
+		}
+	}
+	if inMemory > fewInMemory {
+		return nil, false
+	}
+	files = make(map[uint32]bool)
+	for _, s := range r.segments {
+		list, known := s.FilesWithDuplicates()
+		if !known {
+			return nil, false
+		}
+		for _, file := range list {
+			files[file] = true
+		}
+	}
+	return files, true
 }
 
 // Generations returns the number of generations on disk up to the reader's, and when
@@ -244,4 +333,25 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
+}
+
+// snapshot describes a published generation for Bleve; published is the FileInfo of the
+// file current.
+func snapshot(g *generation, published fs.FileInfo, segments []*segment.Segment) bleve.Snapshot {
+	return bleve.Snapshot{Epoch: g.Number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
+}
+
+// StoreChanged reports whether the store is missing or has changed since this generation
+// was published. While the generation is the newest, publishing again renews the store.
+func (r *Reader) StoreChanged() bool {
+	published, err := os.Stat(filepath.Join(r.dir, currentName))
+	return err == nil && !bleve.Current(r.dir, snapshot(r.generation, published, r.segments))
+}
+
+// Store returns the directory that Bleve opens, "" if there is none.
+func (r *Reader) Store() string {
+	if !bleve.Exists(r.dir) {
+		return ""
+	}
+	return filepath.Join(r.dir, bleve.Dir)
 }

@@ -1,34 +1,18 @@
 package index
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
-
-// Record returns the session record of a file, an unterminated last line included;
-// nil when there is none.
-func (r *Reader) Record(file uint32) (*session.Record, error) {
-	b, err := r.records.find(r.segments, file, nil)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	return record.Decode(b, false)
-}
-
-// Outline is Record without decoding the entries. near, if not nil, is searched first:
-// the record is usually in the last segment with documents of the file.
-func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
-	b, err := r.records.find(r.segments, file, near)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	return record.DecodeOutline(b)
-}
 
 const (
 	// fewSearches is how many segments are searched for records by their ids. After that,
@@ -111,4 +95,78 @@ func recordPlaces(segments []*segment.Segment) (map[uint32]recordPlace, error) {
 		s.Trim()
 	}
 	return places, nil
+}
+
+// recordToContinue is recordsToContinue for one file.
+func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record, error) {
+	records, err := recordsToContinue(segments, []uint32{file})
+	return records[file], err
+}
+
+// recordsToContinue returns the session records of files as of their checkpoints, with
+// their facts. Files without a record are missing.
+func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
+	var mu sync.Mutex
+	stored := make(map[uint32][]byte, len(files))
+	facts := record.NewFactSet(record.SourceKinds...)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range segments {
+		group.Go(func() (err error) {
+			defer format.Contain(format.Guard(), "read session records", &err)
+			for _, file := range files {
+				b, err := s.Stored(recordID(file))
+				if err != nil {
+					return err
+				}
+				if b != nil {
+					mu.Lock()
+					stored[file] = b
+					mu.Unlock()
+				}
+				for _, kind := range record.SourceKinds {
+					if err := addFacts(facts, s, kind, factIDs(kind, file), false); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	records := make(map[uint32]*session.Record, len(stored))
+	for file, b := range stored {
+		group.Go(func() (err error) {
+			defer format.Contain(format.Guard(), "decode session records", &err)
+			r, err := record.Decode(b, true)
+			if err != nil {
+				return err
+			}
+			if facts.Has(file) {
+				if r.Facts, err = facts.Facts(file); err != nil {
+					return err
+				}
+				r.Facts.Stored()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			records[file] = r
+			return nil
+		})
+	}
+	return records, group.Wait()
+}
+
+// addFacts adds the pieces of a kind that a segment has under ids in the range; tails
+// only if asked for.
+func addFacts(set *record.FactSet, s *segment.Segment, kind record.FactKind, ids segment.IDRange, tails bool) error {
+	return s.EachStored(ids, func(id []byte, doc uint32) error {
+		file, piece, err := parseFactsID(kind, id)
+		if err == nil && (tails || piece != record.Tail) {
+			set.Add(kind, file, piece, func(memory []byte) ([]byte, error) { return s.StoredAt(doc, memory) })
+		}
+		return err
+	})
 }

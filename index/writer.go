@@ -8,12 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"pigrep/index/format"
+	"pigrep/index/layout"
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
@@ -30,63 +29,49 @@ type WriterOptions struct {
 
 // Writer is the one writer of an index. It is safe for concurrent use.
 type Writer struct {
-	dir    string
-	lock   *files.Lock
-	locked fs.FileInfo // the lock file; it may be deleted along with the directory
-	root   *os.Root    // the opened directory, for all writing: its path may lead to another one by now
+	*directory
 	logger *slog.Logger
 
-	work        sync.Mutex     // serializes commits, publishing, merging and closing, which are slow
-	added       int            // documents of all commits
-	last        uint64         // the highest generation number ever used
-	lastSegment uint64         // the highest number of a segment file
-	published   *generation    // the newest one that readers know; nil if none can be read
-	pruning     sync.WaitGroup // removes old generations and renews the store after publishing
+	work      sync.Mutex     // serializes commits, publishing, merging and closing, which are slow
+	added     int            // documents of all commits
+	published *generation    // the newest one that readers know; nil if none can be read
+	pruning   sync.WaitGroup // removes old generations and renews the store after publishing
 
 	mu     sync.Mutex // guards the fields below; changing them also requires work
 	head   *head
 	next   uint32 // what NextFile returns next
 	failed error  // set once; nothing is written afterwards
+	closed bool
+}
+
+// The head of a writer is the generation of its last commit, which is open and may not be
+// published yet. It is immutable. The next head shares the segments that a commit does
+// not replace.
+type head struct {
+	generation *generation // nil before the first commit of a new index
+	segments   []*segment.Segment
+	table      *record.Table
 }
 
 // OpenWriter claims the directory, takes its lock, and opens the last commit. It fails with
 // ErrForeign if that is no index, with ErrLocked while another writer is open, and with
 // ErrVersion or ErrDamaged if the index must be rebuilt; the caller may then open it again
 // with Rebuild. The caller must close the writer.
-func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
+func OpenWriter(dir string, opt WriterOptions) (*Writer, error) {
 	logger := opt.Logger
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
-	root, err := Claim(dir)
+	d, err := openDirectory(dir, opt.PID)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := takeLock(root, opt.PID)
-	if err != nil {
-		_ = root.Close()
-		return nil, err
-	}
-	w = &Writer{dir: dir, lock: lock, root: root, logger: logger}
-	if w.locked, err = root.Stat(lockName); err == nil {
-		err = w.open(opt)
-	}
-	if err != nil {
-		_ = errors.Join(root.Close(), lock.Unlock())
+	w := &Writer{directory: d, logger: logger}
+	if err := w.open(opt); err != nil {
+		_ = d.close()
 		return nil, err
 	}
 	return w, nil
-}
-
-// ours fails if the directory was deleted: the one there now may be another writer's.
-func (w *Writer) ours() error {
-	if now, err := os.Stat(filepath.Join(w.dir, lockName)); err != nil || !os.SameFile(now, w.locked) {
-		return format.Damaged("its directory was deleted")
-	}
-	return nil
 }
 
 func (w *Writer) open(opt WriterOptions) error {
@@ -103,6 +88,42 @@ func (w *Writer) open(opt WriterOptions) error {
 	}
 	w.head, w.next = h, h.table.Next
 	return nil
+}
+
+// readHead opens the generation of the last writer, or an empty head if there is none or
+// the index is rebuilt. It shares segments that are open in have.
+func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) {
+	numbers, _, err := generations(w.root.FS())
+	if err != nil {
+		return nil, fmt.Errorf("read the index directory: %w", err)
+	}
+	// If current cannot be read, the next publishing replaces it.
+	current, _ := currentNumber(w.path)
+	if w.last = current; len(numbers) > 0 {
+		w.last = max(w.last, numbers[0])
+	}
+	if w.last == 0 || rebuild {
+		return &head{table: &record.Table{Next: 1}}, nil
+	}
+	h := &head{}
+	if h.generation, err = readManifest(w.path, w.last); err == nil {
+		var state []byte
+		if state, err = files.ReadFile(filepath.Join(h.generation.path, stateName)); err == nil {
+			h.segments, h.table, err = h.generation.open(state, have)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = format.Damaged("generation %d is not complete: %v", w.last, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, release(h.segments))
+	}
+	if current == w.last {
+		w.published = h.generation
+	} else if g, err := readManifest(w.path, current); err == nil { // else nothing can be derived from it
+		w.published = g
+	}
+	return h, nil
 }
 
 // Continues reports whether the reader's generation is the last commit, so that batches
@@ -145,68 +166,6 @@ func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	return recordToContinue(segments, file)
 }
 
-// recordToContinue is recordsToContinue for one file.
-func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record, error) {
-	records, err := recordsToContinue(segments, []uint32{file})
-	return records[file], err
-}
-
-// recordsToContinue returns the session records of files as of their checkpoints, with
-// their facts. Files without a record are missing.
-func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
-	var mu sync.Mutex
-	stored := make(map[uint32][]byte, len(files))
-	facts := record.NewFactSet(record.SourceKinds...)
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, s := range segments {
-		group.Go(func() (err error) {
-			defer format.Contain(format.Guard(), "read session records", &err)
-			for _, file := range files {
-				b, err := s.Stored(recordID(file))
-				if err != nil {
-					return err
-				}
-				if b != nil {
-					mu.Lock()
-					stored[file] = b
-					mu.Unlock()
-				}
-				for _, kind := range record.SourceKinds {
-					if err := addFacts(facts, s, kind, factIDs(kind, file), false); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	records := make(map[uint32]*session.Record, len(stored))
-	for file, b := range stored {
-		group.Go(func() (err error) {
-			defer format.Contain(format.Guard(), "decode session records", &err)
-			r, err := record.Decode(b, true)
-			if err != nil {
-				return err
-			}
-			if facts.Has(file) {
-				if r.Facts, err = facts.Facts(file); err != nil {
-					return err
-				}
-				r.Facts.Stored()
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			records[file] = r
-			return nil
-		})
-	}
-	return records, group.Wait()
-}
-
 // NextFile returns a number for a new file. No number is returned twice during the
 // life of an index, provided that the last used one is committed.
 func (w *Writer) NextFile() uint32 {
@@ -214,6 +173,20 @@ func (w *Writer) NextFile() uint32 {
 	defer w.mu.Unlock()
 	w.next++
 	return w.next - 1
+}
+
+// Announce tells other processes one line of text: see Announcement. It stays until another
+// one replaces it, even after the writer has been closed or killed.
+func (w *Writer) Announce(text string) error {
+	if err := w.ours(); err != nil {
+		return err
+	}
+	f, err := w.root.OpenFile(lockName, os.O_RDWR, fileMode)
+	if err != nil {
+		return err
+	}
+	pid, _ := linesOf(f)
+	return errors.Join(writeLines(f, pid, text), f.Close())
 }
 
 // Commit makes a generation from the last one and the batch, atomically, and returns
@@ -279,6 +252,47 @@ func (w *Writer) changed(b *Batch) *record.Table {
 	return w.head.table.With(b.summaries(), b.drops, next)
 }
 
+// advance makes a generation of the segments and the table, and makes it the head
+// when it is on disk. If it fails, the segments are released. Written files are
+// synced with the generation and closed.
+func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written ...*os.File) error {
+	g := w.nextGeneration()
+	if err := w.write(g, segments, t, written); err != nil {
+		err = errors.Join(err, layout.Remove(w.root, g.name()+tempExt), release(segments))
+		if !layout.Exists(w.root, g.name()) { // else it is complete, and names them
+			for _, s := range segments {
+				if !slices.ContainsFunc(w.head.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }) {
+					_ = w.removeSegment(s.Path())
+				}
+			}
+		}
+		return err
+	}
+	w.mu.Lock()
+	before := w.head
+	w.head = &head{g, segments, t}
+	w.mu.Unlock()
+	if old := before.generation; old != nil && (w.published == nil || old.Number != w.published.Number) {
+		if err := layout.Remove(w.root, old.name()); err != nil { // no reader knows of it
+			w.logger.Debug("remove an old generation", "path", old.path, "error", err)
+		}
+	}
+	return release(before.segments)
+}
+
+// alone runs do while nothing else changes the index. doing names it in errors.
+func (w *Writer) alone(doing string, do func() error) error {
+	w.work.Lock()
+	defer w.work.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", doing, w.explain(err))
+	}
+	return nil
+}
+
 // fail makes the writer unusable.
 func (w *Writer) fail(err error) error {
 	w.logger.Debug("index writer stops", "error", err)
@@ -299,11 +313,11 @@ func (w *Writer) explain(err error) error {
 		return ErrFull
 	}
 	if err2 := w.ours(); err2 != nil {
-		return fmt.Errorf("%w (%v)", err2, err)
+		return fmt.Errorf("%w (after: %v)", err2, err)
 	}
 	for _, s := range w.head.segments {
 		if err2 := s.Verify(context.Background()); errors.Is(err2, ErrDamaged) {
-			return fmt.Errorf("%w (%v)", err2, err)
+			return fmt.Errorf("%w (after: %v)", err2, err)
 		}
 	}
 	return err
@@ -316,13 +330,13 @@ func (w *Writer) Close() error {
 	w.pruning.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.lock == nil {
+	if w.closed {
 		return nil
 	}
 	if w.failed == nil {
 		w.failed = ErrClosed
 	}
-	err := errors.Join(release(w.head.segments), w.root.Close(), w.lock.Unlock())
-	w.head.segments, w.lock = nil, nil
+	err := errors.Join(release(w.head.segments), w.close())
+	w.head.segments, w.closed = nil, true
 	return err
 }

@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
-	"path"
 	"path/filepath"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
-	"pigrep/index/format"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
 )
@@ -39,24 +37,6 @@ const (
 	duplicatesHead  = 20
 	duplicatesRow   = 28
 )
-
-// addDuplicates writes the file copies of a new generation with these segments.
-// before is the last generation that was published, or nil.
-func (w *Writer) addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
-	defer format.Contain(format.Guard(), "look for copies", &err)
-	f := duplicateFinder{segments: segments, found: make([]segment.Duplicates, len(segments))}
-	if before != nil {
-		f.inherit(g, before)
-	}
-	if err := f.find(); err != nil {
-		return err
-	}
-	file, err := create(w.root, path.Join(g.name(), duplicatesName), encodeDuplicates(segments, f.found))
-	if err != nil {
-		return err
-	}
-	return file.Close() // without a sync: its hash reveals a file that a crash has damaged
-}
 
 func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []byte {
 	le := binary.LittleEndian
@@ -279,33 +259,4 @@ func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
 	a, err1 := s.ID(uint32(doc - 1))
 	b, err2 := s.ID(uint32(doc))
 	return a.File == b.File && a.Offset == b.Offset, errors.Join(err1, err2)
-}
-
-// fewInMemory is the largest number of documents in memory that are looked up to find
-// duplicates. For more, reading all facts takes less time.
-const fewInMemory = 1000
-
-// FilesWithDuplicates returns the files that may have entries in common with another
-// file. known is false if the duplicates are not known.
-func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
-	inMemory := 0
-	for _, s := range r.segments {
-		if s.Path() == "" {
-			inMemory += s.Len()
-		}
-	}
-	if inMemory > fewInMemory {
-		return nil, false
-	}
-	files = make(map[uint32]bool)
-	for _, s := range r.segments {
-		list, known := s.FilesWithDuplicates()
-		if !known {
-			return nil, false
-		}
-		for _, file := range list {
-			files[file] = true
-		}
-	}
-	return files, true
 }
