@@ -139,7 +139,7 @@ machines:
 
 # The Windows build under Wine, if it is installed.
 wine:
-	go run ./lab/wine
+	lab/wine/run
 
 man:
 	go run ./ui/cli/man dist/share/man
