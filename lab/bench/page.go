@@ -3,14 +3,17 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
+	"text/template"
 	"time"
 
 	"pigrep/lab/corpus"
+	"pigrep/lab/must"
 )
 
 // row is one line of the page.
@@ -73,66 +76,28 @@ func write(path, command string, rounds []*suite) error {
 	return os.WriteFile(path, []byte(page), 0o644)
 }
 
+//go:embed page.md
+var pageText string
+
 // page writes the rows as Markdown.
 func (b *suite) page(command string) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, `# Benchmarks
-
-Medians of whole processes on warm files; pigrep and its peers take turns in one run. Every search of pigrep first
-checks the session files for new bytes. The first search also starts a process that merges segments of the first index; it
-has ended before the measurement. CPU is user and system time of all cores. The number in parentheses is pigrep's figure
-divided by the peer's: above 1, pigrep is slower or larger. A goal is for 1 GB of session files unless its row is about a
-number of files.
-
-- machine: %s
-- versions: %s
-- command: `+"`%s`"+`; sizes of 50, 300 and 1024 MB take about ten minutes and 6 GB below the
-  temporary directory, 8192 MB twenty minutes and 14 GB more
-- peers: `+"`apt-get install ripgrep sqlite3`; `npm install -g --ignore-scripts @earendil-works/pi-coding-agent@0.78.0`"+` with
-  node 22.19 or later
-`, machine(), strings.Join(b.versions(), ", "), command)
-	if len(b.missing) > 0 {
-		fmt.Fprintf(&s, "- not installed, so left out: %s\n", strings.Join(b.missing, ", "))
+	type section struct {
+		Name, About string
+		Rows        []string
 	}
-	fmt.Fprintf(&s, `
-**Session files** are generated (lab/corpus, seed %d) and have the same bytes on every machine. Their vocabulary
-grows as in real sessions. 10 public session files of 8.8 MB have 104,000 tokens per MB and 15,647 distinct terms, 1,773
-per MB; over all orders of the files, Heaps' law, K·MB^β terms, fits with K = %d and β = %.2f. The row "distinct terms"
-compares a corpus with that law; a corpus has about 128,000 tokens per MB.
-`+"`go run ./lab/bench -terms DIR`"+` counts and fits the session files below any directory.
-
-**rg** is ripgrep on the same files: `+"`rg -c -F --no-ignore --hidden`"+` with the first word of a query, and with the flags
-of the row for grep. It counts lines of JSON and does not rank.
-
-**FTS5** is the sqlite3 program with `+"`fts5(body, content='', detail=column, tokenize='unicode61')`"+`, WAL and
-`+"`synchronous=off`"+`. It imports the decoded texts; their extraction is not counted. A query is the words joined with OR,
-`+"`ORDER BY rank LIMIT 20`"+`. The answer is row numbers: no text, no sessions, no check for new bytes, no parts of
-identifiers, no forms, no misspellings.
-
-**pi** is the call behind pi's session picker, in its own code, without the start of node and pi. The picker opens with
-the sessions of the current directory and loads those of all directories on request. It is
-not measured above 1 GB, where each list takes minutes.
-
-**MCP** is one server that answers %d calls, one after another, of twenty kinds in equal parts: searches for a word, for
-words, for phrases that occur and that rarely do, and for identifiers; grep for a word, an expression with two words, and
-a piece of a word; and the other tools. Their words are drawn from the session files, so that most are new to the server.
-
-Queries for a rare word use five words in turn, each in about five texts. Queries for an identifier use five identifiers in
-turn, each in about twenty texts. "Lines" are lines of session files. grep and rg find the same lines, except where a match
-is not text (a key, an id, a signature) or a JSON escape hides it from rg. Any other difference fails the run.
-`, corpusSeed, corpus.HeapsK, corpus.HeapsBeta, agentCalls)
-	section := ""
+	var sections []section
 	for _, r := range b.rows {
-		if r.tree != section {
-			section = r.tree
-			fmt.Fprintf(&s, "\n## %s\n\n", section)
-			if about := b.about[section]; about != "" {
-				fmt.Fprintf(&s, "%s\n\n", about)
-			}
-			s.WriteString("| what | pigrep | peers | goal |\n|---|---|---|---|\n")
+		if n := len(sections); n == 0 || sections[n-1].Name != r.tree {
+			sections = append(sections, section{Name: r.tree, About: b.about[r.tree]})
 		}
-		fmt.Fprintf(&s, "| %s |\n", strings.Join(r.cells(), " | "))
+		last := &sections[len(sections)-1]
+		last.Rows = append(last.Rows, strings.Join(r.cells(), " | "))
 	}
+	var s strings.Builder
+	must.Do(template.Must(template.New("page").Parse(pageText)).Execute(&s, map[string]any{
+		"Machine": machine(), "Versions": strings.Join(b.versions(), ", "), "Command": command, "Missing": strings.Join(b.missing, ", "),
+		"Seed": corpusSeed, "HeapsK": corpus.HeapsK, "HeapsBeta": corpus.HeapsBeta, "AgentCalls": agentCalls, "Sections": sections,
+	}))
 	return s.String()
 }
 
