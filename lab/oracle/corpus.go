@@ -1,18 +1,14 @@
 package oracle
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"pigrep/adapter"
-	"pigrep/adapter/pi"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
 	"pigrep/scope"
 )
 
@@ -52,7 +48,7 @@ type Part struct {
 	failed bool
 	images bool
 	label  string // current one
-	active bool
+	branch string // active or abandoned
 	time   int64
 	group  string // that it shares with its copies
 
@@ -71,7 +67,6 @@ func Read(paths ...string) (*Corpus, error) {
 		}
 	}
 	for _, p := range c.Parts {
-		p.text = newText(p.Text)
 		c.at[p.Place] = p
 		c.copies[p.group] = append(c.copies[p.group], p)
 	}
@@ -79,75 +74,63 @@ func Read(paths ...string) (*Corpus, error) {
 }
 
 func (c *Corpus) read(path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = info.ModTime().UnixNano()
-	parser := pi.New().Parse(adapter.State{Path: path, Facts: true})
-	first := len(c.Parts)
+	var parts []*Part
 	var nodes []int // of the parts
-	for r := jsonl.NewReader(bytes.NewReader(data), 0, 0); ; {
-		line, err := r.Next()
-		if err == io.EOF {
-			break
-		} else if err != nil {
-			return err
+	rec.Header, err = decode.File(path, true, func(e *session.Entry) {
+		rec.Add(e)
+		for i := range e.Parts {
+			parts, nodes = append(parts, newPart(path, e, i)), append(nodes, len(rec.Nodes)-1)
 		}
-		parser.Parse(line, func(e *session.Entry) {
-			rec.Add(e)
-			parts := newParts(path, e)
-			c.Parts = append(c.Parts, parts...)
-			nodes = append(nodes, slices.Repeat([]int{len(rec.Nodes) - 1}, len(parts))...)
-		})
-	}
-	rec.Header = parser.State().Header
+	})
 	tree := rec.Tree()
-	for i, p := range c.Parts[first:] {
-		p.session, p.label, p.active = &rec.Summary, rec.Labels[p.Entry], tree.Active(nodes[i])
+	for i, p := range parts {
+		p.session, p.label, p.branch = &rec.Summary, rec.Labels[p.Entry], "abandoned"
+		if tree.Active(nodes[i]) {
+			p.branch = "active"
+		}
 		p.time = rec.TimeOf(&rec.Nodes[nodes[i]]).UnixMilli()
 	}
-	return nil
+	c.Parts = append(c.Parts, parts...)
+	return err
 }
 
-// newParts copies the parts of an entry.
-func newParts(path string, e *session.Entry) (parts []*Part) {
-	for i := range e.Parts {
-		p := &Part{
-			Place: Place{path, e.Offset, i}, Entry: strings.Clone(e.ID), Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text), tool: strings.Clone(e.Parts[i].Tool),
-			role: strings.Clone(e.Role), model: strings.Trim(e.Provider+"/"+e.Model, "/"), failed: e.IsError, images: len(e.Images) > 0,
-		}
-		p.group = p.Place.String()
-		if e.Copy != 0 {
-			p.group = fmt.Sprintf("%x %d", e.Copy, i)
-		}
-		p.addFacts(cmp.Or(e.Facts, &session.EntryFacts{}))
-		parts = append(parts, p)
+// newPart copies a part of an entry.
+func newPart(path string, e *session.Entry, i int) *Part {
+	from := &e.Parts[i]
+	p := &Part{
+		Place: Place{path, e.Offset, i}, Entry: strings.Clone(e.ID), Kind: from.Kind, Text: string(from.Text), text: newText(string(from.Text)),
+		tool: strings.Clone(from.Tool), role: strings.Clone(e.Role), model: strings.Trim(e.Provider+"/"+e.Model, "/"),
+		failed: e.IsError, images: len(e.Images) > 0,
 	}
-	return parts
-}
-
-func (p *Part) addFacts(facts *session.EntryFacts) {
+	p.group = p.Place.String()
+	if e.Copy != 0 {
+		p.group = fmt.Sprintf("%x %d", e.Copy, i)
+	}
+	facts := cmp.Or(e.Facts, &session.EntryFacts{})
 	if p.Kind == session.KindSummary {
-		for _, name := range slices.Concat(facts.ReadFiles, facts.ModifiedFiles) {
-			p.paths = append(p.paths, strings.Clone(name))
-		}
+		p.addPaths(facts.ReadFiles)
+		p.addPaths(facts.ModifiedFiles)
 	}
 	for _, call := range facts.Calls {
-		if call.Part != p.Number {
-			continue
+		if call.Part == i {
+			p.addPaths(call.Paths)
+			if len(call.Command) > 0 {
+				p.commands = append(p.commands, string(call.Command))
+			}
 		}
-		if len(call.Command) > 0 {
-			p.commands = append(p.commands, string(call.Command))
-		}
-		for _, name := range call.Paths {
-			p.paths = append(p.paths, strings.Clone(name))
-		}
+	}
+	return p
+}
+
+func (p *Part) addPaths(names []string) {
+	for _, name := range names {
+		p.paths = append(p.paths, strings.Clone(name))
 	}
 }
 

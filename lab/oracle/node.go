@@ -1,14 +1,9 @@
 package oracle
 
 import (
-	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
-
-	"pigrep/internal/session"
 )
 
 // An Op is what a Node of a query does.
@@ -166,103 +161,6 @@ func (n *Node) parts(p *Part) Verdict {
 		if slices.ContainsFunc(run, func(word string) bool { return p.text.word(word) != Not }) {
 			return May
 		}
-	}
-	return Not
-}
-
-// field says whether a part passes a field.
-func (p *Part) field(name, value string) Verdict {
-	values := []string{value}
-	switch name {
-	case "kind", "role", "tool", "model", "project", "session":
-		values = strings.Split(value, ",")
-	}
-	some := func(pass func(v string) bool) Verdict { return verdict(slices.ContainsFunc(values, pass)) }
-	contains := func(s, piece string) bool { return strings.Contains(fold(s), fold(piece)) }
-	switch name {
-	case "kind":
-		return some(func(v string) bool { return string(p.Kind) == v })
-	case "role":
-		return some(func(v string) bool { return strings.EqualFold(p.role, v) })
-	case "tool":
-		return some(func(v string) bool { return strings.EqualFold(p.tool, v) })
-	case "model":
-		return some(func(v string) bool { return contains(p.model, v) })
-	case "project":
-		return some(func(v string) bool {
-			cwd := p.session.CWD
-			return strings.EqualFold(path.Base(cwd), v) || cwd == v || strings.Contains(v, "/") && strings.HasSuffix(cwd, "/"+v)
-		})
-	case "session":
-		return some(func(v string) bool { return strings.HasPrefix(fold(p.session.ID), fold(v)) })
-	case "is", "has":
-		return verdict(value == "error" && p.failed || value == "named" && p.session.Name != "" || value == "image" && p.images)
-	case "cwd":
-		return verdict(p.session.CWD == value || strings.HasPrefix(p.session.CWD, value+"/"))
-	case "title":
-		return verdict(contains(p.session.Title(), value))
-	case "label":
-		return verdict(p.label != "" && contains(p.label, value))
-	case "branch":
-		return verdict(value == "any" || (value == "active") == p.active)
-	case "after", "before":
-		return verdict((p.time >= moment(value)) == (name == "after"))
-	case "cmd":
-		return p.command(value)
-	case "file":
-		return p.file(value)
-	case "re":
-		return verdict(expression(value).MatchString(p.Text))
-	}
-	panic("no field " + name)
-}
-
-// moment is the time that after: and before: name, in milliseconds.
-func moment(value string) int64 {
-	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, value); err == nil {
-			return t.UnixMilli()
-		}
-	}
-	panic("no time " + value)
-}
-
-// expression compiles re:. Case counts if it has an upper-case letter.
-var expression = memo(func(value string) *regexp.Regexp {
-	flags := "(?m)"
-	if !strings.ContainsFunc(value, unicode.IsUpper) {
-		flags = "(?mi)"
-	}
-	return regexp.MustCompile(flags + value)
-})
-
-func (p *Part) command(value string) (v Verdict) {
-	for _, command := range p.commands {
-		v = max(v, newText(command).phrase(value))
-	}
-	return v
-}
-
-// file says whether a part names a path, or one that ends with it. Commands may name it in a
-// way that only a shell understands.
-func (p *Part) file(value string) Verdict {
-	if p.Kind != session.KindCall && p.Kind != session.KindSummary {
-		return Not
-	}
-	value = path.Clean(value)
-	ends := func(name string) bool {
-		if path.IsAbs(value) {
-			return strings.EqualFold(name, value)
-		}
-		return strings.HasSuffix("/"+strings.ToLower(strings.TrimPrefix(name, "/")), "/"+strings.ToLower(value))
-	}
-	for _, name := range p.paths {
-		if name = path.Clean(name); ends(name) || !path.IsAbs(name) && ends(path.Join(p.session.CWD, name)) {
-			return Must
-		}
-	}
-	if strings.Contains(p.text.folded, fold(path.Base(value))) {
-		return May
 	}
 	return Not
 }

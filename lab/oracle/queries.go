@@ -3,12 +3,9 @@ package oracle
 import (
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
-
-	"pigrep/scope"
 )
 
 // Queries draws queries over the words of a corpus. Those that are tight have no words with
@@ -164,68 +161,31 @@ func (d *drawer) phrase() *Node {
 }
 
 func (d *drawer) field() *Node {
-	names := FieldNames
+	rows := fields
 	if d.expressions == 0 {
-		names = names[:len(names)-1]
+		rows = rows[:len(rows)-1]
 	}
-	name := oneOf(d, "field", names...)
-	if name == "re" {
+	f := rows[d.upTo(len(rows), "field")]
+	if f.name == "re" {
 		d.expressions--
 	}
-	var values []string
-	switch name {
-	case "kind":
-		for _, row := range scope.Kinds {
-			values = append(values, string(row.Kind))
-		}
-	default:
-		values = fieldValues[name]
-	}
+	values := slices.Clone(f.values)
 	if len(d.corpus.Parts) > 0 {
-		values = append(slices.Clone(values), d.corpus.Parts[d.upTo(len(d.corpus.Parts), "part")].values(name)...)
-	}
-	value := oneOf(d, "value", values...)
-	switch name {
-	case "kind", "role", "tool", "model", "project", "session":
-		if d.upTo(3, "several") == 0 && !strings.ContainsAny(value, " ,") {
-			value += "," + oneOf(d, "value", fieldValues[name]...)
-		}
-	}
-	return &Node{Op: Field, Name: name, Text: value}
-}
-
-// values are those of a field that a part has.
-func (p *Part) values(name string) (values []string) {
-	add := func(list ...string) {
-		for _, s := range list {
-			if s = strings.TrimSpace(s); s != "" && len(s) < 80 && !strings.ContainsAny(s, ",\"\\\n()") && squeeze(s) != "" {
+		for _, s := range f.of(d.corpus.Parts[d.upTo(len(d.corpus.Parts), "part")]) {
+			if s = strings.TrimSpace(s); len(s) < 80 && !strings.ContainsAny(s, ",\"\\\n()") && squeeze(s) != "" {
 				values = append(values, s)
 			}
 		}
 	}
-	switch name {
-	case "role":
-		add(p.role)
-	case "tool":
-		add(p.tool)
-	case "model":
-		add(p.model)
+	value := oneOf(d, "value", values...)
+	switch f.name {
 	case "session":
-		add(p.session.ID, p.session.ID[:min(len(p.session.ID), 6)])
-	case "cwd":
-		add(p.session.CWD)
-	case "title":
-		add(p.session.Title())
+		value = value[:min(len(value), oneOf(d, "length", 6, 80))]
 	case "label":
-		add(p.label, strings.ToUpper(p.label))
-	case "after", "before":
-		add(time.UnixMilli(p.time).UTC().Format(time.RFC3339))
-	case "cmd":
-		for _, command := range p.commands {
-			add(append(strings.Fields(command), command)...)
-		}
-	case "file":
-		add(p.paths...)
+		value = oneOf(d, "case", value, strings.ToUpper(value))
 	}
-	return values
+	if f.list && d.upTo(3, "several") == 0 && !strings.ContainsAny(value, " ,") {
+		value += "," + oneOf(d, "value", f.values...)
+	}
+	return &Node{Op: Field, Name: f.name, Text: value}
 }

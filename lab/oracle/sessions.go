@@ -20,32 +20,6 @@ var vocabulary = []string{
 	"the", "of", "127.0.0.1", "user@host", "#42", "$HOME", "100%", "\\\"quoted\\\"", "1e6", "iPhone15Pro", "aB", "ABc",
 }
 
-// FieldNames are the fields of queries; re, which is limited, is the last.
-var FieldNames = []string{
-	"kind", "role", "tool", "is", "has", "model", "cwd", "project", "session", "title", "label", "branch", "after", "before", "file", "cmd", "re",
-}
-
-// fieldValues are values of fields. Those of kind come from the table of kinds.
-var fieldValues = map[string][]string{
-	"kind":    {"prompt", "reply", "call", "label"},
-	"role":    {"user", "assistant", "toolResult", "bashExecution", "USER"},
-	"tool":    {"bash", "edit", "Read", "nothing"},
-	"is":      {"error", "named", "image"},
-	"has":     {"image"},
-	"model":   {"opus", "acme/opus-9", "ACME", "sonnet", "nothing"},
-	"cwd":     {"/home/ann", "/home/ann/src/app", "/home", "/nowhere"},
-	"project": {"app", "App", "src/app", "data", "/srv/data", "nothing"},
-	"session": {"01a1f7de", "01a1", "01A1F7DE-2", "ffff"},
-	"title":   {"timeout", "GITHUB", "café", "kernel", "nothing"},
-	"label":   {"keep", "KEEP", "later", "nothing"},
-	"branch":  {"active", "abandoned", "any"},
-	"after":   {"2026-05-02", "2026-05-01T18:00:00Z", "2026-05-04", "2020-01-01"},
-	"before":  {"2026-05-02", "2026-05-01T18:00:00Z", "2026-05-04", "2020-01-01"},
-	"file":    {"login.ts", "auth/login.ts", "main.go", "app/main.go", "/home/ann/src/app/main.go", "ogin.ts"},
-	"cmd":     {"rm -rf", "RM", "timeout", "go test", "-race", "est", "nothing"},
-	"re":      {"time(d)?out", `exit (code|status) \d+`, "Git[hH]ub", "git[h]ub", "^error", "[a-z]+_[a-z]+", "支", "x$", "zzz", `\bno\b`, "(café|kernel)", "[A-Z]{4}"},
-}
-
 // Sessions draws session files. Each entry has its own time, apart from those that forks copy.
 func Sessions() *rapid.Generator[Files] {
 	return rapid.Custom(func(t *rapid.T) Files {
