@@ -64,7 +64,7 @@ func TestQueries(t *testing.T) {
 }
 
 func TestQueriesOfAnEmptySample(t *testing.T) {
-	s := &sample{corpus: "none", byShape: map[string][]string{}}
+	s := &sample{corpus: "none", lists: map[string][]string{}}
 	if n := len(queries(s)); n < 500 {
 		t.Errorf("%d queries for an empty sample, want 500 at least", n)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -27,19 +28,23 @@ func buildQuery(corpus string) *query {
 
 // line returns the corpus, a colon, and the command as typed in a shell.
 func (q *query) line() string {
-	var b strings.Builder
-	b.WriteString(q.corpus + ": ")
-	if q.stdin != "" {
-		b.WriteString("printf %s " + quote(q.stdin) + " | ")
-	}
+	var env []string
 	if q.people {
-		b.WriteString("FORCE_COLOR=1 ")
+		env = []string{"FORCE_COLOR=1"}
 	}
-	b.WriteString("pigrep")
-	for _, a := range q.args {
-		b.WriteString(" " + quote(a))
+	return q.corpus + ": " + shellLine(q.stdin, env, "pigrep", q.args)
+}
+
+// shellLine returns a command as typed in a shell.
+func shellLine(stdin string, env []string, program string, args []string) string {
+	words := slices.Concat(env, []string{program})
+	if stdin != "" {
+		words = append([]string{"printf", "%s", quote(stdin), "|"}, words...)
 	}
-	return b.String()
+	for _, a := range args {
+		words = append(words, quote(a))
+	}
+	return strings.Join(words, " ")
 }
 
 var plainArg = regexp.MustCompile(`^[\pL\pN@%+=:,./_-]+$`)
@@ -100,24 +105,24 @@ func fieldValues(p *picker) map[string][]string {
 		ids = append(ids, s.id[:min(8, len(s.id))], s.id)
 	}
 	var commands []string
-	for _, c := range p.or(p.commands, "command", 6) {
+	for _, c := range p.or("command", 6) {
 		words := strings.Fields(c)
 		commands = append(commands, words[0], strings.Join(words[:min(3, len(words))], " "))
 	}
-	files := p.or(p.files, "file", 4)
-	cwds := p.or(p.cwds, "cwd", 4)
-	times := p.or(p.times, "time", 2)
+	files := p.or("file", 4)
+	cwds := p.or("cwd", 4)
+	times := p.or("time", 2)
 	return map[string][]string{
 		"kind":    {"prompt", "reply", "thinking", "call", "result", "shell", "summary", "note", "title", "label", "error", "system", "details", "data", "meta", "other", "call,result", "prompt,reply,title"},
 		"role":    {"user", "assistant", "toolResult", "bashExecution", "user,assistant", "nobody"},
-		"tool":    append(p.or(p.tools, "tool", 5), "bash,read", "nothing"),
+		"tool":    append(p.or("tool", 5), "bash,read", "nothing"),
 		"is":      {"error", "named", "strange"},
-		"model":   append(p.or(p.models, "model", 4), "claude", "anthropic/claude", "gpt"),
+		"model":   append(p.or("model", 4), "claude", "anthropic/claude", "gpt"),
 		"cwd":     append(cwds, path.Dir(cwds[0]), cut(cwds[0]), "~/src", "."),
 		"project": append(base(cwds), cwds[0], "nowhere"),
 		"session": append(ids, "0", "ffffffff"),
-		"title":   p.or(wordsOf(p.titles), "title", 5),
-		"label":   p.or(wordsOf(p.labels), "label", 5),
+		"title":   p.or("title", 5),
+		"label":   p.or("label", 5),
 		"branch":  {"active", "abandoned", "any", "other"},
 		"after":   {times[0][:10], times[1], "2026-01-01T12:00:00Z", "9000w", "never"},
 		"before":  {times[0][:10], times[1], "2026-03-01T00:00:00Z", "9000w", "2026-13-45"},
@@ -127,22 +132,10 @@ func fieldValues(p *picker) map[string][]string {
 	}
 }
 
-func wordsOf(list []string) []string {
-	var all []string
-	for _, s := range list {
-		all = append(all, strings.Fields(s)...)
-	}
-	return unique(all)
-}
-
 // eachField visits every field and value, ordered by field.
 func eachField(p *picker, visit func(field, value string)) {
 	values := fieldValues(p)
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	for _, name := range unique(names) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		for _, v := range values[name] {
 			if strings.ContainsAny(v, " \t\"()") {
 				v = `"` + strings.ReplaceAll(v, `"`, `\"`) + `"`

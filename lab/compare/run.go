@@ -185,16 +185,5 @@ func save(path string, value any) {
 
 // typed returns the complete command, ready to paste into a shell.
 func (p *program) typed(t *corpusTree, q *query) string {
-	var b strings.Builder
-	if q.stdin != "" {
-		b.WriteString("printf %s " + quote(q.stdin) + " | ")
-	}
-	for _, v := range environment(filepath.Join(p.work, "home"), q.people)[1:] {
-		b.WriteString(v + " ")
-	}
-	b.WriteString(p.path)
-	for _, a := range p.command(t, q) {
-		b.WriteString(" " + quote(a))
-	}
-	return b.String()
+	return shellLine(q.stdin, environment(filepath.Join(p.work, "home"), q.people)[1:], p.path, p.command(t, q))
 }

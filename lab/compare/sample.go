@@ -36,12 +36,9 @@ type sample struct {
 	entries  []entryInfo
 	texts    []string // of messages, unchanged
 
-	cwds, models, tools, labels, titles []string
-	times                               []string // of entries, to the millisecond
-	files, commands                     []string // arguments of calls
-
-	rare, medium, frequent []string // words by the number of texts that have them
-	byShape                map[string][]string
+	// The other strings by kind: the keys of shapes; cwd, model, tool, label, title, time, file and
+	// command; and rare, medium and frequent, which are words by the number of texts that have them.
+	lists map[string][]string
 }
 
 type sessionInfo struct {
@@ -90,12 +87,14 @@ var invented = map[string][]string{
 	"symbol": {"→", "✓", "🚀"}, "label": {"keep", "todo", "v1"}, "title": {"login", "Gateway", "cleanup"},
 	"file": {"main.go", "src/app.ts", "README.md"}, "command": {"rm -rf build", "git push", "go test"},
 	"model": {"claude-sonnet-4-5", "gpt-5.4"}, "tool": {"bash", "read", "edit"}, "cwd": {"/home/dev/app", "/srv/app"},
-	"word": {"timeout", "connection", "error", "server"}, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
+	"rare": someWords, "medium": someWords, "frequent": someWords, "word": someWords, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
 }
+
+var someWords = []string{"timeout", "connection", "error", "server"}
 
 // takeSample reads a seeded selection of the files.
 func takeSample(c *corpusTree) *sample {
-	s := &sample{corpus: c.name, byShape: map[string][]string{}}
+	s := &sample{corpus: c.name, lists: map[string][]string{}}
 	files := slices.Clone(c.files)
 	rng := s.rng("files")
 	rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
@@ -107,17 +106,18 @@ func takeSample(c *corpusTree) *sample {
 		for _, t := range s.texts {
 			for _, m := range re.FindAllString(t, 40) {
 				if m = strings.TrimSpace(m); len(m) <= 80 {
-					s.byShape[name] = append(s.byShape[name], m)
+					s.lists[name] = append(s.lists[name], m)
 				}
 			}
 		}
 	}
 	s.sortWords(words)
-	for name, list := range s.byShape {
-		s.byShape[name] = unique(list)
-	}
-	for _, list := range []*[]string{&s.texts, &s.cwds, &s.models, &s.tools, &s.labels, &s.titles, &s.times, &s.files, &s.commands} {
-		*list = unique(*list)
+	s.texts = unique(s.texts)
+	for name, list := range s.lists {
+		if slices.Contains(byCount, name) {
+			continue // in order of count
+		}
+		s.lists[name] = unique(list)
 	}
 	slices.SortFunc(s.sessions, func(a, b sessionInfo) int { return cmp.Compare(a.path, b.path) })
 	slices.SortFunc(s.entries, func(a, b entryInfo) int {
@@ -131,18 +131,25 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// sortWords classifies the words by their number of texts.
+// byCount are the lists of words by the number of texts that have them.
+var byCount = []string{"rare", "medium", "frequent"}
+
+// sortWords fills the lists of byCount, the words that most texts have first.
 func (s *sample) sortWords(words map[string]int) {
 	all := slices.SortedFunc(maps.Keys(words), func(a, b string) int { return cmp.Or(cmp.Compare(words[b], words[a]), cmp.Compare(a, b)) })
 	for i, word := range all {
+		name := ""
 		switch n := words[word]; {
 		case i < 60:
-			s.frequent = append(s.frequent, word)
+			name = "frequent"
 		case n <= 2:
-			s.rare = append(s.rare, word)
+			name = "rare"
 		case n >= 4:
-			s.medium = append(s.medium, word)
+			name = "medium"
+		default:
+			continue
 		}
+		s.lists[name] = append(s.lists[name], word)
 	}
 }
 
@@ -180,19 +187,19 @@ func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[
 	}
 	if e.Type == "session" {
 		file.id, file.cwd = e.ID, e.CWD
-		s.cwds = appendText(s.cwds, e.CWD)
+		s.add("cwd", e.CWD)
 	} else if e.ID != "" {
 		s.entries = append(s.entries, entryInfo{*file, e.ID, cmp.Or(e.Message.Role, e.Type), number})
 	}
 	if len(e.Timestamp) > 10 {
-		s.times = append(s.times, e.Timestamp)
+		s.add("time", e.Timestamp)
 	}
 	m := &e.Message
-	s.titles = appendText(s.titles, e.Name)
-	s.labels = appendText(s.labels, e.Label)
-	s.models = appendText(appendText(s.models, m.Model), e.ModelID)
-	s.tools = appendText(s.tools, m.ToolName)
-	s.commands = appendText(s.commands, m.Command)
+	s.add("title", strings.Fields(e.Name)...)
+	s.add("label", strings.Fields(e.Label)...)
+	s.add("model", m.Model, e.ModelID)
+	s.add("tool", m.ToolName)
+	s.add("command", m.Command)
 	texts := []string{e.Summary, m.Output}
 	if text, ok := m.Content.(string); ok {
 		texts = append(texts, text)
@@ -207,16 +214,11 @@ func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[
 		}
 		if block["type"] == "toolCall" {
 			name, _ := block["name"].(string)
-			s.tools = appendText(s.tools, name)
+			s.add("tool", name)
 			args, _ := block["arguments"].(map[string]any)
-			for key, value := range args {
-				text, _ := value.(string)
-				switch key {
-				case "path", "file_path":
-					s.files = appendText(s.files, text)
-				case "command":
-					s.commands = appendText(s.commands, text)
-				}
+			for key, kind := range map[string]string{"path": "file", "file_path": "file", "command": "command"} {
+				text, _ := args[key].(string)
+				s.add(kind, text)
 			}
 		}
 	}
@@ -225,11 +227,13 @@ func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[
 	}
 }
 
-func appendText(list []string, text string) []string {
-	if text == "" || len(text) > 200 || strings.ContainsAny(text, "\x00\n") {
-		return list
+// add adds strings of a kind, other than those that nobody types.
+func (s *sample) add(kind string, list ...string) {
+	for _, text := range list {
+		if text != "" && len(text) <= 200 && !strings.ContainsAny(text, "\x00\n") {
+			s.lists[kind] = append(s.lists[kind], text)
+		}
 	}
-	return append(list, text)
 }
 
 func (s *sample) addText(text string, words map[string]int) {
@@ -283,9 +287,9 @@ func some[T any](p *picker, list []T, n int) []T {
 	return picked
 }
 
-// or returns n elements of the list, topped up with invented ones of the kind.
-func (p *picker) or(list []string, kind string, n int) []string {
-	picked := some(p, list, n)
+// or returns n strings of a kind, topped up with invented ones.
+func (p *picker) or(kind string, n int) []string {
+	picked := some(p, p.lists[kind], n)
 	for _, more := range invented[kind] {
 		if len(picked) < n && !slices.Contains(picked, more) {
 			picked = append(picked, more)
@@ -294,11 +298,12 @@ func (p *picker) or(list []string, kind string, n int) []string {
 	return picked
 }
 
-func (p *picker) shape(name string, n int) []string { return p.or(p.byShape[name], name, n) }
-
 // words returns n words, alternating between rare, medium and frequent.
 func (p *picker) words(n int) []string {
-	classes := [][]string{p.or(p.rare, "word", n), p.or(p.medium, "word", n), p.or(p.frequent, "word", n)}
+	var classes [][]string
+	for _, name := range byCount {
+		classes = append(classes, p.or(name, n))
+	}
 	var list []string
 	for i := range n {
 		if class := classes[i%3]; len(class) > 0 {
@@ -318,7 +323,7 @@ func (p *picker) runs(words, n int) [][]string {
 		}
 	}
 	for len(list) < n {
-		list = append(list, slices.Repeat(p.or(nil, "word", 4), 3)[:words])
+		list = append(list, slices.Repeat(p.or("word", 4), 3)[:words])
 	}
 	return list
 }

@@ -187,26 +187,14 @@ func (p *picker) strings(name string, n int) (list []string) {
 	switch name {
 	case "word":
 		return p.words(n)
-	case "rare":
-		return p.or(p.rare, "word", n)
-	case "medium":
-		return p.or(p.medium, "word", n)
-	case "frequent":
-		return p.or(p.frequent, "word", n)
 	case "line":
 		return p.lines(n)
-	case "title":
-		return p.or(wordsOf(p.titles), name, n)
-	case "file":
-		return p.or(p.files, name, n)
-	case "command":
-		return p.or(p.commands, name, n)
 	}
-	for shape := range strings.SplitSeq(name, "+") {
-		if shapes[shape] == nil {
+	for kind := range strings.SplitSeq(name, "+") {
+		if invented[kind] == nil {
 			panic("queries.txt has no source " + name)
 		}
-		list = append(list, p.shape(shape, n)...)
+		list = append(list, p.or(kind, n)...)
 	}
 	return list
 }
