@@ -17,7 +17,7 @@ import (
 )
 
 // The characters beside a word decide whether an index has it as a word.
-func TestEachWord(t *testing.T) {
+func TestWordsOf(t *testing.T) {
 	for text, want := range map[string][]string{
 		"the transfers, and readLine.":                          {"the", "transfers", "and", "readLine"},
 		"transfers_done transfers2 9transfers émotransfers end": {"end"},
@@ -25,17 +25,19 @@ func TestEachWord(t *testing.T) {
 		"":                                                      nil,
 	} {
 		var got []string
-		eachWord([]byte(text), func(word []byte) { got = append(got, string(word)) })
+		for _, word := range wordsOf([]byte(text)) {
+			got = append(got, string(word))
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("words of %q (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
-func TestIsCamel(t *testing.T) {
+func TestCamel(t *testing.T) {
 	for word, want := range map[string]bool{"readLine": true, "readRequestLine": true, "readline": false, "ReadLine": false, "readURL": false, "readX": false, "aLine": false} {
-		if got := isCamel([]byte(word)); got != want {
-			t.Errorf("isCamel(%q) = %v", word, got)
+		if got := camel.MatchString(word); got != want {
+			t.Errorf("camel matches %q: %v", word, got)
 		}
 	}
 }

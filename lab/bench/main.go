@@ -40,46 +40,35 @@ func main() {
 	terms := flag.String("terms", "", "only print how the vocabulary of the session files below this directory grows")
 	part := flag.String("part", "", "(used by itself) do a part with the argument, and print what it found")
 	flag.Parse()
-	var err error
-	switch {
-	case *terms != "":
-		err = printHeaps(os.Stdout, *terms)
-	case *part != "":
-		err = parts[*part](flag.Arg(0), os.Stdout)
-	default:
-		err = bench(*sizes, *rounds, *runs, *out, *work)
-	}
+	err := func() (err error) {
+		defer must.Catch(&err)
+		switch {
+		case *terms != "":
+			return printHeaps(os.Stdout, *terms)
+		case *part != "":
+			return parts[*part](flag.Arg(0), os.Stdout)
+		}
+		return bench(*sizes, *rounds, *runs, *out, *work)
+	}()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// parts are what runs in processes of its own.
+// parts are what runs in processes of its own, and prints JSON or texts.
 var parts = map[string]func(arg string, out io.Writer) error{
-	"texts": writeTexts,
-	"survey": func(dir string, out io.Writer) error {
-		s, err := takeSurvey(dir)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(out).Encode(s)
-	},
+	"texts":  writeTexts,
+	"survey": func(dir string, out io.Writer) error { return json.NewEncoder(out).Encode(must.Get(takeSurvey(dir))) },
 	"compare": func(question string, out io.Writer) error {
 		var c comparison
-		err := json.Unmarshal([]byte(question), &c)
-		if err == nil {
-			err = c.run()
-		}
-		if err != nil {
-			return err
-		}
+		must.Do(json.Unmarshal([]byte(question), &c))
+		must.Do(c.run())
 		return json.NewEncoder(out).Encode(c)
 	},
 }
 
-func bench(list string, rounds, runs int, out, work string) (err error) {
-	defer must.Catch(&err)
+func bench(list string, rounds, runs int, out, work string) error {
 	var sizes []int
 	for _, s := range strings.Split(list, ",") {
 		mb, err := strconv.Atoi(s)

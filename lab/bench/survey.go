@@ -3,11 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,12 +27,14 @@ type survey struct {
 	Identifiers []string // in camel case, that some texts have
 }
 
-const (
-	// A rare word has so many letters, and is in about so many texts.
-	rareMin, rareMax = 9, 14
-	rareTexts        = 5
+var (
+	rare  = regexp.MustCompile(`^[a-z]{9,14}$`)
+	camel = regexp.MustCompile(`^[a-z]{2,}([A-Z][a-z]+)+$`)
+)
 
-	identifierTexts = 20
+const (
+	// About so many texts have a rare word, or an identifier.
+	rareTexts, identifierTexts = 5, 20
 
 	// samples is how many words there are at most: what one takes depends on the
 	// texts that happen to have it, and on words like it.
@@ -99,17 +105,17 @@ func (c *counter) count(p *session.Part) {
 		return
 	}
 	clear(c.seen)
-	eachWord(p.Text, func(word []byte) {
-		if c.seen[string(word)] {
-			return
-		}
-		c.seen[string(word)] = true
-		if isCamel(word) {
+	for _, word := range wordsOf(p.Text) {
+		switch {
+		case c.seen[string(word)]:
+			continue
+		case camel.Match(word):
 			c.identifiers[string(word)]++
-		} else if len(word) >= rareMin && len(word) <= rareMax && !hasUpper(word) {
+		case rare.Match(word):
 			c.words[string(word)]++
 		}
-	})
+		c.seen[string(word)] = true
+	}
 }
 
 // sample returns words that about n texts have, from all of the alphabet.
@@ -134,36 +140,13 @@ func sample(texts map[string]int, n int) []string {
 	return words
 }
 
-// eachWord visits the runs of ASCII letters that have nothing but white space or
+// wordsOf returns the runs of ASCII letters that have nothing but white space or
 // punctuation on both sides.
-func eachWord(text []byte, visit func([]byte)) {
-	letter := func(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
-	part := func(c byte) bool { return c >= 0x80 || c == '_' || '0' <= c && c <= '9' }
-	for i := 0; i < len(text); i++ {
-		start, pure := i, true
-		for i < len(text) && (letter(text[i]) || part(text[i])) {
-			pure = pure && letter(text[i])
-			i++
-		}
-		if pure && i > start {
-			visit(text[start:i])
-		}
-	}
-}
-
-func hasUpper(word []byte) bool {
-	return slices.ContainsFunc(word, func(c byte) bool { return c <= 'Z' })
-}
-
-// isCamel reports whether a word of letters is written likeThis.
-func isCamel(word []byte) bool {
-	humps := 0
-	for i, c := range word {
-		if c <= 'Z' {
-			if humps++; i < 2 || i == len(word)-1 || word[i-1] <= 'Z' {
-				return false
-			}
-		}
-	}
-	return humps > 0
+func wordsOf(text []byte) [][]byte {
+	runs := bytes.FieldsFunc(text, func(r rune) bool {
+		return r < utf8.RuneSelf && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return slices.DeleteFunc(runs, func(run []byte) bool {
+		return bytes.ContainsFunc(run, func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) })
+	})
 }

@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"os"
@@ -28,8 +27,8 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/indexer"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
 	"pigrep/lab/stories"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
@@ -111,39 +110,25 @@ func (l *Library) Close() error { return l.reader.Close() }
 // read adds the entries and documents of a session file. copies has the first of the
 // entries that may be copied.
 func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
-	f, err := os.Open(s.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	l.paths = append(l.paths, s.Path)
-	parser := pi.New().Parse(adapter.State{Path: s.Path})
-	for lines := jsonl.NewReader(f, 0, 0); ; {
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	_, err := decode.File(s.Path, false, func(e *session.Entry) {
+		at := Entry{s.Path, e.Line}
+		lead := at
+		if first, ok := copies[e.Copy]; ok {
+			lead = first
+		} else if e.Copy != 0 {
+			copies[e.Copy] = at
 		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", s.Path, err)
+		l.lead[at] = lead
+		l.in[lead] = append(l.in[lead], s.Path)
+		l.ids[strings.Clone(e.ID)] = lead
+		l.entries[segment.ID{File: s.File, Offset: e.Offset}] = lead
+		for i := range e.Parts {
+			id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
+			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
 		}
-		parser.Parse(line, func(e *session.Entry) {
-			at := Entry{s.Path, e.Line}
-			lead := at
-			if first, ok := copies[e.Copy]; ok {
-				lead = first
-			} else if e.Copy != 0 {
-				copies[e.Copy] = at
-			}
-			l.lead[at] = lead
-			l.in[lead] = append(l.in[lead], s.Path)
-			l.ids[strings.Clone(e.ID)] = lead
-			l.entries[segment.ID{File: s.File, Offset: e.Offset}] = lead
-			for i := range e.Parts {
-				id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
-				l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
-			}
-		})
-	}
+	})
+	return err
 }
 
 // EntryOf returns the entry of a document.

@@ -15,11 +15,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pigrep/adapter"
-	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/lab/decode"
 	"pigrep/query/engine/entry"
 )
 
@@ -210,33 +209,27 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 		l.t.Fatal(err)
 	}
 	rec := &session.Record{Summary: session.Summary{File: l.Writer.NextFile(), Path: path}}
-	parser := pi.New().Parse(adapter.State{})
-	offset := int64(0)
-	for i, line := range strings.SplitAfter(text, "\n") {
-		if line == "" {
-			continue
-		}
-		data := []byte(line)
-		parser.Parse(adapter.Line{Data: data, Raw: data, Offset: offset, Number: i + 1, Ended: true}, func(e *session.Entry) {
-			rec.Add(e)
-			for k := range e.Parts {
-				p := &e.Parts[k]
-				d := segment.Document{
-					ID: segment.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
-					Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Image: segment.ImageTerm(e.Images), Copy: e.Copy, Text: p.Text,
-				}
-				if k == 0 {
-					d.EntryID = e.ID
-				}
-				l.Texts[d.ID], l.Kinds[d.ID] = string(p.Text), p.Kind
-				rec.Tokens += uint64(b.Add(&d))
-				rec.Documents++
+	header, err := decode.File(path, false, func(e *session.Entry) {
+		rec.Add(e)
+		for k := range e.Parts {
+			p := &e.Parts[k]
+			d := segment.Document{
+				ID: segment.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
+				Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Image: segment.ImageTerm(e.Images), Copy: e.Copy, Text: p.Text,
 			}
-		})
-		offset += int64(len(line))
+			if k == 0 {
+				d.EntryID = e.ID
+			}
+			l.Texts[d.ID], l.Kinds[d.ID] = string(p.Text), p.Kind
+			rec.Tokens += uint64(b.Add(&d))
+			rec.Documents++
+		}
+	})
+	if err != nil {
+		l.t.Fatal(err)
 	}
-	rec.Header = parser.State().Header
-	rec.Checkpoint.Offset, rec.Size = offset, offset
+	rec.Header, rec.Size = header, int64(len(text))
+	rec.Checkpoint.Offset = rec.Size
 	b.Put(rec, nil)
 }
 
