@@ -32,41 +32,39 @@ func (f *Fix) json(j *jsonWriter) error {
 			Query string `json:"query"`
 		}{r.Text},
 		tail: func(int) any {
-			return struct {
-				Total        int               `json:"total"`
-				TotalIsExact bool              `json:"totalIsExact"`
-				Warnings     []string          `json:"warnings"`
-				Index        search.IndexState `json:"index"`
-			}{r.Total, r.TotalIsExact, list(r.Warnings), r.Index}
+			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}
 		},
 	})
 }
 
-// fixColumns are the columns of a session.
-var fixColumns = []string{"session path", "line", "entry id", "outcome", "timestamp (UTC)", "working directory", "error", "calls", "reply"}
-
-func (f *Fix) plain(p plain) error {
-	var records [][]string
-	for i := range f.Response.Sessions {
-		s := &f.Response.Sessions[i]
-		var calls []string
-		for _, c := range s.Calls {
-			call := c.Tool + " " + c.Text
-			if c.Status == "error" {
-				call += " (failed)"
+func (f *Fix) sheet(Look) table {
+	type row = fix.Session
+	return &sheet[row]{rows: listed(f.Response.Sessions), columns: []sheetColumn[row]{
+		recordColumn("session path", func(s *row) string { return s.SessionPath }),
+		recordColumn("line", func(s *row) string { return strconv.Itoa(s.Error.Line) }),
+		recordColumn("entry id", func(s *row) string { return s.Error.EntryID }),
+		recordColumn("outcome", func(s *row) string { return string(s.Outcome) }),
+		recordColumn("timestamp (UTC)", func(s *row) string { return stampUTC(s.Error.Timestamp.Time) }),
+		recordColumn("working directory", func(s *row) string { return s.CWD }),
+		recordColumn("error", func(s *row) string { return s.Error.Text }),
+		recordColumn("calls", func(s *row) string {
+			var calls []string
+			for _, c := range s.Calls {
+				call := c.Tool + " " + c.Text
+				if c.Status == "error" {
+					call += " (failed)"
+				}
+				calls = append(calls, call)
 			}
-			calls = append(calls, call)
-		}
-		reply := ""
-		if s.Reply != nil {
-			reply = s.Reply.Text
-		}
-		records = append(records, []string{
-			s.SessionPath, strconv.Itoa(s.Error.Line), s.Error.EntryID, string(s.Outcome), stampUTC(s.Error.Timestamp.Time), s.CWD,
-			s.Error.Text, strings.Join(calls, " → "), reply,
-		})
-	}
-	return p.records(records)
+			return strings.Join(calls, " → ")
+		}),
+		recordColumn("reply", func(s *row) string {
+			if s.Reply == nil {
+				return ""
+			}
+			return s.Reply.Text
+		}),
+	}}
 }
 
 // shownCalls is how many calls of a session are shown: the first, and the last.
@@ -193,12 +191,5 @@ func (f *Fix) closing() string {
 	if r.Total == 0 {
 		return ""
 	}
-	line := human.Plural(r.Total, "session has", "sessions have") + " this error"
-	if !r.TotalIsExact {
-		line = "at least " + line
-	}
-	if len(r.Sessions) < r.Total {
-		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(len(r.Sessions)))
-	}
-	return line
+	return atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, "session has this error", "sessions have this error")
 }

@@ -18,12 +18,16 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// Answer is the answer of a command, which can be written in every form.
+// Answer is the answer of a command, which can be written in every form. Its records are
+// those of a recorder, the rows of a tabular one, or else its text as on no terminal.
 type Answer interface {
 	text(*text) error
-	plain(plain) error
 	json(*jsonWriter) error
 }
+
+type recorder interface{ plain(plain) error }
+
+type tabular interface{ sheet(Look) table }
 
 // Format is a form of output.
 type Format int
@@ -115,7 +119,14 @@ func (p *Printer) Print(a Answer) error {
 	case FormatText:
 		return a.text(&text{w: p.Out, Look: p.Look})
 	case FormatPlain:
-		return a.plain(plain{w: p.Out})
+		switch a := a.(type) {
+		case recorder:
+			return a.plain(plain{w: p.Out})
+		case tabular:
+			_, err := plain{w: p.Out}.table(a.sheet(Look{}))
+			return err
+		}
+		return a.text(&text{w: p.Out})
 	case FormatCSV:
 		table, ok := a.(*Audit)
 		if !ok {

@@ -1,8 +1,6 @@
 package printer
 
-import (
-	"io"
-)
+import "io"
 
 // Resume is the command that resumes a session.
 type Resume struct {
@@ -23,8 +21,6 @@ func (r *Resume) text(t *text) error {
 	_, err := io.WriteString(t.w, r.Command+"\n")
 	return err
 }
-
-func (r *Resume) plain(p plain) error { return r.text(&text{w: p.w}) }
 
 func (r *Resume) json(j *jsonWriter) error {
 	answer := *r

@@ -62,7 +62,8 @@ func (s *Search) json(j *jsonWriter) error {
 	return j.stream(answer)
 }
 
-// searchColumns are the columns of a hit.
+// searchColumns are the columns of a hit. They make no sheet: only hits have an
+// explanation, and a separator has one column.
 var searchColumns = []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}
 
 // plain writes a record for each hit, with its explanation as an extra column. The
@@ -304,10 +305,7 @@ func closing(s *Search) string {
 	if r.TotalAny == 0 {
 		return ""
 	}
-	line := ""
-	if !r.TotalIsExact {
-		line = "at least "
-	}
+	line := atLeast(r.TotalIsExact)
 	joined := " in "
 	switch partial := r.Partial(); {
 	case partial == 0:

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
 // Sessions is the answer of the sessions command.
@@ -49,17 +51,20 @@ func (s *Sessions) json(j *jsonWriter) error {
 			return nil
 		},
 		tail: func(int) any {
-			return struct {
-				Total        int                `json:"total"`
-				TotalIsExact bool               `json:"totalIsExact"`
-				Warnings     []string           `json:"warnings"`
-				DidYouMean   string             `json:"didYouMean,omitempty"`
-				Words        []search.WordCount `json:"words,omitempty"`
-				Removed      []search.Removed   `json:"removed,omitempty"`
-				Index        search.IndexState  `json:"index"`
-			}{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
+			return listTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
 		},
 	})
+}
+
+// listTail ends the JSON of a list of sessions.
+type listTail struct {
+	Total        int                `json:"total"`
+	TotalIsExact bool               `json:"totalIsExact"`
+	Warnings     []string           `json:"warnings"`
+	DidYouMean   string             `json:"didYouMean,omitempty"`
+	Words        []search.WordCount `json:"words,omitempty"`
+	Removed      []search.Removed   `json:"removed,omitempty"`
+	Index        search.IndexState  `json:"index"`
 }
 
 // The narrowest terminals that show a column, and widths of columns.
@@ -72,7 +77,9 @@ const (
 	narrowSessions  = 60 // below this width a session takes two lines
 )
 
-func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
+func (s *Sessions) sheet(look Look) table { return s.rows(look) }
+
+func (s *Sessions) rows(look Look) *sheet[sessions.Session] {
 	type row = sessions.Session
 	id := func(x *row) string {
 		handle := session.Handle(x.SessionID, x.SessionPath)
@@ -181,11 +188,6 @@ func usageText(x *sessions.Session) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Sessions) plain(p plain) error {
-	_, err := p.table(s.sheet(Look{}))
-	return err
-}
-
 func (s *Sessions) text(t *text) (err error) {
 	if t.Width < narrowSessions {
 		err = s.narrow(t)
@@ -196,12 +198,9 @@ func (s *Sessions) text(t *text) (err error) {
 	if err != nil || n == 0 {
 		return err
 	}
-	line := human.Plural(s.List.Total, "session", "sessions")
-	switch {
-	case !s.List.TotalIsExact:
+	line := shown(n, s.List.Total, "session", "sessions")
+	if !s.List.TotalIsExact {
 		line = human.Plural(n, "session", "sessions") + " shown; more with -n"
-	case n < s.List.Total:
-		line += "; " + human.Number(n) + " shown (more: -n)"
 	}
 	partial := func(x sessions.Session) bool { return x.Hits == 0 && x.HitsAny > 0 }
 	if slices.ContainsFunc(s.List.Sessions, partial) {
@@ -239,4 +238,63 @@ func (s *Sessions) narrow(t *text) error {
 		}
 	}
 	return nil
+}
+
+// Similar is the answer of the similar command.
+type Similar struct {
+	SessionPath, SessionID, EntryID string // that others are compared with; no entry for the whole session
+	Response                        *similar.Response
+	ShortID                         func(id string) string
+}
+
+func (s *Similar) json(j *jsonWriter) error {
+	r := s.Response
+	return j.stream(&stream{
+		command: "similar", name: "sessions",
+		lead: struct {
+			SessionPath string   `json:"sessionPath"`
+			SessionID   string   `json:"sessionId,omitempty"`
+			EntryID     string   `json:"entryId,omitempty"`
+			Terms       []string `json:"terms"`
+		}{s.SessionPath, s.SessionID, s.EntryID, list(r.Terms)},
+		rows: func(visit func(any) error) error {
+			for i := range r.Sessions {
+				if err := visit(r.Sessions[i].Row()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		tail: func(int) any {
+			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}
+		},
+	})
+}
+
+// sheet is that of a list of sessions, with what they share.
+func (s *Similar) sheet(look Look) table {
+	type row = sessions.Session
+	shares := make(map[string][]string, len(s.Response.Sessions))
+	plain := &sessions.Response{}
+	for i := range s.Response.Sessions {
+		x := &s.Response.Sessions[i]
+		shares[x.SessionPath] = x.Shares
+		plain.Sessions = append(plain.Sessions, x.Session)
+	}
+	sheet := (&Sessions{List: plain, ShortID: s.ShortID}).rows(look)
+	sheet.columns = append(sheet.columns,
+		sheetColumn[row]{column{Name: "similarity"}, func(x *row) cell { return textCell(fmt.Sprintf("%.3f", x.Score)) }},
+		sheetColumn[row]{column{Name: "shares"}, func(x *row) cell { return textCell(strings.Join(shares[x.SessionPath], ", ")) }})
+	sheet.finish = func(x *row, r *sheetRow) { r.below = []string{"shares: " + strings.Join(shares[x.SessionPath], ", ")} }
+	return sheet
+}
+
+func (s *Similar) text(t *text) error {
+	n, err := t.table(s.sheet(t.Look))
+	if err != nil || n == 0 {
+		return err
+	}
+	line := atLeast(s.Response.TotalIsExact) + shown(n, s.Response.Total, "similar session", "similar sessions")
+	_, err = io.WriteString(t.w, "\n"+t.dim(line)+"\n")
+	return err
 }

@@ -59,7 +59,7 @@ func (s *Setting) value() any {
 	return s.Values[0]
 }
 
-func (s *Settings) sheet(look Look) *sheet[Setting] {
+func (s *Settings) sheet(look Look) table {
 	// Defaults are dim.
 	shown := func(set *Setting, c cell) cell {
 		if set.Source == "default" {
@@ -94,11 +94,6 @@ func (s *Settings) text(t *text) error {
 		return err
 	}
 	_, err := t.table(s.sheet(t.Look))
-	return err
-}
-
-func (s *Settings) plain(p plain) error {
-	_, err := p.table(s.sheet(Look{}))
 	return err
 }
 

@@ -184,6 +184,11 @@ func (p plain) table(s table) (n int, err error) {
 	return n, err
 }
 
+// recordColumn is a column of records only.
+func recordColumn[T any](name string, value func(*T) string) sheetColumn[T] {
+	return sheetColumn[T]{column{Name: name}, func(v *T) cell { return cell{Plain: value(v)} }}
+}
+
 func textCell(s string) cell { return cell{Plain: s} }
 
 func dimCell(s string) cell { return cell{Plain: s, Look: dimLook} }

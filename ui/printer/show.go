@@ -98,9 +98,6 @@ func (r entryRow) write(j *jsonWriter) error {
 	})
 }
 
-// plain is text without colours, clipping and ages, and with times in UTC.
-func (s *Show) plain(p plain) error { return s.text(&text{w: p.w}) }
-
 // RawEntries writes entries as they are in the session file, one a line; escaped if
 // they go to a terminal.
 func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, error], terminal bool) error {

@@ -133,13 +133,10 @@ func factSheet(facts []fact) *sheet[fact] {
 	}
 }
 
-func (s *Status) plain(p plain) error {
-	_, err := p.table(factSheet(statusFacts(s, "", forPrograms)))
-	return err
-}
+func (s *Status) sheet(look Look) table { return factSheet(statusFacts(s, look)) }
 
 func (s *Status) text(t *text) error {
-	_, err := t.table(factSheet(statusFacts(s, t.Home, forPeople(t.Now))))
+	_, err := t.table(s.sheet(t.Look))
 	return err
 }
 
@@ -147,7 +144,7 @@ func (s *Status) text(t *text) error {
 // the one before.
 func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		for _, f := range statusFacts(s, home, forPeople(now)) {
+		for _, f := range statusFacts(s, Look{Home: home, Now: now}) {
 			if !yield(f.name, f.value) {
 				return
 			}
@@ -155,117 +152,140 @@ func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
 	}
 }
 
-// figures formats numbers, sizes and times.
-type figures struct {
-	count func(n int64) string
-	size  func(n int64) string
-	zone  *time.Location
+// factList collects the lines of a report. Without a time, numbers and times are those for
+// programs.
+type factList struct {
+	Look
+	facts []fact
 }
 
-// forPeople are figures in the time zone of now.
-func forPeople(now time.Time) figures {
-	return figures{human.Number[int64], human.Bytes, now.Location()}
+func (l *factList) add(name, format string, args ...any) {
+	l.facts = append(l.facts, fact{name, fmt.Sprintf(format, args...)})
 }
 
-var forPrograms = figures{decimal, decimal, time.UTC}
+func (l *factList) path(path string) string { return human.Path(path, l.Home) }
 
-func (f figures) time(t time.Time) string { return t.In(f.zone).Format(stampForm) }
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// statusFacts returns the status as names and values. home is written as ~.
-func statusFacts(s *Status, home string, figures figures) []fact {
-	var facts []fact
-	count := func(n int) string { return figures.count(int64(n)) }
-	add := func(name, format string, args ...any) {
-		facts = append(facts, fact{name, fmt.Sprintf(format, args...)})
+func (l *factList) count(n int) string {
+	if l.Now.IsZero() {
+		return strconv.Itoa(n)
 	}
+	return human.Number(n)
+}
+
+func (l *factList) size(n int64) string {
+	if l.Now.IsZero() {
+		return strconv.FormatInt(n, 10)
+	}
+	return human.Bytes(n)
+}
+
+func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Format(stampForm) }
+
+// statusFacts returns the status as names and values.
+func statusFacts(s *Status, look Look) []fact {
+	l := &factList{Look: look}
 	for _, r := range s.Roots {
 		state := human.Plural(r.Files, "file", "files")
 		if r.Error != "" {
 			state = r.Error
 		}
-		add("root", "%s (%s): %s", human.Path(r.Path, home), r.Origin, state)
+		l.add("root", "%s (%s): %s", l.path(r.Path), r.Origin, state)
 	}
-	add("index", "%s", human.Path(s.Dir, home))
+	l.add("index", "%s", l.path(s.Dir))
+	if s.Damage != "" {
+		l.add("state", "%s", s.Damage)
+		return l.facts
+	}
+	l.state(s)
+	if s.Built {
+		l.content(s)
+	}
+	l.problems(s)
+	return l.facts
+}
+
+// state adds how fresh the index is, and who keeps it so.
+func (l *factList) state(s *Status) {
 	switch {
-	case s.Damage != "":
-		add("state", "%s", s.Damage)
-		return facts
 	case !s.Built:
-		add("state", "not built yet")
+		l.add("state", "not built yet")
 	case s.State.Complete:
-		add("state", "complete, generation %d", s.State.Generation)
+		l.add("state", "complete, generation %d", s.State.Generation)
 	case s.State.PendingFiles == 0:
-		add("state", "incomplete, generation %d", s.State.Generation)
+		l.add("state", "incomplete, generation %d", s.State.Generation)
 	default:
-		add("state", "behind, generation %d", s.State.Generation)
+		l.add("state", "behind, generation %d", s.State.Generation)
 	}
 	if s.Writer != 0 {
-		add("writer", "%s", s.Writer)
+		l.add("writer", "%s", s.Writer)
 	}
 	if w := s.Watcher; w != nil {
-		add("watcher", "%s", watcherText(w, figures))
+		l.add("watcher", "%s", l.watcher(w))
 	}
 	var changes []string
 	for _, c := range s.Changes {
 		if c.Files > 0 {
-			changes = append(changes, fmt.Sprintf("%s %s", count(c.Files), c.Change))
+			changes = append(changes, l.count(c.Files)+" "+c.Change)
 		}
 	}
 	if len(changes) > 0 {
-		add("files", "%s", strings.Join(changes, ", "))
+		l.add("files", "%s", strings.Join(changes, ", "))
 	}
 	if s.State.PendingFiles > 0 {
-		add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
+		l.add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), l.size(s.State.PendingBytes))
 	}
-	if s.Built {
-		add("sessions", "%s", count(s.Sessions))
-		add("entries", "%s", count(s.Entries))
-		add("documents", "%s", count(s.Documents))
-		for _, k := range s.Kinds {
-			add("  "+k.Kind, "%s", count(k.Documents))
-		}
-		add("indexed", "%s", figures.size(s.Indexed))
-		add("size", "%s", figures.size(s.Size))
-		if s.Indexed > 0 {
-			add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
-		}
-		if s.Store != "" {
-			add("bleve", "%s", human.Path(s.Store, home))
-		} else {
-			add("bleve", "no store: updates make one where the file system has hard links")
-		}
-		if !s.Newest.IsZero() {
-			add("newest", "%s", figures.time(s.Newest.Time))
-		}
-		if !s.Updated.IsZero() {
-			add("updated", "%s, %s kept", figures.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
-		}
-		add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
-	}
-	for _, k := range s.Skipped {
-		add("  line", "%s:%d (offset %d): %s", human.Path(k.Path, home), k.Line, k.Offset, k.Reason)
-	}
-	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
-		add("  more", "%s: pigrep status --skipped", human.Plural(more, "line", "lines"))
-	}
-	for _, e := range s.Errors {
-		add("unreadable", "%s: %s", human.Path(e.Path, home), e.Reason)
-	}
-	for _, path := range s.Foreign {
-		add("foreign", "%s: not made by pigrep, left alone", human.Path(path, home))
-	}
-	for _, path := range s.Outside {
-		add("link", "%s: not followed, it leads out of the session directories", human.Path(path, home))
-	}
-	return facts
 }
 
-func watcherText(w *Watcher, figures figures) string {
+// content adds what is in the index, and what it takes on disk.
+func (l *factList) content(s *Status) {
+	l.add("sessions", "%s", l.count(s.Sessions))
+	l.add("entries", "%s", l.count(s.Entries))
+	l.add("documents", "%s", l.count(s.Documents))
+	for _, k := range s.Kinds {
+		l.add("  "+k.Kind, "%s", l.count(k.Documents))
+	}
+	l.add("indexed", "%s", l.size(s.Indexed))
+	l.add("size", "%s", l.size(s.Size))
+	if s.Indexed > 0 {
+		l.add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
+	}
+	if s.Store != "" {
+		l.add("bleve", "%s", l.path(s.Store))
+	} else {
+		l.add("bleve", "no store: updates make one where the file system has hard links")
+	}
+	if !s.Newest.IsZero() {
+		l.add("newest", "%s", l.time(s.Newest.Time))
+	}
+	if !s.Updated.IsZero() {
+		l.add("updated", "%s, %s kept", l.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
+	}
+	l.add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
+}
+
+// problems adds what could not be read, and what is not pigrep's.
+func (l *factList) problems(s *Status) {
+	for _, k := range s.Skipped {
+		l.add("  line", "%s:%d (offset %d): %s", l.path(k.Path), k.Line, k.Offset, k.Reason)
+	}
+	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
+		l.add("  more", "%s: pigrep status --skipped", human.Plural(more, "line", "lines"))
+	}
+	for _, e := range s.Errors {
+		l.add("unreadable", "%s: %s", l.path(e.Path), e.Reason)
+	}
+	for _, path := range s.Foreign {
+		l.add("foreign", "%s: not made by pigrep, left alone", l.path(path))
+	}
+	for _, path := range s.Outside {
+		l.add("link", "%s: not followed, it leads out of the session directories", l.path(path))
+	}
+}
+
+func (l *factList) watcher(w *Watcher) string {
 	text := Process(w.PID).String()
 	if !w.Started.IsZero() {
-		text += " since " + figures.time(w.Started.Time)
+		text += " since " + l.time(w.Started.Time)
 	}
 	switch {
 	case w.OtherVersion:
@@ -276,7 +296,65 @@ func watcherText(w *Watcher, figures figures) string {
 		text += ", without events: " + w.Polling
 	}
 	if !w.Scanned.IsZero() {
-		text += "; looked at all files " + figures.time(w.Scanned.Time)
+		text += "; looked at all files " + l.time(w.Scanned.Time)
 	}
 	return text
+}
+
+// Stores are the kinds of file that an agent keeps.
+type Stores []Store
+
+// Store is a kind of file.
+type Store struct {
+	Name     string `json:"name"`
+	Role     string `json:"role"`
+	Format   string `json:"format"`
+	Path     string `json:"path"`
+	Coverage string `json:"coverage"`
+	Exists   *bool  `json:"exists,omitempty"` // nil for a private file, which is never checked
+}
+
+func (s Stores) json(j *jsonWriter) error {
+	if !j.lines {
+		return j.object("status", struct {
+			Stores []Store `json:"stores"`
+		}{list(s)})
+	}
+	if err := rowsOf(j, "store", s); err != nil {
+		return err
+	}
+	return j.object("status", struct {
+		Total int `json:"total"`
+	}{len(s)})
+}
+
+func (s Stores) sheet(look Look) table {
+	return &sheet[Store]{
+		columns: []sheetColumn[Store]{
+			{column{Name: "name", Title: "STORE"}, func(s *Store) cell { return textCell(s.Name) }},
+			{column{Name: "coverage", Title: "COVERAGE"}, func(s *Store) cell { return textCell(s.Coverage) }},
+			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(there(s)) }},
+			{column{Name: "format"}, func(s *Store) cell { return textCell(s.Format) }},
+			{column{Name: "path", Title: "PATH", Flex: true, Left: true}, func(s *Store) cell { return look.pathCell(s.Path) }},
+			{column{Name: "role"}, func(s *Store) cell { return textCell(s.Role) }},
+		},
+		rows:   listed(s),
+		finish: func(s *Store, r *sheetRow) { r.below = []string{s.Role + " (" + s.Format + ")"} },
+	}
+}
+
+func (s Stores) text(t *text) error {
+	_, err := t.table(s.sheet(t.Look))
+	return err
+}
+
+// there is whether the store exists.
+func there(s *Store) string {
+	switch {
+	case s.Exists == nil:
+		return "not looked at"
+	case *s.Exists:
+		return "yes"
+	}
+	return "no"
 }

@@ -17,7 +17,7 @@ func TestTimesCanBeTyped(t *testing.T) {
 	for _, printed := range []string{
 		look.date(then), look.timeCell(then).Plain, show.stamp(then), (&Show{}).stamp(then), stampUTC(then), then.Format(time.RFC3339Nano),
 		then.Format(dayForm), then.Format(dateForm), then.Format("2006-01-02"), then.Format("2006-01"), "2026-W10",
-		figures{zone: zone}.time(then), forPrograms.time(then),
+		(&factList{Look: look}).time(then), (&factList{}).time(then),
 	} {
 		span, err := timespec.Parse(printed, now)
 		if err != nil || span.Start.After(then) || span.End.Before(then) {

@@ -151,8 +151,6 @@ func (p *showText) treeText(e *entry.Entry) (what, text string) {
 	return what, text
 }
 
-func (s *Tree) plain(p plain) error { return s.text(&text{w: p.w}) }
-
 // treeRowJSON is an entry of a tree, or the number of entries left out.
 type treeRowJSON struct {
 	Type      string       `json:"type"` // "node"

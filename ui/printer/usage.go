@@ -63,32 +63,35 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
 			Unpriced []string          `json:"unpricedModels"`
 			Repeated int               `json:"repeatedResults"`
 		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated},
-		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
-		closing: func(rows int) string {
-			var parts []string
-			if rows < len(t.Rows) {
-				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
-			}
-			if len(t.Sources) > 1 {
-				for _, source := range t.Sources {
-					parts = append(parts, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
-				}
-			}
-			if line := withoutPrice(t); line != "" {
-				parts = append(parts, line)
-			}
-			if t.Total.Filled > 0 {
-				parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
-			}
-			if t.Repeated > 0 {
-				parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
-			}
-			if n := t.Total.Unusable; n > 0 {
-				parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
-			}
-			return strings.Join(parts, " · ")
-		},
+		last:    func() (time.Time, error) { return t.Total.Last.Time, nil },
+		closing: func(rows int) string { return usageClosing(t, rows, money) },
 	}
+}
+
+// usageClosing says which sources the cost has, and what it lacks.
+func usageClosing(t *audit.UsageTable, rows int, money dollars) string {
+	var parts []string
+	if rows < len(t.Rows) {
+		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+	}
+	if len(t.Sources) > 1 {
+		for _, source := range t.Sources {
+			parts = append(parts, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
+		}
+	}
+	if line := withoutPrice(t); line != "" {
+		parts = append(parts, line)
+	}
+	if t.Total.Filled > 0 {
+		parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
+	}
+	if t.Repeated > 0 {
+		parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
+	}
+	if n := t.Total.Unusable; n > 0 {
+		parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // usageCost is the cost of a row. Text shows when it is incomplete; in records an

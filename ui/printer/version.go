@@ -28,8 +28,6 @@ func (v *Version) json(j *jsonWriter) error {
 	}{scope.Scopes})
 }
 
-func (v *Version) plain(p plain) error { return v.text(&text{w: p.w}) }
-
 func (v *Version) text(t *text) error {
 	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
 	_, err := fmt.Fprintf(t.w, "pigrep %s (%s)\n", v.Version, strings.Join(parts, ", "))

@@ -82,14 +82,9 @@ func (e *WatchEvent) text(t *text) error {
 	return err
 }
 
-// watchColumns are the columns of an event.
-var watchColumns = []string{"time (UTC)", "event", "files that changed", "entries read", "bytes read", "generation", "first session path", "reason"}
-
-func (e *WatchEvent) plain(p plain) error {
-	if e.Event == "summary" {
-		return nil
-	}
-	path, detail, files := "", e.Message, 0
+// sheet has a row for each event but the summary.
+func (e *WatchEvent) sheet(Look) table {
+	path, reason, files := "", e.Message, 0
 	for _, c := range e.Changes {
 		files += c.Files
 	}
@@ -97,10 +92,23 @@ func (e *WatchEvent) plain(p plain) error {
 		path = e.Steps[0].Path
 	}
 	if len(e.Errors) > 0 {
-		path, detail = e.Errors[0].Path, e.Errors[0].Reason
+		path, reason = e.Errors[0].Path, e.Errors[0].Reason
 	}
-	return p.record(e.Time.UTC().Format(time.RFC3339), e.Event, strconv.Itoa(files), strconv.Itoa(e.Entries),
-		strconv.FormatInt(e.Bytes, 10), strconv.FormatUint(e.State.Generation, 10), path, detail)
+	rows := []WatchEvent{*e}
+	if e.Event == "summary" {
+		rows = nil
+	}
+	type row = WatchEvent
+	return &sheet[row]{rows: listed(rows), columns: []sheetColumn[row]{
+		recordColumn("time (UTC)", func(e *row) string { return e.Time.UTC().Format(time.RFC3339) }),
+		recordColumn("event", func(e *row) string { return e.Event }),
+		recordColumn("files that changed", func(*row) string { return strconv.Itoa(files) }),
+		recordColumn("entries read", func(e *row) string { return strconv.Itoa(e.Entries) }),
+		recordColumn("bytes read", func(e *row) string { return strconv.FormatInt(e.Bytes, 10) }),
+		recordColumn("generation", func(e *row) string { return strconv.FormatUint(e.State.Generation, 10) }),
+		recordColumn("first session path", func(*row) string { return path }),
+		recordColumn("reason", func(*row) string { return reason }),
+	}}
 }
 
 // json writes a line for each event; without lines one object, at the end.
