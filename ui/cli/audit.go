@@ -166,7 +166,7 @@ type auditRun struct {
 
 // takesTrend reports whether the answer needs the rows by day, too.
 func (run *auditRun) takesTrend(by []string) bool {
-	return run.out.Format == printer.FormatText && run.out.Look.TakesTrend(by)
+	return run.out.Format == printer.FormatText && run.out.Layout.TakesTrend(by)
 }
 
 // prepare builds the request and says where the index is.
@@ -181,8 +181,8 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, *location.Location, error
 	if err != nil {
 		return nil, nil, err
 	}
-	out.Look.Now = out.Look.Now.In(o.zone(a))
-	out.Look.Charts = a.Streams.OutTTY && !o.bare
+	out.Layout.Now = out.Layout.Now.In(o.zone(a))
+	out.Layout.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {
 		out.Format = printer.FormatCSV
 	}
@@ -226,14 +226,14 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 		return err
 	}
 	if x.Rows == 0 && run.out.Format.Records() {
-		if nothing, err := x.Nothing(run.out.Look.Now); err != nil {
+		if nothing, err := x.Nothing(run.out.Layout.Now); err != nil {
 			return err
 		} else if nothing != "" {
 			a.Warn("%s", nothing)
 		}
 	}
 	if run.out.Format.Records() { // stdout has only rows
-		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location()))
 	}
 	if !a.JSON && x.Warnings != nil {
 		for _, w := range x.Warnings() {
@@ -296,9 +296,9 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		start := a.Now()
 		asked := *run
 		asked.reader = r
-		run.out.Look.ShortID = sessions.ShortIDs(r.Summaries())
+		run.out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
 		if run.out.Format == printer.FormatText {
-			run.out.Look.IDWidth = idWidth(r, run.out.Look.ShortID)
+			run.out.Layout.IDWidth = idWidth(r, run.out.Layout.ShortID)
 		}
 		if answer, err = make(ctx, &asked); err != nil {
 			return searchProblem(ctx, err)

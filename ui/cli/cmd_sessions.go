@@ -130,7 +130,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
 		return err
 	}
 	if len(list.Sessions) == 0 && list.Index.Files > 0 && !a.JSON {
-		if err := o.explain(ctx, a, x, req, out.Look.Now); err != nil {
+		if err := o.explain(ctx, a, x, req, out.Layout.Now); err != nil {
 			return err
 		}
 	}

@@ -110,7 +110,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions) error {
 	if err != nil {
 		return err
 	}
-	out.Look.Source = o.source
+	out.Layout.Source = o.source
 	if o.filter, err = o.Request(a); err != nil {
 		return err
 	}

@@ -51,6 +51,6 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewToolsAudit(t, days, o.limit.N, run.out.Look), nil
+		return printer.NewToolsAudit(t, days, o.limit.N, run.out.Layout), nil
 	})
 }

@@ -41,6 +41,6 @@ func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, 
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCallsAudit(ctx, command, l, ruled, run.out.Look), nil
+		return printer.NewCallsAudit(ctx, command, l, ruled, run.out.Layout), nil
 	})
 }

@@ -51,7 +51,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit.N, run.out.Look), nil
+		return printer.NewCommandsAudit(t, o.limit.N, run.out.Layout), nil
 	})
 }
 
@@ -65,6 +65,6 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Look), nil
+		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Layout), nil
 	})
 }

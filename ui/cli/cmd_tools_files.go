@@ -49,6 +49,6 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Look), nil
+		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Layout), nil
 	})
 }

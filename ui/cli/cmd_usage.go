@@ -79,7 +79,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, o.limit.N, run.out.Look), nil
+		return printer.NewUsageAudit(t, days, o.limit.N, run.out.Layout), nil
 	})
 }
 

@@ -42,7 +42,7 @@ func TestPagerTakesLinks(t *testing.T) {
 		a.Getenv = func(string) string { return "" }
 		a.Streams.OutTTY, a.Streams.Height = true, 1
 		a.Out = bufio.NewWriter(a.Results())
-		p := printer.New(a.Out, printer.FormatText, printer.Look{Width: 80, Colour: true, Links: &terminal.Links{}})
+		p := printer.New(a.Out, printer.FormatText, printer.Layout{Width: 80, Colour: true, Links: &terminal.Links{}})
 		answer := &printer.Search{Response: &search.Response{Hits: []search.Hit{{SessionPath: "/s", CWD: "/p", Fragment: match.Fragment{Text: "a hit"}}}}}
 		print := map[string]func() error{
 			"paged":       func() error { return pager.Show(a, &pager.Options{}, p, func() error { return p.Print(answer) }) },
@@ -98,7 +98,7 @@ func TestPagedIfLong(t *testing.T) {
 		for i := range test.hits {
 			answer.Response.Hits = append(answer.Response.Hits, search.Hit{SessionPath: fmt.Sprint(i), Fragment: match.Fragment{Text: "a hit"}})
 		}
-		p := printer.New(a.Out, printer.FormatText, printer.Look{Width: 80})
+		p := printer.New(a.Out, printer.FormatText, printer.Layout{Width: 80})
 		if err := errors.Join(pager.ShowIfLong(a, &pager.Options{NoPager: test.noPager}, p, answer), a.Out.Flush()); err != nil {
 			t.Fatal(err)
 		}

@@ -226,7 +226,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		look.Look.Links = nil // the pager may not take them
+		look.Layout.Links = nil // the pager may not take them
 		return conversation.ReadProblem(ctx, look.Print(s))
 	}
 	command := pager.Command(a, &pager.Options{})

@@ -83,7 +83,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, problem.OfIndex(err)
 	}
 	s.Entries = timed(conversation.ReadEntries(ctx, t, branch[from:to], nil).All, page.Entries)
-	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.links})
+	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.links})
 	if err != nil {
 		return nil, conversation.ReadProblem(ctx, err)
 	}

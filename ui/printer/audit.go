@@ -255,7 +255,7 @@ const IDTitle = "ID"
 
 // keyColumns are the columns of the dimensions that rows are grouped by. total is
 // the row that covers all of them.
-func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
+func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
 	var columns []sheetColumn[T]
 	labelled := false
 	add := func(c column, text func(k *audit.Key) cell) {
@@ -295,12 +295,12 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 				if *k.Project == "" {
 					return named(k.Project)
 				}
-				return look.pathCell(*k.Project)
+				return layout.pathCell(*k.Project)
 			})
 		case "session":
 			c.Name = "session name"
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
-			add(column{Name: "session id", Title: IDTitle}, func(k *audit.Key) cell { return look.idCell(k.SessionID, k.SessionPath) })
+			add(column{Name: "session id", Title: IDTitle}, func(k *audit.Key) cell { return layout.idCell(k.SessionID, k.SessionPath) })
 			add(c, func(k *audit.Key) cell {
 				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
 			})

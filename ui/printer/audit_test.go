@@ -36,8 +36,8 @@ func toolTable() *audit.ToolTable {
 
 func TestAuditText(t *testing.T) {
 	var b bytes.Buffer
-	look := Look{Width: 100, Charts: true, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
-	if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), nil, 0, look)); err != nil {
+	layout := Layout{Width: 100, Charts: true, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
+	if err := New(&b, FormatText, layout).Print(NewToolsAudit(toolTable(), nil, 0, layout)); err != nil {
 		t.Fatal(err)
 	}
 	want := `TOOL          CALLS                    ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
@@ -61,8 +61,8 @@ func TestBarsPushNothingOut(t *testing.T) {
 		var lines [2][]string
 		for i, charts := range []bool{false, true} {
 			var b bytes.Buffer
-			look := Look{Width: width, Charts: charts, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}
-			if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), nil, 0, look)); err != nil {
+			layout := Layout{Width: width, Charts: charts, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}
+			if err := New(&b, FormatText, layout).Print(NewToolsAudit(toolTable(), nil, 0, layout)); err != nil {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
@@ -90,12 +90,12 @@ func TestTrend(t *testing.T) {
 		row.Day, row.Calls = fmt.Sprintf("2026-03-%02d", i), calls
 		days.Rows = append(days.Rows, row)
 	}
-	look := Look{Width: 120, Charts: true, Now: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)}
-	if !look.TakesTrend(table.By) || look.TakesTrend([]string{"week", "tool"}) {
+	layout := Layout{Width: 120, Charts: true, Now: time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)}
+	if !layout.TakesTrend(table.By) || layout.TakesTrend([]string{"week", "tool"}) {
 		t.Error("the rows by day are not asked for where they are needed")
 	}
 	var b bytes.Buffer
-	if err := New(&b, FormatText, look).Print(NewToolsAudit(table, days, 0, look)); err != nil {
+	if err := New(&b, FormatText, layout).Print(NewToolsAudit(table, days, 0, layout)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"  BY DAY\n", "  ▅█······▂\n"} {
@@ -106,10 +106,10 @@ func TestTrend(t *testing.T) {
 	if strings.Count(b.String(), "▅█······▂\n") != 2 { // of bash and the total
 		t.Errorf("the rows that were not used have a line:\n%s", b.String())
 	}
-	look.Width = 119
+	layout.Width = 119
 	b.Reset()
-	if err := New(&b, FormatText, look).Print(NewToolsAudit(table, days, 0, look)); err != nil || strings.Contains(b.String(), "BY DAY") {
-		t.Errorf("%v, at %d columns:\n%s", err, look.Width, b.String())
+	if err := New(&b, FormatText, layout).Print(NewToolsAudit(table, days, 0, layout)); err != nil || strings.Contains(b.String(), "BY DAY") {
+		t.Errorf("%v, at %d columns:\n%s", err, layout.Width, b.String())
 	}
 }
 
@@ -136,10 +136,10 @@ func TestAuditKeys(t *testing.T) {
 	}}}
 	for width, want := range map[int]string{40: "-4-5", 80: model, 120: model, 200: model} {
 		var b bytes.Buffer
-		look := Look{Width: width, Now: now, IDWidth: 8}
-		a := NewUsageAudit(usage, nil, 0, look)
+		layout := Layout{Width: width, Now: now, IDWidth: 8}
+		a := NewUsageAudit(usage, nil, 0, layout)
 		a.Coverage = &audit.Coverage{}
-		if err := New(&b, FormatText, look).Print(a); err != nil {
+		if err := New(&b, FormatText, layout).Print(a); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range []string{want, "A sess", "MODEL"} {
@@ -166,7 +166,7 @@ func TestAuditWidths(t *testing.T) {
 	}
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
-		look := Look{Width: width, Now: now, IDWidth: 8}
+		layout := Layout{Width: width, Now: now, IDWidth: 8}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
 				Timestamp: session.Time{Time: now}, SessionID: "01a1f7e5", CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
@@ -175,17 +175,17 @@ func TestAuditWidths(t *testing.T) {
 			})
 		}}
 		for _, a := range []*Audit{
-			NewCallsAudit(t.Context(), "tools calls", calls, false, look),
-			NewCallsAudit(t.Context(), "tools calls", calls, true, look),
-			NewRiskyAudit(t.Context(), calls, 0, look),
-			NewToolsAudit(toolTable(), nil, 0, look),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, 0, look),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, 0, look),
+			NewCallsAudit(t.Context(), "tools calls", calls, false, layout),
+			NewCallsAudit(t.Context(), "tools calls", calls, true, layout),
+			NewRiskyAudit(t.Context(), calls, 0, layout),
+			NewToolsAudit(toolTable(), nil, 0, layout),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, 0, layout),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, 0, layout),
 		} {
 			if a.Coverage == nil {
 				a.Coverage = &audit.Coverage{}
 			}
-			if err := New(&b, FormatText, look).Print(a); err != nil {
+			if err := New(&b, FormatText, layout).Print(a); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,7 +205,7 @@ func TestLongSessionIDs(t *testing.T) {
 	t.Parallel()
 	const id = "a-subagent-with-a-long-name-36-cells"
 	for _, width := range []int{60, 80, 100} {
-		look := Look{Width: width, Now: now, IDWidth: 8}
+		layout := Layout{Width: width, Now: now, IDWidth: 8}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
 				Timestamp: session.Time{Time: now}, SessionID: id, CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
@@ -214,13 +214,13 @@ func TestLongSessionIDs(t *testing.T) {
 			})
 		}}
 		for name, a := range map[string]*Audit{
-			"tools calls":            NewCallsAudit(t.Context(), "tools calls", calls, false, look),
-			"tools calls --risky":    NewCallsAudit(t.Context(), "tools calls", calls, true, look),
-			"tools commands --risky": NewRiskyAudit(t.Context(), calls, 0, look),
+			"tools calls":            NewCallsAudit(t.Context(), "tools calls", calls, false, layout),
+			"tools calls --risky":    NewCallsAudit(t.Context(), "tools calls", calls, true, layout),
+			"tools commands --risky": NewRiskyAudit(t.Context(), calls, 0, layout),
 		} {
 			var b bytes.Buffer
 			a.Coverage = &audit.Coverage{}
-			if err := New(&b, FormatText, look).Print(a); err != nil {
+			if err := New(&b, FormatText, layout).Print(a); err != nil {
 				t.Fatal(err)
 			}
 			if !strings.Contains(b.String(), id) {
@@ -240,7 +240,7 @@ func TestAuditCSV(t *testing.T) {
 	table := toolTable()
 	bad := "=cmd|' /C calc'!A0"
 	table.Rows[1].Tool = &bad
-	if err := New(&b, FormatCSV, Look{}).Print(NewToolsAudit(table, nil, 0, Look{})); err != nil {
+	if err := New(&b, FormatCSV, Layout{}).Print(NewToolsAudit(table, nil, 0, Layout{})); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -267,7 +267,7 @@ func TestAuditJSON(t *testing.T) {
 		b *bytes.Buffer
 		f Format
 	}{{&one, FormatJSON}, {&many, FormatJSONL}} {
-		if err := New(out.b, out.f, Look{}).Print(NewToolsAudit(toolTable(), nil, 0, Look{})); err != nil {
+		if err := New(out.b, out.f, Layout{}).Print(NewToolsAudit(toolTable(), nil, 0, Layout{})); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.ContainsAny(out.b.Bytes(), "\x1b\t") {

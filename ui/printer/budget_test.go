@@ -75,7 +75,7 @@ func TestBounded(t *testing.T) {
 // all answers of a run together.
 func TestBoundOfARun(t *testing.T) {
 	var whole, out bytes.Buffer
-	if err := New(&whole, FormatJSONL, Look{}).Print(answer()); err != nil {
+	if err := New(&whole, FormatJSONL, Layout{}).Print(answer()); err != nil {
 		t.Fatal(err)
 	}
 	p := &Printer{Out: &out, Format: FormatJSONL, MaxBytes: whole.Len() + 1000}

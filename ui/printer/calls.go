@@ -18,12 +18,12 @@ const roomForExit = 90
 
 // NewCallsAudit returns the answer of "tools calls" and of "tools commands --raw". Its rows
 // are printed as they are found.
-func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, look Look) *Audit {
+func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, layout Layout) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
-		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
+		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "status", Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Title: "SESSION", Width: look.idWidth(), Whole: true}, func(r *row) cell { return look.idCell(r.SessionID, r.SessionPath) }},
+		{column{Title: "SESSION", Width: layout.idWidth(), Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4, From: roomForExit}, func(r *row) cell {
 			if r.ExitCode == nil {
 				return cell{}
@@ -98,8 +98,8 @@ func projectName(dir string) string {
 // as those of NewCallsAudit: all calls. Its text lists only the shell commands, grouped by
 // the most severe rule that each matches, and counts the other calls. limit is the number
 // of commands in the text; 0 means no limit.
-func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, look Look) *Audit {
-	a := NewCallsAudit(ctx, "tools commands", l, true, look)
+func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
+	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
 	g := &ruleGroups{rows: make(map[string][]*audit.CallRow), others: make(map[string]int), limit: limit}
 	a.write = func(t *text) (int, error) {
 		err := l.Each(ctx, func(r *audit.CallRow) error {
@@ -162,7 +162,7 @@ func (g *ruleGroups) closing() string {
 // ruleGroups writes a table for each rule, the most severe first.
 func (t *text) ruleGroups(g *ruleGroups) error {
 	type row = audit.CallRow
-	columns := append(groupColumns(t.Look, func(r *row) callPlace {
+	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
 		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
@@ -170,7 +170,7 @@ func (t *text) ruleGroups(g *ruleGroups) error {
 	}...)
 	for i, m := range audit.BySeverity(g.rules) {
 		rows := g.rows[m.Rule]
-		head := t.style(titleLook, m.Rule) + " " + t.dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))
+		head := t.style(titleStyle, m.Rule) + " " + t.dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))
 		if i > 0 {
 			head = "\n" + head
 		}

@@ -26,9 +26,9 @@ func Export(w io.Writer, format string, s *Show) error {
 	case "md":
 		return exportMarkdown(w, s)
 	case "json":
-		return New(w, FormatJSON, Look{}).Print(s)
+		return New(w, FormatJSON, Layout{}).Print(s)
 	case "txt":
-		return New(w, FormatText, Look{Width: exportWidth}).Print(s)
+		return New(w, FormatText, Layout{Width: exportWidth}).Print(s)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

@@ -37,7 +37,7 @@ func (f *Fix) json(j *jsonWriter) error {
 	})
 }
 
-func (f *Fix) sheet(Look) table {
+func (f *Fix) sheet(Layout) table {
 	type row = fix.Session
 	return &sheet[row]{rows: listed(f.Response.Sessions), columns: []sheetColumn[row]{
 		recordColumn("session path", func(s *row) string { return s.SessionPath }),
@@ -127,9 +127,9 @@ func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
 		if mark != "" {
 			room -= len(mark) + 2
 		}
-		b.WriteString(t.style(kindLooks[session.KindCall], left) + terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
+		b.WriteString(t.style(kindStyles[session.KindCall], left) + terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
 		if mark != "" {
-			b.WriteString("  " + t.style(errorLook, mark))
+			b.WriteString("  " + t.style(errorStyle, mark))
 		}
 		b.WriteByte('\n')
 	}

@@ -85,9 +85,9 @@ type lastLine struct {
 }
 
 var (
-	grepPathLook   = ansi.NewStyle().ForegroundColor(ansi.Magenta)
-	grepNumberLook = ansi.NewStyle().ForegroundColor(ansi.Green)
-	grepEntryLook  = ansi.NewStyle().Faint()
+	grepPathStyle   = ansi.NewStyle().ForegroundColor(ansi.Magenta)
+	grepNumberStyle = ansi.NewStyle().ForegroundColor(ansi.Green)
+	grepEntryStyle  = ansi.NewStyle().Faint()
 )
 
 func (g *grepText) match(m *grep.Match) error {
@@ -117,7 +117,7 @@ func (g *grepText) match(m *grep.Match) error {
 				number := l.Number + strings.Count(l.Text[:s[0]], "\n")
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
 					g.head(b, m, number, true)
-					b.WriteString(g.style(matchLook, safeLine(piece)) + "\n")
+					b.WriteString(g.style(matchStyle, safeLine(piece)) + "\n")
 					number++
 				}
 			}
@@ -160,10 +160,10 @@ func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) 
 		b.WriteString(g.Links.File(g.heading(m), m.SessionPath) + "\n")
 	}
 	sep = g.dim(sep)
-	b.WriteString(g.style(grepEntryLook, terminal.Clean(m.EntryID)) + sep)
-	b.WriteString(g.style(kindLooks[m.Kind], string(m.Kind)) + sep)
+	b.WriteString(g.style(grepEntryStyle, terminal.Clean(m.EntryID)) + sep)
+	b.WriteString(g.style(kindStyles[m.Kind], string(m.Kind)) + sep)
 	if g.Numbers || !g.plain {
-		b.WriteString(g.style(grepNumberLook, strconv.Itoa(number)) + sep)
+		b.WriteString(g.style(grepNumberStyle, strconv.Itoa(number)) + sep)
 	}
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
@@ -182,7 +182,7 @@ func (g *grepText) heading(m *grep.Match) string {
 	if !g.plain {
 		title = terminal.Clip(title, max(minTitle, g.Width-terminal.Width(id)))
 	}
-	return g.style(grepPathLook, title) + g.dim(id)
+	return g.style(grepPathStyle, title) + g.dim(id)
 }
 
 // minTitle is the minimum width of the title in a heading.
@@ -244,7 +244,7 @@ func (g *grepText) marked(b *bufio.Writer, line string, spans [][2]int) {
 			continue
 		}
 		b.WriteString(safeLine(line[at:s[0]]))
-		b.WriteString(g.style(matchLook, safeLine(line[s[0]:s[1]])))
+		b.WriteString(g.style(matchStyle, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
 	b.WriteString(safeLine(line[at:to]))
@@ -260,9 +260,9 @@ func safeLine(s string) string {
 
 func (g *grepText) cleanPath(path string) string {
 	if g.plain {
-		return g.style(grepPathLook, terminal.Clean(path))
+		return g.style(grepPathStyle, terminal.Clean(path))
 	}
-	return g.Links.File(g.style(grepPathLook, terminal.Clean(human.Path(path, g.Home))), path)
+	return g.Links.File(g.style(grepPathStyle, terminal.Clean(human.Path(path, g.Home))), path)
 }
 
 // lineAt returns the line that contains an offset of the text, and where it begins.

@@ -55,14 +55,14 @@ func (x *Index) json(j *jsonWriter) error {
 }
 
 // stepSheet is the plan of an update.
-func stepSheet(x *Index, look Look) *sheet[Step] {
+func stepSheet(x *Index, layout Layout) *sheet[Step] {
 	return &sheet[Step]{
 		columns: []sheetColumn[Step]{
 			{column{Name: "change", Title: "CHANGE"}, func(s *Step) cell { return textCell(s.Change) }},
 			{column{Name: "bytes to read", Title: "TO READ", Right: true}, func(s *Step) cell {
 				return cell{Text: human.Bytes(s.Bytes), Plain: strconv.FormatInt(s.Bytes, 10)}
 			}},
-			{column{Name: "session path", Title: "FILE", Flex: true, Left: true}, func(s *Step) cell { return look.pathCell(s.Path) }},
+			{column{Name: "session path", Title: "FILE", Flex: true, Left: true}, func(s *Step) cell { return layout.pathCell(s.Path) }},
 			{column{Name: "reason"}, func(s *Step) cell { return textCell(s.Reason) }},
 		},
 		rows: listed(x.Steps),
@@ -76,7 +76,7 @@ func stepSheet(x *Index, look Look) *sheet[Step] {
 
 func (x *Index) plain(p plain) (err error) {
 	if x.DryRun {
-		_, err = p.table(stepSheet(x, Look{}))
+		_, err = p.table(stepSheet(x, Layout{}))
 	} else {
 		_, err = fmt.Fprintln(p.w, indexLine(x))
 	}
@@ -84,7 +84,7 @@ func (x *Index) plain(p plain) (err error) {
 }
 
 func (x *Index) text(t *text) error {
-	if _, err := t.table(stepSheet(x, t.Look)); err != nil {
+	if _, err := t.table(stepSheet(x, t.Layout)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(t.w, indexLine(x))

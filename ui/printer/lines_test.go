@@ -23,10 +23,10 @@ func TestLines(t *testing.T) {
 			return &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Focus: map[int]bool{3: true}, Open: map[int]bool{5: true}}
 		}
 		var out strings.Builder
-		if err := New(&out, FormatText, l.look).Print(show()); err != nil {
+		if err := New(&out, FormatText, l.layout).Print(show()); err != nil {
 			t.Fatal(err)
 		}
-		lines, err := show().Lines(l.look)
+		lines, err := show().Lines(l.layout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestFoldCounts(t *testing.T) {
 	c := entry.NewConversation(pi.New(), rec, bytes.NewReader([]byte(data)))
 	count := func(i int, open bool) (lines, hidden int) {
 		s := &Show{Entries: entriesOf(c, all(c)), Open: map[int]bool{i: open}}
-		list, err := s.Lines(Look{Width: 80, Now: now})
+		list, err := s.Lines(Layout{Width: 80, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}

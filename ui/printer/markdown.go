@@ -11,19 +11,19 @@ import (
 	"pigrep/ui/transcript"
 )
 
-// lineLook is the style of a line.
-type lineLook uint8
+// lineStyle is the style of a line.
+type lineStyle uint8
 
 const (
-	lookPlain lineLook = iota
-	lookHeading
-	lookCode
-	lookFence
+	linePlain lineStyle = iota
+	lineHeading
+	lineCode
+	lineFence
 )
 
 type line struct {
-	text string
-	look lineLook
+	text  string
+	style lineStyle
 }
 
 const tabWidth = 4
@@ -101,21 +101,21 @@ func sourceLines(text []byte, width int) []line {
 		mark := fenceMark(trimmed)
 		switch {
 		case fence != "" && mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed) == mark:
-			lines, fence = append(lines, line{s, lookFence}), ""
+			lines, fence = append(lines, line{s, lineFence}), ""
 		case fence != "":
-			lines = append(lines, breakLine(s, width, lookCode)...)
+			lines = append(lines, breakLine(s, width, lineCode)...)
 		case mark != "":
-			lines, fence = append(lines, breakLine(s, width, lookFence)...), mark
+			lines, fence = append(lines, breakLine(s, width, lineFence)...), mark
 		case trimmed == "":
 			if !blank {
 				lines = append(lines, line{})
 			}
 		case strings.HasPrefix(trimmed, "|"):
-			lines = append(lines, breakLine(s, width, lookPlain)...)
+			lines = append(lines, breakLine(s, width, linePlain)...)
 		case isHeading(trimmed):
-			lines = append(lines, wrapLine(s, width, lookHeading)...)
+			lines = append(lines, wrapLine(s, width, lineHeading)...)
 		default:
-			lines = append(lines, wrapLine(s, width, lookPlain)...)
+			lines = append(lines, wrapLine(s, width, linePlain)...)
 		}
 		blank = trimmed == "" && fence == ""
 	}
@@ -147,12 +147,12 @@ func isHeading(s string) bool {
 
 // wrapLine breaks a line at spaces. Continuation lines are indented like the text
 // of the list item or quotation.
-func wrapLine(s string, width int, look lineLook) []line {
+func wrapLine(s string, width int, style lineStyle) []line {
 	if width <= 0 || terminal.Width(s) <= width {
-		return []line{{s, look}}
+		return []line{{s, style}}
 	}
 	if len(s) > maxWrapped {
-		return breakLine(s, width, look)
+		return breakLine(s, width, style)
 	}
 	first, hang := indentOf(s)
 	if hang > width/2 {
@@ -176,7 +176,7 @@ func wrapLine(s string, width int, look lineLook) []line {
 		if i == 0 {
 			prefix = first
 		}
-		lines = append(lines, line{strings.TrimRight(prefix+join(b), " "), look})
+		lines = append(lines, line{strings.TrimRight(prefix+join(b), " "), style})
 	}
 	return lines
 }
@@ -206,10 +206,10 @@ func indentOf(s string) (prefix string, hang int) {
 const maxWrapped = 64 << 10
 
 // breakLine breaks a line into lines of at most width cells.
-func breakLine(s string, width int, look lineLook) []line {
+func breakLine(s string, width int, style lineStyle) []line {
 	var lines []line
 	for piece := range brokenLine(s, width) {
-		lines = append(lines, line{piece, look})
+		lines = append(lines, line{piece, style})
 	}
 	return lines
 }

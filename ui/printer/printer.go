@@ -27,7 +27,7 @@ type Answer interface {
 
 type recorder interface{ plain(plain) error }
 
-type tabular interface{ sheet(Look) table }
+type tabular interface{ sheet(Layout) table }
 
 // Format is a form of output.
 type Format int
@@ -44,8 +44,8 @@ const (
 // Records reports whether the form consists of records only.
 func (f Format) Records() bool { return f == FormatPlain || f == FormatCSV }
 
-// Look is what text depends on: the terminal and its user.
-type Look struct {
+// Layout is what text depends on: the terminal and its user.
+type Layout struct {
 	Width  int
 	Colour bool
 	Now    time.Time       // for ages
@@ -60,7 +60,7 @@ type Look struct {
 }
 
 // age is how old something is, or with Dates when it was.
-func (l Look) age(t time.Time) string {
+func (l Layout) age(t time.Time) string {
 	if l.Dates {
 		return l.date(t)
 	}
@@ -68,7 +68,7 @@ func (l Look) age(t time.Time) string {
 }
 
 // ago is age in running text.
-func (l Look) ago(t time.Time) string {
+func (l Layout) ago(t time.Time) string {
 	if l.Dates {
 		return l.date(t)
 	}
@@ -76,7 +76,7 @@ func (l Look) ago(t time.Time) string {
 }
 
 // ageWidth is the width of the widest age.
-func (l Look) ageWidth() int {
+func (l Layout) ageWidth() int {
 	if l.Dates {
 		return len(minuteForm)
 	}
@@ -89,7 +89,7 @@ const minuteForm = "2006-01-02 15:04"
 // stampForm is the form of a time with its zone.
 const stampForm = "2006-01-02 15:04:05Z07:00"
 
-func (l Look) date(t time.Time) string {
+func (l Layout) date(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (l Look) date(t time.Time) string {
 type Printer struct {
 	Out    io.Writer
 	Format Format
-	Look   Look
+	Layout Layout
 	// MaxBytes bounds the JSON of all answers together: rows are dropped at the end
 	// of an answer, and its "dropped" counts them. 0 means no bound.
 	MaxBytes int
@@ -109,21 +109,21 @@ type Printer struct {
 }
 
 // New returns a printer without a bound on its output.
-func New(w io.Writer, f Format, look Look) *Printer {
-	return &Printer{Out: w, Format: f, Look: look}
+func New(w io.Writer, f Format, layout Layout) *Printer {
+	return &Printer{Out: w, Format: f, Layout: layout}
 }
 
 // Print writes an answer.
 func (p *Printer) Print(a Answer) error {
 	switch p.Format {
 	case FormatText:
-		return a.text(&text{w: p.Out, Look: p.Look})
+		return a.text(&text{w: p.Out, Layout: p.Layout})
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
 			return a.plain(plain{w: p.Out})
 		case tabular:
-			_, err := plain{w: p.Out}.table(a.sheet(Look{}))
+			_, err := plain{w: p.Out}.table(a.sheet(Layout{}))
 			return err
 		}
 		return a.text(&text{w: p.Out})

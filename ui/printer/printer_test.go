@@ -141,7 +141,7 @@ func TestSearchText(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				var b bytes.Buffer
-				p := New(&b, FormatText, Look{Width: width, Colour: colour, Now: now, Home: "/home/u"})
+				p := New(&b, FormatText, Layout{Width: width, Colour: colour, Now: now, Home: "/home/u"})
 				if err := p.Print(answer()); err != nil {
 					t.Fatal(err)
 				}
@@ -174,7 +174,7 @@ func TestSearch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			p := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"})
+			p := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u"})
 			if err := p.Print(test.answer); err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +245,7 @@ func TestClosingCountsAlikeHits(t *testing.T) {
 func TestNoControlCharacters(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		var b bytes.Buffer
-		if err := New(&b, format, Look{Width: 80, Now: now}).Print(answer()); err != nil {
+		if err := New(&b, format, Layout{Width: 80, Now: now}).Print(answer()); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
@@ -258,7 +258,7 @@ func TestNoControlCharacters(t *testing.T) {
 
 func TestJSONIsJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := New(&b, FormatJSONL, Look{}).Print(answer()); err != nil {
+	if err := New(&b, FormatJSONL, Layout{}).Print(answer()); err != nil {
 		t.Fatal(err)
 	}
 	var types []string
@@ -336,7 +336,7 @@ func TestReports(t *testing.T) {
 		var b bytes.Buffer
 		for _, name := range []string{"text", "plain", "json", "jsonl"} {
 			fmt.Fprintf(&b, "== %s\n", name)
-			if err := New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"}).Print(answer); err != nil {
+			if err := New(&b, formats[name], Layout{Width: 80, Now: now, Home: "/home/u"}).Print(answer); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -374,7 +374,7 @@ func (failing) Write([]byte) (int, error) { return 0, errGone }
 
 func TestWriteErrorsComeBack(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
-		p := New(failing{}, format, Look{Width: 80, Now: now})
+		p := New(failing{}, format, Layout{Width: 80, Now: now})
 		errs := map[string]error{
 			"Search": p.Print(answer()), "Status": p.Print(status()), "Version": p.Print(&Version{}),
 			"Index": p.Print(&Index{}), "Stores": p.Print(Stores{{}}),
@@ -442,7 +442,7 @@ func TestNotesWrap(t *testing.T) {
 	for _, text := range []string{"a hit", strings.Repeat("a hit of two lines ", 6)} {
 		h.Fragment.Text = text
 		var b strings.Builder
-		if err := New(&b, FormatText, Look{Width: 60, Now: time.Now()}).Print(&Search{Response: &search.Response{Hits: []search.Hit{h}, Total: 1, TotalAny: 1}}); err != nil {
+		if err := New(&b, FormatText, Layout{Width: 60, Now: time.Now()}).Print(&Search{Response: &search.Response{Hits: []search.Hit{h}, Total: 1, TotalAny: 1}}); err != nil {
 			t.Fatal(err)
 		}
 		joined := strings.Join(strings.Fields(b.String()), " ")

@@ -11,11 +11,11 @@ import (
 	"pigrep/ui/transcript"
 )
 
-// codeLook is for code of an unknown language.
-var codeLook = ansi.NewStyle().ForegroundColor(ansi.Cyan)
+// codeStyle is for code of an unknown language.
+var codeStyle = ansi.NewStyle().ForegroundColor(ansi.Cyan)
 
-// classLooks are the looks of code.
-var classLooks = map[highlight.Class]ansi.Style{
+// classStyles are the looks of code.
+var classStyles = map[highlight.Class]ansi.Style{
 	highlight.Comment:  ansi.NewStyle().ForegroundColor(ansi.BrightBlack),
 	highlight.Keyword:  ansi.NewStyle().ForegroundColor(ansi.Magenta),
 	highlight.Type:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
@@ -25,8 +25,8 @@ var classLooks = map[highlight.Class]ansi.Style{
 	highlight.String:   ansi.NewStyle().ForegroundColor(ansi.Green),
 	highlight.Number:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
 	highlight.Heading:  ansi.NewStyle().ForegroundColor(ansi.Cyan),
-	highlight.Inserted: addedLook,
-	highlight.Deleted:  removedLook,
+	highlight.Inserted: addedStyle,
+	highlight.Deleted:  removedStyle,
 }
 
 // prose returns the lines of a text that fit into the width. With colours, Markdown is
@@ -46,12 +46,12 @@ func (t *text) prose(b transcript.Block, width int, faint bool) []string {
 		switch {
 		case faint:
 			s = t.dim(s)
-		case l.look == lookHeading:
-			s = t.style(titleLook, s)
-		case l.look == lookFence:
+		case l.style == lineHeading:
+			s = t.style(titleStyle, s)
+		case l.style == lineFence:
 			s = t.dim(s)
-		case l.look == lookCode:
-			s = t.style(codeLook, s)
+		case l.style == lineCode:
+			s = t.style(codeStyle, s)
 		}
 		lines = append(lines, s)
 	}
@@ -62,32 +62,32 @@ func (t *text) prose(b transcript.Block, width int, faint bool) []string {
 func (t *text) runs(l markdown.Line, faint bool) string {
 	var b strings.Builder
 	for _, r := range l {
-		b.WriteString(t.style(runLook(r, faint), t.Links.Address(r.Text, r.URL)))
+		b.WriteString(t.style(runStyle(r, faint), t.Links.Address(r.Text, r.URL)))
 	}
 	return b.String()
 }
 
-func runLook(r markdown.Run, faint bool) ansi.Style {
-	look := classLooks[r.Class]
+func runStyle(r markdown.Run, faint bool) ansi.Style {
+	style := classStyles[r.Class]
 	has := func(s markdown.Style) bool { return r.Style&s != 0 }
 	if has(markdown.Code) {
-		look = codeLook
+		style = codeStyle
 	}
-	look = look[:len(look):len(look)]
+	style = style[:len(style):len(style)]
 	if faint || has(markdown.Faint) {
-		look = look.Faint()
+		style = style.Faint()
 	}
 	if has(markdown.Bold) || has(markdown.Heading) {
-		look = look.Bold()
+		style = style.Bold()
 	}
 	if has(markdown.Italic) {
-		look = look.Italic(true)
+		style = style.Italic(true)
 	}
 	if has(markdown.Strike) {
-		look = look.Strikethrough(true)
+		style = style.Strikethrough(true)
 	}
 	if has(markdown.Link) {
-		look = look.Underline(true)
+		style = style.Underline(true)
 	}
-	return look
+	return style
 }

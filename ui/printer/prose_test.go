@@ -11,12 +11,12 @@ import (
 	"pigrep/internal/terminal"
 )
 
-func showMarkdown(t *testing.T, format Format, look Look, marks map[int][]string) string {
+func showMarkdown(t *testing.T, format Format, layout Layout, marks map[int][]string) string {
 	t.Helper()
 	c, facts := conversationIn(t, "markdown.jsonl")
 	var b bytes.Buffer
 	s := &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Marks: marks}
-	if err := New(&b, format, look).Print(s); err != nil {
+	if err := New(&b, format, layout).Print(s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -25,18 +25,18 @@ func showMarkdown(t *testing.T, format Format, look Look, marks map[int][]string
 // Markdown is rendered where there are colours to show what its marks said, and is shown as
 // it was written everywhere else.
 func TestMarkdownIsRendered(t *testing.T) {
-	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
-	narrow := look
+	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	narrow := layout
 	narrow.Width = 40
-	for name, l := range map[string]Look{"markdown-80-colour": look, "markdown-40-colour": narrow} {
+	for name, l := range map[string]Layout{"markdown-80-colour": layout, "markdown-40-colour": narrow} {
 		out := showMarkdown(t, FormatText, l, nil)
 		checkLines(t, out, l)
 		golden(t, name, []byte(out))
 	}
-	source, bare := look, look
+	source, bare := layout, layout
 	source.Source, bare.Colour = true, false
 	for name, out := range map[string]string{
-		"with --source": ansi.Strip(showMarkdown(t, FormatText, source, nil)), "without colours": showMarkdown(t, FormatText, bare, nil), "in a pipe": showMarkdown(t, FormatPlain, Look{}, nil),
+		"with --source": ansi.Strip(showMarkdown(t, FormatText, source, nil)), "without colours": showMarkdown(t, FormatText, bare, nil), "in a pipe": showMarkdown(t, FormatPlain, Layout{}, nil),
 	} {
 		for _, line := range []string{"  # Plan for **auth**\n", "| `src/auth/login.ts` | Adds", "  ```ts\n", "  - [x] done\n", "  **Considering** the `thing`\n"} {
 			if !strings.Contains(out, line) {
@@ -48,14 +48,14 @@ func TestMarkdownIsRendered(t *testing.T) {
 
 // What a hit matched is marked wherever Markdown shows it.
 func TestMarksSurviveRendering(t *testing.T) {
-	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	texts := []string{"Plan for", "text", "code", "example.com", "nested item", "old", "quoted", "src/auth/login.ts", "日本語", "greet", "await fetch", "plain"}
 	for _, text := range texts {
-		out := showMarkdown(t, FormatText, look, map[int][]string{1: {text}})
+		out := showMarkdown(t, FormatText, layout, map[int][]string{1: {text}})
 		if !strings.Contains(strings.ToLower(out), "\x1b[1;7m"+strings.ToLower(text)+"\x1b[m") {
 			t.Errorf("%q is not marked:\n%s", text, out)
 		}
-		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, FormatText, look, nil)) {
+		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, FormatText, layout, nil)) {
 			t.Errorf("marking %q changes the text", text)
 		}
 	}
@@ -65,11 +65,11 @@ func TestMarksSurviveRendering(t *testing.T) {
 // that shows them, and a mark in them changes nothing else.
 func TestMarkdownLinks(t *testing.T) {
 	const address = "https://example.com/a/very/long/path?with=query"
-	look := Look{Width: 40, Now: now, Home: "/home/u", Colour: true}
-	bare := showMarkdown(t, FormatText, look, nil)
-	look.Links = &terminal.Links{}
+	layout := Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}
+	bare := showMarkdown(t, FormatText, layout, nil)
+	layout.Links = &terminal.Links{}
 	for _, marks := range []map[int][]string{nil, {1: {"example.com"}}} {
-		out := showMarkdown(t, FormatText, look, marks)
+		out := showMarkdown(t, FormatText, layout, marks)
 		if !strings.Contains(out, "\x1b]8;;"+address) {
 			t.Errorf("with marks %v no link leads to %s:\n%q", marks, address, out)
 		}

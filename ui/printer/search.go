@@ -105,7 +105,7 @@ const (
 	maxID = 13
 )
 
-func (l Look) gutter() int { return 2 + kindWidth + 1 + l.ageWidth() + 2 }
+func (l Layout) gutter() int { return 2 + kindWidth + 1 + l.ageWidth() + 2 }
 
 func (s *Search) text(t *text) error {
 	var b strings.Builder
@@ -165,7 +165,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.
 
 // session writes the title of a session, then its directory and what else is known.
 func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
-	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(title, t.Width)))
+	fmt.Fprintln(b, t.style(titleStyle, terminal.Clip(title, t.Width)))
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
 	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
@@ -179,9 +179,9 @@ func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
 
 // hit writes a hit on one or two lines, and its notes on another if needed.
 func (t *text) hit(b *strings.Builder, h *search.Hit) {
-	look := kindLooks[h.Kind]
+	style := kindStyles[h.Kind]
 	if h.IsError {
-		look = errorLook
+		style = errorStyle
 	}
 	kind := string(h.Kind)
 	age := t.age(h.Timestamp.Time)
@@ -190,7 +190,7 @@ func (t *text) hit(b *strings.Builder, h *search.Hit) {
 	indent := t.gutter()
 	if t.Width < narrow {
 		indent = 4
-		fmt.Fprintf(b, "  %s %s\n", t.style(look, kind), t.dim(strings.TrimSpace(age+" "+id)))
+		fmt.Fprintf(b, "  %s %s\n", t.style(style, kind), t.dim(strings.TrimSpace(age+" "+id)))
 	}
 	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
 	notes := hitNotes(h)
@@ -200,7 +200,7 @@ func (t *text) hit(b *strings.Builder, h *search.Hit) {
 		case t.Width < narrow:
 			b.WriteString("    ")
 		case i == 0:
-			fmt.Fprintf(b, "  %s %s  ", t.style(look, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", t.ageWidth(), age)))
+			fmt.Fprintf(b, "  %s %s  ", t.style(style, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", t.ageWidth(), age)))
 		default:
 			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, t.gutter()-2)))
 		}
@@ -267,7 +267,7 @@ func (t *text) marked(line []cluster) string {
 			run.WriteString(line[j].text)
 		}
 		if line[i].marked {
-			b.WriteString(t.style(matchLook, run.String()))
+			b.WriteString(t.style(matchStyle, run.String()))
 		} else {
 			b.WriteString(run.String())
 		}

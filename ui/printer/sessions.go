@@ -77,9 +77,9 @@ const (
 	narrowSessions  = 60 // below this width a session takes two lines
 )
 
-func (s *Sessions) sheet(look Look) table { return s.rows(look) }
+func (s *Sessions) sheet(layout Layout) table { return s.rows(layout) }
 
-func (s *Sessions) rows(look Look) *sheet[sessions.Session] {
+func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
 	id := func(x *row) string {
 		handle := session.Handle(x.SessionID, x.SessionPath)
@@ -89,7 +89,7 @@ func (s *Sessions) rows(look Look) *sheet[sessions.Session] {
 		return s.ShortID(handle)
 	}
 	age, hits := "AGE", ""
-	if look.Dates {
+	if layout.Dates {
 		age = "LAST MESSAGE"
 	}
 	if s.Searched {
@@ -97,7 +97,7 @@ func (s *Sessions) rows(look Look) *sheet[sessions.Session] {
 	}
 	return &sheet[row]{
 		columns: []sheetColumn[row]{
-			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(look.age(x.Modified.Time)) }},
+			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(layout.age(x.Modified.Time)) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
 			{column{Name: "session id"}, func(x *row) cell { return textCell(x.SessionID) }},
 			{column{Title: "ID"}, func(x *row) cell { return dimCell(id(x)) }},
@@ -107,11 +107,11 @@ func (s *Sessions) rows(look Look) *sheet[sessions.Session] {
 			{column{Name: "working directory"}, func(x *row) cell { return textCell(x.CWD) }},
 			{column{Title: "DIRECTORY", Left: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
-				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, look.Home)), max(leastDirectory, look.Width/6))
-				return cell{Text: dir, Look: dimLook, Link: x.CWD}
+				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, layout.Home)), max(leastDirectory, layout.Width/6))
+				return cell{Text: dir, Style: dimStyle, Link: x.CWD}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
-				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Look: dimLook}
+				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Style: dimStyle}
 			}},
 			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
 			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
@@ -147,7 +147,7 @@ func sessionTitle(x *sessions.Session) cell {
 		c.Indent = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ "
 	}
 	if x.Name != "" {
-		c.Look = titleLook
+		c.Style = titleStyle
 	}
 	return c
 }
@@ -192,7 +192,7 @@ func (s *Sessions) text(t *text) (err error) {
 	if t.Width < narrowSessions {
 		err = s.narrow(t)
 	} else {
-		_, err = t.table(s.sheet(t.Look))
+		_, err = t.table(s.sheet(t.Layout))
 	}
 	n := len(s.List.Sessions)
 	if err != nil || n == 0 {
@@ -216,8 +216,8 @@ func (s *Sessions) narrow(t *text) error {
 		x := &s.List.Sessions[i]
 		c := sessionTitle(x)
 		name := terminal.Clip(c.Indent+c.Text, t.Width)
-		if c.Look != nil {
-			name = t.style(c.Look, name)
+		if c.Style != nil {
+			name = t.style(c.Style, name)
 		}
 		id := session.Handle(x.SessionID, x.SessionPath)
 		if s.ShortID != nil {
@@ -272,7 +272,7 @@ func (s *Similar) json(j *jsonWriter) error {
 }
 
 // sheet is that of a list of sessions, with what they share.
-func (s *Similar) sheet(look Look) table {
+func (s *Similar) sheet(layout Layout) table {
 	type row = sessions.Session
 	shares := make(map[string][]string, len(s.Response.Sessions))
 	plain := &sessions.Response{}
@@ -281,7 +281,7 @@ func (s *Similar) sheet(look Look) table {
 		shares[x.SessionPath] = x.Shares
 		plain.Sessions = append(plain.Sessions, x.Session)
 	}
-	sheet := (&Sessions{List: plain, ShortID: s.ShortID}).rows(look)
+	sheet := (&Sessions{List: plain, ShortID: s.ShortID}).rows(layout)
 	sheet.columns = append(sheet.columns,
 		sheetColumn[row]{column{Name: "similarity"}, func(x *row) cell { return textCell(fmt.Sprintf("%.3f", x.Score)) }},
 		sheetColumn[row]{column{Name: "shares"}, func(x *row) cell { return textCell(strings.Join(shares[x.SessionPath], ", ")) }})
@@ -290,7 +290,7 @@ func (s *Similar) sheet(look Look) table {
 }
 
 func (s *Similar) text(t *text) error {
-	n, err := t.table(s.sheet(t.Look))
+	n, err := t.table(s.sheet(t.Layout))
 	if err != nil || n == 0 {
 		return err
 	}

@@ -38,7 +38,7 @@ func BenchmarkSessions(b *testing.B) {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
 				w := bufio.NewWriterSize(io.Discard, 64<<10)
-				if err := New(w, f.format, Look{Width: 120, Colour: true, Now: now, Home: "/home/u"}).Print(s); err != nil {
+				if err := New(w, f.format, Layout{Width: 120, Colour: true, Now: now, Home: "/home/u"}).Print(s); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -78,10 +78,10 @@ func TestSessionsText(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := New(&b, FormatText, l.look).Print(fewSessions()); err != nil {
+			if err := New(&b, FormatText, l.layout).Print(fewSessions()); err != nil {
 				t.Fatal(err)
 			}
-			checkLines(t, b.String(), l.look)
+			checkLines(t, b.String(), l.layout)
 			golden(t, "sessions-"+l.name, b.Bytes())
 		})
 	}
@@ -107,7 +107,7 @@ func TestSessionsForms(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"}).Print(test.s); err != nil {
+			if err := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u"}).Print(test.s); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, test.name, b.Bytes())
@@ -130,7 +130,7 @@ func TestSessionsNameFilesWithoutHeader(t *testing.T) {
 	list := &Sessions{List: &sessions.Response{Sessions: []sessions.Session{{SessionHit: search.SessionHit{SessionPath: "/s/2026-01-15_01bbcccc.jsonl"}}}}}
 	for _, width := range []int{40, 80} {
 		var b bytes.Buffer
-		if err := New(&b, FormatText, Look{Width: width}).Print(list); err != nil || !strings.Contains(b.String(), "01bbcccc") {
+		if err := New(&b, FormatText, Layout{Width: width}).Print(list); err != nil || !strings.Contains(b.String(), "01bbcccc") {
 			t.Errorf("at %d columns: %v\n%s", width, err, b.String())
 		}
 	}

@@ -29,13 +29,13 @@ type Setting struct {
 }
 
 // text is the value on one line.
-func (s *Setting) text(look Look) string {
+func (s *Setting) text(layout Layout) string {
 	if len(s.Values) == 0 {
 		return s.Note
 	}
 	var short []string
 	for _, v := range s.Values {
-		short = append(short, human.Path(v, look.Home))
+		short = append(short, human.Path(v, layout.Home))
 	}
 	return strings.Join(short, ", ")
 }
@@ -59,11 +59,11 @@ func (s *Setting) value() any {
 	return s.Values[0]
 }
 
-func (s *Settings) sheet(look Look) table {
+func (s *Settings) sheet(layout Layout) table {
 	// Defaults are dim.
 	shown := func(set *Setting, c cell) cell {
 		if set.Source == "default" {
-			c.Look = dimLook
+			c.Style = dimStyle
 		}
 		return c
 	}
@@ -71,11 +71,11 @@ func (s *Settings) sheet(look Look) table {
 		columns: []sheetColumn[Setting]{
 			{column{Name: "key", Title: "SETTING"}, func(s *Setting) cell { return textCell(s.Key) }},
 			{column{Name: "value", Title: "VALUE", Flex: true, Left: true, Whole: s.Named}, func(s *Setting) cell {
-				return shown(s, cell{Text: s.text(look), Plain: s.text(Look{})})
+				return shown(s, cell{Text: s.text(layout), Plain: s.text(Layout{})})
 			}},
 			{column{Name: "source"}, func(s *Setting) cell { return textCell(s.Source) }},
 			{column{Name: "where", Title: "FROM", Left: true, Most: 32}, func(s *Setting) cell {
-				return shown(s, cell{Text: cmp.Or(human.Path(s.From, look.Home), s.Source), Plain: s.From})
+				return shown(s, cell{Text: cmp.Or(human.Path(s.From, layout.Home), s.Source), Plain: s.From})
 			}},
 		},
 		rows: listed(s.List),
@@ -93,7 +93,7 @@ func (s *Settings) text(t *text) error {
 	if _, err := fmt.Fprintf(t.w, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state); err != nil {
 		return err
 	}
-	_, err := t.table(s.sheet(t.Look))
+	_, err := t.table(s.sheet(t.Layout))
 	return err
 }
 

@@ -52,7 +52,7 @@ type cell struct {
 	Plain  string  // in plain and CSV
 	Number float64 // of a share
 	Indent string  // before Text
-	Look   ansi.Style
+	Style  ansi.Style
 	Link   string // path of the file that Text leads to
 
 	width int // of Text, once shown
@@ -70,7 +70,7 @@ func (c *cell) show() {
 // sheetRow is a row of text.
 type sheetRow struct {
 	cells []cell
-	look  ansi.Style // of the whole line
+	style ansi.Style // of the whole line
 	below []string   // lines below it
 }
 
@@ -148,7 +148,7 @@ func (s *sheet[T]) sum() *sheetRow {
 	}
 	r := &sheetRow{}
 	s.fill(r, s.total)
-	r.look = titleLook
+	r.style = titleStyle
 	return r
 }
 
@@ -191,7 +191,7 @@ func recordColumn[T any](name string, value func(*T) string) sheetColumn[T] {
 
 func textCell(s string) cell { return cell{Plain: s} }
 
-func dimCell(s string) cell { return cell{Plain: s, Look: dimLook} }
+func dimCell(s string) cell { return cell{Plain: s, Style: dimStyle} }
 
 func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
@@ -204,7 +204,7 @@ func (d dollars) cell(cost float64) cell {
 	return cell{Text: d.Text(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
 }
 
-func (l Look) timeCell(t time.Time) cell {
+func (l Layout) timeCell(t time.Time) cell {
 	if t.IsZero() {
 		return cell{}
 	}
@@ -213,7 +213,7 @@ func (l Look) timeCell(t time.Time) cell {
 
 // lastCell is the time of the latest of several events; on a narrow terminal only the
 // day.
-func (l Look) lastCell(t time.Time) cell {
+func (l Layout) lastCell(t time.Time) cell {
 	c := l.timeCell(t)
 	if day, _, _ := strings.Cut(c.Text, " "); l.Width < roomForTimes {
 		c.Text = day
@@ -240,7 +240,7 @@ func millisCell(ms *int32) cell {
 	return c
 }
 
-func (l Look) pathCell(path string) cell {
+func (l Layout) pathCell(path string) cell {
 	return cell{Text: human.Path(path, l.Home), Plain: path, Link: path}
 }
 
@@ -256,8 +256,8 @@ const (
 	maxBelowLine = 400
 )
 
-// layout is the widths of the columns of a table; 0 hides a column.
-type layout struct {
+// tableLayout is the widths of the columns of a table; 0 hides a column.
+type tableLayout struct {
 	columns []column
 	widths  []int
 	bar     int       // of a share; 0 for none
@@ -268,7 +268,7 @@ type layout struct {
 // measured first, unless a column has a fixed width: then they are written as they
 // come.
 func (t *text) table(s table) (n int, err error) {
-	l := &layout{columns: s.shown(true)}
+	l := &tableLayout{columns: s.shown(true)}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
 	each, total := s.each, s.sum()
 	measured := true
@@ -316,7 +316,7 @@ func (t *text) table(s table) (n int, err error) {
 }
 
 // measure makes each column as wide as its widest cell, up to a limit.
-func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bool) {
+func (l *tableLayout) measure(width int, rows []*sheetRow, total *sheetRow, titled bool) {
 	for i, c := range l.columns {
 		most := c.Most
 		switch {
@@ -342,7 +342,7 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 // spread fits the columns to the terminal, and returns the width that is left. The Flex
 // column grows or shrinks. Before it gets too narrow, columns are hidden from the right,
 // and then the key columns shrink, the widest first.
-func (l *layout) spread(width int) (spare int) {
+func (l *tableLayout) spread(width int) (spare int) {
 	room, flex := width, -1
 	for i, c := range l.columns {
 		switch {
@@ -398,7 +398,7 @@ func (l *layout) spread(width int) (spare int) {
 }
 
 // addBars gives the spare width to bars, so that they never narrow or hide a column.
-func (l *layout) addBars(spare int) {
+func (l *tableLayout) addBars(spare int) {
 	shares := 0
 	for i, c := range l.columns {
 		if c.Share && l.widths[i] > 0 {
@@ -413,20 +413,20 @@ func (l *layout) addBars(spare int) {
 	}
 }
 
-func (l *layout) titles() *sheetRow {
-	r := &sheetRow{look: dimLook}
+func (l *tableLayout) titles() *sheetRow {
+	r := &sheetRow{style: dimStyle}
 	for _, c := range l.columns {
 		r.cells = append(r.cells, cell{Text: c.Title, width: len(c.Title)})
 	}
 	return r
 }
 
-func (t *text) tableRow(r *sheetRow, l *layout, bars bool) error {
+func (t *text) tableRow(r *sheetRow, l *tableLayout, bars bool) error {
 	t.line.Reset()
 	t.cells(r, l, bars)
 	line := bytes.TrimRight(t.line.Bytes(), " ")
-	if r.look != nil {
-		line = []byte(t.style(r.look, string(line)))
+	if r.style != nil {
+		line = []byte(t.style(r.style, string(line)))
 	}
 	line = append(line, '\n')
 	for _, below := range r.below {
@@ -438,7 +438,7 @@ func (t *text) tableRow(r *sheetRow, l *layout, bars bool) error {
 
 // widthsOf returns the widths of the cells of a row. Where a Whole cell is wider than its
 // column, the others give up the room, from the right.
-func (l *layout) widthsOf(r *sheetRow) []int {
+func (l *tableLayout) widthsOf(r *sheetRow) []int {
 	over := 0
 	for i, c := range l.columns {
 		if c.Whole && l.widths[i] > 0 {
@@ -464,7 +464,7 @@ func (l *layout) widthsOf(r *sheetRow) []int {
 }
 
 // cells writes the cells of a row to t.line.
-func (t *text) cells(r *sheetRow, l *layout, bars bool) {
+func (t *text) cells(r *sheetRow, l *tableLayout, bars bool) {
 	b, widths := &t.line, l.widthsOf(r)
 	for i := range l.columns {
 		c, width := &l.columns[i], widths[i]
@@ -484,8 +484,8 @@ func (t *text) cells(r *sheetRow, l *layout, bars bool) {
 			s = terminal.Clip(s, width)
 			wide = terminal.Width(s)
 		}
-		if look := r.cells[i].Look; look != nil {
-			s = t.style(look, s)
+		if style := r.cells[i].Style; style != nil {
+			s = t.style(style, s)
 		}
 		s = t.Links.File(s, r.cells[i].Link)
 		if c.Right {

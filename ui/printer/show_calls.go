@@ -49,7 +49,7 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 			right = strings.Join(facts, " · ") + " · " + right
 		}
 		if p.s.Focus[e.Index] {
-			mark = p.style(matchLook, FocusMark)
+			mark = p.style(matchStyle, FocusMark)
 		}
 	}
 	name := terminal.Clean(c.Tool)
@@ -84,7 +84,7 @@ func (p *showText) callHead(indent, name, l, right string) {
 	case right != "":
 		right = "  · " + right
 	}
-	fmt.Fprintln(p.out, indent+p.style(kindLooks[session.KindCall], name)+l+p.dim(right))
+	fmt.Fprintln(p.out, indent+p.style(kindStyles[session.KindCall], name)+l+p.dim(right))
 }
 
 // headRoom returns the width of the first line of a call between the name of its tool
@@ -107,7 +107,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 	}
 	for i, l := range lines {
 		if i > 0 {
-			for _, part := range breakLine(l, p.body(resultIndent), lookPlain) {
+			for _, part := range breakLine(l, p.body(resultIndent), linePlain) {
 				fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
 			}
 			continue
@@ -116,7 +116,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 		if limit < 0 {
 			fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
 			if parts := breakText(l, fits); p.Width > 0 && len(parts) > 1 {
-				rest = breakLine(l[len(parts[0]):], p.body(resultIndent), lookPlain)
+				rest = breakLine(l[len(parts[0]):], p.body(resultIndent), linePlain)
 				l = strings.TrimRight(parts[0], " ")
 			}
 		}
@@ -136,13 +136,13 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
 			for l := range strings.SplitSeq(strings.TrimRight(tidy(a.Value), "\n"), "\n") {
-				for _, part := range breakLine(l, p.body(resultIndent+bodyIndent), lookPlain) {
+				for _, part := range breakLine(l, p.body(resultIndent+bodyIndent), linePlain) {
 					fmt.Fprintln(p.out, strings.TrimRight(resultIndent+bodyIndent+part.text, " "))
 				}
 			}
 			continue
 		}
-		for i, part := range breakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), lookPlain) {
+		for i, part := range breakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), linePlain) {
 			if i == 0 {
 				part.text = p.dim(name+":") + strings.TrimPrefix(part.text, name+":")
 			}
@@ -170,10 +170,10 @@ func (p *showText) result(it *transcript.Item) {
 	}
 	p.own(e)
 	if !asked {
-		p.heading(e, it.Title, kindLooks[session.KindResult])
+		p.heading(e, it.Title, kindStyles[session.KindResult])
 	} else if p.s.Focus[e.Index] {
 		facts := append([]string{"result", terminal.Clean(e.ID)}, p.state(e)...)
-		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
+		fmt.Fprintln(p.out, p.style(matchStyle, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
@@ -185,7 +185,7 @@ func (p *showText) result(it *transcript.Item) {
 	if !p.resultBlocks(it) {
 		text := "(no output)"
 		if e.IsError {
-			text = p.style(errorLook, "error")
+			text = p.style(errorStyle, "error")
 		}
 		fmt.Fprintln(p.out, resultIndent+p.dim(text))
 	}
@@ -206,7 +206,7 @@ func (p *showText) resultBlocks(it *transcript.Item) (printed bool) {
 			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
 			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
 			if b.Call.Failed {
-				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
+				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorStyle, "failed"))
 			}
 		case b.Form == transcript.Image:
 			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
@@ -268,10 +268,10 @@ func (p *showText) outputLine(s string, failed bool) {
 		p.out.WriteByte('\n')
 		return
 	case p.failed: // its first line
-		indent, p.failed = p.style(errorLook, failedIndent), false
-		s = p.style(errorLook, s)
+		indent, p.failed = p.style(errorStyle, failedIndent), false
+		s = p.style(errorStyle, s)
 	case failed:
-		s = p.style(errorLook, s)
+		s = p.style(errorStyle, s)
 	default:
 		s = p.dim(s)
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	addedLook   = ansi.NewStyle().ForegroundColor(ansi.Green)
-	removedLook = ansi.NewStyle().ForegroundColor(ansi.Red)
+	addedStyle   = ansi.NewStyle().ForegroundColor(ansi.Green)
+	removedStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
 )
 
 const (
@@ -69,14 +69,14 @@ func (p *showText) changeSummary(files []diff.File, width int) string {
 // changeCounts says how many lines of a file were added and removed, omitting zeros.
 func (t *text) changeCounts(f *diff.File) string {
 	if f.Deleted {
-		return t.style(removedLook, "deleted")
+		return t.style(removedStyle, "deleted")
 	}
 	var words []string
 	if f.Added > 0 || f.Removed == 0 {
-		words = append(words, t.style(addedLook, "+"+human.Number(f.Added)))
+		words = append(words, t.style(addedStyle, "+"+human.Number(f.Added)))
 	}
 	if f.Removed > 0 {
-		words = append(words, t.style(removedLook, "−"+human.Number(f.Removed)))
+		words = append(words, t.style(removedStyle, "−"+human.Number(f.Removed)))
 	}
 	return strings.Join(words, " ")
 }
@@ -235,14 +235,14 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
 		return
 	}
-	look := ansi.Style{}
+	style := ansi.Style{}
 	switch {
 	case l.failed:
-		look = dimLook
+		style = dimStyle
 	case r.kind == diff.Added:
-		look = addedLook
+		style = addedStyle
 	case r.kind == diff.Removed:
-		look = removedLook
+		style = removedStyle
 	}
 	text := strings.TrimPrefix(r.text, l.common)
 	from, to := 0, 0 // what is bold
@@ -275,11 +275,11 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		a, b := min(max(from-at, 0), len(s)), min(max(to-at, 0), len(s))
 		at += len(part)
 		switch s = sign + s; {
-		case len(look) == 0:
+		case len(style) == 0:
 		case a == b:
-			s = p.style(look, s)
+			s = p.style(style, s)
 		default:
-			s = p.style(look, s[:1+a]) + p.style(look.Bold(), s[1+a:1+b]) + p.style(look, s[1+b:])
+			s = p.style(style, s[:1+a]) + p.style(style.Bold(), s[1+a:1+b]) + p.style(style, s[1+b:])
 		}
 		margin := strings.Repeat(" ", max(0, l.digits-len(number)))
 		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))

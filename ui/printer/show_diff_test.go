@@ -18,7 +18,7 @@ import (
 
 // Edits are read as diffs, in every form.
 func TestShowEdits(t *testing.T) {
-	wide := Look{Width: 80, Now: now, Home: "/home/u"}
+	wide := Layout{Width: 80, Now: now, Home: "/home/u"}
 	colour := wide
 	colour.Colour = true
 	narrow := wide
@@ -26,7 +26,7 @@ func TestShowEdits(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		format Format
-		look   Look
+		layout Layout
 		show   Show
 	}{
 		{"edits-80", FormatText, wide, Show{Whole: true}},
@@ -41,10 +41,10 @@ func TestShowEdits(t *testing.T) {
 			s := test.show
 			s.Session, s.Entries = facts, entriesOf(c, all(c))
 			var b bytes.Buffer
-			if err := New(&b, test.format, test.look).Print(&s); err != nil {
+			if err := New(&b, test.format, test.layout).Print(&s); err != nil {
 				t.Fatal(err)
 			}
-			checkLines(t, b.String(), test.look)
+			checkLines(t, b.String(), test.layout)
 			golden(t, test.name, b.Bytes())
 		})
 	}
@@ -54,7 +54,7 @@ func TestShowEdits(t *testing.T) {
 		if err := Export(&b, "md", &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true}); err != nil {
 			t.Fatal(err)
 		}
-		checkLines(t, b.String(), Look{})
+		checkLines(t, b.String(), Layout{})
 		golden(t, "edits-md", b.Bytes())
 	})
 }
@@ -80,10 +80,10 @@ func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 
 // What a hit matched is marked in its entry alone, and lines still know their entries.
 func TestMarks(t *testing.T) {
-	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	lines := func(marks map[int][]string) []Line {
 		c, facts := conversationIn(t, "edits.jsonl")
-		list, err := (&Show{Session: facts, Entries: entriesOf(c, all(c)), Focus: map[int]bool{1: true}, Marks: marks}).Lines(look)
+		list, err := (&Show{Session: facts, Entries: entriesOf(c, all(c)), Focus: map[int]bool{1: true}, Marks: marks}).Lines(layout)
 		if err != nil {
 			t.Fatal(err)
 		}

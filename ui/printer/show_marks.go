@@ -11,9 +11,9 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// foundLook marks matches in a conversation. It sets no colour, because the lines of a
+// foundStyle marks matches in a conversation. It sets no colour, because the lines of a
 // diff have their own.
-var foundLook = ansi.NewStyle().Bold().Reverse(true)
+var foundStyle = ansi.NewStyle().Bold().Reverse(true)
 
 // marked returns the contents of p.out with the matches marked, and adjusts the offsets
 // of the owners.
@@ -57,11 +57,11 @@ func markLine(line string, texts []string) string {
 	plain := ansi.Strip(line)
 	for span := range found(plain, texts) {
 		m.copy(span[0])
-		m.b.WriteString(foundLook.String())
+		m.b.WriteString(foundStyle.String())
 		m.marking = true
 		m.copy(span[1])
 		m.marking = false
-		m.b.WriteString(ansi.ResetStyle + m.look)
+		m.b.WriteString(ansi.ResetStyle + m.style)
 	}
 	m.copy(len(plain))
 	return m.b.String()
@@ -72,7 +72,7 @@ type lineMarker struct {
 	b       strings.Builder
 	rest    string // not copied yet
 	at      int    // where rest begins in the text without sequences
-	look    string // the attributes that the line has set here
+	style   string // the attributes that the line has set here
 	marking bool   // they wait for the end of a match
 }
 
@@ -93,14 +93,14 @@ func (m *lineMarker) copy(end int) {
 		}
 		sequence, _, n, _ := ansi.DecodeSequence(m.rest, ansi.NormalState, nil)
 		m.rest = m.rest[n:]
-		isLook := strings.HasPrefix(sequence, "\x1b[") // else a link
+		isStyle := strings.HasPrefix(sequence, "\x1b[") // else a link
 		switch {
 		case sequence == ansi.ResetStyle:
-			m.look = ""
-		case isLook:
-			m.look += sequence
+			m.style = ""
+		case isStyle:
+			m.style += sequence
 		}
-		if !isLook || !m.marking {
+		if !isStyle || !m.marking {
 			m.b.WriteString(sequence)
 		}
 	}

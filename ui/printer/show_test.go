@@ -80,20 +80,20 @@ func all(c *entry.Conversation) []int {
 
 // looks are the terminals that golden files are made for.
 var looks = []struct {
-	name string
-	look Look
+	name   string
+	layout Layout
 }{
-	{"40", Look{Width: 40, Now: now, Home: "/home/u"}},
-	{"40-colour", Look{Width: 40, Now: now, Home: "/home/u", Colour: true}},
-	{"80", Look{Width: 80, Now: now, Home: "/home/u"}},
-	{"80-colour", Look{Width: 80, Now: now, Home: "/home/u", Colour: true}},
-	{"200", Look{Width: 200, Now: now, Home: "/home/u"}},
-	{"200-colour", Look{Width: 200, Now: now, Home: "/home/u", Colour: true}},
+	{"40", Layout{Width: 40, Now: now, Home: "/home/u"}},
+	{"40-colour", Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}},
+	{"80", Layout{Width: 80, Now: now, Home: "/home/u"}},
+	{"80-colour", Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}},
+	{"200", Layout{Width: 200, Now: now, Home: "/home/u"}},
+	{"200-colour", Layout{Width: 200, Now: now, Home: "/home/u", Colour: true}},
 }
 
 // checkLines makes sure that no line is wider than the terminal and that nothing
 // in them acts on it.
-func checkLines(t *testing.T, out string, l Look) {
+func checkLines(t *testing.T, out string, l Layout) {
 	t.Helper()
 	if !l.Colour {
 		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && terminal.Hidden(r) }); i >= 0 {
@@ -118,17 +118,17 @@ func TestShowText(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
 			s := &Show{Session: facts, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
-			if err := New(&b, FormatText, l.look).Print(s); err != nil {
+			if err := New(&b, FormatText, l.layout).Print(s); err != nil {
 				t.Fatal(err)
 			}
-			checkLines(t, b.String(), l.look)
+			checkLines(t, b.String(), l.layout)
 			golden(t, "show-"+l.name, b.Bytes())
 		})
 	}
 }
 
 func TestShowForms(t *testing.T) {
-	wide := Look{Width: 80, Now: now, Home: "/home/u"}
+	wide := Layout{Width: 80, Now: now, Home: "/home/u"}
 	for _, test := range []struct {
 		name   string
 		format Format
@@ -163,7 +163,7 @@ func TestShowForms(t *testing.T) {
 			case FormatText:
 				checkLines(t, b.String(), wide)
 			case FormatPlain:
-				checkLines(t, b.String(), Look{})
+				checkLines(t, b.String(), Layout{})
 			case FormatJSON:
 				if !json.Valid(b.Bytes()) {
 					t.Errorf("not JSON")
@@ -179,10 +179,10 @@ func TestTreeText(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, FormatText, l.look).Print(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
+			if err := New(&b, FormatText, l.layout).Print(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
 				t.Fatal(err)
 			}
-			checkLines(t, b.String(), l.look)
+			checkLines(t, b.String(), l.layout)
 			golden(t, "tree-"+l.name, b.Bytes())
 		})
 	}
@@ -190,7 +190,7 @@ func TestTreeText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, format, Look{}).Print(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
+			if err := New(&b, format, Layout{}).Print(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, b.Bytes())

@@ -81,9 +81,9 @@ type Line struct {
 
 // Lines returns the text as lines that know their entries. A blank line belongs to the
 // entry above it.
-func (s *Show) Lines(look Look) ([]Line, error) {
+func (s *Show) Lines(layout Layout) ([]Line, error) {
 	var out strings.Builder
-	p := &showText{text: &text{w: &out, Look: look}, s: s, out: &strings.Builder{}}
+	p := &showText{text: &text{w: &out, Layout: layout}, s: s, out: &strings.Builder{}}
 	if err := s.print(p); err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (p *showText) when(at time.Time) string {
 // facts prints what is above a conversation.
 func (p *showText) facts() {
 	f := &p.s.Session
-	fmt.Fprintln(p.out, p.style(titleLook, p.cut(human.Headline(f.Title), 0)))
+	fmt.Fprintln(p.out, p.style(titleStyle, p.cut(human.Headline(f.Title), 0)))
 	modified := p.ago(f.Modified.Time)
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)
@@ -326,11 +326,11 @@ func (p *showText) named(e *entry.Entry) bool {
 }
 
 // heading prints what an entry is, its time and its id.
-func (p *showText) heading(e *entry.Entry, what string, look ansi.Style) {
+func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchLook, FocusMark)
+		mark = p.style(matchStyle, FocusMark)
 	}
 	facts := []string{p.when(e.Time), terminal.Clean(e.ID)}
 	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
@@ -341,7 +341,7 @@ func (p *showText) heading(e *entry.Entry, what string, look ansi.Style) {
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
-	fmt.Fprintln(p.out, mark+p.style(look, what)+p.dim(rest))
+	fmt.Fprintln(p.out, mark+p.style(style, what)+p.dim(rest))
 	p.last = "head"
 }
 
@@ -365,16 +365,16 @@ func (p *showText) state(e *entry.Entry) []string {
 // said prints an entry with all its blocks.
 func (p *showText) said(it *transcript.Item) {
 	e, limit := it.Entry, summaryLines
-	var look ansi.Style
+	var style ansi.Style
 	switch it.Class {
 	case transcript.Prompt:
-		look, limit = kindLooks[session.KindPrompt], promptLines
+		style, limit = kindStyles[session.KindPrompt], promptLines
 	case transcript.Shell:
-		look = kindLooks[session.KindShell]
+		style = kindStyles[session.KindShell]
 	case transcript.System, transcript.Other:
-		look = dimLook
+		style = dimStyle
 	}
-	p.heading(e, ownTitle(it), look)
+	p.heading(e, ownTitle(it), style)
 	if it.Fact != "" {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(it.Fact))
 	}
@@ -461,7 +461,7 @@ func (p *showText) reply(it *transcript.Item) {
 	e, headed, first := it.Entry, false, true
 	head := func() {
 		if !headed {
-			p.heading(e, it.Title, kindLooks[session.KindReply])
+			p.heading(e, it.Title, kindStyles[session.KindReply])
 			headed = true
 		}
 	}
@@ -484,7 +484,7 @@ func (p *showText) reply(it *transcript.Item) {
 		case transcript.Problem:
 			head()
 			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {
-				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
+				fmt.Fprintln(p.out, bodyIndent+p.style(errorStyle, l.text))
 			}
 			p.last = "body"
 		case transcript.Prose, transcript.Image:
@@ -500,7 +500,7 @@ func (p *showText) reply(it *transcript.Item) {
 func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	text := tidy(b.Text)
 	if p.open(e) || p.named(e) {
-		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
+		fmt.Fprintln(p.out, bodyIndent+p.style(kindStyles[session.KindThinking], "thinking"))
 		p.indented(bodyIndent+bodyIndent, p.text.prose(b, p.body(bodyIndent+bodyIndent), true))
 		return
 	}
@@ -511,7 +511,7 @@ func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 		note = fmt.Sprintf(" (%s)", human.Plural(n, "line", "lines"))
 	}
 	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
-	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
+	fmt.Fprintln(p.out, bodyIndent+p.style(kindStyles[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
 }
 
 func (p *showText) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
@@ -537,7 +537,7 @@ func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
 	p.output(e, b.Text, true, e.IsError)
 	if outcome, failed := transcript.Outcome(b.Shell); failed {
-		fmt.Fprintln(p.out, resultIndent+p.style(errorLook, outcome))
+		fmt.Fprintln(p.out, resultIndent+p.style(errorStyle, outcome))
 	}
 }
 
@@ -567,7 +567,7 @@ func (p *showText) remark(e *entry.Entry, s string) {
 	}
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchLook, FocusMark)
+		mark = p.style(matchStyle, FocusMark)
 	}
 	if facts := p.state(e); len(facts) > 0 {
 		s += " · " + strings.Join(facts, " · ")

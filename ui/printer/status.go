@@ -125,7 +125,7 @@ func factSheet(facts []fact) *sheet[fact] {
 		columns: []sheetColumn[fact]{
 			{column{Name: "name", Title: "NAME"}, func(f *fact) cell {
 				name := strings.TrimLeft(f.name, " ")
-				return cell{Indent: f.name[:len(f.name)-len(name)], Plain: name, Look: dimLook}
+				return cell{Indent: f.name[:len(f.name)-len(name)], Plain: name, Style: dimStyle}
 			}},
 			{column{Name: "value", Title: "VALUE", Whole: true}, func(f *fact) cell { return textCell(f.value) }},
 		},
@@ -133,10 +133,10 @@ func factSheet(facts []fact) *sheet[fact] {
 	}
 }
 
-func (s *Status) sheet(look Look) table { return factSheet(statusFacts(s, look)) }
+func (s *Status) sheet(layout Layout) table { return factSheet(statusFacts(s, layout)) }
 
 func (s *Status) text(t *text) error {
-	_, err := t.table(s.sheet(t.Look))
+	_, err := t.table(s.sheet(t.Layout))
 	return err
 }
 
@@ -144,7 +144,7 @@ func (s *Status) text(t *text) error {
 // the one before.
 func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
-		for _, f := range statusFacts(s, Look{Home: home, Now: now}) {
+		for _, f := range statusFacts(s, Layout{Home: home, Now: now}) {
 			if !yield(f.name, f.value) {
 				return
 			}
@@ -155,7 +155,7 @@ func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
 // factList collects the lines of a report. Without a time, numbers and times are those for
 // programs.
 type factList struct {
-	Look
+	Layout
 	facts []fact
 }
 
@@ -182,8 +182,8 @@ func (l *factList) size(n int64) string {
 func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Format(stampForm) }
 
 // statusFacts returns the status as names and values.
-func statusFacts(s *Status, look Look) []fact {
-	l := &factList{Look: look}
+func statusFacts(s *Status, layout Layout) []fact {
+	l := &factList{Layout: layout}
 	for _, r := range s.Roots {
 		state := human.Plural(r.Files, "file", "files")
 		if r.Error != "" {
@@ -328,14 +328,14 @@ func (s Stores) json(j *jsonWriter) error {
 	}{len(s)})
 }
 
-func (s Stores) sheet(look Look) table {
+func (s Stores) sheet(layout Layout) table {
 	return &sheet[Store]{
 		columns: []sheetColumn[Store]{
 			{column{Name: "name", Title: "STORE"}, func(s *Store) cell { return textCell(s.Name) }},
 			{column{Name: "coverage", Title: "COVERAGE"}, func(s *Store) cell { return textCell(s.Coverage) }},
 			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(there(s)) }},
 			{column{Name: "format"}, func(s *Store) cell { return textCell(s.Format) }},
-			{column{Name: "path", Title: "PATH", Flex: true, Left: true}, func(s *Store) cell { return look.pathCell(s.Path) }},
+			{column{Name: "path", Title: "PATH", Flex: true, Left: true}, func(s *Store) cell { return layout.pathCell(s.Path) }},
 			{column{Name: "role"}, func(s *Store) cell { return textCell(s.Role) }},
 		},
 		rows:   listed(s),
@@ -344,7 +344,7 @@ func (s Stores) sheet(look Look) table {
 }
 
 func (s Stores) text(t *text) error {
-	_, err := t.table(s.sheet(t.Look))
+	_, err := t.table(s.sheet(t.Layout))
 	return err
 }
 

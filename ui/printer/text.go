@@ -19,27 +19,27 @@ import (
 // text writes for people.
 type text struct {
 	w io.Writer
-	Look
+	Layout
 	line bytes.Buffer // the current row of a table
 }
 
 // The styles. They only use attributes and the sixteen basic colours.
 var (
-	titleLook = ansi.NewStyle().Bold()
-	dimLook   = ansi.NewStyle().Faint()
-	matchLook = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
-	errorLook = ansi.NewStyle().ForegroundColor(ansi.Red)
+	titleStyle = ansi.NewStyle().Bold()
+	dimStyle   = ansi.NewStyle().Faint()
+	matchStyle = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
+	errorStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
 )
 
-// kindLooks are the colours of kinds: they show who spoke.
-var kindLooks = map[session.Kind]ansi.Style{
+// kindStyles are the colours of kinds: they show who spoke.
+var kindStyles = map[session.Kind]ansi.Style{
 	session.KindPrompt:   ansi.NewStyle().ForegroundColor(ansi.Green),
 	session.KindReply:    ansi.NewStyle().ForegroundColor(ansi.Blue),
 	session.KindThinking: ansi.NewStyle().ForegroundColor(ansi.Magenta),
 	session.KindCall:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
 	session.KindResult:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
 	session.KindShell:    ansi.NewStyle().ForegroundColor(ansi.Yellow),
-	session.KindError:    errorLook,
+	session.KindError:    errorStyle,
 }
 
 func (t *text) style(s ansi.Style, text string) string {
@@ -49,7 +49,7 @@ func (t *text) style(s ansi.Style, text string) string {
 	return s.Styled(text)
 }
 
-func (t *text) dim(s string) string { return t.style(dimLook, s) }
+func (t *text) dim(s string) string { return t.style(dimStyle, s) }
 
 // plain writes a record a line, for pipes.
 type plain struct {
@@ -93,18 +93,18 @@ func stampUTC(t time.Time) string {
 func Columns() []CommandColumns {
 	return []CommandColumns{
 		{"search", searchColumns},
-		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Look{}))},
-		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Look{}))},
-		{"fix", names((&Fix{Response: &fix.Response{}}).sheet(Look{}))},
-		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Look{}).table)},
-		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Look{}).table)},
-		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Look{}).table)},
-		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Look{}).table)},
-		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, 0, Look{}).table)},
-		{"index --dry-run", names(stepSheet(&Index{}, Look{}))},
-		{"watch", names((&WatchEvent{}).sheet(Look{}))},
-		{"config", names((&Settings{}).sheet(Look{}))},
-		{"status --stores", names(Stores{}.sheet(Look{}))},
+		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Layout{}))},
+		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Layout{}))},
+		{"fix", names((&Fix{Response: &fix.Response{}}).sheet(Layout{}))},
+		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
+		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
+		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Layout{}).table)},
+		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Layout{}).table)},
+		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, 0, Layout{}).table)},
+		{"index --dry-run", names(stepSheet(&Index{}, Layout{}))},
+		{"watch", names((&WatchEvent{}).sheet(Layout{}))},
+		{"config", names((&Settings{}).sheet(Layout{}))},
+		{"status --stores", names(Stores{}.sheet(Layout{}))},
 	}
 }
 

@@ -11,24 +11,24 @@ import (
 func TestTimesCanBeTyped(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)
 	now := time.Date(2026, 3, 20, 12, 0, 0, 0, zone)
-	look := Look{Now: now}
+	layout := Layout{Now: now}
 	show := &Show{Zone: zone}
 	then := time.Date(2026, 3, 2, 15, 4, 0, 0, zone)
 	for _, printed := range []string{
-		look.date(then), look.timeCell(then).Plain, show.stamp(then), (&Show{}).stamp(then), stampUTC(then), then.Format(time.RFC3339Nano),
+		layout.date(then), layout.timeCell(then).Plain, show.stamp(then), (&Show{}).stamp(then), stampUTC(then), then.Format(time.RFC3339Nano),
 		then.Format(dayForm), then.Format(dateForm), then.Format("2006-01-02"), then.Format("2006-01"), "2026-W10",
-		(&factList{Look: look}).time(then), (&factList{}).time(then),
+		(&factList{Layout: layout}).time(then), (&factList{}).time(then),
 	} {
 		span, err := timespec.Parse(printed, now)
 		if err != nil || span.Start.After(then) || span.End.Before(then) {
 			t.Errorf("%s means %v, %v, want %v in it", printed, span, err, then)
 		}
 	}
-	look.Dates = true
-	if got := look.age(then) + look.ago(then); got != look.date(then)+look.date(then) {
+	layout.Dates = true
+	if got := layout.age(then) + layout.ago(then); got != layout.date(then)+layout.date(then) {
 		t.Errorf("with Dates ages are %s", got)
 	}
-	if got := look.age(time.Time{}); got != "" {
+	if got := layout.age(time.Time{}); got != "" {
 		t.Errorf("the age of an unknown time is %q", got)
 	}
 }

@@ -15,15 +15,15 @@ import (
 )
 
 // NewToolsAudit returns the answer of "tools". A limit of 0 means no limit. days is the same
-// table grouped by day first, for Look.TakesTrend; it may be nil.
-func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
+// table grouped by day first, for Layout.TakesTrend; it may be nil.
+func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	type row = audit.ToolRow
 	key := func(r *row) *audit.Key { return &r.Key }
 	var byDay *trend
 	if days != nil {
 		byDay = newTrend(len(days.Rows), func(i int) (*audit.Key, float64) { return &days.Rows[i].Key, float64(days.Rows[i].Calls) })
 	}
-	columns := append(keyColumns(look, t.By, &t.Total, key), []sheetColumn[row]{
+	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
@@ -31,7 +31,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
 		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return millisCell(r.P50) }},
 		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
 		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
-		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return layout.lastCell(r.Last.Time) }},
 		trendColumn(byDay, &t.Total, key),
 		{column{Name: "without result"}, func(r *row) cell { return countCell(r.NoResult) }},
 		{column{Name: "result without call"}, func(r *row) cell { return countCell(r.NoCall) }},
@@ -44,7 +44,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, look Look) *Audit {
 		Chart: func() *chart.Chart {
 			drawn := *t
 			drawn.Rows = limited(t.Rows, limit)
-			return chart.Tools(&drawn, look.Home)
+			return chart.Tools(&drawn, layout.Home)
 		},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 		closing: func(rows int) string {
@@ -102,7 +102,7 @@ func bytesCell(n int64) cell {
 }
 
 // NewCommandsAudit returns the answer of "tools commands". A limit of 0 means no limit.
-func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
+func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 	type row = audit.CommandRow
 	columns := []sheetColumn[row]{
 		{column{Name: "program", Title: "PROGRAM", Flex: true}, func(r *row) cell { return textCell(r.Program) }},
@@ -110,7 +110,7 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 		{column{Name: "calls", Title: "CALLS", Right: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
 		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
-		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return layout.lastCell(r.Last.Time) }},
 	}
 	return &Audit{
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
@@ -132,11 +132,11 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 
 // NewFilesAudit returns the answer of "tools files": a table of files, or the history of a
 // path. A limit of 0 means no limit.
-func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
+func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *Audit {
 	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
 		rows := limited(t.Touches, limit)
-		a.table = touchSheet(rows, look)
+		a.table = touchSheet(rows, layout)
 		a.write = func(t *text) (int, error) { return len(rows), t.touches(rows) }
 		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
@@ -149,7 +149,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 	}
 	type row = audit.FileRow
 	columns := []sheetColumn[row]{
-		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
+		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return layout.pathCell(r.Path) }},
 		{column{Name: "reads", Title: "READ", Right: true}, func(r *row) cell { return countCell(r.Reads) }},
 		{column{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) cell { return countCell(r.Writes) }},
 		{column{Name: "edits", Title: "EDITED", Right: true}, func(r *row) cell { return countCell(r.Edits) }},
@@ -157,8 +157,8 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 		{column{Name: "in summaries"}, func(r *row) cell { return countCell(r.Summaries) }},
 		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
 		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
-		{column{Name: "first"}, func(r *row) cell { return look.timeCell(r.First.Time) }},
-		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		{column{Name: "first"}, func(r *row) cell { return layout.timeCell(r.First.Time) }},
+		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return layout.lastCell(r.Last.Time) }},
 	}
 	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
 	a.last = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
@@ -169,15 +169,15 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 // alarm colours the row of a failed call.
 func alarm(r *sheetRow, status string) {
 	if status == "error" {
-		r.look = errorLook
+		r.style = errorStyle
 	}
 }
 
-func (l Look) idWidth() int { return max(l.IDWidth, len("SESSION")) }
+func (l Layout) idWidth() int { return max(l.IDWidth, len("SESSION")) }
 
 // idCell is a session id, in text in the form that commands accept, which also exists
 // for sessions without an id.
-func (l Look) idCell(id, path string) cell {
+func (l Layout) idCell(id, path string) cell {
 	handle := session.Handle(id, path)
 	if l.ShortID != nil {
 		handle = l.ShortID(handle)
@@ -193,7 +193,7 @@ type callPlace struct {
 }
 
 // groupColumns are the first columns of calls below the heading of a group.
-func groupColumns[T any](l Look, place func(*T) callPlace) []sheetColumn[T] {
+func groupColumns[T any](l Layout, place func(*T) callPlace) []sheetColumn[T] {
 	return []sheetColumn[T]{
 		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *T) cell {
 			c := l.timeCell(place(r).time.Time)
@@ -209,7 +209,7 @@ func groupColumns[T any](l Look, place func(*T) callPlace) []sheetColumn[T] {
 
 // entryCell returns an entry as show accepts it: SESSION:ENTRY, where ENTRY is an id or an
 // offset.
-func (l Look) entryCell(id, path, entry string, offset int64) cell {
+func (l Layout) entryCell(id, path, entry string, offset int64) cell {
 	if entry == "" {
 		entry = "@" + strconv.FormatInt(offset, 10)
 	}
@@ -217,16 +217,16 @@ func (l Look) entryCell(id, path, entry string, offset int64) cell {
 }
 
 // touchSheet is the history of a file as rows.
-func touchSheet(rows []audit.TouchRow, look Look) table {
+func touchSheet(rows []audit.TouchRow, layout Layout) table {
 	type row = audit.TouchRow
 	columns := []sheetColumn[row]{
-		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
+		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "action", Title: "ACTION"}, func(r *row) cell { return textCell(r.Action) }},
 		{column{Name: "status", Title: "STATUS"}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
+		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return layout.pathCell(r.Path) }},
 		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
-		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return look.idCell(r.SessionID, r.SessionPath) }},
+		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 	}
@@ -247,7 +247,7 @@ func (t *text) touches(rows []audit.TouchRow) error {
 	}
 	some := ""
 	differ := slices.ContainsFunc(rows, func(r row) bool { some = cmp.Or(some, r.Path); return r.Path != some })
-	columns := append(groupColumns(t.Look, func(r *row) callPlace {
+	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
 		{column{Title: "ACTION", Width: 7}, func(r *row) cell { return textCell(touchAction(r)) }},

@@ -85,12 +85,12 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 		text = terminal.Clip(text, room)
 		tail = strings.Repeat(" ", room-terminal.Width(text)) + tail
 	}
-	look := kindLooks[kindOfEntry(r.Entry)]
+	style := kindStyles[kindOfEntry(r.Entry)]
 	if !r.Active {
-		look = dimLook
+		style = dimStyle
 		text = p.dim(text)
 	}
-	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(look, what)+" "+text+p.style(matchLook, note)+p.dim(tail), " "))
+	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(style, what)+" "+text+p.style(matchStyle, note)+p.dim(tail), " "))
 }
 
 // kindOfEntry is the kind of the first block that is not thinking.

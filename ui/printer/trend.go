@@ -16,7 +16,7 @@ const (
 
 // TakesTrend reports whether an answer with these dimensions has a column that needs the
 // rows by day: where there is room, and rows are no periods themselves.
-func (l Look) TakesTrend(by []string) bool {
+func (l Layout) TakesTrend(by []string) bool {
 	return l.Charts && l.Width >= roomForTrend && !slices.ContainsFunc(by, func(name string) bool {
 		return name == "day" || name == "week" || name == "month"
 	})

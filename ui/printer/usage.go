@@ -13,8 +13,8 @@ import (
 )
 
 // NewUsageAudit returns the answer of "usage". A limit of 0 means no limit. days is the same
-// table grouped by day first, for Look.TakesTrend; it may be nil.
-func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
+// table grouped by day first, for Layout.TakesTrend; it may be nil.
+func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 	type row = audit.UsageRow
 	key := func(r *row) *audit.Key { return &r.Key }
 	var byDay *trend
@@ -32,7 +32,7 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
 		subagents = "SUBAGENTS"
 	}
 	money := dollars{human.DollarsUpTo(t.Total.Cost)}
-	columns := append(keyColumns(look, t.By, &t.Total, key), []sheetColumn[row]{
+	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return countCell(r.Output) }},
@@ -55,7 +55,7 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, look Look) *Audit {
 		Chart: func() *chart.Chart {
 			drawn := *t
 			drawn.Rows = limited(t.Rows, limit)
-			return chart.Usage(&drawn, look.Home)
+			return chart.Usage(&drawn, layout.Home)
 		},
 		facts: struct {
 			TimeZone string            `json:"timeZone"`

@@ -83,7 +83,7 @@ func (e *WatchEvent) text(t *text) error {
 }
 
 // sheet has a row for each event but the summary.
-func (e *WatchEvent) sheet(Look) table {
+func (e *WatchEvent) sheet(Layout) table {
 	path, reason, files := "", e.Message, 0
 	for _, c := range e.Changes {
 		files += c.Files

@@ -29,7 +29,7 @@ func TestWatchEvents(t *testing.T) {
 	var b bytes.Buffer
 	for _, name := range []string{"text", "plain", "jsonl"} {
 		fmt.Fprintf(&b, "== %s\n", name)
-		p := New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"})
+		p := New(&b, formats[name], Layout{Width: 80, Now: now, Home: "/home/u"})
 		for _, e := range events {
 			if err := p.Print(e); err != nil {
 				t.Fatal(err)
@@ -51,7 +51,7 @@ func TestStatusOfAnIndexAtWork(t *testing.T) {
 		for _, name := range []string{"text", "plain", "json"} {
 			s := &Status{Dir: "/i", Built: true, Updated: at(time.Second), Kept: 3, Writer: []Process{0, 42, -1}[i], Watcher: w}
 			fmt.Fprintf(&b, "== %s\n", name)
-			if err := New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"}).Print(s); err != nil {
+			if err := New(&b, formats[name], Layout{Width: 80, Now: now, Home: "/home/u"}).Print(s); err != nil {
 				t.Fatal(err)
 			}
 		}

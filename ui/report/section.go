@@ -88,7 +88,7 @@ const (
 // wide is the width for which printers lay out rows, so that no column is shortened.
 const wide = 200
 
-func (v *View) look() printer.Look { return printer.Look{Width: wide, Now: v.Now, Home: v.Home} }
+func (v *View) layout() printer.Layout { return printer.Layout{Width: wide, Now: v.Now, Home: v.Home} }
 
 // fromAudit makes a table of the rows of an answer. link, if there is one, leads from the
 // first cell of a row.
@@ -215,7 +215,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 				return nil, err
 			}
 		}
-		table, err := fromAudit(printer.NewUsageAudit(t, nil, mostRows, v.look()), "By "+by, len(t.Rows), func(i int) string {
+		table, err := fromAudit(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows), func(i int) string {
 			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
 		})
 		if err != nil {
@@ -267,7 +267,7 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	if err := v.draw(s, chart.Tools(over, v.Home)); err != nil {
 		return nil, err
 	}
-	table, err := fromAudit(printer.NewToolsAudit(tools, nil, mostRows, v.look()), "By tool", len(tools.Rows), nil)
+	table, err := fromAudit(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -400,7 +400,7 @@ func (v *View) commands(ctx context.Context, src *Source, req audit.Request) (*S
 		return s, nil
 	}
 	s.Note = human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
-	table, err := fromAudit(printer.NewCommandsAudit(t, mostRows, v.look()), "", len(t.Rows), nil)
+	table, err := fromAudit(printer.NewCommandsAudit(t, mostRows, v.layout()), "", len(t.Rows), nil)
 	s.Tables = []*Table{table}
 	return s, err
 }
@@ -415,7 +415,7 @@ func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Sect
 		return s, nil
 	}
 	s.Note = human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
-	table, err := fromAudit(printer.NewFilesAudit(t, false, mostRows, v.look()), "", len(t.Rows), nil)
+	table, err := fromAudit(printer.NewFilesAudit(t, false, mostRows, v.layout()), "", len(t.Rows), nil)
 	s.Tables = []*Table{table}
 	return s, err
 }

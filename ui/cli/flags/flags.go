@@ -349,8 +349,8 @@ func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Links: links, Dates: o.dates}
-	return &printer.Printer{Out: a.Out, Format: format, Look: look, MaxBytes: o.maxBytes.N}, nil
+	layout := printer.Layout{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Links: links, Dates: o.dates}
+	return &printer.Printer{Out: a.Out, Format: format, Layout: layout, MaxBytes: o.maxBytes.N}, nil
 }
 
 // linksTo returns the writer of hyperlinks for output with or without colours; nil for none.

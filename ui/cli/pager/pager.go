@@ -79,8 +79,8 @@ func Show(a *app.App, o *Options, out *printer.Printer, write func() error) erro
 	if command == "" {
 		return write()
 	}
-	if out.Look.Links != nil && !takesLinks(a, command) {
-		out.Look.Links = nil
+	if out.Layout.Links != nil && !takesLinks(a, command) {
+		out.Layout.Links = nil
 	}
 	return ShowWith(a, command, write)
 }
@@ -132,7 +132,7 @@ func ShowIfLong(a *app.App, o *Options, out *printer.Printer, answer printer.Ans
 	if command == "" {
 		return write()
 	}
-	if out.Look.Links != nil && !takesLinks(a, command) {
+	if out.Layout.Links != nil && !takesLinks(a, command) {
 		page = terminal.WithoutLinks(page)
 	}
 	return ShowWith(a, command, write)
