@@ -1,12 +1,9 @@
 package audit
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
 	"pigrep/adapter"
@@ -26,21 +23,6 @@ type CommandRow struct {
 	Failed   int          `json:"failed"` // commands of these
 	Sessions int          `json:"sessions"`
 	Last     session.Time `json:"lastUsed,omitzero"`
-}
-
-// AppendJSON appends what encoding/json makes of the row, several times as fast: there are
-// thousands of rows.
-func (r *CommandRow) AppendJSON(b []byte) []byte {
-	b = appendString(append(b, `{"type":`...), r.Type)
-	b = appendString(append(b, `,"program":`...), r.Program)
-	b = strconv.AppendInt(append(b, `,"runs":`...), int64(r.Runs), 10)
-	b = strconv.AppendInt(append(b, `,"calls":`...), int64(r.Calls), 10)
-	b = strconv.AppendInt(append(b, `,"failed":`...), int64(r.Failed), 10)
-	b = strconv.AppendInt(append(b, `,"sessions":`...), int64(r.Sessions), 10)
-	if !r.Last.IsZero() {
-		b = r.Last.AppendJSON(append(b, `,"lastUsed":`...))
-	}
-	return append(b, '}')
 }
 
 // CommandTable is the answer of Commands.
@@ -145,18 +127,4 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	req.mask(t)
 	return t, nil
-}
-
-// appendString appends a string as JSON, without escaping what only HTML needs escaped.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			var text bytes.Buffer
-			e := json.NewEncoder(&text)
-			e.SetEscapeHTML(false)
-			_ = e.Encode(s) // a string can always be encoded
-			return append(b, bytes.TrimSuffix(text.Bytes(), []byte{'\n'})...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
 }

@@ -181,16 +181,9 @@ func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
 	return nil
 }
 
-// jsonAppender is a row that appends itself as encoding/json would.
-type jsonAppender interface{ AppendJSON(b []byte) []byte }
-
 // encoded returns a value as JSON, valid until the next call.
 func (j *jsonWriter) encoded(v any) ([]byte, error) {
 	j.buf.Reset()
-	if r, ok := v.(jsonAppender); ok {
-		j.buf.Write(r.AppendJSON(j.buf.AvailableBuffer()))
-		return escapeHidden(j.buf.Bytes()), nil
-	}
 	if j.encoder == nil {
 		j.encoder = newEncoder(&j.buf)
 	}
