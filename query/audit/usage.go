@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/index"
+	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/search"
@@ -198,6 +199,22 @@ func (g *usageGroup) finish() UsageRow {
 	return r
 }
 
+// usageBuild is a UsageTable under construction.
+type usageBuild struct {
+	*auditor
+	table    *table[usageGroup]
+	sources  groups[sourceGroup]
+	total    *usageGroup
+	without  map[string]bool // the models without a price
+	repeated int
+
+	// Of the piece that is added:
+	file, owner *file
+	source      *record.Names
+	model       *record.Names
+	bySource    []*sourceGroup // by their numbers there
+}
+
 // Usage adds up tokens and cost.
 func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, error) {
 	if len(req.By) == 0 {
@@ -215,82 +232,96 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if req.Tree {
 		x.adopt()
 	}
-	group := func(rowType string, keys []string) *usageGroup {
-		g := &usageGroup{keys: keys, row: UsageRow{Type: rowType}}
-		if req.Tree { // then the uses of a session do not come one after another
-			g.files.seen = make(map[*file]bool)
-		}
-		return g
-	}
-	table := newTable(&req, func(keys []string) *usageGroup { return group("usage", keys) })
-	sources := groups[sourceGroup]{}
-	var bySource []*sourceGroup // of a piece, by their numbers there
-	total, repeated := group("total", nil), 0
-	without := make(map[string]bool) // the models without a price
-	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
-		owner := f
-		if req.Tree {
-			owner = &x.files[x.families.root(p.File)]
-		}
-		u, s := &p.Usages, &p.UsageSums
-		add := func(i int, use *use, source, model *record.Names) {
-			table.row(i).add(f, owner, use)
-			n := source.Number(i)
-			if bySource[n] == nil {
-				bySource[n] = sources.row(source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
-			}
-			bySource[n].add(use)
-			if use.unpriced > 0 {
-				if model := model.At(i); !without[model] {
-					without[strings.Clone(model)] = true
-				}
-			}
-			total.addSums(f, owner, use)
-		}
-		if p.Summed {
-			table.begin(f, owner, &s.Last, nil, &s.Model)
-			bySource = emptied(bySource, len(s.Source.List))
-			for i := range s.Len {
-				if x.passesModel(&s.Model, i) {
-					use := newUseOf(s, i)
-					add(i, &use, &s.Source, &s.Model)
-				}
-			}
-			return nil
-		}
-		table.begin(f, owner, &u.Time, nil, &u.Model)
-		bySource = emptied(bySource, len(u.Source.List))
-		return x.visitUsages(f, p, func(i int) {
-			own, some, all := x.families.own(u, i, p.File)
-			if some {
-				repeated++
-			}
-			if !all {
-				use := req.newUse(own, u.Model.At(i), f.millis(u.Time.At(i)))
-				add(i, &use, &u.Source, &u.Model)
-			}
-		})
-	})
-	if err != nil {
+	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool)}
+	b.total = b.group("total", nil)
+	b.table = newTable(&req, func(keys []string) *usageGroup { return b.group("usage", keys) })
+	if err := x.eachSum(b.table.samePeriod, b.addPiece); err != nil {
 		return nil, err
 	}
-	for _, g := range table.rows {
-		total.addRow(g)
+	return b.finish(), nil
+}
+
+func (b *usageBuild) group(rowType string, keys []string) *usageGroup {
+	g := &usageGroup{keys: keys, row: UsageRow{Type: rowType}}
+	if b.req.Tree { // then the uses of a session do not come one after another
+		g.files.seen = make(map[*file]bool)
 	}
-	t := &UsageTable{Repeated: repeated, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: search.StateOf(x.r)}
-	rows := table.sorted(func(a, b *usageGroup) int {
+	return g
+}
+
+// addPiece adds the uses of a piece, or its sums.
+func (b *usageBuild) addPiece(f *file, p *record.Piece) error {
+	if s := &p.UsageSums; p.Summed {
+		b.begin(f, p.File, &s.Last, &s.Source, &s.Model)
+		for i := range s.Len {
+			if b.passesModel(&s.Model, i) {
+				use := newUseOf(s, i)
+				b.add(i, &use)
+			}
+		}
+		return nil
+	}
+	u := &p.Usages
+	b.begin(f, p.File, &u.Time, &u.Source, &u.Model)
+	return b.visitUsages(f, p, func(i int) {
+		own, some, all := b.families.own(u, i, p.File)
+		if some {
+			b.repeated++
+		}
+		if !all {
+			use := b.req.newUse(own, u.Model.At(i), f.millis(u.Time.At(i)))
+			b.add(i, &use)
+		}
+	})
+}
+
+func (b *usageBuild) begin(f *file, number int, times *format.Column, source, model *record.Names) {
+	b.file, b.owner, b.source, b.model = f, f, source, model
+	if b.req.Tree {
+		b.owner = &b.files[b.families.root(number)]
+	}
+	b.table.begin(f, b.owner, times, nil, model)
+	b.bySource = emptied(b.bySource, len(source.List))
+}
+
+// add adds use i of the piece.
+func (b *usageBuild) add(i int, u *use) {
+	b.table.row(i).add(b.file, b.owner, u)
+	n := b.source.Number(i)
+	if b.bySource[n] == nil {
+		b.bySource[n] = b.sources.row(b.source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
+	}
+	b.bySource[n].add(u)
+	if u.unpriced > 0 {
+		if model := b.model.At(i); !b.without[model] {
+			b.without[strings.Clone(model)] = true
+		}
+	}
+	b.total.addSums(b.file, b.owner, u)
+}
+
+// finish returns the table once all uses are added.
+func (b *usageBuild) finish() *UsageTable {
+	by := b.req.By
+	for _, g := range b.table.rows {
+		b.total.addRow(g)
+	}
+	t := &UsageTable{
+		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish(), Unpriced: slices.Sorted(maps.Keys(b.without)),
+		Warnings: b.warnings, Coverage: b.coverage, Index: search.StateOf(b.r),
+	}
+	rows := b.table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
+		return cmp.Or(comparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
 	})
 	for _, g := range rows {
 		row := g.finish()
-		row.Key = req.key(r, g.keys)
+		row.Key = b.req.key(b.r, g.keys)
 		t.Rows = append(t.Rows, row)
 	}
-	t.Unpriced = slices.Sorted(maps.Keys(without))
-	for _, g := range sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
+	for _, g := range b.sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
 	}
-	req.mask(t)
-	return t, nil
+	b.req.mask(t)
+	return t
 }
