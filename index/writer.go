@@ -24,7 +24,7 @@ type WriterOptions struct {
 	Logger  *slog.Logger // nil discards everything
 	PID     int          // of this process, for the message of ErrLocked
 	Rebuild bool         // start with an empty index; readers keep the last generation until the next Publish
-	Reader  *Reader      // of the same directory, to share open segments with; may be nil
+	Reader  *Reader      // of the same directory, to share open segments with, and to number files after its own; may be nil
 }
 
 // Writer is the one writer of an index. It is safe for concurrent use.
@@ -75,11 +75,7 @@ func OpenWriter(dir string, opt WriterOptions) (*Writer, error) {
 }
 
 func (w *Writer) open(opt WriterOptions) error {
-	var have []*segment.Segment
-	if opt.Reader != nil {
-		have = opt.Reader.segments
-	}
-	h, err := w.readHead(opt.Rebuild, have)
+	h, err := w.readHead(opt)
 	if err != nil {
 		return err
 	}
@@ -91,8 +87,12 @@ func (w *Writer) open(opt WriterOptions) error {
 }
 
 // readHead opens the generation of the last writer, or an empty head if there is none or
-// the index is rebuilt. It shares segments that are open in have.
-func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) {
+// the index is rebuilt. It shares the open segments of the reader.
+func (w *Writer) readHead(opt WriterOptions) (*head, error) {
+	var have []*segment.Segment
+	if opt.Reader != nil {
+		have = opt.Reader.segments
+	}
 	numbers, _, err := generations(w.root.FS())
 	if err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
@@ -102,26 +102,57 @@ func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) 
 	if w.last = current; len(numbers) > 0 {
 		w.last = max(w.last, numbers[0])
 	}
-	if w.last == 0 || rebuild {
-		return &head{table: &record.Table{Next: 1}}, nil
+	if w.last == 0 || opt.Rebuild {
+		h := &head{table: &record.Table{Next: 1}}
+		if opt.Reader != nil {
+			h.table.Next = opt.Reader.NextFile() // see rebuilt
+		}
+		return h, nil
 	}
-	h := &head{}
-	if h.generation, err = readManifest(w.path, w.last); err == nil {
+	h, err := w.openHead(w.last, have)
+	if err != nil {
+		return nil, err
+	}
+	if current == w.last {
+		w.published = h.generation
+		return h, nil
+	}
+	old, err := w.openHead(current, have)
+	if err != nil { // nothing can be derived from it
+		return h, nil
+	}
+	w.published = old.generation
+	if rebuilt(h.table, old.table) {
+		h, old = old, h
+	}
+	return h, release(old.segments)
+}
+
+// rebuilt reports whether a table was begun while there was another: all its files have later
+// numbers. Such a rebuild counts only when it was completed and published.
+func rebuilt(t, old *record.Table) bool {
+	for i := range t.Len() {
+		if t.File(i) < old.Next {
+			return false
+		}
+	}
+	return t.Len() > 0 && old.Len() > 0
+}
+
+// openHead opens a generation as a head.
+func (w *Writer) openHead(number uint64, have []*segment.Segment) (h *head, err error) {
+	h = &head{}
+	if h.generation, err = readManifest(w.path, number); err == nil {
 		var state []byte
 		if state, err = files.ReadFile(filepath.Join(h.generation.path, stateName)); err == nil {
 			h.segments, h.table, err = h.generation.open(state, have)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = format.Damaged("generation %d is not complete: %v", w.last, err)
+		err = format.Damaged("generation %d is not complete: %v", number, err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, release(h.segments))
-	}
-	if current == w.last {
-		w.published = h.generation
-	} else if g, err := readManifest(w.path, current); err == nil { // else nothing can be derived from it
-		w.published = g
 	}
 	return h, nil
 }

@@ -80,9 +80,10 @@ type announcement struct {
 	Beat uint64
 }
 
-// announce announces the progress of a first build until end is called.
+// announce announces the progress of a first build until end is called. Nobody need wait for
+// one that replaces a complete index.
 func (u *update) announce(w *index.Writer) (end func(complete bool)) {
-	if !w.Empty() && index.Announcement(u.Dir) == "" {
+	if (!w.Empty() || u.onlyWhole) && index.Announcement(u.Dir) == "" {
 		return func(bool) {}
 	}
 	var a announcement

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -33,6 +34,7 @@ type Options struct {
 	Logger   *slog.Logger
 	PID      int  // of this process, for messages of other processes
 	Rebuild  bool // start with an empty index
+	Replace  bool // with Rebuild: readers keep the last generation, if it can be used, until the rebuild is complete
 	Yield    bool // leave the update to a live watcher
 	Stays    bool // the process lives on: an index of a newer version is left to newer processes
 
@@ -268,7 +270,7 @@ type keeper struct {
 }
 
 // update executes a plan and publishes the result, even if the run failed or was
-// interrupted. It returns the steps with their outcome. After a bulk and after a failure
+// interrupted, unless it replaces the index. It returns the steps with their outcome. After a bulk and after a failure
 // the writer is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
@@ -281,18 +283,22 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.merge()
 	}
 	u := &update{Options: k.Options, target: k.writer, steps: plan(k.writer), res: r}
+	u.onlyWhole = k.Rebuild && k.Replace && r.Reader != nil && r.Rebuilt == ""
 	u.prepare()
 	end := u.announce(k.writer)
 	before := r.BytesRead
 	err := u.run(ctx)
 	k.bulk = r.BytesRead-before >= cmp.Or(k.BulkBytes, DefaultBulk)
-	generation, publishErr := k.writer.Publish()
+	var publishErr error
+	if err == nil || !u.onlyWhole {
+		var generation index.ID
+		if generation, publishErr = k.writer.Publish(); publishErr == nil {
+			k.generation, k.skipped = generation, k.writer.Table().Skipped
+		}
+	}
 	end(err == nil && publishErr == nil)
 	if k.Compact && err == nil && publishErr == nil {
 		err = k.writer.Compact(ctx)
-	}
-	if publishErr == nil {
-		k.generation, k.skipped = generation, k.writer.Table().Skipped
 	}
 	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
 		// Later updates merge in proportion to their own size.
@@ -478,6 +484,8 @@ type update struct {
 	todo   []*Step // those that change the index
 	res    *Result
 
+	onlyWhole bool // nothing is published before everything is indexed
+
 	mu        sync.Mutex // guards res, done and publishAt
 	done      Progress
 	pace      pace
@@ -490,7 +498,10 @@ func (u *update) prepare() {
 	u.BatchBytes = cmp.Or(u.BatchBytes, DefaultBatch)
 	now := u.Now()
 	u.done.First = u.target.Empty()
-	if !u.done.First {
+	switch {
+	case u.onlyWhole:
+		u.publishAt = now.Add(math.MaxInt64)
+	case !u.done.First:
 		u.publishAt = now.Add(publishEvery)
 	}
 	u.choose()

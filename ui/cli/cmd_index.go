@@ -84,7 +84,7 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 		return dryRun(a, p, out)
 	}
 	opt := update.Options(a, p)
-	opt.Rebuild, opt.Compact, opt.Store = o.rebuild, o.compact, true
+	opt.Rebuild, opt.Replace, opt.Compact, opt.Store = o.rebuild, true, o.compact, true
 	opt.Trust = true
 	update.WaitFor(a, &opt, o.wait)
 	res, err := update.Run(ctx, a, opt)
