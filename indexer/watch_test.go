@@ -733,11 +733,11 @@ func TestIndexOfANewerVersion(t *testing.T) {
 // newestManifest returns the path of the manifest of the newest generation.
 func newestManifest(t *testing.T, dir string) string {
 	t.Helper()
-	number, err := index.Newest(dir)
-	if err != nil || number == 0 {
-		t.Fatalf("newest generation %d, %v", number, err)
+	id, err := index.Newest(dir)
+	if err != nil || id.Number == 0 {
+		t.Fatalf("newest generation %d, %v", id.Number, err)
 	}
-	return filepath.Join(dir, fmt.Sprintf("gen-%06d", number), "manifest")
+	return filepath.Join(dir, fmt.Sprintf("gen-%06d", id.Number), "manifest")
 }
 
 // What changes is not left to a watcher of another version, which could not write it.
