@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/syntax"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
 )
@@ -150,7 +151,7 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 	menu.counting = &job{stop}
 	return command(func() then {
 		defer stop()
-		notes := make(map[sessions.Facet]string)
+		counts := make(map[sessions.Facet]search.Counts)
 		for _, f := range facets {
 			if f.Field != field {
 				continue
@@ -164,32 +165,46 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 			if err != nil { // out of time, or an error of the index, which the search shows
 				break
 			}
-			note := human.Plural(n.Total, "hit", "hits")
-			if partial := n.TotalAny - n.Minor; n.Total == 0 && partial > 0 {
-				note = human.Number(partial) + " partial"
-			}
-			notes[f] = note
+			counts[f] = n
 		}
 		return func(m *Model) tea.Cmd {
 			if m.menu == menu {
-				menu.annotate(notes)
+				menu.annotate(counts)
 			}
 			return nil
 		}
 	})
 }
 
-// annotate adds the numbers of hits to the choices.
-func (m *menu) annotate(notes map[sessions.Facet]string) {
+// annotate adds the numbers of hits to the choices. Those without any come last, except
+// dates, which have their order.
+func (m *menu) annotate(counts map[sessions.Facet]search.Counts) {
+	var selected sessions.Facet
+	if len(m.shown) > 0 {
+		selected = m.shown[m.at].facet
+	}
 	for i := range m.choices {
 		c := &m.choices[i]
-		if note, ok := notes[c.facet]; ok {
-			c.note = note
-			if name, ok := dateNames[c.label]; ok {
-				c.note = name + " · " + note
-			}
+		n, ok := counts[c.facet]
+		if !ok {
+			continue
+		}
+		partial := n.TotalAny - n.Minor
+		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && partial == 0
+		if n.Total == 0 && partial > 0 {
+			c.note = human.Number(partial) + " partial"
+		}
+		if name, ok := dateNames[c.label]; ok {
+			c.note = name + " · " + c.note
 		}
 	}
+	if m.field != "after" {
+		with := slices.DeleteFunc(slices.Clone(m.choices), func(c choice) bool { return c.none })
+		without := slices.DeleteFunc(m.choices, func(c choice) bool { return !c.none })
+		m.choices = append(with, without...)
+	}
+	m.filter()
+	m.at = max(0, slices.IndexFunc(m.shown, func(c *choice) bool { return c.facet == selected }))
 }
 
 // toggleFilter adds a value to its field or removes it. A field with a single value is

@@ -119,12 +119,12 @@ func (m *Model) hints() []key.Binding {
 		}
 		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
-	first := m.hint("help", "help")
+	help := m.hint("help", "help")
 	if m.isEmpty() {
-		first = fixedHint("?", "help")
+		help = fixedHint("?", "help")
 	}
 	if m.panes.hide {
-		return []key.Binding{m.hint("hide-preview", "preview"), first, fixedHint("Enter", "resume")}
+		return []key.Binding{m.hint("hide-preview", "preview"), fixedHint("Enter", "resume"), help}
 	}
-	return []key.Binding{first, fixedHint("Enter", "resume"), m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("switch-pane", "preview")}
+	return []key.Binding{fixedHint("Enter", "resume"), m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read")}
 }

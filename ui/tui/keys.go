@@ -108,6 +108,7 @@ func init() {
 		{groupPanes, "zoom", []string{"f9", "alt+z"}, inMain, "preview on the whole screen, and back; so does z in the preview", nil, (*Model).zoom},
 		{groupPanes, "", []string{"z"}, inPreview, "", nil, (*Model).zoom},
 		{groupPanes, "hide-preview", []string{"f8", "alt+p"}, inMain, "hide the preview, or show it", nil, (*Model).hidePreview},
+		{groupPanes, "one-line", []string{"alt+l"}, inMain, "one line for each session, or its hits too", nil, (*Model).toggleBrief},
 		{groupPanes, "layout", []string{"alt+v"}, inMain, "preview beside the list, below it, or where there is room", nil, (*Model).nextSide},
 
 		{groupWrite, "left", []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},

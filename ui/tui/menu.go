@@ -35,6 +35,7 @@ type choice struct {
 	note  string
 	on    bool           // it applies already
 	off   string         // why it cannot be chosen now; "" if it can
+	none  bool           // a filter that leaves no hit
 	deep  bool           // hidden until the list is narrowed
 	facet sessions.Facet // of a filter
 

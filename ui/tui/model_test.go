@@ -84,6 +84,9 @@ func TestRandomKeys(t *testing.T) {
 		if d.panes.hide {
 			d.keys("alt+p")
 		}
+		if d.results.brief {
+			d.keys("alt+l")
+		}
 		checkScreen(t, d.Model)
 		if len(d.results.items) != 9 || d.search.job != nil || d.preview.page == nil {
 			rt.Fatalf("%d hits, searching %t, preview %t after random keys", len(d.results.items), d.search.job != nil, d.preview.page != nil)
@@ -483,7 +486,7 @@ func TestFilters(t *testing.T) {
 
 func TestMouse(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 120, 30)
-	d.send(tea.MouseClickMsg{X: 5, Y: 5, Button: tea.MouseLeft}) // the second hit
+	d.send(tea.MouseClickMsg{X: 5, Y: 4, Button: tea.MouseLeft}) // the second hit
 	if d.results.at != 1 {
 		t.Errorf("a click on the second hit selects the hit %d", d.results.at)
 	}
@@ -652,5 +655,41 @@ func TestPreviewRequestedAgain(t *testing.T) {
 	m.update(next())
 	if want, _ := m.results.selected(); m.preview.page == nil || m.preview.have.Place != want {
 		t.Errorf("the preview is of %v, want %v", m.preview.have.Place, want)
+	}
+}
+
+// Values without hits come after those with some; the selected value stays selected.
+func TestValuesWithoutHitsComeLast(t *testing.T) {
+	b := fake()
+	b.Count = func(_ context.Context, req search.Request) (search.Counts, error) {
+		if strings.Contains(req.Text, "prompt") {
+			return search.Counts{}, nil
+		}
+		return search.Counts{Total: 7}, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	d.keys("f2")
+	d.send(keyPresses("enter")[0])
+	d.settle()
+	var labels []string
+	for _, c := range d.menu.shown {
+		labels = append(labels, c.label)
+	}
+	if want := []string{"call", "system", "prompt"}; !slices.Equal(labels, want) {
+		t.Errorf("the kinds are %v, want %v", labels, want)
+	}
+	if got := d.menu.shown[d.menu.at].label; got != "prompt" {
+		t.Errorf("%s is selected, but it was prompt", got)
+	}
+}
+
+// Whatever else there is room for, the last line says what Enter and Tab do.
+func TestEnterAndTabAreHints(t *testing.T) {
+	for _, width := range []int{80, 100, 200} {
+		d := drive(t, Options{Query: "token"}, width, 24)
+		lines := strings.Split(plainScreen(d.Model), "\n")
+		if last := lines[len(lines)-1]; !strings.Contains(last, "Enter resume · Tab preview") {
+			t.Errorf("%d columns: %q", width, last)
+		}
 	}
 }

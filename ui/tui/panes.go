@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
@@ -96,6 +98,20 @@ func (m *Model) hidePreview() tea.Cmd {
 		m.reading, m.findFocus = false, false
 	}
 	return m.arranged()
+}
+
+// toggleBrief leaves one line for each session, or brings the hits back. The selection stays
+// in its session.
+func (m *Model) toggleBrief() tea.Cmd {
+	r := &m.results
+	before := r.session()
+	r.brief = !r.brief
+	r.set(r.groups, false)
+	if before == nil {
+		return nil
+	}
+	r.at = slices.IndexFunc(r.items, func(row int) bool { return r.groups[r.rows[row].group].SessionPath == before.SessionPath })
+	return m.selectedByUser()
 }
 
 // nextSide moves the preview to another side of the list.

@@ -26,7 +26,8 @@ type results struct {
 	at     int   // the selected one, an index in items
 	top    int   // the first row on the screen
 
-	height int // of the pane, when it was last drawn
+	height int  // of the pane, when it was last drawn
+	brief  bool // one line for each session
 }
 
 // group is a session with its hits, best first.
@@ -46,7 +47,6 @@ type rowKind uint8
 
 const (
 	rowTitle rowKind = iota
-	rowFacts
 	rowHit
 	rowBlank
 )
@@ -75,16 +75,19 @@ func (r *results) set(groups []group, keep bool) {
 	if had {
 		offset = r.items[r.at] - r.top
 	}
-	*r = results{groups: groups, height: r.height}
+	*r = results{groups: groups, height: r.height, brief: r.brief}
 	for g := range groups {
-		if g > 0 {
+		hits := groups[g].hits
+		if g > 0 && !r.brief && len(hits)+len(groups[g-1].hits) > 0 {
 			r.rows = append(r.rows, row{rowBlank, g, -1})
 		}
-		if len(groups[g].hits) == 0 {
+		if r.brief || len(hits) == 0 { // the line stands for the best hit, or for the session
 			r.items = append(r.items, len(r.rows))
+			r.rows = append(r.rows, row{rowTitle, g, min(0, len(hits)-1)})
+			continue
 		}
-		r.rows = append(r.rows, row{rowTitle, g, -1}, row{rowFacts, g, -1})
-		for h := range groups[g].hits {
+		r.rows = append(r.rows, row{rowTitle, g, -1})
+		for h := range hits {
 			r.items = append(r.items, len(r.rows))
 			r.rows = append(r.rows, row{rowHit, g, h})
 		}
@@ -193,11 +196,8 @@ func (r *results) follow(height int) {
 		return
 	}
 	first, last := r.items[r.at], r.items[r.at]
-	switch at := r.rows[first]; {
-	case at.kind == rowTitle:
-		last++
-	case at.hit == 0:
-		first -= 2
+	if at := r.rows[first]; at.kind == rowHit && at.hit == 0 {
+		first--
 	}
 	if last >= r.top+height {
 		r.top = last - height + 1
@@ -233,7 +233,7 @@ func (r *results) render(v view, width, height int, focused bool) []string {
 func (r *results) line(v view, i, width int, focused bool) string {
 	at := r.rows[i]
 	g := &r.groups[at.group]
-	chosen := len(r.items) > 0 && (r.items[r.at] == i || at.kind == rowFacts && r.items[r.at] == i-1)
+	chosen := len(r.items) > 0 && r.items[r.at] == i
 	p := painter{chosen: chosen && focused, selected: v.styles.selected}
 	margin := "  "
 	if chosen {
@@ -247,9 +247,10 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	case rowBlank:
 		return strings.Repeat(" ", width)
 	case rowTitle:
-		line += p.paint(v.title, terminal.Clip(g.title(), width-2))
-	case rowFacts:
-		line += p.paint(v.dim, g.facts(v, width-2))
+		facts := g.facts(v, (width-2)/2)
+		room := width - 2 - terminal.Width(facts)
+		title := terminal.Clip(g.title(), room-2)
+		line += p.paint(v.title, title) + p.paint(v.plain, strings.Repeat(" ", max(0, room-terminal.Width(title)))) + p.paint(v.dim, facts)
 	case rowHit:
 		line += hitLine(v, p, &g.hits[at.hit], width-2)
 	}
@@ -274,11 +275,18 @@ func (p painter) paint(look lipgloss.Style, text string) string {
 
 func (g *group) title() string { return human.Title(g.Title) }
 
-// facts returns directory, age and number of hits of a session.
+// leastFacts is the width from which the facts of a session are beside its title.
+const leastFacts = 18
+
+// facts returns age and number of hits of a session, in at most width cells. Before them is its
+// directory, if there is room for the last element of that.
 func (g *group) facts(v view, width int) string {
+	if width < leastFacts {
+		return ""
+	}
 	var facts []string
 	if !g.Modified.IsZero() {
-		facts = append(facts, human.Ago(v.now, g.Modified.Time))
+		facts = append(facts, human.Age(v.now, g.Modified.Time))
 	}
 	switch {
 	case g.Hits > 0:
@@ -289,15 +297,22 @@ func (g *group) facts(v view, width int) string {
 		facts = append(facts, human.Plural(g.Messages, "message", "messages"))
 	}
 	rest := strings.Join(facts, " · ")
-	dir := terminal.Clean(human.Path(g.CWD, v.home))
-	if room := width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		rest = v.links.File(terminal.ClipLeft(dir, room), g.CWD) + " · " + rest
+	room := width - terminal.Width(rest) - 3 // without " · "
+	dir := terminal.ClipPath(terminal.Clean(human.Path(g.CWD, v.home)), max(1, room))
+	if dir != "" && (!strings.HasPrefix(dir, "…") || strings.ContainsAny(dir, `/\`)) {
+		rest = v.links.File(dir, g.CWD) + " · " + rest
 	}
 	return terminal.Clip(rest, width)
 }
 
-// kindWidth is the width of the column with the kind.
-const kindWidth = 9
+// kindWidth is the width of the column with the kind, toolWidth that with the tool too. A line
+// has the tool, and the age of the hit at its end, from these widths on.
+const (
+	kindWidth = 9
+	toolWidth = 14
+	leastTool = 72
+	leastAge  = 40
+)
 
 // hitLine returns a hit on one line: its kind and its best fragment.
 func hitLine(v view, p painter, h *search.Hit, width int) string {
@@ -305,8 +320,15 @@ func hitLine(v view, p painter, h *search.Hit, width int) string {
 	if h.IsError {
 		look, kind = v.kinds["error"], "✗ "+kind
 	}
-	head := p.paint(look, terminal.Fit(kind, max(0, min(width-1, kindWidth)))+" ")
-	room := width - terminal.Width(head)
+	column, age := kindWidth, ""
+	if width >= leastTool {
+		kind, column = strings.TrimSpace(kind+" "+terminal.Clean(h.Tool)), toolWidth
+	}
+	if a := human.Age(v.now, h.Timestamp.Time); a != "" && width >= leastAge {
+		age = fmt.Sprintf(" %*s", human.AgeWidth, a)
+	}
+	head := p.paint(look, terminal.Fit(kind, max(0, min(width-1, column)))+" ")
+	room := width - terminal.Width(head) - terminal.Width(age)
 	note := ""
 	if notes := h.Notes(); len(notes) > 0 {
 		note = "  " + terminal.Clean(strings.Join(notes, " · "))
@@ -318,7 +340,12 @@ func hitLine(v view, p painter, h *search.Hit, width int) string {
 	} else {
 		note = ""
 	}
-	return head + fragmentLine(v, p, h.Fragment, room) + p.paint(v.dim, note)
+	line := head + fragmentLine(v, p, h.Fragment, room) + p.paint(v.dim, note)
+	if age == "" {
+		return line
+	}
+	gap := strings.Repeat(" ", max(0, width-terminal.Width(line)-terminal.Width(age)))
+	return line + p.paint(v.plain, gap) + p.paint(v.dim, age)
 }
 
 // fragmentLine returns a fragment as one line of at most width cells, with its matches

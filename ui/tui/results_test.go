@@ -6,6 +6,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/search"
 )
 
@@ -39,5 +41,57 @@ func TestSimilarSpellingIsMarked(t *testing.T) {
 	h := &search.Hit{Kind: "prompt", Tier: search.TierFuzzy, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, painter{}, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)
+	}
+}
+
+// A session has one line for its title, directory, age and hits; without hits nothing else.
+func TestSessionHasOneLine(t *testing.T) {
+	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	var r results
+	r.set(library(), false)
+	got := ansi.Strip(r.render(v, 80, 10, true)[0])
+	if want := "  Why is the auth token rejected after ten minutes?      ~/src/app · 1h · 3 hits"; got != want {
+		t.Errorf("the first line is\n%q, want\n%q", got, want)
+	}
+	groups := library()
+	for i := range groups {
+		groups[i].hits = nil
+	}
+	r.set(groups, false)
+	if len(r.rows) != len(groups) {
+		t.Errorf("%d rows for %d sessions without hits", len(r.rows), len(groups))
+	}
+	for width := range 60 {
+		for i, line := range r.render(v, width+2, len(groups), true) {
+			if got := terminal.Width(line); got != width+2 {
+				t.Errorf("row %d of %d cells has %d", i, width+2, got)
+			}
+		}
+	}
+}
+
+// A hit names its tool and its age where there is room.
+func TestHitNamesToolAndAge(t *testing.T) {
+	v := view{styles: new(newStyles(true, nil)), now: noon}
+	h := &search.Hit{Kind: "call", Tool: "bash\x1b[2J", Timestamp: session.Time{Time: noon.AddDate(0, -3, 0)}, Fragment: fragment("the token")}
+	if line := ansi.Strip(hitLine(v, painter{}, h, 76)); !strings.HasPrefix(line, "call bash") || !strings.HasSuffix(line, " 3mo") || terminal.Width(line) != 76 {
+		t.Errorf("the hit does not say what it is: %q", line)
+	}
+	if line := ansi.Strip(hitLine(v, painter{}, h, 20)); line != "call      the token" {
+		t.Errorf("in 20 cells: %q", line)
+	}
+}
+
+// A key leaves one line for each session, and brings its hits back; the selection stays in
+// the session.
+func TestOneLineForEachSession(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 80, 24)
+	d.keys("down", "down", "down", "alt+l")
+	if len(d.results.rows) != len(library()) || d.results.session().SessionPath != "/s/2.jsonl" || d.results.hit() == nil {
+		t.Errorf("%d rows for %d sessions, selected %v", len(d.results.rows), len(library()), d.results.session().SessionPath)
+	}
+	d.keys("down", "alt+l")
+	if len(d.results.rows) <= 2*len(library()) || d.results.session().SessionPath != "/s/3.jsonl" {
+		t.Errorf("the hits are not back: %d rows, selected %v", len(d.results.rows), d.results.session().SessionPath)
 	}
 }

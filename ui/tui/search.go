@@ -58,9 +58,14 @@ const (
 	moreLimit  = 4 // factor of further requests
 )
 
-// firstLimit returns how many sessions fill the screen: each takes two lines and most
-// have some hits.
-func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
+// firstLimit returns how many sessions fill the screen: each takes a line and, with a query,
+// most have some hits.
+func (m *Model) firstLimit() int {
+	if m.isEmpty() {
+		return max(leastLimit, m.height)
+	}
+	return max(leastLimit, m.height/4+2)
+}
 
 // slowAfter is when "searching" is shown; for shorter searches it would only flicker.
 const slowAfter = 250 * time.Millisecond

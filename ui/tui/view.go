@@ -292,16 +292,20 @@ func (m *Model) status(v view) string {
 	}
 	left = terminal.Clean(left)
 	hints := m.hints()
-	least := terminal.Width(v.keyHelp(0).ShortHelpView(hints[:1]))
+	widthOf := func(n int) int { return terminal.Width(v.keyHelp(0).ShortHelpView(hints[:min(n, len(hints))])) }
 	const gap = 2
 	if m.message.text == "" { // a message matters more than a hint
-		left = terminal.Clip(left, max(m.width/2, m.width-least-gap))
+		needed := 1
+		if m.width >= previewFrom { // Enter and Tab
+			needed = 2
+		}
+		left = terminal.Clip(left, max(m.width/2, m.width-widthOf(needed)-gap))
 	}
 	room := m.width - terminal.Width(left) - gap
-	if room < least {
+	if room < widthOf(1) {
 		return terminal.Fit(look.Render(left), m.width)
 	}
-	for len(hints) > 1 && terminal.Width(v.keyHelp(0).ShortHelpView(hints)) > room {
+	for len(hints) > 1 && widthOf(len(hints)) > room {
 		hints = hints[:len(hints)-1]
 	}
 	right := v.keyHelp(room).ShortHelpView(hints)
