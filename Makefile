@@ -92,7 +92,7 @@ screens: tested
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
 RACED = ./index ./index/segment ./indexer ./query/search ./query/grep ./query/engine/rank ./query/sessions ./query/engine/words \
-	./ui/cli/live ./ui/cli/snapshot ./ui/mcp ./ui/tui
+	./ui/cli/snapshot ./ui/mcp ./ui/tui
 
 race:
 	go test -race -short -vet=off $(RACED)

@@ -26,7 +26,7 @@ import (
 var floors = map[string][]string{
 	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
-	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "update", "location", "flags", "app", "problem", "system", "live", "shell"},
+	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "location", "flags", "app", "problem", "system", "shell"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
@@ -253,7 +253,7 @@ var processFiles = []string{
 	"ui/cli/process.go", "ui/cli/system/system_unix.go", "ui/cli/system/system_windows.go",
 	"ui/cli/system/desktop.go", // a program that takes the terminal
 	"ui/cli/system/zone.go",
-	"ui/cli/memory.go", "ui/cli/update/memory.go", // the garbage collector only
+	"ui/cli/memory.go", "ui/cli/snapshot/memory.go", // the garbage collector only
 	"ui/cli/man/main.go",
 }
 

@@ -292,7 +292,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		return err
 	}
 	var answer *printer.Audit
-	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		asked := *run
 		asked.reader = r

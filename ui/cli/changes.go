@@ -2,14 +2,14 @@ package cli
 
 import (
 	"pigrep/indexer"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
 func fileErrors(list []indexer.FileError) []printer.FileError {
 	var all []printer.FileError
 	for _, e := range list {
-		all = append(all, printer.FileError{Path: e.Path, Reason: update.Reason(e.Err)})
+		all = append(all, printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err)})
 	}
 	return all
 }

@@ -33,7 +33,7 @@ import (
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 )
 
 var updateFiles = flag.Bool("update", false, "write the golden files and docs")
@@ -422,7 +422,7 @@ func TestCompletion(t *testing.T) {
 // made up.
 func TestWarnUnusable(t *testing.T) {
 	a, _, errs := testApp(t)
-	update.WarnUnusable(a, fileErrorsOf("/a", "/b", "/c", "/d", "/e"))
+	snapshot.WarnUnusable(a, fileErrorsOf("/a", "/b", "/c", "/d", "/e"), nil)
 	want := "pigrep: skipped /a: permission denied\npigrep: skipped /b: permission denied\npigrep: skipped /c: permission denied\n" +
 		"pigrep: 2 more files or directories cannot be read\nhint: `pigrep status` lists them\n"
 	if diff := cmp.Diff(want, errs.String()); diff != "" {

@@ -13,7 +13,7 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -28,7 +28,7 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
 	flags.Add(f, "repair", "", "", "re-index what is wrong", &o.repair)
-	update.AddWait(f, &o.wait)
+	snapshot.AddWait(f, &o.wait)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
@@ -65,8 +65,8 @@ func runDoctor(ctx context.Context, a *app.App, o *doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	opt := update.Options(a, p)
-	update.WaitFor(a, &opt, o.wait)
+	opt := snapshot.Options(p)
+	snapshot.WaitFor(a, &opt, o.wait)
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {
 		return problem.OfIndex(err)
@@ -105,7 +105,7 @@ func repair(ctx context.Context, a *app.App, opt indexer.Options, report *indexe
 	if opt.Again[""] {
 		opt.Rebuild, done = true, "the index was rebuilt"
 	}
-	progress, clear := update.Progress(a)
+	progress, clear := snapshot.Progress(a)
 	opt.Progress = progress
 	res, err := indexer.Update(ctx, opt)
 	clear()

@@ -125,12 +125,12 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	x, err := snapshot.Open(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	t, err := conversation.Find(a, x, o.target)
+	t, err := conversation.Find(x, o.target)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "
 // export writes the conversation to the file of --output, or to stdout.
 func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, req search.Request) error {
 	t.Redact = o.Redact
-	facts, err := t.Facts(ctx, a, x)
+	facts, err := t.Facts(ctx, x)
 	if err != nil {
 		return problem.OfIndex(err)
 	}

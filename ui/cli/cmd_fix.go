@@ -19,7 +19,6 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -92,7 +91,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
 	}
 	req := fix.Request{Text: o.text, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: p.Agents.ResumeCommand}
 	var res *fix.Response
-	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		if res, err = fix.Find(ctx, r, p.Agents, location.Disk{}, req); err != nil {
 			if errors.Is(err, fix.ErrNoWords) {
@@ -108,7 +107,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
 	}
 	defer x.Close()
 
-	x.Report(a, &res.Index, res.Warnings)
+	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
 	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
 		return err
@@ -127,7 +126,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
 		}
 		return problem.ErrNothingFound
 	}
-	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
+	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
 	return problem.ErrIncomplete
 }
 

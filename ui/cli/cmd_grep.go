@@ -22,7 +22,6 @@ import (
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -237,7 +236,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
 	}
-	known, err := snapshot.KnownFiles(ctx, &o.Shared, a, where, o.noIndex)
+	known, err := snapshot.OpenFiles(ctx, where, o.noIndex)
 	if err != nil {
 		return err
 	}
@@ -263,8 +262,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 		for _, e := range sum.Errors {
 			known.Errors = append(known.Errors, indexer.FileError(e))
 		}
-		update.WarnUnusable(a, known.Errors)
-		update.WarnOutside(a, known.Found)
+		snapshot.WarnUnusable(a, known.Errors, known.Found)
 		known.State.Complete = len(known.Errors) == 0
 		return nil
 	}
@@ -277,7 +275,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 		return nil
 	case len(known.Errors) == 0:
 		if len(known.Found.Files) == 0 {
-			update.WarnNoFiles(a, where)
+			snapshot.WarnNoFiles(where)
 		} else if known.Reader != nil && known.State.PendingFiles == known.Memory.Files { // otherwise a new file may have it
 			unknown, err := search.Unknown(known.Reader, &req.Spec, nil)
 			if err != nil {
@@ -289,7 +287,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 		}
 		return problem.ErrNothingFound
 	}
-	update.WarnIncomplete(a, 0, len(known.Errors), 0)
+	snapshot.WarnIncomplete(a, 0, len(known.Errors), 0)
 	return problem.ErrIncomplete
 }
 

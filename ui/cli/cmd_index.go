@@ -15,7 +15,6 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -35,7 +34,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
 	flags.Add(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
 	f.Lookup("merge").Hidden = true // searches start it in the background
-	update.AddWait(f, &o.wait)
+	snapshot.AddWait(f, &o.wait)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
@@ -75,7 +74,10 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 	}
 	p, err := location.Find(&o.Shared, a)
 	if o.merge && p != nil {
-		return mergeSegments(ctx, a, p)
+		if err := snapshot.Merge(ctx, p); err != nil {
+			return problem.OfIndex(err)
+		}
+		return nil
 	}
 	if err != nil {
 		return err
@@ -83,11 +85,11 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 	if o.dryRun {
 		return dryRun(a, p, out)
 	}
-	opt := update.Options(a, p)
+	opt := snapshot.Options(p)
 	opt.Rebuild, opt.Replace, opt.Compact, opt.Store = o.rebuild, true, o.compact, true
 	opt.Trust = true
-	update.WaitFor(a, &opt, o.wait)
-	res, err := update.Run(ctx, a, opt)
+	snapshot.WaitFor(a, &opt, o.wait)
+	res, err := snapshot.Update(ctx, a, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
 	}
@@ -96,12 +98,11 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 		return ctx.Err()
 	case err != nil:
 		if res.Lag.Files > 0 {
-			a.Warn("%s", update.KeptText(res))
+			a.Warn("%s", snapshot.KeptText(res))
 		}
 		return problem.OfUpdate(err)
 	}
-	update.WarnUnusable(a, res.Errors)
-	update.WarnOutside(a, res.Found)
+	snapshot.WarnUnusable(a, res.Errors, res.Found)
 	x := &printer.Index{
 		Dir: p.IndexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
 		Entries: res.Entries, Errors: fileErrors(res.Errors), State: snapshot.StateOf(res.Reader),
@@ -116,21 +117,10 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
 	return nil
 }
 
-// mergeSegments merges what a large update left. It needs no session files.
-func mergeSegments(ctx context.Context, a *app.App, p *location.Location) error {
-	memory := update.NewMemory(a)
-	_ = memory.Reads(update.Large)
-	defer memory.Restore()
-	if err := indexer.Merge(ctx, update.Options(a, p)); err != nil {
-		return problem.OfIndex(err)
-	}
-	return nil
-}
-
 // dryRun prints the plan of an update and writes nothing.
 func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
 	found := indexer.Discover(p.Agents, p.Roots)
-	update.WarnOutside(a, found)
+	snapshot.WarnUnusable(a, nil, found)
 	x := &printer.Index{DryRun: true, Dir: p.IndexDir}
 	reader, err := index.Open(p.IndexDir)
 	var known indexer.Index

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,11 +14,9 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
-	"pigrep/ui/cli/live"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/mcp"
 	"pigrep/ui/printer"
 )
@@ -76,13 +73,14 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions) error {
 	if err != nil {
 		return err
 	}
-	x := live.Open(ctx, update.Options(a, p), o.NoUpdate)
+	x := snapshot.OpenLive(ctx, p)
 	defer x.Close()
-	return mcp.Serve(ctx, mcpConfig(a, x, p, o.reveal), a.Streams.In, a.Streams.Out)
+	return mcp.Serve(ctx, mcpConfig(x, p, o.reveal), a.Streams.In, a.Streams.Out)
 }
 
 // mcpConfig returns the configuration of a server.
-func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp.Config {
+func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
+	a := p.App
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
@@ -90,7 +88,7 @@ func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
-				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + update.BuildingText(*at), Hint: "try again in a moment"}
+				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + snapshot.BuildingText(*at), Hint: "try again in a moment"}
 			}
 			if err != nil {
 				return nil, agentError(ctx, problem.OfIndex(err))
@@ -105,7 +103,7 @@ func mcpConfig(a *app.App, x *live.Index, p *location.Location, reveal bool) mcp
 		},
 		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
 		Status: func() (*printer.Status, error) {
-			s, err := status(a, p)
+			s, err := status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
 			}
@@ -147,31 +145,9 @@ func agentError(ctx context.Context, err error) error {
 }
 
 // forAgents turns a snapshot into the index of one answer.
-func forAgents(s *live.Snapshot) *mcp.Index {
-	x := &mcp.Index{
-		Reader: s.Reader, Number: s.Number, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
-		Files: (&snapshot.Files{Reader: s.Reader, Found: s.Found}).Files,
+func forAgents(s *snapshot.Snapshot) *mcp.Index {
+	return &mcp.Index{
+		Reader: s.Reader, Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Files: s.Files, Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
-	if lag := update.LagText(s.Missing); s.Missing.Files > 0 {
-		switch {
-		case s.Watcher != nil:
-			x.Lag = fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, s.Watcher.PID)
-		case s.Updating:
-			x.Lag = lag + " not in this answer yet, and being indexed"
-		case s.Failed != nil:
-			x.Lag = fmt.Sprintf("%v: %s not in this answer", s.Failed, lag)
-		default:
-			x.Lag = "the index is behind: " + lag + " not in this answer"
-		}
-	}
-	warn := func(format string, args ...any) { x.Warnings = append(x.Warnings, fmt.Sprintf(format, args...)) }
-	for i, e := range s.Errors {
-		if i == update.MaxNamed {
-			warn("%d more files or directories cannot be read", len(s.Errors)-i)
-			break
-		}
-		warn("skipped %s: %s", e.Path, update.Reason(e.Err))
-	}
-	return x
 }

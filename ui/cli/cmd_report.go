@@ -103,7 +103,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, &o.auditOptions.Shared, a, p)
+	x, err := snapshot.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (o *reportOptions) makeDir(dir string) error {
 
 // exportOne exports a session to a directory, under a name that no other one has.
 func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
-	t, err := conversation.Open(a, x, path, "")
+	t, err := conversation.Open(x, path, "")
 	if err != nil {
 		return "", err
 	}

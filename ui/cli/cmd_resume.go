@@ -89,7 +89,7 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	x, err := snapshot.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ var errSeveral = errors.New("several sessions match")
 // hit.
 func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
 	if len(o.words) == 1 && !o.last {
-		t, err := conversation.Find(a, x, o.words[0])
+		t, err := conversation.Find(x, o.words[0])
 		p, isProblem := errors.AsType[*problem.Error](err)
 		switch {
 		case err == nil:
@@ -189,7 +189,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	if s.Hit != nil {
 		entry = s.Hit.EntryID
 	}
-	return conversation.Open(a, x, s.SessionPath, entry)
+	return conversation.Open(x, s.SessionPath, entry)
 }
 
 // latest lists the latest session: of the working directory, or if it has none, of all that
@@ -234,7 +234,7 @@ func (o *resumeOptions) needsOne(a *app.App, x *snapshot.Snapshot, list *session
 		}
 	}
 	return &problem.Error{Code: problem.CodeUsage, Message: "resume needs a session or words to search for, or a terminal to choose on; the latest sessions:",
-		Candidates: conversation.Candidates(a, x, found), Hint: "name one, or take the latest: pigrep resume --last"}
+		Candidates: conversation.Candidates(x, found), Hint: "name one, or take the latest: pigrep resume --last"}
 }
 
 // replace replaces pigrep by another program.

@@ -25,7 +25,6 @@ import (
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -133,7 +132,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	}
 	req.Resume = p.Agents.ResumeCommand
 	var res *search.Response
-	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		if res, err = search.Run(ctx, r, p.Agents, location.Disk{}, req); err != nil {
 			return searchProblem(ctx, err)
@@ -149,7 +148,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	}
 	defer x.Close()
 
-	x.Report(a, &res.Index, res.Warnings)
+	x.Report(&res.Index, res.Warnings)
 
 	o.Mask(res)
 	answer := &printer.Search{
@@ -184,7 +183,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		return problem.ErrNothingFound
 	}
 	suggest(&o.Shared, a, why)
-	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), res.Unreadable)
+	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), res.Unreadable)
 	return problem.ErrIncomplete
 }
 

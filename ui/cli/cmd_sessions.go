@@ -104,7 +104,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
 	if early {
 		out.Out = &records
 	}
-	x, err := snapshot.Ask(ctx, &o.Shared, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
 		if list, err = sessions.List(ctx, r, p.Agents, location.Disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
@@ -120,7 +120,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
 		return err
 	}
 	defer x.Close()
-	x.Report(a, &list.Index, list.Warnings)
+	x.Report(&list.Index, list.Warnings)
 	if early {
 		_, err = records.WriteTo(a.Out)
 	} else {

@@ -129,7 +129,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions) error {
 			return problem.ErrNothingFound
 		}
 	}
-	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	x, err := snapshot.Open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions) error {
 	if o.target == "-" {
 		return o.showHits(ctx, a, x, out, hits)
 	}
-	t, err := conversation.Find(a, x, o.target)
+	t, err := conversation.Find(x, o.target)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (o *showOptions) showHits(ctx context.Context, a *app.App, x *snapshot.Snap
 }
 
 func (o *showOptions) showOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, out *printer.Printer, path string, hits []hitLine, again bool) error {
-	t, err := conversation.Open(a, x, path, "")
+	t, err := conversation.Open(x, path, "")
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (o *showOptions) showOne(ctx context.Context, a *app.App, x *snapshot.Snaps
 // show prints the entries of one session. marks are the texts to mark in those in focus.
 func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, out *printer.Printer, focus []int, marks map[int][]string) error {
 	t.Redact, t.Raw = o.Redact, o.raw
-	facts, err := t.Facts(ctx, a, x)
+	facts, err := t.Facts(ctx, x)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
@@ -268,7 +268,7 @@ func (o *showOptions) choose(a *app.App, x *snapshot.Snapshot, t *conversation.T
 	case o.leaf != "":
 		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.leaf)
 		if err != nil {
-			return nil, false, conversation.Problem(a, x, err)
+			return nil, false, conversation.Problem(x, err)
 		}
 		list = t.Tree.Branch(leaf)
 	default:

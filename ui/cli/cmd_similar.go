@@ -17,7 +17,6 @@ import (
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -80,12 +79,12 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, &o.Shared, a, p)
+	x, err := snapshot.Open(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	t, err := conversation.Find(a, x, o.target)
+	t, err := conversation.Find(x, o.target)
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
 		return conversation.ReadProblem(ctx, err)
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
-	x.Report(a, &res.Index, res.Warnings)
+	x.Report(&res.Index, res.Warnings)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res, ShortID: t.ShortID}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
@@ -126,6 +125,6 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
 		}
 		return problem.ErrNothingFound
 	}
-	update.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
+	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
 	return problem.ErrIncomplete
 }

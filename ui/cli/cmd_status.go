@@ -21,7 +21,6 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -72,7 +71,7 @@ func runStatus(a *app.App, o *statusOptions) error {
 	if p == nil {
 		return placeErr
 	}
-	s, err := status(a, p)
+	s, err := status(p)
 	if err != nil {
 		return err
 	}
@@ -91,7 +90,8 @@ func runStatus(a *app.App, o *statusOptions) error {
 }
 
 // status returns what is indexed and what is pending.
-func status(a *app.App, p *location.Location) (*printer.Status, error) {
+func status(p *location.Location) (*printer.Status, error) {
+	a := p.App
 	s := &printer.Status{Dir: p.IndexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
@@ -101,7 +101,7 @@ func status(a *app.App, p *location.Location) (*printer.Status, error) {
 	for _, r := range found.Roots {
 		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
 		if r.Err != nil {
-			root.Error = update.Reason(r.Err)
+			root.Error = snapshot.Reason(r.Err)
 		}
 		s.Roots = append(s.Roots, root)
 	}
@@ -214,7 +214,7 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		})
 		if err != nil {
-			a.Warn("skipped lines of %s: %s", sum.Path, update.Reason(err))
+			a.Warn("skipped lines of %s: %s", sum.Path, snapshot.Reason(err))
 		}
 	}
 	return list, nil
@@ -233,7 +233,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
 	s.Outside = found.Outside
 	for _, d := range found.Unreadable {
-		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: update.Reason(d.Err)})
+		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: snapshot.Reason(d.Err)})
 	}
 	counts := make(map[indexer.Change]int)
 	for _, step := range indexer.Plan(found, known) {
@@ -242,7 +242,7 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 		case indexer.Unchanged, indexer.Touched:
 		case indexer.Unreadable:
 			if step.File.Err != nil || step.Known == nil {
-				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: update.Reason(step.Err)})
+				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: snapshot.Reason(step.Err)})
 			}
 		default:
 			s.State.PendingFiles++

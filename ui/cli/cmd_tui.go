@@ -149,7 +149,6 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions) error {
 	for _, r := range p.Roots {
 		ui.Dirs = append(ui.Dirs, r.Path)
 	}
-	ui.Request.Resume = p.Agents.ResumeCommand
 	settings, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
 	if err != nil {
 		return err
@@ -159,10 +158,10 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions) error {
 		ui.History = historyFile(a)
 	}
 	a.Log = nil // log lines would garble the screen
-	d := newTUIBackend(ctx, a, o, p)
+	d := newTUIBackend(ctx, o, p)
 	defer d.index.Close()
 	d.links = ui.Links
-	ui.Backend = d.backend()
+	ui.Backend = d.functions()
 	done, err := tui.Run(ctx, ui)
 	switch {
 	case errors.Is(err, tui.ErrNoTerminal):

@@ -16,8 +16,8 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -65,9 +65,9 @@ func runWatch(ctx context.Context, a *app.App, o *watchOptions) error {
 	if out, ok := a.Streams.Out.(*os.File); ok && !a.Quiet {
 		go system.WhenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
 	}
-	progress, end := update.Progress(a)
+	progress, end := snapshot.Progress(a)
 	v.endProgress = end
-	opt := indexer.WatchOptions{Options: update.Options(a, p), Tell: v.event}
+	opt := indexer.WatchOptions{Options: snapshot.Options(p), Tell: v.event}
 	opt.Progress = func(at indexer.Progress) {
 		// Only the first update has a progress bar; later ones print lines.
 		if progress != nil && !v.begun {

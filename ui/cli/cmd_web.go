@@ -80,7 +80,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions) error {
 	if err != nil {
 		return err
 	}
-	b := newWebBackend(ctx, a, o, p)
+	b := newWebBackend(ctx, p)
 	defer b.index.Close()
 	server := web.New(listener.Addr().String(), b.options(o))
 	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, req), wideEnough(req)))

@@ -160,11 +160,11 @@ func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) str
 	ui, err := o.beginning(a)
 	must(err)
 	ctx := t.Context()
-	d := newTUIBackend(ctx, a, o, p)
+	d := newTUIBackend(ctx, o, p)
 	defer d.index.Close()
 	generation, err := index.Newest(p.IndexDir)
 	must(err)
-	ui.Backend = d.backend()
+	ui.Backend = d.functions()
 	m := tui.New(ctx, ui)
 	settle(m, m.Init())
 	for _, msg := range []tea.Msg{tui.State{Generation: generation.Hash, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {

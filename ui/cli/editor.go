@@ -39,13 +39,13 @@ func editCommand(editor, path string, line int, quote func(string) string) strin
 func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 	editor := system.UsualEditor
 	for _, name := range []string{"EDITOR", "VISUAL"} {
-		if v := strings.TrimSpace(b.app.Getenv(name)); v != "" {
+		if v := strings.TrimSpace(b.App.Getenv(name)); v != "" {
 			editor = v
 		}
 	}
 	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
-	cmd.Dir = b.app.WorkDir
+	cmd.Dir = b.App.WorkDir
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == system.NotFound {
 		return &problem.Error{Code: problem.CodeIO, Message: "editor not found: " + editor, Hint: "set $EDITOR to another one"}

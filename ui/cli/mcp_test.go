@@ -20,10 +20,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/lab/testkit"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/live"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/mcp"
 )
 
@@ -33,7 +32,7 @@ type agent struct {
 	t   *testing.T
 	app *app.App
 	dir string // of the sessions
-	x   *live.Index
+	x   *snapshot.Live
 	*location.Location
 }
 
@@ -46,11 +45,11 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	if err := os.CopyFS(g.dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	p := &location.Location{Agents: a.Registry(), IndexDir: filepath.Join(a.Home, "index"), Roots: []adapter.Root{{Path: g.dir}}}
+	p := &location.Location{App: a, Agents: a.Registry(), IndexDir: filepath.Join(a.Home, "index"), Roots: []adapter.Root{{Path: g.dir}}}
 	g.Location = p
-	g.x = live.Open(t.Context(), update.Options(a, p), false)
+	g.x = snapshot.OpenLive(t.Context(), p)
 	g.x.Patience = time.Minute // the first index may take long on a busy machine
-	config := mcpConfig(a, g.x, p, false)
+	config := mcpConfig(g.x, p, false)
 	for _, change := range configure {
 		change(&config)
 	}
@@ -74,7 +73,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 // them unchanged.
 func (g *agent) settle() {
 	g.t.Helper()
-	opt := update.Options(g.app, g.Location)
+	opt := snapshot.Options(g.Location)
 	opt.Wait = time.Minute // for the server
 	waitFor(g.t, func() bool {
 		res, err := indexer.Update(g.t.Context(), opt)
@@ -571,7 +570,7 @@ func TestCursorsOutliveUpdates(t *testing.T) {
 	if diff := cmp.Diff(want[:60], got[:60]); diff != "" {
 		t.Errorf("pages before and after an update (-before +after):\n%s", diff)
 	}
-	for n := 7; n < 8+live.MaxPinned; n++ {
+	for n := 7; n < 8+snapshot.MaxPinned; n++ {
 		writeSessions(t, g.dir, n)
 		g.call("search", fmt.Sprintf(arguments, ""))
 	}

@@ -65,14 +65,14 @@ func TestPagerTakesLinks(t *testing.T) {
 func TestTUIShowsInLess(t *testing.T) {
 	b := newTestBackend(t)
 	env := fakeProgram(t, "less", `echo "as less $*"; cat >/dev/null`)
-	b.app.Environ = func() []string { return env }
-	b.app.Getenv = func(name string) string { return map[string]string{"PAGER": "no-such-pager"}[name] }
+	b.App.Environ = func() []string { return env }
+	b.App.Getenv = func(name string) string { return map[string]string{"PAGER": "no-such-pager"}[name] }
 	place := tui.Place{Path: summariesOf(t, b)[0]}
 	var out bytes.Buffer
 	if err := b.show(place, strings.NewReader(""), &out); err != nil || !strings.Contains(out.String(), "as less -+F") {
 		t.Errorf("shown %q, %v", &out, err)
 	}
-	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	b.App.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	if err := b.show(place, strings.NewReader(""), &out); err == nil || err.Error() != "no pager: neither no-such-pager nor less was found" {
 		t.Errorf("without any pager: %v", err)
 	}

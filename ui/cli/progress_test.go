@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"pigrep/indexer"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 )
 
 // A bar on a terminal, with bytes, rate and time left, and nothing of it left
@@ -61,7 +61,7 @@ func TestProgress(t *testing.T) {
 		now := a.Now()
 		a.Now = func() time.Time { return now }
 		a.Streams.ErrTTY, a.Quiet, a.JSON, a.Reports = test.tty, test.quiet, test.json, test.reports
-		progress, end := update.Progress(a)
+		progress, end := snapshot.Progress(a)
 		for _, at := range test.steps {
 			now = now.Add(time.Second)
 			if progress != nil {

@@ -22,8 +22,8 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/settings"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -60,7 +60,7 @@ func finish(ctx context.Context, a *app.App) {
 		_ = out.Close() // Run has flushed it and reported what failed
 	}
 	if err := a.Afterwards(ctx); err != nil && ctx.Err() == nil {
-		update.WarnUnwritten(a, err)
+		snapshot.WarnUnwritten(a, err)
 	}
 }
 
@@ -93,7 +93,7 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 // prepare runs before every command.
 func prepare(a *app.App, cmd *cobra.Command) error {
 	collectFor(cmd)
-	if err := update.LimitMemory(a); err != nil && cmd.Flags().Lookup("index-dir") != nil {
+	if err := snapshot.LimitMemory(a); err != nil && cmd.Flags().Lookup("index-dir") != nil {
 		return err
 	}
 	if err := settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }); err != nil {

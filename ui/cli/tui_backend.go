@@ -8,154 +8,61 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 
 	"golang.org/x/term"
 
-	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
-	"pigrep/ui/cli/live"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/resume"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 	"pigrep/ui/tui"
 )
 
-// tuiBackend implements the functions of the TUI: an index that stays open, and the work
-// of other commands.
+// tuiBackend implements the functions of the TUI: answers, and the work of other commands.
 type tuiBackend struct {
-	app      *app.App
-	options  *tuiOptions
-	location *location.Location
-	index    *live.Index
-	context  context.Context // of the run
-	links    *terminal.Links // in the preview; nil for none
-	behind   atomic.Bool     // this process does not follow the session files; see current
+	*backend
+	options *tuiOptions
+	context context.Context // of the run
+	links   *terminal.Links // in the preview; nil for none
 }
 
 // newTUIBackend returns the backend for an index. The caller closes the index.
-func newTUIBackend(ctx context.Context, a *app.App, o *tuiOptions, p *location.Location) *tuiBackend {
-	return &tuiBackend{app: a, options: o, location: p, index: live.Open(ctx, update.Options(a, p), o.NoUpdate), context: ctx}
+func newTUIBackend(ctx context.Context, o *tuiOptions, p *location.Location) *tuiBackend {
+	return &tuiBackend{backend: newBackend(ctx, p), options: o, context: ctx}
 }
 
-func (b *tuiBackend) backend() tui.Backend {
+// functions are those of the TUI.
+func (b *tuiBackend) functions() tui.Backend {
 	return tui.Backend{
-		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.count, Text: b.text, Facets: b.facets, Count: b.hits,
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.find, Text: b.text, Facets: b.values, Count: b.count,
 		Export: b.export, Copy: b.copy,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}
 }
 
-// open returns the newest generation, and the function that gives it back.
-func (b *tuiBackend) open() (x *snapshot.Snapshot, give func(), err error) {
-	reader, give, err := b.index.Newest()
-	switch {
-	case reader != nil:
-		return &snapshot.Snapshot{Reader: reader, Agents: b.location.Agents}, give, nil
-	case errors.Is(err, index.ErrNoIndex):
-		return nil, nil, tui.ErrNoIndex
-	}
-	return nil, nil, problem.OfIndex(err)
-}
-
-// current is open, for a search. If this process does not follow the session files, because
-// another one does or is writing, it first compares them with the index.
-func (b *tuiBackend) current(ctx context.Context) (x *snapshot.Snapshot, give func(), err error) {
-	if b.behind.Load() {
-		if s, err := b.index.Snapshot(ctx); err == nil {
-			return &snapshot.Snapshot{Reader: s.Reader, Agents: b.location.Agents}, func() { s.Close() }, nil
-		}
-	}
-	return b.open()
-}
-
-// ask asks a question. If the index turns out to be damaged, it is rebuilt, and the question
-// asked again.
-func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error) error {
-	for again := b.options.NoUpdate; ; again = true {
-		x, give, err := b.current(ctx)
-		if err == nil {
-			if err = question(x.Reader); errors.Is(err, index.ErrDamaged) {
-				b.index.Damaged(x.Reader.ID())
-			}
-			give()
-		}
-		if again || !errors.Is(err, index.ErrDamaged) {
-			return err
-		}
-		rebuilt, err := b.index.Snapshot(ctx)
-		if err != nil {
-			return problem.OfIndex(err)
-		}
-		_ = rebuilt.Close()
-	}
-}
-
-func (b *tuiBackend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = search.Run(ctx, r, b.location.Agents, location.Disk{}, req)
-		return err
-	})
-	return res, err
-}
-
-func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
-	// A scope selects text, and this request has no text.
-	req.Scope = ""
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = sessions.List(ctx, r, b.location.Agents, location.Disk{}, req)
-		return err
-	})
-	return res, err
-}
-
-func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
-	x, give, err := b.open()
-	if err != nil {
-		return nil, err
-	}
-	defer give()
-	return sessions.Facets(x.Reader)
-}
-
-func (b *tuiBackend) hits(ctx context.Context, req search.Request) (n search.Counts, err error) {
-	x, give, err := b.open()
-	if err != nil {
-		return n, err
-	}
-	defer give()
-	return search.Count(ctx, x.Reader, b.location.Agents, location.Disk{}, req)
+func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	req.Scope = "" // a scope selects text, and this request has no text
+	return b.backend.sessions(ctx, req)
 }
 
 // openPlace opens the session of a place in the newest generation, and finds its entry.
 // The caller calls done.
 func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	x, give, err := b.open()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	quiet := *b.app
-	quiet.Quiet = true // a warning would garble the screen
-	if t, err = conversation.Open(&quiet, x, p.Path, ""); err != nil {
-		give()
-		return nil, nil, nil, err
-	}
-	if p.EntryID != "" || p.Line > 0 {
+	x, t, done, err = b.openSession(func(*snapshot.Snapshot) (string, error) { return p.Path, nil })
+	if err == nil && (p.EntryID != "" || p.Line > 0) {
 		t.Entry = t.Record.NodeAt(p.Offset)
 		if t.Entry < 0 || t.Record.Nodes[t.Entry].ID != p.EntryID {
 			t.Entry = t.Tree.Find(p.EntryID)
 		}
 	}
-	return x, t, func() { t.Close(); give() }, nil
+	return x, t, done, err
 }
 
 // resume builds the same command as `pigrep resume`.
@@ -170,9 +77,9 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 	if how.Dir != "" {
 		o.In = how.Dir
 	}
-	r, err := o.Plan(b.app, t)
+	r, err := o.Plan(b.App, t)
 	if _, gone := errors.AsType[*resume.DirectoryGoneError](err); gone {
-		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.app, t.Record.CWD, x.Reader.Summaries())}
+		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.App, t.Record.CWD, x.Reader.Summaries())}
 	}
 	if err != nil {
 		return nil, err
@@ -209,7 +116,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	defer done()
 	ctx, a := b.context, b.borrow(in, out)
 	write := func() error {
-		facts, err := t.Facts(ctx, a, x)
+		facts, err := t.Facts(ctx, x)
 		if err != nil {
 			return problem.OfIndex(err)
 		}
@@ -256,8 +163,8 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 
 // borrow returns a copy of the app that uses the terminal of the TUI.
 func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *app.App {
-	a := *b.app
-	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.app.Streams.Width}
+	a := *b.App
+	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.App.Streams.Width}
 	if f, ok := out.(interface{ Fd() uintptr }); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			a.Streams.Width = width

@@ -17,7 +17,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/query/search"
 	"pigrep/ui/cli/location"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/tui"
 )
 
@@ -30,10 +30,10 @@ func newTestBackend(t *testing.T) *tuiBackend {
 	if err := os.CopyFS(dir, os.DirFS(samples)); err != nil {
 		t.Fatal(err)
 	}
-	p := &location.Location{Agents: a.Registry(), IndexDir: filepath.Join(a.Home, "index"), Roots: []adapter.Root{{Path: dir}}}
-	b := newTUIBackend(t.Context(), a, &tuiOptions{}, p)
+	p := &location.Location{App: a, Agents: a.Registry(), IndexDir: filepath.Join(a.Home, "index"), Roots: []adapter.Root{{Path: dir}}}
+	b := newTUIBackend(t.Context(), &tuiOptions{}, p)
 	t.Cleanup(func() { b.index.Close() })
-	res, err := indexer.Update(t.Context(), update.Options(a, p))
+	res, err := indexer.Update(t.Context(), snapshot.Options(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func newTestBackend(t *testing.T) *tuiBackend {
 	return b
 }
 
-func (b *tuiBackend) find(t *testing.T, text string) int {
+func (b *tuiBackend) hits(t *testing.T, text string) int {
 	t.Helper()
 	res, err := b.search(t.Context(), search.Request{Text: text, Limit: 10})
 	if err != nil {
@@ -50,12 +50,35 @@ func (b *tuiBackend) find(t *testing.T, text string) int {
 	return res.Total
 }
 
+// A page that does not follow the session files says what its answers lack, as MCP does.
+func TestLagIsSaid(t *testing.T) {
+	t.Parallel()
+	b := newTestBackend(t)
+	w, err := index.OpenWriter(b.IndexDir, index.WriterOptions{PID: 4321})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b.behind.Store(true)
+	b.index.Patience = 0
+	if _, lag, err := b.newest(t.Context()); lag != "" || err != nil {
+		t.Errorf("without a lag it says %q, %v", lag, err)
+	}
+	large := []byte("{\"type\":\"session\",\"version\":3,\"id\":\"large\"}\n" + strings.Repeat(strings.Repeat(" ", 1<<16)+"\n", 160)) // more than fits in memory
+	if err := os.WriteFile(filepath.Join(b.Roots[0].Path, "large.jsonl"), large, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, lag, err := b.newest(t.Context()); !strings.Contains(lag, "1 file (") || err != nil {
+		t.Errorf("with a lag it says %q, %v", lag, err)
+	}
+}
+
 // A search of the TUI finds what was just written, even while another process holds the lock
 // of the index, so that this one cannot follow the session files.
 func TestTUIBesideAnotherWriter(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	w, err := index.OpenWriter(b.location.IndexDir, index.WriterOptions{PID: 4321})
+	w, err := index.OpenWriter(b.Location.IndexDir, index.WriterOptions{PID: 4321})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +86,10 @@ func TestTUIBesideAnotherWriter(t *testing.T) {
 	b.behind.Store(true) // as watch does when it finds the index locked
 	text := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
 		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
-	if err := os.WriteFile(filepath.Join(b.location.Roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.Location.Roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if n := b.find(t, "zyzzyva"); n != 1 {
+	if n := b.hits(t, "zyzzyva"); n != 1 {
 		t.Errorf("%d hits, want the line that was just written", n)
 	}
 }
@@ -75,8 +98,8 @@ func TestTUIBesideAnotherWriter(t *testing.T) {
 func TestTUIRebuildsADamagedIndex(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	want := b.find(t, "gateway")
-	segments, err := filepath.Glob(filepath.Join(b.location.IndexDir, "segments", "*.zap"))
+	want := b.hits(t, "gateway")
+	segments, err := filepath.Glob(filepath.Join(b.Location.IndexDir, "segments", "*.zap"))
 	if err != nil || len(segments) == 0 {
 		t.Fatal(segments, err)
 	}
@@ -91,9 +114,9 @@ func TestTUIRebuildsADamagedIndex(t *testing.T) {
 		}
 	}
 	b.index.Close()
-	b.index = newTUIBackend(t.Context(), b.app, b.options, b.location).index
+	b.index = newTUIBackend(t.Context(), b.options, b.Location).index
 	defer b.index.Close()
-	if n := b.find(t, "gateway"); n != want {
+	if n := b.hits(t, "gateway"); n != want {
 		t.Errorf("%d hits after the rebuild, want %d", n, want)
 	}
 }
@@ -109,16 +132,16 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.query = strings.Join(cmd.Flags().Args(), " ")
-		req, err := o.Request(b.app)
+		req, err := o.Request(b.App)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ui, err := o.beginning(b.app)
+		ui, err := o.beginning(b.App)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Text, ui.Request.Text = o.query, ui.Query
-		ui.Request.Env.Now = b.app.Now()
+		ui.Request.Env.Now = b.App.Now()
 		var total []int
 		for _, r := range []search.Request{req, ui.Request} {
 			res, err := b.search(t.Context(), r)
@@ -152,7 +175,7 @@ func TestFlagsThatOpenTheTUI(t *testing.T) {
 func TestTUIResumesAMovedSession(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	b.App.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	res, err := b.search(t.Context(), search.Request{Text: "gateway", Limit: 1})
 	if err != nil || len(res.Hits) == 0 {
 		t.Fatal(err)
@@ -160,7 +183,7 @@ func TestTUIResumesAMovedSession(t *testing.T) {
 	place := tui.Place{Path: res.Hits[0].SessionPath}
 	_, err = b.resume(t.Context(), place, tui.How{})
 	moved, ok := errors.AsType[*tui.MovedError](err)
-	if !ok || moved.Dir != res.Hits[0].CWD || !slices.Equal(moved.Dirs, []string{b.app.WorkDir}) {
+	if !ok || moved.Dir != res.Hits[0].CWD || !slices.Equal(moved.Dirs, []string{b.App.WorkDir}) {
 		t.Fatalf("the error is %#v", err)
 	}
 	dir := t.TempDir()

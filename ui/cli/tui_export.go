@@ -29,7 +29,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 	defer done()
 	title := search.Describe(&t.Record.Summary, nil).Title
 	name := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
-	path, err := newFile(b.app.WorkDir, name, "."+format)
+	path, err := newFile(b.App.WorkDir, name, "."+format)
 	if err != nil {
 		return "", &problem.Error{Code: problem.CodeIO, Message: "write the export", Err: err, Hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}
 	}
@@ -38,10 +38,8 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 			err = errors.Join(err, os.Remove(path))
 		}
 	}()
-	quiet := *b.app
-	quiet.Quiet = true // a warning would garble the screen
 	o := &exportOptions{format: format, output: path, force: true}
-	if err := o.export(ctx, &quiet, x, t, search.Request{}); err != nil {
+	if err := o.export(ctx, b.App, x, t, search.Request{}); err != nil {
 		return "", err
 	}
 	return path, nil
@@ -102,7 +100,7 @@ const copyTime = 2 * time.Second
 // copy gives a text to the clipboard program of the system, if there is one and the terminal
 // is on this machine.
 func (b *tuiBackend) copy(ctx context.Context, text string) bool {
-	argv := system.Clipboard(runtime.GOOS, b.app.Getenv, func(name string) bool { _, err := b.app.LookPath(name); return err == nil })
+	argv := system.Clipboard(runtime.GOOS, b.App.Getenv, func(name string) bool { _, err := b.App.LookPath(name); return err == nil })
 	if argv == nil {
 		return false
 	}

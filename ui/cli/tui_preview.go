@@ -15,7 +15,7 @@ import (
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 	"pigrep/ui/tui"
 )
@@ -79,11 +79,11 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		}
 		page.Entries = append(page.Entries, e)
 	}
-	if s.Session, err = t.Facts(ctx, b.app, x); err != nil {
+	if s.Session, err = t.Facts(ctx, x); err != nil {
 		return nil, problem.OfIndex(err)
 	}
 	s.Entries = timed(conversation.ReadEntries(ctx, t, branch[from:to], nil).All, page.Entries)
-	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.links})
+	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.App.Now(), Home: b.App.Home, Links: b.links})
 	if err != nil {
 		return nil, conversation.ReadProblem(ctx, err)
 	}
@@ -143,8 +143,8 @@ func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) 
 // maxCalls bounds how many results a page is extended by to keep them with their calls.
 const maxCalls = 1000
 
-// count counts the matches of a text in the entries of a session.
-func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
+// find counts the matches of a text in the entries of a session.
+func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
 	x, t, done, err := b.openPlace(p)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in sco
 	switch {
 	case err != nil:
 		return nil, grepProblem(ctx, err)
-	case len(sum.Errors) > 0 && !update.IsTooLong(sum.Errors[0].Err):
+	case len(sum.Errors) > 0 && !snapshot.IsTooLong(sum.Errors[0].Err):
 		return nil, sum.Errors[0].Err
 	}
 	return found, nil

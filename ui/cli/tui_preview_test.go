@@ -37,7 +37,7 @@ func TestPreviewCounts(t *testing.T) {
 		for _, text := range []string{"token", "the", "gateway", "e", "日", "getusername", "no such text"} {
 			for _, in := range []scope.Scope{scope.Default, scope.All} {
 				p := tui.Place{Path: s}
-				got, err := b.count(t.Context(), p, text, in)
+				got, err := b.find(t.Context(), p, text, in)
 				if err != nil {
 					t.Fatalf("%s: %v", s, err)
 				}
@@ -79,11 +79,11 @@ func TestPreviewCounts(t *testing.T) {
 
 func summariesOf(t *testing.T, b *tuiBackend) (paths []string) {
 	t.Helper()
-	x, give, err := b.open()
+	x, err := b.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer give()
+	defer x.Close()
 	for _, s := range x.Reader.Summaries() {
 		paths = append(paths, s.Path)
 	}
@@ -142,9 +142,9 @@ func TestPreviewPages(t *testing.T) {
 func TestResumeWithoutPi(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	b.App.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
 	dir := t.TempDir()
-	path := filepath.Join(b.location.Roots[0].Path, "new.jsonl")
+	path := filepath.Join(b.Location.Roots[0].Path, "new.jsonl")
 	text := `{"type":"session","version":3,"id":"01a1aaaa-0000-7000-8000-000000000001","timestamp":"2026-03-01T10:00:00.000Z","cwd":"` + filepath.ToSlash(dir) + `"}` + "\n" +
 		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -163,7 +163,7 @@ func TestResumeWithoutPi(t *testing.T) {
 func TestTUIExport(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
-	b.app.WorkDir = t.TempDir()
+	b.App.WorkDir = t.TempDir()
 	p := tui.Place{Path: summariesOf(t, b)[0]}
 	var paths []string
 	for _, format := range []string{"md", "md", "txt", "html", "json"} {
@@ -182,7 +182,7 @@ func TestTUIExport(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	b.app.WorkDir = t.TempDir()
+	b.App.WorkDir = t.TempDir()
 	if _, err := b.export(t.Context(), tui.Place{Path: p.Path + ".gone"}, "md"); err == nil {
 		t.Error("a session that is not there is exported")
 	}
@@ -193,12 +193,12 @@ func TestTUIExport(t *testing.T) {
 			t.Errorf("%s: an export that was stopped: %v", format, err)
 		}
 	}
-	if left, err := os.ReadDir(b.app.WorkDir); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(b.App.WorkDir); err != nil || len(left) > 0 {
 		t.Errorf("exports that failed left %v, %v", left, err)
 	}
-	b.app.WorkDir = filepath.Join(b.app.WorkDir, "gone")
+	b.App.WorkDir = filepath.Join(b.App.WorkDir, "gone")
 	_, err := b.export(t.Context(), p, "md")
-	if h, ok := errors.AsType[tui.Hint](err); !ok || h.HintText() == "" || !strings.Contains(err.Error(), b.app.WorkDir) {
+	if h, ok := errors.AsType[tui.Hint](err); !ok || h.HintText() == "" || !strings.Contains(err.Error(), b.App.WorkDir) {
 		t.Errorf("a directory that is not there: %v", err)
 	}
 }

@@ -41,11 +41,11 @@ func BenchmarkTyping(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := newTUIBackend(b.Context(), a, o, p)
+	d := newTUIBackend(b.Context(), o, p)
 	defer d.index.Close()
 	var wall, cpu, echo []time.Duration
 	for b.Loop() {
-		m := tui.New(b.Context(), tui.Options{Backend: d.backend(), Now: a.Now})
+		m := tui.New(b.Context(), tui.Options{Backend: d.functions(), Now: a.Now})
 		settle(m, m.Init())
 		_, cmd := m.Update(tea.WindowSizeMsg{Width: 120, Height: 40})
 		settle(m, cmd) // more sessions, to fill the screen

@@ -15,10 +15,8 @@ import (
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/rank"
-	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -31,10 +29,9 @@ import (
 	"pigrep/ui/web"
 )
 
-// webBackend implements the functions of the page in the browser. It searches and follows
-// the session files as the TUI does.
+// webBackend implements the functions of the page in the browser.
 type webBackend struct {
-	*tuiBackend
+	*backend
 }
 
 // keepPages is how long pages of the index stay mapped after a question: until long after
@@ -42,29 +39,38 @@ type webBackend struct {
 const keepPages = 10 * time.Second
 
 // newWebBackend returns the backend for an index. The caller closes the index.
-func newWebBackend(ctx context.Context, a *app.App, o *webOptions, p *location.Location) *webBackend {
-	quiet := *a
-	quiet.Quiet = true // warnings go to pages
-	b := &webBackend{newTUIBackend(ctx, &quiet, &tuiOptions{Shared: o.Shared}, p)}
+func newWebBackend(ctx context.Context, p *location.Location) *webBackend {
+	b := &webBackend{newBackend(ctx, p)}
 	b.index.Keep = keepPages
 	return b
 }
 
 func (b *webBackend) options(o *webOptions) web.Options {
-	a := b.app
+	a := b.App
 	return web.Options{
 		Backend: web.Backend{
-			Search: b.search, Sessions: b.sessions, Facets: b.facets, Values: b.values, Audits: b.audits,
-			Open: b.open, Find: b.offsets, Export: b.export, Formats: exportFormats,
-			Status: b.status, Follow: b.follow,
+			Search: forPages(b.search), Sessions: forPages(b.sessions), Facets: forPages(b.facets), Find: forPages(b.offsets),
+			Values: func(ctx context.Context) ([]sessions.Facet, error) {
+				list, err := b.values(ctx)
+				return list, pageError(err)
+			},
+			Audits: b.audits, Open: b.openPage, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
 		},
 		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
 }
 
+// forPages returns a function with errors for pages.
+func forPages[Q, A any](answer func(context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
+	return func(ctx context.Context, question Q) (A, error) {
+		res, err := answer(ctx, question)
+		return res, pageError(err)
+	}
+}
+
 // pageError turns an error into one for pages.
 func pageError(err error) error {
-	if errors.Is(err, tui.ErrNoIndex) {
+	if errors.Is(err, index.ErrNoIndex) {
 		return &web.Error{Status: http.StatusServiceUnavailable, Message: "There is no index yet.", Hint: "Load the page again when it is built; with --no-update, build it: pigrep index"}
 	}
 	p, ok := errors.AsType[*problem.Error](err)
@@ -76,33 +82,6 @@ func pageError(err error) error {
 		e.Status = http.StatusNotFound
 	}
 	return e
-}
-
-func (b *webBackend) search(ctx context.Context, req search.Request) (*search.Response, error) {
-	req.Resume = b.location.Agents.ResumeCommand
-	req.Env.Expand = b.app.Absolute
-	res, err := b.tuiBackend.search(ctx, req)
-	return res, pageError(err)
-}
-
-func (b *webBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	req.Env.Expand = b.app.Absolute
-	res, err := b.tuiBackend.sessions(ctx, req)
-	return res, pageError(err)
-}
-
-func (b *webBackend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
-	req.Env.Expand = b.app.Absolute
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = facets.Of(ctx, r, b.location.Agents, location.Disk{}, req)
-		return err
-	})
-	return res, pageError(err)
-}
-
-func (b *webBackend) values(ctx context.Context) ([]sessions.Facet, error) {
-	list, err := b.tuiBackend.facets(ctx)
-	return list, pageError(err)
 }
 
 // findMasked returns the only session whose name, made of its masked path as rows of audits
@@ -123,32 +102,25 @@ func findMasked(list []session.Summary, name string) int {
 
 // find opens the session with a name in addresses. The caller calls done.
 func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	x, give, err := b.tuiBackend.open()
-	if err != nil {
-		return nil, nil, nil, pageError(err)
-	}
-	summaries := x.Reader.Summaries()
-	i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
-	if i < 0 {
-		i = findMasked(summaries, name)
-	}
-	path := ""
-	if i >= 0 {
-		path = summaries[i].Path
-	} else if s, err := sessions.FindSession(summaries, name); err == nil {
-		path = s.Path
-	} else {
-		give()
-		return nil, nil, nil, &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
-	}
-	if t, err = conversation.Open(b.app, x, path, ""); err != nil {
-		give()
-		return nil, nil, nil, pageError(err)
-	}
-	return x, t, func() { t.Close(); give() }, nil
+	x, t, done, err = b.openSession(func(x *snapshot.Snapshot) (string, error) {
+		summaries := x.Reader.Summaries()
+		i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
+		if i < 0 {
+			i = findMasked(summaries, name)
+		}
+		if i >= 0 {
+			return summaries[i].Path, nil
+		}
+		s, err := sessions.FindSession(summaries, name)
+		if err != nil {
+			return "", &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
+		}
+		return s.Path, nil
+	})
+	return x, t, done, pageError(err)
 }
 
-func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
+func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
 	x, t, done, err := b.find(name)
 	if err != nil {
 		return nil, err
@@ -159,7 +131,7 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 		}
 	}()
 	t.Redact = masked
-	facts, err := t.Facts(ctx, b.app, x)
+	facts, err := t.Facts(ctx, x)
 	if err != nil {
 		return nil, pageError(problem.OfIndex(err))
 	}
@@ -173,8 +145,8 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 	}
 	o := &exportOptions{leaf: leaf}
 	o.Redact = masked
-	c = &web.Conversation{Page: o.page(b.app, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
-	switch r, err := (&resume.Manner{}).Plan(b.app, t); {
+	c = &web.Conversation{Page: o.page(b.App, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
+	switch r, err := (&resume.Manner{}).Plan(b.App, t); {
 	case err == nil:
 		c.Command, c.Notes = r.Command, r.Warnings
 	default:
@@ -192,17 +164,17 @@ func (b *webBackend) open(ctx context.Context, name, leaf string, masked bool) (
 }
 
 func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
-	req.Env.Expand = b.app.Absolute
+	req.Env.Expand = b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) error {
 		list = nil
-		in, err := req.Resolve(ctx, r, b.location.Agents, location.Disk{})
+		in, err := req.Resolve(ctx, r, b.Agents, location.Disk{})
 		if err != nil {
 			return err
 		}
 		_, err = rank.Every(ctx, in, func(_ uint32, offset int64, _ int) { list = append(list, offset) })
 		return err
 	})
-	return list, pageError(err)
+	return list, err
 }
 
 func (b *webBackend) export(ctx context.Context, name, format string, masked bool) (file string, write func(io.Writer) error, err error) {
@@ -217,7 +189,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	file = exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	return file, func(w io.Writer) error {
 		defer done()
-		a := *b.app
+		a := *b.App
 		a.Out = bufio.NewWriter(w)
 		o := &exportOptions{format: format}
 		o.Redact = masked
@@ -229,22 +201,24 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.location.Agents)) }))
+	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.Agents)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {
-	s, err := status(b.app, b.location)
+	s, err := status(b.Location)
 	return s, pageError(err)
 }
 
 func (b *webBackend) follow(ctx context.Context, report func(web.State)) {
-	b.tuiBackend.follow(ctx, func(s tui.State) {
+	b.backend.follow(ctx, func(s tui.State) {
 		state := web.State{Generation: s.Generation, Note: s.Problem}
 		switch {
 		case s.Problem != "" && s.Hint != "":
 			state.Note += "; " + s.Hint
 		case s.Problem == "" && s.Indexing && s.First:
 			state.Note = fmt.Sprintf("%.0f %% of the session files are indexed", 100*s.Share)
+		case s.Problem == "":
+			state.Note = s.Lag
 		}
 		report(state)
 	})

@@ -58,7 +58,7 @@ func BenchmarkWebTabs(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := newWebBackend(b.Context(), a, o, p)
+	d := newWebBackend(b.Context(), p)
 	defer d.index.Close()
 	server := web.New(listener.Addr().String(), d.options(o))
 	ctx, stop := context.WithCancel(b.Context())

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pigrep/index"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
@@ -422,7 +423,7 @@ func TestProblemOfTheIndex(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 80, 24)
 	d.send(state)
 	b := fake()
-	b.Search = func(context.Context, search.Request) (*search.Response, error) { return nil, ErrNoIndex }
+	b.Search = func(context.Context, search.Request) (*search.Response, error) { return nil, index.ErrNoIndex }
 	none := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	none.send(state)
 	for _, d := range []*driver{d, none} {

@@ -17,7 +17,6 @@ package tui
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"time"
@@ -53,7 +52,7 @@ type Options struct {
 
 // Backend does the work for the TUI. Its functions may be called concurrently.
 type Backend struct {
-	// Search answers a request. It returns ErrNoIndex when there is no index.
+	// Search answers a request. It fails with index.ErrNoIndex while there is none.
 	Search func(context.Context, search.Request) (*search.Response, error)
 	// Sessions lists sessions, latest first. It fails as Search does.
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
@@ -84,9 +83,6 @@ type Backend struct {
 	// change of its state.
 	Follow func(ctx context.Context, report func(State))
 }
-
-// ErrNoIndex is returned while there is nothing to search yet.
-var ErrNoIndex = errors.New("there is no index yet")
 
 // Place is a session, or an entry of it.
 type Place struct {
@@ -177,6 +173,7 @@ type State struct {
 	Share      float64 // of the work that is done, from 0 to 1
 	Left       time.Duration
 	Problem    string // why the index is behind; "" when it is not
+	Lag        string // what answers lack if this process does not follow the files; "" for nothing, or if that is not known
 	Hint       string // what to do about it
 }
 

@@ -14,6 +14,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 )
@@ -143,9 +144,9 @@ func (m *Model) list(v view, width, height int) []string {
 	var text []string
 	s := &m.search
 	switch {
-	case errors.Is(s.failed, ErrNoIndex) && m.state.Problem == "":
+	case errors.Is(s.failed, index.ErrNoIndex) && m.state.Problem == "":
 		text = []string{"Building the index; hits appear as they are ready."}
-	case errors.Is(s.failed, ErrNoIndex):
+	case errors.Is(s.failed, index.ErrNoIndex):
 		text = []string{sentence(m.state.Problem), sentence(m.state.Hint)}
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}

@@ -7,14 +7,13 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
-	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
 // Facts returns the header of a conversation: the session and its relatives.
-func (t *Target) Facts(ctx context.Context, a *app.App, x *snapshot.Snapshot) (f printer.SessionFacts, err error) {
+func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.SessionFacts, err error) {
 	rec := t.Record
 	if t.Redact {
 		defer redact.Strings(&f)

@@ -17,11 +17,9 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/sessions"
-	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/update"
 	"pigrep/ui/printer"
 )
 
@@ -47,13 +45,13 @@ func (t *Target) Close() error { return t.File.Close() }
 // Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is
 // a path, an id or the start of one. An entry id alone is enough if only one session has
 // it.
-func Find(a *app.App, x *snapshot.Snapshot, arg string) (*Target, error) {
+func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	name, entry := sessions.SplitTarget(arg)
-	if sessions.IsPath(arg) && location.IsFile(a.Absolute(arg)) {
+	if sessions.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
 		name, entry = arg, ""
 	}
 	if sessions.IsPath(name) {
-		return Open(a, x, a.Absolute(name), entry)
+		return Open(x, x.App.Absolute(name), entry)
 	}
 	if name == "" && entry != "" {
 		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
@@ -61,26 +59,26 @@ func Find(a *app.App, x *snapshot.Snapshot, arg string) (*Target, error) {
 	}
 	s, err := sessions.FindSession(x.Reader.Summaries(), name)
 	if err == nil {
-		return Open(a, x, s.Path, entry)
+		return Open(x, s.Path, entry)
 	}
 	if _, ok := errors.AsType[*sessions.NotFoundError](err); !ok || entry != "" {
-		return nil, Problem(a, x, err)
+		return nil, Problem(x, err)
 	}
 	places, placesErr := sessions.FindEntries(x.Reader, name)
 	switch {
 	case placesErr != nil:
 		return nil, problem.OfIndex(placesErr)
 	case len(places) == 1:
-		return Open(a, x, places[0].Session.Path, places[0].EntryID)
+		return Open(x, places[0].Session.Path, places[0].EntryID)
 	case len(places) > 1:
-		return nil, Problem(a, x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
+		return nil, Problem(x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
 	}
-	return nil, Problem(a, x, err)
+	return nil, Problem(x, err)
 }
 
 // Open opens a session file with its session record, from the index or, if the
 // file is not indexed, read from the file.
-func Open(a *app.App, x *snapshot.Snapshot, path, entryID string) (*Target, error) {
+func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader.Summaries()), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
 	file, info, err := location.OpenSession(path)
 	if err != nil {
@@ -114,13 +112,13 @@ func Open(a *app.App, x *snapshot.Snapshot, path, entryID string) (*Target, erro
 			file.Close()
 			return nil, &problem.Error{Code: problem.CodeIO, Message: "read the session", Err: err}
 		}
-		update.WarnUnusable(a, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)))
+		snapshot.WarnUnusable(x.App, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)), nil)
 	}
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
 			file.Close()
-			return nil, Problem(a, x, err)
+			return nil, Problem(x, err)
 		}
 	}
 	return t, nil
@@ -139,7 +137,7 @@ func OneSession(cmd *cobra.Command, args []string) error {
 
 // Problem adds hints to the error for a name that matches nothing, or several
 // things.
-func Problem(a *app.App, x *snapshot.Snapshot, err error) error {
+func Problem(x *snapshot.Snapshot, err error) error {
 	short := sessions.ShortIDs(x.Reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name + ""
@@ -155,13 +153,13 @@ func Problem(a *app.App, x *snapshot.Snapshot, err error) error {
 	if !ok {
 		return err
 	}
-	lines := Candidates(a, x, e.Sessions)
+	lines := Candidates(x, e.Sessions)
 	for i, p := range e.Locations {
 		if i == MaxCandidates {
 			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
 			break
 		}
-		lines = append(lines, printer.Candidate(short(p.Session.ID)+":"+p.EntryID, p.Session, a.Now()))
+		lines = append(lines, printer.Candidate(short(p.Session.ID)+":"+p.EntryID, p.Session, x.App.Now()))
 	}
 	if len(e.Entries) > 0 {
 		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", "))
@@ -171,14 +169,14 @@ func Problem(a *app.App, x *snapshot.Snapshot, err error) error {
 
 // Candidates lists sessions that a name or a query may refer to, each with its name for
 // the command line.
-func Candidates(a *app.App, x *snapshot.Snapshot, list []*session.Summary) []string {
+func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
 	short := sessions.ShortIDs(x.Reader.Summaries())
 	var lines []string
 	for i, s := range list {
 		if i == MaxCandidates {
 			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		lines = append(lines, printer.Candidate(nameAmong(list, s, short), s, a.Now()))
+		lines = append(lines, printer.Candidate(nameAmong(list, s, short), s, x.App.Now()))
 	}
 	return lines
 }

@@ -26,8 +26,10 @@ const (
 	EnvIndexDir = "PIGREP_INDEX_DIR"
 )
 
-// Location is where sessions are read from and where their index is.
+// Location is where sessions are read from and where their index is, in a run.
 type Location struct {
+	App      *app.App
+	NoUpdate bool // use the index as it is
 	Roots    []adapter.Root
 	Agents   *adapter.Registry // of the files in the roots
 	IndexDir string
@@ -36,8 +38,8 @@ type Location struct {
 // Find resolves the session roots and the index directory, and checks that there is
 // a readable root.
 func Find(o *flags.Shared, a *app.App) (*Location, error) {
-	p := &Location{Roots: Roots(o, a)}
-	err := p.check(a, len(o.SessionDir) > 0)
+	p := &Location{App: a, NoUpdate: o.NoUpdate, Roots: Roots(o, a)}
+	err := p.check(len(o.SessionDir) > 0)
 	if err != nil && len(o.SessionDir) == 0 {
 		if samples, ok := samples(a); ok {
 			a.Advise("name a directory with sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
@@ -48,14 +50,15 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 		p.Roots[i].Follow = o.Follow
 	}
 	p.Agents = a.Registry().In(p.Roots).Limit(int64(o.MaxLine.Or(flags.StandardMaxLine)) * flags.Megabyte)
-	if err := p.findIndex(o, a); err != nil {
+	if err := p.findIndex(o); err != nil {
 		return nil, err
 	}
 	return p, err
 }
 
 // findIndex resolves the index directory, and checks that it may be one.
-func (p *Location) findIndex(o *flags.Shared, a *app.App) (err error) {
+func (p *Location) findIndex(o *flags.Shared) (err error) {
+	a := p.App
 	named := cmp.Or(o.IndexDir, a.Getenv(EnvIndexDir))
 	standard, err := DefaultIndexDir(a, p.Roots)
 	switch {
@@ -160,7 +163,7 @@ func hashRoots(roots []adapter.Root) string {
 // check fails if there is no directory to read. Every directory named with a flag must
 // exist; of the agents' directories one is enough, and missing ones that were
 // configured are a warning.
-func (p *Location) check(a *app.App, named bool) error {
+func (p *Location) check(named bool) error {
 	var missing, set []error
 	for _, root := range p.Roots {
 		err := checkRoot(root)
@@ -177,7 +180,7 @@ func (p *Location) check(a *app.App, named bool) error {
 	}
 	if len(missing) < len(p.Roots) {
 		for _, err := range set {
-			a.Advise("`pigrep status` lists the session directories", "%v", err)
+			p.App.Advise("`pigrep status` lists the session directories", "%v", err)
 		}
 		return nil
 	}

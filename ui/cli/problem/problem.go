@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/ui/cli/system"
 )
@@ -90,6 +91,9 @@ func (p *Error) Error() string {
 }
 
 func (p *Error) Unwrap() error { return p.Err }
+
+// Is reports what the code says.
+func (p *Error) Is(err error) bool { return p.Code == codeNoIndex && err == index.ErrNoIndex }
 
 // HintText implements tui.Hint.
 func (p *Error) HintText() string { return p.Hint }

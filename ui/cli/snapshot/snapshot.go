@@ -1,57 +1,100 @@
-// Package snapshot opens the index for an answer, up to date if it can be, and knows what
-// it lacks.
+// Package snapshot is how commands get at the index: it brings it up to date, shows the
+// progress, opens it for one answer or for as long as a process runs, and says what an
+// answer lacks.
 package snapshot
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/query/grep"
 	"pigrep/query/search"
-	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
 )
 
-// Snapshot is an open generation of the index, the part indexed in memory only, and how
-// far both are behind the session files.
+// Snapshot is a generation of the index that is open for one answer, with what is indexed
+// in memory beside it, and what both lack of the session files.
 type Snapshot struct {
-	Reader  *index.Reader
-	Agents  *adapter.Registry
-	State   search.IndexState // for responses, which fill in the rest
-	Missing indexer.Lag       // what the reader does not have
-	Errors  []indexer.FileError
+	*location.Location
+	Reader  *index.Reader       // nil without a usable index, for Files only
+	Found   *indexer.Found      // the session files as they were when it was asked for
+	State   search.IndexState   // for responses, which fill in the rest
+	Missing indexer.Lag         // what Reader does not have
+	Memory  indexer.Lag         // what Reader has in memory only
+	Errors  []indexer.FileError // files and directories that it does not have in full
+	Watcher *indexer.Watcher    // the process that updates the index instead; nil: none
+
+	// Of a Live only:
+	Number   uint64 // snapshots with the same number have the same content
+	Updating bool   // what it lacks is being indexed
+	Failed   error  // why the index could not be brought up to date; nil when it could
+	live     *Live
+	shared   *sharedReader
 }
 
-func (x *Snapshot) Close() error { return x.Reader.Close() }
+// counted returns the snapshot with the state that follows from what it lacks.
+func (x *Snapshot) counted() *Snapshot {
+	x.State.PendingFiles, x.State.PendingBytes = x.Missing.Files+x.Memory.Files, x.Missing.Bytes+x.Memory.Bytes
+	x.State.Complete = x.Missing.Files == 0 && len(x.Errors) == 0
+	return x
+}
+
+// Close closes the reader, or gives it back.
+func (x *Snapshot) Close() error {
+	if x.shared != nil {
+		x.live.give(x.shared)
+		return nil
+	}
+	if x.Reader == nil {
+		return nil
+	}
+	return x.Reader.Close()
+}
 
 // Report completes the state of the index in an answer, and prints the warnings of the
 // answer unless it is JSON, which includes them.
-func (x *Snapshot) Report(a *app.App, answer *search.IndexState, warnings []string) {
+func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
 	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
-	if a.JSON {
+	if x.App.JSON {
 		return
 	}
 	for _, w := range warnings {
-		a.Warn("%s", w)
+		x.App.Warn("%s", w)
 	}
 }
 
+// Lag says why an answer lacks files; "" if it has all.
+func (x *Snapshot) Lag() string {
+	lag := lagText(x.Missing)
+	switch {
+	case x.Missing.Files == 0:
+		return ""
+	case x.Watcher != nil:
+		return fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, x.Watcher.PID)
+	case x.Updating:
+		return lag + " not in this answer yet, and being indexed"
+	case x.Failed != nil:
+		return fmt.Sprintf("%v: %s not in this answer", x.Failed, lag)
+	}
+	return "the index is behind: " + lag + " not in this answer"
+}
+
 // Open updates the index, unless --no-update is given, and opens its newest generation.
-func Open(ctx context.Context, o *flags.Shared, a *app.App, p *location.Location) (*Snapshot, error) {
-	return openWith(ctx, o, a, p, &speculation{})
+func Open(ctx context.Context, p *location.Location) (*Snapshot, error) {
+	return open(ctx, p, &speculation{})
 }
 
 // Ask opens the index like Open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
 // something has changed, it runs again.
-func Ask(ctx context.Context, o *flags.Shared, a *app.App, p *location.Location, question func(context.Context, *index.Reader) error) (*Snapshot, error) {
+func Ask(ctx context.Context, p *location.Location, question func(context.Context, *index.Reader) error) (*Snapshot, error) {
 	e := &speculation{question: question}
-	x, err := openWith(ctx, o, a, p, e)
+	x, err := open(ctx, p, e)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +109,12 @@ func Ask(ctx context.Context, o *flags.Shared, a *app.App, p *location.Location,
 	return x, nil
 }
 
-func openWith(ctx context.Context, o *flags.Shared, a *app.App, p *location.Location, e *speculation) (*Snapshot, error) {
-	if o.NoUpdate {
-		return openAsIs(a, p)
+func open(ctx context.Context, p *location.Location, e *speculation) (*Snapshot, error) {
+	if p.NoUpdate {
+		return openAsIs(p)
 	}
-	res, err := update.ToRead(ctx, a, p, func(r *index.Reader) func() { return e.begin(ctx, r) })
+	a := p.App
+	res, err := updateToRead(ctx, p, func(r *index.Reader) func() { return e.begin(ctx, r) })
 	if err != nil {
 		e.stop()
 	}
@@ -81,62 +125,127 @@ func openWith(ctx context.Context, o *flags.Shared, a *app.App, p *location.Loca
 			res.Reader.Close()
 		}
 		return nil, ctx.Err()
-	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
-		a.Advise("run it again in a moment", "%v: the index is behind, %s not in this answer", err, update.LagText(res.Lag))
+	case res.Reader == nil:
+		return nil, problem.OfIndex(err)
 	case errors.Is(err, index.ErrLocked):
-		return nil, problem.OfIndex(err)
-	case res.Reader != nil:
-		// The indexed text can still be searched.
-		a.Advise(problem.IndexHint(err), "the index is behind, %s not in this answer: %v", update.LagText(res.Lag), err)
-	default:
-		return nil, problem.OfIndex(err)
+		a.Advise("run it again in a moment", "%v: the index is behind, %s not in this answer", err, lagText(res.Lag))
+	default: // the indexed text can still be searched
+		a.Advise(problem.IndexHint(err), "the index is behind, %s not in this answer: %v", lagText(res.Lag), err)
 	}
-	if res.Watcher != nil && res.Lag.Files > 0 {
-		a.Advise("run it again in a moment", "%s not in this answer yet: the watcher (process %d) has not indexed it", update.LagText(res.Lag), res.Watcher.PID)
+	x := (&Snapshot{
+		Location: p, Reader: res.Reader, Found: res.Found, Missing: res.Lag, Memory: res.InMemory, Errors: res.Errors, Watcher: res.Watcher,
+	}).counted()
+	x.State.Complete = x.State.Complete && err == nil
+	if x.Watcher != nil && x.Missing.Files > 0 {
+		a.Advise("run it again in a moment", "%s", x.Lag())
 	}
 	if res.Unwritten != nil {
-		update.WarnUnwritten(a, res.Unwritten)
+		WarnUnwritten(a, res.Unwritten)
 	}
 	if res.Rebuilt != "" {
 		a.Warn("%s: it was rebuilt", res.Rebuilt)
 	}
-	update.WarnUnusable(a, res.Errors)
-	update.WarnOutside(a, res.Found)
-	if res.Found.Len() == 0 {
-		update.WarnNoFiles(a, p)
+	WarnUnusable(a, x.Errors, x.Found)
+	if x.Found.Len() == 0 {
+		WarnNoFiles(p)
 	}
-	return &Snapshot{
-		Reader:  res.Reader,
-		Agents:  p.Agents,
-		Missing: res.Lag,
-		Errors:  res.Errors,
-		State: search.IndexState{
-			PendingFiles: res.Lag.Files + res.InMemory.Files, PendingBytes: res.Lag.Bytes + res.InMemory.Bytes,
-			Complete: err == nil && res.Complete(),
-		},
-	}, nil
+	return x, nil
 }
 
 // openAsIs opens the index without updating it and counts what is pending.
-func openAsIs(a *app.App, p *location.Location) (*Snapshot, error) {
+func openAsIs(p *location.Location) (*Snapshot, error) {
 	reader, err := index.Open(p.IndexDir)
 	if err != nil {
 		return nil, problem.OfIndex(err)
 	}
 	found := indexer.Discover(p.Agents, p.Roots)
-	x := &Snapshot{Reader: reader, Agents: p.Agents, Errors: append(found.Errors(), indexer.TooLong(reader, found.MaxLine)...)}
-	x.Missing = indexer.Behind(found, reader.Table())
-	x.State.PendingFiles, x.State.PendingBytes = x.Missing.Files, x.Missing.Bytes
-	x.State.Complete = x.Missing.Files == 0 && len(x.Errors) == 0
+	x := asIs(p, reader, found, indexer.Behind(found, reader.Table()))
 	if x.Missing.Files > 0 {
-		a.Advise("run it without --no-update to search them as well", "the index is behind, %s not in this answer", update.LagText(x.Missing))
+		p.App.Advise("run it without --no-update to search them as well", "the index is behind, %s not in this answer", lagText(x.Missing))
 	}
-	update.WarnUnusable(a, x.Errors)
-	update.WarnOutside(a, found)
+	WarnUnusable(p.App, x.Errors, found)
 	return x, nil
 }
 
-// StateOf returns the state of the reader's generation.
+// asIs returns the snapshot of a reader that lacks so much of the files found.
+func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing indexer.Lag) *Snapshot {
+	errs := append(found.Errors(), indexer.TooLong(r, found.MaxLine)...)
+	return (&Snapshot{Location: p, Reader: r, Found: found, Missing: missing, Errors: errs}).counted()
+}
+
+// OpenFiles finds the session files and opens the index, updated if possible. Without a
+// usable index, or with noIndex, the snapshot has no reader: the files are searched. Errors
+// of files are left to reading them.
+func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapshot, error) {
+	x := &Snapshot{Location: p}
+	var err error
+	switch {
+	case noIndex:
+		x.Found = indexer.Discover(p.Agents, p.Roots)
+	case p.NoUpdate:
+		x.Reader, err = index.Open(p.IndexDir)
+		x.Found = indexer.Discover(p.Agents, p.Roots)
+	default:
+		var res *indexer.Result
+		res, err = updateToRead(ctx, p, nil)
+		x.Reader, x.Found, x.Memory = res.Reader, res.Found, res.InMemory
+		if res.Rebuilt != "" && err == nil {
+			p.App.Warn("%s: it was rebuilt", res.Rebuilt)
+		}
+	}
+	if ctx.Err() != nil {
+		x.Close()
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		p.App.Logger().Debug("the files are read", "because", err.Error())
+		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
+			p.App.Advise(problem.IndexHint(err), "reading all files instead of the index: %v", err)
+		}
+	}
+	for _, d := range x.Found.Unreadable {
+		x.Errors = append(x.Errors, indexer.FileError{Path: d.Dir, Err: d.Err})
+	}
+	x.State = StateOf(x.Reader)
+	x.State.Files = len(x.Found.Files)
+	switch {
+	case x.Reader != nil:
+		x.Errors = append(x.Errors, indexer.TooLong(x.Reader, x.Found.MaxLine)...)
+		x.Missing = indexer.Behind(x.Found, x.Reader.Table())
+	case !noIndex:
+		x.Missing = indexer.Behind(x.Found, nil)
+	}
+	return x.counted(), nil
+}
+
+// Files returns, for every session file, how much of it the reader covers.
+func (x *Snapshot) Files() []grep.File {
+	var known indexer.Index
+	if x.Reader != nil {
+		known = x.Reader
+	}
+	var files []grep.File
+	for _, s := range indexer.Plan(x.Found, known) {
+		f := grep.File{Path: s.File.Path, Time: time.Unix(0, s.File.Mtime)}
+		switch s.Change {
+		case indexer.Gone:
+			continue
+		case indexer.Unchanged, indexer.Touched:
+			f.Known, f.Indexed = s.Known, grep.Whole
+			f.Time = s.Known.Modified()
+		case indexer.Grown:
+			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
+		case indexer.Unreadable:
+			if s.File.Err == nil && s.File.Mtime == 0 {
+				continue // its directory is reported instead
+			}
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// StateOf returns the state of the reader's generation; nil has none.
 func StateOf(r *index.Reader) search.IndexState {
 	if r == nil {
 		return search.IndexState{}

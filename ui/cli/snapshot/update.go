@@ -1,6 +1,4 @@
-// Package update brings the index up to date, shows the progress, and says what cannot be
-// read or is missing.
-package update
+package snapshot
 
 import (
 	"context"
@@ -16,7 +14,8 @@ import (
 )
 
 // Options returns the options for indexing the location.
-func Options(a *app.App, p *location.Location) indexer.Options {
+func Options(p *location.Location) indexer.Options {
+	a := p.App
 	opt := indexer.Options{
 		Dir: p.IndexDir, Adapter: p.Agents, Roots: p.Roots, Now: a.Now, Logger: a.Logger(),
 		PID: a.PID,
@@ -27,43 +26,44 @@ func Options(a *app.App, p *location.Location) indexer.Options {
 	return opt
 }
 
-// ToRead updates the index for a command that answers from it. If little is pending,
+// updateToRead updates the index for a command that answers from it. If little is pending,
 // it is indexed in memory and committed after the answer. If the command then finds the
 // index damaged, Run rebuilds it. opened may be nil; see indexer.Options.
-func ToRead(ctx context.Context, a *app.App, p *location.Location, opened func(*index.Reader) func()) (*indexer.Result, error) {
-	opt := Options(a, p)
+func updateToRead(ctx context.Context, p *location.Location, opened func(*index.Reader) func()) (*indexer.Result, error) {
+	a := p.App
+	opt := Options(p)
 	opt.Yield, opt.Memory = true, true
 	later := opt
 	opt.Rebuild, opt.Opened = a.Rebuild, opened
 	opt.Trust = opened != nil // grep needs the list of the files
 	opt.Await = opened != nil // and reads them itself while there is no index
-	res, err := Run(ctx, a, opt)
+	res, err := Update(ctx, a, opt)
 	a.MayRebuild = true
 	a.Afterwards = func(ctx context.Context) error {
 		err := res.Commit(ctx, later)
 		if res.Crowded {
-			mergeInBackground(a, p)
+			mergeInBackground(p)
 		}
 		return err
 	}
 	return res, err
 }
 
-// Run runs the indexer and shows progress on stderr.
-func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result, error) {
+// Update updates the index and shows progress on stderr.
+func Update(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result, error) {
 	progress, end := Progress(a)
 	defer end()
-	memory := NewMemory(a)
-	defer memory.Restore()
+	memory := &memory{app: a}
+	defer memory.restore()
 	if opt.Compact {
-		_ = memory.Reads(Large)
+		_ = memory.reads(large)
 	}
 	outer := ctx
 	ctx, stop := context.WithCancelCause(outer)
 	defer stop(nil)
 	opt.Progress = func(p indexer.Progress) {
 		if p.By == 0 {
-			if err := memory.Reads(p.BytesTotal); err != nil {
+			if err := memory.reads(p.BytesTotal); err != nil {
 				stop(err)
 			}
 		}
@@ -88,9 +88,18 @@ func Run(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result,
 // every answer.
 const mergePause = time.Minute
 
+// Merge merges what a large update left. It needs no session files.
+func Merge(ctx context.Context, p *location.Location) error {
+	memory := &memory{app: p.App}
+	_ = memory.reads(large)
+	defer memory.restore()
+	return indexer.Merge(ctx, Options(p))
+}
+
 // mergeInBackground starts `pigrep index --merge`, and does not wait for it. Merging is
 // never needed for an answer: if it cannot be started, a later command tries again.
-func mergeInBackground(a *app.App, p *location.Location) {
+func mergeInBackground(p *location.Location) {
+	a := p.App
 	if a.Background == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package live
+package snapshot
 
 import (
 	"context"
@@ -15,6 +15,8 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/lab/testkit"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/location"
 )
 
 // writeSessions makes n sessions in a directory.
@@ -33,20 +35,18 @@ func writeSessions(t *testing.T, root string, n int) {
 }
 
 // openIndex opens the index of so many sessions.
-func openIndex(t *testing.T, sessions int) (x *Index, opt indexer.Options) {
+func openIndex(t *testing.T, sessions int) (x *Live, opt indexer.Options) {
 	t.Helper()
 	home := t.TempDir()
-	opt = indexer.Options{
-		Dir: filepath.Join(home, "index"), Roots: []adapter.Root{{Path: filepath.Join(home, "sessions")}}, Now: time.Now, PID: os.Getpid(),
-		Adapter: adapter.NewRegistry(adapter.Environment{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile}, agents.All()...),
-	}
-	writeSessions(t, opt.Roots[0].Path, sessions)
-	x = Open(t.Context(), opt, false)
+	a := &app.App{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, Now: time.Now, PID: os.Getpid(), Agents: agents.All()}
+	p := &location.Location{App: a, Agents: a.Registry(), IndexDir: filepath.Join(home, "index"), Roots: []adapter.Root{{Path: filepath.Join(home, "sessions")}}}
+	writeSessions(t, p.Roots[0].Path, sessions)
+	x = OpenLive(t.Context(), p)
 	t.Cleanup(func() { x.Close() })
-	return x, opt
+	return x, Options(p)
 }
 
-func snapshotOf(t *testing.T, x *Index) *Snapshot {
+func snapshotOf(t *testing.T, x *Live) *Snapshot {
 	t.Helper()
 	s, err := x.Snapshot(t.Context())
 	if err != nil {
@@ -240,7 +240,7 @@ func TestDamagedIsRebuilt(t *testing.T) {
 func TestAnotherIndexOfTheSameNumber(t *testing.T) {
 	t.Parallel()
 	x, opt := openIndex(t, 2)
-	x.noUpdate = true // others build both
+	x.location.NoUpdate = true // others build both
 	opt.Workers = 1   // commits once
 	newestOnDisk(t, x, opt)
 	old := snapshotOf(t, x)

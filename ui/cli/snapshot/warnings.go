@@ -1,4 +1,4 @@
-package update
+package snapshot
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// LagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
-func LagText(lag indexer.Lag) string {
+// lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
+func lagText(lag indexer.Lag) string {
 	size := human.Bytes(lag.Bytes)
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
-// KeptText says what an unfinished update has indexed. Together with LagText it covers
+// KeptText says what an unfinished update has indexed. Together with lagText it covers
 // all files.
 func KeptText(res *indexer.Result) string {
 	var all indexer.Lag
@@ -46,11 +46,19 @@ func IsTooLong(err error) bool {
 	return ok
 }
 
-// MaxNamed is how many unreadable files are listed one by one.
-const MaxNamed = 3
+// maxNamed is how many unreadable files are listed one by one.
+const maxNamed = 3
 
-// WarnUnusable lists files and directories that cannot be read.
-func WarnUnusable(a *app.App, list []indexer.FileError) {
+// WarnUnusable lists files and directories that cannot be read, and links that were not
+// followed to those found, which may be nil.
+func WarnUnusable(a *app.App, list []indexer.FileError, found *indexer.Found) {
+	warnUnread(a, list)
+	if found != nil {
+		warnOutside(a, found)
+	}
+}
+
+func warnUnread(a *app.App, list []indexer.FileError) {
 	for i, e := range list {
 		hint := ""
 		switch {
@@ -62,7 +70,7 @@ func WarnUnusable(a *app.App, list []indexer.FileError) {
 		default:
 			hint = "`pigrep status` lists what cannot be read"
 		}
-		if i == MaxNamed {
+		if i == maxNamed {
 			a.Advise("`pigrep status` lists them", "%s cannot be read", human.Plural(len(list)-i, "more file or directory", "more files or directories"))
 			return
 		}
@@ -70,8 +78,8 @@ func WarnUnusable(a *app.App, list []indexer.FileError) {
 	}
 }
 
-// WarnOutside names the links that were not followed.
-func WarnOutside(a *app.App, found *indexer.Found) {
+// warnOutside names the links that were not followed.
+func warnOutside(a *app.App, found *indexer.Found) {
 	if len(found.Outside) == 0 {
 		return
 	}
@@ -83,8 +91,8 @@ func WarnOutside(a *app.App, found *indexer.Found) {
 }
 
 // WarnNoFiles warns that there are no session files.
-func WarnNoFiles(a *app.App, p *location.Location) {
-	a.Advise("`pigrep status` says where they are looked for", "no session files below %s", p.Roots[0].Path)
+func WarnNoFiles(p *location.Location) {
+	p.App.Advise("`pigrep status` says where they are looked for", "no session files below %s", p.Roots[0].Path)
 }
 
 // WarnIncomplete warns that nothing was found, but not everything was searched.
@@ -100,6 +108,17 @@ func WarnIncomplete(a *app.App, pending, unreadable, hits int) {
 		parts = append(parts, human.Plural(hits, "hit cannot be read", "hits cannot be read"))
 	}
 	a.Advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
+}
+
+// Unusable lists files and directories that cannot be read, as sentences for a program.
+func Unusable(list []indexer.FileError) (lines []string) {
+	for i, e := range list {
+		if i == maxNamed {
+			return append(lines, fmt.Sprintf("%d more files or directories cannot be read", len(list)-i))
+		}
+		lines = append(lines, fmt.Sprintf("skipped %s: %s", e.Path, Reason(e.Err)))
+	}
+	return lines
 }
 
 // Reason returns the cause of a file's error without the path.

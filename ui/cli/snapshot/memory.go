@@ -1,4 +1,4 @@
-package update
+package snapshot
 
 import (
 	"runtime"
@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// Large is the size in bytes from which an update runs with a lower GC
+	// large is the size in bytes from which an update runs with a lower GC
 	// percent. Batches are short-lived: this saves a third of the memory of a first
 	// build at almost no cost in time. Small updates end too soon to benefit.
-	Large         = 8 << 20
+	large         = 8 << 20
 	updateGarbage = 50
 
 	// usualMemory is the memory from which on garbage is collected at once. Only lines of
@@ -54,20 +54,17 @@ func LimitMemory(a *app.App) error {
 // isTight reports whether indexing has to save memory.
 func isTight(a *app.App) bool { return a.Memory.Limit > 0 && a.Memory.Left < roomyMemory }
 
-// Memory is the memory of an update. It is not safe for concurrent use.
-type Memory struct {
+// memory is the memory of an update. It is not safe for concurrent use.
+type memory struct {
 	app     *app.App
 	large   bool
 	percent int // as it was before
 }
 
-// NewMemory returns the memory of an update of the program.
-func NewMemory(a *app.App) *Memory { return &Memory{app: a} }
-
-// Reads is called with the number of bytes the update has to read. It fails if that needs
+// reads is called with the number of bytes the update has to read. It fails if that needs
 // more memory than there is.
-func (m *Memory) Reads(bytes int64) error {
-	if m.large || bytes < Large {
+func (m *memory) reads(bytes int64) error {
+	if m.large || bytes < large {
 		return nil
 	}
 	m.large = true
@@ -83,8 +80,8 @@ func (m *Memory) Reads(bytes int64) error {
 	return nil
 }
 
-// Restore ends what Reads began.
-func (m *Memory) Restore() {
+// restore ends what reads began.
+func (m *memory) restore() {
 	if m.large {
 		debug.SetGCPercent(m.percent)
 	}

@@ -1,6 +1,4 @@
-// Package live keeps an index open for a long-running command, such as a server or the
-// TUI.
-package live
+package snapshot
 
 import (
 	"context"
@@ -11,22 +9,22 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/query/search"
+	"pigrep/ui/cli/location"
 )
 
-// Index is an index that stays open. A question gets a snapshot of the newest
+// Live is an index that stays open, for a server or the TUI. A question gets a snapshot of the newest
 // generation. First the session files are compared with it, as in every reading command,
 // and new bytes are indexed by one goroutine for all waiting questions, in memory if
 // they are few. A question waits at most until an update has run for Patience; then it
 // is answered from the last generation, and the answer says what is missing.
 //
-// An open index blocks no writer. An Index is safe for concurrent use.
-type Index struct {
+// An open index blocks no writer. A Live is safe for concurrent use.
+type Live struct {
 	Patience time.Duration // how long a question waits for an update; set it before the first one
 	Keep     time.Duration // how long the pages that it read stay mapped; 0: not at all; set it likewise
 
+	location *location.Location
 	options  indexer.Options
-	noUpdate bool
 	context  context.Context // ends the running update when the index is closed
 	stop     context.CancelFunc
 
@@ -35,7 +33,7 @@ type Index struct {
 	idle     *time.Timer
 	kept     *time.Timer     // unmaps the pages of the newest
 	pinned   []*sharedReader // older ones, the oldest first
-	running  *update         // nil when none runs
+	running  *liveUpdate     // nil when none runs
 	failed   error           // of the last update; nil if it was complete
 	damaged  index.ID        // the generation that a question found damaged; zero for none
 	watcher  *indexer.Watcher
@@ -45,8 +43,8 @@ type Index struct {
 	merge sync.Once      // of segments: a merge that fails is not tried again
 }
 
-// update is a running update.
-type update struct {
+// liveUpdate is a running update.
+type liveUpdate struct {
 	done chan struct{} // closed when it has ended
 	late chan struct{} // closed when it takes longer than questions wait
 }
@@ -75,11 +73,11 @@ const (
 	idleFor = 15 * time.Minute
 )
 
-// Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
-// caller closes it.
-func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
+// OpenLive returns the index of a location. The caller closes it.
+func OpenLive(ctx context.Context, p *location.Location) *Live {
+	opt := Options(p)
 	opt.Yield, opt.Memory, opt.Await, opt.Stays, opt.Wait = true, true, true, true, shortWait
-	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
+	x := &Live{location: p, options: opt, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)
 	x.kept = time.AfterFunc(idleFor, x.unmap)
@@ -88,7 +86,7 @@ func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
 
 // rest closes the newest generation if no question uses it; the next question reopens
 // it.
-func (x *Index) rest() {
+func (x *Live) rest() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -102,7 +100,7 @@ func (x *Index) rest() {
 }
 
 // unmap unmaps the pages of the newest generation.
-func (x *Index) unmap() {
+func (x *Live) unmap() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest != nil {
@@ -112,7 +110,7 @@ func (x *Index) unmap() {
 
 // Close ends the running update and closes all readers. All questions must have been
 // answered.
-func (x *Index) Close() error {
+func (x *Live) Close() error {
 	x.stop()
 	x.idle.Stop()
 	x.kept.Stop()
@@ -131,35 +129,12 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Snapshot is a generation of the index that is open for one question, with what is
-// indexed in memory beside it.
-type Snapshot struct {
-	Reader   *index.Reader
-	Number   uint64            // snapshots with the same number have the same content
-	Found    *indexer.Found    // the session files as they were when it was asked for
-	State    search.IndexState // what the generation lacks, and whether Reader has all of it
-	Missing  indexer.Lag       // what Reader lacks
-	Errors   []indexer.FileError
-	Updating bool             // what it lacks is being indexed
-	Failed   error            // why the index could not be brought up to date; nil when it could
-	Watcher  *indexer.Watcher // the process that updates the index instead; nil: none
-
-	index  *Index
-	shared *sharedReader
-}
-
-// Close gives the reader back.
-func (s *Snapshot) Close() error {
-	s.index.give(s.shared)
-	return nil
-}
-
 // Damaged reports that the generation of the snapshot turned out to be damaged.
-func (s *Snapshot) Damaged() { s.index.Damaged(s.Reader.ID()) }
+func (s *Snapshot) Damaged() { s.live.Damaged(s.Reader.ID()) }
 
 // Damaged reports that a generation turned out to be damaged. The index is rebuilt before
 // the next question.
-func (x *Index) Damaged(generation index.ID) {
+func (x *Live) Damaged(generation index.ID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest == nil || x.newest.ID() != generation {
@@ -173,9 +148,9 @@ func (x *Index) Damaged(generation index.ID) {
 // Snapshot returns the index as up to date as possible without a long wait. The caller
 // closes it. If there is no generation, it returns the error of opening or building the
 // index, or index.ErrLocked while the first one is built.
-func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
+func (x *Live) Snapshot(ctx context.Context) (*Snapshot, error) {
 	found := x.discover()
-	late := x.noUpdate
+	late := x.location.NoUpdate
 	patience := time.NewTimer(x.Patience)
 	defer patience.Stop()
 	var before indexer.Lag
@@ -216,12 +191,12 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // discover lists the session files.
-func (x *Index) discover() *indexer.Found {
+func (x *Live) discover() *indexer.Found {
 	return indexer.Discover(x.options.Adapter, x.options.Roots)
 }
 
 // why returns why there is no index to answer from.
-func (x *Index) why(openErr error) error {
+func (x *Live) why(openErr error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -235,7 +210,7 @@ func (x *Index) why(openErr error) error {
 
 // At returns the snapshot of this number if it is still open; nil if not. The caller
 // closes it.
-func (x *Index) At(number uint64) *Snapshot {
+func (x *Live) At(number uint64) *Snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range append(x.pinned[:len(x.pinned):len(x.pinned)], x.newest) {
@@ -252,20 +227,19 @@ func (x *Index) At(number uint64) *Snapshot {
 	return nil
 }
 
-// Newest returns the newest generation without updating it, and a function that releases
-// it.
-func (x *Index) Newest() (r *index.Reader, give func(), err error) {
+// Newest returns the newest generation without updating it, or comparing the files with it.
+func (x *Live) Newest() (*Snapshot, error) {
 	shared, err := x.take(nil)
 	if shared == nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return shared.Reader, func() { x.give(shared) }, nil
+	return &Snapshot{Location: x.location, Reader: shared.Reader, live: x, shared: shared}, nil
 }
 
 // take returns the newest reader, opening it if there is another generation than the open
 // one; nil and an error if there is none. A reader that has all of the files found, nil for
 // none, is not replaced by one that has not.
-func (x *Index) take(found *indexer.Found) (*sharedReader, error) {
+func (x *Live) take(found *indexer.Found) (*sharedReader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	id, err := index.Newest(x.options.Dir)
@@ -294,7 +268,7 @@ func (x *Index) take(found *indexer.Found) (*sharedReader, error) {
 }
 
 // open opens the newest generation, which shares segments with the open one.
-func (x *Index) open() (*index.Reader, error) {
+func (x *Live) open() (*index.Reader, error) {
 	if x.newest != nil && x.newest.ID() != (index.ID{}) { // else all of it is in memory
 		return x.newest.Reopen()
 	}
@@ -306,14 +280,14 @@ func behind(r *index.Reader, found *indexer.Found) bool {
 	return indexer.Behind(found, r.Table()).Files > 0
 }
 
-func (x *Index) give(r *sharedReader) {
+func (x *Live) give(r *sharedReader) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.release(r)
 }
 
 // release ends one use of a reader; x.mu must be locked.
-func (x *Index) release(r *sharedReader) {
+func (x *Live) release(r *sharedReader) {
 	if r.uses--; r.uses == 0 {
 		r.Close()
 	}
@@ -321,7 +295,7 @@ func (x *Index) release(r *sharedReader) {
 
 // replace makes a reader the newest one. memory is what it has in memory only. x.mu must
 // be locked.
-func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
+func (x *Live) replace(reader *index.Reader, memory indexer.Lag) {
 	old := x.newest
 	number := reader.ID().Hash
 	if memory != (indexer.Lag{}) {
@@ -347,7 +321,7 @@ func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
 
 // Pin keeps the generation open for a while, for requests for further pages.
 func (s *Snapshot) Pin() {
-	x, r := s.index, s.shared
+	x, r := s.live, s.shared
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if r.expiry != nil {
@@ -362,7 +336,7 @@ func (s *Snapshot) Pin() {
 }
 
 // unpin releases a pinned reader; x.mu must be locked.
-func (x *Index) unpin(r *sharedReader) {
+func (x *Live) unpin(r *sharedReader) {
 	r.expiry.Stop()
 	r.expiry = nil
 	for i, p := range x.pinned {
@@ -376,26 +350,23 @@ func (x *Index) unpin(r *sharedReader) {
 
 // snapshotOf makes a snapshot of a reader whose use has been counted; x.mu must be
 // locked.
-func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag) *Snapshot {
-	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Number: r.number, Found: found, Missing: lag, Updating: x.running != nil}
-	s.Errors = append(found.Errors(), indexer.TooLong(r.Reader, found.MaxLine)...)
+func (x *Live) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag) *Snapshot {
+	s := asIs(x.location, r.Reader, found, lag)
+	s.Number, s.Memory, s.Updating, s.live, s.shared = r.number, r.memory, x.running != nil, x, r
 	if lag.Files > 0 {
 		s.Failed, s.Watcher = x.failed, x.watcher
 	}
-	s.State = search.IndexState{
-		PendingFiles: lag.Files + r.memory.Files, PendingBytes: lag.Bytes + r.memory.Bytes, Complete: lag.Files == 0 && len(s.Errors) == 0,
-	}
-	return s
+	return s.counted()
 }
 
 // update starts an update unless one is running.
-func (x *Index) update() *update {
+func (x *Live) update() *liveUpdate {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.running != nil {
 		return x.running
 	}
-	u := &update{done: make(chan struct{}), late: make(chan struct{})}
+	u := &liveUpdate{done: make(chan struct{}), late: make(chan struct{})}
 	x.running = u
 	opt := x.options
 	opt.Rebuild = opt.Rebuild || x.damaged != (index.ID{})
@@ -420,7 +391,7 @@ func (x *Index) update() *update {
 }
 
 // updated installs the result of an update.
-func (x *Index) updated(res *indexer.Result, err error) {
+func (x *Live) updated(res *indexer.Result, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.running, x.failed, x.watcher = nil, err, res.Watcher

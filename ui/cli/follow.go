@@ -11,7 +11,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/update"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/tui"
 )
 
@@ -25,7 +25,7 @@ const (
 // follow keeps the index up to date, as `pigrep watch` does, and reports its state. With
 // --no-update, or if there is a watcher, it only looks for generations of other
 // processes.
-func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
+func (b *backend) follow(ctx context.Context, report func(tui.State)) {
 	var mu sync.Mutex
 	var state tui.State
 	change := func(with func(*tui.State)) {
@@ -37,12 +37,12 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 		}
 	}
 	look := func() {
-		n, err := b.newest(ctx)
+		n, lag, err := b.newest(ctx)
 		if err != nil {
 			return
 		}
 		change(func(s *tui.State) {
-			s.Generation = n
+			s.Generation, s.Lag = n, lag
 			if n == 0 { // the index was removed; the watcher rebuilds it
 				s.Ready = false
 			}
@@ -50,7 +50,7 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	if b.options.NoUpdate {
+	if b.NoUpdate {
 		look()
 		change(func(s *tui.State) { s.Problem = "as it was indexed" })
 	} else {
@@ -69,24 +69,25 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	}
 }
 
-// newest identifies the generation or snapshot that a search would use; 0 for none.
-func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
+// newest identifies the generation or snapshot that a search would use, 0 for none, and says
+// what it lacks as far as that is known.
+func (b *backend) newest(ctx context.Context) (id uint64, lag string, err error) {
 	if !b.behind.Load() {
-		id, err := index.Newest(b.location.IndexDir)
-		return id.Hash, err
+		id, err := index.Newest(b.IndexDir)
+		return id.Hash, "", err
 	}
 	x, err := b.index.Snapshot(ctx)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer x.Close()
-	return x.Number, nil
+	return x.Number, x.Lag(), nil
 }
 
 // watch keeps the index up to date until the context ends or an update fails.
-func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
-	a := b.app
-	opt := indexer.WatchOptions{Options: update.Options(a, b.location)}
+func (b *backend) watch(ctx context.Context, change func(func(*tui.State))) {
+	a := b.App
+	opt := indexer.WatchOptions{Options: snapshot.Options(b.Location)}
 	var told time.Time
 	opt.Progress = func(at indexer.Progress) {
 		now := a.Now()
@@ -141,7 +142,7 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 }
 
 // updateProblem says why the index cannot be updated, and what to do about it.
-func (b *tuiBackend) updateProblem(err error) (message, hint string) {
-	where := human.Path(b.location.IndexDir, b.app.Home)
-	return "cannot update the index in " + where + ": " + update.Reason(err), problem.IndexHint(err)
+func (b *backend) updateProblem(err error) (message, hint string) {
+	where := human.Path(b.IndexDir, b.App.Home)
+	return "cannot update the index in " + where + ": " + snapshot.Reason(err), problem.IndexHint(err)
 }

@@ -1,4 +1,4 @@
-package live
+package snapshot
 
 import (
 	"fmt"
@@ -39,19 +39,19 @@ func mappedSegments(t *testing.T, dir string) (times map[string]int, kilobytes i
 }
 
 // newestOnDisk updates the index as another process does, and returns the new generation.
-func newestOnDisk(t *testing.T, x *Index, opt indexer.Options) *index.Reader {
+func newestOnDisk(t *testing.T, x *Live, opt indexer.Options) *index.Reader {
 	t.Helper()
 	res, err := indexer.Update(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	res.Reader.Close()
-	r, give, err := x.Newest()
+	s, err := x.Newest()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(give)
-	return r
+	t.Cleanup(func() { s.Close() })
+	return s.Reader
 }
 
 // Pages that a question read stay mapped until the time is over, and without a time only
