@@ -241,7 +241,7 @@ func TestAnotherIndexOfTheSameNumber(t *testing.T) {
 	t.Parallel()
 	x, opt := openIndex(t, 2)
 	x.location.NoUpdate = true // others build both
-	opt.Workers = 1   // commits once
+	opt.Workers = 1            // commits once
 	newestOnDisk(t, x, opt)
 	old := snapshotOf(t, x)
 	old.Pin()
