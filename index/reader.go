@@ -31,7 +31,7 @@ type Reader struct {
 	table      *record.Table
 	unmap      func() error                      // of the table
 	summaries  atomic.Pointer[[]session.Summary] // nil until they are decoded
-	decode     sync.Once
+	decoding   sync.Once
 	segments   []*segment.Segment
 	records    recordFinder
 
@@ -130,7 +130,7 @@ func (r *Reader) Table() *record.Table { return r.table }
 // them; Table is faster for a few. The caller must not change the slice. Its strings stay
 // valid after the reader is closed.
 func (r *Reader) Summaries() []session.Summary {
-	r.decode.Do(func() {
+	r.decoding.Do(func() {
 		if r.summaries.Load() == nil {
 			list := r.table.Summaries()
 			r.summaries.Store(&list)
