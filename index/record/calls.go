@@ -81,22 +81,19 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 // usageEntries reads the beginning of usages.
 func (d *factDecoder) usageEntries() (u Usages) {
 	u.Len = d.Count()
-	u.Offset, u.Time, u.Copy = d.Column(u.Len), d.Column(u.Len), d.Column(u.Len)
+	d.columns(u.Len, &u.Offset, &u.Time, &u.Copy)
 	return u
 }
 
 func (d *factDecoder) usages() Usages {
 	u := d.usageEntries()
-	n := u.Len
-	u.flags, u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	u.Source, u.Model = d.names(n), d.names(n)
+	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.cost)
+	u.Source, u.Model = d.names(u.Len), d.names(u.Len)
 	return u
 }
 
 func appendUsages(b []byte, list []session.UsageFact) []byte {
-	n := len(list)
-	b = format.AppendUint(b, uint64(n))
-	for _, at := range [...]func(*session.UsageFact) int64{
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
 		func(u *session.UsageFact) int64 { return u.Offset },
 		func(u *session.UsageFact) int64 { return u.Time },
 		func(u *session.UsageFact) int64 { return int64(u.Copy) },
@@ -106,11 +103,9 @@ func appendUsages(b []byte, list []session.UsageFact) []byte {
 		func(u *session.UsageFact) int64 { return u.CacheRead },
 		func(u *session.UsageFact) int64 { return u.CacheWrite },
 		func(u *session.UsageFact) int64 { return int64(math.Float64bits(u.Cost)) },
-	} {
-		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
-	}
-	b = appendNames(b, n, func(i int) string { return list[i].Source })
-	return appendNames(b, n, func(i int) string { return list[i].Model })
+	)
+	b = appendNames(b, list, func(u *session.UsageFact) string { return u.Source })
+	return appendNames(b, list, func(u *session.UsageFact) string { return u.Model })
 }
 
 // flag returns the flag if it is on.
@@ -180,8 +175,9 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	for i := range c.Len {
 		flags := c.Flags(i)
 		f := session.CallFact{
-			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0, Kind: flags.Kind(), Part: int(c.Part.At(i)),
-			Tool: c.Tool.At(i), Model: c.Model.At(i), HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(), Search: flags.Search(),
+			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
+			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Model: c.Model.At(i),
+			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(), Search: flags.Search(),
 			Outcome: session.Outcome{Failed: flags.Failed(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
@@ -198,24 +194,23 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 // callEntries reads the beginning of calls.
 func (d *factDecoder) callEntries() (c Calls) {
 	c.Len = d.Count()
-	c.flags, c.Offset, c.Time, c.Copy = d.Column(c.Len), d.Column(c.Len), d.Column(c.Len), d.Column(c.Len)
+	d.columns(c.Len, &c.flags, &c.Offset, &c.Time, &c.Copy)
 	return c
 }
 
 func (d *factDecoder) calls() Calls {
 	c := d.callEntries()
 	n := c.Len
-	c.Part, c.Bytes, c.exit, c.duration, c.result, c.ResultCopy = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
 	return c
 }
 
 func appendCalls(b []byte, list []session.CallFact) []byte {
-	n := len(list)
-	b = format.AppendUint(b, uint64(n))
-	for _, at := range [...]func(*session.CallFact) int64{
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
 		func(c *session.CallFact) int64 {
-			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare)
+			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) |
+				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare)
 		},
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },
@@ -236,12 +231,10 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 			return c.Result - c.Offset
 		},
 		func(c *session.CallFact) int64 { return int64(c.ResultCopy) },
-	} {
-		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
-	}
-	b = appendNames(b, n, func(i int) string { return list[i].Tool })
-	b = appendNames(b, n, func(i int) string { return list[i].Model })
-	return appendLists(b, n, func(i int) []string { return list[i].Programs })
+	)
+	b = appendNames(b, list, func(c *session.CallFact) string { return c.Tool })
+	b = appendNames(b, list, func(c *session.CallFact) string { return c.Model })
+	return appendLists(b, list, func(c *session.CallFact) []string { return c.Programs })
 }
 
 // Details are what counting calls does not need.
@@ -258,18 +251,17 @@ func (s *Details) Shell(i int) bool { return s.flags.At(i)&detailShell != 0 }
 
 func (d *factDecoder) details() (s Details) {
 	n := d.Count()
-	s.flags, s.line, s.id, s.Paths = d.Column(n), d.texts(n), d.texts(n), d.listsOf(n)
-	s.Len = n
+	s.Len, s.flags, s.line, s.id, s.Paths = n, d.Column(n), d.texts(n), d.texts(n), d.listsOf(n)
 	return s
 }
 
 func appendDetails(b []byte, list []session.CallFact) []byte {
-	n := len(list)
-	b = format.AppendUint(b, uint64(n))
-	b = format.AppendColumn(b, n, func(i int) int64 { return flag(list[i].Cut, detailCut) | flag(list[i].Shell, detailShell) })
-	b = appendTexts(b, n, func(i int) string { return list[i].Line })
-	b = appendTexts(b, n, func(i int) string { return list[i].ID })
-	return appendLists(b, n, func(i int) []string { return list[i].Paths })
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
+		func(c *session.CallFact) int64 { return flag(c.Cut, detailCut) | flag(c.Shell, detailShell) },
+	)
+	b = appendTexts(b, list, func(c *session.CallFact) string { return c.Line })
+	b = appendTexts(b, list, func(c *session.CallFact) string { return c.ID })
+	return appendLists(b, list, func(c *session.CallFact) []string { return c.Paths })
 }
 
 // Touches are files that summaries list.
@@ -294,22 +286,18 @@ func (t *Touches) appendTo(list []session.TouchFact) []session.TouchFact {
 }
 
 func (d *factDecoder) touches() (t Touches) {
-	n := d.Count()
-	t.Offset, t.Time, t.Copy, t.written, t.Path = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.names(n)
-	t.Len = n
+	t.Len = d.Count()
+	d.columns(t.Len, &t.Offset, &t.Time, &t.Copy, &t.written)
+	t.Path = d.names(t.Len)
 	return t
 }
 
 func appendTouches(b []byte, list []session.TouchFact) []byte {
-	n := len(list)
-	b = format.AppendUint(b, uint64(n))
-	for _, at := range [...]func(*session.TouchFact) int64{
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
 		func(t *session.TouchFact) int64 { return t.Offset },
 		func(t *session.TouchFact) int64 { return t.Time },
 		func(t *session.TouchFact) int64 { return int64(t.Copy) },
 		func(t *session.TouchFact) int64 { return flag(t.Write, 1) },
-	} {
-		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
-	}
-	return appendNames(b, n, func(i int) string { return list[i].Path })
+	)
+	return appendNames(b, list, func(t *session.TouchFact) string { return t.Path })
 }

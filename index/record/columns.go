@@ -2,6 +2,21 @@ package record
 
 import "pigrep/index/format"
 
+// appendColumns appends a column of each figure of the items.
+func appendColumns[T any](b []byte, list []T, figures ...func(*T) int64) []byte {
+	for _, figure := range figures {
+		b = format.AppendColumn(b, len(list), func(i int) int64 { return figure(&list[i]) })
+	}
+	return b
+}
+
+// columns reads columns of n integers.
+func (d *factDecoder) columns(n int, columns ...*format.Column) {
+	for _, c := range columns {
+		*c = d.Column(n)
+	}
+}
+
 // What a fact names is stored as columns:
 //
 //	names    strings, without repetition, and a column of the numbers of these
@@ -31,17 +46,16 @@ func (d *factDecoder) names(n int) Names {
 	return names
 }
 
-func appendNames(b []byte, n int, at func(int) string) []byte {
-	var list []string
+func appendNames[T any](b []byte, list []T, name func(*T) string) []byte {
+	var names []string
 	numbers := make(map[string]int64)
-	for i := range n {
-		if _, ok := numbers[at(i)]; !ok {
-			numbers[at(i)] = int64(len(list))
-			list = append(list, at(i))
+	for i := range list {
+		if _, ok := numbers[name(&list[i])]; !ok {
+			numbers[name(&list[i])] = int64(len(names))
+			names = append(names, name(&list[i]))
 		}
 	}
-	b = format.AppendStrings(b, list)
-	return format.AppendColumn(b, n, func(i int) int64 { return numbers[at(i)] })
+	return appendColumns(format.AppendStrings(b, names), list, func(x *T) int64 { return numbers[name(x)] })
 }
 
 // ends has the end of each of n items in their common storage.
@@ -71,14 +85,14 @@ func (d *factDecoder) ends(n int) (e ends, size int) {
 	return e, size
 }
 
-func appendEnds(b []byte, n int, size func(int) int) []byte {
-	list := make([]int64, n)
+func appendEnds[T any](b []byte, list []T, size func(*T) int) []byte {
 	end := int64(0)
-	for i := range n {
-		end += int64(size(i))
-		list[i] = end
+	ends := make([]int64, len(list))
+	for i := range list {
+		end += int64(size(&list[i]))
+		ends[i] = end
 	}
-	return format.AppendColumn(b, n, func(i int) int64 { return list[i] })
+	return appendColumns(b, ends, func(end *int64) int64 { return *end })
 }
 
 // texts are n strings.
@@ -101,10 +115,10 @@ func (d *factDecoder) texts(n int) (t texts) {
 	return t
 }
 
-func appendTexts(b []byte, n int, at func(int) string) []byte {
-	b = appendEnds(b, n, func(i int) int { return len(at(i)) })
-	for i := range n {
-		b = append(b, at(i)...)
+func appendTexts[T any](b []byte, list []T, text func(*T) string) []byte {
+	b = appendEnds(b, list, func(x *T) int { return len(text(x)) })
+	for i := range list {
+		b = append(b, text(&list[i])...)
 	}
 	return b
 }
@@ -146,11 +160,11 @@ func (d *factDecoder) listsOf(n int) (l Lists) {
 	return l
 }
 
-func appendLists(b []byte, n int, at func(int) []string) []byte {
+func appendLists[T any](b []byte, list []T, strings func(*T) []string) []byte {
 	var all []string
-	for i := range n {
-		all = append(all, at(i)...)
+	for i := range list {
+		all = append(all, strings(&list[i])...)
 	}
-	b = appendEnds(b, n, func(i int) int { return len(at(i)) })
-	return appendNames(b, len(all), func(i int) string { return all[i] })
+	b = appendEnds(b, list, func(x *T) int { return len(strings(x)) })
+	return appendNames(b, all, func(s *string) string { return *s })
 }

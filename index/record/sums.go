@@ -116,29 +116,20 @@ type SummedPrograms struct {
 	Last, Runs, Calls, Failed format.Column
 }
 
-// spanOf returns when n facts were.
-func spanOf(n int, at func(int) int64) (s Span) {
-	s.Known = n > 0
-	for i := range n {
-		t := at(i)
+// appendSpan appends when the facts were.
+func appendSpan[T any](b []byte, facts []T, timeOf func(*T) int64) []byte {
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for i := range facts {
+		t := timeOf(&facts[i])
 		if t == 0 {
-			return Span{}
+			return format.AppendUint(b, 0)
 		}
-		if i == 0 || t < s.First {
-			s.First = t
-		}
-		if i == 0 || t > s.Last {
-			s.Last = t
-		}
+		first, last = min(first, t), max(last, t)
 	}
-	return s
-}
-
-func appendSpan(b []byte, s Span) []byte {
-	if !s.Known {
+	if len(facts) == 0 {
 		return format.AppendUint(b, 0)
 	}
-	return format.AppendInt(format.AppendInt(format.AppendUint(b, 1), s.First), s.Last)
+	return format.AppendInt(format.AppendInt(format.AppendUint(b, 1), first), last)
 }
 
 func (d *factDecoder) span() (s Span) {
@@ -157,39 +148,32 @@ type Bare struct {
 }
 
 func hasBare(f *session.Facts) bool {
-	return slices.ContainsFunc(f.Usages, func(u session.UsageFact) bool { return u.Bare }) || slices.ContainsFunc(f.Calls, func(c session.CallFact) bool { return c.Bare })
+	return slices.ContainsFunc(f.Usages, func(u session.UsageFact) bool { return u.Bare }) ||
+		slices.ContainsFunc(f.Calls, func(c session.CallFact) bool { return c.Bare })
 }
 
 func appendBare(b []byte, f *session.Facts) []byte {
-	var copies []uint64
-	var seen grouping[int64, struct{}]
+	var copies grouping[int64, uint64] // by offset, as facts of the same entry have the same copy
 	orphan := false
-	add := func(offset int64, copy uint64) {
-		n := len(seen.list)
-		if seen.at(offset); len(seen.list) > n {
-			copies = append(copies, copy)
-		}
-	}
 	for i := range f.Usages {
 		if u := &f.Usages[i]; u.Bare {
-			add(u.Offset, u.Copy)
+			*copies.at(u.Offset) = u.Copy
 		}
 	}
 	for i := range f.Calls {
 		if c := &f.Calls[i]; c.Bare {
-			add(c.Offset, c.Copy)
+			*copies.at(c.Offset) = c.Copy
 			orphan = orphan || c.Kind == session.CallMissing
 		}
 	}
-	b = format.AppendUint(format.AppendUint(b, uint64(len(copies))), uint64(flag(orphan, 1)))
-	return format.AppendColumn(b, len(copies), func(i int) int64 { return int64(copies[i]) })
+	b = format.AppendUint(format.AppendUint(b, uint64(len(copies.list))), uint64(flag(orphan, 1)))
+	return appendColumns(b, copies.list, func(c *uint64) int64 { return int64(*c) })
 }
 
 func (d *factDecoder) bare() (b Bare) {
-	n := d.Count()
+	b.Len = d.Count()
 	b.Orphan = d.Count() == 1
-	b.Copy = d.Column(n)
-	b.Len = n
+	b.Copy = d.Column(b.Len)
 	return b
 }
 
@@ -213,14 +197,6 @@ func (g *grouping[K, T]) at(key K) *T {
 	return &g.list[i]
 }
 
-// appendColumns appends a column of each figure of the values.
-func (g *grouping[K, T]) appendColumns(b []byte, figures ...func(*T) int64) []byte {
-	for _, figure := range figures {
-		b = format.AppendColumn(b, len(g.list), func(i int) int64 { return figure(&g.list[i]) })
-	}
-	return b
-}
-
 type usageKey struct{ source, model string }
 
 type usageSum struct {
@@ -230,7 +206,7 @@ type usageSum struct {
 }
 
 func appendUsageSums(b []byte, list []session.UsageFact) []byte {
-	b = appendSpan(b, spanOf(len(list), func(i int) int64 { return list[i].Time }))
+	b = appendSpan(b, list, func(u *session.UsageFact) int64 { return u.Time })
 	var sums grouping[usageKey, usageSum]
 	for i := range list {
 		u := &list[i]
@@ -248,7 +224,7 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 		s.cost.Add(u.Cost)
 	}
 	b = format.AppendUint(b, uint64(len(sums.list)))
-	b = sums.appendColumns(b,
+	b = appendColumns(b, sums.list,
 		func(s *usageSum) int64 { return s.last },
 		func(s *usageSum) int64 { return s.entries },
 		func(s *usageSum) int64 { return s.unusable },
@@ -260,18 +236,16 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.value)) },
 		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.lost)) },
 	)
-	b = appendNames(b, len(sums.keys), func(i int) string { return sums.keys[i].source })
-	return appendNames(b, len(sums.keys), func(i int) string { return sums.keys[i].model })
+	b = appendNames(b, sums.keys, func(k *usageKey) string { return k.source })
+	return appendNames(b, sums.keys, func(k *usageKey) string { return k.model })
 }
 
 func (d *factDecoder) usageSums() (s SummedUsages) {
 	s.Span = d.span()
-	n := d.Count()
-	s.Last, s.Entries, s.Unusable, s.Unpriced = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	s.Input, s.Output, s.CacheRead, s.CacheWrite = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	s.value, s.lost = d.Column(n), d.Column(n)
-	s.Source, s.Model = d.names(n), d.names(n)
-	s.Len = n
+	s.Len = d.Count()
+	d.columns(s.Len, &s.Last, &s.Entries, &s.Unusable, &s.Unpriced)
+	d.columns(s.Len, &s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.value, &s.lost)
+	s.Source, s.Model = d.names(s.Len), d.names(s.Len)
 	return s
 }
 
@@ -286,8 +260,7 @@ type callSum struct {
 type programSum struct{ last, runs, calls, failed int64 }
 
 func appendCallSums(b []byte, list []session.CallFact) []byte {
-	b = appendSpan(b, spanOf(len(list), func(i int) int64 { return list[i].Time }))
-
+	b = appendSpan(b, list, func(c *session.CallFact) int64 { return c.Time })
 	var sums grouping[callKey, callSum]
 	var programs grouping[string, programSum]
 	commands, broken := uint64(0), uint64(0)
@@ -313,7 +286,7 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 		}
 	}
 	b = format.AppendUint(b, uint64(len(sums.list)))
-	b = sums.appendColumns(b,
+	b = appendColumns(b, sums.list,
 		func(s *callSum) int64 { return s.last },
 		func(s *callSum) int64 { return s.calls },
 		func(s *callSum) int64 { return s.failed },
@@ -322,17 +295,17 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 		func(s *callSum) int64 { return s.noResult },
 		func(s *callSum) int64 { return s.noCall },
 	)
-	b = appendNames(b, len(sums.keys), func(i int) string { return sums.keys[i].tool })
-	b = appendNames(b, len(sums.keys), func(i int) string { return sums.keys[i].model })
+	b = appendNames(b, sums.keys, func(k *callKey) string { return k.tool })
+	b = appendNames(b, sums.keys, func(k *callKey) string { return k.model })
 	var durations []int32
-	b = appendEnds(b, len(sums.list), func(i int) int {
-		durations = append(durations, sums.list[i].durations...)
-		return len(sums.list[i].durations)
+	b = appendEnds(b, sums.list, func(s *callSum) int {
+		durations = append(durations, s.durations...)
+		return len(s.durations)
 	})
-	b = format.AppendColumn(b, len(durations), func(i int) int64 { return int64(durations[i]) })
+	b = appendColumns(b, durations, func(ms *int32) int64 { return int64(*ms) })
 	b = format.AppendUint(format.AppendUint(b, commands), broken)
 	b = format.AppendStrings(b, programs.keys)
-	return programs.appendColumns(b,
+	return appendColumns(b, programs.list,
 		func(p *programSum) int64 { return p.last },
 		func(p *programSum) int64 { return p.runs },
 		func(p *programSum) int64 { return p.calls },
@@ -361,19 +334,17 @@ func (s *callSum) add(c *session.CallFact) {
 
 func (d *factDecoder) callSums() (s SummedCalls) {
 	s.Span = d.span()
-	n := d.Count()
-	s.Last, s.Calls, s.Failed, s.Bytes, s.Nested, s.NoResult, s.NoCall = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	s.Tool, s.Model = d.names(n), d.names(n)
+	s.Len = d.Count()
+	d.columns(s.Len, &s.Last, &s.Calls, &s.Failed, &s.Bytes, &s.Nested, &s.NoResult, &s.NoCall)
+	s.Tool, s.Model = d.names(s.Len), d.names(s.Len)
 	var timed int
-	s.durations.ends, timed = d.ends(n)
+	s.durations.ends, timed = d.ends(s.Len)
 	s.durations.all = d.Column(timed)
-	s.Len = n
 	s.Commands, s.Broken = d.Count(), d.Count()
 	from := len(d.lists)
 	d.lists = d.AppendStrings(d.lists)
 	p := &s.Programs
 	p.Names = d.lists[from:]
-	n = len(p.Names)
-	p.Last, p.Runs, p.Calls, p.Failed = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	d.columns(len(p.Names), &p.Last, &p.Runs, &p.Calls, &p.Failed)
 	return s
 }
