@@ -35,33 +35,30 @@ import (
 const (
 	duplicatesMagic = "pgcopie4"
 	duplicatesHead  = 20
-	duplicatesRow   = 28
 )
+
+// duplicatesRow says what the file has of a segment.
+type duplicatesRow struct {
+	Size, Hash               uint64
+	Documents, Marked, Files uint32
+}
 
 func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 16)
 	copy(b, duplicatesMagic)
-	b = le.AppendUint32(b, uint32(len(segments)))
+	put := func(values ...any) {
+		for _, v := range values {
+			b, _ = binary.Append(b, le, v) // which takes all these types
+		}
+	}
+	put(uint32(len(segments)))
 	for i, s := range segments {
 		f := s.Fingerprint()
-		b = le.AppendUint64(b, uint64(f.Size))
-		b = le.AppendUint64(b, f.Hash)
-		b = le.AppendUint32(b, uint32(s.Len()))
-		b = le.AppendUint32(b, uint32(len(list[i].Hashes)))
-		b = le.AppendUint32(b, uint32(len(list[i].Files)))
+		put(duplicatesRow{uint64(f.Size), f.Hash, uint32(s.Len()), uint32(len(list[i].Hashes)), uint32(len(list[i].Files))})
 	}
 	for _, d := range list {
-		for _, words := range [][]uint64{d.Bits, d.Hashes} {
-			for _, w := range words {
-				b = le.AppendUint64(b, w)
-			}
-		}
-		for _, numbers := range [][]uint32{d.Parts, d.Files} {
-			for _, n := range numbers {
-				b = le.AppendUint32(b, n)
-			}
-		}
+		put(d.Bits, d.Hashes, d.Parts, d.Files)
 	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
 	return b
@@ -81,39 +78,41 @@ func (g *generation) duplicates() []segment.Duplicates {
 func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 	le := binary.LittleEndian
 	if len(b) < duplicatesHead || string(b[:8]) != duplicatesMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
-		le.Uint32(b[16:]) != uint32(len(segments)) || len(b)-duplicatesHead < duplicatesRow*len(segments) {
+		le.Uint32(b[16:]) != uint32(len(segments)) {
 		return nil
 	}
-	rows, rest := b[duplicatesHead:], b[duplicatesHead+duplicatesRow*len(segments):]
+	b = b[duplicatesHead:]
+	take := func(values ...any) bool {
+		for _, v := range values {
+			n, err := binary.Decode(b, le, v)
+			if err != nil {
+				return false
+			}
+			b = b[n:]
+		}
+		return true
+	}
+	rows := make([]duplicatesRow, len(segments))
+	if !take(rows) {
+		return nil
+	}
 	list := make([]segment.Duplicates, len(segments))
 	for i, f := range segments {
-		documents, marked, files := int(le.Uint32(rows[16:])), int(le.Uint32(rows[20:])), int(le.Uint32(rows[24:]))
-		if le.Uint64(rows) != uint64(f.Size) || le.Uint64(rows[8:]) != f.Hash || len(rest) < (documents+63)/64*8+marked*12+files*4 {
+		row := rows[i]
+		size := (int(row.Documents)+63)/64*8 + int(row.Marked)*12 + int(row.Files)*4
+		if row.Size != uint64(f.Size) || row.Hash != f.Hash || size > len(b) {
 			return nil
 		}
-		rows = rows[duplicatesRow:]
-		d, ones := segment.NewDuplicates(documents, marked), 0
-		for k := range d.Bits {
-			d.Bits[k] = le.Uint64(rest[8*k:])
-			ones += bits.OnesCount64(d.Bits[k])
+		d := segment.NewDuplicates(int(row.Documents), int(row.Marked))
+		d.Files = make([]uint32, row.Files)
+		take(d.Bits, d.Hashes, d.Parts, d.Files)
+		ones := 0
+		for _, word := range d.Bits {
+			ones += bits.OnesCount64(word)
 		}
-		if ones != marked {
+		if ones != int(row.Marked) {
 			return nil
 		}
-		rest = rest[8*len(d.Bits):]
-		for k := range d.Hashes {
-			d.Hashes[k] = le.Uint64(rest[8*k:])
-		}
-		rest = rest[8*marked:]
-		for k := range d.Parts {
-			d.Parts[k] = le.Uint32(rest[4*k:])
-		}
-		rest = rest[4*marked:]
-		d.Files = make([]uint32, files)
-		for k := range d.Files {
-			d.Files[k] = le.Uint32(rest[4*k:])
-		}
-		rest = rest[4*files:]
 		list[i] = d
 	}
 	return list
@@ -155,29 +154,9 @@ func (f *duplicateFinder) inherit(g, before *generation) {
 func (f *duplicateFinder) isNew(i int) bool { return f.found[i].Bits == nil }
 
 func (f *duplicateFinder) find() error {
-	hashes := make([][]uint64, len(f.segments)) // of new segments, by document
-	var all []uint64                            // of their entries
-	for i, s := range f.segments {
-		if !f.isNew(i) {
-			continue
-		}
-		var err error
-		if hashes[i], err = entryHashes(s); err != nil {
-			return err
-		}
-		for doc, h := range hashes[i] {
-			if h == 0 {
-				continue
-			}
-			same, err := sameEntry(s, hashes[i], doc)
-			if err != nil {
-				return err
-			}
-			if !same {
-				all = append(all, h)
-			}
-		}
-		s.Trim()
+	hashes, all, err := f.readNew()
+	if err != nil {
+		return err
 	}
 	slices.Sort(all)
 	repeated := make(map[uint64]bool)
@@ -199,24 +178,58 @@ func (f *duplicateFinder) find() error {
 		s.Trim()
 	}
 	for i := range f.segments {
+		if f.isNew(i) {
+			if err := f.markNew(i, hashes[i], repeated); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readNew returns the hashes of the documents of each new segment, 0 where there is none,
+// and those of the entries of all these segments.
+func (f *duplicateFinder) readNew() (hashes [][]uint64, entries []uint64, err error) {
+	hashes = make([][]uint64, len(f.segments))
+	for i, s := range f.segments {
 		if !f.isNew(i) {
 			continue
 		}
-		d := segment.NewDuplicates(len(hashes[i]), 0)
+		if hashes[i], err = entryHashes(s); err != nil {
+			return nil, nil, err
+		}
 		for doc, h := range hashes[i] {
-			if repeated[h] {
-				id, err := f.segments[i].ID(uint32(doc))
-				if err != nil {
-					return err
-				}
-				d.Bits[doc/64] |= 1 << (doc % 64)
-				d.Hashes, d.Parts, d.Files = append(d.Hashes, h), append(d.Parts, uint32(id.Part)), append(d.Files, id.File)
+			if h == 0 {
+				continue
+			}
+			if same, err := sameEntry(s, hashes[i], doc); err != nil {
+				return nil, nil, err
+			} else if !same {
+				entries = append(entries, h)
 			}
 		}
-		slices.Sort(d.Files)
-		d.Files = slices.Compact(d.Files)
-		f.found[i] = d
+		s.Trim()
 	}
+	return hashes, entries, nil
+}
+
+// markNew marks the documents of a new segment that have a repeated hash.
+func (f *duplicateFinder) markNew(i int, hashes []uint64, repeated map[uint64]bool) error {
+	d := segment.NewDuplicates(len(hashes), 0)
+	for doc, h := range hashes {
+		if !repeated[h] {
+			continue
+		}
+		id, err := f.segments[i].ID(uint32(doc))
+		if err != nil {
+			return err
+		}
+		d.Bits[doc/64] |= 1 << (doc % 64)
+		d.Hashes, d.Parts, d.Files = append(d.Hashes, h), append(d.Parts, uint32(id.Part)), append(d.Files, id.File)
+	}
+	slices.Sort(d.Files)
+	d.Files = slices.Compact(d.Files)
+	f.found[i] = d
 	return nil
 }
 

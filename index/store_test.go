@@ -300,7 +300,7 @@ func checkQueries(t *testing.T, dir string) {
 			fuzzy := bleve.NewFuzzyQuery(term)
 			fuzzy.Fuzziness = 1
 			check("fuzzy "+term, fuzzy, matching(func(s *segment.Segment, add func([]byte)) error {
-				return s.Fuzzy(segment.FieldText, nil, []byte(term), 1, func(term []byte, _, _ int) bool { add(term); return true })
+				return s.Fuzzy(segment.FieldText, nil, []byte(term), 1, add)
 			}))
 		}
 		if last != "" {

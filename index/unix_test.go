@@ -183,7 +183,7 @@ func TestSegmentCutUnderReader(t *testing.T) {
 		"Keywords": func() error { return s.KeywordsOf(segment.FieldKind, []uint32{0}, func(int, []byte) {}) },
 		"Terms":    func() error { return s.Terms(segment.FieldText, nil, func([]byte, int) bool { return true }) },
 		"Fuzzy": func() error {
-			return s.Fuzzy(segment.FieldText, nil, []byte("comon"), 1, func([]byte, int, int) bool { return true })
+			return s.Fuzzy(segment.FieldText, nil, []byte("comon"), 1, func([]byte) {})
 		},
 		"Files":  func() error { _, err := s.Files(); return err },
 		"Record": func() error { _, err := r.Record(1); return err },

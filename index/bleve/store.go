@@ -58,7 +58,7 @@ func Renew(index *os.Root, s Snapshot) error {
 }
 
 // ErrStale reports that an old store is left.
-var ErrStale = errors.New("the store for Bleve can be neither renewed nor removed")
+var ErrStale = errors.New("cannot update or remove the store for Bleve")
 
 // Exists reports whether the index in a directory has a store.
 func Exists(index string) bool {

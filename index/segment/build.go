@@ -68,7 +68,7 @@ func (a *Accumulator) Build() (*Image, error) {
 	image.bytes = w.out
 	image.crc = crc32.ChecksumIEEE(image.bytes)
 	if err := image.check(a); err != nil {
-		return nil, fmt.Errorf("build a segment: it is not what was put in: %w", err)
+		return nil, fmt.Errorf("build a segment: self-check failed: %w", err)
 	}
 	return image, nil
 }

@@ -3,7 +3,6 @@ package segment
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/blevesearch/vellum"
@@ -124,20 +123,13 @@ func (s *Segment) lookUp(f Field, term []byte) (PostingsOffset, error) {
 	return PostingsOffset(tree.get(term)), nil
 }
 
-// errStop ends eachTerm early, without an error.
-var errStop = errors.New("stop")
-
-// eachTerm visits the terms of a field in [start, end), in byte order, until visit
-// returns an error. The term is valid only during the visit.
+// eachTerm visits the terms of a field in [start, end), as fst.walk does.
 func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
 	tree, have, err := s.fst(f)
 	if err != nil || !have {
 		return err
 	}
-	w := termWalk{fst: tree, start: start, end: end, visit: func(term []byte, _ int, value uint64) error {
-		return visit(term, PostingsOffset(value))
-	}}
-	return w.run()
+	return tree.walk(start, end, nil, visit)
 }
 
 // Terms visits the terms of a field that begin with the prefix, in byte order,

@@ -3,6 +3,7 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 
 	"pigrep/index/format"
 )
@@ -233,27 +234,28 @@ func (t *fst) get(term []byte) (value uint64) {
 	return value + out
 }
 
-// termWalk visits the terms in [start, end) that an automaton matches, in byte order,
-// until visit returns an error.
-type termWalk struct {
-	fst
-	start, end []byte       // nil: no bound
-	automaton  *levenshtein // nil matches everything
-	visit      func(term []byte, state int, value uint64) error
+// errStop ends a walk early, without an error.
+var errStop = errors.New("stop")
 
-	term []byte // the bytes on the path to the node
-}
-
-func (w *termWalk) run() error {
-	state := 0
-	if w.automaton != nil {
-		state = levenshteinStart
-	}
-	err := w.walk(w.root, state, 0, len(w.start) > 0, w.end != nil)
+// walk visits the terms in [start, end) that an automaton matches, in byte order, until
+// visit returns an error. Without bounds or automaton, they are nil. The term is valid only
+// during the visit.
+func (t *fst) walk(start, end []byte, a *levenshtein, visit func(term []byte, at PostingsOffset) error) error {
+	w := termWalk{fst: *t, start: start, end: end, automaton: a, visit: visit}
+	err := w.walk(w.root, levenshteinStart, 0, len(start) > 0, end != nil)
 	if err == errStop {
 		return nil
 	}
 	return err
+}
+
+type termWalk struct {
+	fst
+	start, end []byte
+	automaton  *levenshtein
+	visit      func(term []byte, at PostingsOffset) error
+
+	term []byte // the bytes on the path to the node
 }
 
 // walk visits the terms at and below an address. value is the sum of the outputs on the
@@ -323,5 +325,5 @@ func (w *termWalk) found(state int, value uint64, low bool) error {
 	if low || w.automaton != nil && !w.automaton.matches(state) {
 		return nil
 	}
-	return w.visit(w.term, state, value)
+	return w.visit(w.term, PostingsOffset(value))
 }

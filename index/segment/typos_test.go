@@ -20,10 +20,7 @@ func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
 		seg := openFile(t, textDocuments(strings.Join(words, " "))...)
 		var want, got []string
 		fuzzy := func(prefix string) (terms []string) {
-			if err := seg.Fuzzy(FieldText, []byte(prefix), []byte(term), 2, func(found []byte, _, _ int) bool {
-				terms = append(terms, string(found))
-				return true
-			}); err != nil {
+			if err := seg.Fuzzy(FieldText, []byte(prefix), []byte(term), 2, func(found []byte) { terms = append(terms, string(found)) }); err != nil {
 				rt.Fatal(err)
 			}
 			return terms
@@ -33,11 +30,10 @@ func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
 		if some := fuzzy(prefix); !slices.Equal(all, some) {
 			rt.Fatalf("terms like %q that begin with %q: %q, want %q", term, prefix, some, all)
 		}
-		if err := seg.Fuzzy(FieldText, nil, []byte(term), 1, func(found []byte, _, _ int) bool {
+		if err := seg.Fuzzy(FieldText, nil, []byte(term), 1, func(found []byte) {
 			if string(found) != term {
 				want = append(want, string(found))
 			}
-			return true
 		}); err != nil {
 			rt.Fatal(err)
 		}

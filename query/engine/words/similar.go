@@ -36,10 +36,7 @@ func (e *expander) fuzzy(term string, opt similarity) error {
 		if _, size := utf8.DecodeRuneInString(term); !opt.asked {
 			prefix = term[:size]
 		}
-		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, func(t []byte, _, _ int) bool {
-			visit(t)
-			return true
-		})
+		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, visit)
 	})
 	if err != nil {
 		return err
