@@ -72,9 +72,16 @@ func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	return count(ctx, rank.Input{Reader: r, Adapter: a, Files: src}, req)
 }
 
+// compile compiles the text of a query with the filters of the request.
+func (r *Request) compile(text string) (*words.Query, error) {
+	env := r.Env
+	env.Filtered = r.Selects()
+	return words.Compile(text, env)
+}
+
 // Resolve compiles the text and the filters of a request, and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
-	q, err := words.Compile(r.Text, r.Env)
+	q, err := r.compile(r.Text)
 	if err != nil {
 		return in, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,6 +254,51 @@ func TestSearchErrors(t *testing.T) {
 	resp := l.search(Request{Text: "kind:nonsense token"})
 	if len(resp.Warnings) == 0 || resp.TotalAny == 0 {
 		t.Errorf("an unknown kind: warnings %q, %d hits; want a warning, and the text searched for", resp.Warnings, resp.TotalAny)
+	}
+}
+
+// What a query must not have is enough to ask for, if a filter says what is wanted: in the
+// query or beside it.
+func TestNegationsNeedAFilter(t *testing.T) {
+	l := shelf(t)
+	want := sorted(l.flat("NOT auth model:opus"))
+	if len(want) == 0 {
+		t.Fatal("no hits with the filter in the query")
+	}
+	got := sorted(ids(l.search(Request{Text: "NOT auth", Flat: true, Spec: filter.Spec{Models: []string{"opus"}}})))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with the filter beside the query (-want +got):\n%s", diff)
+	}
+	// Clients always give these: they say where to look, or what else to leave out.
+	for _, spec := range []filter.Spec{{Scope: scope.All}, {Excludes: []string{"x"}}, {NoSearches: true}} {
+		_, err := Run(t.Context(), l.Reader, pi.New(), Disk{}, Request{Text: "NOT auth", Spec: spec})
+		if _, ok := errors.AsType[*words.TextError](err); !ok {
+			t.Errorf("with %+v: error %v, want a TextError", spec, err)
+		}
+	}
+}
+
+// A word of several scripts is found by its beginning, wherever that ends.
+func TestPrefixOfSeveralScripts(t *testing.T) {
+	typed := []string{"한국어running", "naïve한국어running", "한국어getUserName", "run한국어를", "中文Zürich漢字"}
+	var entries []turn
+	for i, w := range typed {
+		entries = append(entries, prompt("before "+w+" after").Named(fmt.Sprint("e", i)))
+	}
+	l := newLibrary(t, story{Name: "scripts", Entries: entries})
+	for i, w := range typed {
+		runes := []rune(w)
+		for n := 1; n <= len(runes); n++ {
+			text := string(runes[:n]) + "*"
+			if got := l.flat(text); !slices.Contains(got, fmt.Sprint("e", i)) {
+				t.Errorf("%s does not find %s, but %v", text, w, got)
+			}
+		}
+	}
+	for _, text := range []string{"한국어ra*", "국어ri*", "n한국어*"} {
+		if resp := l.search(Request{Text: text, Flat: true}); resp.Total > 0 {
+			t.Errorf("%s finds %v", text, ids(resp))
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 			bare[i] = ' '
 		}
 	}
-	q, err := words.Compile(text, req.Env)
+	q, err := req.compile(text)
 	if err != nil {
 		return nil, nil // nothing to search for
 	}

@@ -16,6 +16,9 @@ import (
 type Env struct {
 	Now    time.Time                // relative dates count from here
 	Expand func(path string) string // makes a path absolute; nil leaves it as it is
+
+	// Filters beside the query say what is wanted, so that the query itself need not.
+	Filtered bool
 }
 
 func (e Env) expand(path string) string {

@@ -104,6 +104,14 @@ func (s *Spec) compile(f *Filter) {
 	}
 }
 
+// Selects reports whether the Spec says what is wanted. Where to look and what to leave
+// out does not, which clients say of themselves.
+func (s *Spec) Selects() bool {
+	return slices.ContainsFunc(Table, func(r Row) bool {
+		return r.Active(s) && r.Name != Scope && r.Name != Exclude && r.Name != Searches
+	})
+}
+
 // WithAllKinds returns the Spec with the scope of all kinds if it has neither a scope
 // nor kinds.
 func (s Spec) WithAllKinds() Spec {

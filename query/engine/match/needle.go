@@ -28,6 +28,12 @@ func NewNeedle(typed string) Needle {
 	return Needle{Text: text, startsInWord: inSpacedWord(first), endsInWord: inSpacedWord(last)}
 }
 
+// Prefix returns the Needle of the words that begin with this one.
+func (n Needle) Prefix() Needle {
+	n.endsInWord = false
+	return n
+}
+
 // Find returns the first match in the folded text at or after from.
 func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	for from <= len(text) {

@@ -103,7 +103,7 @@ func Compile(text string, env filter.Env) (*Query, error) {
 		}
 	}
 	positive := slices.ContainsFunc(c.Words, func(w *Word) bool { return w.Scored })
-	if !positive && len(c.Fields) == 0 {
+	if !positive && len(c.Fields) == 0 && !env.Filtered {
 		return nil, &TextError{
 			Reason: fmt.Sprintf("the query %q only says what to leave out", syntax.Shorten(text)),
 			Hint:   "add a word that the hits should have",
@@ -327,6 +327,10 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 		}
 		w.Match = syntax.Literal // several scripts: searched as a compound
 	}
+	open := n.Match == syntax.Prefix && last.Start > 0 && (last.Form == analysis.Word || last.Form == analysis.Whole)
+	if open { // the last word may be the beginning of any: only the text tells
+		tokens = slices.DeleteFunc(tokens, func(t analysis.Token) bool { return t.Start >= last.Start })
+	}
 
 	if covers && len(tokens) == 1 {
 		w.Term = string(last.Term)
@@ -350,7 +354,9 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 		w.Term, w.Joined = joinKebab(typed)
 	}
 	w.Verify = true
-	w.Needle = match.NewNeedle(typed)
+	if w.Needle = match.NewNeedle(typed); open {
+		w.Needle = w.Needle.Prefix()
+	}
 	return w
 }
 
