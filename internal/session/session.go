@@ -43,6 +43,29 @@ type Header struct {
 	Offset        int64     // where the header's JSON object begins
 }
 
+// At says where a part is in its session file, as answers in JSON do.
+type At struct {
+	Line   int   `json:"line"`   // of the session file, from 1
+	Offset int64 `json:"offset"` // of the entry's JSON object, in bytes
+	Length int   `json:"length"` // of this object
+	Part   int   `json:"part"`   // number of the part in its entry
+}
+
+// Origin says who or what wrote a part, as answers in JSON do.
+type Origin struct {
+	Tool       string `json:"tool,omitempty"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	IsError    bool   `json:"isError"`
+	Provider   string `json:"provider,omitempty"`
+	Model      string `json:"model,omitempty"`
+	CustomType string `json:"customType,omitempty"`
+}
+
+// OriginOf returns who or what wrote a part of the entry.
+func (e *Entry) OriginOf(p *Part) Origin {
+	return Origin{p.Tool, p.ToolCallID, e.IsError, e.Provider, e.Model, e.CustomType}
+}
+
 // Entry is one JSON object of a session file other than its header.
 //
 // The strings and slices of an Entry from a parser, Parts included, are valid

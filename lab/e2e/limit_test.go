@@ -76,9 +76,9 @@ func TestShortListIsBeginningOfLongList(t *testing.T) {
 		long := search(text, 99_999, all)
 		for _, limit := range []int{1, 20, 130, 200} {
 			short := search(text, limit, all)
-			if short.Total != long.Total || short.TotalAny != long.TotalAny || short.Minor != long.Minor || short.SessionTotal != long.SessionTotal {
+			if short.Total != long.Total || short.TotalAny != long.TotalAny || short.Weak != long.Weak || short.SessionTotal != long.SessionTotal {
 				t.Fatalf("%q, %d sessions: totals %d %d %d %d, want %d %d %d %d", text, limit,
-					short.Total, short.TotalAny, short.Minor, short.SessionTotal, long.Total, long.TotalAny, long.Minor, long.SessionTotal)
+					short.Total, short.TotalAny, short.Weak, short.SessionTotal, long.Total, long.TotalAny, long.Weak, long.SessionTotal)
 			}
 			want, got := long.Sessions[:min(limit, len(long.Sessions))], short.Sessions
 			if a, b := asJSON(t, want), asJSON(t, got); a != b {

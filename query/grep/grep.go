@@ -75,24 +75,7 @@ const Whole = math.MaxInt64
 
 // A Match is a part of an entry with matching lines.
 type Match struct {
-	SessionPath string
-	SessionID   string
-	CWD         string
-	EntryID     string
-	Kind        session.Kind
-	Role        string
-	Timestamp   session.Time
-	Line        int   // of the session file, from 1
-	Offset      int64 // of the entry's JSON object
-	Length      int
-	Part        int
-	Tool        string
-	ToolCallID  string
-	IsError     bool
-	Provider    string
-	Model       string
-	CustomType  string
-
+	Location
 	Lines   []Line // none with Request.Brief, or once Request.Counted
 	Matched int    // number of matching lines
 	Matches int    // number of matches in them; unknown with Request.Brief, and once Request.Counted

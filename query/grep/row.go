@@ -14,24 +14,8 @@ type Location struct {
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
 	Timestamp   session.Time `json:"timestamp,omitzero"`
-	Line        int          `json:"line"`
-	Offset      int64        `json:"offset"`
-	Length      int          `json:"length"`
-	Part        int          `json:"part"`
-	Tool        string       `json:"tool,omitempty"`
-	ToolCallID  string       `json:"toolCallId,omitempty"`
-	IsError     bool         `json:"isError"`
-	Provider    string       `json:"provider,omitempty"`
-	Model       string       `json:"model,omitempty"`
-	CustomType  string       `json:"customType,omitempty"`
-}
-
-// Location returns where the match is.
-func (m *Match) Location() Location {
-	return Location{
-		m.SessionPath, m.SessionID, m.CWD, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
-		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
-	}
+	session.At
+	session.Origin
 }
 
 // Row is a line of a match in JSON.
@@ -58,7 +42,7 @@ func (l *Line) Cut() Cut { return Cut{l.From, l.Whole} }
 func (m *Match) Rows() []Row {
 	rows := make([]Row, len(m.Lines))
 	for i, l := range m.Lines {
-		rows[i] = Row{"context", m.Location(), l.Number, l.Offset, l.Text, l.Spans, l.Cut()}
+		rows[i] = Row{"context", m.Location, l.Number, l.Offset, l.Text, l.Spans, l.Cut()}
 		if l.Match {
 			rows[i].Type = "match"
 		}

@@ -246,9 +246,12 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 		}
 	}
 	m := &Match{
-		SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
-		Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part, Tool: p.Tool, ToolCallID: p.ToolCallID,
-		IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: matched, Lines: lines,
+		Location: Location{
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD,
+			EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
+			At: session.At{Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part}, Origin: e.OriginOf(p),
+		},
+		Matched: matched, Lines: lines,
 	}
 	for _, b := range blocks {
 		m.Matches += len(b.spans)

@@ -70,7 +70,7 @@ func TestHitsThatSayTheSame(t *testing.T) {
 			if name[0] == 'w' {
 				name = "w"
 			}
-			list = append(list, fmt.Sprintf("%s+%d", name, h.Alike))
+			list = append(list, fmt.Sprintf("%s+%d", name, h.NearDuplicates))
 		}
 		return list
 	}

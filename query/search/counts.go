@@ -61,7 +61,7 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 
 // countWords counts the hits of each word of a query that has several.
 func countWords(ctx context.Context, in rank.Input, req Request, list []*words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
-	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.Planned) bool { return w.Find != nil && w.Find.Cost() > 0 })
+	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.ResolvedWord) bool { return w.Find != nil && w.Find.Cost() > 0 })
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
 		return nil, nil
 	}

@@ -59,7 +59,7 @@ func TestShortListOfWeightyHits(t *testing.T) {
 	if len(short.Hits) != 1 || short.Hits[0].EntryID != "right" || short.TotalAny != 31 {
 		t.Errorf("%d of %d hits, the first %+v; want one of 31", len(short.Hits), short.TotalAny, short.Hits[:1])
 	}
-	missing, _ := short.Hits[0].Lacks()
+	missing, _ := short.Hits[0].Told()
 	if diff := cmp.Diff([]string{"work"}, missing); diff != "" || len(short.Hits[0].Missing) != 3 {
 		t.Errorf("missing %v, told %v: want how, does and work, and of these the one that says something", short.Hits[0].Missing, missing)
 	}

@@ -57,7 +57,7 @@ func (s *responder) over() (bool, error) {
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
 	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
-	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Minor: found.Minor, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
+	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Weak: found.Weak, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
 	var err error
 	if req.Flat {
 		resp.Hits, err = s.hits(found.Hits)
@@ -121,7 +121,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	}
 	hit := Describe(&rec.Summary, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
-	hit.Score, hit.Hits, hit.HitsAny, hit.Minor = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Minor
+	hit.Score, hit.Hits, hit.HitsAny, hit.Weak = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Weak
 	hit.Forks = s.forks()[rec.Path]
 	if s.req.Redact {
 		hit.Redact()
@@ -161,7 +161,7 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 	defer s.found.Done(w)
 	var hits []Hit
 	var shown []wording
-	for i, c := range slices.Concat(x.Hits, x.Spare) {
+	for i, c := range slices.Concat(x.Hits, x.Reserve) {
 		if i >= len(x.Hits) && len(hits) >= most {
 			break
 		}
@@ -181,13 +181,13 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		}
 		this := wordingOf(h)
 		if k := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); k >= 0 {
-			hits[k].Alike++
+			hits[k].NearDuplicates++
 			continue
 		}
 		hits, shown = append(hits, *h), append(shown, this)
 	}
 	for i := range hits {
-		hits[i].AlikeAtLeast = hits[i].Alike > 0 && x.TotalAny > len(x.Hits)+len(x.Spare)
+		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.TotalAny > len(x.Hits)+len(x.Reserve)
 	}
 	return hits, nil
 }
@@ -210,6 +210,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		Type:        "hit",
 		Score:       h.Score,
 		Tier:        tierNames[h.Tier],
+		Lacks:       s.lacks(h),
 		SessionPath: rec.Path,
 		SessionID:   rec.ID,
 		SessionName: rec.Name,
@@ -217,26 +218,11 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		EntryID:     node.ID,
 		ParentID:    node.ParentID,
 		Timestamp:   session.Time{Time: rec.TimeOf(&node.Node)},
-		Line:        node.Line,
-		Offset:      node.Offset,
-		Length:      node.Length,
-		Part:        h.Part,
+		At:          session.At{Line: node.Line, Offset: node.Offset, Length: node.Length, Part: h.Part},
 		Branch:      entry.BranchName(node.Active),
 		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
 		Resume:      resume(&rec.Summary, s.req.Resume),
-	}
-	for _, e := range h.Missing {
-		hit.Missing = append(hit.Missing, e.Text())
-		if h.HasParts(e) {
-			hit.Parts = append(hit.Parts, e.Text())
-		}
-		if s.found.SaysLittle(e) {
-			hit.Slight = append(hit.Slight, e.Text())
-		}
-		if h.Elsewhere(e) {
-			hit.Elsewhere = append(hit.Elsewhere, e.Text())
-		}
 	}
 	duplicates, err := s.found.Duplicates(h)
 	if err != nil {
@@ -248,23 +234,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)
 	}
-	ok = s.found.Read(w, h, func(e *session.Entry, part *session.Part, spans []match.Span, exact uint64) {
-		hit.Kind, hit.Role = part.Kind, e.Role
-		if part.Kind == session.KindLabel {
-			hit.TargetID = strings.Clone(e.TargetID)
-		}
-		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
-		hit.IsError = e.IsError
-		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		for i := range e.Images {
-			hit.Images = append(hit.Images, entry.ImageRowOf(&e.Images[i]))
-		}
-		hit.Fragment = match.NewFragment(s.req.shown(part.Text, spans))
-		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
-			hit.Tier = TierParts
-		}
-	})
-	if !ok {
+	if !s.read(w, h, hit) {
 		return nil, nil
 	}
 	if s.req.Before+s.req.After > 0 {
@@ -280,14 +250,49 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	return hit, nil
 }
 
+// lacks returns the words that a hit lacks.
+func (s *responder) lacks(h *rank.Hit) (l Lacks) {
+	for _, e := range h.Missing {
+		text := e.Text()
+		l.Missing = append(l.Missing, text)
+		if h.HasParts(e) {
+			l.Parts = append(l.Parts, text)
+		}
+		if s.found.SaysLittle(e) {
+			l.MissingCommon = append(l.MissingCommon, text)
+		}
+		if h.Elsewhere(e) {
+			l.Elsewhere = append(l.Elsewhere, text)
+		}
+	}
+	return l
+}
+
+// read fills in what the entry of a hit says, and reports whether it still can be read.
+func (s *responder) read(w *rank.Worker, h *rank.Hit, hit *Hit) bool {
+	return s.found.Read(w, h, func(e *session.Entry, part *session.Part, spans []match.Span, exact uint64) {
+		hit.Kind, hit.Role, hit.Origin = part.Kind, e.Role, e.OriginOf(part)
+		if part.Kind == session.KindLabel {
+			hit.TargetID = strings.Clone(e.TargetID)
+		}
+		for i := range e.Images {
+			hit.Images = append(hit.Images, entry.ImageRowOf(&e.Images[i]))
+		}
+		hit.Fragment = match.NewFragment(s.req.shown(part.Text, spans))
+		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
+			hit.Tier = TierParts
+		}
+	})
+}
+
 // Describe returns what a summary says about a session.
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
-	return SessionHit{
-		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
-		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
+	return SessionHit{Type: "session", Resume: resume(s, how), SessionFacts: SessionFacts{
+		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
+		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
-		Resume: resume(s, how),
-	}
+	}}
 }
 
 func resume(s *session.Summary, how ResumeFunc) *Resume {

@@ -64,7 +64,7 @@ type Response struct {
 	Total        int          // hits with every word, copies counted once
 	TotalAny     int          // all hits, copies counted once
 	Searches     int          // hits that NoSearches left out, if all others fit into the limit
-	Minor        int          // of TotalAny: hits with none of the weightier words, nor all parts of one, which are left out of a list with hits that have some
+	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Unreadable   int          // hits left out because the system refuses to read their files
 	Warnings     []string     // one line each, for people
@@ -101,14 +101,11 @@ const (
 // Hit is a document that matches. Its JSON is documented in "pigrep help json":
 // fields are only ever added.
 type Hit struct {
-	Type      string   `json:"type"` // "hit"
-	Rank      int      `json:"rank"` // 1-based, in the order of Response.Hits
-	Score     float64  `json:"score"`
-	Tier      Tier     `json:"tier"`
-	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
-	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
-	Parts     []string `json:"parts,omitempty"`     // words of Missing whose parts it has: get, user and name for getUserName
-	Slight    []string `json:"-"`                   // words of Missing that say little, such as "how"
+	Type  string  `json:"type"` // "hit"
+	Rank  int     `json:"rank"` // 1-based, in the order of Response.Hits
+	Score float64 `json:"score"`
+	Tier  Tier    `json:"tier"`
+	Lacks
 
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
@@ -119,27 +116,19 @@ type Hit struct {
 	EntryID     string       `json:"entryId,omitempty"`
 	ParentID    string       `json:"parentId,omitempty"`
 	Timestamp   session.Time `json:"timestamp,omitzero"`
-	Line        int          `json:"line"`
-	Offset      int64        `json:"offset"`
-	Length      int          `json:"length"`
-	Part        int          `json:"part"`
+	session.At
+	session.Origin
 
-	Tool         string           `json:"tool,omitempty"`
-	ToolCallID   string           `json:"toolCallId,omitempty"`
-	IsError      bool             `json:"isError"`
-	Provider     string           `json:"provider,omitempty"`
-	Model        string           `json:"model,omitempty"`
-	CustomType   string           `json:"customType,omitempty"`
-	Branch       string           `json:"branch,omitempty"` // "active" or "abandoned"
-	InContext    bool             `json:"inContext"`
-	Label        string           `json:"label,omitempty"`
-	Copies       []Copy           `json:"copies,omitempty"`
-	Images       []entry.ImageRow `json:"images,omitempty"`       // of its entry
-	Alike        int              `json:"alike,omitempty"`        // hits of its session that say the same, and are not shown
-	AlikeAtLeast bool             `json:"alikeAtLeast,omitempty"` // there may be more: not all hits of its session were compared
-	TargetID     string           `json:"targetId,omitempty"`     // of a label: the entry it is on
-	Fragment     match.Fragment   `json:"fragment"`
-	Resume       *Resume          `json:"resume,omitempty"`
+	Branch         string           `json:"branch,omitempty"` // "active" or "abandoned"
+	InContext      bool             `json:"inContext"`
+	Label          string           `json:"label,omitempty"`
+	Copies         []Copy           `json:"copies,omitempty"`
+	Images         []entry.ImageRow `json:"images,omitempty"`       // of its entry
+	NearDuplicates int              `json:"alike,omitempty"`        // hits of its session that say the same, and are not shown
+	MoreDuplicates bool             `json:"alikeAtLeast,omitempty"` // there may be more: not all hits of its session were compared
+	TargetID       string           `json:"targetId,omitempty"`     // of a label: the entry it is on
+	Fragment       match.Fragment   `json:"fragment"`
+	Resume         *Resume          `json:"resume,omitempty"`
 
 	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
 	After  []Neighbour `json:"after,omitempty"`
@@ -147,15 +136,23 @@ type Hit struct {
 	Explain *rank.Explanation `json:"explain,omitempty"`
 }
 
-// Lacks returns the words of Missing and Elsewhere that a reader wants to know of: those
+// Lacks are the words of the query that a hit lacks, as typed.
+type Lacks struct {
+	Missing       []string `json:"missing,omitempty"`
+	Elsewhere     []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
+	Parts         []string `json:"parts,omitempty"`     // words of Missing whose parts it has: get, user and name for getUserName
+	MissingCommon []string `json:"-"`                   // words of Missing that say little, such as "how"
+}
+
+// Told returns the words of Missing and Elsewhere that a reader wants to know of: those
 // that say something, and are not among Parts.
-func (h *Hit) Lacks() (missing, elsewhere []string) {
+func (l *Lacks) Told() (missing, elsewhere []string) {
 	says := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
-			return slices.Contains(h.Slight, word) || slices.Contains(h.Parts, word)
+			return slices.Contains(l.MissingCommon, word) || slices.Contains(l.Parts, word)
 		})
 	}
-	return says(h.Missing), says(h.Elsewhere)
+	return says(l.Missing), says(l.Elsewhere)
 }
 
 // mostImages is how many images of an entry Notes describes one by one.
@@ -177,7 +174,7 @@ func (h *Hit) Notes() (notes []string) {
 	if len(h.Parts) > 0 {
 		notes = append(notes, "only parts of "+strings.Join(h.Parts, ", "))
 	}
-	if missing, elsewhere := h.Lacks(); len(missing) > 0 {
+	if missing, elsewhere := h.Told(); len(missing) > 0 {
 		note := "missing: " + strings.Join(missing, ", ")
 		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
 			note += " (found elsewhere in this session)"
@@ -186,12 +183,12 @@ func (h *Hit) Notes() (notes []string) {
 		}
 		notes = append(notes, note)
 	}
-	if h.Alike > 0 {
+	if h.NearDuplicates > 0 {
 		atLeast := ""
-		if h.AlikeAtLeast {
+		if h.MoreDuplicates {
 			atLeast = "at least "
 		}
-		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.Alike))
+		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.NearDuplicates))
 	}
 	return notes
 }
@@ -214,7 +211,17 @@ type ResumeFunc func(*session.Summary) (dir string, argv []string)
 
 // SessionHit is a session with hits. Its JSON is documented in "pigrep help json".
 type SessionHit struct {
-	Type          string       `json:"type"` // "session"
+	Type string `json:"type"` // "session"
+	SessionFacts
+	Score   float64 `json:"score"`
+	Hits    int     `json:"hits"`    // hits with every word
+	HitsAny int     `json:"hitsAny"` // all hits
+	Weak    int     `json:"-"`       // as of Response
+	Resume  *Resume `json:"resume,omitempty"`
+}
+
+// SessionFacts are what the summary of a session says about it.
+type SessionFacts struct {
 	SessionPath   string       `json:"sessionPath"`
 	SessionID     string       `json:"sessionId,omitempty"`
 	Name          string       `json:"name,omitempty"`
@@ -230,11 +237,6 @@ type SessionHit struct {
 	Forks         int          `json:"forks,omitempty"`  // indexed sessions whose parent is this one
 	Tokens        int64        `json:"tokens,omitempty"` // 0 if unknown
 	Cost          float64      `json:"cost,omitempty"`   // 0 if unknown
-	Score         float64      `json:"score"`
-	Hits          int          `json:"hits"`    // hits with every word
-	HitsAny       int          `json:"hitsAny"` // all hits
-	Minor         int          `json:"-"`       // as of Response
-	Resume        *Resume      `json:"resume,omitempty"`
 }
 
 // options returns which hits are wanted, with the default limits filled in.
@@ -247,7 +249,7 @@ func (r *Request) options() rank.Options {
 }
 
 // Partial returns the number of hits that lack something and are not left out.
-func (r *Response) Partial() int { return r.TotalAny - r.Minor - r.Total }
+func (r *Response) Partial() int { return r.TotalAny - r.Weak - r.Total }
 
 // Partial returns the number of hits that lack something and are not left out.
-func (h *SessionHit) Partial() int { return h.HitsAny - h.Minor - h.Hits }
+func (h *SessionHit) Partial() int { return h.HitsAny - h.Weak - h.Hits }

@@ -21,7 +21,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	if err != nil {
 		return nil, err
 	}
-	in.Lacking = rank.NewLacking()
+	in.Misses = rank.NewMisses()
 	found, err := rank.Run(ctx, in, req.options())
 	if err != nil {
 		return nil, err

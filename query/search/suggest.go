@@ -19,7 +19,7 @@ const maxMeant = 16
 
 // didYouMean returns the query with similar words in place of those that no document
 // contains as typed; "" when there are none.
-func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error) {
+func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (string, error) {
 	if len(p.Words) > maxMeant {
 		return "", nil
 	}
@@ -90,7 +90,7 @@ func Without(filter string) string {
 // withAll returns the number of hits with all words, and withAny if there are none, of
 // the partial ones that a search shows.
 func withAll(n rank.Counts) int { return n.Total }
-func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Minor) }
+func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Weak) }
 
 // removed returns the filters without which there would be hits of the kind that hits
 // counts.
@@ -169,9 +169,9 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 
 // count counts the hits of another request on the same index.
 func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error) {
-	lacking := in.Lacking
+	misses := in.Misses
 	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
-	in.Lacking = lacking
+	in.Misses = misses
 	if _, ok := errors.AsType[*words.TextError](err); ok {
 		return rank.Counts{}, nil // nothing is left to search for
 	}

@@ -118,7 +118,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	}
 	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
-		Total: res.Total, TotalAny: res.TotalAny - res.Minor, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, removed(res.Removed), removed),
 	}
 	if res.Late {
@@ -153,7 +153,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 
 // hit returns the row of a hit.
 func (n *ids) hit(h *search.Hit, owner int) hitRow {
-	missing, elsewhere := h.Lacks()
+	missing, elsewhere := h.Told()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
 			missing[i] = "(" + word + ")"
@@ -230,8 +230,8 @@ func notes(res *search.Response, without []search.Removed, named func([]search.R
 	if why := search.ExplainWords(words, without, dropping); why != "" {
 		list = append(list, visible(why)+".")
 	}
-	if res.Minor > 0 {
-		list = append(list, human.Plural(res.Minor, "weaker hit", "weaker hits")+" left out.")
+	if res.Weak > 0 {
+		list = append(list, human.Plural(res.Weak, "weaker hit", "weaker hits")+" left out.")
 	}
 	all := ""
 	if res.TotalAny > 0 {

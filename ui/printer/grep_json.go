@@ -155,7 +155,7 @@ func (g *grepLines) line(m *grep.Match, l *grep.Line) error {
 			Submatches []grepSubmatch `json:"submatches"`
 			grep.Location
 			grep.Cut
-		}{grepString{m.SessionPath}, grepString{text}, l.Number, l.Offset, submatches, m.Location(), l.Cut()}}
+		}{grepString{m.SessionPath}, grepString{text}, l.Number, l.Offset, submatches, m.Location, l.Cut()}}
 	}
 	if len(l.Text) < longFrom {
 		return g.j.row(message(l.Text + end))

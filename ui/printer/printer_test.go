@@ -71,16 +71,16 @@ func answer() *Search {
 			{
 				Type: "hit", Rank: 1, Score: 12.5, Tier: search.TierExact, Kind: session.KindPrompt, Role: "user",
 				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
-				CWD: "/home/u/src/app", EntryID: "1a2b3c4d", Timestamp: at(3 * day), Line: 4, Offset: 1234, Length: 567,
+				CWD: "/home/u/src/app", EntryID: "1a2b3c4d", Timestamp: at(3 * day), At: session.At{Line: 4, Offset: 1234, Length: 567},
 				Branch: "active", InContext: true,
 				Fragment: fragment("Fix the timeout of the login redirect", "timeout"),
 				Resume:   &search.Resume{Dir: "/home/u/src/app", Argv: []string{"pi", "--session", login}},
 			},
 			{
-				Type: "hit", Rank: 2, Score: 9.25, Tier: search.TierParts, Missing: []string{"redirect"}, Elsewhere: []string{"redirect"},
-				Kind: session.KindResult, Role: "toolResult", Tool: "bash", IsError: true,
+				Type: "hit", Rank: 2, Score: 9.25, Tier: search.TierParts, Lacks: search.Lacks{Missing: []string{"redirect"}, Elsewhere: []string{"redirect"}},
+				Kind: session.KindResult, Role: "toolResult", Origin: session.Origin{Tool: "bash", IsError: true},
 				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
-				CWD: "/home/u/src/app", EntryID: "5e6f7a8b", Timestamp: at(3*day - time.Hour), Line: 9, Offset: 4321, Length: 999,
+				CWD: "/home/u/src/app", EntryID: "5e6f7a8b", Timestamp: at(3*day - time.Hour), At: session.At{Line: 9, Offset: 4321, Length: 999},
 				Branch: "abandoned",
 				Fragment: fragment("… --- FAIL: TestLogin (30.00s)\n\tlogin_test.go:52: get /login: context deadline exceeded: "+
 					"the connection timeout of 30s was reached while waiting for headers from 127.0.0.1:8443, after 3 tries with <html> & \"quotes\" …",
@@ -90,15 +90,15 @@ func answer() *Search {
 			{
 				Type: "hit", Rank: 3, Score: 7, Tier: search.TierFuzzy, Kind: session.KindReply, Role: "assistant",
 				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
-				EntryID: "@123456", Timestamp: at(400 * day), Line: 2, Offset: 10, Length: 20, Branch: "active", InContext: true,
+				EntryID: "@123456", Timestamp: at(400 * day), At: session.At{Line: 2, Offset: 10, Length: 20}, Branch: "active", InContext: true,
 				Label: "あとで",
 				Fragment: fragment("接続がタイムアウトしました。サーバーの設定を確認してください。タイムアウトの値は三十秒です 👨‍👩‍👧 😀 "+
 					"設定ファイルの場所は次の通りです。もう一度お試しください。", "タイムアウト", "タイムアウト"),
 			},
 			{
-				Type: "hit", Rank: 4, Score: 6, Tier: search.TierExact, Kind: session.KindCall, Role: "assistant", Tool: "write",
+				Type: "hit", Rank: 4, Score: 6, Tier: search.TierExact, Kind: session.KindCall, Role: "assistant", Origin: session.Origin{Tool: "write"},
 				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
-				EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", Timestamp: at(20 * time.Minute), Line: 3, Offset: 30, Length: 20,
+				EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", Timestamp: at(20 * time.Minute), At: session.At{Line: 3, Offset: 30, Length: 20},
 				Branch: "active",
 				Fragment: fragment("\x1b[31m\x1b]0;owned\x07"+strings.Repeat("x", 90)+"/timeout/"+strings.Repeat("y", 90)+
 					"\x1b[2J\u202e\u009b2J", "timeout"),
@@ -106,14 +106,13 @@ func answer() *Search {
 		},
 		Sessions: []search.SessionHit{
 			{
-				Type: "session", SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
-				CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello", Title: "Fix the login redirect",
-				Score: 12.5, Hits: 1, HitsAny: 4,
+				Type: "session", Score: 12.5, Hits: 1, HitsAny: 4, SessionFacts: search.SessionFacts{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
+					CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello", Title: "Fix the login redirect"},
 			},
 			{
-				Type: "session", SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372",
-				CWD: "/srv/日本/とても長いプロジェクトの名前", Created: at(400 * day), Modified: at(20 * time.Minute), Messages: 3,
-				FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Title: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Score: 7, Hits: 2, HitsAny: 2,
+				Type: "session", Score: 7, Hits: 2, HitsAny: 2, SessionFacts: search.SessionFacts{SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372",
+					CWD: "/srv/日本/とても長いプロジェクトの名前", Created: at(400 * day), Modified: at(20 * time.Minute), Messages: 3,
+					FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Title: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです"},
 			},
 		},
 		Total: 3, TotalAny: 6, TotalIsExact: true,
@@ -218,7 +217,7 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 // The last line counts the hits that are shown or behind -n; of the others it says that they are left out.
 func TestClosingCountsWhatIsShown(t *testing.T) {
 	r := &search.Response{
-		TotalAny: 1177, Minor: 1086, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),
+		TotalAny: 1177, Weak: 1086, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),
 		Words: []search.WordCount{{Word: "getUserName", Parts: 91}},
 	}
 	if got, want := closing(&Search{Response: r}), "91 hits with all parts of getUserName, none as written; 91 shown in 9 sessions, 1,086 weaker hits left out"; got != want {
@@ -232,7 +231,7 @@ func TestClosingCountsWhatIsShown(t *testing.T) {
 
 // Hits that say the same as one that is shown are not behind -n.
 func TestClosingCountsAlikeHits(t *testing.T) {
-	r := &search.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []search.Hit{{Alike: 2}}}
+	r := &search.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []search.Hit{{NearDuplicates: 2}}}
 	if got, want := closing(&Search{Response: r, Flat: true}), "3 hits"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

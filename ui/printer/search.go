@@ -44,14 +44,14 @@ func (s *Search) json(j *jsonWriter) error {
 			return struct {
 				Total        int                `json:"total"`
 				TotalAny     int                `json:"totalAny"`
-				Minor        int                `json:"minor,omitempty"`
+				Weak         int                `json:"minor,omitempty"`
 				TotalIsExact bool               `json:"totalIsExact"`
 				Warnings     []string           `json:"warnings"`
 				DidYouMean   string             `json:"didYouMean,omitempty"`
 				Words        []search.WordCount `json:"words,omitempty"`
 				Removed      []search.Removed   `json:"removed,omitempty"`
 				Index        search.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.Minor, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+			}{r.Total, r.TotalAny, r.Weak, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
@@ -332,13 +332,13 @@ func closing(s *Search) string {
 	}
 	told := len(r.Hits) // shown, or counted by a hit that says the same
 	for i := range r.Hits {
-		told += r.Hits[i].Alike
+		told += r.Hits[i].NearDuplicates
 	}
 	switch {
-	case told < r.TotalAny-r.Minor:
+	case told < r.TotalAny-r.Weak:
 		return line + fmt.Sprintf("; %s (more: -n)", shown)
-	case r.Minor > 0:
-		return line + fmt.Sprintf("; %s, %s left out", shown, human.Plural(r.Minor, "weaker hit", "weaker hits"))
+	case r.Weak > 0:
+		return line + fmt.Sprintf("; %s, %s left out", shown, human.Plural(r.Weak, "weaker hit", "weaker hits"))
 	case sessions != "":
 		return line + joined + sessions
 	}

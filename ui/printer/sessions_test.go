@@ -18,13 +18,13 @@ func manySessions(n int) *Sessions {
 	list := &sessions.Response{Total: n, TotalIsExact: true}
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-7000-8000-%012x", uint32(i)*2654435761, i)
-		list.Sessions = append(list.Sessions, sessions.Session{SessionHit: search.SessionHit{
-			Type: "session", SessionPath: "/home/u/.pi/agent/sessions/--home-u-src-app--/2026-01-01T00-00-00-000Z_" + id + ".jsonl", SessionID: id,
+		list.Sessions = append(list.Sessions, sessions.Session{SessionHit: search.SessionHit{Type: "session", SessionFacts: search.SessionFacts{
+			SessionPath: "/home/u/.pi/agent/sessions/--home-u-src-app--/2026-01-01T00-00-00-000Z_" + id + ".jsonl", SessionID: id,
 			CWD: fmt.Sprintf("/home/u/src/app-%d", i%200), Modified: at(time.Duration(i) * time.Minute), Messages: i % 500,
 			FirstPrompt: fmt.Sprintf("message of session %d: please look at the retry logic of the connection pool and fix the timeout", i),
 			Title:       fmt.Sprintf("message of session %d: please look at the retry logic of the connection pool and fix the timeout", i),
 			Models:      []string{"anthropic/claude-opus-4-5"},
-		}})
+		}}})
 	}
 	return &Sessions{List: list, ShortID: func(id string) string { return id[:8] }}
 }
@@ -47,11 +47,10 @@ func BenchmarkSessions(b *testing.B) {
 }
 
 func fewSessions() *Sessions {
-	hit := func(h search.SessionHit) sessions.Session {
-		h.Type = "session"
-		return sessions.Session{SessionHit: h}
+	hit := func(facts search.SessionFacts) sessions.Session {
+		return sessions.Session{SessionHit: search.SessionHit{Type: "session", SessionFacts: facts}}
 	}
-	fork := hit(search.SessionHit{
+	fork := hit(search.SessionFacts{
 		SessionPath: "/s/fork.jsonl", SessionID: "77777777-bb66", Name: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", Title: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", CWD: "/srv/日本/とても長いプロジェクトの名前",
 		Modified: at(2 * time.Hour), Created: at(3 * time.Hour), Messages: 7, Labels: []string{"あとで"}, Models: []string{"openai/gpt-5", "anthropic/claude-sonnet-4-5"},
 		ParentSession: "/s/login.jsonl",
@@ -59,16 +58,16 @@ func fewSessions() *Sessions {
 	fork.Depth, fork.ParentPath = 1, "/s/login.jsonl"
 	return &Sessions{
 		List: &sessions.Response{Total: 4, TotalIsExact: true, Index: search.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []sessions.Session{
-			hit(search.SessionHit{
+			hit(search.SessionFacts{
 				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
 				Messages: 1234, FirstPrompt: "hello", Title: "Fix the login redirect", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
 			}),
 			fork,
-			hit(search.SessionHit{
+			hit(search.SessionFacts{
 				SessionPath: "/s/evil.jsonl", SessionID: "9470c69e", CWD: "/tmp/\x1b]0;owned\x07dir", Modified: at(400 * day), Created: at(400 * day), Messages: 1,
 				FirstPrompt: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here", Title: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here",
 			}),
-			hit(search.SessionHit{SessionPath: "/s/empty.jsonl", SessionID: "5", Created: at(time.Minute), Modified: at(time.Minute)}),
+			hit(search.SessionFacts{SessionPath: "/s/empty.jsonl", SessionID: "5", Created: at(time.Minute), Modified: at(time.Minute)}),
 		}},
 		ShortID: func(id string) string { return id[:min(8, len(id))] },
 	}
@@ -127,7 +126,7 @@ func TestPaths(t *testing.T) {
 
 // A session without a header is listed with the name that commands accept.
 func TestSessionsNameFilesWithoutHeader(t *testing.T) {
-	list := &Sessions{List: &sessions.Response{Sessions: []sessions.Session{{SessionHit: search.SessionHit{SessionPath: "/s/2026-01-15_01bbcccc.jsonl"}}}}}
+	list := &Sessions{List: &sessions.Response{Sessions: []sessions.Session{{SessionHit: search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/2026-01-15_01bbcccc.jsonl"}}}}}}
 	for _, width := range []int{40, 80} {
 		var b bytes.Buffer
 		if err := New(&b, FormatText, Layout{Width: width}).Print(list); err != nil || !strings.Contains(b.String(), "01bbcccc") {

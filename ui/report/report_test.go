@@ -108,7 +108,7 @@ func render(t *testing.T, src *Source, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hit := search.SessionHit{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}
+	hit := search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}}
 	page.Sections = append(append(usage, tools...), v.Sessions(&sessions.Response{Sessions: []sessions.Session{{SessionHit: hit}}}))
 	var b strings.Builder
 	if err := page.Write(&b); err != nil {

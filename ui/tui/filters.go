@@ -189,7 +189,7 @@ func (m *menu) annotate(counts map[sessions.Facet]search.Counts) {
 		if !ok {
 			continue
 		}
-		partial := n.TotalAny - n.Minor
+		partial := n.TotalAny - n.Weak
 		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && partial == 0
 		if n.Total == 0 && partial > 0 {
 			c.note = human.Number(partial) + " partial"

@@ -46,10 +46,10 @@ func fragment(text string) match.Fragment {
 func library() []group {
 	ago := func(d time.Duration) session.Time { return session.Time{Time: noon.Add(-d)} }
 	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...search.Hit) group {
-		g := group{SessionHit: search.SessionHit{
+		g := group{SessionHit: search.SessionHit{Hits: len(hits), HitsAny: len(hits), SessionFacts: search.SessionFacts{
 			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, Title: cmp.Or(name, prompt), CWD: cwd,
-			Modified: ago(age), Messages: 10 * n, Hits: len(hits), HitsAny: len(hits),
-		}}
+			Modified: ago(age), Messages: 10 * n,
+		}}}
 		for i := range hits {
 			h := &hits[i]
 			h.SessionPath, h.CWD, h.InContext = g.SessionPath, cwd, true

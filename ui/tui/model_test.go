@@ -178,7 +178,7 @@ func TestNewGenerationKeepsTheSelection(t *testing.T) {
 		r, err := inner(ctx, req)
 		if err == nil && more {
 			h := search.Hit{SessionPath: "/s/new.jsonl", EntryID: "new", Fragment: fragment("a new token"), Kind: "prompt"}
-			r.Sessions = append([]search.SessionHit{{SessionPath: "/s/new.jsonl", Name: "just now", Hits: 1, HitsAny: 1}}, r.Sessions...)
+			r.Sessions = append([]search.SessionHit{{Hits: 1, HitsAny: 1, SessionFacts: search.SessionFacts{SessionPath: "/s/new.jsonl", Name: "just now"}}}, r.Sessions...)
 			r.Hits = append([]search.Hit{h}, r.Hits...)
 			r.Index.Generation = 7
 		}
@@ -394,7 +394,7 @@ func TestSelectionStaysAtTheTop(t *testing.T) {
 		r := &search.Response{Total: int(n), TotalAny: int(n)}
 		for i := n; i > 0; i-- {
 			path := fmt.Sprintf("/s/%d.jsonl", i)
-			r.Sessions = append(r.Sessions, search.SessionHit{SessionPath: path, Hits: 1})
+			r.Sessions = append(r.Sessions, search.SessionHit{Hits: 1, SessionFacts: search.SessionFacts{SessionPath: path}})
 			r.Hits = append(r.Hits, search.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
 		}
 		r.Index.Generation = n
@@ -614,7 +614,7 @@ func TestPreviewFollowsTheMatch(t *testing.T) {
 		if strings.Contains(req.Text, "token") {
 			h.Fragment.Spans = [][2]int{{11, 16}}
 		}
-		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionPath: h.SessionPath}}, Total: 1, TotalAny: 1}, nil
+		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionFacts: search.SessionFacts{SessionPath: h.SessionPath}}}, Total: 1, TotalAny: 1}, nil
 	}
 	d := drive(t, Options{Backend: b}, 80, 24)
 	for _, step := range []struct{ typed, want, not string }{{"line 3", "line 3 of the entry", "here the token"}, {" token", "here the token", "line 3 of the entry"}} {

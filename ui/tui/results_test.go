@@ -73,7 +73,7 @@ func TestSessionHasOneLine(t *testing.T) {
 // A hit names its tool and its age where there is room.
 func TestHitNamesToolAndAge(t *testing.T) {
 	v := view{styles: new(newStyles(true, nil)), now: noon}
-	h := &search.Hit{Kind: "call", Tool: "bash\x1b[2J", Timestamp: session.Time{Time: noon.AddDate(0, -3, 0)}, Fragment: fragment("the token")}
+	h := &search.Hit{Kind: "call", Origin: session.Origin{Tool: "bash\x1b[2J"}, Timestamp: session.Time{Time: noon.AddDate(0, -3, 0)}, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, painter{}, h, 76)); !strings.HasPrefix(line, "call bash") || !strings.HasSuffix(line, " 3mo") || terminal.Width(line) != 76 {
 		t.Errorf("the hit does not say what it is: %q", line)
 	}

@@ -371,7 +371,7 @@ func (c *collector) fieldBits(seg *segmentState, doc uint32, at int32, mask *uin
 }
 
 // pendingOf returns the values of a word in a document where it has to be verified.
-func (seg *segmentState) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
+func (seg *segmentState) pendingOf(p *words.ResolvedWord, doc uint32) (pending, bool) {
 	list := seg.pending[p.Index]
 	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })
 	if i < len(list) && list[i].doc == doc {

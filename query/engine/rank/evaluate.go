@@ -46,8 +46,8 @@ type evaluated struct {
 	covered float32
 }
 
-func newEvaluator(p *words.Plan, allWords bool) evaluator {
-	return evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.Weighty, allWords: allWords}
+func newEvaluator(p *words.ResolvedQuery, allWords bool) evaluator {
+	return evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.ImportantMask, allWords: allWords}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -84,14 +84,14 @@ const (
 )
 
 // covered returns the factor for how much of the query a document has.
-func covered(p *words.Plan, mask, partial uint64, v verdict) float32 {
-	pair := bits.OnesCount64(p.Telling) == 2 && !p.Sentence
+func covered(p *words.ResolvedQuery, mask, partial uint64, v verdict) float32 {
+	pair := bits.OnesCount64(p.InformativeMask) == 2 && !p.IsSentence
 	switch {
 	case !v.weighty:
 		return coverageMinor
-	case p.Sentence || p.Weight == 0:
+	case p.IsSentence || p.Weight == 0:
 		return 1
-	case pair && (v.parts || mask&p.Telling == p.Telling):
+	case pair && (v.parts || mask&p.InformativeMask == p.InformativeMask):
 		return coverageBoth
 	case v.parts:
 		return 1

@@ -151,7 +151,7 @@ func (r *Result) Worker() *Worker { return r.s.readers.Worker() }
 func (r *Result) Done(w *Worker) { r.s.readers.Done(w) }
 
 // IsID reports whether a word is a prefix of the id of some session or entry.
-func (r *Result) IsID(p *words.Planned) bool {
+func (r *Result) IsID(p *words.ResolvedWord) bool {
 	for i := range r.s.files {
 		if r.s.files[i].ids&p.Bit != 0 {
 			return true

@@ -31,7 +31,7 @@ type idPrefix struct {
 
 type idPrefixes []*idPrefix
 
-func newIDs(p *words.Plan) (list idPrefixes) {
+func newIDs(p *words.ResolvedQuery) (list idPrefixes) {
 	for i, w := range p.Words {
 		if w.Match == syntax.Literal && w.Scored && len(w.Text) >= minID && IsID(w.Text) {
 			list = append(list, &idPrefix{text: w.Text, bit: 1 << i, seen: map[string]bool{}})

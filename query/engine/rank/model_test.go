@@ -55,7 +55,7 @@ type answer struct {
 	value          float64
 }
 
-func (m *model) worth(w *words.Planned) float64 {
+func (m *model) worth(w *words.ResolvedWord) float64 {
 	switch {
 	case len(w.Terms) > 0:
 		return w.Emphasis * m.IDF(mostFrequent(w.Terms, w.Terms[0].Tier))
@@ -75,7 +75,7 @@ func mostFrequent(terms []words.Expansion, tier uint8) (most int) {
 	return most
 }
 
-func (m *model) conjunctions(w *words.Planned) (all, whole int) {
+func (m *model) conjunctions(w *words.ResolvedWord) (all, whole int) {
 	for i := range m.Docs {
 		if hasParts(&m.Docs[i], w) {
 			all++
@@ -92,7 +92,7 @@ func hasAll(d *stories.Doc, terms []string) bool {
 }
 
 // hasParts reports whether a document has all parts of a word.
-func hasParts(d *stories.Doc, w *words.Planned) bool {
+func hasParts(d *stories.Doc, w *words.ResolvedWord) bool {
 	for i := range w.Parts {
 		if partFreq(d, w, i) == 0 {
 			return false
@@ -102,7 +102,7 @@ func hasParts(d *stories.Doc, w *words.Planned) bool {
 }
 
 // partFreq returns how often a document has a part or, if never, an identifier with it.
-func partFreq(d *stories.Doc, w *words.Planned, part int) int {
+func partFreq(d *stories.Doc, w *words.ResolvedWord, part int) int {
 	n := d.Freq[w.Parts[part]]
 	for _, whole := range w.WholesOf(part) {
 		if n == 0 {
@@ -112,7 +112,7 @@ func partFreq(d *stories.Doc, w *words.Planned, part int) int {
 	return n
 }
 
-func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) (a answer) {
+func (m *model) word(d *stories.Doc, w *words.ResolvedWord, terms []words.Expansion) (a answer) {
 	var analyzer analysis.Analyzer
 	verified := false
 	if w.Verify {
@@ -197,7 +197,7 @@ type modelHit struct {
 
 // search answers a query; the hits are in no order. The emphasis of words it takes from
 // the plan.
-func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
+func (m *model) search(p *words.ResolvedQuery, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
 	hits = map[segment.ID]modelHit{}
 	for i := range m.Docs {
 		d := &m.Docs[i]
@@ -238,12 +238,12 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			h.Missing = append(h.Missing, e.Text())
 		}
 		factor := 1.0
-		if scored && mask&p.Weighty == 0 && len(h.Missing) > 0 {
+		if scored && mask&p.ImportantMask == 0 && len(h.Missing) > 0 {
 			factor = coverageMinor
-		} else if !p.Sentence && worth > 0 {
-			pair := bits.OnesCount64(p.Telling) == 2
+		} else if !p.IsSentence && worth > 0 {
+			pair := bits.OnesCount64(p.InformativeMask) == 2
 			switch whole := len(p.Query.Root.Missing(mask, nil)) == 0; {
-			case pair && (whole || mask&p.Telling == p.Telling):
+			case pair && (whole || mask&p.InformativeMask == p.InformativeMask):
 				factor = coverageBoth
 			case !whole:
 				factor = 1 - coverageShare + coverageShare*covered/worth

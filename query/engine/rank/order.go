@@ -17,7 +17,7 @@ const (
 // result selects the sessions, or the hits, of the answer.
 func (s *search) result() (*Result, error) {
 	n := s.counts()
-	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts, Minor: n.Minor}
+	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts, Weak: n.Weak}
 	leavesOut := s.leavesOut()
 	for i := range s.files {
 		f := &s.files[i]
@@ -87,9 +87,9 @@ func (s *search) bestSessions(r *Result) {
 		x.Score = scored.score
 		hits := top[scored.file]
 		x.Hits = hits[:min(s.opt.PerSession, len(hits))]
-		x.Spare = hits[len(x.Hits):]
-		for len(x.Spare) > 0 && slices.Contains(bestOfAll, x.Spare[0]) {
-			x.Hits, x.Spare = append(x.Hits, x.Spare[0]), x.Spare[1:]
+		x.Reserve = hits[len(x.Hits):]
+		for len(x.Reserve) > 0 && slices.Contains(bestOfAll, x.Reserve[0]) {
+			x.Hits, x.Reserve = append(x.Hits, x.Reserve[0]), x.Reserve[1:]
 		}
 		r.Sessions = append(r.Sessions, x)
 	}
@@ -125,7 +125,7 @@ func (s *search) session(at int32) Session {
 	f := &s.files[at]
 	x := Session{File: int(at), Total: f.hits, TotalAny: f.all}
 	if s.leavesOut() {
-		x.Minor = f.all - f.weighty
+		x.Weak = f.all - f.weighty
 	}
 	return x
 }
@@ -188,11 +188,11 @@ func (s *search) byTime(r *Result) error {
 		}
 		x := s.session(at)
 		x.Score = float64(list[0].score)
-		for i, t := range list[:min(s.opt.PerSession+spare, len(list))] {
+		for i, t := range list[:min(s.opt.PerSession+reserve, len(list))] {
 			if i < s.opt.PerSession {
 				x.Hits = append(x.Hits, t.Candidate)
 			} else {
-				x.Spare = append(x.Spare, t.Candidate)
+				x.Reserve = append(x.Reserve, t.Candidate)
 			}
 		}
 		n, _ := slices.BinarySearchFunc(first, list[0], compare)

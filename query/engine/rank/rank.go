@@ -56,21 +56,21 @@ type Options struct {
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 }
 
-// spare is how many hits of a session, beyond those wanted, can take the place of some.
-const spare = 7
+// reserve is how many hits of a session, beyond those wanted, can take the place of some.
+const reserve = 7
 
 // kept is how many of the best hits of a session are kept.
-func (o *Options) kept() int { return max(o.PerSession+spare, sharesOf) }
+func (o *Options) kept() int { return max(o.PerSession+reserve, sharesOf) }
 
 // Input is what is searched.
 type Input struct {
 	Reader   *index.Reader
 	Adapter  adapter.Adapter
 	Files    entry.Source
-	Plan     *words.Plan
+	Plan     *words.ResolvedQuery
 	Filter   *filter.Filter
-	Lacking  *Lacking // of earlier searches of the same generation; may be nil
-	AllWords bool     // only documents that lack nothing are hits
+	Misses   *Misses // of earlier searches of the same generation; may be nil
+	AllWords bool    // only documents that lack nothing are hits
 
 	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
 	// once the wanted hits are found; 0 for 32 MB.
@@ -83,7 +83,7 @@ type Result struct {
 	Total        int          // hits that lack nothing, duplicates counted once
 	TotalAny     int          // all hits, duplicates counted once
 	Parts        int          // hits whose missing words are all present in parts
-	Minor        int          // hits without any weighty word, nor all parts of one, which are left out
+	Weak         int          // hits without any weighty word, nor all parts of one, which are left out
 	SessionTotal int          // sessions with hits that are not left out
 	Sessions     []Session    // best first; none with Options.Flat
 	Hits         []*Candidate // best first, with Options.Flat alone
@@ -96,10 +96,10 @@ type Session struct {
 	File     int // place of its summary among those of the index
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
-	Spare    []*Candidate // the next ones, for hits that are not shown after all
+	Reserve  []*Candidate // the next ones, for hits that are not shown after all
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
-	Minor    int          // as of Result
+	Weak     int          // as of Result
 }
 
 // Run finds, ranks and selects. Session files are read only where a phrase or a
@@ -125,9 +125,9 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 
 // Counts are the numbers of hits, duplicates counted once.
 type Counts struct {
-	Total, TotalAny, Parts, Minor int  // as in Result
-	Sessions                      int  // with hits that lack nothing
-	Inexact                       bool // as in Result
+	Total, TotalAny, Parts, Weak int  // as in Result
+	Sessions                     int  // with hits that lack nothing
+	Inexact                      bool // as in Result
 }
 
 // Count counts the hits.
@@ -165,7 +165,7 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 type search struct {
 	*snapshot
 	ctx         context.Context
-	plan        *words.Plan
+	plan        *words.ResolvedQuery
 	filter      *filter.Filter
 	opt         Options
 	eval        evaluator
@@ -179,14 +179,14 @@ type search struct {
 	factors    map[*Candidate]factors // of the candidates that the second stage ranked
 	readers    readers
 	losses     Losses
-	lacking    *Lacking
+	misses     *Misses
 	unverified bool // some compound could not be verified
 }
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), lacking: in.Lacking, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
 }
 
@@ -219,7 +219,7 @@ func (s *search) find() error {
 	if err := s.score(); err != nil {
 		return err
 	}
-	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	byDirectory := slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
 	s.duplicates = s.found.joinDuplicates(s.snapshot, byDirectory)
 	s.trim()
 	if err := s.verify(); err != nil {
@@ -271,7 +271,7 @@ func (s *search) prepare() error {
 			}
 			seg.fields = append(seg.fields, docs)
 		}
-		seg.setWhole(s.plan, s.lacking)
+		seg.setWhole(s.plan, s.misses)
 		return nil
 	}
 	ids := newIDs(s.plan)
@@ -354,7 +354,7 @@ func (s *search) counts() Counts {
 		n.TotalAny += f.all
 		n.Parts += f.parts
 		if leavesOut {
-			n.Minor += f.all - f.weighty
+			n.Weak += f.all - f.weighty
 		}
 		if f.hits > 0 {
 			n.Sessions++
@@ -376,7 +376,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, lacking: s.lacking, duplicates: s.duplicates, opt: s.opt, phraseBytes: s.phraseBytes, enough: s.enough}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, misses: s.misses, duplicates: s.duplicates, opt: s.opt, phraseBytes: s.phraseBytes, enough: s.enough}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err

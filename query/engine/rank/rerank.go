@@ -74,7 +74,7 @@ var leastFactors = factors{kindLeast, 1, 1, 1, 1, 1}
 type reranker struct {
 	*snapshot
 	ctx     context.Context
-	plan    *words.Plan
+	plan    *words.ResolvedQuery
 	readers *readers
 }
 
@@ -143,7 +143,7 @@ type units struct {
 
 type neighbours struct{ first, second int }
 
-func newUnits(plan *words.Plan) *units {
+func newUnits(plan *words.ResolvedQuery) *units {
 	u := &units{words: make([]uint64, len(plan.Words))}
 	last := -1
 	for i, p := range plan.Words {
@@ -246,7 +246,7 @@ func (s *reranker) share(mask uint64) float64 {
 // closeness returns how much of the query the best stretch of the text contains, less
 // the further its words are apart; and how many pairs of words, by weight, are adjacent
 // in the order of the query.
-func (u *units) closeness(list []*words.Planned, matches []match.Span) (near, ordered float64) {
+func (u *units) closeness(list []*words.ResolvedWord, matches []match.Span) (near, ordered float64) {
 	for i := range matches {
 		set, gap := uint64(0), 0
 		for j := i; j < len(matches) && matches[j].End-matches[i].Start <= nearBytes; j++ {
@@ -335,14 +335,14 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 			all[i].turn = float32(1 + turnGain*s.share(before&^top[i].mask))
 		}
 	}
-	if s.plan.Person {
+	if s.plan.WantsUser {
 		for i, kind := range kinds {
 			if kind == session.KindPrompt {
 				all[i].asked = 1 + personGain
 			}
 		}
 	}
-	if s.plan.Latest {
+	if s.plan.WantsLatest {
 		everything := make([]int, len(top))
 		for i := range everything {
 			everything[i] = i

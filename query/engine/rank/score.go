@@ -13,7 +13,7 @@ import (
 //
 //	emphasis · weight · idf · tf·(k1+1) / (tf + k1·(1 - b + b·length/average))
 //
-// This is BM25. emphasis is lower for words that say little (words.Planned), weight for
+// This is BM25. emphasis is lower for words that say little (words.ResolvedWord), weight for
 // looser matches. All counts are over live documents. For a word with several terms,
 // tf is their sum, in which terms looser than the tightest one in the document count
 // in proportion to their weight; idf is that of the most frequent term of the
@@ -31,11 +31,11 @@ const (
 
 // scorer adds the words of a plan to the scores of windows of documents.
 type scorer struct {
-	plan         *words.Plan
+	plan         *words.ResolvedQuery
 	norm0, norm1 float32 // length normalization: norm0 + norm1 · length
 }
 
-func newScorer(r *index.Reader, p *words.Plan) scorer {
+func newScorer(r *index.Reader, p *words.ResolvedQuery) scorer {
 	average := 1.0
 	if r.Documents() > 0 && r.Tokens() > 0 {
 		average = float64(r.Tokens()) / float64(r.Documents())
@@ -49,7 +49,7 @@ func (s *scorer) tf(freq float32, length uint32) float32 {
 }
 
 // scoreWord adds one word to the scores of a window.
-func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) error {
+func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.ResolvedWord) error {
 	switch {
 	case p.Find != nil:
 		s.scoreFound(sc, seg, p)
@@ -94,7 +94,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) erro
 }
 
 // scoreTerm is the fast path for a word with a single term.
-func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) error {
+func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.ResolvedWord) error {
 	x := &p.Terms[0]
 	value := float32(0)
 	if p.Scored {
@@ -119,13 +119,13 @@ func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) erro
 }
 
 // valueOf returns the value of a word with several terms in a document, after scoreTerms.
-func (s *scorer) valueOf(sc *scores, p *words.Planned, i uint32) float32 {
+func (s *scorer) valueOf(sc *scores, p *words.ResolvedWord, i uint32) float32 {
 	x := &p.Terms[sc.tightest[i]]
 	return float32(p.Emphasis*x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
 }
 
 // addTerms adds a word that has only terms to the scores, after scoreTerms.
-func (s *scorer) addTerms(sc *scores, p *words.Planned) {
+func (s *scorer) addTerms(sc *scores, p *words.ResolvedWord) {
 	sc.seen.Or(sc.touched)
 	for i := range sc.touched.All() {
 		sc.mask[i] |= p.Bit
@@ -140,7 +140,7 @@ func (s *scorer) addTerms(sc *scores, p *words.Planned) {
 
 // scoreTerms finds the documents that contain any of the terms: the tightest, and how often
 // they have them.
-func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) error {
+func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.ResolvedWord) error {
 	for n := range p.Terms {
 		x := &p.Terms[n]
 		for {
@@ -173,7 +173,7 @@ func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) err
 
 // scoreParts raises the values of the documents that contain parts of a compound. Those
 // that contain all parts, but not the compound, get a bit of scores.partial.
-func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) error {
+func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.ResolvedWord) error {
 	whole, within, among := seg.whole[p.Index], p.Within[seg.number], seg.allowed
 	if p.Strict() {
 		among = whole
@@ -215,7 +215,7 @@ func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) err
 // scorePart scores one part of a compound in the documents among which it is looked for.
 // Those that have only an identifier with the part, in another case, count as having it:
 // github for GitHub.
-func (s *scorer) scorePart(sc *scores, seg *segmentState, p *words.Planned, part int, among docset.Set) error {
+func (s *scorer) scorePart(sc *scores, seg *segmentState, p *words.ResolvedWord, part int, among docset.Set) error {
 	idf := float32(p.PartIDF[part] / p.PartSum)
 	if len(p.SpellingsOf(part)) > 1 {
 		return s.scoreSpellings(sc, seg, p, part, idf, among)
@@ -259,7 +259,7 @@ func (sc *scores) take(i uint32) bool {
 }
 
 // scoreSpellings scores a part that has several spellings as one term.
-func (s *scorer) scoreSpellings(sc *scores, seg *segmentState, p *words.Planned, part int, idf float32, among docset.Set) error {
+func (s *scorer) scoreSpellings(sc *scores, seg *segmentState, p *words.ResolvedWord, part int, idf float32, among docset.Set) error {
 	type have struct{ freq, length uint32 }
 	found := map[uint32]have{}
 	for n, term := range p.SpellingsOf(part) {
@@ -295,7 +295,7 @@ type pending struct {
 
 // scoreFound adds the documents for which a filter.TextTest may be true to the scores
 // of a window, all with the same value.
-func (s *scorer) scoreFound(sc *scores, seg *segmentState, p *words.Planned) {
+func (s *scorer) scoreFound(sc *scores, seg *segmentState, p *words.ResolvedWord) {
 	value := float32(p.AllIDF)
 	for i := range p.All[seg.number].Slice(sc.first, sc.end).All() {
 		doc := sc.first + i

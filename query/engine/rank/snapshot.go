@@ -160,12 +160,12 @@ func eachOf(segs []*segmentState, work func(*segmentState) error) error {
 
 // setWhole sets the documents that may contain each word whole. For a strict word it
 // leaves only those that pass the filters. It changes copies: the plan never changes.
-func (seg *segmentState) setWhole(p *words.Plan, lacking *Lacking) {
+func (seg *segmentState) setWhole(p *words.ResolvedQuery, misses *Misses) {
 	seg.whole = make([]docset.Set, len(p.Words))
 	for i, w := range p.Words {
 		seg.whole[i] = w.Whole[seg.number]
 		narrow := len(w.Parts) > 0 && w.Strict() && seg.allowed != nil
-		known := lacking.in(seg.number, w)
+		known := misses.in(seg.number, w)
 		if narrow || known != nil {
 			seg.whole[i] = slices.Clone(seg.whole[i])
 		}

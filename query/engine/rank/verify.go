@@ -34,11 +34,11 @@ const verifyRound = 1 << 12
 type verifier struct {
 	*snapshot
 	ctx         context.Context
-	plan        *words.Plan
+	plan        *words.ResolvedQuery
 	eval        *evaluator
 	readers     *readers
 	losses      *Losses
-	lacking     *Lacking
+	misses      *Misses
 	duplicates  duplicates
 	opt         Options
 	phraseBytes int  // as of Input
@@ -111,7 +111,7 @@ func (s *verifier) verify(found candidates) error {
 // their sessions if the words to verify decide what a list in that order has. It does not
 // order candidates of equal score, or of one session.
 func (s *verifier) readingOrder(list []*Candidate) func(a, b *Candidate) int {
-	decides := func(p *words.Planned) bool { return p.Verify && !p.SpellingOnly }
+	decides := func(p *words.ResolvedWord) bool { return p.Verify && !p.SpellingOnly }
 	if s.opt.Sort == Relevance || !slices.ContainsFunc(s.plan.Words, decides) {
 		return func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) }
 	}
@@ -195,7 +195,7 @@ func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
 			s.revoke(c, p, l.known)
 			if l.known {
-				s.lacking.add(s.snapshot, p, c, s.duplicates.group(c))
+				s.misses.add(s.snapshot, p, c, s.duplicates.group(c))
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 
 // revoke takes a compound from a candidate that does not contain it whole, or, when
 // known is false, that was not read.
-func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
+func (s *verifier) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
 	if !ok {
 		return
@@ -308,7 +308,7 @@ type roundReader struct {
 
 // each calls use with the JSON of each entry that is left, whose number is k.
 func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Identity, data []byte) error) error {
-	facts := slices.ContainsFunc(r.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
+	facts := slices.ContainsFunc(r.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
 	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
 		first := r.round[r.entries[k][0]]
 		w.use(r.snapshot, first.file)
@@ -345,7 +345,7 @@ func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uin
 
 // canRuleOut reports whether ruledOut can be true.
 func (s *verifier) canRuleOut() bool {
-	return slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Verify && p.JSON != nil })
+	return slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Verify && p.JSON != nil })
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
@@ -373,7 +373,7 @@ func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []by
 }
 
 // contains reports whether a part contains a word to verify.
-func contains(r *Worker, p *words.Planned, v *filter.Part) bool {
+func contains(r *Worker, p *words.ResolvedWord, v *filter.Part) bool {
 	if p.Find != nil {
 		return p.Find.Matches(v)
 	}

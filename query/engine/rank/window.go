@@ -59,7 +59,7 @@ type scores struct {
 }
 
 // newScores returns scores for windows of n documents.
-func newScores(n int, list []*words.Planned) *scores {
+func newScores(n int, list []*words.ResolvedWord) *scores {
 	s := &scores{
 		open: make([]openLists, len(list)),
 		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
@@ -99,7 +99,7 @@ type openList struct {
 
 // in returns some postings in the window, in order; none if there are no more. They
 // are valid until the next call.
-func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
+func (c *openList) in(p *words.ResolvedQuery, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
 	if !c.open {
 		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
 			return nil, nil, nil, err
@@ -123,10 +123,10 @@ func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string)
 // openLists are the open lists of one word of a plan.
 type openLists struct {
 	terms []openList
-	parts [][]openList // for each part, its own list, those of its other spellings and those of words.Planned.WholesOf
+	parts [][]openList // for each part, its own list, those of its other spellings and those of words.ResolvedWord.WholesOf
 }
 
-func newOpenLists(p *words.Planned) openLists {
+func newOpenLists(p *words.ResolvedWord) openLists {
 	c := openLists{make([]openList, len(p.Terms)), make([][]openList, len(p.Parts))}
 	for i := range c.parts {
 		c.parts[i] = make([]openList, len(p.SpellingsOf(i))+len(p.WholesOf(i)))

@@ -11,10 +11,10 @@
 // and when that is rare its other forms, longer words, and similar words. Each term has
 // a tier, which says how loosely it matches, and a weight between 0 and 1, by which it
 // counts less than the word as typed. Resolve looks all of them up and returns the
-// Plan, the central type: the words of one query with their terms in one generation of
+// ResolvedQuery, the central type: the words of one query with their terms in one generation of
 // the index.
 //
-// A Query never changes after Compile, a Plan with its words never after Resolve; both
+// A Query never changes after Compile, a ResolvedQuery with its words never after Resolve; both
 // may be shared by goroutines.
 //
 // The package imports syntax, filter, match, docset and index; it reads no session

@@ -53,7 +53,7 @@ type Expansion struct {
 
 // expand returns the terms of a word that is not only parts, the tightest matches
 // first. It may split a word that no document contains.
-func (x *resolver) expand(w *Planned) ([]Expansion, error) {
+func (x *resolver) expand(w *ResolvedWord) ([]Expansion, error) {
 	if w.Term == "" {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func (e *expander) add(x Expansion) error {
 
 // loosen adds the looser matches of a word, as long as it is rare: forms, longer words,
 // similar words. When nothing matches it splits the word.
-func (e *expander) loosen(w *Planned) error {
+func (e *expander) loosen(w *ResolvedWord) error {
 	others := forms(w.Term)
 	if err := e.count(others...); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (e *expander) loosen(w *Planned) error {
 }
 
 // partsFound reports whether each part of an identifier is in the index.
-func (e *expander) partsFound(w *Planned) bool {
+func (e *expander) partsFound(w *ResolvedWord) bool {
 	for _, p := range w.Parts {
 		if df, err := e.df(p); err != nil || df == 0 {
 			return false

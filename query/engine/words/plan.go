@@ -14,25 +14,25 @@ import (
 	"pigrep/query/engine/syntax"
 )
 
-// A Plan has the words of a query with their terms in one generation of the index. It
+// A ResolvedQuery has the words of a query with their terms in one generation of the index. It
 // never changes after Resolve.
-type Plan struct {
-	Query    *Query
-	Words    []*Planned // in the order of Query.Words
-	Weight   float64    // sum of the words' weights
-	Weighty  uint64     // a hit that has none of these, nor all parts of one, comes after all others
-	Telling  uint64     // words that say something about what is wanted and occur in the index
-	Sentence bool       // some words are function words or cues, and others say something
-	Latest   bool       // the query asks for the latest of several hits
-	Person   bool       // the query asks for what the person said
-	Inexact  bool       // a prefix has more terms than are searched
-	Warnings []string   // for people: those of the query and those of Resolve
+type ResolvedQuery struct {
+	Query           *Query
+	Words           []*ResolvedWord // in the order of Query.Words
+	Weight          float64         // sum of the words' weights
+	ImportantMask   uint64          // a hit that has none of these, nor all parts of one, comes after all others
+	InformativeMask uint64          // words that say something about what is wanted and occur in the index
+	IsSentence      bool            // some words are function words or cues, and others say something
+	WantsLatest     bool            // the query asks for the latest of several hits
+	WantsUser       bool            // the query asks for what the person said
+	Inexact         bool            // a prefix has more terms than are searched
+	Warnings        []string        // for people: those of the query and those of Resolve
 
 	dictionary *dictionary
 }
 
-// Planned is a word with its terms. It never changes after Resolve.
-type Planned struct {
+// ResolvedWord is a word with its terms. It never changes after Resolve.
+type ResolvedWord struct {
 	*Word
 	Index    int
 	Bit      uint64
@@ -40,7 +40,12 @@ type Planned struct {
 	Emphasis float64     // 1, or less for a word that says little about what is wanted
 	Weight   float64     // its idf times its emphasis; 0 when no document has it or it is only negated
 
-	Split            bool // into the two words that spell it, because no document contains it; one of them alone is no match
+	Split bool // into the two words that spell it, because no document contains it; one of them alone is no match
+	compound
+}
+
+// A compound is what a word of several parts, or one that the text decides, has besides.
+type compound struct {
 	PartIDF          []float64
 	PartSum          float64
 	AllIDF, WholeIDF float64              // of the documents with all parts, and of those that may have them together
@@ -55,12 +60,12 @@ type Planned struct {
 
 // Strict reports whether some of the parts are no match: for a phrase, a negated word,
 // and a word that was split.
-func (p *Planned) Strict() bool {
+func (p *ResolvedWord) Strict() bool {
 	return p.Match == syntax.Phrase || p.Find != nil || !p.Scored || p.Split
 }
 
 // SpellingsOf returns the terms of a part.
-func (p *Planned) SpellingsOf(part int) []string {
+func (p *ResolvedWord) SpellingsOf(part int) []string {
 	if p.PartSpellings == nil {
 		return p.Parts[part : part+1]
 	}
@@ -68,7 +73,7 @@ func (p *Planned) SpellingsOf(part int) []string {
 }
 
 // WholesOf returns the identifiers each of which has a part, whatever its case.
-func (p *Planned) WholesOf(part int) []string {
+func (p *ResolvedWord) WholesOf(part int) []string {
 	if p.PartWholes == nil {
 		return nil
 	}
@@ -76,16 +81,16 @@ func (p *Planned) WholesOf(part int) []string {
 }
 
 // termsOf returns the terms each of which has a part.
-func (p *Planned) termsOf(part int) []string {
+func (p *ResolvedWord) termsOf(part int) []string {
 	return slices.Concat(p.SpellingsOf(part), p.WholesOf(part))
 }
 
 // PartsAlone reports whether a document with all parts may lack the word itself: it has
 // get, user and name, but not getUserName.
-func (p *Planned) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
+func (p *ResolvedWord) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
 
 // Postings returns the postings of a term in a segment, which has this number.
-func (p *Plan) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
+func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
 	at, err := p.dictionary.postingsAt(number, seg, term)
 	if err != nil {
 		return segment.Postings{}, err
@@ -94,7 +99,7 @@ func (p *Plan) Postings(number int, seg *segment.Segment, term string) (segment.
 }
 
 // Occurs reports whether a segment, which has this number, has postings of any word.
-func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
+func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
 	has := func(terms ...string) (bool, error) {
 		for _, t := range terms {
 			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
@@ -122,7 +127,7 @@ func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
 }
 
 // Scored returns the bits of all words that add to scores.
-func (p *Plan) Scored() (bits uint64) {
+func (p *ResolvedQuery) Scored() (bits uint64) {
 	for _, w := range p.Words {
 		if w.Scored {
 			bits |= w.Bit
@@ -132,7 +137,7 @@ func (p *Plan) Scored() (bits uint64) {
 }
 
 // Targets returns what a match.Finder looks for, in the order of the words.
-func (p *Plan) Targets() []match.Word {
+func (p *ResolvedQuery) Targets() []match.Word {
 	list := make([]match.Word, len(p.Words))
 	for i, w := range p.Words {
 		if !w.Scored {
@@ -170,11 +175,11 @@ const maxMapped = 8
 // Resolve looks the words of a query up. All reading of the dictionary happens here,
 // except for Similar. Look-ups that do not depend on other segments are made in one
 // pass over each segment.
-func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
+func Resolve(ctx context.Context, r *index.Reader, q *Query) (*ResolvedQuery, error) {
 	d := newDictionary(r)
-	x := &resolver{dictionary: d, plan: &Plan{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
+	x := &resolver{dictionary: d, plan: &ResolvedQuery{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
 	for i, w := range q.Words {
-		x.plan.Words = append(x.plan.Words, newPlanned(w, i, len(d.segments)))
+		x.plan.Words = append(x.plan.Words, newResolvedWord(w, i, len(d.segments)))
 		if w.Loose && utf8.RuneCountInString(w.Term) >= minPrefix {
 			x.continuations[w.Term] = &continuations{last: w.Last, complete: true, terms: map[string]*term{}}
 		}
@@ -223,7 +228,7 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 // resolver is the state of Resolve.
 type resolver struct {
 	*dictionary
-	plan          *Plan
+	plan          *ResolvedQuery
 	continuations map[string]*continuations // by word
 	searched      int                       // words for which similar ones were looked up
 }
@@ -245,10 +250,10 @@ func lookups(words []*Word) []string {
 	return slices.Compact(terms)
 }
 
-func newPlanned(w *Word, i, segments int) *Planned {
-	p := &Planned{
+func newResolvedWord(w *Word, i, segments int) *ResolvedWord {
+	p := &ResolvedWord{
 		Word: w, Index: i, Bit: 1 << i,
-		All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), Within: make([]docset.Set, segments),
+		compound: compound{All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), Within: make([]docset.Set, segments)},
 	}
 	if w.Verify && w.Find == nil {
 		p.JSON = match.NewJSONPrefilter(&w.Needle)
@@ -258,7 +263,7 @@ func newPlanned(w *Word, i, segments int) *Planned {
 }
 
 // findWhole finds the documents of a segment that may contain the word whole.
-func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) error {
+func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary) error {
 	switch {
 	case p.Find != nil:
 		docs, err := p.Find.Docs(seg)
@@ -295,7 +300,7 @@ const maxLonger = 10_000
 // findWithin finds the documents of a segment with a longer identifier that has the word in
 // it: getUserName for UserName. It visits the dictionary, so it is for words that are no
 // term themselves.
-func (p *Planned) findWithin(number int, seg *segment.Segment) error {
+func (p *ResolvedWord) findWithin(number int, seg *segment.Segment) error {
 	if p.Whole[number].Count() == 0 {
 		return nil
 	}
@@ -309,7 +314,7 @@ func (p *Planned) findWithin(number int, seg *segment.Segment) error {
 }
 
 // complete does the look-ups that depend on the whole index.
-func (x *resolver) complete(p *Planned) error {
+func (x *resolver) complete(p *ResolvedWord) error {
 	var err error
 	if p.Terms, err = x.expand(p); err != nil {
 		return err
@@ -361,7 +366,7 @@ func (x *resolver) complete(p *Planned) error {
 
 // Similar returns the term most similar to a word that no document contains, the most
 // frequent of several; "" when there is none. It does not modify the plan.
-func (p *Plan) Similar(w *Planned) (string, error) {
+func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
 	length := utf8.RuneCountInString(w.Term)
 	if length <= 2 {
 		return "", nil

@@ -18,7 +18,7 @@ const (
 )
 
 // typedPrefix adds the words that begin with a prefix that was typed as one.
-func (e *expander) typedPrefix(w *Planned) error {
+func (e *expander) typedPrefix(w *ResolvedWord) error {
 	limit := maxTyped
 	if utf8.RuneCountInString(w.Term) < minPrefix {
 		limit = maxShort

@@ -15,15 +15,15 @@ import (
 )
 
 // planFor makes the plan of a query for texts alone: every word is in the index.
-func planFor(t testing.TB, text string) *Plan {
+func planFor(t testing.TB, text string) *ResolvedQuery {
 	t.Helper()
 	q, err := Compile(text, filter.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Plan{Query: q}
+	p := &ResolvedQuery{Query: q}
 	for i, w := range q.Words {
-		x := newPlanned(w, i, 0)
+		x := newResolvedWord(w, i, 0)
 		x.Emphasis, x.PartSum, x.AllIDF, x.WholeIDF = 1, 1, 1, 2
 		if w.Term != "" {
 			x.Terms = []Expansion{{Term: w.Term, Weight: 1, IDF: 2}}

@@ -107,9 +107,9 @@ func phrases(text string) func() map[string][][]string {
 
 // weigh sets the emphasis of the words, which of the hits the query asks for, and the
 // words without which a hit is minor.
-func (p *Plan) weigh() {
+func (p *ResolvedQuery) weigh() {
 	bare, typed := p.bare()
-	slight := map[*Planned]float64{}
+	slight := map[*ResolvedWord]float64{}
 	for _, w := range bare {
 		if functionWords()[w.plain()] {
 			slight[w] = emphasisFunction
@@ -129,7 +129,7 @@ func (p *Plan) weigh() {
 		return n
 	}
 	if telling() >= leastAsked {
-		p.Latest, p.Person = len(latest) > 0, len(person) > 0
+		p.WantsLatest, p.WantsUser = len(latest) > 0, len(person) > 0
 		for _, w := range cues {
 			slight[w] = emphasisCue
 		}
@@ -138,7 +138,7 @@ func (p *Plan) weigh() {
 	}
 	n := telling()
 	damped := n >= leastAsked || n > 0 && len(slight) >= leastAsked
-	p.Sentence = damped && len(slight) >= leastAsked
+	p.IsSentence = damped && len(slight) >= leastAsked
 	for _, w := range p.Words {
 		w.Emphasis = 1
 		if by, ok := slight[w]; ok && damped {
@@ -160,39 +160,39 @@ func (p *Plan) weigh() {
 	}
 	for _, w := range p.Words {
 		if w.Weight > 0 && w.Emphasis == 1 {
-			p.Telling |= w.Bit
+			p.InformativeMask |= w.Bit
 		}
 		if damped && w.Emphasis < 1 {
 			continue
 		}
 		// A word that no text has may be an id.
 		if w.Scored && (w.Weight == 0 || w.Weight >= leastShare*most || !slices.Contains(bare, w)) {
-			p.Weighty |= w.Bit
+			p.ImportantMask |= w.Bit
 		}
 	}
 }
 
 // IsSlight reports whether an expression is a single word that says little.
-func (p *Plan) IsSlight(x *Expr) bool {
-	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *Planned) bool { return w.Bit == x.bit && w.Emphasis < 1 })
+func (p *ResolvedQuery) IsSlight(x *Expr) bool {
+	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool { return w.Bit == x.bit && w.Emphasis < 1 })
 }
 
 // PartsAlone reports whether an expression is a single word that a document with all its
 // parts may lack.
-func (p *Plan) PartsAlone(x *Expr) bool {
-	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *Planned) bool { return w.Bit == x.bit && len(w.Parts) > 0 && w.PartsAlone() })
+func (p *ResolvedQuery) PartsAlone(x *Expr) bool {
+	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool { return w.Bit == x.bit && len(w.Parts) > 0 && w.PartsAlone() })
 }
 
 // Nowhere reports whether an expression is a single identifier that no document of the
 // index has, whatever the filters.
-func (p *Plan) Nowhere(x *Expr) bool {
-	return p.PartsAlone(x) && slices.ContainsFunc(p.Words, func(w *Planned) bool {
+func (p *ResolvedQuery) Nowhere(x *Expr) bool {
+	return p.PartsAlone(x) && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool {
 		return w.Bit == x.bit && w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
 	})
 }
 
 // plain returns a word as the tables have it: folded, without apostrophes.
-func (w *Planned) plain() string {
+func (w *ResolvedWord) plain() string {
 	if len(w.Parts) == 0 {
 		return w.Term
 	}
@@ -204,9 +204,9 @@ func (w *Planned) plain() string {
 
 // bare returns the words that stand in the list of the query by themselves, and where they
 // were typed: typed has them in that order, and a word as often as it was typed.
-func (p *Plan) bare() (list, typed []*Planned) {
+func (p *ResolvedQuery) bare() (list, typed []*ResolvedWord) {
 	type place struct {
-		*Planned
+		*ResolvedWord
 		at int
 	}
 	var places []place
@@ -222,17 +222,17 @@ func (p *Plan) bare() (list, typed []*Planned) {
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	for _, x := range places {
-		typed = append(typed, x.Planned)
+		typed = append(typed, x.ResolvedWord)
 	}
 	return list, typed
 }
 
 // cued returns the words of a list that are part of a cue.
-func cued(list []*Planned, cues map[string][][]string) (found []*Planned) {
+func cued(list []*ResolvedWord, cues map[string][][]string) (found []*ResolvedWord) {
 	for i, w := range list {
 		for _, phrase := range cues[w.plain()] {
 			n := len(phrase)
-			if n <= len(list)-i && slices.EqualFunc(list[i:i+n], phrase, func(w *Planned, term string) bool { return w.plain() == term }) {
+			if n <= len(list)-i && slices.EqualFunc(list[i:i+n], phrase, func(w *ResolvedWord, term string) bool { return w.plain() == term }) {
 				found = append(found, list[i:i+n]...)
 			}
 		}

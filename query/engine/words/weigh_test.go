@@ -54,13 +54,13 @@ func TestWeigh(t *testing.T) {
 		}
 		telling, sum := "", 0.0
 		for _, w := range p.Words {
-			if p.Telling&w.Bit != 0 {
+			if p.InformativeMask&w.Bit != 0 {
 				if telling != "" {
 					telling += " "
 				}
 				telling += w.Text
 			}
-			if (p.Telling&w.Bit != 0) != (w.Emphasis == 1 && w.Weight > 0) {
+			if (p.InformativeMask&w.Bit != 0) != (w.Emphasis == 1 && w.Weight > 0) {
 				t.Errorf("%q: emphasis of %q is %v", test.query, w.Text, w.Emphasis)
 			}
 			sum += w.Weight
@@ -68,11 +68,11 @@ func TestWeigh(t *testing.T) {
 		if diff := cmp.Diff(test.telling, telling); diff != "" {
 			t.Errorf("%q: words that tell (-want +got):\n%s", test.query, diff)
 		}
-		if p.Sentence != test.sentence || p.Latest != test.latest || p.Person != test.person {
-			t.Errorf("%q: sentence %v, latest %v, person %v", test.query, p.Sentence, p.Latest, p.Person)
+		if p.IsSentence != test.sentence || p.WantsLatest != test.latest || p.WantsUser != test.person {
+			t.Errorf("%q: sentence %v, latest %v, person %v", test.query, p.IsSentence, p.WantsLatest, p.WantsUser)
 		}
-		if p.Telling&^p.Scored() != 0 || p.Weighty&^p.Scored() != 0 || p.Weighty == 0 || sum != p.Weight {
-			t.Errorf("%q: of the scored words %b, %b tell and %b are weighty; weight %v, want %v", test.query, p.Scored(), p.Telling, p.Weighty, p.Weight, sum)
+		if p.InformativeMask&^p.Scored() != 0 || p.ImportantMask&^p.Scored() != 0 || p.ImportantMask == 0 || sum != p.Weight {
+			t.Errorf("%q: of the scored words %b, %b tell and %b are weighty; weight %v, want %v", test.query, p.Scored(), p.InformativeMask, p.ImportantMask, p.Weight, sum)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func TestWeighty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Weighty != want {
-			t.Errorf("%s: weighty words %b, want %b", query, p.Weighty, want)
+		if p.ImportantMask != want {
+			t.Errorf("%s: weighty words %b, want %b", query, p.ImportantMask, want)
 		}
 	}
 }

@@ -5,19 +5,19 @@ import (
 	"pigrep/query/engine/words"
 )
 
-// Lacking has the documents that were read and lack a strict word, such as a phrase, so that
+// Misses has the documents that were read and lack a strict word, such as a phrase, so that
 // further searches of the same generation do not read them again. Other compounds are not
 // remembered: what is counted of them would depend on the searches before. Only one search
 // at a time may use it.
-type Lacking struct {
+type Misses struct {
 	docs map[string][]docset.Set // by the needle of the word, then by segment
 }
 
-// NewLacking returns one without documents.
-func NewLacking() *Lacking { return &Lacking{map[string][]docset.Set{}} }
+// NewMisses returns one without documents.
+func NewMisses() *Misses { return &Misses{map[string][]docset.Set{}} }
 
 // in returns the documents of a segment that lack a word; nil if none are known.
-func (l *Lacking) in(segment int, p *words.Planned) docset.Set {
+func (l *Misses) in(segment int, p *words.ResolvedWord) docset.Set {
 	if l == nil || !p.Strict() || l.docs[string(p.Needle.Text)] == nil {
 		return nil
 	}
@@ -25,7 +25,7 @@ func (l *Lacking) in(segment int, p *words.Planned) docset.Set {
 }
 
 // add adds a candidate that lacks a word, with its duplicates.
-func (l *Lacking) add(s *snapshot, p *words.Planned, c *Candidate, group duplicates) {
+func (l *Misses) add(s *snapshot, p *words.ResolvedWord, c *Candidate, group duplicates) {
 	if l == nil || !p.Strict() || p.Find != nil {
 		return
 	}
