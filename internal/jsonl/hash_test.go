@@ -43,7 +43,7 @@ func TestHashOfDeepValues(t *testing.T) {
 		of := func(inside string) uint64 {
 			return s.Hash(checked(t, &s, strings.Repeat("[", depth)+inside+strings.Repeat("]", depth)))
 		}
-		if of("1") != of("1") || of("1") == of("2") {
+		if one := of("1"); of("1") != one || of("2") == one {
 			t.Errorf("hashes of values %d deep do not tell them apart", depth)
 		}
 	}

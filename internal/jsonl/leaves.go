@@ -33,20 +33,16 @@ type Leaves struct {
 
 	out     []byte
 	name    []byte
-	names   int // bytes of names that may still be written
-	budget  int // bytes of held that may still be searched
-	frames  []frame
+	names   int       // bytes of names that may still be written
+	budget  int       // bytes of held that may still be searched
 	keys    []written // of the open objects
 	dropped []Extent  // of out
 }
 
-// frame is an open array or object.
-type frame struct {
-	array bool
-	image bool           // an object that is an image
+// object is an open object.
+type object struct {
+	image bool           // it is an image
 	block bool           // a block, whose type and id are no text
-	index int            // of the next element
-	name  int            // length of the name outside
 	keys  int            // number of keys outside
 	found map[string]int // the keys, once there are many
 }
@@ -95,127 +91,113 @@ func (w *Leaves) without() []byte {
 
 // Add writes the leaves of v. The type and id of a block are not written.
 func (w *Leaves) Add(v Value, block bool) {
-	data := w.s.data
-	w.name, w.frames, w.keys = w.name[:0], w.frames[:0], w.keys[:0]
+	w.name, w.keys = w.name[:0], w.keys[:0]
 	w.names = v.End - v.Start + nameSlack
-	i, wanted := v.Start, true
-	for {
-		switch c := data[i]; c {
-		case '{', '[':
-			inside := skipSpace(data, i+1)
-			switch {
-			case data[inside] == c+2:
-				if len(w.frames) > 0 {
-					w.literal(data[i:i+1], data[inside:inside+1])
-				}
-				i = inside + 1
-				wanted = false
-			case len(w.frames) == namedDepth:
-				i = w.flat(i)
-				wanted = false
-			default:
-				w.frames = append(w.frames, frame{
-					array: c == '[',
-					block: block && c == '{' && len(w.frames) == 0,
-					name:  len(w.name),
-					keys:  len(w.keys),
-				})
-				i, wanted = w.member(inside)
-			}
-		case '"':
-			s := w.s.valueAt(i)
-			w.text(s)
-			i, wanted = s.End, false
-		default:
-			end := skipScalar(data, i)
-			w.literal(data[i:end])
-			i, wanted = end, false
-		}
-		// Now either a wanted value starts at i, or a value has just ended.
-		for !wanted {
-			if len(w.frames) == 0 {
-				return
-			}
-			w.endMember()
-			i = skipSpace(data, i)
-			if data[i] == ',' {
-				i, wanted = w.member(skipSpace(data, i+1))
-				continue
-			}
-			w.close()
-			i++
-		}
-	}
+	w.value(v.Start, 0, block)
 }
 
-// member begins the member or element at i. If its value is wanted, it returns where
-// the value starts and true, else where it ends and false.
-func (w *Leaves) member(i int) (int, bool) {
+// value writes the leaves of the value at i, which is in depth objects and arrays. It
+// returns where the value ends.
+func (w *Leaves) value(i, depth int, block bool) (end int) {
 	data := w.s.data
-	f := &w.frames[len(w.frames)-1]
-	w.name = w.name[:f.name]
-	if f.array {
+	switch c := data[i]; c {
+	case '"':
+		v := w.s.valueAt(i)
+		w.text(v)
+		return v.End
+	case '{', '[':
+		inside := skipSpace(data, i+1)
+		switch {
+		case data[inside] == c+2: // '}' is '{'+2, ']' is '['+2
+			if depth > 0 {
+				w.literal(data[i:i+1], data[inside:inside+1])
+			}
+			return inside + 1
+		case depth == namedDepth:
+			return w.flat(i)
+		case c == '{':
+			return w.object(inside, depth, block)
+		}
+		return w.array(inside, depth)
+	}
+	end = skipScalar(data, i)
+	w.literal(data[i:end])
+	return end
+}
+
+// array writes the leaves of the array whose elements are at i.
+func (w *Leaves) array(i, depth int) (end int) {
+	outside := len(w.name)
+	end = i
+	for index := 0; ; index++ {
+		i, more := nextItem(w.s.data, end)
+		if !more {
+			return i
+		}
 		if w.named {
 			w.dot()
-			w.name = strconv.AppendInt(w.name, int64(f.index), 10)
+			w.name = strconv.AppendInt(w.name, int64(index), 10)
 		}
-		f.index++
-		return i, true
+		end = w.value(i, depth+1, false)
+		w.name = w.name[:outside]
 	}
-	end := skipString(data, i)
-	key := data[i+1 : end-1]
-	if bytes.IndexByte(key, '\\') >= 0 {
-		key = appendDecoded(nil, key)
-	}
-	i = skipSpace(data, skipSpace(data, end)+1)
-	w.forget(f, key)
-	w.keys = append(w.keys, written{key: key, text: Extent{len(w.out), len(w.out)}})
-	if w.named {
-		w.dot()
-		w.name = append(w.name, key...)
-	}
-	if data[i] != '"' {
-		return i, true
-	}
-	switch string(key) {
-	case "type", "data", "id", "mimeType", "media_type", "mediaType":
-	default:
-		if w.named || !w.omits(key) {
-			return i, true
+}
+
+// object writes the leaves of the object whose members are at i.
+func (w *Leaves) object(i, depth int, block bool) (end int) {
+	data := w.s.data
+	o := object{block: block, keys: len(w.keys)}
+	outside := len(w.name)
+	end = i
+	for {
+		i, more := nextItem(data, end)
+		if !more {
+			end = i
+			break
 		}
-		return w.s.valueAt(i).End, false
+		key, i := keyAt(data, i)
+		w.forget(&o, key)
+		w.keys = append(w.keys, written{key: key, text: Extent{Start: len(w.out)}})
+		if w.named {
+			w.dot()
+			w.name = append(w.name, key...)
+		}
+		if data[i] != '"' || w.wants(&o, key, data[i:]) {
+			end = w.value(i, depth+1, false)
+		} else {
+			end = w.s.valueAt(i).End
+		}
+		w.keys[len(w.keys)-1].text.End = len(w.out)
+		w.name = w.name[:outside]
 	}
-	end = w.s.valueAt(i).End
+	if o.image {
+		// The data was written before it was clear that this is an image.
+		for _, k := range w.keys[o.keys:] {
+			if k.data {
+				w.dropped = append(w.dropped, k.text)
+			}
+		}
+	}
+	w.keys = w.keys[:o.keys]
+	return end
+}
+
+// wants reports whether a string of an object is a leaf. The string is at the start of json.
+func (w *Leaves) wants(o *object, key, json []byte) bool {
 	switch string(key) {
 	case "type":
-		f.image = f.image || string(data[i+1:end-1]) == "image"
-		return pick(i, end, !f.block)
-	case "mimeType", "media_type", "mediaType":
-		f.image = f.image || bytes.HasPrefix(data[i+1:end-1], []byte("image/"))
+		o.image = o.image || bytes.HasPrefix(json, []byte(`"image"`))
+		return !o.block
+	case "id":
+		return !o.block
 	case "data":
 		w.keys[len(w.keys)-1].data = true
-		return pick(i, end, !f.image)
-	case "id":
-		return pick(i, end, !f.block)
+		return !o.image
+	case "mimeType", "media_type", "mediaType":
+		o.image = o.image || bytes.HasPrefix(json, []byte(`"image/`))
+		return true
 	}
-	return i, true
-}
-
-func (w *Leaves) omits(key []byte) bool {
-	for _, o := range w.Omit {
-		if string(key) == o {
-			return true
-		}
-	}
-	return false
-}
-
-// pick returns where a wanted value starts, or where an unwanted one ends.
-func pick(start, end int, wanted bool) (int, bool) {
-	if wanted {
-		return start, true
-	}
-	return end, false
+	return w.named || !slices.ContainsFunc(w.Omit, func(omitted string) bool { return string(key) == omitted })
 }
 
 // dot separates the elements of a name.
@@ -226,8 +208,8 @@ func (w *Leaves) dot() {
 }
 
 // forget drops the text of an earlier member with the same key: the last one counts.
-func (w *Leaves) forget(f *frame, key []byte) {
-	same := w.keys[f.keys:]
+func (w *Leaves) forget(o *object, key []byte) {
+	same := w.keys[o.keys:]
 	if len(same) < manyKeys {
 		for k := range same {
 			if bytes.Equal(same[k].key, key) {
@@ -237,39 +219,16 @@ func (w *Leaves) forget(f *frame, key []byte) {
 		}
 		return
 	}
-	if f.found == nil {
-		f.found = make(map[string]int, 2*manyKeys)
+	if o.found == nil {
+		o.found = make(map[string]int, 2*manyKeys)
 		for k := range same {
-			f.found[string(same[k].key)] = k
+			o.found[string(same[k].key)] = k
 		}
 	}
-	if k, ok := f.found[string(key)]; ok {
+	if k, ok := o.found[string(key)]; ok {
 		w.dropped = append(w.dropped, same[k].text)
 	}
-	f.found[string(key)] = len(same)
-}
-
-// endMember records the end of the current member's text.
-func (w *Leaves) endMember() {
-	if f := &w.frames[len(w.frames)-1]; !f.array {
-		w.keys[len(w.keys)-1].text.End = len(w.out)
-	}
-}
-
-// close leaves the innermost array or object.
-func (w *Leaves) close() {
-	f := &w.frames[len(w.frames)-1]
-	if f.image {
-		// The data was written before it was clear that this is an image.
-		for _, k := range w.keys[f.keys:] {
-			if k.data {
-				w.dropped = append(w.dropped, k.text)
-			}
-		}
-	}
-	w.keys = w.keys[:f.keys]
-	w.name = w.name[:f.name]
-	w.frames = w.frames[:len(w.frames)-1]
+	o.found[string(key)] = len(same)
 }
 
 // flat writes the leaves of the array or object at i under one name, and returns
