@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"strconv"
+	"time"
 )
 
 // Field is a member of an object.
@@ -114,4 +115,27 @@ func (s *Scanner) Int(v Value) (int64, bool) {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+// The last instant of a JavaScript Date.
+const maxTime = 8_640_000_000_000_000
+
+// Programs in Go write their zero time, the beginning of the year 1, where they have none.
+var noTime = time.Time{}.UnixMilli()
+
+// Time reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
+// and returns those milliseconds; 0 when it is absent, unreadable or Go's zero time.
+func (s *Scanner) Time(v Value) int64 {
+	ms, _ := s.Int(v)
+	if s.Kind(v) == '"' {
+		t, err := time.Parse(time.RFC3339Nano, string(s.Text(v)))
+		if err != nil {
+			return 0
+		}
+		ms = t.UnixMilli()
+	}
+	if ms > maxTime || ms < -maxTime || ms == noTime {
+		return 0
+	}
+	return ms
 }

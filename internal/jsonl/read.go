@@ -366,12 +366,7 @@ func appendDecoded(dst, raw []byte) []byte {
 				break
 			}
 			room[n] = c
-			i, n = i+2, n+1
-			// Escapes often follow one another, as in the indentation of code.
-			for i+1 < len(raw) && n < len(room) && raw[i] == '\\' && unescaped[raw[i+1]] != 0 {
-				room[n] = unescaped[raw[i+1]]
-				i, n = i+2, n+1
-			}
+			i, n = unescapeRun(room, n+1, raw, i+2)
 		}
 		dst = room[:n]
 		if i == len(raw) {
@@ -382,7 +377,7 @@ func appendDecoded(dst, raw []byte) []byte {
 			dst = append(dst, unescaped[raw[i+1]])
 			i += 2
 		case c == '\\' && checkHex(raw, i) != nil:
-			dst = append(dst, "\uFFFD"...)
+			dst = utf8.AppendRune(dst, utf8.RuneError)
 			i += 2
 		case c == '\\':
 			var r rune
@@ -393,15 +388,21 @@ func appendDecoded(dst, raw []byte) []byte {
 			i++
 		default:
 			r, size := utf8.DecodeRune(raw[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(dst, "\uFFFD"...)
-			} else {
-				dst = append(dst, raw[i:i+size]...)
-			}
+			dst = utf8.AppendRune(dst, r)
 			i += size
 		}
 	}
 	return dst
+}
+
+// unescapeRun decodes the two-character escapes at i of raw to n of out. They often follow
+// one another, as in the indentation of code. It returns the positions after both.
+func unescapeRun(out []byte, n int, raw []byte, i int) (int, int) {
+	for i+1 < len(raw) && n < len(out) && raw[i] == '\\' && unescaped[raw[i+1]] != 0 {
+		out[n] = unescaped[raw[i+1]]
+		i, n = i+2, n+1
+	}
+	return i, n
 }
 
 // unescape reads the character that starts with \u at i, and returns the index after
@@ -440,14 +441,8 @@ func appendValid(dst, b []byte) []byte {
 	if utf8.Valid(b) {
 		return append(dst, b...)
 	}
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, "\uFFFD"...)
-		} else {
-			dst = append(dst, b[:n]...)
-		}
-		b = b[n:]
+	for _, r := range string(b) {
+		dst = utf8.AppendRune(dst, r)
 	}
 	return dst
 }

@@ -386,16 +386,11 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 				}
 				var r rune
 				r, i = unescape(data, i)
-				n = len(utf8.AppendRune(out[:n], r))
+				n += utf8.EncodeRune(out[n:], r)
 				continue
 			}
 			out[n] = c
-			i, n = i+2, n+1
-			// Escapes often follow one another, as in the indentation of code.
-			for i+1 < len(data) && data[i] == '\\' && unescaped[data[i+1]] != 0 && n < len(out) {
-				out[n] = unescaped[data[i+1]]
-				i, n = i+2, n+1
-			}
+			i, n = unescapeRun(out, n+1, data, i+2)
 		case '"':
 			f := formOfSeen(seen) | escaped
 			if f&notASCII == 0 || utf8.Valid(out[from:n]) {
