@@ -37,10 +37,11 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 	case "fact", "value", "lane":
 		p.fact(all, kind)
 	case "record", "list", "usage":
-		p.notKnown(all, func(key []byte) bool { return isEntryKey(key) || isFourthKey(key) })
+		p.notKnown(all, isFourthKey)
 	default:
+		own := keysOfType[e.Type]
 		p.notKnown(all, func(key []byte) bool {
-			return isEntryKey(key) || kind != "" && isFourthKey(key) || isKeyOfType(p.entry.Type, key)
+			return entryKeys.has(key) || own.has(key) || kind != "" && fourthKeys.has(key)
 		})
 		p.readType(all)
 	}
@@ -56,53 +57,68 @@ func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
 	}
 }
 
-// isEntryKey reports whether entries of every type have this key.
-func isEntryKey(key []byte) bool {
-	switch string(key) {
-	case "type", "id", "parentId", "timestamp":
-		return true
+// keySet is a set of the keys of members. They are too few for a map to be faster.
+type keySet []string
+
+func keys(names string) keySet { return strings.Fields(names) }
+
+func (s keySet) has(key []byte) bool {
+	for _, name := range s {
+		if name == string(key) {
+			return true
+		}
 	}
 	return false
 }
 
-// isKeyOfType reports whether a rule covers the key in entries of a type.
-func isKeyOfType(typ string, key []byte) bool {
-	switch typ {
-	case session.TypeMessage:
-		return string(key) == "message" || string(key) == "terminate"
-	case session.TypeCompaction:
-		switch string(key) {
-		case "summary", "details", "systemMessage", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore", "fromHook", "usage":
-			return true
-		}
-	case session.TypeBranchSummary:
-		switch string(key) {
-		case "summary", "details", "fromId", "fromHook", "usage":
-			return true
-		}
-	case session.TypeCustom:
-		return string(key) == "customType" || string(key) == "data"
-	case session.TypeCustomMessage:
-		switch string(key) {
-		case "customType", "content", "details", "display":
-			return true
-		}
-	case session.TypeContextEdit:
-		return string(key) == "targetId" || string(key) == "replacement"
-	case session.TypeLabel:
-		return string(key) == "targetId" || string(key) == "label"
-	case session.TypeSessionInfo:
-		return string(key) == "name"
-	case session.TypeLeaf:
-		return string(key) == "targetId"
-	case typeModelChange, typeThinkingChange, typeUsage, typeActiveToolsChange:
-		switch string(key) {
-		case "provider", "modelId", "model", "thinkingLevel", "note", "activeToolNames", "kind", "usage":
-			return true
-		}
+// Keys that rules cover, in objects of every type and in those of one.
+var (
+	entryKeys   = keys("type id parentId timestamp")
+	fourthKeys  = keys("kind seq lane") // of lines in the fourth format
+	messageKeys = keys("role id timestamp content details")
+	blockKeys   = keys("type id")
+
+	nestedKeys     = keys("id name arguments status durationMs argumentsBytes")
+	attachmentKeys = keys("id type fileName mimeType size content extractedText preview")
+
+	metaKeys   = keys("provider modelId model thinkingLevel note activeToolNames kind usage")
+	keysOfType = map[string]keySet{
+		session.TypeMessage:       keys("message terminate"),
+		session.TypeCompaction:    keys("summary details systemMessage firstKeptEntryId firstKeptEntryIndex tokensBefore fromHook usage"),
+		session.TypeBranchSummary: keys("summary details fromId fromHook usage"),
+		session.TypeCustom:        keys("customType data"),
+		session.TypeCustomMessage: keys("customType content details display"),
+		session.TypeContextEdit:   keys("targetId replacement"),
+		session.TypeLabel:         keys("targetId label"),
+		session.TypeSessionInfo:   keys("name"),
+		session.TypeLeaf:          keys("targetId"),
+		typeModelChange:           metaKeys,
+		typeThinkingChange:        metaKeys,
+		typeUsage:                 metaKeys,
+		typeActiveToolsChange:     metaKeys,
 	}
-	return false
-}
+
+	customKeys  = keys("customType display")
+	summaryKeys = keys("summary fromId tokensBefore")
+	keysOfRole  = map[string]keySet{
+		session.RoleUser: keys("attachments"),
+		session.RoleAssistant: keys("provider model errorMessage api usage stopReason rawStopReason responseId " +
+			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs"),
+		session.RoleToolResult:        keys("isError nestedCalls toolName toolCallId durationMs usage"),
+		session.RoleShell:             keys("command output exitCode cancelled truncated fullOutputPath excludeFromContext"),
+		session.RoleCustom:            customKeys,
+		session.RoleHook:              customKeys,
+		session.RoleCompactionSummary: summaryKeys,
+		session.RoleBranchSummary:     summaryKeys,
+	}
+
+	keysOfBlock = map[string]keySet{
+		"text":     keys("text textSignature"),
+		"thinking": keys("thinking thinkingSignature redacted"),
+		"image":    keys("mimeType"), // and data, if it is a string
+		"toolCall": keys("name arguments thoughtSignature partialJson partialArgs streamIndex"),
+	}
+)
 
 // readType reads the members that depend on the type of the entry.
 func (p *parser) readType(all jsonl.Fields) {

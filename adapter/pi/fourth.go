@@ -25,9 +25,7 @@ func fourthKind(typ, kind string) string {
 }
 
 // isFourthKey reports whether lines of every kind have this key.
-func isFourthKey(key []byte) bool {
-	return string(key) == "kind" || string(key) == "seq" || string(key) == "lane"
-}
+func isFourthKey(key []byte) bool { return entryKeys.has(key) || fourthKeys.has(key) }
 
 // isTransaction reports whether v is an array of lines in the fourth format.
 func (p *parser) isTransaction(v jsonl.Value) bool {
@@ -64,6 +62,6 @@ func (p *parser) fact(all jsonl.Fields, kind string) {
 		e.Type = session.TypeLabel
 		p.label(all.Find("key"), all.Find("value"))
 	default:
-		p.notKnown(all, func(key []byte) bool { return isEntryKey(key) || isFourthKey(key) })
+		p.notKnown(all, isFourthKey)
 	}
 }

@@ -95,39 +95,6 @@ func (p *parser) readSystem(v jsonl.Value) {
 	p.writeMessage(&message{role: session.RoleSystem, kind: session.KindSystem, fields: all})
 }
 
-// isKeyOfRole reports whether a rule covers the key in messages of a role.
-func isKeyOfRole(role string, key []byte) bool {
-	switch string(key) {
-	case "role", "id", "timestamp", "content", "details":
-		return true
-	}
-	switch role {
-	case session.RoleUser:
-		return string(key) == "attachments"
-	case session.RoleAssistant:
-		switch string(key) {
-		case "provider", "model", "errorMessage", "api", "usage", "stopReason", "rawStopReason", "responseId",
-			"responseModel", "thinkingLevel", "providerThinkingLevel", "endTurn", "durationMs":
-			return true
-		}
-	case session.RoleToolResult:
-		switch string(key) {
-		case "isError", "nestedCalls", "toolName", "toolCallId", "durationMs", "usage":
-			return true
-		}
-	case session.RoleShell:
-		switch string(key) {
-		case "command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath", "excludeFromContext":
-			return true
-		}
-	case session.RoleCustom, session.RoleHook:
-		return string(key) == "customType" || string(key) == "display"
-	case session.RoleCompactionSummary, session.RoleBranchSummary:
-		return string(key) == "summary" || string(key) == "fromId" || string(key) == "tokensBefore"
-	}
-	return false
-}
-
 // readContent reads the content of a message: a text, or a list of blocks.
 func (p *parser) readContent(v jsonl.Value) {
 	for blocks := p.json.Elements(v); blocks.Next(); {
@@ -161,32 +128,11 @@ func (p *parser) readBlock(v jsonl.Value) {
 		p.unknown = append(p.unknown, unknown{Value: v, block: true})
 		return
 	}
-	for k := range all {
-		if !p.isKeyOfBlock(typ, all[k].Key, all[k].Val) {
-			p.unknown = append(p.unknown, unknown{Value: all[k].Val})
-		}
-	}
-}
-
-// isKeyOfBlock reports whether a rule covers the key in blocks of a type.
-func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
-	if string(key) == "type" || string(key) == "id" {
-		return true
-	}
-	switch typ {
-	case "text":
-		return string(key) == "text" || string(key) == "textSignature"
-	case "thinking":
-		return string(key) == "thinking" || string(key) == "thinkingSignature" || string(key) == "redacted"
-	case "image":
-		return string(key) == "mimeType" || string(key) == "data" && p.json.Kind(v) == '"'
-	case "toolCall":
-		switch string(key) {
-		case "name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex":
-			return true
-		}
-	}
-	return false
+	own := keysOfBlock[typ]
+	isImage := typ == "image" && p.json.Kind(all.Find("data")) == '"'
+	p.notKnown(all, func(key []byte) bool {
+		return blockKeys.has(key) || own.has(key) || isImage && string(key) == "data"
+	})
 }
 
 // readCall reads a call of a tool. A nested one was made by another tool.
@@ -216,13 +162,7 @@ func (p *parser) readNested(v jsonl.Value) {
 		}
 		call := p.json.Fields(calls.Val)
 		p.readCall(call, true)
-		p.notKnown(call, func(key []byte) bool {
-			switch string(key) {
-			case "id", "name", "arguments", "status", "durationMs", "argumentsBytes":
-				return true
-			}
-			return false
-		})
+		p.notKnown(call, nestedKeys.has)
 	}
 }
 
@@ -240,13 +180,7 @@ func (p *parser) readAttachments(v jsonl.Value) {
 			b.text = p.join(name, "\n", text)
 		}
 		p.blocks = append(p.blocks, b)
-		p.notKnown(all, func(key []byte) bool {
-			switch string(key) {
-			case "id", "type", "fileName", "mimeType", "size", "content", "extractedText", "preview":
-				return true
-			}
-			return false
-		})
+		p.notKnown(all, attachmentKeys.has)
 	}
 }
 

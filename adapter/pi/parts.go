@@ -2,7 +2,6 @@ package pi
 
 import (
 	"slices"
-	"unicode/utf8"
 
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -15,11 +14,8 @@ const maxPrompt = 64 << 10
 func (p *parser) writeMessage(m *message) {
 	p.writeBlocks(m.kind)
 	known := len(p.unknown)
-	for k := range m.fields {
-		if !isKeyOfRole(m.role, m.fields[k].Key) {
-			p.unknown = append(p.unknown, unknown{Value: m.fields[k].Val})
-		}
-	}
+	own := keysOfRole[m.role]
+	p.notKnown(m.fields, func(key []byte) bool { return messageKeys.has(key) || own.has(key) })
 	switch m.role {
 	case session.RoleUser:
 		p.entry.UserText = string(p.prompt)
@@ -74,20 +70,8 @@ func (p *parser) writeText(kind session.Kind, b *block) {
 		if len(p.prompt) > 0 {
 			p.prompt = append(p.prompt, ' ')
 		}
-		p.prompt = append(p.prompt, cut(b.text, maxPrompt-len(p.prompt))...)
+		p.prompt = append(p.prompt, session.Cut(b.text, maxPrompt-len(p.prompt))...)
 	}
-}
-
-// cut returns the first n bytes of a text, fewer to end between characters.
-func cut(text []byte, n int) []byte {
-	if len(text) <= n {
-		return text
-	}
-	n = max(n, 0)
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // writeImage records the type and the size of an image.

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"strconv"
 	"unicode/utf8"
@@ -39,8 +40,11 @@ func (s *Scanner) hash(i, depth int) (h uint64, end int) {
 	data := s.data
 	switch c := data[i]; {
 	case c == '"':
+		if end = endOfPlain(data, i); end > 0 {
+			return hashText(data[i+1 : end-1]), end
+		}
 		v := s.valueAt(i)
-		return s.hashText(v), v.End
+		return hashText(s.utf8Text(v)), v.End
 	case c == '{' && depth < hashedDepth:
 		return s.hashObject(i+1, depth+1)
 	case c == '[' && depth < hashedDepth:
@@ -81,17 +85,37 @@ func (s *Scanner) hashArray(i, depth int) (h uint64, end int) {
 	}
 }
 
-func (s *Scanner) hashText(v Value) uint64 {
+func hashText(text []byte) uint64 { return scramble(hashOfText + xxhash.Sum64(text)) }
+
+// endOfPlain returns the index after the string at i if it is short, ASCII and without
+// escapes, as most are; otherwise 0.
+func endOfPlain(data []byte, i int) int {
+	end := min(len(data), i+longValue)
+	for i++; i+8 <= end; i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if m := specials(w) | w&highs; m != 0 {
+			if i += bits.TrailingZeros64(m) >> 3; data[i] == '"' {
+				return i + 1
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// utf8Text is Text in memory that is reused by the next call.
+func (s *Scanner) utf8Text(v Value) []byte {
 	raw := s.JSON(v)
 	switch {
 	case v.form&decoded != 0:
-		raw = s.decoded(v)
+		return s.decoded(v)
 	case v.form&formKnown != 0 && v.form&(escaped|notASCII) == 0:
-	case bytes.IndexByte(raw, '\\') >= 0 || !utf8.Valid(raw):
-		s.scratch = appendDecoded(s.scratch[:0], raw)
-		raw = s.scratch
+		return raw
+	case bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw):
+		return raw
 	}
-	return scramble(hashOfText + xxhash.Sum64(raw))
+	s.scratch = appendDecoded(s.scratch[:0], raw)
+	return s.scratch
 }
 
 // hashScalar returns the hash of a number, true, false or null. Programs write the

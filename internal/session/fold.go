@@ -202,16 +202,19 @@ func (s *Summary) Times() (first, last time.Time) {
 
 func (s *Summary) fileTime() time.Time { return time.Unix(0, s.Mtime).UTC() }
 
-// shorten returns a copy of s, cut to at most limit bytes at a rune boundary.
-func shorten(s string, limit int) string {
-	s = strings.TrimSpace(s)
-	if len(s) > limit {
-		for limit > 0 && !utf8.RuneStart(s[limit]) {
-			limit--
-		}
-		s = s[:limit]
+// shorten returns a copy of s without the space around it, cut to at most limit bytes.
+func shorten(s string, limit int) string { return strings.Clone(Cut(strings.TrimSpace(s), limit)) }
+
+// Cut returns at most the first n bytes of a text, fewer to end between characters.
+func Cut[T string | []byte](text T, n int) T {
+	if len(text) <= n {
+		return text
 	}
-	return strings.Clone(s)
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // intern returns a shared copy of the types and roles that most entries have.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"pigrep/internal/session"
 )
 
 // A shell command is dissected into the programs it runs:
@@ -551,8 +553,5 @@ func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
+	return session.Cut(s, n) + "…"
 }

@@ -81,9 +81,9 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 func (v *Evaluator) Found() (list []Found) {
 	for i := range Rules {
 		if v.found.set&(1<<i) != 0 {
-			clause, more := cut([]byte(v.found.clauses[i]), maxClause)
-			if more {
-				clause += "…"
+			clause := v.found.clauses[i]
+			if len(clause) > maxClause {
+				clause = session.Cut(clause, maxClause) + "…"
 			}
 			list = append(list, Found{&Rules[i], clause})
 		}

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"pigrep/internal/session"
 )
@@ -173,21 +172,10 @@ func (o *Folder) name(s string) string {
 
 const mostNames = 10_000
 
-func (o *Folder) tool(s string) string {
-	short, _ := cut([]byte(s), maxTool)
-	return o.name(short)
-}
+func (o *Folder) tool(s string) string { return o.name(session.Cut(s, maxTool)) }
 
 // cut returns the first n bytes of a text at most, and whether it cut any.
-func cut(text []byte, n int) (string, bool) {
-	if len(text) <= n {
-		return string(text), false
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return string(text[:n]), true
-}
+func cut(text []byte, n int) (string, bool) { return string(session.Cut(text, n)), len(text) > n }
 
 // line is cut for arguments. It joins their lines with spaces.
 func line(text []byte, n int) (string, bool) {
