@@ -3,8 +3,6 @@
 package main
 
 import (
-	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,9 +59,10 @@ func quote(arg string) string {
 func queries(s *sample) []*query {
 	all := []*query{buildQuery(s.corpus)}
 	seen := map[string]bool{}
-	for _, m := range makers() {
+	list, own := makers()
+	for _, m := range list {
 		p := s.picker(m.name)
-		p.command = m.command
+		p.command, p.own = m.command, own
 		n := 0
 		for _, line := range m.lines {
 			m.each(p, line, func(stdin string, args []string) {
@@ -98,76 +97,6 @@ func (m *maker) query(corpus string, n int, stdin string, args []string) *query 
 // withoutUpdate lists the commands without --no-update.
 var withoutUpdate = []string{"index", "doctor", "status"}
 
-// fieldValues returns values for each field of the query language.
-func fieldValues(p *picker) map[string][]string {
-	var ids []string
-	for _, s := range p.someSessions(4) {
-		ids = append(ids, s.id[:min(8, len(s.id))], s.id)
-	}
-	var commands []string
-	for _, c := range p.or("command", 6) {
-		words := strings.Fields(c)
-		commands = append(commands, words[0], strings.Join(words[:min(3, len(words))], " "))
-	}
-	files := p.or("file", 4)
-	cwds := p.or("cwd", 4)
-	times := p.or("time", 2)
-	return map[string][]string{
-		"kind":    {"prompt", "reply", "thinking", "call", "result", "shell", "summary", "note", "title", "label", "error", "system", "details", "data", "meta", "other", "call,result", "prompt,reply,title"},
-		"role":    {"user", "assistant", "toolResult", "bashExecution", "user,assistant", "nobody"},
-		"tool":    append(p.or("tool", 5), "bash,read", "nothing"),
-		"is":      {"error", "named", "strange"},
-		"model":   append(p.or("model", 4), "claude", "anthropic/claude", "gpt"),
-		"cwd":     append(cwds, path.Dir(cwds[0]), cut(cwds[0]), "~/src", "."),
-		"project": append(base(cwds), cwds[0], "nowhere"),
-		"session": append(ids, "0", "ffffffff"),
-		"title":   p.or("title", 5),
-		"label":   p.or("label", 5),
-		"branch":  {"active", "abandoned", "any", "other"},
-		"after":   {times[0][:10], times[1], "2026-01-01T12:00:00Z", "9000w", "never"},
-		"before":  {times[0][:10], times[1], "2026-03-01T00:00:00Z", "9000w", "2026-13-45"},
-		"file":    append(files, append(base(files), "nothing.xyz")...),
-		"cmd":     append(commands, "rm", "zzz"),
-		"re":      {`time(d)?out`, `exit (code|status) \d+`, `^[A-Z]\w+Error`, `\bfunc\b`, `[0-9a-f]{8}`, `(?i)TODO`, `x{`, `日.語`},
-	}
-}
-
-// eachField visits every field and value, ordered by field.
-func eachField(p *picker, visit func(field, value string)) {
-	values := fieldValues(p)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		for _, v := range values[name] {
-			if strings.ContainsAny(v, " \t\"()") {
-				v = `"` + strings.ReplaceAll(v, `"`, `\"`) + `"`
-			}
-			visit(name, v)
-		}
-	}
-}
-
-// filters returns the filter flags with values from the corpus.
-func filters(p *picker) [][]string {
-	v := fieldValues(p)
-	first := func(name string) string { return v[name][0] }
-	list := [][]string{
-		{"--scope", "prompts"}, {"--scope", "conversations"}, {"--scope", "all"},
-		{"--kind", "call"}, {"--kind", "prompt,reply"}, {"--kind", "result", "--kind", "shell"},
-		{"--role", "user"}, {"--role", "assistant", "--role", "toolResult"},
-		{"--tool", first("tool")}, {"--tool", "bash", "--tool", "read"},
-		{"--session", first("session")}, {"--session", v["session"][len(v["session"])-1]},
-		{"--cwd", first("cwd")}, {"--cwd", path.Dir(first("cwd"))}, {"--cwd", cut(first("cwd"))}, {"--here"}, {"--project", first("project")}, {"--project", v["project"][1], "--project", first("project")},
-		{"--model", first("model")}, {"--model", "claude", "--model", "gpt"},
-		{"--since", first("after")}, {"--until", first("before")}, {"--since", v["after"][1]}, {"--until", v["before"][1]}, {"--since", v["after"][1], "--until", v["after"][1]}, {"--since", "2026-01-01", "--until", "2026-06-30"},
-		{"--since", "2026-02-11T12:00:00Z"}, {"--since", "9000w"}, {"--until", "9000w"},
-		{"--error"}, {"--branch", "active"}, {"--branch", "abandoned"}, {"--branch", "any"},
-		{"--exclude", "**/*2026-0*"}, {"--exclude", "*/--home*/**", "--exclude", "*.txt"},
-	}
-	if s := p.someSessions(1); len(s) == 1 {
-		list = append(list, []string{"--session", s[0].path}, []string{"--exclude", s[0].path})
-	}
-	return list
-}
-
 // fits reports whether the command has the filter flag.
 func fits(command string, filter []string) bool {
 	switch filter[0] {
@@ -177,12 +106,6 @@ func fits(command string, filter []string) bool {
 		return command != "usage"
 	}
 	return true
-}
-
-// cut drops the end of a name, so that it matches as a prefix at most.
-func cut(name string) string {
-	runes := []rune(name)
-	return string(runes[:max(1, len(runes)-2)])
 }
 
 // otherHan replaces frequent characters by their traditional or simplified form.

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -273,6 +272,7 @@ type picker struct {
 	*sample
 	rng     *rand.Rand
 	command string
+	own     map[string]*maker // the sources that are sections
 }
 
 func (s *sample) picker(purpose string) *picker { return &picker{sample: s, rng: s.rng(purpose)} }
@@ -378,12 +378,4 @@ func (p *picker) someEntries(n int) []entryInfo {
 		}
 	}
 	return some(p, list, n)
-}
-
-func base(list []string) []string {
-	names := make([]string, len(list))
-	for i, s := range list {
-		names[i] = path.Base(s)
-	}
-	return names
 }

@@ -34,7 +34,9 @@ type maker struct {
 	lines         []string
 }
 
-func makers() (list []*maker) {
+// makers returns those of all sections, and those that are sources, by name.
+func makers() (list []*maker, own map[string]*maker) {
+	own = map[string]*maker{}
 	var m *maker
 	for line := range strings.Lines(templates) {
 		line = strings.TrimSuffix(line, "\n")
@@ -44,6 +46,9 @@ func makers() (list []*maker) {
 			name, command, _ := strings.Cut(line[1:], "]")
 			m = &maker{name: name, command: strings.TrimSpace(command)}
 			list = append(list, m)
+		case line[0] == '(' && line[len(line)-1] == ')':
+			m = &maker{name: line[1 : len(line)-1], forms: []string{""}}
+			own[m.name] = m
 		case m.forms == nil:
 			if set, ok := formSets[line]; ok {
 				line = set
@@ -55,7 +60,7 @@ func makers() (list []*maker) {
 			m.lines = append(m.lines, line)
 		}
 	}
-	return list
+	return list, own
 }
 
 var sourceLine = regexp.MustCompile(`^(?:(\d+) )?(each \{.*\}|[\w+ ]*): (.*)$`)
@@ -155,14 +160,16 @@ func (p *picker) source(name string, n int) (list []value) {
 		return list
 	}
 	switch name {
-	case "filter":
-		for _, f := range filters(p) {
-			if fits(p.command, f) {
-				list = append(list, value{"0": f})
-			}
+	case "filter", "field":
+		for _, line := range p.own[name].lines {
+			p.own[name].each(p, line, func(_ string, args []string) {
+				if name == "field" {
+					list = append(list, one(fieldText(strings.Join(args, " "))))
+				} else if fits(p.command, args) {
+					list = append(list, value{"0": args})
+				}
+			})
 		}
-	case "field":
-		eachField(p, func(field, text string) { list = append(list, one(field+":"+text)) })
 	case "session", "session1":
 		for _, s := range p.someSessions(n) {
 			list = append(list, value{"0": {s.path}, "path": {s.path}, "id": {s.id}})
@@ -180,6 +187,15 @@ func (p *picker) source(name string, n int) (list []value) {
 		}
 	}
 	return list
+}
+
+// fieldText quotes the value of a field where it has to be.
+func fieldText(text string) string {
+	name, v, _ := strings.Cut(text, ":")
+	if strings.ContainsAny(v, " \t\"()") {
+		v = `"` + strings.ReplaceAll(v, `"`, `\"`) + `"`
+	}
+	return name + ":" + v
 }
 
 // strings returns up to n values of a source of single texts.
@@ -272,6 +288,10 @@ func (e *expansion) call(inside string) string {
 		return strings.Fields(text)[0]
 	case "base":
 		return path.Base(text)
+	case "dirname":
+		return path.Dir(text)
+	case "cut": // so that it matches as a prefix at most
+		return string(runes[:max(1, len(runes)-2)])
 	case "typo":
 		return e.p.typo(text)
 	case "respell":
