@@ -14,15 +14,17 @@ package corpus
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"pigrep/lab/must"
 )
 
 // Options say what to make.
@@ -70,20 +72,17 @@ var lastDay = time.Date(2026, 10, 30, 18, 0, 0, 0, time.UTC)
 // Generate writes a sessions directory under dir, which is made when it is
 // missing and should be empty. It holds one line in memory at a time, and the
 // texts that it draws from.
-func Generate(dir string, opts Options) (Stats, error) {
+func Generate(dir string, opts Options) (stats Stats, err error) {
+	defer must.Catch(&err)
 	if opts.Bytes <= 0 {
-		return Stats{}, errors.New("generate corpus: the number of bytes must be positive")
+		must.Fail("generate corpus: the number of bytes must be positive")
 	}
 	rng := rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15))
 	g := &generator{dir: dir, pool: newPool(rng)}
 	for i := 0; g.grown() < opts.Bytes; i++ {
-		if err := g.session(opts.Bytes, i); err != nil {
-			return g.stats, fmt.Errorf("generate corpus in %s: %w", dir, err)
-		}
+		g.session(opts.Bytes, i)
 		if i == 0 && opts.LongLine > 0 {
-			if err := g.longSession(opts.LongLine); err != nil {
-				return g.stats, fmt.Errorf("generate corpus in %s: %w", dir, err)
-			}
+			g.longSession(opts.LongLine)
 			opts.Bytes += g.grown()
 		}
 	}
@@ -126,7 +125,7 @@ var models = [][2]string{
 }
 
 // session writes one file of a length drawn from the distribution.
-func (g *generator) session(total int64, number int) error {
+func (g *generator) session(total int64, number int) {
 	rng := g.rng
 	lines := int(math.Exp(linesMean + linesDev*rng.NormFloat64()))
 	lines = min(max(lines, 4), maxLines)
@@ -148,32 +147,23 @@ func (g *generator) session(total int64, number int) error {
 		s.branchEvery = 12 + rng.IntN(40)
 	}
 	g.topic = rng.Uint64()
-	if err := s.open(cwd, parent); err != nil {
-		return err
-	}
-	err := s.converse(lines)
-	return s.close(err, parent)
+	s.write(cwd, parent, func() { s.converse(lines) })
 }
 
 // longSession writes a session with one very long tool result.
-func (g *generator) longSession(size int64) error {
+func (g *generator) longSession(size int64) {
 	s := &sessionWriter{generator: g, now: lastDay, model: models[0], left: size + 1<<20}
-	if err := s.open("/home/dev/src/atlas-api", nil); err != nil {
-		return err
-	}
-	s.prompt()
-	calls := s.reply(1)
-	s.result(calls[0], int(size))
-	s.reply(0)
-	err := s.close(s.err, nil)
+	s.write("/home/dev/src/atlas-api", nil, func() {
+		s.prompt()
+		s.result(s.reply(1)[0], int(size))
+		s.reply(0)
+	})
 	g.buf = nil // do not keep its memory for the short lines that follow
-	return err
 }
 
 // sessionWriter writes one session file.
 type sessionWriter struct {
 	*generator
-	file  *os.File
 	w     *bufio.Writer
 	path  string
 	cwd   string
@@ -186,27 +176,22 @@ type sessionWriter struct {
 	left  int64    // bytes that may still be written
 	bytes int64
 	lines int
-	err   error
 
 	branchEvery int
 	branched    bool
 }
 
-func (s *sessionWriter) open(cwd string, parent *made) error {
+// write writes a file with the entries that fill makes; a fork begins with those of its parent.
+func (s *sessionWriter) write(cwd string, parent *made, fill func()) {
 	id := s.sessionID()
-	s.cwd, s.start = cwd, s.now
+	s.cwd, s.start, s.ids = cwd, s.now, map[string]bool{}
 	sub := filepath.Join(s.dir, "--"+strings.ReplaceAll(strings.TrimPrefix(cwd, "/"), "/", "-")+"--")
-	if err := os.MkdirAll(sub, 0o755); err != nil {
-		return err
-	}
+	must.Do(os.MkdirAll(sub, 0o755))
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(s.stamp())
 	s.path = filepath.Join(sub, stamp+"_"+id+".jsonl")
-	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
-	s.ids = map[string]bool{}
+	f := must.Get(os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644))
+	defer f.Close()
+	s.w = bufio.NewWriterSize(f, 256<<10)
 
 	s.buf = fmt.Appendf(s.buf[:0], `{"type":"session","version":3,"id":"%s","timestamp":"%s","cwd":"%s"`, id, s.stamp(), cwd)
 	if parent != nil {
@@ -222,34 +207,28 @@ func (s *sessionWriter) open(cwd string, parent *made) error {
 		s.modelChange()
 		s.thinkingLevel()
 	}
-	return nil
+	fill()
+	must.Do(errors.Join(s.w.Flush(), f.Close()))
+	must.Do(os.Chtimes(s.path, s.now, s.now))
+	s.stats.Files++
+	if s.branched {
+		s.stats.Branched++
+	}
+	if parent == nil {
+		s.done = append(s.done, made{s.path, s.cwd, s.start, s.bytes})
+	}
 }
 
 // copyFrom writes the first entries of the parent again, byte for byte, as a
 // fork does. Only the parent ids of the last one matter for what follows.
 func (s *sessionWriter) copyFrom(parent *made) {
-	f, err := os.Open(parent.path)
-	if err != nil {
-		s.err = err
-		return
-	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 256<<10)
-	if _, err := r.ReadSlice('\n'); err != nil { // its header
-		s.err = err
-		return
-	}
+	_, entries, _ := bytes.Cut(must.Get(os.ReadFile(parent.path)), []byte("\n"))
 	keep := parent.bytes/8 + s.rng.Int64N(parent.bytes)
-	for taken := int64(0); taken < keep && s.left > 0; {
-		line, err := r.ReadBytes('\n')
-		if err == io.EOF {
+	for line := range bytes.Lines(entries) {
+		if keep <= 0 || s.left <= 0 {
 			break
 		}
-		if err != nil {
-			s.err = err
-			return
-		}
-		taken += int64(len(line))
+		keep -= int64(len(line))
 		s.buf = append(s.buf[:0], line[:len(line)-1]...)
 		s.flushLine()
 		s.stats.Copied++
@@ -270,36 +249,10 @@ func field(line []byte, key string) (string, bool) {
 	return value, ok
 }
 
-func (s *sessionWriter) close(err error, parent *made) error {
-	if err == nil {
-		err = s.w.Flush()
-	}
-	if cerr := s.file.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chtimes(s.path, s.now, s.now)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", s.path, err)
-	}
-	s.stats.Files++
-	if s.branched {
-		s.stats.Branched++
-	}
-	if parent == nil {
-		s.done = append(s.done, made{s.path, s.cwd, s.start, s.bytes})
-	}
-	return nil
-}
-
 // flushLine writes the line in buf.
 func (s *sessionWriter) flushLine() {
-	if s.err != nil {
-		return
-	}
 	s.buf = append(s.buf, '\n')
-	_, s.err = s.w.Write(s.buf)
+	must.Get(s.w.Write(s.buf))
 	n := int64(len(s.buf))
 	s.bytes += n
 	s.left -= n

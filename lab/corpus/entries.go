@@ -9,7 +9,7 @@ import (
 
 // converse writes prompts, each followed by replies that call tools, until the
 // file has its lines.
-func (s *sessionWriter) converse(lines int) error {
+func (s *sessionWriter) converse(lines int) {
 	named := s.rng.Float64() < 0.2
 	sinceSummary := 0
 	for turn := 0; s.more(lines) || turn == 0; turn++ {
@@ -52,11 +52,10 @@ func (s *sessionWriter) converse(lines int) error {
 			s.modelChange()
 		}
 	}
-	return s.err
 }
 
 func (s *sessionWriter) more(lines int) bool {
-	return s.err == nil && s.lines < lines && s.left > 0
+	return s.lines < lines && s.left > 0
 }
 
 // steps is how many replies with tool calls follow a prompt.
