@@ -1,5 +1,3 @@
-//go:build linux
-
 // Command compare checks that two builds of pigrep give the same bytes. Each
 // build indexes the same session files from scratch and answers the same queries;
 // stdout, stderr and the exit code must be equal.
@@ -29,9 +27,9 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/lab/must"
@@ -103,11 +101,13 @@ func compare(ctx context.Context, o *options, out io.Writer) (same bool, err err
 	return o.list || s.report.finish(), nil
 }
 
-// lock keeps two runs out of the same work directory, until the file is closed.
-func lock(work string) *os.File {
-	f := must.Get(os.Create(filepath.Join(work, "lock")))
-	must.Do(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), "another run uses ", work)
-	return f
+// lock keeps two runs out of the same work directory, until it is closed.
+func lock(work string) *flock.Flock {
+	l := flock.New(filepath.Join(work, "lock"))
+	if !must.Get(l.TryLock()) {
+		must.Fail("another run uses %s", work)
+	}
+	return l
 }
 
 // repository returns the directory of the module that the command runs in.

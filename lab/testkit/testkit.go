@@ -6,12 +6,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Long reports whether the long form of the tests runs, as `make torture` does.
@@ -135,4 +138,50 @@ func Slow(t testing.TB) {
 	if testing.Short() {
 		t.Skip("takes seconds: runs without -short")
 	}
+}
+
+// Terminal runs a script of testdata/tui, which drives the program in a terminal of tmux.
+func Terminal(t *testing.T, program, script string, args ...string) {
+	t.Helper()
+	tmux := Program(t, "tmux")
+	server := fmt.Sprintf("pigrep-%d-%d", os.Getpid(), time.Now().UnixNano())
+	if out, err := exec.Command(tmux, "-f", "/dev/null", "-L", server, "new-session", "-d", "true").CombinedOutput(); err != nil {
+		t.Fatalf("tmux cannot start: %v\n%s", err, out)
+	}
+	dir := filepath.Join(Root(), "testdata", "tui")
+	cmd := exec.Command("bash", append([]string{filepath.Join(dir, script), program, filepath.Join(dir, "sessions")}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "driven\n") {
+		t.Errorf("%s %v: %v\n%s", script, args, err, out)
+	}
+}
+
+// Tree describes everything below a directory, by path: kind, mode, time of the last
+// change, and content.
+func Tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	tree := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		var content []byte
+		switch {
+		case info.Mode().IsRegular():
+			content, err = os.ReadFile(path)
+		case info.Mode()&fs.ModeSymlink != 0:
+			var target string
+			target, err = os.Readlink(path)
+			content = []byte(target)
+		}
+		tree[path] = fmt.Sprintf("%v %v %q", info.Mode(), info.ModTime(), content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
