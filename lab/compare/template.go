@@ -66,12 +66,9 @@ var sourceLine = regexp.MustCompile(`^(?:(\d+) )?(each \{.*\}|[\w+ ]*): (.*)$`)
 // each visits the arguments and the input of every query of a line.
 func (m *maker) each(p *picker, line string, visit func(stdin string, args []string)) {
 	parts := sourceLine.FindStringSubmatch(line)
-	for i, v := range p.values(parts[1], parts[2], parts[3]) {
+	for i, v := range p.values(parts[1], parts[2]) {
 		for _, text := range strings.Split(parts[3], " / ") {
 			e := expansion{p: p, value: v, turn: i}
-			if parts[2] == "text" {
-				text = "-- '${0}'"
-			}
 			input, rest, ok := strings.Cut(text, ";")
 			if !ok || !strings.HasPrefix(input, "< ") {
 				visit("", e.args(text))
@@ -88,47 +85,38 @@ type value map[string][]string
 
 func one(text string) value { return value{"0": {text}} }
 
-// values returns the values of the sources of a line.
-func (p *picker) values(count, sources, text string) (list []value) {
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		n = 1 << 10
-	}
+// values returns the values of the sources of a line, count of them if it is a number.
+func (p *picker) values(count, sources string) (list []value) {
 	if each, ok := strings.CutPrefix(sources, "each {"); ok {
 		for s := range strings.SplitSeq(strings.TrimSuffix(each, "}"), "¦") {
-			v := one(s)
-			if strings.HasPrefix(s, "-") {
-				v["0"] = strings.Fields(s)
+			if text, err := strconv.Unquote(s); err == nil {
+				list = append(list, one(text))
+			} else if strings.HasPrefix(s, "-") {
+				list = append(list, value{"0": strings.Fields(s)})
+			} else {
+				list = append(list, one(s))
 			}
-			list = append(list, v)
 		}
 		return list
 	}
 	names := strings.Fields(sources)
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return []value{{}}
-	case names[0] == "text":
-		for rest := text; rest != ""; rest = strings.TrimSpace(rest) {
-			quoted, err := strconv.QuotedPrefix(rest)
-			if err != nil {
-				panic("queries.txt: " + rest)
-			}
-			s, _ := strconv.Unquote(quoted)
-			list, rest = append(list, one(s)), rest[len(quoted):]
-		}
-		return list
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		n = 1 << 10
 	}
 	list = p.source(names[0], n)
-	if len(names) == 1 || len(list) == 0 {
-		return list[:min(n, len(list))]
-	}
 	list = list[:min(n, len(list))]
+	if len(names) == 1 || len(list) == 0 {
+		return list
+	}
 	second := p.source(names[1], len(list))
 	if len(second) == 0 {
 		return nil
 	}
-	for i, v := range list {
+	for i, v := range list { // the parts of the second follow the only part of the first
 		for key, arg := range second[i%len(second)] {
 			if at, err := strconv.Atoi(key); err == nil {
 				v[strconv.Itoa(at+1)] = arg
@@ -168,12 +156,9 @@ func (p *picker) source(name string, n int) (list []value) {
 				}
 			})
 		}
-	case "session", "session1":
+	case "session":
 		for _, s := range p.someSessions(n) {
 			list = append(list, value{"0": {s.path}, "path": {s.path}, "id": {s.id}})
-		}
-		if name == "session1" {
-			list = list[:min(1, len(list))]
 		}
 	case "entry":
 		for _, e := range p.someEntries(n) {
