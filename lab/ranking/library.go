@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -58,11 +59,10 @@ type Library struct {
 	Corpus *stories.Corpus
 	reader *index.Reader
 
-	paths   []string             // of the session files, sorted
-	entries map[segment.ID]Entry // by the position of its first part
-	lead    map[Entry]Entry      // the first copy of each physical entry
-	in      map[Entry][]string   // the sessions with a copy
-	ids     map[string]Entry     // by entry id
+	paths []string           // of the session files, sorted
+	lead  map[Entry]Entry    // the first copy of each physical entry
+	in    map[Entry][]string // the sessions with a copy
+	ids   map[string]Entry   // by entry id
 }
 
 // Open indexes the session files below root. The index goes to the directory work. The
@@ -77,7 +77,7 @@ func Open(work, root string) (*Library, error) {
 	}
 	l := &Library{
 		Corpus: stories.NewCorpus(), reader: res.Reader,
-		entries: map[segment.ID]Entry{}, lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{},
+		lead: map[Entry]Entry{}, in: map[Entry][]string{}, ids: map[string]Entry{},
 	}
 	list := slices.Clone(l.reader.Summaries())
 	slices.SortFunc(list, func(a, b session.Summary) int { return cmp.Compare(a.Path, b.Path) })
@@ -122,19 +122,16 @@ func (l *Library) read(s *session.Summary, copies map[uint64]Entry) error {
 		l.lead[at] = lead
 		l.in[lead] = append(l.in[lead], s.Path)
 		l.ids[strings.Clone(e.ID)] = lead
-		l.entries[segment.ID{File: s.File, Offset: e.Offset}] = lead
 		for i := range e.Parts {
 			id := segment.ID{File: s.File, Offset: e.Offset, Part: i}
-			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
+			l.Corpus.Add(stories.Doc{ID: id, Path: s.Path, Line: e.Line, Kind: e.Parts[i].Kind, Text: string(e.Parts[i].Text)})
 		}
 	})
 	return err
 }
 
 // EntryOf returns the entry of a document.
-func (l *Library) EntryOf(d *stories.Doc) Entry {
-	return l.entries[segment.ID{File: d.ID.File, Offset: d.ID.Offset}]
-}
+func (l *Library) EntryOf(d *stories.Doc) Entry { return l.lead[Entry{d.Path, d.Line}] }
 
 // Find returns the entry at a position: an entry id, or a part of the name of one
 // session file, a colon, and the number of the line.
@@ -205,11 +202,7 @@ func (l *Library) search(req search.Request) (a Answer, err error) {
 // their best document.
 func (l *Library) Plain(text string) (a Answer) {
 	terms := Terms(text)
-	type scored struct {
-		d     *stories.Doc
-		score float64
-	}
-	var list []scored
+	scores := map[*stories.Doc]float64{}
 	for i := range l.Corpus.Docs {
 		d := &l.Corpus.Docs[i]
 		sum := 0.0
@@ -219,25 +212,19 @@ func (l *Library) Plain(text string) (a Answer) {
 			}
 		}
 		if sum > 0 {
-			list = append(list, scored{d, math.Round(sum*1e9) / 1e9})
+			scores[d] = math.Round(sum*1e9) / 1e9
 		}
 	}
-	slices.SortFunc(list, func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.d.Path, y.d.Path),
-			cmp.Compare(x.d.ID.Offset, y.d.ID.Offset), cmp.Compare(x.d.ID.Part, y.d.ID.Part))
-	})
 	found := map[Entry]bool{}
-	for _, x := range list {
-		if e := l.EntryOf(x.d); !found[e] {
+	for _, d := range slices.SortedFunc(maps.Keys(scores), func(x, y *stories.Doc) int {
+		return cmp.Or(cmp.Compare(scores[y], scores[x]), cmp.Compare(x.Path, y.Path),
+			cmp.Compare(x.ID.Offset, y.ID.Offset), cmp.Compare(x.ID.Part, y.ID.Part))
+	}) {
+		if e := l.EntryOf(d); !found[e] && len(found) < Depth {
 			found[e] = true
 			a.Entries = append(a.Entries, e)
+			a.Sessions = append(a.Sessions, e.Path)
 		}
-		if len(a.Entries) == Depth {
-			break
-		}
-	}
-	for _, e := range a.Entries {
-		a.Sessions = append(a.Sessions, e.Path)
 	}
 	return a
 }

@@ -3,6 +3,7 @@ package ranking
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,10 +34,8 @@ func ReadQueries(path string) ([]Query, error) {
 	var list []Query
 	var q *Query
 	seen := map[string]bool{}
-	n := 0
-	for line := range strings.Lines(string(data)) {
-		n++
-		wrong := func(what string) error { return fmt.Errorf("%s:%d: %s", filepath.Base(path), n, what) }
+	for i, line := range strings.Split(string(data), "\n") {
+		wrong := func(what string) error { return fmt.Errorf("%s:%d: %s", filepath.Base(path), i+1, what) }
 		line = strings.TrimSpace(line)
 		first, rest, _ := strings.Cut(line, " ")
 		switch grade, err := strconv.Atoi(first); {
@@ -64,11 +63,7 @@ func ReadQueries(path string) ([]Query, error) {
 		}
 	}
 	for _, q := range list {
-		best := false
-		for _, grade := range q.Grades {
-			best = best || grade == Best
-		}
-		if !best {
+		if !slices.Contains(slices.Collect(maps.Values(q.Grades)), Best) {
 			return nil, fmt.Errorf("%s: no entry has grade 3 for %q", filepath.Base(path), q.Text)
 		}
 	}

@@ -23,14 +23,12 @@ func ReadStories(paths ...string) ([]stories.Story, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := 0
-		for line := range strings.Lines(string(data)) {
-			n++
+		for i, line := range strings.Split(string(data), "\n") {
 			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 				continue
 			}
 			if list, err = addLine(list, line); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", filepath.Base(path), n, err)
+				return nil, fmt.Errorf("%s:%d: %w", filepath.Base(path), i+1, err)
 			}
 		}
 	}

@@ -314,6 +314,7 @@ type Corpus struct {
 type Doc struct {
 	ID     segment.ID
 	Path   string
+	Line   int // of the entry; 0 if nobody asks
 	Kind   session.Kind
 	Text   string
 	Freq   map[string]int // occurrences of a term

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/lab/must"
 	"pigrep/lab/ranking"
 	"pigrep/lab/testkit"
 )
@@ -45,34 +46,24 @@ func main() {
 	}
 }
 
-func run(o options, out io.Writer) error {
-	work, err := os.MkdirTemp("", "ranking")
-	if err != nil {
-		return err
-	}
+func run(o options, out io.Writer) (err error) {
+	defer must.Catch(&err)
+	work := must.Get(os.MkdirTemp("", "ranking"))
 	defer os.RemoveAll(work)
-	made, err := ranking.OpenMade(filepath.Join(work, "made"), testkit.Root())
-	if err != nil {
-		return err
-	}
+	made := must.Get(ranking.OpenMade(filepath.Join(work, "made"), testkit.Root()))
 	defer made.Close()
 	sets := []*ranking.Set{made}
 	real, err := ranking.OpenReal(filepath.Join(work, "real"), testkit.Root(), testkit.Fixtures())
-	switch {
-	case errors.Is(err, ranking.ErrMissing):
+	if errors.Is(err, ranking.ErrMissing) {
 		fmt.Fprintf(os.Stderr, "ranking: WITHOUT REAL SESSIONS: %v\n", err)
-	case err != nil:
-		return err
-	default:
+	} else {
+		must.Do(err)
 		defer real.Close()
 		sets = append(sets, real)
 	}
 	var all []ranking.Result
 	for _, s := range sets {
-		list, err := s.Run()
-		if err != nil {
-			return err
-		}
+		list := must.Get(s.Run())
 		all = append(all, list...)
 		if o.losers {
 			printLosers(out, s, list, o.explain)
@@ -80,33 +71,17 @@ func run(o options, out io.Writer) error {
 	}
 	printFigures(out, all)
 	if o.base != "" {
-		base, err := read(o.base)
-		if err != nil {
-			return err
-		}
-		if err := printDifferences(out, all, base); err != nil {
-			return fmt.Errorf("-base %s: %w", o.base, err)
-		}
+		must.Do(printDifferences(out, all, read(o.base)), "-base ", o.base)
 	}
 	if o.json == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.json, data, 0o644)
+	return os.WriteFile(o.json, must.Get(json.MarshalIndent(all, "", " ")), 0o644)
 }
 
-func read(path string) (list []ranking.Result, err error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return list, nil
+func read(path string) (list []ranking.Result) {
+	must.Do(json.Unmarshal(must.Get(os.ReadFile(path)), &list), "read ", path)
+	return list
 }
 
 // A group is some of the results.
