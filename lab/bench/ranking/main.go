@@ -84,37 +84,21 @@ func read(path string) (list []ranking.Result) {
 	return list
 }
 
-// A group is some of the results.
-type group struct {
-	name string
-	has  func(r *ranking.Result) bool
-}
-
 // printGroups calls print for the results of each group that has any: by class, all,
 // and by set, first the queries for tuning and then those held out.
 func printGroups(out io.Writer, all []ranking.Result, columns string, print func(list []ranking.Result)) {
-	var groups []group
-	for _, class := range ranking.Classes {
-		groups = append(groups, group{class, func(r *ranking.Result) bool { return r.Class == class }})
-	}
-	groups = append(groups, group{"all", func(*ranking.Result) bool { return true }})
-	for _, set := range []string{"made", "real"} {
-		groups = append(groups, group{"- " + set, func(r *ranking.Result) bool { return r.Set == set }})
-	}
-	for _, split := range []group{
-		{"tuning", func(r *ranking.Result) bool { return !r.Held }},
-		{"held out", func(r *ranking.Result) bool { return r.Held }},
-	} {
-		fmt.Fprintf(out, "\n%-10s %4s%s\n", split.name, "n", columns)
-		for _, g := range groups {
+	groups := append(slices.Clone(ranking.Classes), "all", "- made", "- real")
+	for _, held := range []bool{false, true} {
+		fmt.Fprintf(out, "\n%-10s %4s%s\n", map[bool]string{false: "tuning", true: "held out"}[held], "n", columns)
+		for _, name := range groups {
 			var list []ranking.Result
-			for i := range all {
-				if split.has(&all[i]) && g.has(&all[i]) {
-					list = append(list, all[i])
+			for _, r := range all {
+				if r.Held == held && slices.Contains([]string{r.Class, "all", "- " + r.Set}, name) {
+					list = append(list, r)
 				}
 			}
 			if len(list) > 0 {
-				fmt.Fprintf(out, "%-10s %4d", g.name, len(list))
+				fmt.Fprintf(out, "%-10s %4d", name, len(list))
 				print(list)
 				fmt.Fprintln(out)
 			}
@@ -122,24 +106,20 @@ func printGroups(out io.Writer, all []ranking.Result, columns string, print func
 	}
 }
 
+// columns formats each item of a list.
+func columns[T any](format string, list []T) (s string) {
+	for _, item := range list {
+		s += fmt.Sprintf(format, item)
+	}
+	return s
+}
+
 func printFigures(out io.Writer, all []ranking.Result) {
-	columns := ""
-	for _, m := range ranking.Measures {
-		columns += fmt.Sprintf(" %8s", m)
-	}
-	columns += "  | plain BM25:"
-	for _, m := range ranking.Measures[:ranking.Grouped] {
-		columns += fmt.Sprintf(" %8s", m)
-	}
-	printGroups(out, all, columns, func(list []ranking.Result) {
+	names := ranking.Measures[:]
+	head := columns(" %8s", names) + "  | plain BM25:" + columns(" %8s", names[:ranking.Grouped])
+	printGroups(out, all, head, func(list []ranking.Result) {
 		pigrep, plain := ranking.Mean(list)
-		for _, f := range pigrep {
-			fmt.Fprintf(out, " %8.3f", f)
-		}
-		fmt.Fprintf(out, "  |            ")
-		for _, f := range plain[:ranking.Grouped] {
-			fmt.Fprintf(out, " %8.3f", f)
-		}
+		fmt.Fprint(out, columns(" %8.3f", pigrep[:]), "  |            ", columns(" %8.3f", plain[:ranking.Grouped]))
 	})
 }
 
@@ -161,11 +141,7 @@ func printDifferences(out io.Writer, all, base []ranking.Result) error {
 		return errors.New("it has none of the queries")
 	}
 	fmt.Fprintf(out, "\nDifferences of %d queries; %d of this run and %d of the file are not in both.\n", len(both), len(all)-len(both), len(base)-len(both))
-	columns := ""
-	for _, m := range ranking.Measures {
-		columns += fmt.Sprintf("  %-23s", m)
-	}
-	printGroups(out, both, columns, func(list []ranking.Result) {
+	printGroups(out, both, columns("  %-23s", ranking.Measures[:]), func(list []ranking.Result) {
 		for m := range ranking.Measures {
 			differences := make([]float64, len(list))
 			for i, r := range list {
