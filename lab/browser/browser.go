@@ -83,9 +83,7 @@ func (b *Browser) listen() {
 			b.complain("dialog " + e.Message)
 		}
 	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Check(b.t, err)
 	Command(b, network.Enable, network.EnableParams{})
 	Command(b, log.Enable, cdp.Empty{})
 	Command(b, runtime.Enable, cdp.Empty{})
@@ -106,9 +104,7 @@ func (b *Browser) Complaints() []string {
 func Command[P, R any](b *Browser, c cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	res, err := chromedp.Call(b, c, params)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Check(b.t, err)
 	return res
 }
 
@@ -144,9 +140,7 @@ func isLeaving(err error) bool {
 // Run runs actions, which must succeed.
 func (b *Browser) Run(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b, actions...); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Check(b.t, chromedp.Do(b, actions...))
 }
 
 // Look is how a window looks.

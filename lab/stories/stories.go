@@ -21,6 +21,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/lab/decode"
+	"pigrep/lab/testkit"
 	"pigrep/query/engine/entry"
 )
 
@@ -147,9 +148,7 @@ func New(t testing.TB, stories ...Story) *Library {
 	l := &Library{t: t, Dir: t.TempDir(), Texts: map[segment.ID]string{}, Kinds: map[segment.ID]session.Kind{}}
 	l.Place = filepath.Join(l.Dir, "index")
 	w, err := index.OpenWriter(l.Place, index.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(t, err)
 	l.Writer = w
 	t.Cleanup(func() {
 		if l.Reader != nil {
@@ -165,9 +164,7 @@ func New(t testing.TB, stories ...Story) *Library {
 func Open(t testing.TB, dir string) *Library {
 	t.Helper()
 	r, err := index.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Check(t, err)
 	t.Cleanup(func() { r.Close() })
 	return &Library{t: t, Reader: r}
 }
@@ -186,9 +183,7 @@ func (l *Library) Add(stories ...Story) {
 
 func (l *Library) Commit(b *index.Batch) {
 	l.t.Helper()
-	if err := l.Writer.Commit(b); err != nil {
-		l.t.Fatal(err)
-	}
+	testkit.Check(l.t, l.Writer.Commit(b))
 	if _, err := l.Writer.Publish(); err != nil {
 		l.t.Fatal(err)
 	}
@@ -196,20 +191,14 @@ func (l *Library) Commit(b *index.Batch) {
 		l.Reader.Close()
 	}
 	r, err := index.Open(l.Place)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testkit.Check(l.t, err)
 	l.Reader = r
 }
 
 func (l *Library) AddTo(b *index.Batch, path, text string) {
 	l.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		l.t.Fatal(err)
-	}
+	testkit.Check(l.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	testkit.Check(l.t, os.WriteFile(path, []byte(text), 0o644))
 	rec := &session.Record{Summary: session.Summary{File: l.Writer.NextFile(), Path: path}}
 	header, err := decode.File(path, false, func(e *session.Entry) {
 		rec.Add(e)
@@ -227,9 +216,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 			rec.Documents++
 		}
 	})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testkit.Check(l.t, err)
 	rec.Header, rec.Size = header, int64(len(text))
 	rec.Checkpoint.Offset = rec.Size
 	b.Put(rec, nil)

@@ -77,6 +77,14 @@ func Missing(t testing.TB, why string) {
 	t.Skip(why)
 }
 
+// Check ends a test at an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Symlink makes a symbolic link. Where Windows does not let this user make any, the test
 // is skipped.
 func Symlink(t testing.TB, target, link string) {
@@ -97,9 +105,7 @@ func Append(t testing.TB, path, text string) {
 		_, err = f.WriteString(text)
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 }
 
 // Build builds the program in a directory and returns its path. PIGREP_PROGRAM names one
@@ -180,8 +186,6 @@ func Tree(t testing.TB, dir string) map[string]string {
 		tree[path] = fmt.Sprintf("%v %v %q", info.Mode(), info.ModTime(), content)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	return tree
 }

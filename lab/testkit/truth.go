@@ -108,9 +108,7 @@ func below(t testing.TB, dirs []string, want func(path string) bool) (files []st
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		Check(t, err)
 	}
 	return files
 }
@@ -151,9 +149,7 @@ func Stories(t testing.TB) (stories []Story) {
 	if err == nil {
 		err = json.Unmarshal(data, &list)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	Check(t, err)
 	for _, s := range list {
 		story := Story{Name: s.Name}
 		for _, step := range s.Steps {
@@ -192,13 +188,9 @@ func Truths(t testing.TB) []Reported {
 			return strings.HasSuffix(path, ".truth.json") && !strings.HasPrefix(filepath.Base(path), "listall")
 		}) {
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			Check(t, err)
 			name, err := filepath.Rel(reports, strings.TrimSuffix(path, ".truth.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			Check(t, err)
 			r := Reported{Name: filepath.ToSlash(name), Path: filepath.Join(sessions, name)}
 			if err := json.Unmarshal(data, &r); err != nil {
 				t.Fatalf("%s: %v", path, err)
