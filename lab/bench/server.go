@@ -82,60 +82,53 @@ func (a *agent) readWords(t *tree, n int) {
 	}
 }
 
-type arguments map[string]any
+// calls are what an agent calls in turn: a name of ours, a tool, and its arguments. $x and $y are
+// words that stand side by side in a text, $z is one of another text, $id an identifier, and $hit
+// the first hit of the last search.
+var calls = strings.Split(strings.TrimSpace(`
+word;                search;        {"query": "$x"}
+word;                search;        {"query": "$x"}
+words;               search;        {"query": "$x $y $z"}
+words;               search;        {"query": "$x $y $z"}
+phrase;              search;        {"query": "\"$x $y\""}
+phrase that is rare; search;        {"query": "\"$x $z\""}
+identifier;          search;        {"query": "$id"}
+read_session;        read_session;  {"session": "$hit", "around": 7}
+read_session;        read_session;  {"session": "$hit", "around": 0}
+read_session;        read_session;  {"session": "$hit", "around": 1}
+grep word;           grep;          {"pattern": "\\b$x\\b"}
+grep expression;     grep;          {"pattern": "$x.*$z"}
+grep piece;          grep;          {"pattern": "$piece"}
+list_sessions;       list_sessions; {"query": "$x"}
+list_sessions;       list_sessions; {"query": "$x"}
+list_sessions;       list_sessions; {}
+tool_calls;          tool_calls;    {"query": "$x", "results": true}
+tool_calls;          tool_calls;    {"failed": true}
+usage;               usage;         {"by": ["project", "model"]}
+status;              status;        {}
+`), "\n")
 
 // mixed makes the call number n.
 func (a *agent) mixed(n int) {
-	x, y := a.pairs[n][0], a.pairs[n][1]
-	other := a.pairs[(n+1)%len(a.pairs)][0]
-	search := func(name, query string) { a.call(name, "search", arguments{"query": query}) }
-	grep := func(name, pattern string) { a.call(name, "grep", arguments{"pattern": pattern}) }
-	switch n % 20 {
-	case 0, 1:
-		search("word", x)
-	case 2, 3:
-		search("words", x+" "+y+" "+other)
-	case 4:
-		search("phrase", `"`+x+" "+y+`"`)
-	case 5:
-		search("phrase that is rare", `"`+x+" "+other+`"`)
-	case 6:
-		search("identifier", a.identifiers[n])
-	case 7, 8, 9:
-		if a.hit == "" {
-			search("word", y)
-			break
-		}
-		a.call("read_session", "read_session", arguments{"session": a.hit, "around": n % 9})
-	case 10:
-		grep("grep word", `\b`+x+`\b`)
-	case 11:
-		grep("grep expression", x+".*"+other)
-	case 12:
-		grep("grep piece", x[1:])
-	case 13, 14:
-		a.call("list_sessions", "list_sessions", arguments{"query": x})
-	case 15:
-		a.call("list_sessions", "list_sessions", arguments{})
-	case 16:
-		a.call("tool_calls", "tool_calls", arguments{"query": x, "results": true})
-	case 17:
-		a.call("tool_calls", "tool_calls", arguments{"failed": true})
-	case 18:
-		a.call("usage", "usage", arguments{"by": []string{"project", "model"}})
-	default:
-		a.call("status", "status", arguments{})
+	pair := a.pairs[n]
+	values := map[string]string{
+		"x": pair[0], "y": pair[1], "z": a.pairs[(n+1)%len(a.pairs)][0],
+		"piece": pair[0][1:], "id": a.identifiers[n], "hit": a.hit,
 	}
-}
+	row := calls[n%len(calls)]
+	if a.hit == "" && strings.Contains(row, "$hit") {
+		row = calls[0]
+	}
+	part := strings.SplitN(row, ";", 3)
+	name, tool := part[0], strings.TrimSpace(part[1])
+	arguments := os.Expand(part[2], func(name string) string { return values[name] })
 
-// call measures a call, under a name of its own.
-func (a *agent) call(name, tool string, with arguments) {
 	start := time.Now()
-	r, err := a.client.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: with})
+	r, err := a.client.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
 	a.took[name] = append(a.took[name], time.Since(start))
 	must.Do(err)
 	if r.IsError {
-		must.Fail("%s %v: %s", tool, with, must.Get(json.Marshal(r.Content)))
+		must.Fail("%s %s: %s", tool, arguments, must.Get(json.Marshal(r.Content)))
 	}
 	if tool == "search" {
 		a.hit = hitOf(r)

@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -72,33 +74,20 @@ func normal(s string) []rune {
 // fold makes spellings equal that differ in case and diacritics.
 func fold(s string) string { return plain.Replace(caser.String(string(normal(s)))) }
 
-// colour is the code of a terminal's colour that a text begins with, "" if there is none.
-func colour(runes []rune) int {
-	if len(runes) < 3 || runes[0] != 0x1b || runes[1] != '[' {
-		return 0
-	}
-	for i, r := range runes[2:] {
-		if '0' <= r && r <= '?' {
-			continue
-		}
-		if '@' <= r && r <= '~' {
-			return i + 3
-		}
-		break
-	}
-	return 0
-}
+// colour is the code of a terminal's colour, after which a word may begin.
+var colour = regexp.MustCompile(`\x1b\[[0-?]*[@-~]`)
 
 // newText finds the words of a text.
 func newText(s string) *text {
 	t := &text{edges: map[int]edge{}}
 	var b strings.Builder
 	runes := normal(s)
-	open, coloured := false, -1 // whether the last run goes on; where the word after a colour begins
+	coloured := map[int]bool{} // where a colour ends
+	for _, at := range colour.FindAllStringIndex(string(runes), -1) {
+		coloured[utf8.RuneCountInString(string(runes)[:at[1]])] = true
+	}
+	open := false // whether the last run goes on
 	for i, r := range runes {
-		if n := colour(runes[i:]); n > 0 {
-			coloured = i + n
-		}
 		before, kind := at(runes, i-1), sortOf(r)
 		if unicode.IsSpace(r) {
 			if !strings.HasSuffix(b.String(), " ") {
@@ -109,9 +98,7 @@ func newText(s string) *text {
 		}
 		start := b.Len()
 		switch {
-		case kind == other || kind == unspaced || before == other || before == unspaced || i == 0:
-			t.edges[start] = outer
-		case i == coloured:
+		case kind == other || kind == unspaced || before == other || before == unspaced || i == 0 || coloured[i]:
 			t.edges[start] = outer
 		case kind == underscore || before == underscore || splits(before, kind, at(runes, i+1)):
 			t.edges[start] = part
@@ -124,7 +111,7 @@ func newText(s string) *text {
 		case unspaced:
 			t.runs, open = append(t.runs, []string{folded}), false
 		default:
-			if !open || i == coloured {
+			if !open || coloured[i] {
 				t.runs, open = append(t.runs, []string{""}), true
 			}
 			run := &t.runs[len(t.runs)-1]
@@ -275,23 +262,25 @@ func distance(a, b string) int {
 	if d := len(x) - len(y); d > 3 || d < -3 {
 		return 4
 	}
-	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
+	rows := make([][]int, len(x)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(y)+1)
+		rows[i][0] = i
+	}
 	for j := range rows[0] {
 		rows[0][j] = j
 	}
 	for i := range x {
-		above, row := rows[i%3], rows[(i+1)%3]
-		row[0] = i + 1
 		for j := range y {
 			cost := 1
 			if x[i] == y[j] {
 				cost = 0
 			}
-			row[j+1] = min(above[j+1]+1, row[j]+1, above[j]+cost)
+			rows[i+1][j+1] = min(rows[i][j+1]+1, rows[i+1][j]+1, rows[i][j]+cost)
 			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				row[j+1] = min(row[j+1], rows[(i+2)%3][j-1]+1)
+				rows[i+1][j+1] = min(rows[i+1][j+1], rows[i-1][j-1]+1)
 			}
 		}
 	}
-	return min(4, rows[len(x)%3][len(y)])
+	return min(4, rows[len(x)][len(y)])
 }
