@@ -113,20 +113,16 @@ var otherHan = strings.NewReplacer(
 	"务", "務", "務", "务", "个", "個", "個", "个", "时", "時", "時", "时", "这", "這", "這", "这", "请", "請", "請", "请", "检", "檢", "檢", "检", "关", "關", "關", "关",
 )
 
+var humps = regexp.MustCompile(`[A-Z]?[^A-Z_-]*`)
+
 // respell returns an identifier in another spelling.
 func respell(id string, way int) string {
 	var parts []string
-	word := ""
-	for _, r := range id {
-		if r == '_' || r == '-' || 'A' <= r && r <= 'Z' {
-			parts = append(parts, word)
-			word = ""
-		}
-		if r != '_' && r != '-' {
-			word += strings.ToLower(string(r))
+	for _, part := range humps.FindAllString(id, -1) {
+		if part != "" {
+			parts = append(parts, strings.ToLower(part))
 		}
 	}
-	parts = slices.DeleteFunc(append(parts, word), func(s string) bool { return s == "" })
 	switch way % 5 {
 	case 1:
 		return strings.Join(parts, "_")
