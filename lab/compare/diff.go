@@ -77,31 +77,24 @@ func difference(old, new answer) string {
 
 // Limits of what is shown of a difference.
 const (
-	around      = 3
-	windowLines = 60
-	shownLines  = 24
-	shownRunes  = 200
+	around     = 3
+	shownLines = 24
+	shownRunes = 200
 )
 
 // unified returns a short diff around the first line that differs. JSON is
 // indented first, one field a line, unless only its white space differs.
 func unified(old, new string) string {
 	a, b := layOut(old), layOut(new)
-	at := firstDifference(a, b)
-	if at == len(a) && at == len(b) {
-		a, b = slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(new))
-		at = firstDifference(a, b)
+	if a == b {
+		a, b = old, new
 	}
-	first := max(0, at-around)
-	window := func(lines []string) string { return strings.Join(lines[first:min(len(lines), at+windowLines)], "") }
-	diff := must.Get(udiff.ToUnifiedDiff("", "", window(a), udiff.Lines(window(a), window(b)), around))
+	diff := must.Get(udiff.ToUnifiedDiff("", "", a, udiff.Lines(a, b), around))
 	lines := diff.Hunks[0].Lines
-	from := 0 // the byte of a long line that is shown
-	if at < min(len(a), len(b)) {
-		from = firstDifference([]byte(a[at]), []byte(b[at]))
-	}
+	at := slices.IndexFunc(lines, func(l udiff.Line) bool { return l.Kind != udiff.Equal })
 	var out strings.Builder
-	fmt.Fprintf(&out, "@@ line %d @@\n", at+1)
+	fmt.Fprintf(&out, "@@ line %d @@\n", diff.Hunks[0].FromLine+at)
+	from := firstDifference(lines[at:])
 	for _, line := range lines[:min(len(lines), shownLines)] {
 		mark := map[udiff.OpKind]string{udiff.Equal: " ", udiff.Delete: "-", udiff.Insert: "+"}[line.Kind]
 		fmt.Fprintf(&out, "%s %s\n", mark, clip(line.Content, from))
@@ -115,12 +108,18 @@ func unified(old, new string) string {
 	return out.String()
 }
 
-func firstDifference[T comparable](a, b []T) int {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
+// firstDifference returns the byte from which the first line differs from the one that
+// replaces it, 0 if none does.
+func firstDifference(lines []udiff.Line) (at int) {
+	i := slices.IndexFunc(lines, func(l udiff.Line) bool { return l.Kind == udiff.Insert })
+	if i <= 0 || lines[0].Kind != udiff.Delete {
+		return 0
 	}
-	return i
+	a, b := lines[0].Content, lines[i].Content
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	return at
 }
 
 // clip shortens a long line to the part around the byte at from.
@@ -143,27 +142,24 @@ func clip(line string, from int) string {
 	return strings.NewReplacer("\x1b", "␛", "\r", "␍", "\x00", "␀").Replace(text)
 }
 
-// layOut returns the lines of a text. A JSON object, be it the whole text or one
-// line, is indented first.
-func layOut(text string) []string {
+// layOut indents the JSON objects in a text, be it the whole text or some of its lines.
+func layOut(text string) string {
 	if laid, ok := indent(text); ok {
 		return laid
 	}
-	var lines []string
+	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if laid, ok := indent(line); ok {
-			lines = append(lines, laid...)
-		} else {
-			lines = append(lines, line)
-		}
+		laid, _ := indent(line)
+		b.WriteString(laid)
 	}
-	return lines
+	return b.String()
 }
 
-func indent(text string) ([]string, bool) {
+// indent returns a JSON object with a field on each line, another text as it is.
+func indent(text string) (string, bool) {
 	var laid bytes.Buffer
 	if !strings.HasPrefix(text, "{") || json.Indent(&laid, []byte(text), "", "  ") != nil {
-		return nil, false
+		return text, false
 	}
-	return slices.Collect(strings.Lines(laid.String())), true
+	return laid.String(), true
 }
