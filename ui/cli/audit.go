@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
@@ -22,7 +21,6 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -111,13 +109,9 @@ func newAuditCommand(a *app.App, o *auditOptions, cmd *cobra.Command, run func(c
 	return cmd
 }
 
-// auditRequest turns the flags into a request.
-func (o *auditOptions) auditRequest(a *app.App) (audit.Request, error) {
-	base, err := o.Request(a)
+// auditRequest turns the flags into a request, given that of the shared flags.
+func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
 	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
-	if err != nil {
-		return req, err
-	}
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
@@ -158,9 +152,8 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 
 // auditRun is the state of a running audit command.
 type auditRun struct {
-	out    *printer.Printer
+	*asking
 	req    audit.Request
-	agents *adapter.Registry
 	reader *index.Reader // of the question
 }
 
@@ -170,40 +163,33 @@ func (run *auditRun) takesTrend(by []string) bool {
 }
 
 // prepare builds the request and says where the index is.
-func (o *auditOptions) prepare(a *app.App) (*auditRun, *location.Location, error) {
+func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	if o.csv && (o.JSON || o.JSONL) {
-		return nil, nil, problem.Usagef("", "--csv and --json cannot be combined")
+		return nil, problem.Usagef("", "--csv and --json cannot be combined")
 	}
 	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
-		return nil, nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
+		return nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
 	}
-	out, err := o.Printer(a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	out.Layout.Now = out.Layout.Now.In(o.zone(a))
-	out.Layout.Charts = a.Streams.OutTTY && !o.bare
+	q.out.Layout.Now = q.out.Layout.Now.In(o.zone(a))
+	q.out.Layout.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {
-		out.Format = printer.FormatCSV
+		q.out.Format = printer.FormatCSV
 	}
-	run := &auditRun{out: out}
-	if run.req, err = o.auditRequest(a); err != nil {
-		return nil, nil, err
-	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return nil, nil, err
-	}
-	run.agents = p.Agents
-	return run, p, nil
+	run := &auditRun{asking: q}
+	run.req, err = o.auditRequest(a, q.request)
+	return run, err
 }
 
 // addMissing adds what the snapshot does not have to the coverage of its answer.
-func addMissing(x *snapshot.Snapshot, c *audit.Coverage, p *location.Location) {
+func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
 	if x.Missing.Files == 0 {
 		return
 	}
-	for _, step := range indexer.Plan(indexer.Discover(p.Agents, p.Roots), x.Reader) {
+	for _, step := range indexer.Plan(indexer.Discover(x.Agents, x.Roots), x.Reader) {
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
 		case indexer.New:
@@ -240,13 +226,7 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 			a.Warn("%s", w)
 		}
 	}
-	switch {
-	case x.Rows > 0:
-		return nil
-	case x.State.Complete:
-		return problem.ErrNothingFound
-	}
-	return problem.ErrIncomplete
+	return outcome(x.Rows > 0, x.State.Complete)
 }
 
 // draw writes the answer as an SVG file. An answer without rows leaves the file alone.
@@ -287,31 +267,27 @@ func findPicture(path string) (*files.Output, error) {
 
 // answer opens the index and prints the audit that make returns.
 func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
-	run, p, err := o.prepare(a)
+	run, err := o.prepare(a)
 	if err != nil {
 		return err
 	}
 	var answer *printer.Audit
-	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
-		start := a.Now()
+	x, err := run.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		asked := *run
 		asked.reader = r
 		run.out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
 		if run.out.Format == printer.FormatText {
 			run.out.Layout.IDWidth = idWidth(r, run.out.Layout.ShortID)
 		}
-		if answer, err = make(ctx, &asked); err != nil {
-			return searchProblem(ctx, err)
-		}
-		a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
-		return nil
+		answer, err = make(ctx, &asked)
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	addMissing(x, answer.Coverage, p)
-	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	addMissing(x, answer.Coverage)
+	x.Report(&answer.State, nil)
 	answer.Empty = func() (*printer.Empty, error) {
 		if run.req.Since.IsZero() && run.req.Until.IsZero() {
 			return nil, nil

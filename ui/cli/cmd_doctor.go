@@ -34,8 +34,7 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newDoctorCommand(a *app.App) *cobra.Command {
-	o := &doctorOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &doctorOptions{}, &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the index against the session files",
 		Long: `Check that the index files are intact and consistent; with --deep, also that
@@ -46,17 +45,11 @@ Exits with 0 if nothing is wrong or everything was repaired, with 2 otherwise.`,
 		Example: `pigrep doctor
 pigrep doctor --deep
 pigrep doctor --deep --repair`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDoctor(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+		Args: noArgs,
+	}, runDoctor)
 }
 
-func runDoctor(ctx context.Context, a *app.App, o *doctorOptions) error {
+func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {
 		return err

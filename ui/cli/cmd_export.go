@@ -57,8 +57,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newExportCommand(a *app.App) *cobra.Command {
-	o := &exportOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &exportOptions{}, &cobra.Command{
 		Use:   "export SESSION",
 		Short: "Write a conversation to a standalone file",
 		Long: `Write a conversation to a standalone file: Markdown, HTML without scripts or
@@ -74,13 +73,7 @@ pigrep export 01a1f7de --kind prompt,reply --format txt
 pigrep export 01a1f7de --all --format json`,
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.target = args[0]
-			return runExport(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runExport)
 }
 
 func (o *exportOptions) check() error {
@@ -110,7 +103,8 @@ func (o *exportOptions) check() error {
 	return nil
 }
 
-func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
+func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string) error {
+	o.target = args[0]
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -135,7 +129,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 		return err
 	}
 	defer t.Close()
-	if err := o.export(ctx, a, x, t, req); err != nil || o.toStdout() {
+	if err := o.export(ctx, x, t, req, a.Out); err != nil || o.toStdout() {
 		return err
 	}
 	path := a.Absolute(o.output)
@@ -149,14 +143,15 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions) error {
 func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
 
 // export writes the conversation to the file of --output, or to stdout.
-func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, req search.Request) error {
+func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *conversation.Target, req search.Request, stdout io.Writer) error {
+	a := x.App
 	t.Redact = o.Redact
 	facts, err := t.Facts(ctx, x)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
 	show := &showOptions{Shared: o.Shared, all: o.all, leaf: o.leaf}
-	list, _, err := show.choose(a, x, t, nil)
+	list, _, err := show.choose(x, t, nil)
 	if err != nil {
 		return err
 	}
@@ -170,7 +165,7 @@ func (o *exportOptions) export(ctx context.Context, a *app.App, x *snapshot.Snap
 		return entries.End(ctx, a, printer.Export(w, o.format, s))
 	}
 	if o.toStdout() {
-		return write(a.Out)
+		return write(stdout)
 	}
 	out, err := o.findFile(a.Absolute(o.output))
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -40,8 +39,7 @@ func (o *fixOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newFixCommand(a *app.App) *cobra.Command {
-	o := &fixOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &fixOptions{}, &cobra.Command{
 		Use:   "fix {ERROR... | -}",
 		Short: "Find where an error occurred before, and what made it go away",
 		Long: `Find the sessions in which an error occurred, and show what followed in each
@@ -57,50 +55,31 @@ was fixed come first, then the closest match, then the latest.`,
 pigrep fix --here 'error TS2339: Property does not exist on type'
 go test ./... 2>&1 | pigrep fix -
 pigrep fix --json -n 1 -- "No module named 'yaml'"`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.text = strings.Join(args, " ")
-			return runFix(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runFix)
 }
 
-func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
-	out, err := o.Printer(a)
-	if err != nil {
-		return err
-	}
-	base, err := o.Request(a)
+func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
+	o.text = strings.Join(args, " ")
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
 	if o.text == "-" {
 		a.Final = true
 		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more byte shows that there is more
-			return fmt.Errorf("read the error from stdin: %w", err)
+			return fmt.Errorf("cannot read the error from stdin: %w", err)
 		}
 	}
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
 	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
-	req := fix.Request{Text: o.text, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: p.Agents.ResumeCommand}
+	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.Agents.ResumeCommand}
 	var res *fix.Response
-	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
-		start := a.Now()
-		if res, err = fix.Find(ctx, r, p.Agents, location.Disk{}, req); err != nil {
-			if errors.Is(err, fix.ErrNoWords) {
-				return noErrorText(err.Error())
-			}
-			return searchProblem(ctx, err)
+	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		if res, err = fix.Find(ctx, r, q.Agents, location.Disk{}, req); errors.Is(err, fix.ErrNoWords) {
+			return noErrorText(err.Error())
 		}
-		a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -109,25 +88,19 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions) error {
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
+	if err := q.out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
 		return err
 	}
-	switch {
-	case len(res.Sessions) > 0:
-		return nil
-	case res.Index.Complete && !res.TotalIsExact:
-		if a.Streams.ErrTTY && !a.JSON && o.limit.Limit() != search.All {
-			a.Advise("`-n 0` compares all", "nothing found, but not everything was compared")
+	found := len(res.Sessions) > 0
+	if !found && res.Index.Complete && !res.TotalIsExact {
+		if o.limit.Limit() != search.All {
+			a.Explain("`-n 0` compares all", "nothing found, but not everything was compared")
 		}
 		return problem.ErrIncomplete
-	case res.Index.Complete:
-		if a.Streams.ErrTTY && !a.JSON {
-			a.Advise("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
-		}
-		return problem.ErrNothingFound
 	}
-	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
-	return problem.ErrIncomplete
+	return finish(x, found, 0, func() {
+		a.Explain("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
+	})
 }
 
 // readEnd reads a stream to its end, and returns its last n bytes.

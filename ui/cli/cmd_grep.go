@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -76,8 +77,7 @@ func orderNames() []string {
 }
 
 func newGrepCommand(a *app.App) *cobra.Command {
-	o := &grepOptions{}
-	cmd := &cobra.Command{
+	cmd := newCommand(a, &grepOptions{}, &cobra.Command{
 		Use:   "grep PATTERN...",
 		Short: "Find every line that matches a regular expression",
 		Long: `Find every line of past conversations that matches a regular expression (RE2),
@@ -93,17 +93,7 @@ pigrep grep -w --kind call rm
 pigrep grep -l --here TODO
 pigrep grep -C2 --since 1w panic:
 pigrep grep -e ENOENT -e EACCES -c`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && len(o.patterns) > 0 {
-				return problem.Usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
-			}
-			if len(args) > 0 {
-				o.patterns = []string{strings.Join(args, " ")}
-			}
-			return runGrep(cmd.Context(), a, o)
-		},
-	}
+	}, runGrep)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		unknown, _ := errors.AsType[*pflag.NotExistError](err)
 		err = flagProblem(cmd, err)
@@ -115,7 +105,6 @@ pigrep grep -e ENOENT -e EACCES -c`,
 		}
 		return err
 	})
-	o.addFlags(cmd)
 	return cmd
 }
 
@@ -207,7 +196,13 @@ func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, 
 	return r, nil
 }
 
-func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
+func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) error {
+	if len(args) > 0 && len(o.patterns) > 0 {
+		return problem.Usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
+	}
+	if len(args) > 0 {
+		o.patterns = []string{strings.Join(args, " ")}
+	}
 	mode, err := o.mode()
 	if err != nil {
 		return err
@@ -230,65 +225,77 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions) error {
 	if err != nil {
 		return err
 	}
+	x, err := snapshot.OpenFiles(ctx, where, o.noIndex)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
 	out := &printer.Grep{
 		Mode: mode, Numbers: o.numbers, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
 	}
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
 	}
-	known, err := snapshot.OpenFiles(ctx, where, o.noIndex)
-	if err != nil {
+	if x.Reader != nil {
+		out.Session = headings(x.Reader.Summaries(), o.Redact)
+	}
+	sum := &grep.Summary{}
+	out.Each = func(visit func(*grep.Match) error) (err error) {
+		sum, err = searchFiles(ctx, x, req, visit)
 		return err
 	}
-	if known.Reader != nil {
-		defer known.Reader.Close()
-		out.Session = headings(known.Reader.Summaries(), o.Redact)
-	}
-
-	var sum *grep.Summary
-	out.Each = func(visit func(*grep.Match) error) (err error) {
-		start, first := a.Now(), true
-		sum, err = grep.Run(ctx, grep.Input{Reader: known.Reader, Adapter: where.Agents, Source: location.Disk{}, Files: known.Files()}, req, func(m *grep.Match) error {
-			if err := visit(m); err != nil || !first {
-				return err
-			}
-			first = false
-			return a.Out.Flush()
-		})
-		if err != nil {
-			return grepProblem(ctx, err)
-		}
-		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
-		for _, e := range sum.Errors {
-			known.Errors = append(known.Errors, indexer.FileError(e))
-		}
-		snapshot.WarnUnusable(a, known.Errors, known.Found)
-		known.State.Complete = len(known.Errors) == 0
-		return nil
-	}
-	out.End = func() (*grep.Summary, search.IndexState) { return sum, known.State }
+	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
 	if err := p.Print(out); err != nil {
 		return err
 	}
-	switch {
-	case sum.Lines > 0:
-		return nil
-	case len(known.Errors) == 0:
-		if len(known.Found.Files) == 0 {
-			snapshot.WarnNoFiles(where)
-		} else if known.Reader != nil && known.State.PendingFiles == known.Memory.Files { // otherwise a new file may have it
-			unknown, err := search.Unknown(known.Reader, &req.Spec, nil)
-			if err != nil {
-				return problem.OfIndex(err)
-			}
-			for _, w := range unknown {
-				a.Warn("%s", w)
-			}
+	return finishGrep(x, req, sum.Lines > 0)
+}
+
+// searchFiles searches the session files, prints the first match at once, and completes the
+// state of the snapshot with what could not be read.
+func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
+	a := x.App
+	start, first := a.Now(), true
+	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: location.Disk{}, Files: x.Files()}, req, func(m *grep.Match) error {
+		if err := visit(m); err != nil || !first {
+			return err
 		}
-		return problem.ErrNothingFound
+		first = false
+		return a.Out.Flush()
+	})
+	if err != nil {
+		return sum, grepProblem(ctx, err)
 	}
-	snapshot.WarnIncomplete(a, 0, len(known.Errors), 0)
-	return problem.ErrIncomplete
+	a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+	for _, e := range sum.Errors {
+		x.Errors = append(x.Errors, indexer.FileError(e))
+	}
+	snapshot.WarnUnusable(a, x.Errors, x.Found)
+	x.Missing = indexer.Lag{} // was read from the files
+	x.State.Complete = len(x.Errors) == 0
+	return sum, nil
+}
+
+// finishGrep is finish for grep, which names unknown filters.
+func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
+	var failed error
+	err := finish(x, found, 0, func() {
+		if len(x.Found.Files) == 0 {
+			snapshot.WarnNoFiles(x.Location)
+			return
+		}
+		if x.Reader == nil || x.State.PendingFiles != x.Memory.Files {
+			return // a new file may have it
+		}
+		unknown, err := search.Unknown(x.Reader, &req.Spec, nil)
+		if err != nil {
+			failed = problem.OfIndex(err)
+		}
+		for _, w := range unknown {
+			x.App.Warn("%s", w)
+		}
+	})
+	return cmp.Or(failed, err)
 }
 
 // headings returns the function for the titles and short ids of sessions.

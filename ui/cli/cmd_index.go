@@ -39,8 +39,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newIndexCommand(a *app.App) *cobra.Command {
-	o := &indexOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &indexOptions{}, &cobra.Command{
 		Use:   "index",
 		Short: "Bring the index up to date",
 		Long: `Bring the index up to date with the session files. Only new bytes are read.
@@ -51,17 +50,11 @@ keeps what was indexed so far.`,
 pigrep index --dry-run
 pigrep index --rebuild
 pigrep index --compact`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runIndex(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+		Args: noArgs,
+	}, runIndex)
 }
 
-func runIndex(ctx context.Context, a *app.App, o *indexOptions) error {
+func runIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
 	if o.rebuild && o.dryRun {
 		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
 	}

@@ -38,8 +38,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newMCPCommand(a *app.App) *cobra.Command {
-	o := &mcpOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &mcpOptions{}, &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve agents over MCP on stdin and stdout",
 		Long: `Serve agents over the Model Context Protocol on stdin and stdout, with tools to
@@ -52,17 +51,11 @@ the agent asks for it; these variables name it:
 ` + currentVariables() + `.`,
 		Example: `pigrep mcp --print-config pi
 pigrep mcp --print-config claude > .mcp.json`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runMCP(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+		Args: noArgs,
+	}, runMCP)
 }
 
-func runMCP(ctx context.Context, a *app.App, o *mcpOptions) error {
+func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	if o.printConfig != "" {
 		return o.printClient(a)
 	}

@@ -53,8 +53,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newReportCommand(a *app.App) *cobra.Command {
-	o := &reportOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &reportOptions{}, &cobra.Command{
 		Use:   "report",
 		Short: "Write a page about a period: cost, tools, failures, risky calls",
 		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
@@ -71,49 +70,32 @@ only you can read the file. --redact masks secrets.`,
 pigrep report -o today.html --since 1d --open
 pigrep report -o app.html --project app --since 4w --redact
 pigrep report -o week.html --since 1w --with-sessions --force`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runReport(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+		Args: noArgs,
+	}, runReport)
 }
 
-func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
-	toFile := o.output != "" && o.output != "-"
-	if o.withSessions && !toFile {
-		return problem.Usagef("add -o FILE", "--with-sessions needs a file to put them beside")
-	}
-	if o.view && !toFile {
-		return problem.Usagef("add -o FILE", "--open needs a file")
-	}
+func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) error {
 	path := a.Absolute(o.output)
-	if toFile {
-		if err := o.checkOutput(path); err != nil {
-			return err
-		}
+	toFile := o.output != "" && o.output != "-"
+	if err := o.checkOutput(path, toFile); err != nil {
+		return err
 	}
-	req, err := o.auditRequest(a)
+	q, err := begin(a, &o.auditOptions.Shared)
 	if err != nil {
 		return err
 	}
-	p, err := location.Find(&o.auditOptions.Shared, a)
+	req, err := o.auditRequest(a, q.request)
 	if err != nil {
 		return err
 	}
-	x, err := snapshot.Open(ctx, p)
+	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	base, err := o.Request(a)
-	if err != nil {
-		return err
-	}
+	base := q.request
 	base.Limit, base.Redact = search.All, false // first come the true paths
-	list, err := sessions.List(ctx, x.Reader, p.Agents, location.Disk{}, sessions.FromSearch(base))
+	list, err := sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(base))
 	if err != nil {
 		return searchProblem(ctx, err)
 	}
@@ -122,34 +104,11 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 			a.Warn("%s", w)
 		}
 		a.Warn("no session passes the filters: nothing to report")
-		if x.State.Complete {
-			return problem.ErrNothingFound
-		}
-		return problem.ErrIncomplete
+		return outcome(false, x.State.Complete)
 	}
-	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
-	if o.withSessions {
-		names, err := o.exportSessions(ctx, a, x, path, list)
-		if err != nil {
-			return err
-		}
-		view.Session = func(path, _, entry string) string {
-			address := names[path]
-			if address != "" && entry != "" {
-				address += "#" + html.Anchor(entry)
-			}
-			return address
-		}
-	}
-	if o.Redact {
-		for i := range list.Sessions {
-			list.Sessions[i].Redact()
-		}
-		o.Mask(list)
-	}
-	page, err := o.page(ctx, a, x, view, list, req)
+	page, err := o.page(ctx, x, path, list, req)
 	if err != nil {
-		return searchProblem(ctx, err)
+		return err
 	}
 	if !toFile {
 		return page.Write(a.Out)
@@ -169,7 +128,15 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions) error {
 }
 
 // checkOutput fails before the work begins if the report cannot be written there.
-func (o *reportOptions) checkOutput(path string) error {
+func (o *reportOptions) checkOutput(path string, toFile bool) error {
+	switch {
+	case o.withSessions && !toFile:
+		return problem.Usagef("add -o FILE", "--with-sessions needs a file to put them beside")
+	case o.view && !toFile:
+		return problem.Usagef("add -o FILE", "--open needs a file")
+	case !toFile:
+		return nil
+	}
 	out, err := findOutput(path, o.force)
 	if err == nil && o.withSessions {
 		err = needFile("--with-sessions", path, out)
@@ -180,8 +147,30 @@ func (o *reportOptions) checkOutput(path string) error {
 	return err
 }
 
-// page is the report.
-func (o *reportOptions) page(ctx context.Context, a *app.App, x *snapshot.Snapshot, view *report.View, list *sessions.Response, req audit.Request) (*report.Report, error) {
+// page is the report about the sessions of a list, which it masks. With --with-sessions it
+// leads to their pages beside the file.
+func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file string, list *sessions.Response, req audit.Request) (*report.Report, error) {
+	a := x.App
+	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
+	if o.withSessions {
+		names, err := o.exportSessions(ctx, x, file, list)
+		if err != nil {
+			return nil, err
+		}
+		view.Session = func(path, _, entry string) string {
+			address := names[path]
+			if address != "" && entry != "" {
+				address += "#" + html.Anchor(entry)
+			}
+			return address
+		}
+	}
+	if o.Redact {
+		for i := range list.Sessions {
+			list.Sessions[i].Redact()
+		}
+		o.Mask(list)
+	}
 	src := auditSource(x.Reader, x.Agents)
 	coverage := audit.Coverage{}
 	usage := src.Usage
@@ -194,11 +183,11 @@ func (o *reportOptions) page(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	}
 	sections, err := view.Usage(ctx, src, req)
 	if err != nil {
-		return nil, err
+		return nil, searchProblem(ctx, err)
 	}
 	more, err := view.Audit(ctx, src, req)
 	if err != nil {
-		return nil, err
+		return nil, searchProblem(ctx, err)
 	}
 	return &report.Report{
 		Title: "Agent report: " + period(req.Since, req.Until, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
@@ -276,7 +265,7 @@ func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time
 
 // exportSessions exports the sessions of a list to a directory beside a file, and returns
 // their addresses by path. A session that cannot be read is left out with a warning.
-func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
+func (o *reportOptions) exportSessions(ctx context.Context, x *snapshot.Snapshot, file string, list *sessions.Response) (map[string]string, error) {
 	dir := strings.TrimSuffix(file, filepath.Ext(file)) + "-sessions"
 	if err := o.makeDir(dir); err != nil {
 		return nil, err
@@ -284,12 +273,12 @@ func (o *reportOptions) exportSessions(ctx context.Context, a *app.App, x *snaps
 	names, used := make(map[string]string), make(map[string]bool)
 	for i := range list.Sessions {
 		path := list.Sessions[i].SessionPath
-		name, err := o.exportOne(ctx, a, x, path, dir, used)
+		name, err := o.exportOne(ctx, x, path, dir, used)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			a.Warn("%s is not exported: %v", path, err)
+			x.App.Warn("%s is not exported: %v", path, err)
 			continue
 		}
 		if o.Redact {
@@ -319,7 +308,7 @@ func (o *reportOptions) makeDir(dir string) error {
 }
 
 // exportOne exports a session to a directory, under a name that no other one has.
-func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
+func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, path, dir string, used map[string]bool) (string, error) {
 	t, err := conversation.Open(x, path, "")
 	if err != nil {
 		return "", err
@@ -337,5 +326,5 @@ func (o *reportOptions) exportOne(ctx context.Context, a *app.App, x *snapshot.S
 	used[name] = true
 	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: findPlainFile}
 	export.Redact = o.Redact
-	return name, export.export(ctx, a, x, t, search.Request{Redact: o.Redact})
+	return name, export.export(ctx, x, t, search.Request{Redact: o.Redact}, nil)
 }

@@ -39,8 +39,7 @@ func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newResumeCommand(a *app.App) *cobra.Command {
-	o := &resumeOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &resumeOptions{}, &cobra.Command{
 		Use:   "resume [SESSION | QUERY...]",
 		Short: "Print the command that resumes a session, or run it",
 		Long: `Print the command that resumes a session in its directory. SESSION is a path, an
@@ -61,16 +60,11 @@ pigrep resume login redirect --exec
 eval "$(pigrep resume --here retry)"
 pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
 		ValidArgsFunction: completeSession(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.words = args
-			return runResume(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runResume)
 }
 
-func runResume(ctx context.Context, a *app.App, o *resumeOptions) error {
+func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string) error {
+	o.words = args
 	if o.Exec && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--exec and --json cannot be combined")
 	}
@@ -130,7 +124,7 @@ func canPick(a *app.App) bool {
 
 // pick lets the user choose the session in the TUI.
 func (o *resumeOptions) pick(ctx context.Context, a *app.App) error {
-	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, query: o.query(), print: !o.Exec, how: o.Manner, choosing: true})
+	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, print: !o.Exec, how: o.Manner, choosing: true}, []string{o.query()})
 }
 
 // errSeveral means that several sessions match and the user can choose.

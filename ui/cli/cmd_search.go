@@ -83,7 +83,7 @@ pigrep --json ENOENT`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && canShow(a) && opensTUI(cmd) {
-				return runTUI(cmd.Context(), a, &tuiOptions{Shared: o.Shared, sort: o.sort, allWords: o.allWords})
+				return runTUI(cmd.Context(), a, &tuiOptions{Shared: o.Shared, sort: o.sort, allWords: o.allWords}, nil)
 			}
 			o.query = strings.Join(args, " ")
 			return runSearch(cmd.Context(), a, o)
@@ -107,41 +107,28 @@ func opensTUI(cmd *cobra.Command) bool {
 }
 
 func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
-	before, after := o.around.Numbers()
 	order, err := rank.ParseSort(o.sort)
 	if err != nil {
 		return problem.Usagef("", "--sort: %v", err)
 	}
-	out, err := o.Printer(a)
-	if err != nil {
-		return err
-	}
-	req, err := o.Request(a)
-	if err != nil {
-		return err
-	}
-	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
-	req.AllWords = o.allWords
-	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
 	}
-	p, err := location.Find(&o.Shared, a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	req.Resume = p.Agents.ResumeCommand
+	req := q.request
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
+	req.AllWords, req.Sort, req.Explain = o.allWords, order, o.explain
+	req.Before, req.After = o.around.Numbers()
+	req.Resume = q.Agents.ResumeCommand
 	var res *search.Response
-	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
-		start := a.Now()
-		if res, err = search.Run(ctx, r, p.Agents, location.Disk{}, req); err != nil {
-			return searchProblem(ctx, err)
-		}
-		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
-		if out.Format == printer.FormatText {
+	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		if res, err = search.Run(ctx, r, q.Agents, location.Disk{}, req); err == nil && q.out.Format == printer.FormatText {
 			r.Summaries() // decoded while the files are still compared
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -149,42 +136,39 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	defer x.Close()
 
 	x.Report(&res.Index, res.Warnings)
-
 	o.Mask(res)
 	answer := &printer.Search{
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
 	}
-	if out.Format == printer.FormatText {
+	if q.out.Format == printer.FormatText {
 		answer.Title, answer.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
-	if err := pager.ShowIfLong(a, &o.Options, out, answer); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.out, answer); err != nil {
 		return err
 	}
+	return o.finish(x, req, res)
+}
+
+// finish suggests other queries, and says why nothing was found.
+func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response) error {
+	a := x.App
 	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
 	if !a.JSON && suggestCommand(a, o.query, res) {
 		why.didYouMean, why.words = "", nil // one suggestion is enough
 	}
-	switch {
-	case len(res.Hits) > 0:
-		suggest(&o.Shared, a, why)
-		return nil
-	case res.Index.Complete && res.Unreadable == 0:
-		if a.Streams.ErrTTY && !a.JSON && res.Index.Files > 0 { // otherwise a warning says that there are none
-			where := ""
-			if len(res.Removed) == 0 { // otherwise the filters are the reason
-				where = " in " + whereSearched(req, res.Index.Files)
-			}
-			a.Warn("nothing found%s", where)
+	found := len(res.Hits) > 0
+	if !found && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
+		where := ""
+		if len(res.Removed) == 0 { // otherwise the filters are the reason
+			where = " in " + whereSearched(req, res.Index.Files)
 		}
-		suggest(&o.Shared, a, why)
-		return problem.ErrNothingFound
+		a.Explain("", "nothing found%s", where)
 	}
 	suggest(&o.Shared, a, why)
-	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), res.Unreadable)
-	return problem.ErrIncomplete
+	return finish(x, found, res.Unreadable, func() {})
 }
 
 // suggestCommand warns if the first word of a query looks like a mistyped command and

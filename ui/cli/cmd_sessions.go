@@ -41,8 +41,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newSessionsCommand(a *app.App) *cobra.Command {
-	o := &sessionsOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &sessionsOptions{}, &cobra.Command{
 		Use:   "sessions [QUERY...]",
 		Short: "List sessions, latest first or best match first",
 		Long: `List sessions, latest message first; with a query, list the sessions that match
@@ -56,37 +55,24 @@ pigrep sessions --here -n 10
 pigrep sessions login redirect
 pigrep sessions --forks --since 2w
 pigrep sessions --project app --print0 | xargs -0 ls -l`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.query = strings.Join(args, " ")
-			return runSessions(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runSessions)
 }
 
-func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
+func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
+	o.query = strings.Join(args, " ")
 	if o.print0 && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--print0 and --json cannot be combined")
 	}
-	out, err := o.Printer(a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	base, err := o.Request(a)
-	if err != nil {
-		return err
-	}
+	out, base := q.out, q.request
 	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.Limit()
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
 	req := sessions.FromSearch(base)
 	req.Named, req.Forks = o.named, o.forks
 	if o.JSON || o.JSONL { // the only ones that have it
-		req.Resume = p.Agents.ResumeCommand
+		req.Resume = q.Agents.ResumeCommand
 	}
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
@@ -104,9 +90,9 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
 	if early {
 		out.Out = &records
 	}
-	x, err := snapshot.Ask(ctx, p, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = sessions.List(ctx, r, p.Agents, location.Disk{}, req); err != nil {
-			return searchProblem(ctx, err)
+	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		if list, err = sessions.List(ctx, r, q.Agents, location.Disk{}, req); err != nil {
+			return err
 		}
 		o.Mask(list)
 		if early {
@@ -135,13 +121,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions) error {
 		}
 	}
 	suggest(&o.Shared, a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
-	switch {
-	case len(list.Sessions) > 0:
-		return nil
-	case list.Index.Complete:
-		return problem.ErrNothingFound
-	}
-	return problem.ErrIncomplete
+	return outcome(len(list.Sessions) > 0, list.Index.Complete)
 }
 
 // sizeOfRecord is about what a record takes, in bytes.
@@ -165,12 +145,12 @@ func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.S
 	for _, w := range why {
 		a.Warn("%s", w)
 	}
-	if len(why) == 0 && a.Streams.ErrTTY && x.State.Complete {
+	if len(why) == 0 && x.State.Complete {
 		what := "no session passes the filters"
 		if req.Text != "" {
 			what = "no session matches " + req.Text
 		}
-		a.Advise("`pigrep sessions` lists all", "%s", what)
+		a.Explain("`pigrep sessions` lists all", "%s", what)
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -55,8 +54,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newShowCommand(a *app.App) *cobra.Command {
-	o := &showOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &showOptions{}, &cobra.Command{
 		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
 		Short: "Read a conversation, or the entries around a hit",
 		Long: `Read a conversation as pi would restore it: the branch that ends at the last
@@ -81,13 +79,7 @@ pigrep show ./session.jsonl --full --no-pager
 pigrep --jsonl connection timeout | pigrep show -`,
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.target = args[0]
-			return runShow(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runShow)
 }
 
 func (o *showOptions) check() error {
@@ -102,22 +94,17 @@ func (o *showOptions) check() error {
 	return nil
 }
 
-func runShow(ctx context.Context, a *app.App, o *showOptions) error {
+func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) error {
+	o.target = args[0]
 	if err := o.check(); err != nil {
 		return err
 	}
-	out, err := o.Printer(a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	out.Layout.Source = o.source
-	if o.filter, err = o.Request(a); err != nil {
-		return err
-	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
+	out := q.out
+	out.Layout.Source, o.filter = o.source, q.request
 	var hits namedHits
 	if o.target == "-" {
 		// Read stdin first: the pigrep that writes it may still use the index.
@@ -129,13 +116,14 @@ func runShow(ctx context.Context, a *app.App, o *showOptions) error {
 			return problem.ErrNothingFound
 		}
 	}
-	x, err := snapshot.Open(ctx, p)
+	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
+	v := &showing{o, x, out}
 	if o.target == "-" {
-		return o.showHits(ctx, a, x, out, hits)
+		return v.showHits(ctx, hits)
 	}
 	t, err := conversation.Find(x, o.target)
 	if err != nil {
@@ -147,21 +135,28 @@ func runShow(ctx context.Context, a *app.App, o *showOptions) error {
 		if t.Entry >= 0 {
 			focus = []int{t.Entry}
 		}
-		return o.show(ctx, a, x, t, out, focus, nil)
+		return v.show(ctx, t, focus, nil)
 	})
 }
 
+// showing is a show with the index open.
+type showing struct {
+	*showOptions
+	x   *snapshot.Snapshot
+	out *printer.Printer
+}
+
 // showHits shows the entries around every hit on stdin.
-func (o *showOptions) showHits(ctx context.Context, a *app.App, x *snapshot.Snapshot, out *printer.Printer, hits namedHits) error {
+func (o *showing) showHits(ctx context.Context, hits namedHits) error {
 	if o.JSON && len(hits.paths) > 1 {
 		return problem.Usagef("use --jsonl, which prints one object per line", "--json prints one object, but the input names %d sessions", len(hits.paths))
 	}
-	return pager.Show(a, &o.Options, out, func() error {
+	return pager.Show(o.x.App, &o.Options, o.out, func() error {
 		failed := false
 		for i, path := range hits.paths {
-			err := o.showOne(ctx, a, x, out, path, hits.entries[path], i > 0)
+			err := o.showOne(ctx, path, hits.entries[path], i > 0)
 			if p, ok := errors.AsType[*problem.Error](err); ok {
-				a.Warn("%v", p)
+				o.x.App.Warn("%v", p)
 				failed = true
 				continue
 			}
@@ -176,8 +171,9 @@ func (o *showOptions) showHits(ctx context.Context, a *app.App, x *snapshot.Snap
 	})
 }
 
-func (o *showOptions) showOne(ctx context.Context, a *app.App, x *snapshot.Snapshot, out *printer.Printer, path string, hits []hitLine, again bool) error {
-	t, err := conversation.Open(x, path, "")
+func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, again bool) error {
+	a := o.x.App
+	t, err := conversation.Open(o.x, path, "")
 	if err != nil {
 		return err
 	}
@@ -208,13 +204,14 @@ func (o *showOptions) showOne(ctx context.Context, a *app.App, x *snapshot.Snaps
 			return err
 		}
 	}
-	return o.show(ctx, a, x, t, out, focus, marks)
+	return o.show(ctx, t, focus, marks)
 }
 
 // show prints the entries of one session. marks are the texts to mark in those in focus.
-func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot, t *conversation.Target, out *printer.Printer, focus []int, marks map[int][]string) error {
+func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int, marks map[int][]string) error {
+	a := o.x.App
 	t.Redact, t.Raw = o.Redact, o.raw
-	facts, err := t.Facts(ctx, x)
+	facts, err := t.Facts(ctx, o.x)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
@@ -223,9 +220,9 @@ func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot
 		return problem.Usagef("drop --tree, or the filters", "--tree shows the whole tree and cannot be combined with filters")
 	}
 	if o.tree {
-		return conversation.ReadProblem(ctx, out.Print(&printer.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.all || o.full))}))
+		return conversation.ReadProblem(ctx, o.out.Print(&printer.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.all || o.full))}))
 	}
-	list, whole, err := o.choose(a, x, t, focus)
+	list, whole, err := o.choose(o.x, t, focus)
 	if err != nil {
 		return err
 	}
@@ -247,7 +244,7 @@ func (o *showOptions) show(ctx context.Context, a *app.App, x *snapshot.Snapshot
 	if len(focus) > 1 {
 		s.Gaps = gaps(t, list)
 	}
-	return entries.End(ctx, a, out.Print(s))
+	return entries.End(ctx, a, o.out.Print(s))
 }
 
 // allBranches reports whether entries of all branches are candidates. --branch then
@@ -259,7 +256,7 @@ func (o *showOptions) allBranches() bool {
 
 // choose returns the entries to show, in order, and whether they are the whole
 // conversation.
-func (o *showOptions) choose(a *app.App, x *snapshot.Snapshot, t *conversation.Target, focus []int) (list []int, whole bool, err error) {
+func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus []int) (list []int, whole bool, err error) {
 	switch {
 	case o.allBranches():
 		for i := range t.Record.Nodes {

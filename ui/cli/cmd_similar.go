@@ -41,8 +41,7 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newSimilarCommand(a *app.App) *cobra.Command {
-	o := &similarOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &similarOptions{}, &cobra.Command{
 		Use:   "similar {SESSION[:ENTRY] | ENTRY}",
 		Short: "List sessions about the same things as a session or an entry",
 		Long: `List the sessions that share the weightiest words of a session, or of one of its
@@ -57,29 +56,16 @@ pigrep similar 01a1f7de:5e6f7a8b -n 5
 pigrep similar 01a1f7de --json`,
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.target = args[0]
-			return runSimilar(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runSimilar)
 }
 
-func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
-	out, err := o.Printer(a)
+func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
+	o.target = args[0]
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	base, err := o.Request(a)
-	if err != nil {
-		return err
-	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
-	x, err := snapshot.Open(ctx, p)
+	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
@@ -90,12 +76,12 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
 	}
 	defer t.Close()
 	t.Redact = o.Redact
-	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: base.Spec, Env: base.Env, Limit: o.limit.Limit(), Redact: o.Redact}
+	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
 	if o.JSON || o.JSONL { // the only ones that have it
-		req.Resume = p.Agents.ResumeCommand
+		req.Resume = q.Agents.ResumeCommand
 	}
 	start := a.Now()
-	res, err := similar.Find(ctx, x.Reader, p.Agents, location.Disk{}, req)
+	res, err := similar.Find(ctx, x.Reader, q.Agents, location.Disk{}, req)
 	if errors.Is(err, similar.ErrNoTerms) {
 		what := "the session"
 		if t.Entry >= 0 {
@@ -113,18 +99,10 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions) error {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
 	}
 	o.Mask(answer)
-	if err := pager.Show(a, &o.Options, out, func() error { return out.Print(answer) }); err != nil {
+	if err := pager.Show(a, &o.Options, q.out, func() error { return q.out.Print(answer) }); err != nil {
 		return err
 	}
-	switch {
-	case len(res.Sessions) > 0:
-		return nil
-	case res.Index.Complete:
-		if a.Streams.ErrTTY && !a.JSON {
-			a.Warn("none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
-		}
-		return problem.ErrNothingFound
-	}
-	snapshot.WarnIncomplete(a, x.Missing.Files, len(x.Errors), 0)
-	return problem.ErrIncomplete
+	return finish(x, len(res.Sessions) > 0, 0, func() {
+		a.Explain("", "none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
+	})
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	_ "embed"
 	"fmt"
 	"io"
@@ -28,9 +29,14 @@ type skillOptions struct {
 	install, yes bool
 }
 
+func (o *skillOptions) addFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
+	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+}
+
 func newSkillCommand(a *app.App) *cobra.Command {
-	o := &skillOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &skillOptions{}, &cobra.Command{
 		Use:   "skill",
 		Short: "Print or install a skill that teaches pi to use pigrep",
 		Long: `Print a SKILL.md that teaches an agent when to search past sessions, how to
@@ -40,17 +46,11 @@ written if pi has the package pi-pigrep, whose tools do the same.`,
 		Example: `pigrep skill
 pigrep skill --install
 pigrep skill > .pi/skills/pigrep/SKILL.md`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runSkill(a, o) },
-	}
-	flags.Add(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
-	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
-	return cmd
+		Args: noArgs,
+	}, runSkill)
 }
 
-func runSkill(a *app.App, o *skillOptions) error {
+func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
 	if !o.install {
 		if o.yes {
 			return problem.Usagef("", "--yes requires --install")

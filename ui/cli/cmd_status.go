@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -38,8 +39,7 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newStatusCommand(a *app.App) *cobra.Command {
-	o := &statusOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &statusOptions{}, &cobra.Command{
 		Use:   "status",
 		Short: "Show what is indexed, how fresh it is, and what was skipped",
 		Long: `Show where sessions are read from, what is indexed, how fresh and how big the
@@ -49,17 +49,11 @@ updates the index.`,
 pigrep status --skipped
 pigrep status --stores
 pigrep status --json`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runStatus(a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+		Args: noArgs,
+	}, runStatus)
 }
 
-func runStatus(a *app.App, o *statusOptions) error {
+func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +11,7 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
 	"pigrep/ui/printer"
 )
 
@@ -39,7 +42,7 @@ pigrep tools --by project,tool --csv`,
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Tools(ctx, run.reader, run.agents, location.Disk{}, run.req)
+		t, err := audit.Tools(ctx, run.reader, run.Agents, location.Disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -47,10 +50,139 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = audit.Tools(ctx, run.reader, run.agents, location.Disk{}, req); err != nil {
+			if days, err = audit.Tools(ctx, run.reader, run.Agents, location.Disk{}, req); err != nil {
 				return nil, err
 			}
 		}
 		return printer.NewToolsAudit(t, days, o.limit.N, run.out.Layout), nil
+	})
+}
+
+func newCallsCommand(a *app.App) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(a, o, &cobra.Command{
+		Use:   "calls [QUERY...]",
+		Short: "List tool calls with their results",
+		Long: `List tool calls and how they ended, latest first. With a query, list only calls
+that contain all its words. --verbose shows the first lines of each result, read
+from the session file.`,
+		Example: `pigrep tools calls --failed --since 1w
+pigrep tools calls --tool edit --arg path='^src/auth/'
+pigrep tools calls docker compose --verbose`,
+	}, func(ctx context.Context, a *app.App, o *auditOptions) error {
+		return runCalls(ctx, a, o, "tools calls", o.Verbose)
+	})
+	flags.Add(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
+	flags.Add(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
+	o.addRisk(cmd)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, results bool) error {
+	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
+		ruled := o.risky || len(o.rules) > 0
+		run.req.Commands, run.req.Results = o.raw && !ruled, results
+		l, err := audit.Calls(asking, run.reader, run.Agents, location.Disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCallsAudit(ctx, command, l, ruled, run.out.Layout), nil
+	})
+}
+
+func newCommandsCommand(a *app.App) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(a, o, &cobra.Command{
+		Use:   "commands [QUERY...]",
+		Short: "Count shell commands, or list risky ones",
+		Long: `Count the programs, with subcommands, that shell commands ran: commands of
+tools, of nested calls, and of the user. Pipes, lists, substitutions, sh -c,
+xargs, sudo and here-documents are followed.
+
+--raw lists commands as typed. --risky lists the commands that a reviewer should
+see first, by the rule they match, the most severe first, with the part that
+matches. Calls of other tools are counted below them ("tools calls --risky"
+lists them); in a pipe and in JSON they are rows too. The rules:
+` + ruleLines() + `.`,
+		Example: `pigrep tools commands
+pigrep tools commands --raw git push
+pigrep tools commands --risky --since 1w
+pigrep tools commands --rule credentials`,
+	}, runCommands)
+	flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
+	flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
+	o.addRisk(cmd)
+	o.addBars(cmd)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
+	switch {
+	case o.risky || len(o.rules) > 0:
+		return runRisky(ctx, a, o)
+	case o.raw:
+		return runCalls(ctx, a, o, "tools commands", false)
+	}
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
+		t, err := audit.Commands(ctx, run.reader, run.Agents, location.Disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCommandsAudit(t, o.limit.N, run.out.Layout), nil
+	})
+}
+
+// runRisky lists the commands that match rules. Its records are all calls that do.
+func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
+	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
+		if run.out.Format == printer.FormatText {
+			run.req.Limit = 0 // calls that are only counted are no rows
+		}
+		l, err := audit.Calls(asking, run.reader, run.Agents, location.Disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Layout), nil
+	})
+}
+
+func newFilesCommand(a *app.App) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(a, o, &cobra.Command{
+		Use:   "files [PATH]",
+		Short: "List the files that were read, written and edited",
+		Long: `Count how often tools read, wrote and edited each file, and how often summaries
+list it. With a path, list each time it was touched, latest first: a path that
+starts with / or . is that file or directory; any other path matches every file
+that has these path elements.`,
+		Example: `pigrep tools files --here
+pigrep tools files src/auth.go
+pigrep tools files ./config --since 4w`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
+			}
+			return nil
+		},
+	}, runFiles)
+	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
+	file := o.query
+	o.query = ""
+	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
+		file = filepath.ToSlash(a.Absolute(file))
+	}
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
+		t, err := audit.Files(ctx, run.reader, run.req, file)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Layout), nil
 	})
 }

@@ -51,8 +51,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newTUICommand(a *app.App) *cobra.Command {
-	o := &tuiOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &tuiOptions{}, &cobra.Command{
 		Use:   "tui [QUERY...]",
 		Short: "Search as you type, read, and resume",
 		Long: `Search as you type: matching sessions, next to the conversation around the
@@ -69,14 +68,7 @@ init"; quitting without a choice then exits with 1.`,
 pigrep tui --here login redirect
 pigrep tui --kind call --since 1w
 eval "$(pigrep tui --print)"`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.query = strings.Join(args, " ")
-			return runTUI(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runTUI)
 }
 
 // errNoScreen is the error of a TUI that has no usable terminal.
@@ -125,7 +117,8 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	return ui, nil
 }
 
-func runTUI(ctx context.Context, a *app.App, o *tuiOptions) error {
+func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error {
+	o.query = strings.Join(args, " ")
 	ui, err := o.beginning(a)
 	if err != nil {
 		return err

@@ -25,9 +25,12 @@ type watchOptions struct {
 	flags.Shared
 }
 
+func (o *watchOptions) addFlags(cmd *cobra.Command) {
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+}
+
 func newWatchCommand(a *app.App) *cobra.Command {
-	o := &watchOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &watchOptions{}, &cobra.Command{
 		Use:   "watch",
 		Short: "Keep the index up to date until interrupted",
 		Long: `Keep the index up to date with the session files until interrupted. New text can
@@ -41,17 +44,11 @@ they happen, --json a summary at the end.`,
 		Example: `pigrep watch
 pigrep watch --jsonl
 pigrep watch --quiet &`,
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runWatch(cmd.Context(), a, o)
-		},
-	}
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
-	return cmd
+		Args: noArgs,
+	}, runWatch)
 }
 
-func runWatch(ctx context.Context, a *app.App, o *watchOptions) error {
+func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
 	if _, err := o.Printer(a); err != nil {
 		return err
 	}

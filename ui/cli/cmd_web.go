@@ -40,8 +40,7 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newWebCommand(a *app.App) *cobra.Command {
-	o := &webOptions{}
-	cmd := &cobra.Command{
+	return newCommand(a, &webOptions{}, &cobra.Command{
 		Use:   "web [QUERY...]",
 		Short: "Search and read in the browser, on this machine only",
 		Long: `Open a page in the browser to search as you type, read conversations, list
@@ -57,17 +56,11 @@ The exit code is 130 after Ctrl-C, and 0 after SIGTERM or --idle.`,
 		Example: `pigrep web
 pigrep web --here login redirect
 pigrep web --no-open --port 4711 --idle 0`,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.query = strings.Join(args, " ")
-			return runWeb(cmd.Context(), a, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runWeb)
 }
 
-func runWeb(ctx context.Context, a *app.App, o *webOptions) error {
+func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error {
+	o.query = strings.Join(args, " ")
 	req, err := o.Request(a)
 	if err != nil {
 		return err

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"pigrep/ui/cli/app"
@@ -72,6 +74,19 @@ func rootFor(a *app.App, args []string) *cobra.Command {
 		}
 	}
 	return newRootCommand(a)
+}
+
+// options are those of a command.
+type options interface{ addFlags(*cobra.Command) }
+
+// newCommand completes a command with its flags, and what it runs with its arguments.
+func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context.Context, *app.App, O, []string) error) *cobra.Command {
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
+	o.addFlags(cmd)
+	return cmd
 }
 
 // newBareCommand returns the command without a name. On a terminal it is tui.

@@ -46,13 +46,13 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		err = ctx.Err()
 	}
 	printError(a, err)
-	finish(ctx, a)
+	workAfterwards(ctx, a)
 	return problem.Exit(err)
 }
 
-// finish does the work deferred until after the answer. It closes stdout first, so that
+// workAfterwards does the work deferred until after the answer. It closes stdout first, so that
 // a program reading the answer from a pipe need not wait.
-func finish(ctx context.Context, a *app.App) {
+func workAfterwards(ctx context.Context, a *app.App) {
 	if a.Afterwards == nil || ctx.Err() != nil {
 		return
 	}

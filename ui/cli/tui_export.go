@@ -39,7 +39,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 		}
 	}()
 	o := &exportOptions{format: format, output: path, force: true}
-	if err := o.export(ctx, b.App, x, t, search.Request{}); err != nil {
+	if err := o.export(ctx, x, t, search.Request{}, nil); err != nil {
 		return "", err
 	}
 	return path, nil

@@ -189,14 +189,13 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	file = exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
 	return file, func(w io.Writer) error {
 		defer done()
-		a := *b.App
-		a.Out = bufio.NewWriter(w)
+		out := bufio.NewWriter(w)
 		o := &exportOptions{format: format}
 		o.Redact = masked
-		if err := o.export(ctx, &a, x, t, search.Request{}); err != nil {
+		if err := o.export(ctx, x, t, search.Request{}, out); err != nil {
 			return err
 		}
-		return a.Out.Flush()
+		return out.Flush()
 	}, nil
 }
 

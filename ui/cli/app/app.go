@@ -94,6 +94,13 @@ func (a *App) Advise(hint, format string, args ...any) {
 	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.JSON, a.MessageWidth())
 }
 
+// Explain is Advise for a user who looks at an empty answer: programs see that it is empty.
+func (a *App) Explain(hint, format string, args ...any) {
+	if a.Streams.ErrTTY && !a.JSON {
+		a.Advise(hint, format, args...)
+	}
+}
+
 // MessageWidth is the width that messages are wrapped to; 0 where no terminal shows them.
 func (a *App) MessageWidth() int {
 	if !a.Streams.ErrTTY {

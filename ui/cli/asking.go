@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+
+	"pigrep/index"
+	"pigrep/query/search"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+// asking is a command that asks the index a question, as its shared flags say.
+type asking struct {
+	*location.Location
+	out     *printer.Printer
+	request search.Request
+}
+
+// begin turns the shared flags into how the answer is printed, what is asked, and where.
+func begin(a *app.App, o *flags.Shared) (*asking, error) {
+	out, err := o.Printer(a)
+	if err != nil {
+		return nil, err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := location.Find(o, a)
+	if err != nil {
+		return nil, err
+	}
+	return &asking{p, out, req}, nil
+}
+
+// ask opens the index and runs a question on it; see snapshot.Ask.
+func (q *asking) ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
+	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
+		start := q.App.Now()
+		if err := question(ctx, r); err != nil {
+			return searchProblem(ctx, err)
+		}
+		q.App.Logger().Debug("answered", "took", q.App.Now().Sub(start).String())
+		return nil
+	})
+}
+
+// finish is the outcome of a search whose answer has been printed. If nothing was found, it
+// says what was not searched, or lets explain say more. unread is how many hits could not be
+// read.
+func finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error {
+	complete := x.State.Complete && unread == 0
+	switch {
+	case found:
+	case complete:
+		explain()
+	default:
+		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
+	}
+	return outcome(found, complete)
+}
+
+// outcome is the error of an answer that has been printed.
+func outcome(found, complete bool) error {
+	switch {
+	case found:
+		return nil
+	case complete:
+		return problem.ErrNothingFound
+	}
+	return problem.ErrIncomplete
+}
