@@ -110,6 +110,16 @@ func (c *Chart) total() (total float64) {
 	return total + c.othersSum
 }
 
+// Bars is how many labels have a value.
+func (c *Chart) Bars() (n int) {
+	for i := range c.Labels {
+		if c.sum(i) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Empty reports whether there is nothing to see.
 func (c *Chart) Empty() bool { return c.most() == 0 }
 

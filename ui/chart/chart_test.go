@@ -374,3 +374,19 @@ func TestParsePeriod(t *testing.T) {
 		}
 	}
 }
+
+// A few bars of a histogram do not fill its width.
+func TestHistogramBarsAreSlim(t *testing.T) {
+	day := func(n int) facets.Day { return facets.Day{Start: time.Date(2026, 3, n, 0, 0, 0, 0, time.UTC), Hits: n} }
+	d, err := Hits([]facets.Day{day(1), day(2), day(4)}).draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range d.Groups {
+		for _, m := range g.Marks {
+			if width, err := strconv.ParseFloat(strings.TrimSuffix(m.Width, "%"), 64); err != nil || width > 100.0/24 {
+				t.Errorf("the bar %q is %s wide", m.Title, m.Width)
+			}
+		}
+	}
+}

@@ -86,6 +86,7 @@ const (
 	longestName = 44 // cells
 	mostYears   = 12 // that a calendar shows: the latest
 	mostTicks   = 6
+	leastSlots  = 24 // of a low chart, so that few bars are not wide
 )
 
 func (c *Chart) draw() (*drawing, error) {
@@ -160,7 +161,7 @@ func (d *drawing) bars() {
 		v := step * float64(i)
 		d.Lines = append(d.Lines, line{pixels(above + height*(1-v/top)), d.Unit.tick(v, step)})
 	}
-	n := float64(len(d.Labels))
+	n := d.slots()
 	gap := 0.2 / n
 	switch {
 	case n > 120:
@@ -198,9 +199,17 @@ func (d *drawing) bars() {
 	d.legend()
 }
 
+// slots is how many bars have room side by side.
+func (d *drawing) slots() float64 {
+	if d.Low {
+		return float64(max(len(d.Labels), leastSlots))
+	}
+	return float64(len(d.Labels))
+}
+
 // periods writes the first periods of equal steps at y, below the axis.
 func (d *drawing) periods(y float64) {
-	n := float64(len(d.Labels))
+	n := d.slots()
 	every := max((len(d.Labels)+mostTicks-1)/mostTicks, 1)
 	for i := 0; i < len(d.Labels); i += every {
 		middle, class, before := (float64(i)+0.5)/n, "", ""

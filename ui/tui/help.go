@@ -123,8 +123,12 @@ func (m *Model) hints() []key.Binding {
 	if m.isEmpty() {
 		help = fixedHint("?", "help")
 	}
-	if m.panes.hide {
-		return []key.Binding{m.hint("hide-preview", "preview"), fixedHint("Enter", "resume"), help}
+	enter, filter, read := fixedHint("Enter", "resume"), m.hint("filters", "filter"), m.hint("pager", "read")
+	switch {
+	case m.panes.hide:
+		return []key.Binding{m.hint("hide-preview", "preview"), enter, help}
+	case m.width < previewFrom: // there may be room for one
+		return []key.Binding{help, enter, filter, read, m.hint("switch-pane", "preview")}
 	}
-	return []key.Binding{fixedHint("Enter", "resume"), m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read")}
+	return []key.Binding{enter, m.hint("switch-pane", "preview"), help, filter, read}
 }

@@ -50,7 +50,7 @@ func (s *Server) distribution(ctx context.Context, q searchParams, redact bool) 
 		return nil, err
 	}
 	d := &distribution{}
-	if d.Time, err = histogram(q, res.Days); err != nil {
+	if d.Time, err = histogram(q, chart.Hits(res.Days)); err != nil {
 		return nil, err
 	}
 	if len(syntax.FieldValues(q.Text, "after"))+len(syntax.FieldValues(q.Text, "before")) > 0 {
@@ -110,12 +110,15 @@ func monthsOf(q searchParams, days []facets.Day) (list []facetLink) {
 	return list
 }
 
-// histogram draws the hits over time. Each bar links to the query limited to its period.
-func histogram(q searchParams, days []facets.Day) (template.HTML, error) {
-	if len(days) == 0 {
+// leastBars is how many bars say more than the facets do.
+const leastBars = 3
+
+// histogram draws the hits over time, if there is a query and there are enough bars. Each bar
+// links to the query limited to its period.
+func histogram(q searchParams, c *chart.Chart) (template.HTML, error) {
+	if q.Text == "" || c.Bars() < leastBars {
 		return "", nil
 	}
-	c := chart.Hits(days)
 	for _, label := range c.Labels {
 		address, _ := q.during(label)
 		c.Links = append(c.Links, address)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/match"
@@ -149,6 +150,7 @@ type hitResult struct {
 	Address string
 	What    string // kind, and the name of the tool
 	Failed  bool
+	Kind    session.Kind
 	When    *when
 	Text    []fragmentPart
 	Notes   []string
@@ -322,7 +324,7 @@ func (s *Server) latest(ctx context.Context, q searchParams, req search.Request)
 	return x, nil
 }
 
-// summaryOf says how many hits there are.
+// summaryOf says how many hits there are. Looser ones lack a word.
 func summaryOf(res *search.Response) string {
 	in := " in " + human.Plural(res.SessionTotal, "session", "sessions")
 	atLeast := ""
@@ -335,7 +337,7 @@ func summaryOf(res *search.Response) string {
 	case res.Total == 0:
 		return human.Plural(partial, "hit", "hits") + in + ", none with every word"
 	case partial > 0:
-		return fmt.Sprintf("%s%s%s, %s of them without some word", atLeast, human.Plural(res.Total+partial, "hit", "hits"), in, human.Number(partial))
+		return atLeast + human.Plural(res.Total, "hit", "hits") + " and " + human.Plural(partial, "looser one", "looser ones") + in
 	default:
 		return atLeast + human.Plural(res.Total, "hit", "hits") + in
 	}
@@ -366,7 +368,7 @@ func (x *answer) suggest(q searchParams, res *search.Response) {
 func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	f := hitResult{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,
-		When: s.when(h.Timestamp.Time), Text: fragmentParts(h.Fragment),
+		Kind: h.Kind, When: s.when(h.Timestamp.Time), Text: fragmentParts(h.Fragment),
 	}
 	if h.Tool != "" {
 		f.What += " " + html.Line(h.Tool)

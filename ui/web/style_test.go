@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/query/search"
 	"pigrep/ui/html"
 	"pigrep/ui/report"
 )
@@ -102,4 +103,21 @@ func luminance(t *testing.T, colour string) (sum float64) {
 		sum += weight * v
 	}
 	return sum
+}
+
+// The headline counts the hits with every word, as the facets and the histogram do, and the
+// looser ones apart from them.
+func TestSummary(t *testing.T) {
+	for want, res := range map[string]search.Response{
+		"15 hits in 10 sessions":                          {Total: 15, TotalAny: 15},
+		"15 hits and 452 looser ones in 10 sessions":      {Total: 15, TotalAny: 467},
+		"at least 1 hit and 2 looser ones in 10 sessions": {Total: 1, TotalAny: 3},
+		"452 hits in 10 sessions, none with every word":   {TotalAny: 452},
+		"Nothing found": {},
+	} {
+		res.SessionTotal, res.TotalIsExact = 10, !strings.HasPrefix(want, "at least")
+		if got := summaryOf(&res); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }

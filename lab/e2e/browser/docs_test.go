@@ -23,7 +23,7 @@ import (
 func TestWebDocs(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "docs")
 	pages := []struct{ name, address string }{
-		{"search", "/?q=token"},
+		{"search", "/?q=file"},
 		{"conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=timeout"},
 		{"sessions", "/sessions"},
 		{"audit", "/audit"},

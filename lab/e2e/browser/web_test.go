@@ -239,14 +239,17 @@ func TestWebInABrowser(t *testing.T) {
 	b.Until("back to the hits", arrived+`location.search == "?q=token" && document.querySelectorAll(".hits mark").length > 3`)
 
 	// A bar of the histogram adds a filter; the link in its caption removes it.
+	w.Show(w.host+"/?q=file", wide, "#keys")
+	all := text(".count")
 	value := browser.Value[string](b, `document.querySelector(".time svg a").getAttribute("href")`)
-	if !strings.Contains(value, "after%3A2026-03-02") {
+	if !strings.Contains(value, "after%3A2026-01-12") {
 		t.Errorf("the first bar leads to %s", value)
 	}
 	b.Click(".time svg a .room")
-	b.Until("the hits of a day", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
+	b.Until("the hits of a week", arrived+`document.querySelector(".count")?.innerText == "1 hit in 1 session"`)
 	b.Click(".time .more a")
-	b.Until("all hits again", arrived+`document.querySelector(".count")?.innerText == "6 hits in 3 sessions"`)
+	b.Until("all hits again", arrived+`document.querySelector(".count")?.innerText == `+strconv.Quote(all))
+	w.Show(w.host+"/?q=token", wide, "#keys")
 	b.Click(".facets [href*='project%3Aatlas']")
 	b.Until("the hits of a project", arrived+`document.querySelector(".count")?.innerText == "3 hits in 2 sessions"`)
 
@@ -285,6 +288,31 @@ func TestWebInABrowser(t *testing.T) {
 	b.Until("what was typed", `/^\/?j\?$/.test(document.querySelector("#q").value) && !document.querySelector("#keys").open`)
 	for _, c := range append(b.Complaints(), tab.Complaints()...) {
 		t.Error(c)
+	}
+}
+
+// The remarks of a hit stand below its text and leave it the whole width; text of programs has a
+// fixed pitch. A few bars are no histogram, and neither is the list without a query.
+func TestWebListOfHits(t *testing.T) {
+	w := newWebTest(t, samples)
+	for _, look := range []browser.Look{browser.Looks[0], browser.Looks[2]} {
+		w.Show(w.host+"/?q=token+scope", look, "#keys")
+		if list := browser.Value[[]string](w.Browser, `[...document.querySelectorAll(".hits a")].filter(a => {
+			const text = a.querySelector(".text").getBoundingClientRect(), remarks = a.querySelector(".remarks")?.getBoundingClientRect();
+			return a.querySelector(".fact").innerText.includes("missing") || remarks?.top < text.bottom - 1 }).map(a => a.innerText)`); len(list) > 0 {
+			t.Errorf("%s: beside their remarks are %q", look, list)
+		}
+		w.Show(w.host+"/?q=token&scope=all", look, "#keys")
+		if list := browser.Value[[]string](w.Browser, `[...document.querySelectorAll(".hits a")].filter(a =>
+			/^(call|result)/.test(a.querySelector(".what").innerText) != /mono/.test(getComputedStyle(a.querySelector(".text")).fontFamily)).map(a => a.innerText)`); len(list) > 0 {
+			t.Errorf("%s: in the wrong type are %q", look, list)
+		}
+		for _, query := range []string{"", "?q=wolverine"} {
+			w.Show(w.host+"/"+query, look, "#keys")
+			if n := browser.Value[int](w.Browser, `document.querySelectorAll(".time svg").length`); n > 0 {
+				t.Errorf("%s: a histogram for %q", look, query)
+			}
+		}
 	}
 }
 
