@@ -1,6 +1,11 @@
 package adapter
 
 import (
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+
 	"pigrep/internal/session"
 )
 
@@ -93,4 +98,53 @@ type Variable struct {
 	Name string
 	Use  string // for people; variables that belong together share it
 	Path bool   // its value is a directory with session files
+}
+
+// Coverage says what pigrep does with a store.
+type Coverage string
+
+// Coverages.
+const (
+	Searched   Coverage = "searched"
+	Catalogued Coverage = "catalogued" // listed, with whether it is there
+	Private    Coverage = "private"    // listed by name only: never opened, never stat'ed
+)
+
+// Store is a kind of file that an agent keeps.
+type Store struct {
+	Name     string
+	Role     string // what it is for
+	Format   string
+	Path     string // absolute
+	Coverage Coverage
+}
+
+// Environment is what an adapter may know of the machine.
+type Environment struct {
+	Home     string                            // the user's home directory
+	WorkDir  string                            // the process's working directory, absolute
+	Getenv   func(name string) string          // environment variables
+	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
+}
+
+// Absolute expands a path as agents do: a leading ~ is the home directory, file: URLs
+// are paths, and relative paths start at the working directory.
+func Absolute(path string, env Environment) string {
+	switch {
+	case path == "~":
+		path = env.Home
+	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
+		path = filepath.Join(env.Home, path[2:])
+	case strings.HasPrefix(path, "file://"):
+		if u, err := url.Parse(path); err == nil && (u.Host == "" || u.Host == "localhost") {
+			path = u.Path
+			if runtime.GOOS == "windows" {
+				path = filepath.FromSlash(strings.TrimPrefix(path, "/"))
+			}
+		}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(env.WorkDir, path)
+	}
+	return filepath.Clean(path)
 }

@@ -7,7 +7,11 @@
 // a part with a kind.
 package session
 
-import "time"
+import (
+	"path"
+	"strings"
+	"time"
+)
 
 // Kind says what a part is. Package scope has the table of kinds and their
 // scopes.
@@ -126,4 +130,30 @@ type Part struct {
 	// Search says that it is a call or a result of this program, which repeat what other
 	// sessions say. The entry alone does not tell: see audit.Folder.
 	Search bool
+}
+
+// Slashed returns a path with slashes. A session may have been recorded on another
+// system.
+func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
+
+// Handle returns the name to show for a session, which commands accept: its id. For a file
+// without a header it returns the id in the file name: ID in
+// 2026-01-15T10-30-00-000Z_ID.jsonl.
+func Handle(id, file string) string {
+	if id != "" {
+		return id
+	}
+	base := strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl")
+	return base[strings.LastIndexByte(base, '_')+1:]
+}
+
+// Time is a time whose JSON is in UTC with milliseconds, as in pi's files.
+type Time struct{ time.Time }
+
+// MarshalJSON writes 2026-01-15T10:30:03.000Z.
+func (t Time) MarshalJSON() ([]byte, error) {
+	b := make([]byte, 0, len(`"2006-01-02T15:04:05.000Z"`))
+	b = t.UTC().AppendFormat(append(b, '"'), time.RFC3339) // much faster than a layout with a fraction
+	ms := t.Nanosecond() / int(time.Millisecond)
+	return append(b[:len(b)-len("Z")], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'), nil
 }

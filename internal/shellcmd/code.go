@@ -23,7 +23,7 @@ var (
 )
 
 // code returns the code passed to an interpreter as text, "" if there is none.
-func (c *command) code(here string) string {
+func (c *command) code(heredoc string) string {
 	flags, ok := codeFlags[interpreterOf(c.program)]
 	if !ok {
 		return ""
@@ -34,7 +34,7 @@ func (c *command) code(here string) string {
 		}
 	}
 	if first := firstArgument(c.args); first == "" || first == "-" {
-		return here
+		return heredoc
 	}
 	return ""
 }
@@ -68,25 +68,21 @@ const maxFound = 100 // files in one piece of code
 
 // powershell splits PowerShell code into commands at its separators; the bash
 // parser cannot read it. It returns the programs.
-func (d *dissector) powershell(text string, before []string) (programs []string) {
+func (d *dissector) powershell(text string, upstream []string) (programs []string) {
 	for _, mark := range []string{"DownloadString", "DownloadFile", "DownloadData"} {
 		if strings.Contains(text, mark) {
-			before = append(before[:len(before):len(before)], "iwr")
+			upstream = append(upstream[:len(upstream):len(upstream)], "iwr")
 		}
 	}
 	var pieces [][]word
 	for _, piece := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";|(){}&\n", r) }) {
-		var words []word
-		for w := range strings.FieldsSeq(piece) {
-			words = append(words, word{text: strings.Trim(w, `"'`)})
-		}
-		if len(words) > 0 {
+		if words := split(piece); len(words) > 0 {
 			pieces = append(pieces, words)
-			before = append(before[:len(before):len(before)], words[0].text)
+			upstream = append(upstream[:len(upstream):len(upstream)], words[0].text)
 		}
 	}
 	for _, words := range pieces {
-		programs = append(programs, d.run(words, before, "")...)
+		programs = append(programs, d.run(words, upstream, "")...)
 	}
 	return programs
 }

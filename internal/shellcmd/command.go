@@ -30,15 +30,15 @@ var manyOpen = strings.Repeat("(", 64)
 
 // command is one program that a shell command runs.
 type command struct {
-	program string   // without its directory
-	dir     string   // the one it runs in
-	args    []string // after the program
-	before  []string // earlier programs in its pipeline
-	inner   []string // programs in substitutions among its arguments
-	by      string   // the program that runs it: xargs, find, sudo, …
-	text    string   // code passed to it as text, in its own language
-	saved   bool     // it is, or runs, a file that the same command downloaded
-	clause  clause
+	program  string   // without its directory
+	dir      string   // the one it runs in
+	args     []string // after the program
+	upstream []string // earlier programs in its pipeline
+	inner    []string // programs in substitutions among its arguments
+	by       string   // the program that runs it: xargs, find, sudo, …
+	text     string   // code passed to it as text, in its own language
+	saved    bool     // it is, or runs, a file that the same command downloaded
+	clause   clause
 }
 
 // clause is where a program is in the text of a shell command: its statement, and the
@@ -92,7 +92,7 @@ func (d *dissector) dissect(text, dir string) {
 }
 
 // script dissects text passed to a shell, and returns the programs.
-func (d *dissector) script(text string, before []string) []string {
+func (d *dissector) script(text string, upstream []string) []string {
 	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -102,9 +102,9 @@ func (d *dissector) script(text string, before []string) []string {
 	file := d.parse(text)
 	if file == nil {
 		d.broken = true
-		return d.pieces(text, before)
+		return d.pieces(text, upstream)
 	}
-	return d.stmts(file.Stmts, before)
+	return d.stmts(file.Stmts, upstream)
 }
 
 // parse returns nil if the text is not a shell command.
@@ -127,7 +127,7 @@ func (d *dissector) parse(text string) (file *syntax.File) {
 
 // pieces returns the first program of a text that does not parse. The rest may be
 // the content of a file.
-func (d *dissector) pieces(text string, before []string) []string {
+func (d *dissector) pieces(text string, upstream []string) []string {
 	text = strings.TrimLeft(text[:min(len(text), maxParsed)], "\n\t ;|&(){}")
 	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
 		text = text[:end]
@@ -135,11 +135,15 @@ func (d *dissector) pieces(text string, before []string) []string {
 	if d.scripts == 1 {
 		d.clause = clause{text, text}
 	}
-	var words []word
+	return d.run(split(text), upstream, "")
+}
+
+// split cuts a text into words at spaces.
+func split(text string) (words []word) {
 	for w := range strings.FieldsSeq(text) {
 		words = append(words, word{text: strings.Trim(w, `"'`)})
 	}
-	return d.run(words, before, "")
+	return words
 }
 
 // within makes a statement the clause of the programs in it, and returns a function that
@@ -160,22 +164,22 @@ func (d *dissector) within(s *syntax.Stmt) (end func()) {
 	return func() { d.clause, d.piping = outer, piping }
 }
 
-func (d *dissector) stmts(list []*syntax.Stmt, before []string) (programs []string) {
+func (d *dissector) stmts(list []*syntax.Stmt, upstream []string) (programs []string) {
 	for _, s := range list {
-		programs = append(programs, d.stmt(s, before)...)
+		programs = append(programs, d.stmt(s, upstream)...)
 	}
 	return programs
 }
 
-func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
+func (d *dissector) stmt(s *syntax.Stmt, upstream []string) (programs []string) {
 	if s == nil {
 		return nil
 	}
 	defer d.within(s)()
-	here := d.piped
+	heredoc := d.piped
 	d.piped = ""
-	before, here, written := d.redirects(s.Redirs, before, here)
-	programs = d.control(s.Cmd, before, here)
+	upstream, heredoc, written := d.redirects(s.Redirs, upstream, heredoc)
+	programs = d.control(s.Cmd, upstream, heredoc)
 	if len(written) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
 		d.save(written)
 	}
@@ -184,13 +188,13 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 
 // redirects follows the redirections of a statement: what comes before it in its pipeline,
 // the text that it reads, and the files that it writes.
-func (d *dissector) redirects(list []*syntax.Redirect, before []string, here string) (_ []string, _ string, written []string) {
-	before = before[:len(before):len(before)]
+func (d *dissector) redirects(list []*syntax.Redirect, upstream []string, heredoc string) (_ []string, _ string, written []string) {
+	upstream = upstream[:len(upstream):len(upstream)]
 	for _, r := range list {
 		switch r.Op {
 		case syntax.DplOut, syntax.DplIn:
 			if name := d.word(r.Word).text; strings.HasPrefix(name, socket) {
-				before = append(before, socket)
+				upstream = append(upstream, socket)
 			}
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob, syntax.RdrInOut:
 			name := d.word(r.Word).text
@@ -202,60 +206,60 @@ func (d *dissector) redirects(list []*syntax.Redirect, before []string, here str
 			if strings.HasPrefix(w.text, socket) {
 				w.inner = append(w.inner, socket)
 			}
-			before = append(before, w.inner...)
+			upstream = append(upstream, w.inner...)
 		case syntax.Hdoc, syntax.DashHdoc:
-			here = d.word(r.Hdoc).text
+			heredoc = d.word(r.Hdoc).text
 		case syntax.WordHdoc:
 			w := d.word(r.Word)
-			here = w.text
-			before = append(before, w.inner...)
+			heredoc = w.text
+			upstream = append(upstream, w.inner...)
 		}
 	}
-	return before, here, written
+	return upstream, heredoc, written
 }
 
 // control dissects a statement without its redirections.
-func (d *dissector) control(cmd syntax.Command, before []string, here string) (programs []string) {
+func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc string) (programs []string) {
 	switch c := cmd.(type) {
 	case *syntax.CallExpr:
-		return d.call(c, before, here)
+		return d.call(c, upstream, heredoc)
 	case *syntax.BinaryCmd:
-		programs = d.stmt(c.X, before)
+		programs = d.stmt(c.X, upstream)
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			before = append(before[:len(before):len(before)], programs...)
+			upstream = append(upstream[:len(upstream):len(upstream)], programs...)
 			d.piped = d.printed(c.X)
 		}
-		return append(programs, d.stmt(c.Y, before)...)
+		return append(programs, d.stmt(c.Y, upstream)...)
 	case *syntax.Subshell:
 		dir := d.dir
-		programs = d.stmts(c.Stmts, before)
+		programs = d.stmts(c.Stmts, upstream)
 		d.dir = dir
 	case *syntax.Block:
-		return d.stmts(c.Stmts, before)
+		return d.stmts(c.Stmts, upstream)
 	case *syntax.IfClause:
 		for ; c != nil; c = c.Else {
-			programs = append(programs, d.stmts(c.Cond, before)...)
-			programs = append(programs, d.stmts(c.Then, before)...)
+			programs = append(programs, d.stmts(c.Cond, upstream)...)
+			programs = append(programs, d.stmts(c.Then, upstream)...)
 		}
 	case *syntax.WhileClause:
-		return append(d.stmts(c.Cond, before), d.stmts(c.Do, before)...)
+		return append(d.stmts(c.Cond, upstream), d.stmts(c.Do, upstream)...)
 	case *syntax.ForClause:
 		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			for _, w := range loop.Items {
 				programs = append(programs, d.word(w).inner...)
 			}
 		}
-		return append(programs, d.stmts(c.Do, before)...)
+		return append(programs, d.stmts(c.Do, upstream)...)
 	case *syntax.CaseClause:
 		for _, item := range c.Items {
-			programs = append(programs, d.stmts(item.Stmts, before)...)
+			programs = append(programs, d.stmts(item.Stmts, upstream)...)
 		}
 	case *syntax.FuncDecl:
-		return d.stmt(c.Body, before)
+		return d.stmt(c.Body, upstream)
 	case *syntax.TimeClause:
-		return d.stmt(c.Stmt, before)
+		return d.stmt(c.Stmt, upstream)
 	case *syntax.CoprocClause:
-		return d.stmt(c.Stmt, before)
+		return d.stmt(c.Stmt, upstream)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
 			programs = append(programs, d.assign(a)...)
@@ -265,7 +269,7 @@ func (d *dissector) control(cmd syntax.Command, before []string, here string) (p
 }
 
 // call dissects a simple command.
-func (d *dissector) call(c *syntax.CallExpr, before []string, here string) (programs []string) {
+func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) (programs []string) {
 	for _, a := range c.Assigns {
 		inner := d.assign(a)
 		if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
@@ -280,7 +284,7 @@ func (d *dissector) call(c *syntax.CallExpr, before []string, here string) (prog
 	for _, w := range c.Args {
 		words = append(words, d.word(w))
 	}
-	return append(programs, d.run(words, before, here)...)
+	return append(programs, d.run(words, upstream, heredoc)...)
 }
 
 // socket is the prefix of bash's names for network connections.
@@ -418,7 +422,7 @@ func (d *dissector) access(name string, write bool) {
 
 // run dissects a simple command, given as words, and returns the programs it
 // runs.
-func (d *dissector) run(words []word, before []string, here string) []string {
+func (d *dissector) run(words []word, upstream []string, heredoc string) []string {
 	for len(words) > 0 && (words[0].text == "" || isAssignment(words[0].text)) {
 		words = words[1:]
 	}
@@ -432,14 +436,14 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 	program := strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".exe")
 	rest := words[1:]
 	if program == "env" && len(rest) > 1 && (rest[0].text == "-S" || rest[0].text == "--split-string") {
-		return d.script(join(rest[1:]), before)
+		return d.script(join(rest[1:]), upstream)
 	}
 	if skip, ok := wrappers[program]; ok && !skip.counts {
 		if inner := skip.after(rest); len(inner) > 0 {
-			return d.run(inner, before, here)
+			return d.run(inner, upstream, heredoc)
 		}
 	}
-	c := command{program: program, dir: d.dir, before: before, by: d.by, clause: d.clause}
+	c := command{program: program, dir: d.dir, upstream: upstream, by: d.by, clause: d.clause}
 	d.by = ""
 	if program == "$()" {
 		c.inner = append(c.inner, words[0].inner...)
@@ -455,7 +459,7 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 		}
 		c.saved = strings.Contains(name, "/") && d.saved[Resolve(name, d.dir)] || run != "" && run != name && d.saved[Resolve(run, d.dir)]
 	}
-	if c.text = c.code(here); c.text != "" {
+	if c.text = c.code(heredoc); c.text != "" {
 		d.inspect(c.text)
 	}
 	d.commands = append(d.commands, c)
@@ -465,7 +469,7 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 	for _, w := range rest {
 		programs = append(programs, w.inner...)
 	}
-	return append(programs, d.given(at, rest, before, here)...)
+	return append(programs, d.innerCommand(at, rest, upstream, heredoc)...)
 }
 
 func join(words []word) string {
@@ -520,30 +524,38 @@ var subcommanded = map[string][]string{
 // if it has one.
 func (c *command) label() string {
 	name := shorten(c.program, maxLabel)
-	switch c.program {
-	case "python", "python3":
+	if c.program == "python" || c.program == "python3" {
 		if i := slices.Index(c.args, "-m"); i >= 0 && i+1 < len(c.args) {
 			return name + " -m " + shorten(c.args[i+1], maxLabel)
 		}
 		return name
 	}
-	valued, ok := subcommanded[c.program]
-	if !ok {
+	if _, ok := subcommanded[c.program]; !ok {
 		return name
 	}
+	sub := c.operand(func(arg string) bool { return arg != "" && !(c.program == "make" && isAssignment(arg)) })
+	if sub == "" || strings.ContainsAny(sub, "$*") {
+		return name
+	}
+	return name + " " + shorten(sub, maxLabel)
+}
+
+// subcommand returns the first argument that is neither a flag nor the value of one.
+func (c *command) subcommand() string { return c.operand(func(string) bool { return true }) }
+
+// operand returns the first argument that is neither a flag nor the value of one, and that
+// is counted; "" if there is none.
+func (c *command) operand(counts func(arg string) bool) string {
+	valued := subcommanded[c.program]
 	for i := 0; i < len(c.args); i++ {
-		arg := c.args[i]
-		switch {
+		switch arg := c.args[i]; {
 		case slices.Contains(valued, arg):
 			i++
-		case strings.HasPrefix(arg, "-") || arg == "" || c.program == "make" && isAssignment(arg):
-		case strings.ContainsAny(arg, "$*"):
-			return name
-		default:
-			return name + " " + shorten(arg, maxLabel)
+		case !strings.HasPrefix(arg, "-") && counts(arg):
+			return arg
 		}
 	}
-	return name
+	return ""
 }
 
 const maxLabel = 40

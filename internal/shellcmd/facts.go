@@ -148,7 +148,7 @@ func Commands(text, dir string) (list []Command, ok bool) {
 	d.dissect(text, dir)
 	for i := range d.commands {
 		if c := &d.commands[i]; c.program != "" {
-			list = append(list, Command{Label: c.label(), Args: c.args, Code: c.text, Dir: c.dir, Piped: len(c.before) > 0})
+			list = append(list, Command{Label: c.label(), Args: c.args, Code: c.text, Dir: c.dir, Piped: len(c.upstream) > 0})
 		}
 	}
 	return list, !d.broken

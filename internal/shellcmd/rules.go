@@ -249,21 +249,6 @@ func (m *Match) matches(c *command) bool {
 	return len(m.After) == 0 || c.runsOutputOf(m.After)
 }
 
-// subcommand returns the first argument that is neither a flag nor the value of
-// one.
-func (c *command) subcommand() string {
-	valued := subcommanded[c.program]
-	for i := 0; i < len(c.args); i++ {
-		switch arg := c.args[i]; {
-		case slices.Contains(valued, arg):
-			i++
-		case !strings.HasPrefix(arg, "-"):
-			return arg
-		}
-	}
-	return ""
-}
-
 // has reports whether the flag, or a bare word, is among the arguments. Nothing
 // after "--" is a flag.
 func (c *command) has(flag string) bool {
@@ -289,6 +274,11 @@ func (c *command) has(flag string) bool {
 	return false
 }
 
+// hasLast reports whether the last of the combined flags in an argument is this letter.
+func hasLast(arg, letter string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, letter)
+}
+
 // runsOutputOf reports whether c runs the output of one of the programs.
 func (c *command) runsOutputOf(programs []string) bool {
 	among := func(list []string) bool {
@@ -306,13 +296,13 @@ func (c *command) runsOutputOf(programs []string) bool {
 			if strings.HasPrefix(arg, "<()") && firstArgument(c.args) == arg {
 				return true
 			}
-			code := arg == "-c" || arg == "-e" || isShell && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c")
+			code := arg == "-c" || arg == "-e" || isShell && hasLast(arg, "c")
 			if code && i+1 < len(c.args) && strings.Contains(c.args[i+1], "$()") {
 				return true
 			}
 		}
 	}
-	if !among(c.before) || c.program == "eval" || c.program == "$()" {
+	if !among(c.upstream) || c.program == "eval" || c.program == "$()" {
 		return false
 	}
 	if c.program == "source" || c.program == "." {
@@ -322,7 +312,7 @@ func (c *command) runsOutputOf(programs []string) bool {
 		switch {
 		case arg == "-" || arg == "/dev/stdin":
 			return true
-		case isShell && (arg == "-s" || strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "s")):
+		case isShell && hasLast(arg, "s"):
 			return true
 		case arg == "-c" || arg == "-m" || arg == "-e" || arg == "-p" || arg == "-n" || arg == "-ne" || arg == "-pe" || arg == "--eval":
 			return false

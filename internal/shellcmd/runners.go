@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// given follows the command that a program is given to run.
-func (d *dissector) given(at int, rest []word, before []string, here string) []string {
+// innerCommand follows the command that a program is given to run.
+func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc string) []string {
 	if d.depth >= maxDepth {
 		return nil
 	}
 	d.depth++
 	defer func() { d.depth-- }()
 	c := d.commands[at] // the slice may grow
-	g := &runner{dissector: d, command: &c, rest: rest, before: before, here: here}
+	g := &runner{dissector: d, command: &c, rest: rest, upstream: upstream, heredoc: heredoc}
 	if follow, ok := runners[c.program]; ok {
 		return follow(g)
 	}
@@ -26,10 +26,10 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 // runner is a program that runs others.
 type runner struct {
 	*dissector
-	command *command
-	rest    []word // its arguments
-	before  []string
-	here    string // its standard input
+	command  *command
+	rest     []word // its arguments
+	upstream []string
+	heredoc  string // its standard input
 }
 
 // runners follow what programs run that is not just the rest of their arguments.
@@ -40,12 +40,12 @@ func init() { // they refer to one another
 		"cd":             (*runner).enters,
 		"pushd":          (*runner).enters,
 		"popd":           (*runner).leaves,
-		"eval":           func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.before) },
+		"eval":           func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.upstream) },
 		"trap":           func(g *runner) []string { return g.script(firstArgument(g.command.args), nil) },
 		"su":             (*runner).option,
 		"script":         (*runner).option,
 		"flock":          (*runner).locked,
-		"watch":          func(g *runner) []string { return g.script(join(wrappers["watch"].after(g.rest)), g.before) },
+		"watch":          func(g *runner) []string { return g.script(join(wrappers["watch"].after(g.rest)), g.upstream) },
 		"ssh":            (*runner).loggedIn,
 		"docker":         (*runner).inContainer,
 		"podman":         (*runner).inContainer,
@@ -65,11 +65,11 @@ func init() { // they refer to one another
 func (g *runner) run(words []word) []string {
 	g.by = g.command.program
 	defer func() { g.by = "" }()
-	return g.dissector.run(words, g.before, g.here)
+	return g.dissector.run(words, g.upstream, g.heredoc)
 }
 
-// elsewhere dissects what runs on another machine or in a container.
-func (g *runner) elsewhere(follow func() []string) []string {
+// onOtherMachine dissects what runs on another machine or in a container.
+func (g *runner) onOtherMachine(follow func() []string) []string {
 	remote, dir := g.remote, g.dir
 	g.remote, g.dir = true, ""
 	defer func() { g.remote, g.dir = remote, dir }()
@@ -80,7 +80,7 @@ func (g *runner) elsewhere(follow func() []string) []string {
 func (g *runner) option() []string {
 	for _, flag := range []string{"-c", "--command"} {
 		if list := g.command.values(flag); len(list) > 0 {
-			return g.script(list[0], g.before)
+			return g.script(list[0], g.upstream)
 		}
 	}
 	return nil
@@ -99,12 +99,12 @@ func (g *runner) leaves() []string {
 
 func (g *runner) ofShell() []string {
 	for i, arg := range g.command.args[:max(0, len(g.command.args)-1)] {
-		if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") {
-			return g.script(g.command.args[i+1], g.before)
+		if hasLast(arg, "c") {
+			return g.script(g.command.args[i+1], g.upstream)
 		}
 	}
-	if g.here != "" && firstArgument(g.command.args) == "" {
-		return g.script(g.here, g.before)
+	if g.heredoc != "" && firstArgument(g.command.args) == "" {
+		return g.script(g.heredoc, g.upstream)
 	}
 	return nil
 }
@@ -121,11 +121,11 @@ func (g *runner) loggedIn() []string {
 	if len(inner) == 0 {
 		return nil
 	}
-	script := g.here
+	script := g.heredoc
 	if len(inner) > 1 {
 		script = join(inner[1:])
 	}
-	return g.elsewhere(func() []string { return g.script(script, g.before) })
+	return g.onOtherMachine(func() []string { return g.script(script, g.upstream) })
 }
 
 func (g *runner) inContainer() []string {
@@ -137,7 +137,7 @@ func (g *runner) inContainer() []string {
 	if len(inner) < 2 {
 		return nil
 	}
-	return g.elsewhere(func() []string { return g.run(inner[1:]) })
+	return g.onOtherMachine(func() []string { return g.run(inner[1:]) })
 }
 
 func (g *runner) inPod() []string {
@@ -145,15 +145,15 @@ func (g *runner) inPod() []string {
 	if at < 0 || g.command.subcommand() != "exec" {
 		return nil
 	}
-	return g.elsewhere(func() []string { return g.run(g.rest[at+1:]) })
+	return g.onOtherMachine(func() []string { return g.run(g.rest[at+1:]) })
 }
 
 func (g *runner) ofPowershell() []string {
 	for i, arg := range g.command.args {
 		if strings.HasPrefix(strings.ToLower(arg), "-c") {
-			return g.powershell(join(g.rest[i+1:]), g.before)
+			return g.powershell(join(g.rest[i+1:]), g.upstream)
 		} else if !strings.HasPrefix(arg, "-") {
-			return g.powershell(join(g.rest[i:]), g.before)
+			return g.powershell(join(g.rest[i:]), g.upstream)
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (g *runner) ofPowershell() []string {
 func (g *runner) ofCmd() []string {
 	for i, arg := range g.command.args {
 		if strings.EqualFold(strings.TrimLeft(arg, "/"), "c") {
-			return g.powershell(join(g.rest[i+1:]), g.before)
+			return g.powershell(join(g.rest[i+1:]), g.upstream)
 		}
 	}
 	return nil

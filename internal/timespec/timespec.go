@@ -181,37 +181,32 @@ func number(s string) (int, bool) {
 	return n, err == nil && n >= 0 && n < 1_000_000
 }
 
+// steps are the lengths of units: an amount of time, or of the calendar.
+var steps = [...]struct {
+	time                time.Duration
+	years, months, days int
+}{
+	second: {time: time.Second}, minute: {time: time.Minute}, hour: {time: time.Hour},
+	day: {days: 1}, week: {days: 7}, month: {months: 1}, year: {years: 1},
+}
+
 // add moves t by n units.
 func (u unit) add(t time.Time, n int) time.Time {
-	switch u {
-	case second:
-		return t.Add(time.Duration(n) * time.Second)
-	case minute:
-		return t.Add(time.Duration(n) * time.Minute)
-	case hour:
-		return t.Add(time.Duration(n) * time.Hour)
+	s := steps[u]
+	if s.time > 0 {
+		return t.Add(time.Duration(n) * s.time)
 	}
-	years, months, days := u.dates(n)
-	moved, date := t.AddDate(years, months, days), DayOf(t).Date.AddDate(years, months, days)
+	moved, date := u.addDate(t, n), u.addDate(DayOf(t).Date, n)
 	if y, m, d := moved.Date(); y != date.Year() || m != date.Month() || d != date.Day() {
 		return StartOfDay(date.Year(), date.Month(), date.Day(), t.Location()) // there is no such time on that day
 	}
 	return moved
 }
 
-// dates returns n units as the arguments of time.AddDate.
-func (u unit) dates(n int) (years, months, days int) {
-	switch u {
-	case day:
-		return 0, 0, n
-	case week:
-		return 0, 0, 7 * n
-	case month:
-		return 0, n, 0
-	case year:
-		return n, 0, 0
-	}
-	return 0, 0, 0
+// addDate is time.AddDate for n units of the calendar.
+func (u unit) addDate(t time.Time, n int) time.Time {
+	s := steps[u]
+	return t.AddDate(n*s.years, n*s.months, n*s.days)
 }
 
 // begin returns the first instant of the day, week (from Monday), month or year
@@ -232,8 +227,7 @@ func (u unit) begin(t time.Time) time.Time {
 
 // period returns the days, weeks, months or years that begin on a date.
 func (u unit) period(date time.Time, zone *time.Location) Span {
-	years, months, days := u.dates(1)
-	next := date.AddDate(years, months, days)
+	next := u.addDate(date, 1)
 	return Span{
 		StartOfDay(date.Year(), date.Month(), date.Day(), zone),
 		StartOfDay(next.Year(), next.Month(), next.Day(), zone).Add(-1),
