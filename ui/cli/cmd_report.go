@@ -31,6 +31,7 @@ import (
 	"pigrep/ui/html"
 	"pigrep/ui/printer"
 	"pigrep/ui/report"
+	"pigrep/ui/transcript"
 )
 
 type reportOptions struct {
@@ -160,7 +161,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		view.Session = func(path, _, entry string) string {
 			address := names[path]
 			if address != "" && entry != "" {
-				address += "#" + html.Anchor(entry)
+				address += "#" + transcript.Anchor(entry)
 			}
 			return address
 		}

@@ -50,24 +50,24 @@ const (
 )
 
 func (x *writer) newCall(c *session.Call) *callView {
-	v := &callView{id: c.ID, path: c.Path(), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
+	v := &callView{id: c.ID, path: c.Path(), Tool: Line(c.Tool), Nested: c.Nested, Failed: c.Failed}
 	command := transcript.CommandOf(c)
 	if command != "" {
 		v.command(x, command)
 	} else {
-		v.Summary = clip(visibleLine(transcript.CallSummary(c, x.page.Session.CWD, false)))
+		v.Summary = clip(Line(transcript.CallSummary(c, x.page.Session.CWD, false)))
 	}
 	if v.edits(x, diff.Of(c)); len(v.Diffs) > 0 {
-		v.Summary = visibleLine(transcript.Inside(v.path, x.page.Session.CWD))
+		v.Summary = Line(transcript.Inside(v.path, x.page.Session.CWD))
 	}
 	for _, a := range transcript.Arguments(c, len(v.Diffs) > 0, command) {
 		value := strings.Trim(visible(a.Value), "\n")
 		switch {
 		case v.path != "" && isPlace(c, &a):
 		case strings.Contains(value, "\n"):
-			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: v.code(x, "", a.Value)})
+			v.Arguments = append(v.Arguments, argument{Name: Line(a.Name), Code: v.code(x, "", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
-			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Value: value})
+			v.Arguments = append(v.Arguments, argument{Name: Line(a.Name), Value: value})
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
@@ -137,7 +137,7 @@ func (x *writer) answer(e *entry.Entry) bool {
 // newResult is a result whose call is not shown.
 func (x *writer) newResult(e *entry.Entry) *entryView {
 	v, _ := x.newEntry(e)
-	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
+	c := &callView{Tool: Line(e.Tool), Summary: "result"}
 	c.edits(x, transcript.Edits(e))
 	c.result(x, e)
 	v.Class, v.Blocks = "reply step", []block{{Call: c}}

@@ -75,7 +75,7 @@ type diffView struct {
 func (v *callView) edits(x *writer, files []diff.File) {
 	added, removed := 0, 0
 	for _, f := range files {
-		d := diffView{Path: visibleLine(transcript.Inside(f.Path, x.page.Session.CWD))}
+		d := diffView{Path: Line(transcript.Inside(f.Path, x.page.Session.CWD))}
 		var b strings.Builder
 		for i, h := range f.Hunks {
 			if i > 0 {

@@ -64,7 +64,7 @@ func titleOf(it *transcript.Item) string {
 	if it.CustomType != "" {
 		what += " " + it.CustomType
 	}
-	return capital(visibleLine(what))
+	return capital(Line(what))
 }
 
 // capital is a text that begins with a capital letter.
@@ -88,7 +88,7 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	v := &entryView{
 		Anchor: x.names[e.Index], Address: x.page.permalink(x.at, x.names[e.Index]), Title: titleOf(&it), Prompt: it.Class == transcript.Prompt,
 		Number: x.index.number[e.Index], Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
-		Class: cmp.Or(classNames[it.Class], "other"), Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: visibleLine(e.Labelled),
+		Class: cmp.Or(classNames[it.Class], "other"), Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: Line(e.Labelled),
 	}
 	switch {
 	case it.Class == transcript.Reply:
@@ -137,7 +137,7 @@ func (x *writer) day(t time.Time) string {
 func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 	if e.Model != "" && e.Model != x.lastModel {
 		x.lastModel = e.Model
-		notes = append(notes, note{Text: visibleLine(e.Model), Hint: visibleLine(e.Provider), Class: "model"})
+		notes = append(notes, note{Text: Line(e.Model), Hint: Line(e.Provider), Class: "model"})
 	}
 	if e.Facts == nil || !e.Facts.HasUsage {
 		return notes
@@ -151,7 +151,7 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 		})
 	}
 	if u.Cost > 0 {
-		notes = append(notes, note{Text: money(u.Cost), Class: "cost"})
+		notes = append(notes, note{Text: Money(u.Cost), Class: "cost"})
 	}
 	return notes
 }
@@ -160,7 +160,7 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 // one.
 func remark(it *transcript.Item) string {
 	if it.Remark != nil {
-		return capital(visibleLine(strings.Join(it.Remark, " ")))
+		return capital(Line(strings.Join(it.Remark, " ")))
 	}
 	what := titleOf(it)
 	for _, b := range it.Blocks {
@@ -171,7 +171,7 @@ func remark(it *transcript.Item) string {
 		if len(b.Text) > maxRemark {
 			return ""
 		}
-		what += " " + visibleLine(string(b.Text))
+		what += " " + Line(string(b.Text))
 	}
 	return what
 }
@@ -216,11 +216,11 @@ func (x *writer) data(b *session.Block) *fold {
 // firstLine returns the line that the title of a folded text shows.
 func firstLine(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimLeft(start(string(text)), "#*- \n"), "\n")
-	return strings.Trim(visibleLine(line), "*# ")
+	return strings.Trim(Line(line), "*# ")
 }
 
 func (x *writer) newImage(i *session.Image) *imageView {
-	v := &imageView{Text: cmp.Or(visibleLine(i.MimeType), "image") + ", " + human.Bytes(int64(i.Size))}
+	v := &imageView{Text: cmp.Or(Line(i.MimeType), "image") + ", " + human.Bytes(int64(i.Size))}
 	if x.page.Images && isPicture(i) {
 		v.Source = template.HTMLAttr(`src="data:` + i.MimeType + ";base64," + string(i.Base64) + `"`)
 	}

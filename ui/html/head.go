@@ -35,7 +35,7 @@ type when struct {
 
 // Title is the title of the conversation.
 func (p *Page) Title() string {
-	return visibleLine(human.Headline(p.Session.Title))
+	return Line(human.Headline(p.Session.Title))
 }
 
 // time returns a moment in the time zone of the page; nil if it is unknown.
@@ -51,7 +51,7 @@ func (p *Page) facts() []fact {
 	f := &p.Session
 	var list []fact
 	text := func(name, value string) {
-		if value = visibleLine(value); value != "" {
+		if value = Line(value); value != "" {
 			list = append(list, fact{Name: name, Value: value})
 		}
 	}
@@ -69,7 +69,7 @@ func (p *Page) facts() []fact {
 		text("Tokens", human.Number(f.Tokens))
 	}
 	if f.Cost > 0 {
-		text("Cost", money(f.Cost))
+		text("Cost", Money(f.Cost))
 	}
 	text("Labels", strings.Join(f.Labels, ", "))
 	if f.ParentSession != "" {
@@ -115,10 +115,7 @@ func (p *Page) file(name string) string {
 }
 
 // Money formats a cost in dollars.
-func Money(cost float64) string { return money(cost) }
-
-// money formats a cost in dollars.
-func money(cost float64) string {
+func Money(cost float64) string {
 	if cost < 0.095 {
 		return fmt.Sprintf("$%.3f", cost)
 	}
@@ -134,6 +131,9 @@ type index struct {
 	previous map[int]*indexItem
 	next     map[int]*indexItem
 	branches map[int]string // what each branch is about, by its first step
+
+	last      *indexItem // prompt of the main line
+	lastEntry int
 }
 
 type indexItem struct {
@@ -154,8 +154,6 @@ const (
 
 func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) {
 	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
-	var last *indexItem // prompt of the main line
-	lastEntry := 0
 	steps, begins := p.landmarks()
 	partial := p.Site != nil && len(steps) > maxIndexed
 	for _, k := range steps {
@@ -165,7 +163,6 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 		s := p.Steps[k]
 		node := &p.Conversation.Record.Nodes[s.Entry]
 		isPrompt := node.Role == session.RoleUser
-		isSummary := isSummaryNode(node)
 		branch, isSubject := begins[k]
 		if partial && !isSubject && (k < p.Site.From-nearby || k >= p.Site.To+nearby) {
 			if isPrompt && s.Depth == 0 {
@@ -181,31 +178,41 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 			continue
 		}
 		item := &indexItem{
-			What: "entry", Address: p.address(k, names[s.Entry]), Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled),
-			Text: terminal.Clip(visibleLine(indexText(e)), maxIndexText),
+			What: "entry", Address: p.address(k, names[s.Entry]), Depth: min(s.Depth, maxFolds), Label: Line(e.Labelled),
+			Text: terminal.Clip(Line(indexText(e)), maxIndexText),
 		}
 		x.Items = append(x.Items, item)
 		switch {
 		case isSubject:
 			item.What = "branch"
 			x.branches[branch] = item.Text
-		case isSummary:
+		case isSummaryNode(node):
 			item.What = "summary"
 		case isPrompt:
 			item.What = "prompt"
-			if s.Depth > 0 {
-				break
+			if s.Depth == 0 {
+				x.addPrompt(s.Entry, item)
 			}
-			item.Number = len(x.number) + 1
-			x.number[s.Entry] = item.Number
-			if last != nil {
-				x.previous[s.Entry], x.next[lastEntry] = last, item
-			}
-			last, lastEntry = item, s.Entry
 		}
 	}
+	x.Summary = x.summary(p.Pass == nil, partial)
+	return x, nil
+}
+
+// addPrompt numbers a prompt of the main line, and links it with the one before.
+func (x *index) addPrompt(entry int, item *indexItem) {
+	item.Number = len(x.number) + 1
+	x.number[entry] = item.Number
+	if x.last != nil {
+		x.previous[entry], x.next[x.lastEntry] = x.last, item
+	}
+	x.last, x.lastEntry = item, entry
+}
+
+// summary counts what is in the index; whole says that no entry was left out.
+func (x *index) summary(whole, partial bool) string {
 	var parts []string
-	if n := len(x.number); n > 0 || p.Pass == nil {
+	if n := len(x.number); n > 0 || whole {
 		parts = append(parts, human.Plural(n, "prompt", "prompts"))
 	}
 	if n := len(x.branches); n > 0 {
@@ -214,8 +221,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 	if partial {
 		parts = append(parts, "the nearest listed")
 	}
-	x.Summary = cmp.Or(strings.Join(parts, ", "), "Index")
-	return x, nil
+	return cmp.Or(strings.Join(parts, ", "), "Index")
 }
 
 // landmarks returns the steps that the index lists, and the first step of each branch by the

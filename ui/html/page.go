@@ -18,12 +18,12 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
+	"pigrep/ui/transcript"
 )
 
 // Page is a conversation as a page.
@@ -182,7 +182,7 @@ func anchorsOf(ctx context.Context, p *Page) (map[int]string, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		name := anchor(p.Conversation.Record.Nodes[s.Entry].ID)
+		name := transcript.Anchor(p.Conversation.Record.Nodes[s.Entry].ID)
 		free := name
 		for last[free] > 0 {
 			last[name]++
@@ -192,19 +192,6 @@ func anchorsOf(ctx context.Context, p *Page) (map[int]string, error) {
 		names[s.Entry] = free
 	}
 	return names, nil
-}
-
-// Anchor returns the anchor of an entry on its page, if no other one has the same id.
-func Anchor(id string) string { return anchor(id) }
-
-func anchor(id string) string {
-	return "e-" + strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		}
-		return '-'
-	}, id)
 }
 
 // StepOf returns the step of an entry, given by its index in the file; -1 if it is not

@@ -19,12 +19,9 @@ func visible(text []byte) string {
 	return terminal.CleanLines(nameMarks(s))
 }
 
-// visibleLine is visible on one line.
-func visibleLine(s string) string { return strings.TrimSpace(terminal.Clean(nameMarks(s))) }
-
 // Line returns a text of a session on one line, without what is not shown: as safe and as
 // honest as in a conversation.
-func Line(s string) string { return visibleLine(s) }
+func Line(s string) string { return strings.TrimSpace(terminal.Clean(nameMarks(s))) }
 
 // Visible is Line for a piece of a line, whose white space stays.
 func Visible(s string) string {

@@ -152,7 +152,7 @@ func (x *writer) enter(e *entry.Entry) error {
 			Where, Text, Entries string
 			When                 *when
 			Address              string
-		}{where, cmp.Or(x.index.branches[b.step], visibleLine(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), x.page.branchAddress(b.step)})
+		}{where, cmp.Or(x.index.branches[b.step], Line(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), x.page.branchAddress(b.step)})
 		if err != nil {
 			return err
 		}

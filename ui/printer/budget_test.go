@@ -29,7 +29,7 @@ func bounded(t interface{ Fatal(...any) }, s *stream, most int, f Format) string
 
 // boundedRows is a stream of rows that belong to the session of this name.
 func boundedRows(name string, sessions ...string) *stream {
-	return &stream{name: name, rows: rowsIn(sessions), owner: func(v any) string { return *v.(*string) }}
+	return &stream{name: name, rows: rowsIn(sessions, nil), owner: func(v any) string { return *v.(*string) }}
 }
 
 func TestBounded(t *testing.T) {
@@ -43,7 +43,7 @@ func TestBounded(t *testing.T) {
 		}
 		return s
 	}
-	show := &stream{command: "show", session: &typed{"[\"x"}, name: "entries", rows: rowsIn([]int{1, 2})}
+	show := &stream{command: "show", session: &typed{"[\"x"}, name: "entries", rows: rowsIn([]int{1, 2}, nil)}
 	const head = `{"schemaVersion":1,"command":"search","hits":[`
 	const all = head + `"/a]","/b","/b"],"sessions":["/a]","/b"],"total":3}` + "\n"
 	const cut = head + `"/a]"],"sessions":["/a]"],"total":3,"dropped":2}` + "\n"
@@ -61,7 +61,7 @@ func TestBounded(t *testing.T) {
 		{"nothing", search(), 10, FormatJSON, head + `],"sessions":[],"total":3,"dropped":3}` + "\n"},
 		{"no rows", boundedRows("rows"), 3, FormatJSON, `{"schemaVersion":1,"command":"","rows":[]}` + "\n"},
 		{"a session above", show, 50, FormatJSON, `{"schemaVersion":1,"command":"show","session":{"type":"[\"x"},"entries":[],"dropped":2}` + "\n"},
-		{"rows on lines", &stream{name: "rows", rows: rowsIn([]int{1, 2}), broken: true}, 1000, FormatJSON, `{"schemaVersion":1,"command":"","rows":[1,2]}` + "\n"},
+		{"rows on lines", &stream{name: "rows", rows: rowsIn([]int{1, 2}, nil), broken: true}, 1000, FormatJSON, `{"schemaVersion":1,"command":"","rows":[1,2]}` + "\n"},
 		{"lines", search(), len(line) + 12, FormatJSONL, "\"/a]\"\n\"/a]\"\n" + line},
 	} {
 		got := bounded(t, test.answer, test.max, test.format)
@@ -101,7 +101,7 @@ func TestBoundedIsAPrefix(t *testing.T) {
 				lead: struct {
 					Query string `json:"query"`
 				}{query},
-				name: "rows", rows: rowsIn(texts),
+				name: "rows", rows: rowsIn(texts, nil),
 				tail: func(n int) any {
 					return struct {
 						Total int `json:"total"`

@@ -61,30 +61,6 @@ func (s *Show) stamp(t time.Time) string {
 	return t.In(s.Zone).Format(stampForm)
 }
 
-// anchors gives every entry of a document a unique name.
-type anchors map[string]int
-
-func (a anchors) of(id string) string {
-	var b strings.Builder
-	b.WriteString("e-")
-	for _, r := range id {
-		if r == '@' || !isBareID(r) {
-			r = '-'
-		}
-		b.WriteRune(r)
-	}
-	name := b.String()
-	a[name]++
-	if n := a[name]; n > 1 {
-		return fmt.Sprintf("%s-%d", name, n)
-	}
-	return name
-}
-
-func isBareID(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
-}
-
 // entryNotes are the facts next to the heading of an exported entry.
 func entryNotes(s *Show, e *entry.Entry) []string {
 	notes := []string{s.stamp(e.Time)}
@@ -111,14 +87,17 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	for _, f := range exportFacts(s) {
 		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
 	}
-	names := anchors{}
+	names := make(map[string]int)  // how many entries have an anchor so far
 	shown := make(map[string]bool) // calls with a diff
 	for e, err := range s.Entries {
 		if err != nil {
 			return err
 		}
-		it := transcript.Describe(e)
-		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(it.Title))
+		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
+		if names[name]++; names[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, names[name])
+		}
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", name, escapeMarkdown(it.Title))
 		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		for _, block := range it.Blocks {
 			b.WriteByte('\n')

@@ -27,7 +27,7 @@ type Fix struct {
 func (f *Fix) json(j *jsonWriter) error {
 	r := f.Response
 	return j.stream(&stream{
-		command: "fix", name: "sessions", rows: rowsIn(r.Sessions),
+		command: "fix", name: "sessions", rows: rowsIn(r.Sessions, nil),
 		lead: struct {
 			Query string `json:"query"`
 		}{r.Text},

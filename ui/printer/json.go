@@ -325,15 +325,13 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// rowsIn visits the elements of a list.
-func rowsIn[T any](list []T) func(visit func(any) error) error {
+// rowsIn visits form(&e) for each element e of a list; nil visits the elements themselves.
+func rowsIn[T any](list []T, form func(*T) any) func(visit func(any) error) error {
+	if form == nil {
+		form = func(v *T) any { return v }
+	}
 	return func(visit func(any) error) error {
-		for i := range list {
-			if err := visit(&list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return listed(list)(func(v *T) error { return visit(form(v)) })
 	}
 }
 

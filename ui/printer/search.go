@@ -39,7 +39,7 @@ func (s *Search) json(j *jsonWriter) error {
 			Scope    string `json:"scope,omitempty"`
 			AllWords bool   `json:"allWords,omitempty"`
 		}{s.Query, s.Scope, s.AllWords},
-		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*search.Hit).SessionPath },
+		name: "hits", rows: rowsIn(r.Hits, nil), owner: func(v any) string { return v.(*search.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
 				Total        int                `json:"total"`
@@ -56,7 +56,7 @@ func (s *Search) json(j *jsonWriter) error {
 	}
 	if !s.Flat {
 		answer.others = &stream{
-			name: "sessions", rows: rowsIn(r.Sessions), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
+			name: "sessions", rows: rowsIn(r.Sessions, nil), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
 		}
 	}
 	return j.stream(answer)

@@ -42,14 +42,7 @@ func (s *Sessions) json(j *jsonWriter) error {
 		lead: struct {
 			Query string `json:"query,omitempty"`
 		}{s.Query},
-		rows: func(visit func(any) error) error {
-			for i := range l.Sessions {
-				if err := visit(l.Sessions[i].Row(s.Searched)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		rows: rowsIn(l.Sessions, func(x *sessions.Session) any { return x.Row(s.Searched) }),
 		tail: func(int) any {
 			return listTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
 		},
@@ -257,14 +250,7 @@ func (s *Similar) json(j *jsonWriter) error {
 			EntryID     string   `json:"entryId,omitempty"`
 			Terms       []string `json:"terms"`
 		}{s.SessionPath, s.SessionID, s.EntryID, list(r.Terms)},
-		rows: func(visit func(any) error) error {
-			for i := range r.Sessions {
-				if err := visit(r.Sessions[i].Row()); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		rows: rowsIn(r.Sessions, func(x *similar.Session) any { return x.Row() }),
 		tail: func(int) any {
 			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}
 		},

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"slices"
@@ -90,9 +91,8 @@ const wide = 200
 
 func (v *View) layout() printer.Layout { return printer.Layout{Width: wide, Now: v.Now, Home: v.Home} }
 
-// fromAudit makes a table of the rows of an answer. link, if there is one, leads from the
-// first cell of a row.
-func fromAudit(a *printer.Audit, title string, all int, link func(row int) string) (*Table, error) {
+// fromAudit makes a table of the rows of an answer.
+func fromAudit(a *printer.Audit, title string, link func(row int) string) (*Table, error) {
 	grid, err := a.Grid()
 	if err != nil {
 		return nil, err
@@ -124,9 +124,6 @@ func fromAudit(a *printer.Audit, title string, all int, link func(row int) strin
 		t.Total = cells(grid.Total)
 		t.Total[0].Text = "total"
 	}
-	if left := all - len(t.Rows); left > 0 {
-		t.More = human.Plural(left, "more row", "more rows")
-	}
 	return t, nil
 }
 
@@ -137,16 +134,39 @@ func (v *View) session(path, id, entry string) string {
 	return v.Session(path, id, entry)
 }
 
-// draw draws a chart whose labels lead to their periods.
-func (v *View) draw(s *Section, c *chart.Chart) error {
-	if v.Period != nil && c.Kind != chart.Ranking {
+// draft is a section that is being made. Its error is the first one, if any.
+type draft struct {
+	*View
+	*Section
+	err error
+}
+
+func (v *View) draft(id, title string) *draft {
+	return &draft{View: v, Section: &Section{ID: id, Title: title}}
+}
+
+// draw adds a chart whose labels lead to their periods.
+func (d *draft) draw(c *chart.Chart) {
+	if d.Period != nil && c.Kind != chart.Ranking {
 		for _, label := range c.Labels {
-			c.Links = append(c.Links, v.Period(label))
+			c.Links = append(c.Links, d.Period(label))
 		}
 	}
 	picture, err := c.HTML()
-	s.Charts = append(s.Charts, picture)
-	return err
+	d.Charts, d.err = append(d.Charts, picture), cmp.Or(d.err, err)
+}
+
+// table adds the rows of an answer, of which there are all. link, if there is one, leads from
+// the first cell of a row.
+func (d *draft) table(a *printer.Audit, title string, all int, link func(row int) string) {
+	t, err := fromAudit(a, title, link)
+	if d.err = cmp.Or(d.err, err); d.err != nil {
+		return
+	}
+	if left := all - len(t.Rows); left > 0 {
+		t.More = human.Plural(left, "more row", "more rows")
+	}
+	d.Tables = append(d.Tables, t)
 }
 
 // span is the time that a request covers in an answer.
@@ -174,28 +194,23 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	if err != nil {
 		return nil, err
 	}
-	s := &Section{ID: "usage", Title: "Tokens and cost"}
+	d := v.draft("usage", "Tokens and cost")
 	if len(models.Rows) == 0 {
-		s.Note = "Nothing was used in this time."
-		return []*Section{s}, nil
+		d.Note = "Nothing was used in this time."
+		return []*Section{d.Section}, nil
 	}
-	s.Note = usageNote(models)
+	d.Note = usageNote(models)
 	first, last := span(req, &models.Coverage)
-	period := chart.PeriodFor(first, last)
-	over, err := src.Usage(ctx, with(req, period, "model"))
+	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
 	if err != nil {
 		return nil, err
 	}
 	cost := chart.Usage(over, v.Home)
-	if err := v.draw(s, cost); err != nil {
-		return nil, err
-	}
+	d.draw(cost)
 	if over.Total.Cost > 0 {
 		tokens := chart.UsedTokens(over, v.Home)
 		tokens.ColourLike(cost)
-		if err := v.draw(s, tokens); err != nil {
-			return nil, err
-		}
+		d.draw(tokens)
 	}
 	if last.Sub(first) > shortest {
 		days, err := src.Usage(ctx, with(req, "day"))
@@ -204,9 +219,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		}
 		calendar := chart.Usage(days, v.Home)
 		calendar.Kind, calendar.Title = chart.Calendar, "Calendar of days"
-		if err := v.draw(s, calendar); err != nil {
-			return nil, err
-		}
+		d.draw(calendar)
 	}
 	for _, by := range []string{"model", "project", "session"} {
 		t := models
@@ -215,22 +228,16 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 				return nil, err
 			}
 		}
-		table, err := fromAudit(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows), func(i int) string {
+		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows), func(i int) string {
 			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
 		})
-		if err != nil {
-			return nil, err
-		}
-		s.Tables = append(s.Tables, table)
 		if by == "project" && len(t.Rows) > 1 {
 			projects := chart.Usage(t, v.Home)
 			projects.Top(mostRanked)
-			if err := v.draw(s, projects); err != nil {
-				return nil, err
-			}
+			d.draw(projects)
 		}
 	}
-	return []*Section{s}, nil
+	return []*Section{d.Section}, d.err
 }
 
 // shortest is the time from which on a calendar says more than bars.
@@ -253,26 +260,22 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	if err != nil {
 		return nil, err
 	}
-	s := &Section{ID: "tools", Title: "Tools"}
+	d := v.draft("tools", "Tools")
 	if len(tools.Rows) == 0 {
-		s.Note = "No tool was called in this time."
-		return []*Section{s}, nil
+		d.Note = "No tool was called in this time."
+		return []*Section{d.Section}, nil
 	}
-	s.Note = human.Plural(tools.Total.Calls, "call", "calls") + ", " + human.Number(tools.Total.Errors) + " failed, in " + human.Plural(tools.Total.Sessions, "session", "sessions")
-	period := chart.PeriodFor(span(req, &tools.Coverage))
-	over, err := src.Tools(ctx, with(req, period))
+	d.Note = human.Plural(tools.Total.Calls, "call", "calls") + ", " + human.Number(tools.Total.Errors) + " failed, in " + human.Plural(tools.Total.Sessions, "session", "sessions")
+	over, err := src.Tools(ctx, with(req, chart.PeriodFor(span(req, &tools.Coverage))))
 	if err != nil {
 		return nil, err
 	}
-	if err := v.draw(s, chart.Tools(over, v.Home)); err != nil {
-		return nil, err
+	d.draw(chart.Tools(over, v.Home))
+	d.table(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
+	if d.err != nil {
+		return nil, d.err
 	}
-	table, err := fromAudit(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
-	if err != nil {
-		return nil, err
-	}
-	s.Tables = append(s.Tables, table)
-	sections := []*Section{s}
+	sections := []*Section{d.Section}
 	for _, part := range []func(context.Context, *Source, audit.Request) (*Section, error){v.failures, v.risky, v.commands, v.files} {
 		s, err := part(ctx, src, req)
 		if err != nil {
@@ -395,14 +398,12 @@ func (v *View) commands(ctx context.Context, src *Source, req audit.Request) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &Section{ID: "commands", Title: "Commands", Note: "No command ran."}
-	if len(t.Rows) == 0 {
-		return s, nil
+	d := v.draft("commands", "Commands")
+	if d.Note = "No command ran."; len(t.Rows) > 0 {
+		d.Note = human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+		d.table(printer.NewCommandsAudit(t, mostRows, v.layout()), "", len(t.Rows), nil)
 	}
-	s.Note = human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
-	table, err := fromAudit(printer.NewCommandsAudit(t, mostRows, v.layout()), "", len(t.Rows), nil)
-	s.Tables = []*Table{table}
-	return s, err
+	return d.Section, d.err
 }
 
 func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
@@ -410,12 +411,10 @@ func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Sect
 	if err != nil {
 		return nil, err
 	}
-	s := &Section{ID: "files", Title: "Files", Note: "No tool named a file."}
-	if len(t.Rows) == 0 {
-		return s, nil
+	d := v.draft("files", "Files")
+	if d.Note = "No tool named a file."; len(t.Rows) > 0 {
+		d.Note = human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
+		d.table(printer.NewFilesAudit(t, false, mostRows, v.layout()), "", len(t.Rows), nil)
 	}
-	s.Note = human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
-	table, err := fromAudit(printer.NewFilesAudit(t, false, mostRows, v.layout()), "", len(t.Rows), nil)
-	s.Tables = []*Table{table}
-	return s, err
+	return d.Section, d.err
 }

@@ -179,3 +179,14 @@ func Outcome(s *session.Shell) (text string, failed bool) {
 
 // Edits returns the changes of files that a result records.
 func Edits(e *entry.Entry) []diff.File { return diff.Of(&session.Call{Diff: e.View.Diff}) }
+
+// Anchor returns the name of an entry in a document, if no other one there has the same id.
+func Anchor(id string) string {
+	return "e-" + strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, id)
+}

@@ -20,6 +20,7 @@ import (
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/words"
 	"pigrep/ui/html"
+	"pigrep/ui/transcript"
 )
 
 // Conversation is a session that is open for reading.
@@ -79,7 +80,7 @@ func (p place) entry(entryID string) string {
 	if entryID == "" {
 		return p.page("")
 	}
-	return p.page(entryID) + "#" + html.Anchor(entryID)
+	return p.page(entryID) + "#" + transcript.Anchor(entryID)
 }
 
 // part returns the URL of part n, counted from 1.

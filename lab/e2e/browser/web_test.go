@@ -24,7 +24,7 @@ import (
 	"pigrep/lab/testkit"
 	"pigrep/ui/cli"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/html"
+	"pigrep/ui/transcript"
 )
 
 var updateFiles = flag.Bool("update", false, "write the pictures of pages")
@@ -342,7 +342,7 @@ func TestWebGrowingConversation(t *testing.T) {
 	w.Show(w.host+"/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90", browser.Looks[0], "#keys")
 	last := browser.Value[string](w.Browser, `[...document.querySelectorAll("article")].at(-1).id`)
 	top := browser.Value[float64](w.Browser, `(scrollTo(0, 300), document.querySelector("article").getBoundingClientRect().top)`)
-	parent := strings.TrimPrefix(last, html.Anchor(""))
+	parent := strings.TrimPrefix(last, transcript.Anchor(""))
 	for i := range 2 {
 		id := fmt.Sprintf("grown%03d", i)
 		testkit.Append(t, name, fmt.Sprintf(`{"type":"message","id":%q,"parentId":%q,"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"more"}}`+"\n", id, parent))
