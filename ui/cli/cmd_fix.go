@@ -88,7 +88,8 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	if err := q.out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.Reader.Summaries())}); err != nil {
+	q.out.Layout.ShortID = sessions.ShortIDs(x.Reader.Summaries())
+	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}
 	found := len(res.Sessions) > 0

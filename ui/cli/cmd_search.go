@@ -141,7 +141,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
 	}
 	if q.out.Format == printer.FormatText {
-		answer.Title, answer.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
+		answer.Title, q.out.Layout.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))

@@ -79,9 +79,8 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		if o.print0 {
 			return printer.Paths(out.Out, list)
 		}
-		return out.Print(&printer.Sessions{
-			Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(r.Summaries()),
-		})
+		out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
+		return out.Print(&printer.Sessions{Query: o.query, Searched: base.Text != "", List: list})
 	}
 	// Records do not tell the state of the index. Those of thousands of sessions are ready
 	// when the files have been compared.

@@ -94,7 +94,8 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res, ShortID: t.ShortID}
+	q.out.Layout.ShortID = t.ShortID
+	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
 	}

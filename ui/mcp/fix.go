@@ -100,7 +100,7 @@ func (n *ids) fix(x *fix.Session) fixRow {
 // text is a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(r.Time, r.CWD, r.Title), r.Error)
+	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(" · ", r.Time, r.CWD, r.Title), r.Error)
 	for _, c := range r.Calls {
 		fmt.Fprintf(&b, "\n   → %s %s", c.Tool, c.Text)
 		if c.Failed {

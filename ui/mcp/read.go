@@ -604,17 +604,8 @@ func entryText(r *entryRow) string {
 
 // entryHead is the line above an entry.
 func entryHead(r *entryRow) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "[%s] %s %s", r.Entry, r.Role, r.Time)
-	for _, note := range []struct {
-		is   bool
-		text string
-	}{{r.Named, "<- named"}, {r.Error, "error"}, {r.Abandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
-		if note.is {
-			b.WriteString(" " + note.text)
-		}
-	}
-	return b.String()
+	head := fmt.Sprintf("[%s] %s %s", r.Entry, r.Role, r.Time)
+	return joined(" ", head, noted(r.Named, "<- named"), noted(r.Error, "error"), noted(r.Abandoned, "abandoned"), noted(r.Label != "", "label: "+r.Label))
 }
 
 func partText(p *partRow) string {

@@ -294,15 +294,8 @@ func (a *searchAnswer) text(files int) string {
 // text is a hit of a session on two lines.
 func (h *hitRow) text(session string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", place{session, h.Entry}, h.Kind)
-	for _, x := range []struct {
-		is   bool
-		text string
-	}{{h.Tool != "", h.Tool}, {h.Time != "", h.Time}, {h.Error, "error"}, {h.Abandoned, "abandoned"}, {h.Missing != "", "missing: " + h.Missing}, {h.Note != "", h.Note}} {
-		if x.is {
-			b.WriteString(" " + x.text)
-		}
-	}
+	at := place{session, h.Entry}.String() + " " + string(h.Kind)
+	b.WriteString(joined(" ", at, h.Tool, h.Time, noted(h.Error, "error"), noted(h.Abandoned, "abandoned"), noted(h.Missing != "", "missing: "+h.Missing), h.Note))
 	for _, line := range h.Before {
 		b.WriteString("\n   before: " + line)
 	}

@@ -85,26 +85,23 @@ func (n *ids) row(x *search.SessionHit) sessionRow {
 }
 
 func (r *sessionRow) text() string {
-	return joined(r.Session, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
+	return joined(" · ", r.Session, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
 }
 
 // atLeast is what is written before a number that may be larger.
-func atLeast(inexact bool) string {
-	if inexact {
-		return "at least "
-	}
-	return ""
-}
+func atLeast(inexact bool) string { return noted(inexact, "at least ") }
 
 // joined joins the texts that are not empty.
-func joined(texts ...string) string {
-	var list []string
-	for _, t := range texts {
-		if t != "" {
-			list = append(list, t)
-		}
+func joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
+}
+
+// noted is a text if it holds, and otherwise empty.
+func noted(holds bool, text string) string {
+	if holds {
+		return text
 	}
-	return strings.Join(list, " · ")
+	return ""
 }
 
 // minute is a time in UTC, which since and until accept.

@@ -19,10 +19,7 @@ import (
 )
 
 // Fix is the answer of the fix command.
-type Fix struct {
-	Response *fix.Response
-	ShortID  func(id string) string // shortens a session id to what is unique; may be nil
-}
+type Fix struct{ Response *fix.Response }
 
 func (f *Fix) json(j *jsonWriter) error {
 	r := f.Response
@@ -76,7 +73,7 @@ func (f *Fix) text(t *text) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		t.fix(&b, &f.Response.Sessions[i], f.ShortID)
+		t.fix(&b, &f.Response.Sessions[i])
 	}
 	if line := f.closing(); line != "" {
 		b.WriteString(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")) + "\n")
@@ -87,12 +84,8 @@ func (f *Fix) text(t *text) error {
 
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
 // and what is unusual.
-func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) string) {
-	id := session.Handle(s.SessionID, s.SessionPath)
-	if shortID != nil && id != "" {
-		id = shortID(id)
-	}
-	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), id)
+func (t *text) fix(b *strings.Builder, s *fix.Session) {
+	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	last.IsError, last.Branch = true, s.Error.Branch
 	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")

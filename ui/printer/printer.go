@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 )
 
@@ -57,6 +58,16 @@ type Layout struct {
 
 	ShortID func(id string) string // the shortest form of a session id that commands accept; nil for the full id
 	IDWidth int                    // width of a column of ids whose rows are not measured
+}
+
+// sessionID is the id of a session in the form that commands accept, which also exists for a
+// session without an id.
+func (l Layout) sessionID(id, path string) string {
+	handle := session.Handle(id, path)
+	if l.ShortID == nil || handle == "" {
+		return handle
+	}
+	return l.ShortID(handle)
 }
 
 // age is how old something is, or with Dates when it was.

@@ -121,9 +121,10 @@ func answer() *Search {
 	}
 	return &Search{
 		Query: "timeout redirect", Scope: "conversations", Response: r,
-		ShortID: func(id string) string { return id[:8] },
 	}
 }
+
+func beginningOf(id string) string { return id[:min(8, len(id))] }
 
 func flat() *Search {
 	s := answer()
@@ -140,7 +141,7 @@ func TestSearchText(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				var b bytes.Buffer
-				p := New(&b, FormatText, Layout{Width: width, Colour: colour, Now: now, Home: "/home/u"})
+				p := New(&b, FormatText, Layout{Width: width, Colour: colour, Now: now, Home: "/home/u", ShortID: beginningOf})
 				if err := p.Print(answer()); err != nil {
 					t.Fatal(err)
 				}
@@ -173,7 +174,7 @@ func TestSearch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			p := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u"})
+			p := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u", ShortID: beginningOf})
 			if err := p.Print(test.answer); err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +245,7 @@ func TestClosingCountsAlikeHits(t *testing.T) {
 func TestNoControlCharacters(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		var b bytes.Buffer
-		if err := New(&b, format, Layout{Width: 80, Now: now}).Print(answer()); err != nil {
+		if err := New(&b, format, Layout{Width: 80, Now: now, ShortID: beginningOf}).Print(answer()); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
@@ -335,7 +336,7 @@ func TestReports(t *testing.T) {
 		var b bytes.Buffer
 		for _, name := range []string{"text", "plain", "json", "jsonl"} {
 			fmt.Fprintf(&b, "== %s\n", name)
-			if err := New(&b, formats[name], Layout{Width: 80, Now: now, Home: "/home/u"}).Print(answer); err != nil {
+			if err := New(&b, formats[name], Layout{Width: 80, Now: now, Home: "/home/u", ShortID: beginningOf}).Print(answer); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -373,7 +374,7 @@ func (failing) Write([]byte) (int, error) { return 0, errGone }
 
 func TestWriteErrorsComeBack(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
-		p := New(failing{}, format, Layout{Width: 80, Now: now})
+		p := New(failing{}, format, Layout{Width: 80, Now: now, ShortID: beginningOf})
 		errs := map[string]error{
 			"Search": p.Print(answer()), "Status": p.Print(status()), "Version": p.Print(&Version{}),
 			"Index": p.Print(&Index{}), "Stores": p.Print(Stores{{}}),

@@ -11,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
-	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 )
@@ -23,11 +22,7 @@ type Search struct {
 	AllWords bool
 	Flat     bool
 	Response *search.Response
-
-	// Title is for a flat list, ShortID shortens a session id to what is unique. Both may
-	// be nil.
-	Title   func(sessionPath string) string
-	ShortID func(id string) string
+	Title    func(sessionPath string) string // for a flat list; may be nil
 }
 
 func (s *Search) json(j *jsonWriter) error {
@@ -142,7 +137,7 @@ func (s *Search) text(t *text) error {
 // heading writes the title of a session, then its directory, age, hits and id. In a flat
 // list sh is nil, and only the hit describes its session.
 func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.SessionHit) {
-	cwd, id, when := h.CWD, session.Handle(h.SessionID, h.SessionPath), h.Timestamp.Time
+	when := h.Timestamp.Time
 	var hits, title string
 	if sh != nil {
 		when, title = sh.Modified.Time, sh.Title
@@ -157,10 +152,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.
 	if title == "" && s.Title != nil {
 		title = s.Title(h.SessionPath)
 	}
-	if s.ShortID != nil && id != "" {
-		id = s.ShortID(id)
-	}
-	t.session(b, human.Title(cmp.Or(title, h.SessionName)), cwd, t.ago(when), hits, id)
+	t.session(b, human.Title(cmp.Or(title, h.SessionName)), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

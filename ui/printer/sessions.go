@@ -21,7 +21,6 @@ type Sessions struct {
 	Query    string
 	Searched bool // there was a query: sessions have a score and hits
 	List     *sessions.Response
-	ShortID  func(id string) string
 }
 
 // Paths writes the paths of the sessions, each ended by a zero byte, which no path
@@ -74,13 +73,6 @@ func (s *Sessions) sheet(layout Layout) table { return s.rows(layout) }
 
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
-	id := func(x *row) string {
-		handle := session.Handle(x.SessionID, x.SessionPath)
-		if s.ShortID == nil {
-			return handle
-		}
-		return s.ShortID(handle)
-	}
 	age, hits := "AGE", ""
 	if layout.Dates {
 		age = "LAST MESSAGE"
@@ -93,7 +85,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(layout.age(x.Modified.Time)) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
 			{column{Name: "session id"}, func(x *row) cell { return textCell(x.SessionID) }},
-			{column{Title: "ID"}, func(x *row) cell { return dimCell(id(x)) }},
+			{column{Title: "ID"}, func(x *row) cell { return dimCell(layout.sessionID(x.SessionID, x.SessionPath)) }},
 			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
@@ -212,11 +204,7 @@ func (s *Sessions) narrow(t *text) error {
 		if c.Style != nil {
 			name = t.style(c.Style, name)
 		}
-		id := session.Handle(x.SessionID, x.SessionPath)
-		if s.ShortID != nil {
-			id = s.ShortID(id)
-		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(id), human.Plural(x.Messages, "message", "messages")}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages")}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
@@ -237,7 +225,6 @@ func (s *Sessions) narrow(t *text) error {
 type Similar struct {
 	SessionPath, SessionID, EntryID string // that others are compared with; no entry for the whole session
 	Response                        *similar.Response
-	ShortID                         func(id string) string
 }
 
 func (s *Similar) json(j *jsonWriter) error {
@@ -267,7 +254,7 @@ func (s *Similar) sheet(layout Layout) table {
 		shares[x.SessionPath] = x.Shares
 		plain.Sessions = append(plain.Sessions, x.Session)
 	}
-	sheet := (&Sessions{List: plain, ShortID: s.ShortID}).rows(layout)
+	sheet := (&Sessions{List: plain}).rows(layout)
 	sheet.columns = append(sheet.columns,
 		sheetColumn[row]{column{Name: "similarity"}, func(x *row) cell { return textCell(fmt.Sprintf("%.3f", x.Score)) }},
 		sheetColumn[row]{column{Name: "shares"}, func(x *row) cell { return textCell(strings.Join(shares[x.SessionPath], ", ")) }})

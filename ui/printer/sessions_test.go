@@ -26,7 +26,7 @@ func manySessions(n int) *Sessions {
 			Models:      []string{"anthropic/claude-opus-4-5"},
 		}}})
 	}
-	return &Sessions{List: list, ShortID: func(id string) string { return id[:8] }}
+	return &Sessions{List: list}
 }
 
 func BenchmarkSessions(b *testing.B) {
@@ -38,7 +38,7 @@ func BenchmarkSessions(b *testing.B) {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
 				w := bufio.NewWriterSize(io.Discard, 64<<10)
-				if err := New(w, f.format, Layout{Width: 120, Colour: true, Now: now, Home: "/home/u"}).Print(s); err != nil {
+				if err := New(w, f.format, Layout{Width: 120, Colour: true, Now: now, Home: "/home/u", ShortID: beginningOf}).Print(s); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -69,7 +69,6 @@ func fewSessions() *Sessions {
 			}),
 			hit(search.SessionFacts{SessionPath: "/s/empty.jsonl", SessionID: "5", Created: at(time.Minute), Modified: at(time.Minute)}),
 		}},
-		ShortID: func(id string) string { return id[:min(8, len(id))] },
 	}
 }
 
@@ -77,6 +76,7 @@ func TestSessionsText(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			var b bytes.Buffer
+			l.layout.ShortID = beginningOf
 			if err := New(&b, FormatText, l.layout).Print(fewSessions()); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestSessionsForms(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u"}).Print(test.s); err != nil {
+			if err := New(&b, test.format, Layout{Width: 80, Now: now, Home: "/home/u", ShortID: beginningOf}).Print(test.s); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, test.name, b.Bytes())

@@ -178,11 +178,7 @@ func (l Layout) idWidth() int { return max(l.IDWidth, len("SESSION")) }
 // idCell is a session id, in text in the form that commands accept, which also exists
 // for sessions without an id.
 func (l Layout) idCell(id, path string) cell {
-	handle := session.Handle(id, path)
-	if l.ShortID != nil {
-		handle = l.ShortID(handle)
-	}
-	return cell{Text: handle, Plain: id}
+	return cell{Text: l.sessionID(id, path), Plain: id}
 }
 
 // callPlace is the time of a call, and what show takes to find it.

@@ -7,17 +7,26 @@
 package report
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/shellcmd"
+	"pigrep/internal/terminal"
+	"pigrep/query/audit"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
 	"pigrep/ui/html"
+	"pigrep/ui/printer"
 )
 
 // Report is a page about a period of time.
@@ -90,4 +99,406 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	s.Tables = []*Table{t}
 	return s
+}
+
+// Source answers audits. Their functions may be called one after another.
+type Source struct {
+	Usage    func(context.Context, audit.Request) (*audit.UsageTable, error)
+	Tools    func(context.Context, audit.Request) (*audit.ToolTable, error)
+	Commands func(context.Context, audit.Request) (*audit.CommandTable, error)
+	Files    func(context.Context, audit.Request) (*audit.FileTable, error)
+	// Calls visits calls, the latest first, and returns how many there are.
+	Calls func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error)
+}
+
+// View says how sections are shown.
+type View struct {
+	Home string // written ~
+	Now  time.Time
+	// Session returns the address of a session, and of an entry of it unless that is "";
+	// "" for none. It may be nil.
+	Session func(path, id, entry string) string
+	// Period returns the address of a day, week or month of a section; nil for none.
+	Period func(label string) string
+}
+
+// Section is a part of a page: what it says, a chart, tables.
+type Section struct {
+	ID, Title string
+	Note      string
+	Charts    []template.HTML
+	Tables    []*Table
+}
+
+// Table is a table of texts.
+type Table struct {
+	Title, Note string
+	Head        []Head
+	Rows        []Row
+	Total       []Cell
+	More        string // what is left out; "" for nothing
+}
+
+// Head is the title of a column.
+type Head struct {
+	Text   string
+	Number bool
+}
+
+// Row is a row of a table.
+type Row struct {
+	Cells  []Cell
+	Failed bool
+}
+
+// Cell is a cell of a row.
+type Cell struct {
+	Text   string
+	Link   string // "" for none
+	Number bool
+	Code   bool
+	Full   string // where Text is cut
+}
+
+// How many rows sections have.
+const (
+	mostRows   = 25
+	mostCalls  = 30 // of a list of calls
+	mostRanked = 12 // bars of a ranking
+
+	longest     = 120 // cells of a text
+	longestFull = 2000
+)
+
+// wide is the width for which printers lay out rows, so that no column is shortened.
+const wide = 200
+
+func (v *View) layout() printer.Layout { return printer.Layout{Width: wide, Now: v.Now, Home: v.Home} }
+
+// fromAudit makes a table of the rows of an answer.
+func fromAudit(a *printer.Audit, title string, link func(row int) string) (*Table, error) {
+	grid, err := a.Grid()
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{Title: title}
+	first := 0
+	if grid.Columns[0].Title == printer.IDTitle && len(grid.Columns) > 1 {
+		first = 1 // the title beside it leads to the session
+	}
+	for _, c := range grid.Columns[first:] {
+		t.Head = append(t.Head, Head{strings.ToLower(c.Title), c.Right})
+	}
+	cells := func(texts []string) (list []Cell) {
+		for i, text := range texts[first:] {
+			c := cut(text)
+			c.Number = grid.Columns[first+i].Right
+			list = append(list, c)
+		}
+		return list
+	}
+	for i, row := range grid.Rows {
+		list := cells(row)
+		if link != nil && len(list) > 0 {
+			list[0].Link = link(i)
+		}
+		t.Rows = append(t.Rows, Row{Cells: list})
+	}
+	if grid.Total != nil && len(grid.Rows) > 1 {
+		t.Total = cells(grid.Total)
+		t.Total[0].Text = "total"
+	}
+	return t, nil
+}
+
+func (v *View) session(path, id, entry string) string {
+	if v.Session == nil || path == "" { // a row of no session
+		return ""
+	}
+	return v.Session(path, id, entry)
+}
+
+// draft is a section that is being made. Its error is the first one, if any.
+type draft struct {
+	*View
+	*Section
+	err error
+}
+
+func (v *View) draft(id, title string) *draft {
+	return &draft{View: v, Section: &Section{ID: id, Title: title}}
+}
+
+// draw adds a chart whose labels lead to their periods.
+func (d *draft) draw(c *chart.Chart) {
+	if d.Period != nil && c.Kind != chart.Ranking {
+		for _, label := range c.Labels {
+			c.Links = append(c.Links, d.Period(label))
+		}
+	}
+	picture, err := c.HTML()
+	d.Charts, d.err = append(d.Charts, picture), cmp.Or(d.err, err)
+}
+
+// table adds the rows of an answer, of which there are all. link, if there is one, leads from
+// the first cell of a row.
+func (d *draft) table(a *printer.Audit, title string, all int, link func(row int) string) {
+	t, err := fromAudit(a, title, link)
+	if d.err = cmp.Or(d.err, err); d.err != nil {
+		return
+	}
+	if left := all - len(t.Rows); left > 0 {
+		t.More = human.Plural(left, "more row", "more rows")
+	}
+	d.Tables = append(d.Tables, t)
+}
+
+// span is the time that a request covers in an answer.
+func span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
+	first, last = c.First.Time, c.Last.Time
+	if req.Since.After(first) {
+		first = req.Since
+	}
+	if !req.Until.IsZero() && req.Until.Before(last) {
+		last = req.Until
+	}
+	return first, last
+}
+
+// with returns the request with other dimensions.
+func with(req audit.Request, by ...string) audit.Request {
+	req.By = by
+	return req
+}
+
+// Usage returns what tokens and money went into: over time, by model, project and
+// session.
+func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Section, error) {
+	models, err := src.Usage(ctx, with(req, "model"))
+	if err != nil {
+		return nil, err
+	}
+	d := v.draft("usage", "Tokens and cost")
+	if len(models.Rows) == 0 {
+		d.Note = "Nothing was used in this time."
+		return []*Section{d.Section}, nil
+	}
+	d.Note = usageNote(models)
+	first, last := span(req, &models.Coverage)
+	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
+	if err != nil {
+		return nil, err
+	}
+	cost := chart.Usage(over, v.Home)
+	d.draw(cost)
+	if over.Total.Cost > 0 {
+		tokens := chart.UsedTokens(over, v.Home)
+		tokens.ColourLike(cost)
+		d.draw(tokens)
+	}
+	if last.Sub(first) > shortest {
+		days, err := src.Usage(ctx, with(req, "day"))
+		if err != nil {
+			return nil, err
+		}
+		calendar := chart.Usage(days, v.Home)
+		calendar.Kind, calendar.Title = chart.Calendar, "Calendar of days"
+		d.draw(calendar)
+	}
+	for _, by := range []string{"model", "project", "session"} {
+		t := models
+		if by != "model" {
+			if t, err = src.Usage(ctx, with(req, by)); err != nil {
+				return nil, err
+			}
+		}
+		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows), func(i int) string {
+			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
+		})
+		if by == "project" && len(t.Rows) > 1 {
+			projects := chart.Usage(t, v.Home)
+			projects.Top(mostRanked)
+			d.draw(projects)
+		}
+	}
+	return []*Section{d.Section}, d.err
+}
+
+// shortest is the time from which on a calendar says more than bars.
+const shortest = 35 * 24 * time.Hour
+
+func usageNote(t *audit.UsageTable) string {
+	cost := "unknown cost"
+	if t.Total.HasCost() {
+		cost = human.Cents.Text(t.Total.Cost)
+		if t.Total.Unpriced > 0 {
+			cost = "at least " + cost
+		}
+	}
+	return cost + ", " + human.Plural(t.Total.Tokens, "token", "tokens") + " in " + human.Plural(t.Total.Sessions, "session", "sessions")
+}
+
+// Audit returns what tools did: calls, failures, commands, risky ones, files.
+func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Section, error) {
+	tools, err := src.Tools(ctx, with(req, "tool"))
+	if err != nil {
+		return nil, err
+	}
+	d := v.draft("tools", "Tools")
+	if len(tools.Rows) == 0 {
+		d.Note = "No tool was called in this time."
+		return []*Section{d.Section}, nil
+	}
+	d.Note = human.Plural(tools.Total.Calls, "call", "calls") + ", " + human.Number(tools.Total.Errors) + " failed, in " + human.Plural(tools.Total.Sessions, "session", "sessions")
+	over, err := src.Tools(ctx, with(req, chart.PeriodFor(span(req, &tools.Coverage))))
+	if err != nil {
+		return nil, err
+	}
+	d.draw(chart.Tools(over, v.Home))
+	d.table(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
+	if d.err != nil {
+		return nil, d.err
+	}
+	sections := []*Section{d.Section}
+	for _, part := range []func(context.Context, *Source, audit.Request) (*Section, error){v.failures, v.risky, v.commands, v.files} {
+		s, err := part(ctx, src, req)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, s)
+	}
+	return sections, nil
+}
+
+// failures lists the latest calls that failed, with what they said.
+func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
+	req.Failed, req.Results, req.Limit = true, true, mostCalls
+	t := &Table{Head: callHead("result")}
+	all, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
+		said := ""
+		for _, line := range r.Result {
+			if said = strings.TrimSpace(line); said != "" {
+				break
+			}
+		}
+		t.Rows = append(t.Rows, v.call(r, r.Arguments, said, false))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{ID: "failures", Title: "Failures", Note: "No call failed."}
+	if len(t.Rows) > 0 {
+		s.Note = human.Plural(all, "call failed", "calls failed")
+		t.More = left(all - len(t.Rows))
+		s.Tables = []*Table{t}
+	}
+	return s, nil
+}
+
+// risky lists the calls that match rules, by the most severe rule of each.
+func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
+	req.Risky, req.Limit = true, 0
+	byRule, counts, all := make(map[string]*Table), make(map[string]int), 0
+	_, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
+		all++
+		m := r.Matches[0]
+		t := byRule[m.Rule]
+		if t == nil {
+			t = &Table{Title: m.Rule, Head: callHead("also")}
+			byRule[m.Rule] = t
+		}
+		if counts[m.Rule]++; len(t.Rows) < mostCalls {
+			var also []string
+			for _, other := range r.Matches[1:] {
+				if other.Rule != m.Rule && !slices.Contains(also, other.Rule) {
+					also = append(also, other.Rule)
+				}
+			}
+			t.Rows = append(t.Rows, v.call(r, m.Clause, strings.Join(also, ", "), r.Status == "error"))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Section{ID: "risky", Title: "Risky calls", Note: "No call matches a rule."}
+	if all > 0 {
+		s.Note = human.Plural(all, "call matches", "calls match") + " a rule: worth a look, not proof of harm"
+	}
+	var found []audit.RuleMatch
+	for _, r := range shellcmd.Rules {
+		if byRule[r.ID] != nil {
+			found = append(found, audit.RuleMatch{Rule: r.ID, Severity: r.Severity.String(), Clause: r.What})
+		}
+	}
+	for _, m := range audit.BySeverity(found) {
+		t := byRule[m.Rule]
+		t.Note = m.Severity + ": " + m.Clause
+		t.More = left(counts[m.Rule] - len(t.Rows))
+		s.Tables = append(s.Tables, t)
+	}
+	return s, nil
+}
+
+func left(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return human.Plural(n, "more call", "more calls") + " (pigrep tools calls)"
+}
+
+func callHead(last string) []Head {
+	return []Head{{Text: "time"}, {Text: "project"}, {Text: "tool"}, {Text: "call"}, {Text: last}}
+}
+
+// call is a row of a list of calls.
+func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
+	code := func(s string) Cell {
+		c := cut(s)
+		c.Code = true
+		return c
+	}
+	at := Cell{Text: "–", Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
+	if !r.Timestamp.IsZero() {
+		at.Text = r.Timestamp.In(v.Now.Location()).Format("2006-01-02 15:04")
+	}
+	project := human.Path(r.CWD, v.Home)
+	name := project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:]
+	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}
+}
+
+// cut returns a cell with a text. A long text is truncated; the title has all of it.
+func cut(s string) Cell {
+	c := Cell{Text: html.Line(s)}
+	if short := terminal.Clip(c.Text, longest); short != c.Text {
+		c.Text, c.Full = short, terminal.Clip(c.Text, longestFull)
+	}
+	return c
+}
+
+func (v *View) commands(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
+	t, err := src.Commands(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d := v.draft("commands", "Commands")
+	if d.Note = "No command ran."; len(t.Rows) > 0 {
+		d.Note = human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+		d.table(printer.NewCommandsAudit(t, mostRows, v.layout()), "", len(t.Rows), nil)
+	}
+	return d.Section, d.err
+}
+
+func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
+	t, err := src.Files(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	d := v.draft("files", "Files")
+	if d.Note = "No tool named a file."; len(t.Rows) > 0 {
+		d.Note = human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
+		d.table(printer.NewFilesAudit(t, false, mostRows, v.layout()), "", len(t.Rows), nil)
+	}
+	return d.Section, d.err
 }
