@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -141,4 +142,226 @@ func (e *errand) Run() (err error) {
 		}
 	}()
 	return e.do(e.place, e.in, e.out)
+}
+
+// markSession marks the selected session, or unmarks it, and selects the next one.
+func (m *Model) markSession() tea.Cmd {
+	p, ok := m.target()
+	if !ok {
+		return nil
+	}
+	if i := m.markOf(p.Path); i >= 0 {
+		m.marked = slices.Delete(m.marked, i, i+1)
+	} else {
+		m.marked = append(m.marked, Place{Path: p.Path, ID: p.ID})
+	}
+	if m.reading {
+		return nil
+	}
+	m.results.nextSession()
+	return m.selectedByUser()
+}
+
+// markOf returns the index of a session among those that are marked, or -1.
+func (m *Model) markOf(path string) int {
+	return slices.IndexFunc(m.marked, func(p Place) bool { return p.Path == path })
+}
+
+// nextSession selects the next session, if there is one.
+func (r *results) nextSession() {
+	for i := r.at + 1; i < len(r.items); i++ {
+		if r.rows[r.items[i]].group != r.rows[r.items[r.at]].group {
+			r.at = i
+			return
+		}
+	}
+}
+
+// chosen returns the sessions that actions are about: those that are marked, else the
+// target.
+func (m *Model) chosen() []Place {
+	if len(m.marked) > 0 {
+		return m.marked
+	}
+	if p, ok := m.target(); ok {
+		return []Place{p}
+	}
+	return nil
+}
+
+// openMenuOf shows a menu of actions for the chosen sessions, if there are any.
+func (m *Model) openMenuOf(menu func(chosen []Place) *menu) tea.Cmd {
+	chosen := m.chosen()
+	if len(chosen) == 0 {
+		m.say("no session is selected")
+		return nil
+	}
+	m.setMenu(menu(chosen))
+	return nil
+}
+
+func (m *Model) openActions() tea.Cmd { return m.openMenuOf(m.actionMenu) }
+
+// actionMenu returns the menu of all actions. Those that do not apply are in it too, so that
+// each has its place.
+func (m *Model) actionMenu(chosen []Place) *menu {
+	what := "the session"
+	if len(m.marked) > 0 {
+		what = human.Plural(len(chosen), "marked session", "marked sessions")
+	}
+	var choices []choice
+	add := func(name, label, off string, do func(*Model) tea.Cmd) {
+		c := choice{label: label, off: off, do: do}
+		if i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" && len(b.keys) > 0 }); i >= 0 {
+			c.note = keyName(m.keys[i].keys[0])
+		}
+		choices = append(choices, c)
+	}
+	noSession, noEntry := "", ""
+	if p, ok := m.target(); !ok {
+		noSession, noEntry = "no session is selected", "no entry is selected"
+	} else if p.EntryID == "" {
+		noEntry = "no entry is selected"
+	}
+	add("", "copy the text of the entry", noEntry, (*Model).copyEntry)
+	add("", "copy the command that resumes the session", noSession, (*Model).copyCommand)
+	add("", "copy the path of "+what, "", func(m *Model) tea.Cmd { return m.copyAll(chosen, "path", func(p Place) string { return p.Path }) })
+	add("", "copy the id of "+what, "", func(m *Model) tea.Cmd { return m.copyAll(chosen, "id", func(p Place) string { return p.ID }) })
+	for _, f := range m.options.Formats {
+		add("", "export "+what+" as "+f, "", func(m *Model) tea.Cmd { return m.export(chosen, f) })
+	}
+	add("pager", "read the conversation in a pager", noSession, (*Model).showInPager)
+	add("editor", "open the session file in an editor", noSession, (*Model).edit)
+	add("mark-session", "mark the session, or unmark it", noSession, (*Model).markSession)
+	add("unfold-all", "unfold everything in the preview, or fold it", noSession, (*Model).toggleAll)
+	add("zoom", "preview on the whole screen, and back", noSession, (*Model).zoom)
+	add("hide-preview", "hide the preview, or show it", "", (*Model).hidePreview)
+	add("layout", "preview beside the list, below it, or where there is room", "", (*Model).nextSide)
+	return newMenu("do", "", choices)
+}
+
+func (m *Model) openExport() tea.Cmd { return m.openMenuOf(m.formatMenu) }
+
+// formatMenu returns the menu of export formats.
+func (m *Model) formatMenu(chosen []Place) *menu {
+	var choices []choice
+	for _, f := range m.options.Formats {
+		choices = append(choices, choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }})
+	}
+	return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
+}
+
+func (m *Model) export(list []Place, format string) tea.Cmd {
+	m.say("exporting %s …", human.Plural(len(list), "session", "sessions"))
+	ctx, export := m.ctx, m.options.Export
+	list = slices.Clone(list)
+	return command(func() then {
+		m.exports.RLock()
+		defer m.exports.RUnlock()
+		var paths []string
+		err := ctx.Err() // once the program has ended, it does not wait
+		for i := 0; i < len(list) && err == nil; i++ {
+			var path string
+			if path, err = export(ctx, list[i], format); err == nil {
+				paths = append(paths, human.Path(path, m.options.Home))
+			}
+		}
+		return func(m *Model) tea.Cmd {
+			m.exported(paths, len(list), err)
+			return nil
+		}
+	})
+}
+
+// exported says which files were written for a number of sessions.
+func (m *Model) exported(paths []string, of int, err error) {
+	switch done := strings.Join(paths, ", "); {
+	case err != nil && len(paths) > 0:
+		m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), of, done, err))
+	case err != nil:
+		m.complain(err)
+	default:
+		m.marked = nil
+		m.say("wrote %s", done)
+	}
+}
+
+// copy copies the command, or in the preview the text of the entry.
+func (m *Model) copy() tea.Cmd {
+	if m.reading {
+		return m.copyEntry()
+	}
+	return m.copyCommand()
+}
+
+func (m *Model) copyCommand() tea.Cmd {
+	if p, ok := m.target(); ok {
+		return m.planResume(p, How{})
+	}
+	return nil
+}
+
+func (m *Model) copyEntry() tea.Cmd {
+	p, ok := m.target()
+	if !ok {
+		return nil
+	}
+	ctx, read := m.ctx, m.options.Text
+	return m.copying(func() (text, what string, err error) {
+		text, err = read(ctx, p)
+		return text, "the text of the entry (" + human.Plural(len([]rune(text)), "character", "characters") + ")", err
+	})
+}
+
+// copyAll copies a line of each session.
+func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cmd {
+	var lines []string
+	for _, p := range list {
+		if s := of(p); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	switch len(lines) {
+	case 0:
+		m.say("the session has no %s", what)
+		return nil
+	case 1:
+		return m.copyText(lines[0], lines[0])
+	}
+	return m.copyText(strings.Join(lines, "\n"), fmt.Sprintf("%d %ss", len(lines), what))
+}
+
+func (m *Model) copyText(text, what string) tea.Cmd {
+	return m.copying(func() (string, string, error) { return text, what, nil })
+}
+
+// copying copies a text that read returns, with what it is for the user.
+func (m *Model) copying(read func() (text, what string, err error)) tea.Cmd {
+	ctx, copy := m.ctx, m.options.Copy
+	return command(func() then {
+		text, what, err := read()
+		if err != nil {
+			return failing(err)
+		}
+		kept := copy(ctx, text)
+		return func(m *Model) tea.Cmd { return m.copied(text, what, kept) }
+	})
+}
+
+// mostOSC52 is the length of the longest text that the terminal is asked to copy: xterm
+// accepts no more.
+const mostOSC52 = 74_994
+
+// copied asks the terminal to copy the text too: it may run on another machine. kept says
+// that a program such as xclip has it.
+func (m *Model) copied(text, what string, kept bool) tea.Cmd {
+	if !kept && len(text) > mostOSC52 {
+		m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", what))
+		return nil
+	}
+	m.say("copied: %s", terminal.Clean(what))
+	if len(text) > mostOSC52 {
+		return nil
+	}
+	return tea.SetClipboard(text)
 }
