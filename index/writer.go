@@ -23,6 +23,7 @@ import (
 type WriterOptions struct {
 	Logger  *slog.Logger // nil discards everything
 	PID     int          // of this process, for the message of ErrLocked
+	Roots   []string     // the session directories, which status names when they are gone
 	Rebuild bool         // start with an empty index; readers keep the last generation until the next Publish
 	Reader  *Reader      // of the same directory, to share open segments with, and to number files after its own; may be nil
 }
@@ -81,6 +82,12 @@ func (w *Writer) open(opt WriterOptions) error {
 	}
 	if err := w.readSegments(); err != nil {
 		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(h.segments))
+	}
+	if opt.Rebuild {
+		err = layout.Remove(w.root, layout.Former)
+	}
+	if err = errors.Join(err, w.noteRoots(opt.Roots)); err != nil {
+		w.logger.Debug("note the session directories", "error", err)
 	}
 	w.head, w.next = h, h.table.Next
 	return nil

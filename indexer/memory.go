@@ -196,7 +196,7 @@ var errOutdated = errors.New("the index has changed")
 
 // commit commits and publishes what is in memory.
 func (k *keeper) commit(m *uncommitted) (err error) {
-	if k.writer, err = index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID}); err != nil {
+	if k.writer, err = k.openWriter(index.WriterOptions{}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.release()) }()

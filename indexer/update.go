@@ -243,12 +243,20 @@ func (r *Result) indexOnDisk(ctx context.Context, o Options, stopped func()) err
 
 // renewStore publishes the newest generation again, unless another process writes.
 func (o Options) renewStore(r *index.Reader) error {
-	w, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Reader: r})
+	w, err := o.openWriter(index.WriterOptions{Reader: r})
 	if err != nil {
 		return err
 	}
 	_, err = w.Publish()
 	return errors.Join(err, w.Close())
+}
+
+func (o Options) openWriter(opt index.WriterOptions) (*index.Writer, error) {
+	opt.Logger, opt.PID = o.Logger, o.PID
+	for _, r := range o.Roots {
+		opt.Roots = append(opt.Roots, r.Path)
+	}
+	return index.OpenWriter(o.Dir, opt)
 }
 
 // asked reports whether the index is to be written even if it has every session file.
@@ -274,7 +282,7 @@ type keeper struct {
 // the writer is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
-		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Reader: r.Reader})
+		writer, err := k.openWriter(index.WriterOptions{Rebuild: k.Rebuild, Reader: r.Reader})
 		if err != nil {
 			return nil, err
 		}
@@ -388,7 +396,7 @@ func Merge(ctx context.Context, o Options) error {
 }
 
 func (o Options) mergeStep(ctx context.Context) (err error) {
-	w, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID})
+	w, err := o.openWriter(index.WriterOptions{})
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,15 @@ const (
 	fileMode fs.FileMode = 0o600
 )
 
+// Former is a directory that early versions made. A rebuild removes it.
+const Former = "live"
+
 // made lists all that pigrep makes, as regular expressions of slash-separated paths.
 var made = []struct {
 	kind  fs.FileMode
 	paths string
 }{
-	{0, `pigrep-index|lock|current(\.tmp)?`},
+	{0, `pigrep-index|lock|(current|roots)(\.tmp)?`},
 	{fs.ModeDir, `gen-\d{6,18}(\.tmp)?`},
 	{0, `gen-\d{6,18}(\.tmp)?/(manifest|state|copies)`},
 	{fs.ModeDir, `segments`},
@@ -41,6 +44,8 @@ var made = []struct {
 	{fs.ModeSocket, `watch\.sock`},
 	{fs.ModeDir, `asked`},
 	{0, `asked/\d+`},
+	{fs.ModeDir, Former},
+	{0, Former + `/(root\.bolt|[0-9a-f]{12}\.zap)`},
 }
 
 // patterns has one expression for each kind.

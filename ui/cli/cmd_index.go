@@ -24,6 +24,7 @@ type indexOptions struct {
 	dryRun  bool
 	compact bool
 	merge   bool
+	prune   bool
 	wait    time.Duration
 }
 
@@ -32,6 +33,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
 	flags.Add(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
 	flags.Add(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
+	flags.Add(f, "prune", "", "", "only remove the indexes of session directories that are gone", &o.prune)
 	flags.Add(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
 	f.Lookup("merge").Hidden = true // searches start it in the background
 	snapshot.AddWait(f, &o.wait)
@@ -45,11 +47,13 @@ func newIndexCommand(a *app.App) *cobra.Command {
 		Long: `Bring the index up to date with the session files. Only new bytes are read.
 
 Every search does this first; use this command to choose when it happens. Ctrl-C
-keeps what was indexed so far.`,
+keeps what was indexed so far. A rebuild replaces the index when it is complete:
+until then searches answer from the old one, and Ctrl-C keeps that.`,
 		Example: `pigrep index
 pigrep index --dry-run
 pigrep index --rebuild
-pigrep index --compact`,
+pigrep index --compact
+pigrep index --prune`,
 		Args: noArgs,
 	}, runIndex)
 }
@@ -64,6 +68,9 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 	out, err := o.Printer(a)
 	if err != nil {
 		return err
+	}
+	if o.prune {
+		return prune(a, out)
 	}
 	p, err := location.Find(&o.Shared, a)
 	if o.merge && p != nil {
@@ -106,6 +113,26 @@ func runIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 	}
 	if len(res.Errors) > 0 {
 		return problem.ErrIncomplete
+	}
+	return nil
+}
+
+// prune removes the unused indexes among those of this user.
+func prune(a *app.App, out *printer.Printer) error {
+	unused, err := index.ListUnused(location.IndexesDir(a))
+	var x printer.Pruned
+	for _, u := range unused {
+		if pruneErr := u.Prune(a.PID); pruneErr != nil {
+			err = errors.Join(err, pruneErr)
+			continue
+		}
+		x.Removed = append(x.Removed, u)
+	}
+	if err := out.Print(&x); err != nil {
+		return err
+	}
+	if err != nil {
+		return problem.OfIndex(err)
 	}
 	return nil
 }

@@ -118,6 +118,9 @@ func status(p *location.Location) (*printer.Status, error) {
 	if s.Foreign, err = index.Foreign(p.IndexDir); err != nil {
 		a.Warn("%v", err)
 	}
+	if s.Unused, err = index.ListUnused(location.IndexesDir(a)); err != nil {
+		a.Warn("%v", err)
+	}
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/query/search"
 )
@@ -20,6 +21,41 @@ type Index struct {
 	Entries int               `json:"entries"`
 	Errors  []FileError       `json:"errors,omitempty"`
 	State   search.IndexState `json:"index"`
+}
+
+// Pruned is the unused indexes that were removed.
+type Pruned struct {
+	Removed []index.Unused `json:"removed"`
+}
+
+func (p *Pruned) json(j *jsonWriter) error {
+	return j.object("index", Pruned{list(p.Removed)})
+}
+
+func (p *Pruned) sheet(layout Layout) table {
+	return factSheet(unusedFacts("removed", p.Removed, layout))
+}
+
+func (p *Pruned) text(t *text) error {
+	if len(p.Removed) == 0 {
+		_, err := fmt.Fprintln(t.w, "there is no unused index")
+		return err
+	}
+	_, err := t.table(p.sheet(t.Layout))
+	return err
+}
+
+// unusedFacts describes unused indexes, a line for each.
+func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
+	l := &factList{Layout: layout}
+	for _, x := range unused {
+		var roots []string
+		for _, r := range x.Roots {
+			roots = append(roots, l.path(r))
+		}
+		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.size(x.Size), strings.Join(roots, ", "))
+	}
+	return l.facts
 }
 
 // ChangeCount is the number of files with a kind of change.

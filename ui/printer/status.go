@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/search"
@@ -34,6 +35,7 @@ type Status struct {
 	Writer    Process           `json:"writer,omitzero"`  // the process that writes the index
 	Watcher   *Watcher          `json:"watcher,omitempty"`
 	Foreign   []string          `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
+	Unused    []index.Unused    `json:"unused,omitempty"`  // indexes of session directories that are gone
 	Skipped   []Skipped         `json:"skipped,omitempty"` // the first of the skipped lines
 	Errors    []FileError       `json:"errors,omitempty"`
 	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
@@ -276,6 +278,10 @@ func (l *factList) problems(s *Status) {
 	}
 	for _, path := range s.Foreign {
 		l.add("foreign", "%s: not made by pigrep, left alone", l.path(path))
+	}
+	l.facts = append(l.facts, unusedFacts("unused", s.Unused, l.Layout)...)
+	if len(s.Unused) > 0 {
+		l.add("  more", "remove them: pigrep index --prune")
 	}
 	for _, path := range s.Outside {
 		l.add("link", "%s: not followed, it leads out of the session directories", l.path(path))

@@ -143,7 +143,15 @@ func DefaultIndexDir(a *app.App, roots []adapter.Root) (string, error) {
 		return "", &problem.Error{Code: problem.CodeIO, Message: "no place for the index: this user has no cache directory",
 			Hint: "name one: --index-dir DIR, or set $" + EnvIndexDir}
 	}
-	return filepath.Join(a.CacheDir, "pigrep", hashRoots(roots)), nil
+	return filepath.Join(IndexesDir(a), hashRoots(roots)), nil
+}
+
+// IndexesDir returns the directory of the default index directories, "" if there is none.
+func IndexesDir(a *app.App) string {
+	if a.CacheDir == "" {
+		return ""
+	}
+	return filepath.Join(a.CacheDir, "pigrep")
 }
 
 // hashRoots returns a name for the index of these roots, independent of their order.
