@@ -10,16 +10,19 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
+	"pigrep/scope"
 )
 
 // responder turns the result of a search into a response.
@@ -309,4 +312,128 @@ func resume(s *session.Summary, how ResumeFunc) *Resume {
 // StateOf returns which state of the index a reader has.
 func StateOf(r *index.Reader) IndexState {
 	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped}
+}
+
+// Neighbour is an entry before or after a hit, on the same branch.
+type Neighbour struct {
+	EntryID   string       `json:"entryId,omitempty"`
+	Kind      session.Kind `json:"kind"`
+	Role      string       `json:"role,omitempty"`
+	Tool      string       `json:"tool,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	Line      int          `json:"line"`
+	Text      string       `json:"text"` // the beginning, on one line
+}
+
+// neighbours returns up to the given numbers of entries before and after a hit, on
+// its branch. Entries without conversation text do not count.
+func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (list [2][]Neighbour, err error) {
+	rec, path, at, err := s.found.Path(h)
+	if err != nil || at < 0 {
+		return list, err
+	}
+	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
+		if err := s.neighbour(&list[0], w, rec, &rec.Nodes[path[i]]); err != nil {
+			return list, err
+		}
+	}
+	slices.Reverse(list[0])
+	for i := at + 1; i < len(path) && len(list[1]) < after; i++ {
+		if err := s.neighbour(&list[1], w, rec, &rec.Nodes[path[i]]); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// tellingKinds orders kinds by how well a part of that kind represents its entry,
+// best first.
+var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
+
+func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, node *session.Node) error {
+	if over, err := s.over(); over || err != nil {
+		return err
+	}
+	_ = w.Read(entry.RefOf(node), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
+		var best *session.Part
+		rank := len(tellingKinds) + 1
+		for i := range e.Parts {
+			p := &e.Parts[i]
+			if len(p.Text) == 0 {
+				continue // an image
+			}
+			r := slices.Index(tellingKinds, p.Kind)
+			if r < 0 {
+				r = len(tellingKinds)
+			}
+			if r < rank && (scope.Conversations.Holds(p.Kind) || s.req.Scope == scope.All) {
+				best, rank = p, r
+			}
+		}
+		if best == nil {
+			return
+		}
+		*list = append(*list, Neighbour{
+			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: rec.TimeOf(node)},
+			Line: node.Line, Text: match.NewFragment(s.req.shown(best.Text, nil)).Text,
+		})
+	})
+	return nil // without a neighbour, if the entry has no parts or can no longer be read
+}
+
+// With Request.Redact, answers mask what looks like a secret. Secrets are recognized in
+// the whole text, before a fragment is cut from it: a piece of a key no longer looks
+// like one. Searching itself does not depend on it.
+
+// shown returns the text from which a fragment is cut, and the matches in it.
+func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span) {
+	if !r.Redact {
+		return text, matches
+	}
+	from, to := 0, 0
+	if first, last := match.BestCluster(matches); first <= last {
+		from, to = matches[first].Start, matches[last].End
+	}
+	spans := redact.Around(text, max(0, from-match.ContextBytes), min(len(text), to+match.ContextBytes))
+	if len(spans) == 0 {
+		return text, matches
+	}
+	masked, move := redact.Apply(string(text), spans)
+	moved := make([]match.Span, len(matches))
+	for i, m := range matches {
+		m.Start, m.End = move(m.Start, m.End)
+		moved[i] = m
+	}
+	return []byte(masked), moved
+}
+
+// redact masks the texts of a hit other than its fragment.
+func (h *Hit) redact() {
+	h.SessionName, h.Label = redact.Text(h.SessionName), redact.Text(h.Label)
+}
+
+// Redact masks the texts of a session.
+func (s *SessionHit) Redact() {
+	s.Name = redact.Text(s.Name)
+	for _, text := range []*string{&s.FirstPrompt, &s.Title} {
+		if len(*text) > session.MaxFirstPrompt-utf8.UTFMax { // it may be cut
+			*text = redact.Beginning(*text)
+		} else {
+			*text = redact.Text(*text)
+		}
+	}
+	for i, l := range s.Labels {
+		if masked := redact.Text(l); masked != l {
+			s.Labels = append([]string{}, s.Labels...) // they are the index's
+			s.Labels[i] = masked
+		}
+	}
+}
+
+// text returns a short text as it may be shown.
+func (r *Request) text(s string) string {
+	if !r.Redact {
+		return s
+	}
+	return redact.Text(s)
 }

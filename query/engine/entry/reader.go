@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -235,6 +236,41 @@ func (r *Reader) line(offset, guess int64) ([]byte, error) {
 		if r.Limit > 0 && have == r.Limit {
 			r.size = r.Limit
 			return nil, ErrTooLong
+		}
+	}
+}
+
+// Source opens session files for reading.
+type Source interface {
+	Open(path string) (File, error)
+}
+
+// File is an open session file.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64        // when it was opened
+	ModTime() time.Time // the time of entries that have none
+}
+
+// Problems reads a whole session file and calls emit for every piece that cannot be
+// read. An incomplete last line without a newline is not a problem: it is still being
+// written.
+func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Problem)) error {
+	lines := adapter.Lines(a, r, 0, 0)
+	parser := a.Parse(adapter.State{Path: path})
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, p := range adapter.Parse(parser, line, func(*session.Entry) {}) {
+			if !p.Torn {
+				emit(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"iter"
 	"math/bits"
 	"slices"
 	"sort"
@@ -378,4 +379,110 @@ func (seg *segmentState) pendingOf(p *words.ResolvedWord, doc uint32) (pending, 
 		return list[i], true
 	}
 	return pending{}, false
+}
+
+// Documents are the hits of a search as documents of the index, to count them by what they
+// are. Of duplicates they have one.
+type Documents struct {
+	Counts
+	Sets []docset.Set // of each segment; nil: none of it
+}
+
+// Collect returns the documents that lack nothing or, if there are none, all hits.
+func Collect(ctx context.Context, in Input) (*Documents, error) {
+	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+	for _, seg := range s.segs {
+		seg.marks = &marks{whole: docset.New(seg.Len()), all: docset.New(seg.Len())}
+	}
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	d := &Documents{Counts: s.counts()}
+	for _, seg := range s.segs {
+		switch {
+		case !seg.prepared:
+			d.Sets = append(d.Sets, nil)
+		case d.Total > 0:
+			d.Sets = append(d.Sets, seg.marks.whole)
+		default:
+			d.Sets = append(d.Sets, seg.marks.all)
+		}
+	}
+	return d, s.err()
+}
+
+// marks are the hits of a segment.
+type marks struct{ whole, all docset.Set }
+
+func (m *marks) add(doc uint32, v verdict) {
+	if m == nil || !v.hit {
+		return
+	}
+	m.all.Add(doc)
+	if v.whole {
+		m.whole.Add(doc)
+	}
+}
+
+// Candidate is a document that matches, before and after verification. There may be
+// many: it contains no pointers, and fills one line of the cache (64 bytes).
+type Candidate struct {
+	mask    uint64 // words and fields that it matches, and compounds of which it has all parts
+	partial uint64 // compounds of which it has parts only: with a bit of mask all of them, else some
+	copy    uint64 // session.Entry.Copy of its entry; 0 until it is read, and for none
+
+	offset int64 // of its entry; set by resolve
+	part   int32 // in its entry; set by resolve, and by readDuplicates
+
+	segment int32
+	file    int32 // index in snapshot.files
+	doc     uint32
+	base    float32 // the sum over the words
+	score   float32
+
+	tier     uint8
+	resolved bool
+	pending  bool // some word has to be verified
+	dropped  bool // a duplicate of another candidate, or no hit
+	counted  bool // included in the count of its file
+}
+
+// full returns the words and fields that a candidate with these masks matches.
+func full(mask, partial uint64) uint64 { return mask &^ partial }
+
+// candidates is a list in chunks, so that it grows without being copied.
+type candidates [][]Candidate
+
+const chunkLen = 1 << 8 // candidates: 16 kB
+
+func (l *candidates) add(c Candidate) {
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == chunkLen {
+		*l = append(*l, make([]Candidate, 0, chunkLen))
+		last++
+	}
+	(*l)[last] = append((*l)[last], c)
+}
+
+// all returns the candidates in the order in which they were added.
+func (l candidates) all() iter.Seq[*Candidate] {
+	return func(yield func(*Candidate) bool) {
+		for n := range l {
+			for k := range l[n] {
+				if !yield(&l[n][k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// resolve sets the offset and the part of a candidate. Comparisons call it and cannot
+// return an error, so it is kept for snapshot.err.
+func (seg *segmentState) resolve(c *Candidate) {
+	id, err := seg.ID(c.doc)
+	if err != nil {
+		seg.failed.Store(&err)
+	}
+	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 }
