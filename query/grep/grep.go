@@ -223,33 +223,8 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 	}
 	sum := &Summary{}
 	for _, t := range g.tasks {
-		found := false
-		for {
-			matches := g.queue.take(t, g.req.Idle)
-			if len(matches) == 0 {
-				break
-			}
-			for _, m := range matches {
-				if left := g.req.Limit - sum.Lines; g.req.Limit > 0 && m.Matched > left {
-					sum.Limited = true
-					m.keep(left, g.req.After)
-				}
-				if m.Matched == 0 {
-					break
-				}
-				found = true
-				sum.Lines += m.Matched
-				sum.Matches += m.Matches
-				if err := emit(m); err != nil {
-					return sum, err
-				}
-			}
-			if sum.Limited {
-				break
-			}
-		}
-		if found {
-			sum.WithHits++
+		if err := g.emit(t, sum, emit); err != nil {
+			return sum, err
 		}
 		if sum.Limited {
 			sum.Files++
@@ -271,6 +246,35 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 	sum.Searches = int(g.leftOut.Load())
 	sum.Scanned = g.reader == nil || g.Required == nil || g.indexUseless.Load()
 	return sum, nil
+}
+
+// emit emits the matches of a task as they come, up to the limit, and counts them.
+func (g *run) emit(t *task, sum *Summary, emit func(*Match) error) error {
+	before := sum.Lines
+	for !sum.Limited {
+		matches := g.queue.take(t, g.req.Idle)
+		if len(matches) == 0 {
+			break
+		}
+		for _, m := range matches {
+			if left := g.req.Limit - sum.Lines; g.req.Limit > 0 && m.Matched > left {
+				sum.Limited = true
+				m.keep(left, g.req.After)
+			}
+			if m.Matched == 0 {
+				break
+			}
+			sum.Lines += m.Matched
+			sum.Matches += m.Matches
+			if err := emit(m); err != nil {
+				return err
+			}
+		}
+	}
+	if sum.Lines > before {
+		sum.WithHits++
+	}
+	return nil
 }
 
 // A queue has the matches that wait until those of all earlier tasks are emitted. It

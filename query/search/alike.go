@@ -111,12 +111,7 @@ func runLen(text string) int {
 }
 
 func touches(spans [][2]int, start, end int) bool {
-	for _, s := range spans {
-		if s[0] < end && start < s[1] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] < end && start < s[1] })
 }
 
 // isID reports whether a run is a hexadecimal id.

@@ -95,55 +95,21 @@ func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Weak) }
 // removed returns the filters without which there would be hits of the kind that hits
 // counts.
 func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) ([]Removed, error) {
-	type variant struct {
-		filter string
-		req    Request
-	}
-	var variants []variant
-	all := req
-	try := func(filter string, active bool, clear func(*Request)) {
-		if active {
-			v := variant{filter, req}
-			clear(&v.req)
-			clear(&all)
-			variants = append(variants, v)
-		}
-	}
-	everything := func(r *Request) { r.Scope, r.Kinds = scope.All, nil }
-	try(filter.Kind, len(req.Kinds) > 0, everything)
-	try(filter.Scope, len(req.Kinds) == 0 && req.Scope != scope.All, everything)
-	for i := range filter.Table {
-		row := &filter.Table[i]
-		if row.Name == filter.Kind || row.Name == filter.Scope {
-			continue // these exclude each other, and without them there is still the default scope
-		}
-		try(row.Name, row.Active(&req.Spec), func(r *Request) { row.Clear(&r.Spec) })
-	}
-	try(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {
-		return nil, nil // each try would scan the dictionary for them
-	}
-	bare := []byte(text)
-	removable := syntax.Removable(text)
-	for _, item := range removable {
-		start, end := item.Range()
-		try(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
-		for i := start; i < end; i++ {
-			bare[i] = ' '
-		}
+		return nil, nil // each count would scan the dictionary for them
 	}
 	q, err := req.compile(text)
 	if err != nil {
 		return nil, nil // nothing to search for
 	}
-	all.Text, all.Only = string(bare), nil
+	removable := syntax.Removable(text)
+	variants, all := variantsOf(req, text, removable)
 	needed, restrictions := q.Root.Split()
 	hidden := len(restrictions) > len(removable) // inside of operators
 	if hidden {
 		all.Text = requiring(needed, nil)
 	}
-
 	var list []Removed
 	for _, v := range variants {
 		n, err := count(ctx, in, v.req)
@@ -165,6 +131,45 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 		list = append(list, Removed{"all", n})
 	}
 	return list, err
+}
+
+// A variant is a request without one of its filters.
+type variant struct {
+	filter string
+	req    Request
+}
+
+// variantsOf returns the request without each of its filters, and without all of them.
+// Those in its text are given in removable.
+func variantsOf(req Request, text string, removable []syntax.Node) (variants []variant, all Request) {
+	all = req
+	without := func(filter string, active bool, clear func(*Request)) {
+		if active {
+			v := variant{filter, req}
+			clear(&v.req)
+			clear(&all)
+			variants = append(variants, v)
+		}
+	}
+	everything := func(r *Request) { r.Scope, r.Kinds = scope.All, nil }
+	without(filter.Kind, len(req.Kinds) > 0, everything)
+	without(filter.Scope, len(req.Kinds) == 0 && req.Scope != scope.All, everything) // the default one, too
+	for i := range filter.Table {
+		if row := &filter.Table[i]; row.Name != filter.Kind && row.Name != filter.Scope {
+			without(row.Name, row.Active(&req.Spec), func(r *Request) { row.Clear(&r.Spec) })
+		}
+	}
+	without(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
+	bare := []byte(text)
+	for _, item := range removable {
+		start, end := item.Range()
+		without(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
+		for i := start; i < end; i++ {
+			bare[i] = ' '
+		}
+	}
+	all.Text, all.Only = string(bare), nil
+	return variants, all
 }
 
 // count counts the hits of another request on the same index.

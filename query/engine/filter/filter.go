@@ -212,12 +212,7 @@ func (f *Filter) addTime(since, until time.Time) {
 // Session reports whether a session passes. It does not test times, branches and
 // labels: see Entry.
 func (f *Filter) Session(s *session.Summary) bool {
-	for _, pass := range f.sessions {
-		if !pass(s) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.sessions, func(pass func(*session.Summary) bool) bool { return !pass(s) })
 }
 
 // TestsSessions reports whether Session may be false.
@@ -249,20 +244,11 @@ type Meta struct {
 
 // Entry reports whether an entry passes the tests of times, branches and labels.
 func (f *Filter) Entry(m Meta) bool {
-	if !f.Time(m.Time) {
+	onOther := func(branch string) bool { return entry.BranchName(m.Active) != branch }
+	if !f.Time(m.Time) || slices.ContainsFunc(f.branches, onOther) {
 		return false
 	}
-	for _, b := range f.branches {
-		if entry.BranchName(m.Active) != b {
-			return false
-		}
-	}
-	for _, l := range f.labels {
-		if m.Label == "" || !strings.Contains(analysis.Fold(m.Label), l) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.labels, func(l string) bool { return m.Label == "" || !strings.Contains(analysis.Fold(m.Label), l) })
 }
 
 // Time reports whether a time in Unix milliseconds passes.

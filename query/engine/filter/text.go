@@ -65,16 +65,20 @@ func (p *Part) Folded() []byte {
 // value.
 const maxTerms = 64
 
-// termsIn returns the terms that a text has in any case, without those that others imply: no
-// parts of identifiers, which github does not have and GitHub does.
-func termsIn(a *analysis.Analyzer, text string) []string {
-	var tokens []analysis.Token
+// Tokens returns the tokens that are looked up for a text.
+func Tokens(a *analysis.Analyzer, text string) (tokens []analysis.Token) {
 	a.Walk([]byte(text), func(t analysis.Token) {
 		t.Term = bytes.Clone(t.Term)
 		tokens = append(tokens, t)
 	})
+	return analysis.WithoutCoveredSingles(tokens)
+}
+
+// termsIn returns the terms that a text has in any case, without those that others imply: no
+// parts of identifiers, which github does not have and GitHub does.
+func termsIn(a *analysis.Analyzer, text string) []string {
 	var terms []string
-	for _, t := range analysis.WithoutCoveredSingles(tokens) {
+	for _, t := range Tokens(a, text) {
 		if len(terms) < maxTerms && t.Form != analysis.Part && !slices.Contains(terms, string(t.Term)) {
 			terms = append(terms, string(t.Term))
 		}
@@ -233,35 +237,23 @@ func (f *fileTest) Matches(p *Part) bool {
 	if facts == nil {
 		return false
 	}
-	cwd := p.Session.CWD
+	isIt := func(name string) bool { return f.matchesPath(name, p.Session.CWD) }
 	if p.Entry.Parts[p.Number].Kind == session.KindSummary {
-		for _, list := range [][]string{facts.ReadFiles, facts.ModifiedFiles} {
-			for _, name := range list {
-				if f.matchesPath(name, cwd) {
-					return true
-				}
-			}
-		}
-		return false
+		return slices.ContainsFunc(facts.ReadFiles, isIt) || slices.ContainsFunc(facts.ModifiedFiles, isIt)
 	}
 	for i := range facts.Calls {
 		c := &facts.Calls[i]
 		if c.Part != p.Number {
 			continue
 		}
-		for _, name := range c.Paths {
-			if f.matchesPath(name, cwd) {
-				return true
-			}
+		if slices.ContainsFunc(c.Paths, isIt) || len(c.Command) > 0 && f.isNamedIn(p.Commands.Fold(c.Command)) {
+			return true
 		}
 		if len(c.Command) > 0 {
-			if f.isNamedIn(p.Commands.Fold(c.Command)) {
-				return true
-			}
 			continue
 		}
 		for line := range bytes.Lines(c.Text) {
-			if _, value, ok := bytes.Cut(line, []byte(": ")); ok && len(value) < 4096 && f.matchesPath(string(bytes.TrimSpace(value)), cwd) {
+			if _, value, ok := bytes.Cut(line, []byte(": ")); ok && len(value) < 4096 && isIt(string(bytes.TrimSpace(value))) {
 				return true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -243,36 +244,16 @@ func unbalanced(pattern string) int {
 
 // hasNewline reports whether the expression names a newline as a character.
 func hasNewline(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpLiteral {
-		for _, r := range re.Rune {
-			if r == '\n' {
-				return true
-			}
-		}
-	}
-	for _, sub := range re.Sub {
-		if hasNewline(sub) {
-			return true
-		}
-	}
-	return false
+	return re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') || slices.ContainsFunc(re.Sub, hasNewline)
 }
 
 // HasUpper reports whether a pattern has an upper case letter as a literal, rather
 // than in an escape or the name of a class.
 func HasUpper(patterns []string, fixed bool) bool {
-	for _, p := range patterns {
-		if fixed {
-			if strings.ContainsFunc(p, unicode.IsUpper) {
-				return true
-			}
-			continue
-		}
-		if upperInRegexp(p) {
-			return true
-		}
+	if fixed {
+		return strings.ContainsFunc(strings.Join(patterns, " "), unicode.IsUpper)
 	}
-	return false
+	return slices.ContainsFunc(patterns, upperInRegexp)
 }
 
 func upperInRegexp(p string) bool {

@@ -125,12 +125,7 @@ func (n *Required) implies(b *Required) bool {
 	case n.op == anyOf:
 		return false
 	}
-	for _, l := range n.literals {
-		if !slices.ContainsFunc(b.literals, l.implies) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.literals, func(l Literal) bool { return !slices.ContainsFunc(b.literals, l.implies) })
 }
 
 // implies reports whether every text that contains l contains o.

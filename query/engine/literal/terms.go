@@ -126,12 +126,7 @@ func pieceTerms(a *analysis.Analyzer, piece []byte) []requiredTerm {
 // mayReachThrough reports whether a word next to this text may extend through all of
 // it. It errs on the side of true.
 func mayReachThrough(beside []byte) bool {
-	for _, c := range beside {
-		if c < utf8.RuneSelf && c != '_' {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(beside, func(c byte) bool { return c < utf8.RuneSelf && c != '_' })
 }
 
 // trimCombining drops the characters at the ends of a piece that may combine with

@@ -70,7 +70,37 @@ func NewFinder(words []Word) *Finder {
 // Find returns the matches in the text, ordered by where they start. exact has a bit
 // for each word that the text contains as it was typed.
 func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
-	whole := uint64(0)
+	list, whole := f.findWhole(text)
+	exact = whole
+	from := 0
+	token := func(t analysis.Token) {
+		uses := f.uses[string(t.Term)]
+		if len(uses) == 0 || len(list) >= maxMatches {
+			return
+		}
+		start, end := from+t.Start, from+t.End
+		for _, u := range uses {
+			bit := uint64(1) << u.word
+			if whole&bit != 0 {
+				continue // parts are not marked if the compound matches as a whole
+			}
+			if exact&bit == 0 && analysis.Fold(string(text[start:end])) == f.words[u.word].Typed {
+				exact |= bit
+			}
+			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
+		}
+	}
+	f.prefilter.pieces(text, func(start, end int) {
+		from = start
+		f.analyzer.Walk(text[start:end], token)
+	})
+	slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	return list, exact
+}
+
+// findWhole returns the matches of the words that the text as a whole decides, with a bit
+// for each of them that it has.
+func (f *Finder) findWhole(text []byte) (list []Span, whole uint64) {
 	var folded *analysis.Folded
 	var simple []byte // the folded text in simplified characters
 	for i := range f.words {
@@ -107,31 +137,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			list = append(list, m)
 		}
 	}
-	exact = whole
-	from := 0
-	token := func(t analysis.Token) {
-		uses := f.uses[string(t.Term)]
-		if len(uses) == 0 || len(list) >= maxMatches {
-			return
-		}
-		start, end := from+t.Start, from+t.End
-		for _, u := range uses {
-			bit := uint64(1) << u.word
-			if whole&bit != 0 {
-				continue // parts are not marked if the compound matches as a whole
-			}
-			if exact&bit == 0 && analysis.Fold(string(text[start:end])) == f.words[u.word].Typed {
-				exact |= bit
-			}
-			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
-		}
-	}
-	f.prefilter.pieces(text, func(start, end int) {
-		from = start
-		f.analyzer.Walk(text[start:end], token)
-	})
-	slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
-	return list, exact
+	return list, whole
 }
 
 // A Needle is a phrase, or a compound as a whole, to find in folded text. It is

@@ -352,12 +352,7 @@ func newWord(t token) *Term {
 
 // isPlain reports whether s is a word without punctuation.
 func isPlain(s string) bool {
-	for _, r := range s {
-		if !inWord(r) {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !inWord(r) })
 }
 
 // Shorten returns s on one line, cut to about 60 bytes, for messages.

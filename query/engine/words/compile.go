@@ -1,7 +1,6 @@
 package words
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -297,25 +296,15 @@ func sameLookup(a, b *Word) bool {
 func (c *compiler) analyse(n *syntax.Term) *Word {
 	w := &Word{Text: n.Text, Match: n.Match, Edits: n.Edits}
 	typed := n.Text
-	switch n.Match {
-	case syntax.Phrase:
-		w.Text = n.String()
-	case syntax.Prefix:
-		w.Text = n.String()
-	case syntax.Fuzzy:
-		w.Text = n.String()
-	default:
+	if n.Match == syntax.Literal {
 		typed = syntax.TrimProse(typed)
+	} else {
+		w.Text = n.String()
 	}
-	var tokens []analysis.Token
-	c.analyzer.Walk([]byte(typed), func(t analysis.Token) {
-		t.Term = bytes.Clone(t.Term)
-		tokens = append(tokens, t)
-	})
+	tokens := filter.Tokens(&c.analyzer, typed)
 	if len(tokens) == 0 {
 		return nil
 	}
-	tokens = analysis.WithoutCoveredSingles(tokens)
 	last := tokens[len(tokens)-1]
 	covers := last.Start == 0 && last.End == len(typed) && (last.Form == analysis.Whole || len(tokens) == 1)
 	cut := len(last.Term) >= analysis.MaxTerm-utf8.UTFMax && last.End-last.Start > len(last.Term)

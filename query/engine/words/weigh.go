@@ -142,17 +142,28 @@ func (p *ResolvedQuery) weigh() {
 	for _, w := range p.Words {
 		w.Emphasis = 1
 		if by, ok := slight[w]; ok && damped {
-			w.Emphasis = by
-			w.Weight *= by
-			w.AllIDF *= by
-			w.WholeIDF *= by
-			if len(w.Parts) > 0 { // not worth reading files for
-				whole := *w.Word // a copy: the query never changes
-				whole.Verify = false
-				w.Word = &whole
-			}
+			w.damp(by)
 		}
 	}
+	p.setMasks(bare, damped)
+}
+
+// damp lowers the weight of a word by a factor.
+func (p *ResolvedWord) damp(by float64) {
+	p.Emphasis = by
+	p.Weight *= by
+	p.AllIDF *= by
+	p.WholeIDF *= by
+	if len(p.Parts) > 0 { // not worth reading files for
+		whole := *p.Word // a copy: the query never changes
+		whole.Verify = false
+		p.Word = &whole
+	}
+}
+
+// setMasks sets the sum of the weights, and which words are informative and important.
+// With damped, words with less emphasis are not.
+func (p *ResolvedQuery) setMasks(bare []*ResolvedWord, damped bool) {
 	most := 0.0
 	for _, w := range p.Words {
 		most = max(most, w.Weight)
