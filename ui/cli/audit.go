@@ -57,13 +57,11 @@ func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
 	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
 	o.Options.AddFlags(f)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, slices.Concat(auditOthers, without)...)
+	o.Add(cmd, flags.SharedGroups, slices.Concat(auditOthers, without)...)
 }
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
-	flags.Add(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
+	flags.AddWords(cmd, "by", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", dimensions, &o.by)
 }
 
 func (o *auditOptions) addBars(cmd *cobra.Command) {
@@ -78,8 +76,7 @@ func (o *auditOptions) addChart(cmd *cobra.Command) {
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
-	flags.Add(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
-	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
+	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
 }
 
 func ruleIDs() []string {

@@ -30,7 +30,7 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 			others = append(others, row.Name)
 		}
 	}
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, others...)
+	o.Add(cmd, flags.SharedGroups, others...)
 }
 
 func newConfigCommand(a *app.App) *cobra.Command {

@@ -42,16 +42,14 @@ type exportOptions struct {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	flags.Add(f, "format", "", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], &o.format)
+	flags.AddWords(cmd, "format", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], exportFormats, &o.format)
 	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
 	flags.Add(f, "force", "", "", "overwrite FILE if it exists", &o.force)
 	flags.Add(f, "open", "", "", "open FILE when it is written; without FILE, write a page to the directory for temporary files", &o.view)
 	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
 	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	flags.Add(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
+	o.Add(cmd, flags.SharedGroups, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 	flags.Add(f, "json", "", "", "the same as --format json", &o.JSON)
 }
@@ -212,7 +210,7 @@ func temporaryName(target, format string) string {
 // openFile opens a file that was written, for --open.
 func openFile(a *app.App, path string) error {
 	if err := a.Open(path); err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "open " + path, Err: err, Hint: "the file is complete: open it in a browser or viewer"}
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot open " + path, Err: err, Hint: "the file is complete: open it in a browser or viewer"}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
-	groups := []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}
+	groups := flags.SharedGroups
 	o.Add(cmd, groups, noFixFilters...)
 	flags.Ignore(cmd, groups, "model")
 }

@@ -59,13 +59,11 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
 	flags.Add(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
 	flags.Add(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
-	flags.Add(f, "sort", "", "ORDER", "search session files in this order: path (default), newest or oldest message first", &o.sort)
+	flags.AddWords(cmd, "sort", "ORDER", "search session files in this order: path (default), newest or oldest message first", orderNames(), &o.sort)
 	o.around.AddFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
 	flags.Add(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderNames(), cobra.ShellCompDirectiveNoFileComp))
 	o.AddNoSearches(f)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+	o.Add(cmd, flags.SharedGroups)
 }
 
 func orderNames() []string {

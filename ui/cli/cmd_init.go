@@ -143,9 +143,7 @@ eval "$(pigrep init bash --key alt-m)"`,
 			return err
 		},
 	}
-	flags.Add(cmd.Flags(), "key", "", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", &key)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("key", cobra.FixedCompletions(keyNames(), cobra.ShellCompDirectiveNoFileComp))
+	flags.AddWords(cmd, "key", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", keyNames(), &key)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }

@@ -49,7 +49,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "open", "", "", "open FILE when it is written", &o.view)
 	flags.Add(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
 	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
+	o.Add(cmd, flags.SharedGroups, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 

@@ -51,14 +51,12 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
 	flags.Add(f, "all-words", "", "", "only hits with every word, as if each had a +", &o.allWords)
 	flags.Add(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
-	flags.Add(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", &o.sort)
+	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", rank.SortNames, &o.sort)
 	flags.Add(f, "explain", "", "", "show how each score was computed", &o.explain)
 	o.Options.AddFlags(f)
 	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.AddNoSearches(f)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+	o.Add(cmd, flags.SharedGroups)
 }
 
 func newSearchCommand(a *app.App) *cobra.Command {

@@ -37,7 +37,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "print0", "0", "", "print only paths, separated by NUL bytes, for xargs -0", &o.print0)
 	o.Options.AddFlags(f)
 	o.AddNoSearches(f)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput})
+	o.Add(cmd, flags.SharedGroups)
 }
 
 func newSessionsCommand(a *app.App) *cobra.Command {

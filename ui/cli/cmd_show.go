@@ -50,7 +50,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "source", "", "", "show Markdown as it was written; on a terminal it is rendered", &o.source)
 	flags.Add(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
 	o.Options.AddFlags(f)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, flags.SessionFilters...)
+	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
 }
 
 func newShowCommand(a *app.App) *cobra.Command {

@@ -35,7 +35,7 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", sessions.DefaultSessions), &o.limit)
 	o.Options.AddFlags(f)
-	groups := []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}
+	groups := flags.SharedGroups
 	o.Add(cmd, groups, noSimilarFilters...)
 	flags.Ignore(cmd, groups)
 }

@@ -61,7 +61,7 @@ func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error 
 	path := filepath.Join(a.Registry().SkillDir(), "pigrep", "SKILL.md")
 	out, had, err := readSkill(path)
 	if err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "read the installed skill", Err: err}
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot read the installed skill", Err: err}
 	}
 	if a.Registry().HasPackage(packageName) {
 		fmt.Fprintf(a.Out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)

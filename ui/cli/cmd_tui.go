@@ -41,11 +41,9 @@ type tuiOptions struct {
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
-	flags.Add(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
+	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
 	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
 	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }

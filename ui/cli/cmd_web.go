@@ -35,7 +35,7 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
 	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
 	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
-	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupAnswer, flags.GroupOutput}, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
+	o.Add(cmd, flags.SharedGroups, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
@@ -92,7 +92,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 		a.Warn("%v for %v", err, o.idle)
 		return nil
 	case err != nil:
-		return &problem.Error{Code: problem.CodeIO, Message: "serve " + listener.Addr().String(), Err: err}
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot serve " + listener.Addr().String(), Err: err}
 	case context.Cause(ctx) == problem.ErrTerminated:
 		return nil
 	}
@@ -109,7 +109,7 @@ func listen(a *app.App, port int) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	p := &problem.Error{Code: problem.CodeIO, Message: fmt.Sprintf("listen on port %d", port), Err: err, Hint: "leave out --port for any that is free"}
+	p := &problem.Error{Code: problem.CodeIO, Message: fmt.Sprintf("cannot listen on port %d", port), Err: err, Hint: "leave out --port for any that is free"}
 	if who := system.ListenerOf(port); who != "" {
 		p.Message, p.Err = fmt.Sprintf("port %d is taken by %s", port, who), nil
 	}

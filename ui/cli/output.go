@@ -35,7 +35,7 @@ func writeExport(ctx context.Context, out *files.Output, write func(io.Writer) e
 }
 
 func outputProblem(err error) error {
-	p := &problem.Error{Code: problem.CodeIO, Message: "write the file", Err: err}
+	p := &problem.Error{Code: problem.CodeIO, Message: "cannot write the file", Err: err}
 	if errors.Is(err, fs.ErrNotExist) {
 		p.Hint = "create the directory first, or name another file"
 	}

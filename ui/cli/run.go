@@ -40,7 +40,7 @@ func Run(ctx context.Context, a *app.App, args []string) int {
 		err = execute(ctx, a, args)
 	}
 	if flushErr := a.Out.Flush(); flushErr != nil && (err == nil || problem.Exit(err) == problem.ExitNothing) {
-		err = fmt.Errorf("write the results: %w", flushErr)
+		err = fmt.Errorf("cannot write the results: %w", flushErr)
 	}
 	if ctx.Err() != nil && err != nil && !errors.Is(err, context.Canceled) {
 		err = ctx.Err()

@@ -94,7 +94,7 @@ func readHits(r io.Reader) (namedHits, error) {
 			return found, nil
 		}
 		if readErr != nil {
-			return found, fmt.Errorf("read the hits: %w", readErr)
+			return found, fmt.Errorf("cannot read the hits: %w", readErr)
 		}
 	}
 }

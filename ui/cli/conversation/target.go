@@ -86,7 +86,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 			return nil, &problem.Error{Code: CodeNotFound, Message: path + " was deleted after it was indexed",
 				Hint: "`pigrep sessions` lists the remaining sessions"}
 		}
-		p := &problem.Error{Code: CodeNotFound, Message: "read the session", Err: err, Hint: "`pigrep sessions` lists all sessions"}
+		p := &problem.Error{Code: CodeNotFound, Message: "cannot read the session", Err: err, Hint: "`pigrep sessions` lists all sessions"}
 		if errors.Is(err, fs.ErrPermission) {
 			p.Code, p.Hint = problem.CodeIO, "check its permissions"
 		}
@@ -110,7 +110,7 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 		rec, err = entry.ReadRecord(x.Agents, path, file, info.ModTime())
 		if err != nil {
 			file.Close()
-			return nil, &problem.Error{Code: problem.CodeIO, Message: "read the session", Err: err}
+			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the session", Err: err}
 		}
 		snapshot.WarnUnusable(x.App, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)), nil)
 	}

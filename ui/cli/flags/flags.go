@@ -55,7 +55,10 @@ const (
 	GroupOutput  Group = "Output"
 )
 
-var Groups = []Group{GroupCommand, GroupFilter, GroupWhere, GroupAnswer, GroupOutput}
+var (
+	Groups       = []Group{GroupCommand, GroupFilter, GroupWhere, GroupAnswer, GroupOutput}
+	SharedGroups = Groups[1:]
+)
 
 // Row describes a shared flag.
 type Row struct {
@@ -235,6 +238,29 @@ func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	default:
 		panic(fmt.Sprintf("flag --%s: no flags of %T", name, v))
 	}
+}
+
+// AddWords is Add for a flag whose values are these words, which are completed.
+func AddWords(cmd *cobra.Command, name, value, usage string, words []string, variable any) {
+	Add(cmd.Flags(), name, "", value, usage, variable)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// Around are the flags -B, -A and -C: how much is shown before and after a
+// result. -B and -A override -C.
+type Around struct{ before, after, around Number }
+
+// AddFlags adds the flags with these usages.
+func (c *Around) AddFlags(f *pflag.FlagSet, before, after, around string) {
+	Add(f, "after-context", "A", "N", after, &c.after)
+	Add(f, "before-context", "B", "N", before, &c.before)
+	Add(f, "context", "C", "N", around, &c.around)
+}
+
+// Numbers returns how much is shown before and after a result.
+func (c *Around) Numbers() (before, after int) {
+	return c.before.Or(c.around.N), c.after.Or(c.around.N)
 }
 
 // listValue is a flag that can be repeated. Unlike pflag's StringArray it does not

@@ -41,7 +41,7 @@ func OpenSession(path string) (*os.File, fs.FileInfo, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("read %s: not a regular file", path)
+		return nil, nil, fmt.Errorf("cannot read %s: not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -211,7 +211,7 @@ func checkRoot(root adapter.Root) error {
 			Message: fmt.Sprintf("no sessions: %s does not exist (%s)", root.Path, root.Origin),
 			Hint:    "start pi once, or name a directory with sessions: --session-dir DIR"}
 	case err != nil:
-		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
+		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("cannot read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
 			Hint: "check its permissions, or name another directory: --session-dir DIR"}
 	case !info.IsDir():
 		return &problem.Error{Code: problem.CodeNoSessions,
@@ -219,7 +219,7 @@ func checkRoot(root adapter.Root) error {
 			Hint:    "name its directory: --session-dir " + filepath.Dir(root.Path)}
 	}
 	if d, err := os.Open(root.Path); err != nil {
-		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
+		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("cannot read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
 			Hint: "check its permissions, or name another directory: --session-dir DIR"}
 	} else {
 		d.Close()

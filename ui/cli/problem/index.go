@@ -29,14 +29,14 @@ func OfIndex(err error) error {
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		return &Error{Code: CodeDamaged, Err: err, Hint: "rebuild it: pigrep index --rebuild"}
 	}
-	return &Error{Code: CodeIO, Message: "open the index", Err: err, Hint: IndexHint(err)}
+	return &Error{Code: CodeIO, Message: "cannot open the index", Err: err, Hint: IndexHint(err)}
 }
 
 // OfUpdate adds hints to an error of updating the index.
 func OfUpdate(err error) error {
 	problem, ok := errors.AsType[*Error](OfIndex(err))
 	if ok && problem.Code == CodeIO && problem.Err != nil {
-		problem.Message = "update the index"
+		problem.Message = "cannot update the index"
 	}
 	return problem
 }

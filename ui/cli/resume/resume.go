@@ -42,7 +42,7 @@ func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, erro
 	}}
 	head := make([]byte, adapter.HeadLength)
 	if n, err := t.File.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, &problem.Error{Code: problem.CodeIO, Message: "read the session", Err: err}
+		return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the session", Err: err}
 	} else {
 		head = head[:n]
 	}

@@ -66,7 +66,7 @@ func Read(a *app.App, root func() *cobra.Command) (*File, error) {
 		return file, &problem.Error{Code: codeSettings, Message: fmt.Sprintf("settings file %s does not exist ($%s)", path, EnvConfig),
 			Hint: "create one with `pigrep config --sample`, or unset $" + EnvConfig}
 	case err != nil:
-		return file, &problem.Error{Code: codeSettings, Message: "read the settings file", Err: err,
+		return file, &problem.Error{Code: codeSettings, Message: "cannot read the settings file", Err: err,
 			Hint: "check its permissions, or ignore it: " + EnvConfig + "=" + NoSettings}
 	}
 	file.Exists = true
