@@ -1,50 +1,12 @@
 package audit
 
-import "math/bits"
-
 // percentiles returns, for each of two percentages, the smallest number that at least so
 // many percent of the numbers do not exceed. There must be some, none negative; it may
 // reorder them.
 func percentiles(list []int32, low, high int) (atLow, atHigh int32) {
 	place := func(percent int) int { return max((percent*len(list)+99)/100, 1) - 1 } // rounded up
-	if len(list) < 1000 {
-		return quickselect(list, place(low)), quickselect(list, place(high))
-	}
-	// Few numbers are in one bucket, so that this reads all of them only twice.
-	var counts [buckets]int
-	for _, v := range list {
-		counts[bucketOf(v)]++
-	}
-	bucket := func(k int) (bucket, place int) {
-		for ; counts[bucket] <= k; bucket++ {
-			k -= counts[bucket]
-		}
-		return bucket, k
-	}
-	a, lowPlace := bucket(place(low))
-	b, highPlace := bucket(place(high))
-	inA, inB := make([]int32, 0, counts[a]), make([]int32, 0, counts[b])
-	for _, v := range list {
-		switch bucketOf(v) {
-		case a:
-			inA = append(inA, v)
-		case b:
-			inB = append(inB, v)
-		}
-	}
-	if a == b {
-		inB = inA
-	}
-	return quickselect(inA, lowPlace), quickselect(inB, highPlace)
+	return quickselect(list, place(low)), quickselect(list, place(high))
 }
-
-// bucketOf returns the bucket of a number. There are 32 for every power of two.
-func bucketOf(v int32) int {
-	shift := max(bits.Len32(uint32(v))-6, 0)
-	return shift<<5 + int(uint32(v)>>shift)
-}
-
-const buckets = 25<<5 + 64 // for 31 bits
 
 // quickselect returns the number that would have the index k if the list were sorted. It
 // reorders them.

@@ -9,8 +9,8 @@ import (
 	"pigrep/internal/shellcmd"
 )
 
-// A deed is what a call does, as far as it shows that a later call does the same.
-type deed struct {
+// An action is what a call does, as far as it shows that a later call does the same.
+type action struct {
 	fact     *session.CallFact
 	commands []shellcmd.Command // of a shell command; nil if it cannot be parsed, or is a long script
 }
@@ -18,8 +18,8 @@ type deed struct {
 // mostCommands is how many commands a shell command may have to be compared by them.
 const mostCommands = 50
 
-func newDeed(c *session.CallFact, cwd string) *deed {
-	d := &deed{fact: c}
+func newAction(c *session.CallFact, cwd string) *action {
+	d := &action{fact: c}
 	if c.Shell && !c.Cut {
 		if list, ok := shellcmd.Commands(c.Line, cwd); ok && len(list) <= mostCommands {
 			d.commands = essential(list)
@@ -31,7 +31,7 @@ func newDeed(c *session.CallFact, cwd string) *deed {
 // repeats reports whether a call does again what an earlier one did: a shell command
 // runs every program of the earlier one again, in the same directory and with about the
 // same operands; another tool gets the same file, or the same arguments.
-func (d *deed) repeats(o *deed) bool {
+func (d *action) repeats(o *action) bool {
 	a, b := o.fact, d.fact
 	switch {
 	case a.Shell != b.Shell, !a.Shell && a.Tool != b.Tool:

@@ -55,17 +55,17 @@ func (e *episode) compare(o *episode) int {
 
 // calls are the calls on a branch.
 type calls struct {
-	facts []session.CallFact
-	cwd   string
-	deeds map[int]*deed
+	facts   []session.CallFact
+	cwd     string
+	actions map[int]*action
 }
 
-// deed returns what a call does.
-func (c *calls) deed(call int) *deed {
-	d, ok := c.deeds[call]
+// action returns what a call does.
+func (c *calls) action(call int) *action {
+	d, ok := c.actions[call]
 	if !ok {
-		d = newDeed(&c.facts[call], c.cwd)
-		c.deeds[call] = d
+		d = newAction(&c.facts[call], c.cwd)
+		c.actions[call] = d
 	}
 	return d
 }
@@ -169,7 +169,7 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 
 // again reports whether a call does the same as one of those that failed.
 func (e *episode) again(call int) bool {
-	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.deed(call).repeats(e.deed(f)) })
+	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.action(call).repeats(e.action(f)) })
 }
 
 // session returns the session of an episode.

@@ -67,7 +67,7 @@ func (t *trail) follow(offset int64) error {
 			return err
 		}
 	}
-	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, cwd: t.record.CWD, deeds: make(map[int]*deed)})...)
+	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, cwd: t.record.CWD, actions: make(map[int]*action)})...)
 	return nil
 }
 
