@@ -11,13 +11,13 @@ bash_terminal "$3" "$4"
 # Flags alone open the interface. In an empty query ? is help, which fits and says how to go
 # back; in a query it is text.
 run "clear; cd empty; pigrep --session-dir $work/sessions; echo code-\$?"
-until_shown '> type to search' 'sessions' 'up to' '? help'
+until_shown '> type to search' 'sessions' 'up to' 'Enter resume'
 keys '?'
 until_shown 'Results' 'Ctrl-N' 'Esc back'
 keys Escape
 until_shown '> type to search'
 type_ 'haystack?'
-until_shown '> haystack?' 'F1 help' '▌ '
+until_shown '> haystack?' 'Enter resume' '▌ '
 
 # The keys of readline edit the query.
 keys C-a C-d C-d C-d C-e BSpace C-w
@@ -26,7 +26,7 @@ keys C-y
 until_shown '> stack'
 keys C-u
 type_ 'haystack zorblaxq'
-until_shown 'occurs nowhere' 'F1 help'
+until_shown 'occurs nowhere' 'Enter resume'
 
 # Toggles: all words, this directory, this session. An empty result says what drops the filter.
 keys F5

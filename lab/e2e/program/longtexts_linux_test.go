@@ -16,7 +16,7 @@ import (
 func TestLongTextsTakeLittleMemory(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
-	size := testkit.HowMany(40, 40, 200) << 20
+	size := testkit.HowMany(16, 40, 200) << 20
 	for name, text := range map[string]string{
 		"lines":   `the build failed again with a timeout in module alpha\n`,
 		"escapes": `\"caf\u00e9\"\n\t\\x \"y\" \u2014 z\n`,
