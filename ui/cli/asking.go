@@ -45,11 +45,9 @@ func begin(a *app.App, o *flags.Shared) (*asking, error) {
 // ask opens the index and runs a question on it; see snapshot.Ask.
 func (q *asking) ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
 	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
-		start := q.App.Now()
 		if err := question(ctx, r); err != nil {
 			return searchProblem(ctx, err)
 		}
-		q.App.Logger().Debug("answered", "took", q.App.Now().Sub(start).String())
 		return nil
 	})
 }

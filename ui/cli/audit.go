@@ -276,7 +276,10 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		if run.out.Format == printer.FormatText {
 			run.out.Layout.IDWidth = idWidth(r, run.out.Layout.ShortID)
 		}
-		answer, err = make(ctx, &asked)
+		start := a.Now()
+		if answer, err = make(ctx, &asked); err == nil {
+			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
+		}
 		return err
 	})
 	if err != nil {

@@ -76,8 +76,12 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.Agents.ResumeCommand}
 	var res *fix.Response
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
 		if res, err = fix.Find(ctx, r, q.Agents, location.Disk{}, req); errors.Is(err, fix.ErrNoWords) {
 			return noErrorText(err.Error())
+		}
+		if err == nil {
+			a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 		}
 		return err
 	})

@@ -123,10 +123,15 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.Resume = q.Agents.ResumeCommand
 	var res *search.Response
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
-		if res, err = search.Run(ctx, r, q.Agents, location.Disk{}, req); err == nil && q.out.Format == printer.FormatText {
+		start := a.Now()
+		if res, err = search.Run(ctx, r, q.Agents, location.Disk{}, req); err != nil {
+			return err
+		}
+		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
+		if q.out.Format == printer.FormatText {
 			r.Summaries() // decoded while the files are still compared
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
