@@ -81,7 +81,7 @@ func (s *Scanner) hashArray(i, depth int) (h uint64, end int) {
 		}
 		var element uint64
 		element, i = s.hash(i, depth)
-		h = scramble(h + element)
+		h = scramble(bits.RotateLeft64(h, 32) + element) // not the sum: [1,[]] is not [[1]]
 	}
 }
 

@@ -37,6 +37,19 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// A list in a list is not the elements of both.
+func TestHashOfListsInLists(t *testing.T) {
+	said := make(map[uint64]string)
+	for _, text := range []string{"[]", "[[]]", "[[],[]]", "[1]", "[[1]]", "[1,[]]", "[[],1]", "[[1],[]]", "[[1,[]]]", "[1,[],[]]"} {
+		var s Scanner
+		h := s.Hash(checked(t, &s, text))
+		if other, ok := said[h]; ok {
+			t.Errorf("Hash(%s) is that of %s", text, other)
+		}
+		said[h] = text
+	}
+}
+
 func TestHashOfDeepValues(t *testing.T) {
 	for _, depth := range []int{hashedDepth - 1, hashedDepth, hashedDepth + 1, 1_000_000} {
 		var s Scanner
