@@ -89,75 +89,46 @@ func makeTrigrams(t fst) *trigrams {
 	if t.terms < trigramTerms {
 		return nil
 	}
-	w := trigramWalk{fst: t, trigrams: &trigrams{first: []uint32{0}}}
+	w := trigramMaker{trigrams: &trigrams{first: []uint32{0}}}
 	w.words = min((t.terms/columnTerms+1+63)/64, mostWords)
 	w.rows = make([]uint64, trigramRows*w.words)
-	w.walk(t.root, 0)
+	_ = t.walk(nil, nil, nil, w.add)
 	return w.trigrams
 }
 
-type trigramWalk struct {
-	fst
+type trigramMaker struct {
 	*trigrams
-	path  [maxDepth + 1]byte
-	count int // of terms in the last column
+	last  []byte // the term before
+	count int    // of terms in the last column
 }
 
-func (w *trigramWalk) walk(addr, depth int) {
-	for addr != 0 && w.hasOne(addr) {
-		c, _, next := w.one(addr)
-		w.put(c, depth)
-		addr = next
-		depth++
+// add adds the next term. A column begins with the first term of a prefix of 3 bytes.
+func (w *trigramMaker) add(term []byte, _ PostingsOffset) error {
+	same := 0 // bytes that the term before has too
+	for same < min(len(term), len(w.last)) && term[same] == w.last[same] {
+		same++
 	}
-	if addr == 0 {
-		w.end(depth)
-		return
+	if same < prefixBytes && len(term) >= prefixBytes {
+		w.begin(uint32(term[0])<<16 | uint32(term[1])<<8 | uint32(term[2]))
 	}
-	if depth >= maxDepth {
-		panic("a term that is too long")
+	for i := max(same, prefixBytes-1); i < len(term); i++ {
+		w.set(term[i-2], term[i-1], term[i])
 	}
-	m := w.many(addr)
-	if m.ends {
-		w.end(depth)
+	w.count++
+	if n := len(term); n >= 2 {
+		w.set(term[n-2], term[n-1], 0)
 	}
-	for i := m.n - 1; i >= 0; i-- {
-		w.put(w.data[m.bytes+i], depth)
-		if next := w.target(m.targets+i*m.trans, m.trans, m.bottom); next == 0 {
-			w.end(depth + 1)
-		} else {
-			w.walk(next, depth+1)
-		}
-	}
+	w.last = append(w.last[:0], term...)
+	return nil
 }
 
-// put sets a byte of the path. A column begins with the first term of a prefix of 3
-// bytes.
-func (w *trigramWalk) put(c byte, depth int) {
-	w.path[depth] = c
-	if depth+1 < prefixBytes {
-		return
-	}
-	if depth+1 == prefixBytes {
-		w.begin(uint32(w.path[0])<<16 | uint32(w.path[1])<<8 | uint32(c))
-	}
-	w.set(w.path[depth-2], w.path[depth-1], c)
-}
-
-func (w *trigramWalk) begin(prefix uint32) {
+func (w *trigramMaker) begin(prefix uint32) {
 	if w.count >= columnTerms && len(w.first) < 64*w.words {
 		w.first, w.count = append(w.first, prefix), 0
 	}
 }
 
-func (w *trigramWalk) end(depth int) {
-	w.count++
-	if depth >= 2 {
-		w.set(w.path[depth-2], w.path[depth-1], 0)
-	}
-}
-
-func (w *trigramWalk) set(a, b, c byte) {
+func (w *trigramMaker) set(a, b, c byte) {
 	column := len(w.first) - 1
 	w.rows[rowOf(a, b, c)*w.words+column/64] |= 1 << (column % 64)
 }
