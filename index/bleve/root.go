@@ -2,6 +2,7 @@ package bleve
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math/bits"
 	"os"
@@ -12,26 +13,26 @@ import (
 	"pigrep/index/segment"
 )
 
-// root.bolt has these buckets, with these keys:
-//
-//	s             snapshots
-//	  EPOCH       one snapshot
-//	    m         type and version of the segments; timeStamp
-//	    i         _mapping: the mapping, in JSON
-//	    SEGMENT   p: name of the file; d: what is hidden, as a roaring bitmap
-//
-// EPOCH and SEGMENT are numbers, encoded by appendKey.
-var (
-	snapshotsKey = []byte("s")
-	metaKey      = []byte("m")
-	typeKey      = []byte("type")
-	versionKey   = []byte("version")
-	timeKey      = []byte("timeStamp")
-	internalKey  = []byte("i")
-	mappingKey   = []byte("_mapping")
-	pathKey      = []byte("p")
-	deletedKey   = []byte("d")
-)
+// bucket is a bucket of root.bolt: by key a value or another bucket.
+type bucket map[string]any
+
+func (b bucket) put(in interface {
+	CreateBucket([]byte) (*bbolt.Bucket, error)
+}, name string) error {
+	to, err := in.CreateBucket([]byte(name))
+	for key, value := range b {
+		if err != nil {
+			break
+		}
+		switch v := value.(type) {
+		case bucket:
+			err = v.put(to, key)
+		case []byte:
+			err = to.Put([]byte(key), v)
+		}
+	}
+	return err
+}
 
 // writeRoot writes a snapshot into an empty file. The segments must be linked already.
 func writeRoot(index *os.Root, name string, s Snapshot) error {
@@ -41,74 +42,50 @@ func writeRoot(index *os.Root, name string, s Snapshot) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.Update(func(tx *bbolt.Tx) error { return putSnapshot(tx, s) }), db.Close())
+	return errors.Join(db.Update(func(tx *bbolt.Tx) error {
+		b, err := s.bucket()
+		if err != nil {
+			return err
+		}
+		return bucket{string(appendKey(nil, s.Epoch)): b}.put(tx, "s")
+	}), db.Close())
 }
 
-func putSnapshot(tx *bbolt.Tx, s Snapshot) error {
-	snapshots, err := tx.CreateBucket(snapshotsKey)
-	if err != nil {
-		return err
+// bucket returns what root.bolt has of a snapshot. The bucket of each segment, whose key is
+// its number, has the name of the file and what is hidden in it, as a roaring bitmap.
+func (s *Snapshot) bucket() (bucket, error) {
+	published, err1 := s.Time.UTC().MarshalText()
+	mapping, err2 := mappingJSON()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
 	}
-	snapshot, err := snapshots.CreateBucket(appendKey(nil, s.Epoch))
-	if err != nil {
-		return err
-	}
-	published, err := s.Time.UTC().MarshalText()
-	if err != nil {
-		return err
-	}
-	if err := putBucket(snapshot, metaKey, []pair{
-		{typeKey, []byte(segment.FormatName)},
-		{versionKey, binary.BigEndian.AppendUint32(nil, segment.FormatVersion)},
-		{timeKey, published},
-	}); err != nil {
-		return err
-	}
-	mapping, err := mappingJSON()
-	if err != nil {
-		return err
-	}
-	if err := putBucket(snapshot, internalKey, []pair{{mappingKey, mapping}}); err != nil {
-		return err
+	b := bucket{
+		"m": bucket{
+			"type":      []byte(segment.FormatName),
+			"version":   binary.BigEndian.AppendUint32(nil, segment.FormatVersion),
+			"timeStamp": published,
+		},
+		"i": bucket{"_mapping": mapping},
 	}
 	for _, seg := range s.Segments {
 		number, link, err := linkOf(filepath.Base(seg.Path()))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		values := []pair{{pathKey, []byte(link)}}
+		values := bucket{"p": []byte(link)}
 		hidden, err := seg.Hidden()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !hidden.IsEmpty() {
 			hidden.RunOptimize()
-			deleted, err := hidden.ToBytes()
-			if err != nil {
-				return err
+			if values["d"], err = hidden.ToBytes(); err != nil {
+				return nil, err
 			}
-			values = append(values, pair{deletedKey, deleted})
 		}
-		if err := putBucket(snapshot, appendKey(nil, number), values); err != nil {
-			return err
-		}
+		b[string(appendKey(nil, number))] = values
 	}
-	return nil
-}
-
-type pair struct{ key, value []byte }
-
-func putBucket(parent *bbolt.Bucket, name []byte, values []pair) error {
-	b, err := parent.CreateBucket(name)
-	if err != nil {
-		return err
-	}
-	for _, p := range values {
-		if err := b.Put(p.key, p.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b, nil
 }
 
 // appendKey appends a number in Bleve's encoding, in which keys sort as numbers do. Up to
@@ -124,4 +101,47 @@ func appendKey(b []byte, v uint64) []byte {
 		b = append(b, byte(v>>(8*i)))
 	}
 	return b
+}
+
+// Analyzers that every program with Bleve has. They only cut the text of queries: the
+// terms in the index are those of index/analysis.
+const (
+	textAnalyzer    = "standard" // words in lower case, without English stop words
+	keywordAnalyzer = "keyword"  // the whole text as one term
+)
+
+type documentMapping struct {
+	Enabled    bool                        `json:"enabled"`
+	Dynamic    bool                        `json:"dynamic"`
+	Properties map[string]*documentMapping `json:"properties,omitempty"`
+	Fields     []fieldMapping              `json:"fields,omitempty"`
+}
+
+type fieldMapping struct {
+	Type         string `json:"type"`
+	Analyzer     string `json:"analyzer"`
+	Index        bool   `json:"index"`
+	DocValues    bool   `json:"docvalues,omitempty"`
+	SkipFreqNorm bool   `json:"skip_freq_norm,omitempty"`
+}
+
+// mappingJSON returns Bleve's description of the fields. A query that names no field
+// searches the text.
+func mappingJSON() ([]byte, error) {
+	properties := make(map[string]*documentMapping)
+	for _, f := range segment.Fields() {
+		field := fieldMapping{
+			Type: "text", Analyzer: keywordAnalyzer, Index: true,
+			DocValues: f.Options().IncludeDocValues(), SkipFreqNorm: f.Options().SkipFreqNorm(),
+		}
+		if f == segment.FieldText {
+			field.Analyzer = textAnalyzer
+		}
+		properties[string(f)] = &documentMapping{Enabled: true, Fields: []fieldMapping{field}}
+	}
+	return json.Marshal(map[string]any{
+		"default_mapping":  documentMapping{Enabled: true, Properties: properties},
+		"default_analyzer": textAnalyzer,
+		"default_field":    segment.FieldText,
+	})
 }
