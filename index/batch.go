@@ -137,6 +137,14 @@ func (b *Batch) summaries() (list []*session.Summary) {
 	return list
 }
 
+// table returns a table with the changes of the batch. New files are numbered from next on.
+func (b *Batch) table(t *record.Table, next uint32) *record.Table {
+	for file := range b.files {
+		next = max(next, file+1)
+	}
+	return t.With(b.summaries(), b.drops, next)
+}
+
 // finish ends the batch and returns a segment with everything that was added, or nil if
 // nothing was added. Further calls return the same segment.
 func (b *Batch) finish() (*segment.Image, error) {

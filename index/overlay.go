@@ -19,7 +19,7 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
 		table: r.table,
 	}
-	decoded := r.summaries.Load()
+	with.summaries.Store(r.summaries.Load())
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, with.Close())
@@ -34,36 +34,21 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	}
 	var added []*segment.Segment
 	for _, b := range batches {
-		if image := b.image; image != nil {
-			s, err := image.Segment()
+		if b.image != nil {
+			s, err := b.image.Segment()
 			if err != nil {
 				return nil, err
 			}
 			added = append(added, s)
 		}
-		left, err := without(with.segments, superseded(with.table, b))
-		if err != nil {
+		if err := with.change(b); err != nil {
 			return nil, err
-		}
-		err = release(with.segments)
-		if with.segments = left; err != nil {
-			return nil, err
-		}
-		next := with.table.Next
-		for file := range b.files {
-			next = max(next, file+1)
-		}
-		with.table = with.table.With(b.summaries(), b.drops, next)
-		if decoded != nil { // else all are decoded when they are needed
-			list := mergeSummaries(*decoded, b)
-			decoded = &list
 		}
 	}
 	if len(batches) == 0 {
 		// The table must not share memory that r unmaps when it is closed.
 		with.table = with.table.With(nil, func(uint32) bool { return false }, 0)
 	}
-	with.summaries.Store(decoded)
 	for i, s := range with.segments {
 		// The readers must not share what segment.Share sets.
 		with.segments[i] = s.Reference(s.Deleted())
@@ -74,6 +59,21 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	with.segments = append(with.segments, added...)
 	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })
 	return with, nil
+}
+
+// change deletes what a batch supersedes, and adds its summaries.
+func (r *Reader) change(b *Batch) error {
+	left, err := without(r.segments, superseded(r.table, b))
+	if err != nil {
+		return err
+	}
+	err = release(r.segments)
+	r.segments, r.table = left, b.table(r.table, r.table.Next)
+	if decoded := r.summaries.Load(); decoded != nil { // else all are decoded when they are needed
+		list := mergeSummaries(*decoded, b)
+		r.summaries.Store(&list)
+	}
+	return err
 }
 
 // duplicatesWith finds the possible duplicates of the reader's segments, based on those

@@ -26,6 +26,14 @@ const watchLockName = "watch.lock" // of package indexer, whose earlier versions
 
 // Check fails with ErrForeign if a directory exists, is not empty, and is no index.
 func Check(dir string) error {
+	return ifThere(dir, func(root *os.Root) error {
+		_, err := marked(root)
+		return err
+	})
+}
+
+// ifThere calls do with a directory, unless it is missing.
+func ifThere(dir string, do func(*os.Root) error) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -34,8 +42,7 @@ func Check(dir string) error {
 		return err
 	}
 	defer root.Close()
-	_, err = marked(root)
-	return err
+	return do(root)
 }
 
 // Claim makes a directory an index, unless it is one, and opens it. Like Check, it fails
@@ -61,16 +68,11 @@ func Claim(dir string) (*os.Root, error) {
 
 // Foreign lists what is in an index directory and was not made by pigrep, without what is
 // below it. It stays there.
-func Foreign(dir string) ([]string, error) {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	names, err := layout.Foreign(root)
+func Foreign(dir string) (names []string, err error) {
+	err = ifThere(dir, func(root *os.Root) (err error) {
+		names, err = layout.Foreign(root)
+		return err
+	})
 	for i, name := range names {
 		names[i] = filepath.Join(dir, filepath.FromSlash(name))
 	}

@@ -261,7 +261,10 @@ func (w *Writer) commit(b *Batch) error {
 	for _, s := range segments { // a bulk update looks up many ids in all of them
 		s.Trim()
 	}
-	table := w.changed(b)
+	w.mu.Lock()
+	next := w.next
+	w.mu.Unlock()
+	table := b.table(w.head.table, next)
 	var written []*os.File
 	if image != nil {
 		s, f, err := w.writeSegment(image)
@@ -277,17 +280,6 @@ func (w *Writer) commit(b *Batch) error {
 		w.added += c.added
 	}
 	return nil
-}
-
-// changed returns the table with the changes of a batch.
-func (w *Writer) changed(b *Batch) *record.Table {
-	w.mu.Lock()
-	next := w.next
-	w.mu.Unlock()
-	for file := range b.files {
-		next = max(next, file+1)
-	}
-	return w.head.table.With(b.summaries(), b.drops, next)
 }
 
 // advance makes a generation of the segments and the table, and makes it the head

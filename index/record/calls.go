@@ -184,7 +184,8 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))
 		}
 		if details.Len > 0 {
-			f.ID, f.Line, f.Cut, f.Shell, f.Paths = details.id.at(i), details.line.at(i), details.flags.At(i)&detailCut != 0, details.Shell(i), details.Paths.At(i)
+			f.ID, f.Line, f.Paths = details.id.at(i), details.line.at(i), details.Paths.At(i)
+			f.Cut, f.Shell = details.flags.At(i)&detailCut != 0, details.Shell(i)
 		}
 		list = append(list, f)
 	}

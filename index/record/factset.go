@@ -60,7 +60,9 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pieces := s.files[file]
-	i, found := slices.BinarySearchFunc(pieces, name, func(p storedPiece, name string) int { return strings.Compare(p.name, name) })
+	i, found := slices.BinarySearchFunc(pieces, name, func(p storedPiece, name string) int {
+		return strings.Compare(p.name, name)
+	})
 	if !found {
 		pieces = slices.Insert(pieces, i, storedPiece{name: name})
 		s.files[file] = pieces
@@ -92,7 +94,8 @@ type reading struct {
 func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 	*p = Piece{File: p.File, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
 	if r.enough != nil {
-		found, err := s.readKinds(stored, p, func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }, false)
+		isSum := func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }
+		found, err := s.readKinds(stored, p, isSum, false)
 		if err != nil {
 			return err
 		}
@@ -191,18 +194,23 @@ func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
 	return s.each(files, reading{entries: true})
 }
 
-func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
-	return func(yield func(*Piece, error) bool) {
-		var jobs []job
-		bare := slices.Index(s.kinds, BareFacts)
-		for i, file := range files {
-			pieces := s.pieces(file)
-			for k := range pieces {
-				if stored := &pieces[k]; !how.bare || stored.read[bare] != nil {
-					jobs = append(jobs, job{i, stored})
-				}
+// jobs returns the pieces of files to read, in this order.
+func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
+	bare := slices.Index(s.kinds, BareFacts)
+	for i, file := range files {
+		pieces := s.pieces(file)
+		for k := range pieces {
+			if stored := &pieces[k]; !how.bare || stored.read[bare] != nil {
+				jobs = append(jobs, job{i, stored})
 			}
 		}
+	}
+	return jobs
+}
+
+func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
+	return func(yield func(*Piece, error) bool) {
+		jobs := s.jobs(files, how)
 		if len(jobs) == 0 {
 			return
 		}

@@ -183,7 +183,9 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	for _, s := range put {
 		add(s)
 	}
-	n.rows, n.stamps, n.texts = len(stamps)/stampLen, unsafe.String(unsafe.SliceData(stamps), len(stamps)), unsafe.String(unsafe.SliceData(texts), len(texts))
+	n.rows = len(stamps) / stampLen
+	n.stamps = unsafe.String(unsafe.SliceData(stamps), len(stamps))
+	n.texts = unsafe.String(unsafe.SliceData(texts), len(texts))
 	return n
 }
 
@@ -193,7 +195,9 @@ func appendStamp(b []byte, s *session.Summary, end int) []byte {
 	b = le.AppendUint32(b, s.File)
 	b = le.AppendUint32(b, uint32(len(s.Path)))
 	c := &s.Checkpoint
-	for _, v := range [...]int64{c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft} {
+	for _, v := range [...]int64{
+		c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft,
+	} {
 		b = le.AppendUint64(b, uint64(v))
 	}
 	return b
@@ -202,7 +206,9 @@ func appendStamp(b []byte, s *session.Summary, end int) []byte {
 // AppendTo appends the bytes of the table.
 func (t *Table) AppendTo(b []byte) []byte {
 	b = slices.Grow(b, 64+len(t.stamps)+len(t.texts))
-	for _, v := range [...]uint64{format.SchemaVersion, uint64(t.Next), uint64(t.rows), uint64(t.Documents), t.Tokens, uint64(t.Skipped)} {
+	for _, v := range [...]uint64{
+		format.SchemaVersion, uint64(t.Next), uint64(t.rows), uint64(t.Documents), t.Tokens, uint64(t.Skipped),
+	} {
 		b = format.AppendUint(b, v)
 	}
 	return append(append(b, t.stamps...), t.texts...)
