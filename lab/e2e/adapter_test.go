@@ -221,11 +221,18 @@ func TestProgramWithAnotherAgent(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		a := &app.App{
-			Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
-			Getenv: func(name string) string {
-				return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
+			Process: app.Process{
+				Getenv: func(name string) string {
+					return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
+				},
+				Now: time.Now,
 			},
-			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Zone: func() *time.Location { return time.UTC }, Agents: allAgents(),
+			User: app.User{
+				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
+				Zone: func() *time.Location { return time.UTC },
+			},
+			Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}},
+			Agents: allAgents(),
 		}
 		cli.Run(t.Context(), a, args)
 		return out.String() + errs.String()

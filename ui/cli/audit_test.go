@@ -41,7 +41,7 @@ func TestDocsOfAuditRows(t *testing.T) {
 // --utc in UTC.
 func TestZoneOfAudits(t *testing.T) {
 	berlin := time.FixedZone("Europe/Berlin", 3600)
-	a := &app.App{Zone: func() *time.Location { return berlin }}
+	a := &app.App{User: app.User{Zone: func() *time.Location { return berlin }}}
 	if got := (&auditOptions{}).zone(a); got != berlin {
 		t.Errorf("zone = %v, want %v", got, berlin)
 	}

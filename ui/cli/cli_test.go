@@ -45,21 +45,18 @@ func testApp(t *testing.T) (a *app.App, out, errs *bytes.Buffer) {
 	home := t.TempDir()
 	env := map[string]string{location.EnvIndexDir: filepath.Join(home, "index")}
 	return &app.App{
-		Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
-		Getenv:  func(name string) string { return env[name] },
-		Environ: os.Environ,
-		PID:     os.Getpid(),
-		Home:    home,
-		WorkDir: home,
-		TempDir: home,
-		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
-		Zone:    func() *time.Location { return time.UTC },
-
-		Executable: os.Executable,
-		LookPath:   exec.LookPath,
-		Open:       func(path string) error { return fmt.Errorf("open %s", path) },
-		Replace:    func(dir string, argv []string) error { return fmt.Errorf("run %q in %s", argv, dir) },
-
+		Process: app.Process{
+			Getenv:     func(name string) string { return env[name] },
+			Environ:    os.Environ,
+			Now:        func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
+			PID:        os.Getpid(),
+			Executable: os.Executable,
+			LookPath:   exec.LookPath,
+			Open:       func(path string) error { return fmt.Errorf("open %s", path) },
+			Replace:    func(dir string, argv []string) error { return fmt.Errorf("run %q in %s", argv, dir) },
+		},
+		User:   app.User{Home: home, WorkDir: home, TempDir: home, Zone: func() *time.Location { return time.UTC }},
+		Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80}},
 		Agents: agents.All(),
 	}, out, errs
 }

@@ -63,6 +63,9 @@ func printHelp(a *app.App, cmd *cobra.Command) {
 
 // Manual returns the commands and topics for the man pages.
 func Manual() (root *cobra.Command, pages []help.ManTopic) {
-	root = newRootCommand(&app.App{Streams: &terminal.Streams{}, Getenv: func(string) string { return "" }})
+	root = newRootCommand(&app.App{
+		Process: app.Process{Getenv: func(string) string { return "" }},
+		Speech:  app.Speech{Streams: &terminal.Streams{}},
+	})
 	return root, help.Manual(root)
 }

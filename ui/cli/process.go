@@ -48,25 +48,29 @@ func Main() int {
 		return problem.ExitError
 	}
 	app := &app.App{
-		Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv),
-		Getenv:  os.Getenv,
-		Environ: os.Environ,
-		PID:     os.Getpid(),
-		Home:    home, ConfigDir: configDir, CacheDir: cacheDir,
-		WorkDir: workDir, TempDir: os.TempDir(),
-		Memory: system.MemoryLimit(),
-		Now:    time.Now, Zone: system.LocalZone,
-		Executable: os.Executable,
-		LookPath:   exec.LookPath,
-		Hostname:   os.Hostname,
-		Replace:    func(dir string, argv []string) error { return system.Replace(dir, argv, umask) },
-		Open:       system.OpenFile,
-		LeaveInterrupts: func() (back func()) {
-			borrowed.Add(1)
-			return func() { borrowed.Add(-1) }
+		Process: app.Process{
+			Getenv:     os.Getenv,
+			Environ:    os.Environ,
+			Now:        time.Now,
+			PID:        os.Getpid(),
+			Memory:     system.MemoryLimit(),
+			Executable: os.Executable,
+			LookPath:   exec.LookPath,
+			Hostname:   os.Hostname,
+			Replace:    func(dir string, argv []string) error { return system.Replace(dir, argv, umask) },
+			Open:       system.OpenFile,
+			LeaveInterrupts: func() (back func()) {
+				borrowed.Add(1)
+				return func() { borrowed.Add(-1) }
+			},
+			Background: system.StartInBackground,
 		},
-		Background: system.StartInBackground,
-		Agents:     agents.All(),
+		User: app.User{
+			Home: home, ConfigDir: configDir, CacheDir: cacheDir,
+			WorkDir: workDir, TempDir: os.TempDir(), Zone: system.LocalZone,
+		},
+		Speech: app.Speech{Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)},
+		Agents: agents.All(),
 	}
 	log.SetFlags(0)
 	log.SetOutput(engineLog{app})

@@ -36,7 +36,11 @@ func BenchmarkTyping(b *testing.B) {
 	if o.IndexDir == "" {
 		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
-	a := &app.App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
+	a := &app.App{
+		Process: app.Process{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Now: time.Now},
+		User:    app.User{Home: b.TempDir(), WorkDir: b.TempDir()},
+		Agents:  agents.All(),
+	}
 	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		b.Fatal(err)

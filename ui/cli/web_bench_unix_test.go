@@ -47,8 +47,9 @@ func BenchmarkWebTabs(b *testing.B) {
 		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
 	a := &app.App{
-		Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now,
-		Zone: func() *time.Location { return time.UTC }, Agents: agents.All(),
+		Process: app.Process{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Now: time.Now},
+		User:    app.User{Home: b.TempDir(), WorkDir: b.TempDir(), Zone: func() *time.Location { return time.UTC }},
+		Agents:  agents.All(),
 	}
 	p, err := location.Find(&o.Shared, a)
 	if err != nil {

@@ -48,19 +48,20 @@ func shownNow() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC)
 func newApp(home string) (a *app.App, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
 	return &app.App{
-		Streams:    &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
-		Getenv:     func(string) string { return "" },
-		Environ:    os.Environ,
-		PID:        os.Getpid(),
-		Home:       home,
-		CacheDir:   filepath.Join(home, "cache"),
-		WorkDir:    home,
-		TempDir:    home,
-		Now:        shownNow,
-		Zone:       func() *time.Location { return time.UTC },
-		Executable: os.Executable,
-		LookPath:   func(program string) (string, error) { return "/usr/bin/" + program, nil },
-		Agents:     agents.All(),
+		Process: app.Process{
+			Getenv:     func(string) string { return "" },
+			Environ:    os.Environ,
+			Now:        shownNow,
+			PID:        os.Getpid(),
+			Executable: os.Executable,
+			LookPath:   func(program string) (string, error) { return "/usr/bin/" + program, nil },
+		},
+		User: app.User{
+			Home: home, CacheDir: filepath.Join(home, "cache"), WorkDir: home, TempDir: home,
+			Zone: func() *time.Location { return time.UTC },
+		},
+		Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80}},
+		Agents: agents.All(),
 	}, out, errs
 }
 

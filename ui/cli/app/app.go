@@ -20,20 +20,20 @@ import (
 // App is everything that a run of pigrep takes from its process. Commands access
 // the clock, the environment and the streams only through it.
 type App struct {
-	Streams *terminal.Streams
+	Process
+	User
+	Run
+	Speech
+	Agents []adapter.Agent
+}
+
+// Process is what the operating system gives to a run.
+type Process struct {
 	Getenv  func(name string) string
 	Environ func() []string
+	Now     func() time.Time
 	PID     int
-
-	// Directories of the user, "" if unknown.
-	Home, ConfigDir, CacheDir string
-	WorkDir                   string // absolute
-	TempDir                   string
-
-	Memory system.Memory // what limits leave to the process
-
-	Now  func() time.Time
-	Zone func() *time.Location // the local time zone, with its IANA name if known
+	Memory  system.Memory // what limits leave to the process
 
 	Executable func() (string, error) // this program
 	LookPath   func(program string) (string, error)
@@ -49,20 +49,32 @@ type App struct {
 
 	// Background starts a program that outlives this process; nil: none may be started.
 	Background func(program string, args ...string) error
+}
 
-	Agents []adapter.Agent
+// User is where the user is.
+type User struct {
+	Home, ConfigDir, CacheDir string                // "" if unknown
+	WorkDir                   string                // absolute
+	TempDir                   string                // of the system
+	Zone                      func() *time.Location // the local time zone, with its IANA name if known
+}
 
+// Run is what changes during a run.
+type Run struct {
 	Out        *bufio.Writer               // results; flushed at the end of the run
 	Final      bool                        // the command cannot run again: it has written results or read stdin
 	MayRebuild bool                        // the command opened the index to read it, and may rebuild it
 	Rebuild    bool                        // the command runs again, because it found the index damaged
 	Kept       string                      // what an interrupted update has indexed; "" if none was interrupted
 	Afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
+}
 
-	Log   *slog.Logger // of this run, for all goroutines; nil without --verbose
-	Quiet bool
-	JSON  bool // warnings and errors are JSON
-
+// Speech is how a run speaks to its user.
+type Speech struct {
+	Streams *terminal.Streams
+	Log     *slog.Logger // of this run, for all goroutines; nil without --verbose
+	Quiet   bool
+	JSON    bool // warnings and errors are JSON
 	Reports bool // the progress of indexing too
 }
 
@@ -75,38 +87,38 @@ func (r results) Write(b []byte) (int, error) {
 }
 
 // Logger returns the log of this run. It is empty without --verbose.
-func (a *App) Logger() *slog.Logger {
-	if a.Log == nil {
+func (s *Speech) Logger() *slog.Logger {
+	if s.Log == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return a.Log
+	return s.Log
 }
 
 // Warn prints a warning on stderr.
-func (a *App) Warn(format string, args ...any) { a.Advise("", format, args...) }
+func (s *Speech) Warn(format string, args ...any) { s.Advise("", format, args...) }
 
 // Advise is warn with a hint.
-func (a *App) Advise(hint, format string, args ...any) {
-	if a.Quiet {
+func (s *Speech) Advise(hint, format string, args ...any) {
+	if s.Quiet {
 		return
 	}
 	// A warning that cannot be written does not stop the run.
-	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.JSON, a.MessageWidth())
+	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(s.Streams.Err, s.JSON, s.MessageWidth())
 }
 
 // Explain is Advise for a user who looks at an empty answer: programs see that it is empty.
-func (a *App) Explain(hint, format string, args ...any) {
-	if a.Streams.ErrTTY && !a.JSON {
-		a.Advise(hint, format, args...)
+func (s *Speech) Explain(hint, format string, args ...any) {
+	if s.Streams.ErrTTY && !s.JSON {
+		s.Advise(hint, format, args...)
 	}
 }
 
 // MessageWidth is the width that messages are wrapped to; 0 where no terminal shows them.
-func (a *App) MessageWidth() int {
-	if !a.Streams.ErrTTY {
+func (s *Speech) MessageWidth() int {
+	if !s.Streams.ErrTTY {
 		return 0
 	}
-	return a.Streams.Width
+	return s.Streams.Width
 }
 
 // Results is stdout, for out.

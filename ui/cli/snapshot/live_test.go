@@ -38,7 +38,11 @@ func writeSessions(t *testing.T, root string, n int) {
 func openIndex(t *testing.T, sessions int) (x *Live, opt indexer.Options) {
 	t.Helper()
 	home := t.TempDir()
-	a := &app.App{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, Now: time.Now, PID: os.Getpid(), Agents: agents.All()}
+	a := &app.App{
+		Process: app.Process{Getenv: func(string) string { return "" }, Now: time.Now, PID: os.Getpid()},
+		User:    app.User{Home: home, WorkDir: home},
+		Agents:  agents.All(),
+	}
 	p := &location.Location{App: a, Agents: a.Registry(), IndexDir: filepath.Join(home, "index"), Roots: []adapter.Root{{Path: filepath.Join(home, "sessions")}}}
 	writeSessions(t, p.Roots[0].Path, sessions)
 	x = OpenLive(t.Context(), p)
