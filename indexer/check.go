@@ -86,19 +86,9 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		}
 		r.Files++
 		r.Documents += len(held[s.File])
-		rec := r.checkRecord(reader, s, held[s.File])
-		if rec != nil {
-			if rec.Facts, err = facts.Facts(s.File); err != nil {
-				r.add(s.Path, "its facts cannot be read: %v", err)
-				rec = nil
-			}
-		}
+		rec := r.checkRecord(reader, facts, s, held[s.File])
 		if deep && rec != nil {
-			if fit, err := facts.SumsFit(s.File); err != nil {
-				r.add(s.Path, "its sums cannot be read: %v", err)
-			} else if !fit {
-				r.add(s.Path, "its sums are not what its facts say")
-			}
+			r.checkSums(facts, s)
 			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}
 		delete(held, s.File)
@@ -111,8 +101,9 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	return r, nil
 }
 
-// checkRecord compares a summary, its record and the documents in the index.
-func (r *Report) checkRecord(reader *index.Reader, s session.Summary, held map[place]print) *session.Record {
+// checkRecord compares a summary, its record and the documents in the index. It returns
+// the record with its facts, nil if something is wrong.
+func (r *Report) checkRecord(reader *index.Reader, facts *record.FactSet, s session.Summary, held map[place]print) *session.Record {
 	rec, err := reader.Record(s.File)
 	switch {
 	case err != nil:
@@ -124,9 +115,21 @@ func (r *Report) checkRecord(reader *index.Reader, s session.Summary, held map[p
 	case len(held) != s.Documents:
 		r.add(s.Path, "%d documents, and %d should be there", len(held), s.Documents)
 	default:
-		return rec
+		if rec.Facts, err = facts.Facts(s.File); err == nil {
+			return rec
+		}
+		r.add(s.Path, "its facts cannot be read: %v", err)
 	}
 	return nil
+}
+
+// checkSums compares the sums of a session with its facts.
+func (r *Report) checkSums(facts *record.FactSet, s session.Summary) {
+	if fit, err := facts.SumsFit(s.File); err != nil {
+		r.add(s.Path, "its sums cannot be read: %v", err)
+	} else if !fit {
+		r.add(s.Path, "its sums are not what its facts say")
+	}
 }
 
 // place addresses a document within its file.

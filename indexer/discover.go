@@ -295,6 +295,12 @@ func (w *walker) dir(path string, linked bool) error {
 	// Links last, so that a directory is entered by its own name if it has one
 	// below this root.
 	slices.Sort(links)
+	w.enter(links)
+	return err
+}
+
+// enter adds what symbolic links lead to.
+func (w *walker) enter(links []string) {
 	for _, name := range links {
 		target, statErr := os.Stat(name)
 		switch {
@@ -309,7 +315,6 @@ func (w *walker) dir(path string, linked bool) error {
 			}
 		}
 	}
-	return err
 }
 
 func closeDir(d *os.File) error {

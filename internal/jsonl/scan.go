@@ -392,16 +392,21 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 			out[n] = c
 			i, n = unescapeRun(out, n+1, data, i+2)
 		case '"':
-			f := formOfSeen(seen) | escaped
-			if f&notASCII == 0 || utf8.Valid(out[from:n]) {
-				s.texts = out[:n]
-				f |= decoded
-			}
-			return i + 1, f, nil
+			return i + 1, s.keep(out[:n], from, formOfSeen(seen)|escaped), nil
 		default:
 			return i, 0, errControl
 		}
 	}
+}
+
+// keep makes out, which ends with the text of a string from a position on, the texts of the
+// line if that is UTF-8. It returns the form of the string.
+func (s *Scanner) keep(out []byte, from int, f form) form {
+	if f&notASCII == 0 || utf8.Valid(out[from:]) {
+		s.texts = out
+		f |= decoded
+	}
+	return f
 }
 
 // textSlack is the room that one step of decoding may need.

@@ -129,28 +129,15 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 	}
 	if fixed >= 0 {
 		e.outcome, end = Fixed, fixed+1
-	} else if slices.ContainsFunc(events[last+1:end], func(x event) bool {
-		return x.what == answered && !c.facts[x.call].Failed || x.what == replied && x.ends && e.last.Kind == session.KindPrompt
-	}) {
+	} else if slices.ContainsFunc(events[last+1:end], e.goesOn) {
 		e.outcome = Gone
 	}
 	from := stop // where the closing reply is looked for
 	if stop == bound {
 		from = last + 1
 	}
-	interrupted := false // the next prompt goes on with the same task
-	for i := from; i < bound; i++ {
-		x := &events[i]
-		if x.what == called {
-			interrupted = !c.facts[x.call].HasResult
-		}
-		if x.what == replied && x.place.Text != "" {
-			e.reply = &x.place
-		}
-		if x.what == prompted && !interrupted || x.what == replied && x.ends && x.place.Text != "" {
-			stop = min(stop, i)
-			break
-		}
+	if end := e.findReply(events[from:bound]); end >= 0 {
+		stop = min(stop, from+end)
 	}
 	for _, x := range events[last+1 : min(stop+1, bound)] {
 		if x.what == called {
@@ -165,6 +152,31 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 		}
 	}
 	return e, end
+}
+
+// goesOn reports whether an event shows that the work went on after the error.
+func (e *episode) goesOn(x event) bool {
+	return x.what == answered && !e.facts[x.call].Failed ||
+		x.what == replied && x.ends && e.last.Kind == session.KindPrompt
+}
+
+// findReply finds the reply that closes the episode, in the events after it was decided. It
+// returns the index of the event at which the subject ends, -1 for none.
+func (e *episode) findReply(events []event) int {
+	interrupted := false // the next prompt goes on with the same task
+	for i := range events {
+		x := &events[i]
+		if x.what == called {
+			interrupted = !e.facts[x.call].HasResult
+		}
+		if x.what == replied && x.place.Text != "" {
+			e.reply = &x.place
+		}
+		if x.what == prompted && !interrupted || x.what == replied && x.ends && x.place.Text != "" {
+			return i
+		}
+	}
+	return -1
 }
 
 // again reports whether a call does the same as one of those that failed.

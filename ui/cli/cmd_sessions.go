@@ -67,20 +67,14 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if err != nil {
 		return err
 	}
-	out, base := q.out, q.request
-	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.Limit()
-	req := sessions.FromSearch(base)
-	req.Named, req.Forks = o.named, o.forks
-	if o.JSON || o.JSONL { // the only ones that have it
-		req.Resume = q.Agents.ResumeCommand
-	}
+	out, req := q.out, o.request(q)
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {
 			return printer.Paths(out.Out, list)
 		}
 		out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
-		return out.Print(&printer.Sessions{Query: o.query, Searched: base.Text != "", List: list})
+		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
 	}
 	// Records do not tell the state of the index. Those of thousands of sessions are ready
 	// when the files have been compared.
@@ -121,6 +115,18 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	}
 	suggest(&o.Shared, a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
 	return outcome(len(list.Sessions) > 0, list.Index.Complete)
+}
+
+// request returns the request of a question with these options.
+func (o *sessionsOptions) request(q *asking) sessions.Request {
+	base := q.request
+	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.Limit()
+	req := sessions.FromSearch(base)
+	req.Named, req.Forks = o.named, o.forks
+	if o.JSON || o.JSONL { // the only ones that have it
+		req.Resume = q.Agents.ResumeCommand
+	}
+	return req
 }
 
 // sizeOfRecord is about what a record takes, in bytes.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,18 +167,19 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 	case done.Resume == nil:
 		return nil
 	}
-	for _, w := range done.Resume.Warnings {
+	return o.resume(a, done.Resume)
+}
+
+// resume prints the command that resumes a session, or runs it in place of this process.
+func (o *tuiOptions) resume(a *app.App, r *tui.Resume) error {
+	for _, w := range r.Warnings {
 		a.Warn("%s", w)
 	}
 	if o.print {
-		_, err := fmt.Fprintln(a.Out, done.Resume.Command)
+		_, err := fmt.Fprintln(a.Out, r.Command)
 		return err
 	}
-	dir := done.Resume.Dir
-	if dir == "" {
-		dir = a.WorkDir
-	}
-	return replace(a, dir, done.Resume.Argv)
+	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
 }
 
 // environ returns the environment for detecting the terminal's colours, adjusted to

@@ -38,25 +38,10 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, err
 	}
 	defer done()
-	branch := t.Tree.Path()
-	anchor := t.Entry
-	switch {
-	case extent.At >= 0 && extent.At < len(t.Record.Nodes):
-		anchor = extent.At
-	case len(branch) == 0 && anchor < 0:
+	anchor, branch := anchorOf(t, extent.At)
+	if anchor < 0 {
 		return &tui.Preview{Anchor: -1, Lines: []tui.Line{{Text: "(nothing was said)", Entry: -1}}}, nil
-	case extent.At == tui.AtStart || extent.At == tui.AtEnd:
-		if anchor >= 0 {
-			branch = t.Through(branch, anchor)
-		}
-		anchor = branch[0]
-		if extent.At == tui.AtEnd {
-			anchor = branch[len(branch)-1]
-		}
-	case anchor < 0:
-		anchor = branch[len(branch)-1]
 	}
-	branch = t.Through(branch, anchor)
 	from, to := pageOf(t, branch, anchor, extent.Around)
 	page := &tui.Preview{Anchor: anchor, Total: len(branch), Before: from > 0, After: to < len(branch)}
 	s := &printer.Show{
@@ -97,6 +82,29 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		page.Lines = append(page.Lines, tui.Line(l))
 	}
 	return page, nil
+}
+
+// anchorOf returns the entry that a preview is around, -1 if nothing was said, and a branch
+// that has it. at is that of an extent.
+func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
+	anchor, branch = t.Entry, t.Tree.Path()
+	switch {
+	case at >= 0 && at < len(t.Record.Nodes):
+		anchor = at
+	case len(branch) == 0 && anchor < 0:
+		return -1, nil
+	case at == tui.AtStart || at == tui.AtEnd:
+		if anchor >= 0 {
+			branch = t.Through(branch, anchor)
+		}
+		anchor = branch[0]
+		if at == tui.AtEnd {
+			anchor = branch[len(branch)-1]
+		}
+	case anchor < 0:
+		anchor = branch[len(branch)-1]
+	}
+	return anchor, t.Through(branch, anchor)
 }
 
 // timed records the times of entries as they are read.

@@ -207,34 +207,11 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 	}
 	s := &Table[i]
 	_, f := s.FlagOf(root)
-	wrong := func(want string) (Value, error) {
+	values, want := valuesOf(f.Value.Type(), value)
+	if want != "" {
 		return fail("as in: "+sampleOf(root, s), "%s takes %s", p.key, want)
 	}
-	switch f.Value.Type() {
-	case "bool":
-		v, ok := value.(bool)
-		if !ok {
-			return wrong("true or false")
-		}
-		at.Values = []string{strconv.FormatBool(v)}
-	case "int":
-		v, ok := value.(int64)
-		if !ok || v < 0 {
-			return wrong("a number from 0 on")
-		}
-		at.Values = []string{strconv.FormatInt(v, 10)}
-	case "string":
-		v, ok := value.(string)
-		if !ok {
-			return wrong("a text in quotes")
-		}
-		at.Values = []string{v}
-	default:
-		var err error
-		if at.Values, err = texts(value); err != nil {
-			return wrong("a list of texts in quotes")
-		}
-	}
+	at.Values = values
 	if words := s.words(root); len(words) > 0 && !slices.Contains(words, at.Values[0]) {
 		return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, at.Values[0])
 	}
@@ -244,6 +221,33 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 		}
 	}
 	return at, nil
+}
+
+// valuesOf converts a value of the file to the values of a flag of a type. If it has the
+// wrong type, want says what the flag takes.
+func valuesOf(flagType string, value any) (values []string, want string) {
+	switch flagType {
+	case "bool":
+		if v, ok := value.(bool); ok {
+			return []string{strconv.FormatBool(v)}, ""
+		}
+		return nil, "true or false"
+	case "int":
+		if v, ok := value.(int64); ok && v >= 0 {
+			return []string{strconv.FormatInt(v, 10)}, ""
+		}
+		return nil, "a number from 0 on"
+	case "string":
+		if v, ok := value.(string); ok {
+			return []string{v}, ""
+		}
+		return nil, "a text in quotes"
+	}
+	values, err := texts(value)
+	if err != nil {
+		return nil, "a list of texts in quotes"
+	}
+	return values, ""
 }
 
 // besideFile resolves a relative path against the directory of the settings file: it

@@ -239,6 +239,22 @@ func TestDamagedIsRebuilt(t *testing.T) {
 	}
 }
 
+// newestOnDisk updates the index as another process does, and returns the new generation.
+func newestOnDisk(t *testing.T, x *Live, opt indexer.Options) *index.Reader {
+	t.Helper()
+	res, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Reader.Close()
+	s, err := x.Newest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s.Reader
+}
+
 // An index that was deleted and built again is another one, even if it ends at the same
 // generation number.
 func TestAnotherIndexOfTheSameNumber(t *testing.T) {

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pigrep/index"
-	"pigrep/indexer"
 )
 
 // mappedSegments returns how often each segment in a directory is mapped by this process, and
@@ -36,22 +33,6 @@ func mappedSegments(t *testing.T, dir string) (times map[string]int, kilobytes i
 		}
 	}
 	return times, kilobytes
-}
-
-// newestOnDisk updates the index as another process does, and returns the new generation.
-func newestOnDisk(t *testing.T, x *Live, opt indexer.Options) *index.Reader {
-	t.Helper()
-	res, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Reader.Close()
-	s, err := x.Newest()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s.Reader
 }
 
 // Pages that a question read stay mapped until the time is over, and without a time only
