@@ -98,9 +98,16 @@ func TestFactsRoundTrip(t *testing.T) {
 			want.Calls = append(want.Calls, f.Calls...)
 			want.Touches = append(want.Touches, f.Touches...)
 		}
-		got, err := stored(t, pieces...).Facts(1)
+		set := stored(t, pieces...)
+		got, err := set.Facts(1)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for p := range set.All([]uint32{1}) {
+			calls := want.Calls[p.Number:][:p.Calls.Len]
+			if piece, err := set.PieceFacts(1, p.Index); err != nil || !cmp.Equal(calls, piece.Calls, sameFacts) {
+				t.Fatalf("facts of piece %d: %v (-want +got):\n%s", p.Index, err, cmp.Diff(calls, piece.Calls, sameFacts))
+			}
 		}
 		if diff := cmp.Diff(want, got, sameFacts); diff != "" {
 			t.Fatalf("facts (-want +got):\n%s", diff)

@@ -33,6 +33,7 @@ type storedPiece struct {
 // asked for. They are columns, and their strings are parts of its memory.
 type Piece struct {
 	File   int // index of the file in the list
+	Index  int // of the piece, among those of the file
 	Number int // of the first call of the piece, among all calls of the file
 
 	Usages  Usages
@@ -92,7 +93,7 @@ type reading struct {
 
 // read reads a piece into p, whose memory it uses again.
 func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
-	*p = Piece{File: p.File, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
+	*p = Piece{File: p.File, Index: p.Index, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
 	if r.enough != nil {
 		isSum := func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }
 		found, err := s.readKinds(stored, p, isSum, false)
@@ -144,6 +145,7 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind)
 // job is a piece to read.
 type job struct {
 	file   int
+	index  int // of the piece, among those of the file
 	stored *storedPiece
 }
 
@@ -201,7 +203,7 @@ func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
 		pieces := s.pieces(file)
 		for k := range pieces {
 			if stored := &pieces[k]; !how.bare || stored.read[bare] != nil {
-				jobs = append(jobs, job{i, stored})
+				jobs = append(jobs, job{i, k, stored})
 			}
 		}
 	}
@@ -227,7 +229,7 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 			working.Go(func() {
 				for b := range queue {
 					for i, job := range b.jobs {
-						b.pieces[i].File, b.pieces[i].pooled = job.file, true
+						b.pieces[i].File, b.pieces[i].Index, b.pieces[i].pooled = job.file, job.index, true
 						b.errs[i] = s.read(job.stored, &b.pieces[i], how)
 					}
 					b.ready <- struct{}{}
@@ -274,13 +276,27 @@ func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
 	f := &session.Facts{}
 	pieces := s.pieces(file)
 	for i := range pieces {
-		var p Piece // not used again: the facts share its memory
-		if err := s.read(&pieces[i], &p, reading{}); err != nil {
+		if err := s.appendPiece(&pieces[i], f); err != nil {
 			return nil, err
 		}
-		p.appendTo(f)
 	}
 	return f, nil
+}
+
+// PieceFacts is Facts of one piece, with its Piece.Index.
+func (s *FactSet) PieceFacts(file uint32, index int) (*session.Facts, error) {
+	f := &session.Facts{}
+	return f, s.appendPiece(&s.pieces(file)[index], f)
+}
+
+// appendPiece adds the facts of a piece to those of its file.
+func (s *FactSet) appendPiece(stored *storedPiece, f *session.Facts) error {
+	var p Piece // not used again: the facts share its memory
+	if err := s.read(stored, &p, reading{}); err != nil {
+		return err
+	}
+	p.appendTo(f)
+	return nil
 }
 
 // appendTo adds the facts of the piece.

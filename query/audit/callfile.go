@@ -15,32 +15,54 @@ import (
 	"pigrep/query/engine/entry"
 )
 
-// callRun is the listed calls of one session.
-type callRun struct {
-	callFile
-	calls []timedCall    // not yet visited, the latest first
-	facts *session.Facts // nil until the first call is visited
+// callFile is a session whose calls are listed. It reads entries of the session file.
+type callFile struct {
+	*file
+	x       *auditor
+	entries *entry.Reader
+	rules   *shellcmd.Evaluator
+	runs    []*callRun
+	unread  int             // runs of these whose calls were not all visited
+	outline *record.Outline // nil while no run is loaded, and when the file has no record
+	warning string          // why an entry could not be read, "" when all could
 }
 
-// timedCall is a call of a session.
+// callRun is the listed calls of one piece of a session's facts. Only the runs between
+// whose first and last call the list has arrived are in memory.
+type callRun struct {
+	*callFile
+	piece int                // its index
+	calls []timedCall        // not yet visited, the latest first
+	facts []session.CallFact // of the piece; nil until the first call is visited
+}
+
+// timedCall is a call of a piece.
 type timedCall struct {
 	at        int64 // Unix milliseconds
-	number    int32 // among the calls of the session
+	number    int32 // among the calls of the piece
 	duplicate bool
 }
 
-// load reads the facts of the session, and its outline if that is asked for or a command
-// must be read from the session file.
+// load reads the facts of the piece, and the outline of the session if that is asked for
+// or a command must be read from the session file.
 func (r *callRun) load(ctx context.Context, outline bool) error {
 	var factsErr, outlineErr error
-	r.facts, factsErr = r.x.facts.Facts(r.File)
-	if outline || factsErr == nil && slices.ContainsFunc(r.facts.Calls, isCutCommand) {
+	r.facts, factsErr = r.x.pieceCalls(r.file, r.piece)
+	if r.outline == nil && (outline || slices.ContainsFunc(r.facts, isCutCommand)) {
 		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
 	}
 	if err := errors.Join(ctx.Err(), factsErr, outlineErr); err != nil {
 		return fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return nil
+}
+
+// release forgets what was loaded, when all calls of the run have been visited.
+func (r *callRun) release() {
+	r.facts = nil
+	if r.unread--; r.unread == 0 {
+		r.outline = nil
+	}
 }
 
 // isCutCommand reports whether the facts of a call have only the beginning of its command.
@@ -55,12 +77,12 @@ func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 		}
 	}
 	number := int(r.calls[0].number)
-	if len(req.Args) > 0 && !r.passesArgs(r.facts.Calls, number, req.Args) {
+	if len(req.Args) > 0 && !r.passesArgs(number, req.Args) {
 		return nil, nil
 	}
-	c := &r.facts.Calls[number]
+	c := &r.facts[number]
 	row := newCallRow(r.file, c)
-	row.Rules = r.matchedRules(r.facts.Calls, number).IDs()
+	row.Rules = r.matchedRules(number).IDs()
 	row.Matches = newMatches(r.rules.Found())
 	row.EntryID = entryID(r.outline, c.Offset)
 	if c.HasResult {
@@ -72,7 +94,8 @@ func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	return row, nil
 }
 
-// callRuns is a heap of sessions: the one with the latest call first, ties by path.
+// callRuns is a heap of runs: the one with the latest call first, ties by path, and in a
+// session the later piece first.
 type callRuns []*callRun
 
 func (h callRuns) Len() int      { return len(h) }
@@ -81,7 +104,7 @@ func (h *callRuns) Push(any)     {} // all runs are known from the start
 
 func (h callRuns) Less(i, j int) bool {
 	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(b.calls[0].at, a.calls[0].at), cmp.Compare(a.Path, b.Path)) < 0
+	return cmp.Or(cmp.Compare(b.calls[0].at, a.calls[0].at), cmp.Compare(a.Path, b.Path), cmp.Compare(b.piece, a.piece)) < 0
 }
 
 func (h *callRuns) Pop() any {
@@ -90,16 +113,6 @@ func (h *callRuns) Pop() any {
 	(*h)[last] = nil
 	*h = (*h)[:last]
 	return run
-}
-
-// callFile reads entries of a session file.
-type callFile struct {
-	*file
-	x       *auditor
-	entries *entry.Reader
-	rules   *shellcmd.Evaluator
-	outline *record.Outline // nil when the file has no record
-	warning string          // why an entry could not be read, "" when all could
 }
 
 // entryID returns the id of the entry at an offset, "" when there is none.
@@ -127,9 +140,11 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 		err = f.entries.View(entry.RefOf(&n.Node), entry.Identity{ID: n.ID}, visit)
 	}
 	if err != nil {
-		f.warning = fmt.Sprintf("%s: %v", f.Path, err)
+		f.warn(err)
 	}
 }
+
+func (f *callFile) warn(err error) { f.warning = fmt.Sprintf("%s: %v", f.Path, err) }
 
 // result returns the first lines of a call's result.
 func (f *callFile) result(c *session.CallFact) (lines []string) {
@@ -159,11 +174,11 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 
 // matchedRules returns the rules that a call matches. A command is read again where the
 // facts hold its beginning only.
-func (f *callFile) matchedRules(calls []session.CallFact, number int) shellcmd.RuleSet {
-	c := &calls[number]
+func (r *callRun) matchedRules(number int) shellcmd.RuleSet {
+	c := &r.facts[number]
 	command := c.Line
 	if isCutCommand(*c) {
-		f.block(calls, number, func(b *session.Block) {
+		r.block(number, func(b *session.Block) {
 			if b.Shell != nil {
 				command = b.Shell.Command
 			} else {
@@ -171,12 +186,12 @@ func (f *callFile) matchedRules(calls []session.CallFact, number int) shellcmd.R
 			}
 		})
 	}
-	return f.rules.Rules(c, command, f.CWD)
+	return r.rules.Rules(c, command, r.CWD)
 }
 
 // passesArgs reports whether the arguments of a call pass all tests.
-func (f *callFile) passesArgs(calls []session.CallFact, number int, tests []ArgTest) (ok bool) {
-	f.block(calls, number, func(b *session.Block) {
+func (r *callRun) passesArgs(number int, tests []ArgTest) (ok bool) {
+	r.block(number, func(b *session.Block) {
 		if b.Shell != nil {
 			ok = len(tests) == 1 && tests[0].Name == "command" && tests[0].Match(b.Shell.Command)
 			return
@@ -192,15 +207,14 @@ func (f *callFile) passesArgs(calls []session.CallFact, number int, tests []ArgT
 
 // block visits the block of a call, read from its session file: its Call, or the Shell
 // of a command that the user ran.
-func (f *callFile) block(calls []session.CallFact, number int, visit func(*session.Block)) {
-	c := &calls[number]
-	nth := 0 // among the calls of the same kind in its entry
-	for i := number - 1; i >= 0 && calls[i].Offset == c.Offset; i-- {
-		if calls[i].Kind == c.Kind {
-			nth++
-		}
+func (r *callRun) block(number int, visit func(*session.Block)) {
+	c := &r.facts[number]
+	nth, err := r.nth(number)
+	if err != nil {
+		r.warn(err)
+		return
 	}
-	f.entry(c.Offset, func(_ *session.Entry, v *session.View) {
+	r.entry(c.Offset, func(_ *session.Entry, v *session.View) {
 		for i := range v.Blocks {
 			b := &v.Blocks[i]
 			switch {
@@ -216,4 +230,27 @@ func (f *callFile) block(calls []session.CallFact, number int, visit func(*sessi
 			}
 		}
 	})
+}
+
+// nth returns how many calls of the same kind are before a call in its entry, which may
+// begin in an earlier piece.
+func (r *callRun) nth(number int) (n int, err error) {
+	c := &r.facts[number]
+	calls := r.facts[:number]
+	for piece := r.piece; ; {
+		for _, before := range slices.Backward(calls) {
+			if before.Offset != c.Offset {
+				return n, nil
+			}
+			if before.Kind == c.Kind {
+				n++
+			}
+		}
+		if piece--; piece < 0 {
+			return n, nil
+		}
+		if calls, err = r.x.pieceCalls(r.file, piece); err != nil {
+			return 0, err
+		}
+	}
 }

@@ -92,10 +92,10 @@ type CallList struct {
 // resultLines is how many lines of a result are shown.
 const resultLines = 5
 
-// Calls lists calls. The facts of a session are read when its latest call is
-// reached, and kept in memory until its first one is listed; so are those of the
-// sessions that ran meanwhile. With Request.Results it reads the first lines of each
-// result from its session file.
+// Calls lists calls. Of each it keeps the time and the place. The facts are read piece
+// by piece when the latest call of a piece is reached, and forgotten when its earliest one
+// has been listed. With Request.Results it reads the first lines of each result from its
+// session file.
 func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CallList, error) {
 	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.DetailFacts)
 	if err != nil {
@@ -104,52 +104,25 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err := x.matchText(a, src); err != nil {
 		return nil, err
 	}
-	list := &CallList{}
 	entries := entry.NewReader(src, a)
-	evaluator := shellcmd.NewEvaluator()
-	var runs callRuns
-	collect := func(f *file, p *record.Piece, i int, duplicate bool) {
-		if n := len(runs); n == 0 || runs[n-1].file != f {
-			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries, rules: evaluator}})
-		}
-		run := runs[len(runs)-1]
-		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(p.Number + i), duplicate})
-	}
-	ruled := req.Risky || len(req.Rules) > 0
-	if ruled {
-		x.visitCopy = func(f *file, p *record.Piece, i int) { collect(f, p, i, true) }
-	}
-	read := x.facts.WithoutDetails
-	if req.Commands { // a shell command may be known by its details only
-		read = x.facts.All
-	}
-	err = x.eachPiece(read, func(f *file, p *record.Piece) error {
-		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
-	})
-	if err == nil && ruled {
-		err = runs.applyRules(x, a, src)
-		runs = slices.DeleteFunc(runs, func(r *callRun) bool { return len(r.calls) == 0 })
+	files, err := x.callFiles(entries)
+	if err == nil && req.ruled() {
+		err = x.applyRules(files, a, src)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, run := range runs {
-		list.Total += len(run.calls)
-		slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks can run backwards
-			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
-		})
-	}
-	if len(req.Args) > 0 {
+	list := &CallList{Coverage: x.coverage, Warnings: x.warnings, Index: search.StateOf(x.r)}
+	runs, total := sortedRuns(files)
+	if list.Total = total; len(req.Args) > 0 {
 		list.Total = -1
 	}
-	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, search.StateOf(x.r)
-	all := slices.Clone(runs)
 	list.Each = func(ctx context.Context, visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
-			for _, run := range all {
-				if run.warning != "" {
-					list.Warnings = append(list.Warnings, run.warning)
+			for _, f := range files {
+				if f.warning != "" {
+					list.Warnings = append(list.Warnings, f.warning)
 				}
 			}
 		}()
@@ -158,41 +131,106 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	return list, nil
 }
 
+// ruled reports whether the request asks only for calls that match rules.
+func (r *Request) ruled() bool { return r.Risky || len(r.Rules) > 0 }
+
+// callFiles returns the sessions with calls that pass the filters. If rules are to be
+// applied, the duplicates are among the calls.
+func (x *auditor) callFiles(entries *entry.Reader) (files []*callFile, err error) {
+	evaluator := shellcmd.NewEvaluator()
+	collect := func(f *file, p *record.Piece, i int, duplicate bool) {
+		if n := len(files); n == 0 || files[n-1].file != f {
+			files = append(files, &callFile{file: f, x: x, entries: entries, rules: evaluator})
+		}
+		last := files[len(files)-1]
+		if n := len(last.runs); n == 0 || last.runs[n-1].piece != p.Index {
+			last.runs = append(last.runs, &callRun{callFile: last, piece: p.Index})
+		}
+		run := last.runs[len(last.runs)-1]
+		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(i), duplicate})
+	}
+	if x.req.ruled() {
+		x.visitCopy = func(f *file, p *record.Piece, i int) { collect(f, p, i, true) }
+	}
+	read := x.facts.WithoutDetails
+	if x.req.Commands { // a shell command may be known by its details only
+		read = x.facts.All
+	}
+	err = x.eachPiece(read, func(f *file, p *record.Piece) error {
+		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
+	})
+	return files, err
+}
+
 // applyRules removes the calls that match none of the rules that the request asks for,
 // and all duplicates. Those that match are counted.
-func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) error {
+func (x *auditor) applyRules(files []*callFile, a adapter.Adapter, src entry.Source) error {
 	group, ctx := errgroup.WithContext(x.ctx)
 	next, duplicates := atomic.Int64{}, atomic.Int64{}
-	for range min(len(h), runtime.GOMAXPROCS(0)) {
+	for range min(len(files), runtime.GOMAXPROCS(0)) {
 		entries, evaluator := entry.NewReader(src, a), shellcmd.NewEvaluator()
 		group.Go(func() error {
 			defer entries.Use(nil)
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(h) || ctx.Err() != nil {
+				if i >= len(files) || ctx.Err() != nil {
 					return ctx.Err()
 				}
-				run := *h[i]
-				run.entries, run.rules = entries, evaluator
-				if err := run.load(ctx, false); err != nil {
+				f := *files[i]
+				f.entries, f.rules = entries, evaluator
+				copies, err := f.applyRules(ctx)
+				if err != nil {
 					return err
 				}
-				h[i].warning = run.warning
-				h[i].calls = slices.DeleteFunc(run.calls, func(c timedCall) bool {
-					if !x.req.asksFor(run.matchedRules(run.facts.Calls, int(c.number))) {
-						return true
-					}
-					if c.duplicate {
-						duplicates.Add(1)
-					}
-					return c.duplicate
-				})
+				duplicates.Add(int64(copies))
+				files[i].warning = f.warning
 			}
 		})
 	}
 	err := group.Wait()
 	x.coverage.Copies += int(duplicates.Load())
 	return err
+}
+
+// applyRules is auditor.applyRules for one session. It returns how many duplicates match.
+func (f *callFile) applyRules(ctx context.Context) (duplicates int, err error) {
+	for _, run := range f.runs {
+		loaded := callRun{callFile: f, piece: run.piece}
+		if err := loaded.load(ctx, false); err != nil {
+			return 0, err
+		}
+		run.calls = slices.DeleteFunc(run.calls, func(c timedCall) bool {
+			if !f.x.req.asksFor(loaded.matchedRules(int(c.number))) {
+				return true
+			}
+			if c.duplicate {
+				duplicates++
+			}
+			return c.duplicate
+		})
+	}
+	return duplicates, nil
+}
+
+// sortedRuns returns the runs that have calls, with these in the order of the list, and
+// the number of all calls.
+func sortedRuns(files []*callFile) (runs callRuns, calls int) {
+	for _, f := range files {
+		for _, run := range f.runs {
+			if len(run.calls) == 0 {
+				continue
+			}
+			slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks can run backwards
+				return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
+			})
+			f.unread++
+			calls += len(run.calls)
+			runs = append(runs, run)
+		}
+		f.runs = nil
+	}
+	heap.Init(&runs)
+	return runs, calls
 }
 
 // asksFor reports whether a request with rules asks for a call that matches these.
@@ -205,7 +243,6 @@ func (r *Request) asksFor(matched shellcmd.RuleSet) bool {
 
 // each visits the calls of all runs, the latest first, up to the limit of the request.
 func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) error) error {
-	heap.Init(h)
 	for left := req.Limit; h.Len() > 0; {
 		run := (*h)[0]
 		row, err := run.next(ctx, req)
@@ -214,6 +251,7 @@ func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) 
 		}
 		if run.calls = run.calls[1:]; len(run.calls) == 0 {
 			heap.Pop(h)
+			run.release()
 		} else {
 			heap.Fix(h, 0)
 		}

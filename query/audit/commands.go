@@ -52,6 +52,21 @@ func (g *commandGroup) addSum(f *file, s *record.SummedPrograms, i int) {
 	g.last = max(g.last, s.Last.At(i))
 }
 
+// addCall adds a program that call i of a piece runs, which is a command with this number.
+func (g *commandGroup) addCall(f *file, c *record.Calls, i, command int) {
+	g.row.Runs++
+	if g.call == command {
+		return
+	}
+	g.call = command
+	g.row.Calls++
+	if c.Flags(i).Failed() {
+		g.row.Failed++
+	}
+	g.files.add(f)
+	g.last = max(g.last, f.millis(c.Time.At(i)))
+}
+
 // Commands counts the programs that shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
@@ -62,58 +77,17 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	if err := x.matchText(a, src); err != nil {
 		return nil, err
 	}
-	t := &CommandTable{}
-	table := groups[commandGroup]{}
-	row := func(program string) *commandGroup {
-		return table.row(program, func(name string) *commandGroup {
-			return &commandGroup{row: CommandRow{Type: "command", Program: name}}
-		})
+	c := &commandCount{x: x, groups: groups[commandGroup]{}}
+	if len(req.Tools)+len(req.Models) > 0 { // which the sums of programs do not name
+		err = x.eachPiece(x.facts.All, c.add)
+	} else {
+		err = x.eachSum(nil, c.add)
 	}
-	var programs []*commandGroup // of a piece, by their numbers there
-	each := func(visit func(*file, *record.Piece) error) error { return x.eachPiece(x.facts.All, visit) }
-	if len(req.Tools)+len(req.Models) == 0 { // which the sums of programs do not name
-		each = func(visit func(*file, *record.Piece) error) error { return x.eachSum(nil, visit) }
-	}
-	err = each(func(f *file, p *record.Piece) error {
-		if s := &p.CallSums; p.Summed {
-			t.Calls += s.Commands
-			t.Unparsed += s.Broken
-			for i, name := range s.Programs.Names {
-				row(name).addSum(f, &s.Programs, i)
-			}
-			return nil
-		}
-		c := &p.Calls
-		names := c.Programs.Names()
-		programs = emptied(programs, len(names))
-		return x.visitCalls(f, p, func(i int) {
-			t.Calls++
-			if c.Flags(i).Broken() {
-				t.Unparsed++
-			}
-			c.Programs.Numbers(i, func(number int) {
-				if programs[number] == nil {
-					programs[number] = row(names[number])
-				}
-				g := programs[number]
-				g.row.Runs++
-				if g.call == t.Calls {
-					return
-				}
-				g.call = t.Calls
-				g.row.Calls++
-				if c.Flags(i).Failed() {
-					g.row.Failed++
-				}
-				g.files.add(f)
-				g.last = max(g.last, f.millis(c.Time.At(i)))
-			})
-		})
-	})
 	if err != nil {
 		return nil, err
 	}
-	rows := table.sorted(func(a, b *commandGroup) int {
+	t := &c.table
+	rows := c.groups.sorted(func(a, b *commandGroup) int {
 		if a.row.Runs != b.row.Runs { // most rows: names are compared only where they decide
 			return cmp.Compare(b.row.Runs, a.row.Runs)
 		}
@@ -127,4 +101,46 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	req.mask(t)
 	return t, nil
+}
+
+// commandCount counts the shell commands of all sessions.
+type commandCount struct {
+	x        *auditor
+	table    CommandTable // without its rows
+	groups   groups[commandGroup]
+	programs []*commandGroup // of a piece, by their numbers there
+}
+
+func (t *commandCount) row(program string) *commandGroup {
+	return t.groups.row(program, func(name string) *commandGroup {
+		return &commandGroup{row: CommandRow{Type: "command", Program: name}}
+	})
+}
+
+// add adds the sums or the facts of a piece.
+func (t *commandCount) add(f *file, p *record.Piece) error {
+	if p.Summed {
+		s := &p.CallSums
+		t.table.Calls += s.Commands
+		t.table.Unparsed += s.Broken
+		for i, name := range s.Programs.Names {
+			t.row(name).addSum(f, &s.Programs, i)
+		}
+		return nil
+	}
+	c := &p.Calls
+	names := c.Programs.Names()
+	t.programs = emptied(t.programs, len(names))
+	return t.x.visitCalls(f, p, func(i int) {
+		t.table.Calls++
+		if c.Flags(i).Broken() {
+			t.table.Unparsed++
+		}
+		c.Programs.Numbers(i, func(number int) {
+			if t.programs[number] == nil {
+				t.programs[number] = t.row(names[number])
+			}
+			t.programs[number].addCall(f, c, i, t.table.Calls)
+		})
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"pigrep/adapter"
@@ -36,7 +37,7 @@ type auditor struct {
 	families families
 	coverage Coverage
 	warnings []string
-	pieces   int // read so far
+	pieces   atomic.Int64 // read so far
 
 	visitCopy func(f *file, p *record.Piece, i int) // gets the duplicates of calls; nil to count them only
 }
@@ -271,11 +272,26 @@ func (x *auditor) trim() {
 	}
 }
 
+// trimSometimes is called for each piece that is read.
+func (x *auditor) trimSometimes() {
+	if x.pieces.Add(1)%trimEvery == 0 {
+		x.trim()
+	}
+}
+
+// pieceCalls reads the calls of one piece of a session's facts.
+func (x *auditor) pieceCalls(f *file, piece int) ([]session.CallFact, error) {
+	x.trimSometimes()
+	facts, err := x.facts.PieceFacts(f.File, piece)
+	if err != nil {
+		return nil, err
+	}
+	return facts.Calls, nil
+}
+
 func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
 	for p, err := range pieces {
-		if x.pieces++; x.pieces%trimEvery == 0 {
-			x.trim()
-		}
+		x.trimSometimes()
 		f := &x.files[p.File]
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
