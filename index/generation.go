@@ -30,6 +30,7 @@ const (
 	segmentsName     = "segments"
 	segmentName      = "%012x" // and segment.Ext
 	currentName      = "current"
+	rebuildName      = "rebuild" // is there from the beginning of a rebuild until it is published
 	generationPrefix = "gen-"
 	generationName   = generationPrefix + "%06d"
 	manifestName     = "manifest"

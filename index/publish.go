@@ -69,7 +69,7 @@ func (w *Writer) publish() error {
 		return err
 	}
 	w.published = g
-	return files.SyncDir(w.path)
+	return errors.Join(layout.Remove(w.root, rebuildName), files.SyncDir(w.path))
 }
 
 // addTrigrams writes the trigrams of a segment. They are complete and on disk, or not there

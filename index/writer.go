@@ -25,7 +25,7 @@ type WriterOptions struct {
 	PID     int          // of this process, for the message of ErrLocked
 	Roots   []string     // the session directories, which status names when they are gone
 	Rebuild bool         // start with an empty index; readers keep the last generation until the next Publish
-	Reader  *Reader      // of the same directory, to share open segments with, and to number files after its own; may be nil
+	Reader  *Reader      // of the same directory, to share open segments with; may be nil
 }
 
 // Writer is the one writer of an index. It is safe for concurrent use.
@@ -78,6 +78,9 @@ func OpenWriter(dir string, opt WriterOptions) (*Writer, error) {
 func (w *Writer) open(opt WriterOptions) error {
 	h, err := w.readHead(opt)
 	if err != nil {
+		if h != nil {
+			err = errors.Join(err, release(h.segments))
+		}
 		return err
 	}
 	if err := w.readSegments(); err != nil {
@@ -94,7 +97,8 @@ func (w *Writer) open(opt WriterOptions) error {
 }
 
 // readHead opens the generation of the last writer, or an empty head if there is none or
-// the index is rebuilt. It shares the open segments of the reader.
+// the index is rebuilt. It shares the open segments of the reader. With an error it may
+// return a head, whose segments are then to be released.
 func (w *Writer) readHead(opt WriterOptions) (*head, error) {
 	var have []*segment.Segment
 	if opt.Reader != nil {
@@ -110,11 +114,10 @@ func (w *Writer) readHead(opt WriterOptions) (*head, error) {
 		w.last = max(w.last, numbers[0])
 	}
 	if w.last == 0 || opt.Rebuild {
-		h := &head{table: &record.Table{Next: 1}}
-		if opt.Reader != nil {
-			h.table.Next = opt.Reader.NextFile() // see rebuilt
+		if current != 0 {
+			err = w.replace(rebuildName, nil)
 		}
-		return h, nil
+		return &head{table: &record.Table{Next: 1}}, err
 	}
 	h, err := w.openHead(w.last, have)
 	if err != nil {
@@ -122,28 +125,18 @@ func (w *Writer) readHead(opt WriterOptions) (*head, error) {
 	}
 	if current == w.last {
 		w.published = h.generation
-		return h, nil
+		return h, layout.Remove(w.root, rebuildName)
 	}
 	old, err := w.openHead(current, have)
 	if err != nil { // nothing can be derived from it
 		return h, nil
 	}
 	w.published = old.generation
-	if rebuilt(h.table, old.table) {
-		h, old = old, h
+	if !layout.Exists(w.root, rebuildName) {
+		return h, release(old.segments)
 	}
-	return h, release(old.segments)
-}
-
-// rebuilt reports whether a table was begun while there was another: all its files have later
-// numbers. Such a rebuild counts only when it was completed and published.
-func rebuilt(t, old *record.Table) bool {
-	for i := range t.Len() {
-		if t.File(i) < old.Next {
-			return false
-		}
-	}
-	return t.Len() > 0 && old.Len() > 0
+	// A rebuild counts only when it is complete.
+	return old, errors.Join(release(h.segments), layout.Remove(w.root, h.generation.name()), layout.Remove(w.root, rebuildName))
 }
 
 // openHead opens a generation as a head.

@@ -32,7 +32,7 @@ var made = []struct {
 	kind  fs.FileMode
 	paths string
 }{
-	{0, `pigrep-index|lock|(current|roots)(\.tmp)?`},
+	{0, `pigrep-index|lock|(current|roots|rebuild)(\.tmp)?`},
 	{fs.ModeDir, `gen-\d{6,18}(\.tmp)?`},
 	{0, `gen-\d{6,18}(\.tmp)?/(manifest|state|copies)`},
 	{fs.ModeDir, `segments`},
