@@ -137,7 +137,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 	w := s.found.Worker()
 	defer s.found.Done(w)
-	var hits []Hit
+	hits := make([]Hit, 0, len(list)) // a complete list is long, and growing one takes twice its memory
 	for _, c := range list {
 		if over, err := s.over(); over || err != nil {
 			return hits, err

@@ -124,9 +124,10 @@ var garbage = map[string]int{
 	"pigrep web":                    400, // questions follow each other, and the heap is small
 	"pigrep watch":                  100,
 	"pigrep search":                 800,
+	"pigrep search --limit":         100, // the list may be long
 	"pigrep sessions":               800,
 	"pigrep grep":                   100, // texts may be large
-	"pigrep tools calls":            100, // the list may be long
+	"pigrep tools calls":            300, // little is kept of a long list
 	"pigrep tools commands --raw":   100,
 	"pigrep tools commands --risky": 100,
 	"pigrep tools commands --rule":  100,
