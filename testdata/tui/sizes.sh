@@ -8,16 +8,20 @@
 mkdir "$work/home/empty"
 bash_terminal "$3" "$4"
 
+# What the last line of the list begins with, or has room for.
+empty='Enter resume' query='Enter resume'
+if [ "$3" -lt 60 ]; then empty='? help' query='F1 help'; fi
+
 # Flags alone open the interface. In an empty query ? is help, which fits and says how to go
 # back; in a query it is text.
 run "clear; cd empty; pigrep --session-dir $work/sessions; echo code-\$?"
-until_shown '> type to search' 'sessions' 'up to' 'Enter resume'
+until_shown '> type to search' 'sessions' 'up to' "$empty"
 keys '?'
 until_shown 'Results' 'Ctrl-N' 'Esc back'
 keys Escape
 until_shown '> type to search'
 type_ 'haystack?'
-until_shown '> haystack?' 'Enter resume' '▌ '
+until_shown '> haystack?' "$query" '▌ '
 
 # The keys of readline edit the query.
 keys C-a C-d C-d C-d C-e BSpace C-w
@@ -26,7 +30,7 @@ keys C-y
 until_shown '> stack'
 keys C-u
 type_ 'haystack zorblaxq'
-until_shown 'occurs nowhere' 'Enter resume'
+until_shown 'occurs nowhere' "$query"
 
 # Toggles: all words, this directory, this session. An empty result says what drops the filter.
 keys F5
