@@ -47,8 +47,8 @@ type Found struct {
 	// Outside lists the symbolic links to directories and session files that were not
 	// followed, because they lead out of the session directories of all roots.
 	Outside []string
-	// Vouched is the number of files if a watcher vouched for them. Then none is listed.
-	Vouched int
+	// Confirmed is the number of files if a watcher confirmed them. Then none is listed.
+	Confirmed int
 	// Aliased says that something here may also be reached, and changed, by another name:
 	// there are links, or files with several names.
 	Aliased bool
@@ -65,7 +65,7 @@ type DirError struct {
 }
 
 // Len returns the number of session files.
-func (f *Found) Len() int { return len(f.Files) + f.Vouched }
+func (f *Found) Len() int { return len(f.Files) + f.Confirmed }
 
 // Errors lists the files and directories that cannot be read.
 func (f *Found) Errors() []FileError {

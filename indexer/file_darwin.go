@@ -13,5 +13,5 @@ func changeTime(info fs.FileInfo) int64 {
 	return 0
 }
 
-// reportsChanges is not known here: no watcher vouches.
+// reportsChanges is not known here: no watcher confirms anything.
 func reportsChanges(string) bool { return false }

@@ -23,5 +23,5 @@ func (f *File) statIn(_ uintptr, _ string) (names uint64, err error) {
 	return 1, err
 }
 
-// reportsChanges is not known here: no watcher vouches.
+// reportsChanges is not known here: no watcher confirms anything.
 func reportsChanges(string) bool { return false }

@@ -20,7 +20,7 @@ import (
 	"pigrep/index/layout"
 )
 
-// A watcher can vouch that nothing has changed since its last pass. Then a command need
+// A watcher can confirm that nothing has changed since its last pass. Then a command need
 // not compare the files itself. It asks over a socket in the index directory:
 //
 //	command                         watcher
@@ -31,7 +31,7 @@ import (
 //
 // The system queues the event of a write before the write returns, and one queue has the
 // events of all directories in order. So when the watcher sees its own file, it has seen
-// every write that ended before the question. It vouches only if none of them is still to
+// every write that ended before the question. It confirms only if none of them is still to
 // be indexed, and if the system reports all changes: see watcher.isFresh. If anything goes
 // wrong, a command compares the files as if there were no watcher. docs/watch.md lists the
 // changes that cause no event.

@@ -45,7 +45,7 @@ type Options struct {
 	// generation, while the writer is being closed. May be nil.
 	Opened func(*index.Reader) (stop func())
 
-	// Trust lets a live watcher vouch that nothing has changed; then Result.Found lists no
+	// Trust lets a live watcher confirm that nothing has changed; then Result.Found lists no
 	// files.
 	Trust bool
 
@@ -168,12 +168,12 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 // and used. stop ends that use.
 func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) {
 	var looking sync.WaitGroup
-	var vouched *freshAnswer
+	var confirmed *freshAnswer
 	looking.Go(func() {
 		if o.Trust && !o.asked() {
-			vouched = o.askWatcher()
+			confirmed = o.askWatcher()
 		}
-		if vouched == nil {
+		if confirmed == nil {
 			r.Found = Discover(o.Adapter, o.Roots)
 		}
 	})
@@ -183,17 +183,17 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 	}
 	looking.Wait()
 	switch {
-	case vouched == nil:
-	case err == nil && reader.ID() == vouched.Generation:
-		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Vouched: vouched.Files}
-		o.logger().Debug("a watcher vouches for the index", "files", vouched.Files)
+	case confirmed == nil:
+	case err == nil && reader.ID() == confirmed.Generation:
+		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Confirmed: confirmed.Files}
+		o.logger().Debug("a watcher confirms the index", "files", confirmed.Files)
 	default:
-		vouched, r.Found = nil, Discover(o.Adapter, o.Roots)
+		confirmed, r.Found = nil, Discover(o.Adapter, o.Roots)
 	}
 	r.noteUnusable()
 	switch {
 	case err != nil:
-	case vouched == nil:
+	case confirmed == nil:
 		r.setReader(reader)
 	default:
 		r.Reader, r.Crowded = reader, reader.Crowded()

@@ -24,7 +24,7 @@ func (p parsing) Parse(s adapter.State) adapter.Parser {
 }
 
 // A watch goes on after updates of any size. Files that are renamed, rewritten, removed or
-// added while a bulk is being indexed are noticed, and then the watcher vouches for the index.
+// added while a bulk is being indexed are noticed, and then the watcher confirms the index.
 func TestWatchOfBulks(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -70,7 +70,7 @@ func TestWatchOfBulks(t *testing.T) {
 		t.Errorf("others see %+v, %v", w, err)
 	}
 	if _, ok := rootIDs(o.Roots); ok && runtime.GOOS == "linux" {
-		r.wait("it vouches for the index", func() bool {
+		r.wait("it confirms the index", func() bool {
 			a := o.askWatcher()
 			return a != nil && a.Generation == reader.ID()
 		})

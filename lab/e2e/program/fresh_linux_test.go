@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// vouching is a watcher over some sessions, and what was written there.
-type vouching struct {
+// confirming is a watcher over some sessions, and what was written there.
+type confirming struct {
 	t       *testing.T
 	home    string
 	root    string
@@ -21,11 +21,11 @@ type vouching struct {
 	files   []string
 	dirs    []string
 	words   int
-	vouched int // answers for which the watcher vouched
+	confirmed int // answers for which the watcher confirmed
 }
 
-func newVouching(t *testing.T) *vouching {
-	v := &vouching{t: t, home: t.TempDir()}
+func newConfirming(t *testing.T) *confirming {
+	v := &confirming{t: t, home: t.TempDir()}
 	v.root = filepath.Join(v.home, "sessions")
 	// Not below home: the path of a socket must be short.
 	dir, err := os.MkdirTemp("", "pigrep-index-")
@@ -47,19 +47,19 @@ func newVouching(t *testing.T) *vouching {
 	switch st.Type {
 	case 0xEF53, 0x58465342, 0x9123683E, 0x01021994: // ext4, xfs, btrfs, tmpfs
 	default:
-		t.Skipf("a watcher does not vouch for files on this file system (%#x)", st.Type)
+		t.Skipf("a watcher confirms nothing for files on this file system (%#x)", st.Type)
 	}
 	return v
 }
 
 // word returns a word that no file has.
-func (v *vouching) word() string {
+func (v *confirming) word() string {
 	v.words++
 	return fmt.Sprintf("uniqueword%dq", v.words)
 }
 
 // write writes a new session file and returns a word in it.
-func (v *vouching) write(dir string) string {
+func (v *confirming) write(dir string) string {
 	word := v.word()
 	path := filepath.Join(dir, fmt.Sprintf("s%d.jsonl", v.words))
 	writeSession(v.t, path, "some text", word)
@@ -68,7 +68,7 @@ func (v *vouching) write(dir string) string {
 }
 
 // finds searches in a new process for a word that one session must have, or none.
-func (v *vouching) finds(word string, want int, after string) {
+func (v *confirming) finds(word string, want int, after string) {
 	v.t.Helper()
 	cmd := command(v.t, v.home, append([]string{"search", "--verbose", "--flat", word}, v.where...)...)
 	var stdout, stderr bytes.Buffer
@@ -77,24 +77,24 @@ func (v *vouching) finds(word string, want int, after string) {
 	if n := strings.Count(stdout.String(), word); n < want || want == 0 && n > 0 {
 		v.t.Fatalf("after %s, a search for %s finds %d, want %d\n%s%s", after, word, n, want, &stdout, &stderr)
 	}
-	if strings.Contains(stderr.String(), "a watcher vouches") {
-		v.vouched++
+	if strings.Contains(stderr.String(), "a watcher confirms") {
+		v.confirmed++
 	}
 }
 
-// settled waits until the watcher vouches.
-func (v *vouching) settled() {
+// settled waits until the watcher confirms.
+func (v *confirming) settled() {
 	v.t.Helper()
-	before := v.vouched
-	eventually(v.t, "a watcher vouches for the index", func() bool {
+	before := v.confirmed
+	eventually(v.t, "a watcher confirms the index", func() bool {
 		v.finds("text", 1, "nothing")
-		return v.vouched > before
+		return v.confirmed > before
 	})
 }
 
 // change does something at random and returns a word with the number of sessions that
 // have it now.
-func (v *vouching) change(rnd *rand.Rand) (what, word string, want int) {
+func (v *confirming) change(rnd *rand.Rand) (what, word string, want int) {
 	v.t.Helper()
 	must := func(err error) {
 		v.t.Helper()
@@ -170,10 +170,10 @@ func (v *vouching) change(rnd *rand.Rand) (what, word string, want int) {
 	return "an appended line", word, 1
 }
 
-// Whatever was written before a command began is in its answer, although a watcher vouches
+// Whatever was written before a command began is in its answer, although a watcher confirms
 // for the files and the command does not look at them.
-func TestVouchedAnswersMissNothing(t *testing.T) {
-	v := newVouching(t)
+func TestConfirmedAnswersMissNothing(t *testing.T) {
+	v := newConfirming(t)
 	startWatcher(t, v.home, v.where)
 	v.settled()
 	seed := uint64(time.Now().UnixNano())
@@ -190,9 +190,9 @@ func TestVouchedAnswersMissNothing(t *testing.T) {
 	}
 }
 
-// A watcher that is stopped, has died, or lost events vouches for nothing.
-func TestNobodyVouches(t *testing.T) {
-	v := newVouching(t)
+// A watcher that is stopped, has died, or lost events confirms nothing.
+func TestNobodyConfirms(t *testing.T) {
+	v := newConfirming(t)
 	w := startWatcher(t, v.home, v.where)
 	v.settled()
 	signal := func(s os.Signal) {
@@ -203,10 +203,10 @@ func TestNobodyVouches(t *testing.T) {
 	}
 	silent := func(after string) {
 		t.Helper()
-		before := v.vouched
+		before := v.confirmed
 		v.finds(v.write(v.dirs[0]), 1, after)
-		if v.vouched != before {
-			t.Errorf("after %s a watcher vouches", after)
+		if v.confirmed != before {
+			t.Errorf("after %s a watcher confirms", after)
 		}
 	}
 	signal(syscall.SIGSTOP)
@@ -246,9 +246,9 @@ func TestNobodyVouches(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the watcher knows of the second name", func() bool {
-		before := v.vouched
+		before := v.confirmed
 		v.finds("text", 1, "a second name")
-		return v.vouched == before
+		return v.confirmed == before
 	})
 	time.Sleep(600 * time.Millisecond) // twice as long as the watcher collects events before it updates
 	silent("a second name")
