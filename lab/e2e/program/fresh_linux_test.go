@@ -14,13 +14,13 @@ import (
 
 // confirming is a watcher over some sessions, and what was written there.
 type confirming struct {
-	t       *testing.T
-	home    string
-	root    string
-	where   []string
-	files   []string
-	dirs    []string
-	words   int
+	t         *testing.T
+	home      string
+	root      string
+	where     []string
+	files     []string
+	dirs      []string
+	words     int
 	confirmed int // answers for which the watcher confirmed
 }
 
