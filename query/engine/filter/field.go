@@ -35,6 +35,9 @@ func Field(name, value string, quoted bool, env Env) (*Filter, error) {
 	if row == nil {
 		return nil, fmt.Errorf("there is no field %q", name)
 	}
+	if row.isEmpty(value) {
+		return nil, fmt.Errorf("%s: needs a value, as in %s", name, row.Example)
+	}
 	in := row.newReading(value, quoted, env)
 	in.spec, in.more = &Spec{Scope: scope.All}, &Filter{}
 	if err := in.apply(row.field); err != nil {
@@ -111,7 +114,7 @@ func (w Written) Spec(env Env) (Spec, error) {
 	for i := range Table {
 		row := &Table[i]
 		for _, value := range w[row.Name] {
-			if value == "" && row.Blank {
+			if row.Blank && row.isEmpty(value) {
 				continue
 			}
 			if err := row.readInto(&s, value, env); err != nil {
@@ -127,12 +130,20 @@ func (w Written) Spec(env Env) (Spec, error) {
 
 // readInto reads one value of a flag.
 func (r *Row) readInto(s *Spec, value string, env Env) error {
-	if value == "" {
+	if r.isEmpty(value) {
 		return errors.New("the value is empty")
 	}
 	in := r.newReading(value, false, env)
 	in.spec = s
 	return in.apply(nil)
+}
+
+// isEmpty reports whether a value says nothing: it is blank, or a list without a name.
+func (r *Row) isEmpty(value string) bool {
+	if r.Many {
+		return strings.Trim(value, ", \t\n") == ""
+	}
+	return strings.TrimSpace(value) == ""
 }
 
 // conflict returns the error of filters that exclude each other.

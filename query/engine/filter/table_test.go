@@ -47,9 +47,32 @@ func TestEveryFilterIsReadAndRemoved(t *testing.T) {
 				t.Errorf("%s: active %t, and when cleared %+v", r.Name, active, spec)
 			}
 		}
-		spec, err = filter.Written{r.Name: {""}}.Spec(filter.Env{})
-		if (err == nil) != r.Blank || !reflect.ValueOf(spec).IsZero() {
-			t.Errorf("%s without a value: %+v, error %v", r.Name, spec, err)
+		empty := []string{"", "  "}
+		if r.Many {
+			empty = append(empty, ",", " , ")
+		}
+		for _, value := range empty {
+			spec, err = filter.Written{r.Name: {value}}.Spec(filter.Env{})
+			if (err == nil) != r.Blank || !reflect.ValueOf(spec).IsZero() {
+				t.Errorf("%s with the value %q: %+v, error %v", r.Name, value, spec, err)
+			}
+		}
+	}
+}
+
+// A field without a value is refused as well: the query says so and searches for its text.
+func TestFieldsNeedValues(t *testing.T) {
+	for _, r := range filter.Fields {
+		for _, value := range []string{" ", ",", " , "} {
+			if value != " " && !r.Many {
+				continue
+			}
+			if text, err := filter.NewTextTest(r.Field, value, filter.Env{}, &analysis.Analyzer{}); text != nil || err != nil {
+				continue // it is about text, in which a blank counts
+			}
+			if f, err := filter.Field(r.Field, value, false, filter.Env{}); err == nil {
+				t.Errorf("%s:%q is the filter %+v", r.Field, value, f)
+			}
 		}
 	}
 }

@@ -195,7 +195,10 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 		f, err = filter.Field(n.Name, n.Value, n.Quoted, c.env)
 	}
 	if err != nil {
-		reason := strings.ReplaceAll(err.Error(), n.Value, syntax.Shorten(n.Value))
+		reason := err.Error()
+		if strings.TrimSpace(n.Value) != "" {
+			reason = strings.ReplaceAll(reason, n.Value, syntax.Shorten(n.Value))
+		}
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%q is searched as text: %s", syntax.Shorten(n.String()), reason))
 		start, end := n.Range()
 		return c.term(&syntax.Term{Text: n.String(), Pos: syntax.Pos{Start: start, End: end}}, positive)
