@@ -97,3 +97,13 @@ func ContainsFold(s, part string) bool {
 func HasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
+
+// ShortID is how many characters of an id are shown. As many of its end name it as well.
+const ShortID = 8
+
+// IsID reports whether typed names the thing with this id: whether it is the id, its
+// beginning, or at least eight characters of its end. Case does not matter.
+func IsID(id, typed string) bool {
+	from := len(id) - len(typed)
+	return HasPrefixFold(id, typed) || len(typed) >= ShortID && from >= 0 && strings.EqualFold(id[from:], typed)
+}

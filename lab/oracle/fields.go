@@ -41,8 +41,10 @@ var fields = []field{
 			return strings.EqualFold(path.Base(has), v) || has == v || strings.Contains(v, "/") && strings.HasSuffix(has, "/"+v)
 		}},
 	{name: "session", values: []string{"01a1f7de", "01a1", "01A1F7DE-2", "ffff"}, list: true,
-		of:     one(func(p *Part) string { return p.session.ID }),
-		passes: func(has, v string) bool { return strings.HasPrefix(fold(has), fold(v)) }},
+		of: one(func(p *Part) string { return p.session.ID }),
+		passes: func(has, v string) bool {
+			return strings.HasPrefix(fold(has), fold(v)) || len(v) >= 8 && strings.HasSuffix(fold(has), fold(v))
+		}},
 	{name: "title", values: []string{"timeout", "GITHUB", "café", "kernel", "nothing"},
 		of: one(func(p *Part) string { return p.session.Title() }), passes: contains},
 	{name: "label", values: []string{"keep", "KEEP", "later", "nothing"},

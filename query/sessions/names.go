@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"pigrep/index"
 	"pigrep/index/segment"
@@ -61,11 +62,11 @@ func SplitTarget(arg string) (name, entry string) {
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // FindSession returns the session with this id or file name, or the only one whose id
-// begins with it, or if there is none, whose file name does. Ids are compared without regard
-// to case.
+// begins with it, or if there is none, whose id ends with it, or whose file name begins with
+// it. Ids are compared without regard to case.
 func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
-	var whole, ids, files []*session.Summary
+	var whole, heads, tails, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
 		base := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
@@ -75,17 +76,18 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 		case strings.EqualFold(handle, name), base == name:
 			whole = append(whole, s)
 		case near.HasPrefixFold(handle, name):
-			ids = append(ids, s)
+			heads = append(heads, s)
+		case near.IsID(handle, name):
+			tails = append(tails, s)
 		case near.HasPrefixFold(base, name):
 			files = append(files, s)
 		}
 	}
-	found := whole
-	if len(found) == 0 {
-		found = ids
-	}
-	if len(found) == 0 {
-		found = files
+	var found []*session.Summary
+	for _, list := range [][]*session.Summary{whole, heads, tails, files} {
+		if len(found) == 0 {
+			found = list
+		}
 	}
 	switch len(found) {
 	case 1:
@@ -159,43 +161,77 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 // minEntryID is the shortest prefix of an entry id that FindEntries looks up.
 const minEntryID = 4
 
-// ShortIDs returns a function that shortens a session id, or a session.Handle, to the
-// shortest prefix, of at least minShortID characters, that no other has.
+// ShortIDs returns a function that shortens a session id, or a session.Handle, to what
+// FindSession finds it by: its first eight characters or, where another id begins so, its
+// last eight, as pi's ids begin with the time. What neither identifies keeps as much of
+// its end as does. A file's copy has the same id, and so the same short one.
 func ShortIDs(sessions []session.Summary) func(id string) string {
-	sorted := sync.OnceValue(func() []string { // lazily: not every output shows short ids
-		ids := make([]string, len(sessions))
+	type sorted struct{ heads, tails []string }
+	all := sync.OnceValue(func() (s sorted) { // lazily: not every output shows short ids
+		s.heads = make([]string, len(sessions))
 		for i := range sessions {
-			ids[i] = session.Handle(sessions[i].ID, sessions[i].Path)
+			s.heads[i] = strings.ToLower(session.Handle(sessions[i].ID, sessions[i].Path))
 		}
-		slices.Sort(ids)
-		return slices.Compact(ids)
+		slices.Sort(s.heads)
+		s.heads = slices.Compact(s.heads)
+		for _, id := range s.heads {
+			s.tails = append(s.tails, reversed(id))
+		}
+		slices.Sort(s.tails)
+		return s
 	})
-	common := func(a, b string) int {
-		n := 0
-		for n < len(a) && n < len(b) && a[n] == b[n] {
-			n++
-		}
-		return n
-	}
 	return func(id string) string {
-		ids := sorted()
-		n := min(minShortID, len(id))
-		at, ok := slices.BinarySearch(ids, id)
-		if at > 0 {
-			n = max(n, common(ids[at-1], id)+1)
+		if len(id) <= near.ShortID {
+			return id
 		}
-		if ok {
-			at++
+		ids, low := all(), strings.ToLower(id)
+		if head := cutAt(id, near.ShortID); sharedStart(ids.heads, low) < len(head) {
+			return head
 		}
-		if at < len(ids) {
-			n = max(n, common(ids[at], id)+1)
+		from := len(id) - max(near.ShortID, sharedStart(ids.tails, reversed(low))+1)
+		for ; from > 0; from-- {
+			// A tail that begins with a dash would be a flag.
+			if utf8.RuneStart(id[from]) && id[from] != '-' && sharedStart(ids.heads, low[from:]) < len(id)-from {
+				return id[from:]
+			}
 		}
-		return id[:min(n, len(id))]
+		return id
 	}
 }
 
-// minShortID is how many characters of a session id are always shown.
-const minShortID = 8
+// cutAt returns the first n bytes of s, and the rest of a character that begins there.
+func cutAt(s string, n int) string {
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return s[:n]
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	slices.Reverse(b)
+	return string(b)
+}
+
+// sharedStart returns how many bytes s begins with that another one of a sorted list also
+// begins with.
+func sharedStart(sorted []string, s string) (n int) {
+	at, found := slices.BinarySearch(sorted, s)
+	others := []int{at - 1, at}
+	if found {
+		others[1]++
+	}
+	for _, i := range others {
+		if i >= 0 && i < len(sorted) {
+			k := 0
+			for k < len(s) && k < len(sorted[i]) && s[k] == sorted[i][k] {
+				k++
+			}
+			n = max(n, k)
+		}
+	}
+	return n
+}
 
 // FindEntry returns the index of the entry of a session with this id, or of the only
 // one whose id begins with it. @ and a number is the entry at that offset; a number alone

@@ -3,10 +3,13 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"pigrep/internal/session"
 )
@@ -94,20 +97,53 @@ func TestFindSession(t *testing.T) {
 }
 
 func TestShortIDs(t *testing.T) {
+	long := strings.Repeat("n", 300)
 	sessions := []session.Summary{
 		summary("/a", "01a1f7df-27f4", "", 1), summary("/b", "01a1f7df-4312", "", 1), summary("/c", "01a1f7df-43d4", "", 1),
 		summary("/d", "9470c69e-8ef4", "", 1), summary("/e", "abc", "", 1), summary("/f", "9470c69e-8ef4", "", 1), summary("/g", "", "", 1),
-		summary("/h", "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd", "", 1), summary("/i", "01a1f7e5-bb6d-7087-87d3-7408d794a8f0", "", 1),
+		summary("/h", "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd", "", 1), summary("/i", "01A1F7E5-bb6d-7087-87d3-7408d794a8f0", "", 1),
+		summary("/j", "app-1-work-done", "", 1), summary("/k", "app-2-work-done", "", 1), summary("/l", "app-1-wo", "", 1),
+		summary("/m", "Ünïcödé1-x", "", 1), summary("/n", "Ünïcödé1-y", "", 1), summary("/o", "notes-of-2-1234567", "", 1), summary("/p", "notes-of-1-1234567", "", 1),
+		summary("/q/no header \x1b[31m.jsonl", "", "", 1), summary("/r/2026_"+long+"1.jsonl", "", "", 1), summary("/r/2026_"+long+"2.jsonl", "", "", 1),
 	}
 	short := ShortIDs(sessions)
 	for id, want := range map[string]string{
-		"01a1f7df-27f4": "01a1f7df-2", "01a1f7df-4312": "01a1f7df-431", "01a1f7df-43d4": "01a1f7df-43d", "9470c69e-8ef4": "9470c69e", "abc": "abc", "": "",
-		"other-id-of-none": "other-id", "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd": "01a1f7e5-bb6d-7087-87d3-7f",
+		"01a1f7df-27f4": "7df-27f4", "01a1f7df-4312": "7df-4312", "01a1f7df-43d4": "7df-43d4",
+		"9470c69e-8ef4": "9470c69e", "abc": "abc", "": "", "other-id-of-none": "other-id",
+		"01a1f7e5-bb6d-7087-87d3-7f62229a5ccd": "229a5ccd", "01A1F7E5-bb6d-7087-87d3-7408d794a8f0": "d794a8f0",
+		"app-1-work-done": "1-work-done", "app-1-wo": "app-1-wo",
+		"notes-of-2-1234567": "2-1234567", // no name begins with a dash
+		"no header \x1b[31m": "no heade", long + "1": strings.Repeat("n", 7) + "1",
 	} {
 		if got := short(id); got != want {
 			t.Errorf("short(%q) = %q, want %q", id, got, want)
 		}
 	}
+	for i := range sessions {
+		id := session.Handle(sessions[i].ID, sessions[i].Path)
+		if name := short(id); !utf8.ValidString(name) {
+			t.Errorf("short(%q) = %q, a part of a character", id, name)
+		} else if s, err := FindSession(sessions, name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
+			t.Errorf("FindSession(%q) = %v, %v, want %s, whose short id this is", name, s, err, sessions[i].Path)
+		}
+	}
+}
+
+// Whatever ids there are, a short one finds its session.
+func TestShortIDsAreFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[01a-]{0,6}(01a1f7de|shared)?[01aA]{1,9}`), 1, 12, strings.ToLower).Draw(t, "ids")
+		var list []session.Summary
+		for i, id := range ids {
+			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
+		}
+		short := ShortIDs(list)
+		for i, id := range ids {
+			if s, err := FindSession(list, short(id)); err != nil || s != &list[i] {
+				t.Errorf("FindSession(%q) = %v, %v, want %s", short(id), s, err, id)
+			}
+		}
+	})
 }
 
 func TestLineage(t *testing.T) {

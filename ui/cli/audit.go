@@ -14,7 +14,6 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
-	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/search"
@@ -273,9 +272,6 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		asked := *run
 		asked.reader = r
 		run.out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
-		if run.out.Format == printer.FormatText {
-			run.out.Layout.IDWidth = idWidth(r, run.out.Layout.ShortID)
-		}
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
@@ -313,23 +309,6 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	}
 	return problem.ErrNothingFound
 }
-
-// idWidth is the width of a column that has room for nearly all session ids. Longer ones
-// take room from the rest of their row.
-func idWidth(r *index.Reader, short func(id string) string) int {
-	summaries := r.Summaries()
-	widths := make([]int, len(summaries))
-	for i := range summaries {
-		widths[i] = len(short(session.Handle(summaries[i].ID, summaries[i].Path)))
-	}
-	slices.Sort(widths)
-	if len(widths) == 0 {
-		return 0
-	}
-	return min(widths[(len(widths)-1)*9/10], maxIDWidth)
-}
-
-const maxIDWidth = 13
 
 // byNames lists the dimensions except one.
 func byNames(without string) []string {

@@ -58,11 +58,11 @@ func newShowCommand(a *app.App) *cobra.Command {
 		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
 		Short: "Read a conversation, or the entries around a hit",
 		Long: `Read a conversation as pi would restore it: the branch that ends at the last
-entry. SESSION is the path of a session file, a session id, or the start of one.
-With an entry id, or the start of one, only the entries around it are shown. "-"
-reads hits as JSON lines from stdin and shows the entries around each. Filters
-hide all other entries; --branch abandoned shows abandoned branches, --branch
-any shows all of them.
+entry. SESSION is the path of a session file or a session id, whole or as lists
+show it. With an entry id, or the start of one, only the entries around it are
+shown. "-" reads hits as JSON lines from stdin and shows the entries
+around each. Filters hide all other entries; --branch abandoned shows abandoned
+branches, --branch any shows all of them.
 
 Edits are shown as diffs: the one that the tool recorded, else one computed from
 the arguments of the call. Long diffs and tool results are cut to a few lines

@@ -47,7 +47,7 @@ func newSimilarCommand(a *app.App) *cobra.Command {
 		Long: `List the sessions that share the weightiest words of a session, or of one of its
 entries: words that are frequent in it and rare in other sessions. The most
 similar sessions come first, each with the words it shares. SESSION is the path
-of a session file, a session id, or the start of one.
+of a session file or a session id, whole or as lists show it.
 
 Prompts, replies, titles and summaries are compared. The session itself, its
 forks and copies are left out.`,

@@ -18,6 +18,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/indexer"
+	"pigrep/internal/near"
 	"pigrep/lab/testkit"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
@@ -259,7 +260,7 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 				r.EntryID, _ = e["entryId"].(string)
 			}
 			session, entry := places[i].Session, places[i].Entry
-			if !strings.HasPrefix(r.SessionID, session) && r.SessionPath != session || r.EntryID != entry {
+			if !near.IsID(r.SessionID, session) && r.SessionPath != session || r.EntryID != entry {
 				t.Errorf("%s %s: row %d is %s:%s, in %s %+v", test.tool, test.arguments, i, session, entry, test.command, r)
 			}
 		}

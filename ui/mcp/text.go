@@ -45,7 +45,7 @@ func newIDs(r *index.Reader, masks bool) ids {
 	return n
 }
 
-// session returns the shortest name that read_session accepts: the beginning of the id,
+// session returns the shortest name that read_session accepts: the short id,
 // or the path if the id does not identify the file.
 func (n *ids) session(id, path string) string {
 	if id == "" || n.shared[id] {

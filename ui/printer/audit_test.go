@@ -136,7 +136,7 @@ func TestAuditKeys(t *testing.T) {
 	}}}
 	for width, want := range map[int]string{40: "-4-5", 80: model, 120: model, 200: model} {
 		var b bytes.Buffer
-		layout := Layout{Width: width, Now: now, IDWidth: 8}
+		layout := Layout{Width: width, Now: now}
 		a := NewUsageAudit(usage, nil, 0, layout)
 		a.Coverage = &audit.Coverage{}
 		if err := New(&b, FormatText, layout).Print(a); err != nil {
@@ -166,7 +166,7 @@ func TestAuditWidths(t *testing.T) {
 	}
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
-		layout := Layout{Width: width, Now: now, IDWidth: 8}
+		layout := Layout{Width: width, Now: now}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
 				Timestamp: session.Time{Time: now}, SessionID: "01a1f7e5", CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
@@ -205,7 +205,7 @@ func TestLongSessionIDs(t *testing.T) {
 	t.Parallel()
 	const id = "a-subagent-with-a-long-name-36-cells"
 	for _, width := range []int{60, 80, 100} {
-		layout := Layout{Width: width, Now: now, IDWidth: 8}
+		layout := Layout{Width: width, Now: now}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
 				Timestamp: session.Time{Time: now}, SessionID: id, CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,

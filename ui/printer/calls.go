@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/near"
 	"pigrep/query/audit"
 )
 
@@ -23,7 +24,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	columns := []sheetColumn[row]{
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "status", Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Title: "SESSION", Width: layout.idWidth(), Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
+		{column{Title: "SESSION", Width: near.ShortID, Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4, From: roomForExit}, func(r *row) cell {
 			if r.ExitCode == nil {
 				return cell{}

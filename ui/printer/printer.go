@@ -56,8 +56,7 @@ type Layout struct {
 	Charts bool            // bars and lines of bars beside numbers
 	Source bool            // Markdown as it was written
 
-	ShortID func(id string) string // the shortest form of a session id that commands accept; nil for the full id
-	IDWidth int                    // width of a column of ids whose rows are not measured
+	ShortID func(id string) string // as sessions.ShortIDs; nil for the full id
 }
 
 // sessionID is the id of a session in the form that commands accept, which also exists for a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/ui/chart"
@@ -173,8 +174,6 @@ func alarm(r *sheetRow, status string) {
 	}
 }
 
-func (l Layout) idWidth() int { return max(l.IDWidth, len("SESSION")) }
-
 // idCell is a session id, in text in the form that commands accept, which also exists
 // for sessions without an id.
 func (l Layout) idCell(id, path string) cell {
@@ -196,7 +195,7 @@ func groupColumns[T any](l Layout, place func(*T) callPlace) []sheetColumn[T] {
 			c.Indent = "  "
 			return c
 		}},
-		{column{Title: "ENTRY", Width: l.idWidth() + 9, Whole: true}, func(r *T) cell {
+		{column{Title: "ENTRY", Width: near.ShortID + 9, Whole: true}, func(r *T) cell {
 			p := place(r)
 			return l.entryCell(p.session, p.path, p.entry, p.offset)
 		}},

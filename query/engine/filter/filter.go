@@ -42,7 +42,7 @@ type Spec struct {
 	Roles    []string // message roles
 	Tools    []string // tool names
 	Models   []string // part of the model's name, or of provider/model
-	Sessions []string // session ids or their beginnings, or session paths
+	Sessions []string // session ids, their beginnings or ends, or session paths
 	Projects []string // a path, or the last element of one
 	Excludes []string // globs on session paths
 	CWD      string   // absolute: that directory or below; "" for any
@@ -154,7 +154,7 @@ func (f *Filter) addSessions(values []string) {
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		name := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
 		return slices.ContainsFunc(values, func(v string) bool {
-			return near.HasPrefixFold(s.ID, v) || s.Path == v || name == strings.TrimSuffix(v, ".jsonl")
+			return near.IsID(session.Handle(s.ID, s.Path), v) || s.Path == v || name == strings.TrimSuffix(v, ".jsonl")
 		})
 	})
 }

@@ -129,9 +129,9 @@ var Table = []Row{
 		test:   func(f *Filter, s *Spec) { f.addKeyword(segment.FieldTool, s.Tools) },
 	},
 	{
-		Name: Session, Value: "ID", Usage: "only these sessions: ids, starts of ids, or paths",
+		Name: Session, Value: "ID", Usage: "only these sessions: ids as shown, or paths",
 		Agents: "ids or paths",
-		Field:  "session", Meaning: "the beginning of a session id; several with commas", Example: "session:01a1f7de", Many: true,
+		Field:  "session", Meaning: "a session id as shown, or its beginning; several with commas", Example: "session:01a1f7de", Many: true,
 		member: func(s *Spec) any { return &s.Sessions },
 		read:   readSessions,
 		field:  (*reading).set,

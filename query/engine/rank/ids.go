@@ -60,14 +60,14 @@ func (list idPrefixes) findIn(seg *segmentState) error {
 	return nil
 }
 
-// hasIDs reports whether any word is a prefix of the id of an entry, or of a session.
+// hasIDs reports whether any word is a prefix of the id of an entry, or names a session.
 func (s *search) hasIDs(list idPrefixes) bool {
 	for _, p := range list {
 		if len(p.seen) > 0 {
 			return true
 		}
 		for at := range s.files {
-			if near.HasPrefixFold(s.files[at].id, p.text) {
+			if near.IsID(s.files[at].id, p.text) {
 				return true
 			}
 		}
@@ -75,7 +75,8 @@ func (s *search) hasIDs(list idPrefixes) bool {
 	return false
 }
 
-// findIDs finds the sessions and entries whose ids begin with a word. A session is
+// findIDs finds the sessions whose ids begin or end with a word, and the entries whose ids
+// begin with it. A session is
 // represented by its first prompt that passes the filters; none of its documents lacks
 // the word.
 func (s *search) findIDs(list idPrefixes) error {
@@ -83,7 +84,7 @@ func (s *search) findIDs(list idPrefixes) error {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == MaxIDs || !near.HasPrefixFold(f.id, p.text) {
+			if found == MaxIDs || !near.IsID(f.id, p.text) {
 				continue
 			}
 			found++

@@ -43,7 +43,7 @@ type Target struct {
 func (t *Target) Close() error { return t.File.Close() }
 
 // Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is
-// a path, an id or the start of one. An entry id alone is enough if only one session has
+// a path, an id, or the start or end of one. An entry id alone is enough if only one session has
 // it.
 func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	name, entry := sessions.SplitTarget(arg)
@@ -130,7 +130,7 @@ func OneSession(cmd *cobra.Command, args []string) error {
 		return problem.Usagef(fmt.Sprintf("for an entry of that session: %s %s:%s", cmd.CommandPath(), args[0], args[1]), "%s takes one argument, but got %q and %q", cmd.Name(), args[0], args[1])
 	}
 	if len(args) != 1 {
-		return problem.Usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
+		return problem.Usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, or an id as shown", cmd.Name())
 	}
 	return nil
 }
