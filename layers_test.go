@@ -312,7 +312,6 @@ var formatExceptions = map[string]string{
 	"ui/transcript/transcript.go": "compaction", // a name, which happens to be the type
 	"internal/shellcmd/rules.go":  ".pi/",       // where many agents keep credentials: a rule for reviewers
 	"ui/cli/mcp_clients.go":       ".pi/",       // where MCP clients keep their settings
-	"ui/cli/cmd_skill.go":         ".pi/",       // an example in its help
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest

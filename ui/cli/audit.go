@@ -20,6 +20,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -86,18 +87,10 @@ func ruleIDs() []string {
 	return ids
 }
 
-// ruleLines lists the rules for help.
-func ruleLines() string {
-	var lines []string
-	for ids := range slices.Chunk(ruleIDs(), 4) {
-		lines = append(lines, strings.Join(ids, ", "))
-	}
-	return strings.Join(lines, ",\n")
-}
-
 // newAuditCommand completes one of the audit commands.
 func newAuditCommand(a *app.App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *app.App, *auditOptions) error) *cobra.Command {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	help.Describe(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.query = strings.Join(args, " ")
 		return run(cmd.Context(), a, o)

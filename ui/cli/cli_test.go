@@ -297,7 +297,7 @@ func TestHelp(t *testing.T) {
 	for _, c := range append(everyCommand(root), root) {
 		text := help.Command(c)
 		if !c.HasParent() {
-			text = help.Root(c)
+			text = help.Root(c, false)
 		}
 		for line := range strings.Lines(text) {
 			if len([]rune(line)) > 80+1 {
@@ -322,11 +322,50 @@ func TestHelp(t *testing.T) {
 		})
 	}
 	for _, topic := range help.Topics {
-		for line := range strings.Lines(topic.Text()) {
+		for line := range strings.Lines(help.Topic(topic)) {
 			if len([]rune(line)) > 80+1 {
-				t.Errorf("topic %s is wider than %d: %q", topic.Name, 80, line)
+				t.Errorf("topic %s is wider than %d: %q", topic, 80, line)
 			}
 		}
+	}
+}
+
+// -h is one screen: what a command is, its own flags and three examples. grep has as many
+// flags as rows.
+func TestBriefHelp(t *testing.T) {
+	root := newRootCommand(func() *app.App { a, _, _ := testApp(t); return a }())
+	commands := make(map[string]bool) // that have a text
+	for _, c := range everyCommand(root) {
+		commands[c.Name()] = true
+		a, out, _ := testApp(t)
+		args := append(strings.Fields(c.CommandPath())[1:], "-h")
+		if code := Run(t.Context(), a, args); code != 0 {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+		text := out.String()
+		if rows := strings.Count(text, "\n"); rows > 24 && c.Name() != "grep" || rows > 40 {
+			t.Errorf("%q takes %d rows", args, rows)
+		}
+		for _, want := range []string{c.Short, "pigrep " + c.Name(), "Examples:", "--help"} {
+			if want == "pigrep "+c.Name() {
+				want = c.CommandPath()
+			}
+			if !strings.Contains(text, want) {
+				t.Errorf("%q lacks %q:\n%s", args, want, text)
+			}
+		}
+		if strings.Contains(text, "--session-dir") {
+			t.Errorf("%q lists a shared flag", args)
+		}
+		if c.Parent() == root && !regexp.MustCompile(`[ ,]`+c.Name()+`\b`).MatchString(help.Root(root, true)) {
+			t.Errorf("pigrep -h does not name %s", c.Name())
+		}
+	}
+	if rows := strings.Count(help.Root(root, true), "\n"); rows > 30 {
+		t.Errorf("pigrep -h takes %d rows", rows)
+	}
+	if files, _ := filepath.Glob(filepath.Join("help", "commands", "*.txt")); len(files) != len(commands)+3 { // and help, and pigrep, twice
+		t.Errorf("%d texts for %d commands", len(files), len(commands))
 	}
 }
 
@@ -347,7 +386,7 @@ func TestSharedFlags(t *testing.T) {
 func TestEveryFilterIsAFlag(t *testing.T) {
 	a, _, _ := testApp(t)
 	set := newSearchCommand(a).Flags()
-	topic := help.QueryTopic()
+	topic := help.Topic("query")
 	for i := range filter.Table {
 		row := &filter.Table[i]
 		name := row.Name
@@ -380,7 +419,7 @@ func TestVariables(t *testing.T) {
 	if _, err := o.Printer(a); err != nil {
 		t.Fatal(err)
 	}
-	topic := help.EnvironmentTopic()
+	topic := help.Topic("environment")
 	for name := range asked {
 		if !strings.Contains(topic, name) {
 			t.Errorf("help environment lacks $%s, which is read", name)
@@ -432,7 +471,7 @@ func TestWarnUnusable(t *testing.T) {
 func TestTopicsAreNoCommands(t *testing.T) {
 	a, _, _ := testApp(t)
 	for _, c := range newRootCommand(a).Commands() {
-		if help.TopicOf(c.Name()) != nil {
+		if help.Topic(c.Name()) != "" {
 			t.Errorf("the topic %s is a command too", c.Name())
 		}
 	}

@@ -1,13 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"pigrep/internal/terminal"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -18,11 +17,12 @@ import (
 
 type configOptions struct {
 	flags.Shared
-	keys   []string
+	cmd    *cobra.Command
 	sample bool
 }
 
 func (o *configOptions) addFlags(cmd *cobra.Command) {
+	o.cmd = cmd
 	flags.Add(cmd.Flags(), "sample", "", "", "print a settings file with every key commented out", &o.sample)
 	var others []string
 	for _, row := range flags.Table {
@@ -34,48 +34,21 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 }
 
 func newConfigCommand(a *app.App) *cobra.Command {
-	o := &configOptions{}
-	var keys strings.Builder
-	terminal.WriteColumns(&keys, "  ", strings.Join(settings.Keys(), ", "))
-	cmd := &cobra.Command{
-		Use:   "config [KEY...]",
-		Short: "Show the current settings and where they come from",
-		Long: `Show the current settings and where each comes from: a flag, the environment,
-the settings file, or the default, in this order of precedence.
-
-The settings file is pigrep/config.toml in the user's configuration directory,
-or the file named by $` + settings.EnvConfig + ` ("` + settings.NoSettings + `" for none). It is optional. Each key
-is the name of a flag: at the top level it applies to every command with that
-flag, in a table named after a command to that command only. The tables
-tui.keys and tui.colors change the keys and colours of the terminal interface.
-Unknown keys are errors.
-
-The keys are:
-
-` + strings.TrimSuffix(keys.String(), "\n"),
-		Example: `pigrep config
-pigrep config search.limit
-pigrep config --sample
-pigrep config --json`,
+	return newCommand(a, &configOptions{}, &cobra.Command{
+		Use: "config [KEY...]",
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(settings.Keys(), settings.TUIKeys()...), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.keys = args
-			return runConfig(a, cmd, o)
-		},
-	}
-	o.addFlags(cmd)
-	return cmd
+	}, runConfig)
 }
 
-func runConfig(a *app.App, cmd *cobra.Command, o *configOptions) error {
+func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) error {
 	if o.sample {
 		_, err := fmt.Fprint(a.Out, settings.Sample(newRootCommand(a)))
 		return err
 	}
 	known := append(settings.Keys(), settings.TUIKeys()...)
-	for _, key := range o.keys {
+	for _, key := range keys {
 		if !slices.Contains(known, key) {
 			return problem.Usagef(settings.NearestHint(known, key), "unknown setting %q", key)
 		}
@@ -89,8 +62,8 @@ func runConfig(a *app.App, cmd *cobra.Command, o *configOptions) error {
 		return err
 	}
 	root := newRootCommand(a)
-	answer := &printer.Settings{Path: file.Path, Exists: file.Exists, Named: len(o.keys) > 0}
-	answer.List = settings.Rows(a, root, cmd, file, o.keys, func(key, standard string) []string { return o.inForce(a, key, standard) })
+	answer := &printer.Settings{Path: file.Path, Exists: file.Exists, Named: len(keys) > 0}
+	answer.List = settings.Rows(a, root, o.cmd, file, keys, func(key, standard string) []string { return o.inForce(a, key, standard) })
 	return out.Print(answer)
 }
 

@@ -35,16 +35,7 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 
 func newDoctorCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &doctorOptions{}, &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the index against the session files",
-		Long: `Check that the index files are intact and consistent; with --deep, also that
-every part of every session file is in the index with exactly the right terms,
-and that audits count what the files say. Session files are only read.
-
-Exits with 0 if nothing is wrong or everything was repaired, with 2 otherwise.`,
-		Example: `pigrep doctor
-pigrep doctor --deep
-pigrep doctor --deep --repair`,
+		Use:  "doctor",
 		Args: noArgs,
 	}, runDoctor)
 }

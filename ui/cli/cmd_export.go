@@ -56,19 +56,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 
 func newExportCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &exportOptions{}, &cobra.Command{
-		Use:   "export SESSION",
-		Short: "Write a conversation to a standalone file",
-		Long: `Write a conversation to a standalone file: Markdown, HTML without scripts or
-network access, JSON, or plain text. Everything that was said is included, and
-edits are diffs. Only HTML includes images. SESSION is the same as for show.
-Filters hide all other entries.
-
-The session may contain secrets, so only you can read the file.`,
-		Example: `pigrep export 01a1f7de --open
-pigrep export 01a1f7de -o login.html
-pigrep export 01a1f7de --format md | less
-pigrep export 01a1f7de --kind prompt,reply --format txt
-pigrep export 01a1f7de --all --format json`,
+		Use:               "export SESSION",
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
 	}, runExport)

@@ -40,21 +40,7 @@ func (o *fixOptions) addFlags(cmd *cobra.Command) {
 
 func newFixCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &fixOptions{}, &cobra.Command{
-		Use:   "fix {ERROR... | -}",
-		Short: "Find where an error occurred before, and what made it go away",
-		Long: `Find the sessions in which an error occurred, and show what followed in each
-until the error was gone: the calls after its last occurrence, and the closing
-reply of the model. ERROR is the error message, in quotes; "-" reads it from
-stdin and accepts several lines. Numbers, paths, ids, hashes, quoted names and
-times may differ, but sessions with the same ones are closer.
-
-An error counts as fixed if the failed call succeeds later on the same
-branch, with the same programs and mostly the same operands. Sessions where it
-was fixed come first, then the closest match, then the latest.`,
-		Example: `pigrep fix "ModuleNotFoundError: No module named 'yaml'"
-pigrep fix --here 'error TS2339: Property does not exist on type'
-go test ./... 2>&1 | pigrep fix -
-pigrep fix --json -n 1 -- "No module named 'yaml'"`,
+		Use: "fix {ERROR... | -}",
 	}, runFix)
 }
 

@@ -76,21 +76,7 @@ func orderNames() []string {
 
 func newGrepCommand(a *app.App) *cobra.Command {
 	cmd := newCommand(a, &grepOptions{}, &cobra.Command{
-		Use:   "grep PATTERN...",
-		Short: "Find every line that matches a regular expression",
-		Long: `Find every line of past conversations that matches a regular expression (RE2),
-in file order. The answer is exact and complete.
-
-The index only narrows the search: text that is not indexed yet is read. Lines
-are lines of the conversation, not of the session file. The arguments are joined
-with spaces; use -e for several patterns. Flags work as in ripgrep, with smart
-case.`,
-		Example: `pigrep grep 'time(d)?out after \d+'
-pigrep grep -F 'a[i] = b->c'
-pigrep grep -w --kind call rm
-pigrep grep -l --here TODO
-pigrep grep -C2 --since 1w panic:
-pigrep grep -e ENOENT -e EACCES -c`,
+		Use: "grep PATTERN...",
 	}, runGrep)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		unknown, _ := errors.AsType[*pflag.NotExistError](err)

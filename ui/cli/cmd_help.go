@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,16 +16,12 @@ import (
 
 func newHelpCommand(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "help [COMMAND | TOPIC]",
-		Short: "Explain a command or a topic",
-		Long:  "Explain a command or a topic: " + strings.Join(help.TopicNames(), ", ") + ".",
-		Example: `pigrep help search
-pigrep help scopes`,
+		Use: "help [COMMAND | TOPIC]",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			names := help.TopicNames()
+			names := slices.Clone(help.Topics)
 			for _, c := range cmd.Root().Commands() {
 				if !c.Hidden {
 					names = append(names, c.Name())
@@ -36,29 +33,34 @@ pigrep help scopes`,
 			if len(args) == 0 {
 				return cmd.Root().Help()
 			}
-			if t := help.TopicOf(args[0]); t != nil {
-				_, err := fmt.Fprint(a.Out, t.Text())
+			if text := help.Topic(args[0]); text != "" {
+				_, err := a.Out.WriteString(text)
 				return err
 			}
 			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() && !c.Hidden {
 				return c.Help()
 			}
-			return problem.Usagef("topics: "+strings.Join(help.TopicNames(), ", ")+"; `pigrep help` lists the commands",
+			return problem.Usagef("topics: "+strings.Join(help.Topics, ", ")+"; `pigrep help` lists the commands",
 				"no help for %q", args[0])
 		},
 	}
+	help.Describe(cmd)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
 
-// printHelp prints the help of a command. Write errors are reported when the run flushes
-// its output.
-func printHelp(a *app.App, cmd *cobra.Command) {
-	if cmd.HasParent() {
+// printHelp prints the help of a command: with -h on one screen, else all of it. Write
+// errors are reported when the run flushes its output.
+func printHelp(a *app.App, cmd *cobra.Command, args []string) {
+	brief := len(args) > 0 && !slices.Contains(args, "--help")
+	switch {
+	case !cmd.HasParent():
+		fmt.Fprint(a.Out, help.Root(cmd, brief))
+	case brief:
+		fmt.Fprint(a.Out, help.Brief(cmd))
+	default:
 		fmt.Fprint(a.Out, help.Command(cmd))
-		return
 	}
-	fmt.Fprint(a.Out, help.Root(cmd))
 }
 
 // Manual returns the commands and topics for the man pages.

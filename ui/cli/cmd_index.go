@@ -42,18 +42,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 
 func newIndexCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &indexOptions{}, &cobra.Command{
-		Use:   "index",
-		Short: "Bring the index up to date",
-		Long: `Bring the index up to date with the session files. Only new bytes are read.
-
-Every search does this first; use this command to choose when it happens. Ctrl-C
-keeps what was indexed so far. A rebuild replaces the index when it is complete:
-until then searches answer from the old one, and Ctrl-C keeps that.`,
-		Example: `pigrep index
-pigrep index --dry-run
-pigrep index --rebuild
-pigrep index --compact
-pigrep index --prune`,
+		Use:  "index",
 		Args: noArgs,
 	}, runIndex)
 }

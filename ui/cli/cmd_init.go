@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"embed"
 	"slices"
 	"strings"
 
@@ -11,50 +13,30 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// keyBindings is the code that binds a key, by shell. {key} is the key as the shell writes it,
-// {name} as people do. The text on the command line becomes the query; it stays if nothing
-// is chosen. The chosen command is put on the command line and not run: it leaves the
-// directory of the shell, which the user should see first and find in the history.
-var keyBindings = []struct{ shell, ctrl, alt, script string }{
-	{"bash", `\C-`, `\e`, `# {name} searches past pi conversations and puts the command that resumes the
-# chosen session on the command line.
-__pigrep_tui() {
-	local chosen
-	chosen=$(command pigrep tui --print -- "$READLINE_LINE" </dev/tty) || return 0
-	READLINE_LINE=$chosen
-	READLINE_POINT=${#READLINE_LINE}
+// scripts has the code for shells. That of init binds a key: {key} is the key as the shell
+// writes it, {name} as people do. The text on the command line becomes the query; it stays
+// if nothing is chosen. The chosen command is put on the command line and not run: it leaves
+// the directory of the shell, which the user should see first and find in the history.
+//
+//go:embed scripts
+var scripts embed.FS
+
+// script returns the code in a file of scripts.
+func script(name string) string {
+	data, err := scripts.ReadFile("scripts/" + name)
+	if err != nil {
+		panic(err) // the files are ours
+	}
+	return string(data)
 }
-bind -m emacs-standard -x '"{key}": __pigrep_tui'
-bind -m vi-command -x '"{key}": __pigrep_tui'
-bind -m vi-insert -x '"{key}": __pigrep_tui'
-`},
-	{"zsh", `^`, `^[`, `# {name} searches past pi conversations and puts the command that resumes the
-# chosen session on the command line.
-__pigrep_tui() {
-	local chosen
-	if chosen=$(command pigrep tui --print -- "$BUFFER" </dev/tty); then
-		BUFFER=$chosen
-		CURSOR=${#BUFFER}
-	fi
-	zle reset-prompt
-}
-zle -N __pigrep_tui
-bindkey -M emacs '{key}' __pigrep_tui
-bindkey -M viins '{key}' __pigrep_tui
-bindkey -M vicmd '{key}' __pigrep_tui
-`},
-	{"fish", `\c`, `\e`, `# {name} searches past pi conversations and puts the command that resumes the
-# chosen session on the command line.
-function __pigrep_tui
-	set -l chosen (command pigrep tui --print -- (commandline | string collect) </dev/tty | string collect)
-	if test -n "$chosen"
-		commandline --replace -- $chosen
-	end
-	commandline --function repaint
-end
-bind {key} __pigrep_tui
-bind --mode insert {key} __pigrep_tui
-`},
+
+// keyBinding says how a shell writes keys with Ctrl and Alt.
+type keyBinding struct{ shell, ctrl, alt string }
+
+var keyBindings = []keyBinding{
+	{"bash", `\C-`, `\e`},
+	{"zsh", `^`, `^[`},
+	{"fish", `\c`, `\e`},
 }
 
 // usualKey is free in fish and in the vi modes of bash and zsh. Elsewhere it runs a line
@@ -100,50 +82,48 @@ func keyName(key string) string {
 	return key
 }
 
+type initOptions struct{ key string }
+
+func (o *initOptions) addFlags(cmd *cobra.Command) {
+	o.key = usualKey
+	flags.AddWords(cmd, "key", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", keyNames(), &o.key)
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+}
+
 func newInitCommand(a *app.App) *cobra.Command {
 	var names []string
 	for _, b := range keyBindings {
 		names = append(names, b.shell)
 	}
-	key := usualKey
-	cmd := &cobra.Command{
-		Use:   "init {" + strings.Join(names, " | ") + "}",
-		Short: "Print shell code that binds a key to a search",
-		Long: `Print shell code that binds Ctrl-O, or the key of --key, to "pigrep tui": the
-text on the command line becomes the query, and the command that resumes the
-chosen session replaces it. Press Enter again to run it. Load the code in the
-startup file of your shell, as shown below.`,
-		Example: `eval "$(pigrep init bash)"
-eval "$(pigrep init zsh)"
-pigrep init fish | source
-eval "$(pigrep init bash --key alt-m)"`,
-		ValidArgs: names,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return problem.Usagef("example: pigrep init bash", "init takes one argument, a shell: %s", strings.Join(names, ", "))
-			}
-			i := slices.Index(names, args[0])
-			if i < 0 {
-				return problem.Usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(names, ", "))
-			}
-			key = keyName(key)
-			if !slices.Contains(keyNames(), key) {
-				return problem.Usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
-					"--key: shells cannot bind %q", key)
-			}
-			b := keyBindings[i]
-			modifier, letter, _ := strings.Cut(key, "-")
-			written := map[string]string{"ctrl": b.ctrl, "alt": b.alt}[modifier] + letter
-			name := strings.ToUpper(key[:1]) + modifier[1:] + "-" + strings.ToUpper(letter)
-			script := strings.NewReplacer("{key}", written, "{name}", name).Replace(b.script)
-			if b.shell == "bash" && key == usualKey {
-				script += macDiscard
-			}
-			_, err := a.Out.WriteString(script)
-			return err
-		},
+	return newCommand(a, &initOptions{}, &cobra.Command{Use: "init {" + strings.Join(names, " | ") + "}", ValidArgs: names, Args: oneShell}, runInit)
+}
+
+// oneShell checks the arguments of a command for a shell.
+func oneShell(cmd *cobra.Command, args []string) error {
+	names := strings.Join(cmd.ValidArgs, ", ")
+	if len(args) != 1 {
+		return problem.Usagef("example: pigrep "+cmd.Name()+" bash", "%s takes one argument, a shell: %s", cmd.Name(), names)
 	}
-	flags.AddWords(cmd, "key", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", keyNames(), &key)
-	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
-	return cmd
+	if !slices.Contains(cmd.ValidArgs, args[0]) {
+		return problem.Usagef("", "unknown shell %q: use one of %s", args[0], names)
+	}
+	return nil
+}
+
+func runInit(_ context.Context, a *app.App, o *initOptions, args []string) error {
+	key := keyName(o.key)
+	if !slices.Contains(keyNames(), key) {
+		return problem.Usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
+			"--key: shells cannot bind %q", key)
+	}
+	b := keyBindings[slices.IndexFunc(keyBindings, func(b keyBinding) bool { return b.shell == args[0] })]
+	modifier, letter, _ := strings.Cut(key, "-")
+	written := map[string]string{"ctrl": b.ctrl, "alt": b.alt}[modifier] + letter
+	name := strings.ToUpper(key[:1]) + modifier[1:] + "-" + strings.ToUpper(letter)
+	code := strings.NewReplacer("{key}", written, "{name}", name).Replace(script("init." + b.shell))
+	if b.shell == "bash" && key == usualKey {
+		code += macDiscard
+	}
+	_, err := a.Out.WriteString(code)
+	return err
 }

@@ -37,18 +37,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 
 func newMCPCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &mcpOptions{}, &cobra.Command{
-		Use:   "mcp",
-		Short: "Serve agents over MCP on stdin and stdout",
-		Long: `Serve agents over the Model Context Protocol on stdin and stdout, with tools to
-search, grep, list and read sessions, list tool calls, and show usage and
-status. Only the index is written; it is kept up to date.
-
-Answers are short (maxBytes, default 24 kB) and paged with a cursor. What looks
-like a secret is masked. The session that the agent runs in is left out, unless
-the agent asks for it; these variables name it:
-` + currentVariables() + `.`,
-		Example: `pigrep mcp --print-config pi
-pigrep mcp --print-config claude > .mcp.json`,
+		Use:  "mcp",
 		Args: noArgs,
 	}, runMCP)
 }
@@ -75,7 +64,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
-		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: help.QueryTopic,
+		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
@@ -101,18 +90,6 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return s, nil
 		},
 	}
-}
-
-// currentVariables names the variables in which agents pass their session to the
-// processes they start.
-func currentVariables() string {
-	var names []string
-	for _, v := range help.AgentVariables() {
-		if !v.Path {
-			names = append(names, "$"+v.Name)
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // currentSession returns the session that this process runs in.

@@ -55,22 +55,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 
 func newReportCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &reportOptions{}, &cobra.Command{
-		Use:   "report",
-		Short: "Write a page about a period: cost, tools, failures, risky calls",
-		Long: `Write a page about a period of time: tokens and cost by day and model, calls and
-failures of tools, failed calls, calls that match a risk rule, commands, files,
-and sessions. It is one HTML file without scripts or network access. "pigrep
-usage" and "pigrep tools" print the same numbers.
-
---with-sessions exports each session to a directory that is named after FILE,
-and links to it from the page.
-
-The page has commands and results from sessions. They may contain secrets, so
-only you can read the file. --redact masks secrets.`,
-		Example: `pigrep report -o week.html --since 1w
-pigrep report -o today.html --since 1d --open
-pigrep report -o app.html --project app --since 4w --redact
-pigrep report -o week.html --since 1w --with-sessions --force`,
+		Use:  "report",
 		Args: noArgs,
 	}, runReport)
 }

@@ -40,25 +40,7 @@ func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 
 func newResumeCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &resumeOptions{}, &cobra.Command{
-		Use:   "resume [SESSION | QUERY...]",
-		Short: "Print the command that resumes a session, or run it",
-		Long: `Print the command that resumes a session in its directory. SESSION is a path, an
-id, or the start of one; anything else is a query. Without either, or when
-several sessions match, choose one on a terminal: type to narrow the list, and
-press Enter. In a pipe, the best match of a query is used.
-
---last takes the latest session that passes the filters, in the current
-directory or below it. If there is none, it takes the latest of any directory.
-
-pigrep first checks what pi needs: that the file exists and pi can open it, and
-that the directory exists. Pi always continues at the last entry of a session;
-if it would not restore the entry that was found, a warning says so.`,
-		Example: `pigrep resume
-pigrep resume --last --exec
-pigrep resume 01a1f7de
-pigrep resume login redirect --exec
-eval "$(pigrep resume --here retry)"
-pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
+		Use:               "resume [SESSION | QUERY...]",
 		ValidArgsFunction: completeSession(a),
 	}, runResume)
 }

@@ -21,6 +21,7 @@ import (
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
@@ -62,22 +63,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 func newSearchCommand(a *app.App) *cobra.Command {
 	o := &searchOptions{}
 	cmd := &cobra.Command{
-		Use:   searchName + " QUERY...",
-		Short: "Search all past conversations, best hits first",
-		Long: `Search all past conversations. Hits are grouped by session, best session first.
-
-Entries with all words rank above entries that lack one; --all-words leaves out
-the latter. The arguments are joined with spaces; "pigrep help query" explains
-the query language. A search finds everything that was written before it began.
-The first run builds the index.
-
-To search for a word that starts with -, put -- before it.`,
-		Example: `pigrep connection timeout
-pigrep search '"exit code 137"'
-pigrep --here --since 2w retry
-pigrep --kind call,shell -- rm -rf
-pigrep --sort newest -C 2 'cmd:"docker build"'
-pigrep --json ENOENT`,
+		Use:               searchName + " QUERY...",
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && canShow(a) && opensTUI(cmd) {
@@ -87,6 +73,7 @@ pigrep --json ENOENT`,
 			return runSearch(cmd.Context(), a, o)
 		},
 	}
+	help.Describe(cmd)
 	o.addFlags(cmd)
 	return cmd
 }

@@ -42,19 +42,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 
 func newSessionsCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &sessionsOptions{}, &cobra.Command{
-		Use:   "sessions [QUERY...]",
-		Short: "List sessions, latest first or best match first",
-		Long: `List sessions, latest message first; with a query, list the sessions that match
-it, best match first. The title of a session without a name is its first prompt,
-without skills, attached files, commands and heading marks. If the prompt is a
-template with a section for the task, the title is that section; if it is only a
-command, the title is the next prompt. Filters on entries (--kind, --tool, ...)
-keep sessions with at least one such entry.`,
-		Example: `pigrep sessions
-pigrep sessions --here -n 10
-pigrep sessions login redirect
-pigrep sessions --forks --since 2w
-pigrep sessions --project app --print0 | xargs -0 ls -l`,
+		Use: "sessions [QUERY...]",
 	}, runSessions)
 }
 

@@ -55,28 +55,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 
 func newShowCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &showOptions{}, &cobra.Command{
-		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
-		Short: "Read a conversation, or the entries around a hit",
-		Long: `Read a conversation as pi would restore it: the branch that ends at the last
-entry. SESSION is the path of a session file or a session id, whole or as lists
-show it. With an entry id, or the start of one, only the entries around it are
-shown. "-" reads hits as JSON lines from stdin and shows the entries
-around each. Filters hide all other entries; --branch abandoned shows abandoned
-branches, --branch any shows all of them.
-
-Edits are shown as diffs: the one that the tool recorded, else one computed from
-the arguments of the call. Long diffs and tool results are cut to a few lines
-and thinking to one; --full shows all of it. In entries from stdin, what the hit
-matched is marked.
-
-On a terminal Markdown is rendered, unless with --source or without colours, and
-the output goes to a pager: $PIGREP_PAGER, $PAGER, or less.`,
-		Example: `pigrep show 01a1f7de
-pigrep show 01a1f7de:5e6f7a8b --around 5
-pigrep show 01a1f7de --tree
-pigrep show 01a1f7de --role user
-pigrep show ./session.jsonl --full --no-pager
-pigrep --jsonl connection timeout | pigrep show -`,
+		Use:               "show {SESSION[:ENTRY] | ENTRY | -}",
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
 	}, runShow)

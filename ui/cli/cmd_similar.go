@@ -42,18 +42,7 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 
 func newSimilarCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &similarOptions{}, &cobra.Command{
-		Use:   "similar {SESSION[:ENTRY] | ENTRY}",
-		Short: "List sessions about the same things as a session or an entry",
-		Long: `List the sessions that share the weightiest words of a session, or of one of its
-entries: words that are frequent in it and rare in other sessions. The most
-similar sessions come first, each with the words it shares. SESSION is the path
-of a session file or a session id, whole or as lists show it.
-
-Prompts, replies, titles and summaries are compared. The session itself, its
-forks and copies are left out.`,
-		Example: `pigrep similar 01a1f7de
-pigrep similar 01a1f7de:5e6f7a8b -n 5
-pigrep similar 01a1f7de --json`,
+		Use:               "similar {SESSION[:ENTRY] | ENTRY}",
 		Args:              conversation.OneSession,
 		ValidArgsFunction: completeSession(a),
 	}, runSimilar)

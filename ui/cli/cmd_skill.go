@@ -37,15 +37,7 @@ func (o *skillOptions) addFlags(cmd *cobra.Command) {
 
 func newSkillCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &skillOptions{}, &cobra.Command{
-		Use:   "skill",
-		Short: "Print or install a skill that teaches pi to use pigrep",
-		Long: `Print a SKILL.md that teaches an agent when to search past sessions, how to
-write a query, and how to read further. --install writes it to the skills in
-pi's agent directory after asking; pi loads it in its next session. It is not
-written if pi has the package pi-pigrep, whose tools do the same.`,
-		Example: `pigrep skill
-pigrep skill --install
-pigrep skill > .pi/skills/pigrep/SKILL.md`,
+		Use:  "skill",
 		Args: noArgs,
 	}, runSkill)
 }

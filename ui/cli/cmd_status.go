@@ -40,15 +40,7 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 
 func newStatusCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &statusOptions{}, &cobra.Command{
-		Use:   "status",
-		Short: "Show what is indexed, how fresh it is, and what was skipped",
-		Long: `Show where sessions are read from, what is indexed, how fresh and how big the
-index is, and what was skipped and why. Nothing is changed; "pigrep index"
-updates the index.`,
-		Example: `pigrep status
-pigrep status --skipped
-pigrep status --stores
-pigrep status --json`,
+		Use:  "status",
 		Args: noArgs,
 	}, runStatus)
 }

@@ -18,18 +18,7 @@ import (
 func newToolsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:   "tools",
-		Short: "Audit tools: calls, commands, files",
-		Long: `Count the calls of each tool: failures, durations, output size. Calls copied by
-a fork or clone count once, in the session where they first appeared. Nested
-calls count for their own tool; commands typed by the user count as the tool
-"!".
-
-"tools calls" lists calls, "tools commands" counts shell commands or lists risky
-ones, and "tools files" lists the files that were touched.`,
-		Example: `pigrep tools
-pigrep tools --by day --since 2w
-pigrep tools --by project,tool --csv`,
+		Use:  "tools",
 		Args: noArgs,
 	}, runTools)
 	o.addBy(cmd, audit.Dimensions, "tool")
@@ -61,14 +50,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 func newCallsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:   "calls [QUERY...]",
-		Short: "List tool calls with their results",
-		Long: `List tool calls and how they ended, latest first. With a query, list only calls
-that contain all its words. --verbose shows the first lines of each result, read
-from the session file.`,
-		Example: `pigrep tools calls --failed --since 1w
-pigrep tools calls --tool edit --arg path='^src/auth/'
-pigrep tools calls docker compose --verbose`,
+		Use: "calls [QUERY...]",
 	}, func(ctx context.Context, a *app.App, o *auditOptions) error {
 		return runCalls(ctx, a, o, "tools calls", o.Verbose)
 	})
@@ -94,21 +76,7 @@ func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, 
 func newCommandsCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:   "commands [QUERY...]",
-		Short: "Count shell commands, or list risky ones",
-		Long: `Count the programs, with subcommands, that shell commands ran: commands of
-tools, of nested calls, and of the user. Pipes, lists, substitutions, sh -c,
-xargs, sudo and here-documents are followed.
-
---raw lists commands as typed. --risky lists the commands that a reviewer should
-see first, by the rule they match, the most severe first, with the part that
-matches. Calls of other tools are counted below them ("tools calls --risky"
-lists them); in a pipe and in JSON they are rows too. The rules:
-` + ruleLines() + `.`,
-		Example: `pigrep tools commands
-pigrep tools commands --raw git push
-pigrep tools commands --risky --since 1w
-pigrep tools commands --rule credentials`,
+		Use: "commands [QUERY...]",
 	}, runCommands)
 	flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
 	flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
@@ -151,15 +119,7 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 func newFilesCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:   "files [PATH]",
-		Short: "List the files that were read, written and edited",
-		Long: `Count how often tools read, wrote and edited each file, and how often summaries
-list it. With a path, list each time it was touched, latest first: a path that
-starts with / or . is that file or directory; any other path matches every file
-that has these path elements.`,
-		Example: `pigrep tools files --here
-pigrep tools files src/auth.go
-pigrep tools files ./config --since 4w`,
+		Use: "files [PATH]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])

@@ -51,22 +51,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 
 func newTUICommand(a *app.App) *cobra.Command {
 	return newCommand(a, &tuiOptions{}, &cobra.Command{
-		Use:   "tui [QUERY...]",
-		Short: "Search as you type, read, and resume",
-		Long: `Search as you type: matching sessions, next to the conversation around the
-selected hit. Enter resumes the session in its directory; ? shows the keys.
-Running pigrep without arguments does the same.
-
-The input accepts the full query language; filters given as flags are added to
-its text. An empty query lists the latest sessions. New entries appear while it
-runs. Queries are saved for Ctrl-R in a file that only you can read.
-
-With --print, the command is printed, for key bindings like those of "pigrep
-init"; quitting without a choice then exits with 1.`,
-		Example: `pigrep tui
-pigrep tui --here login redirect
-pigrep tui --kind call --since 1w
-eval "$(pigrep tui --print)"`,
+		Use: "tui [QUERY...]",
 	}, runTUI)
 }
 

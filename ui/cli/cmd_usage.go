@@ -20,27 +20,7 @@ import (
 func newUsageCommand(a *app.App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:   "usage",
-		Short: "Show tokens and cost by day, model, project or session",
-		Long: `Show the tokens and cost that sessions recorded for replies (including failed
-ones), compactions, branch summaries, tool results and cache warming. Entries
-copied by a fork or clone count once, in the session where they first appeared.
-The usage of a subagent counts in its own session, or with --tree in the session
-that started it. It counts once, even if a tool result repeats it.
-
-Costs are those that pi recorded. An unknown cost is "–", and a total without
-some costs begins with "≥". --prices fills in missing costs, from a file with a
-line for each model:
-
-  # dollars per million tokens
-  # model          input  output  cache-read  cache-write
-  openai/gpt-5     1.25      10       0.125            0`,
-		Example: `pigrep usage
-pigrep usage --by month
-pigrep usage --by day,model --since 2w --here
-pigrep usage --by project --csv
-pigrep usage --by day,model --svg cost.svg
-pigrep usage --tree --since 1w`,
+		Use:  "usage",
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")

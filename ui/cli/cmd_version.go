@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -17,26 +18,21 @@ import (
 // by the linker. Other builds know their commit if Go found it.
 var release, commit string
 
-func newVersionCommand(a *app.App) *cobra.Command {
-	o := &flags.Shared{}
-	cmd := &cobra.Command{
-		Use:               "version",
-		Short:             "Print the version",
-		Long:              "Print the version of pigrep, the commit it was built from, and the version of\nthe index that it reads.",
-		Example:           "pigrep version\npigrep version --json",
-		Args:              noArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			out, err := o.Printer(a)
-			if err != nil {
-				return err
-			}
-			return out.Print(buildVersion(a))
-		},
-	}
+type versionOptions struct{ flags.Shared }
+
+func (o *versionOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupOutput}, "color", "hyperlink", "quiet", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
-	return cmd
+}
+
+func newVersionCommand(a *app.App) *cobra.Command {
+	return newCommand(a, &versionOptions{}, &cobra.Command{Use: "version", Args: noArgs}, func(_ context.Context, a *app.App, o *versionOptions, _ []string) error {
+		out, err := o.Printer(a)
+		if err != nil {
+			return err
+		}
+		return out.Print(buildVersion(a))
+	})
 }
 
 func buildVersion(a *app.App) *printer.Version {

@@ -31,19 +31,7 @@ func (o *watchOptions) addFlags(cmd *cobra.Command) {
 
 func newWatchCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &watchOptions{}, &cobra.Command{
-		Use:   "watch",
-		Short: "Keep the index up to date until interrupted",
-		Long: `Keep the index up to date with the session files until interrupted. New text can
-be searched a moment after pi writes it, and other commands leave indexing to
-the watcher.
-
-A watcher is optional: without one, every search finds what is new as well.
-Ctrl-C ends it with exit code 130, SIGTERM with 0; indexed text is kept either
-way. Only one watcher runs per index. For programs, --jsonl prints events as
-they happen, --json a summary at the end.`,
-		Example: `pigrep watch
-pigrep watch --jsonl
-pigrep watch --quiet &`,
+		Use:  "watch",
 		Args: noArgs,
 	}, runWatch)
 }

@@ -41,21 +41,7 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 
 func newWebCommand(a *app.App) *cobra.Command {
 	return newCommand(a, &webOptions{}, &cobra.Command{
-		Use:   "web [QUERY...]",
-		Short: "Search and read in the browser, on this machine only",
-		Long: `Open a page in the browser to search as you type, read conversations, list
-sessions, and see what tools did and what it cost. Filters given as flags are
-added to the query, where they can be edited. New entries appear while it runs.
-
-The page is served on 127.0.0.1, to you alone. Its address contains a secret,
-which the browser exchanges for a cookie. Other users of the machine are
-refused, and the page loads nothing from anywhere else. Secrets in sessions are
-shown unless you use --redact or the button of the page.
-
-The exit code is 130 after Ctrl-C, and 0 after SIGTERM or --idle.`,
-		Example: `pigrep web
-pigrep web --here login redirect
-pigrep web --no-open --port 4711 --idle 0`,
+		Use: "web [QUERY...]",
 	}, runWeb)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/help"
 )
 
 // command is a row of the table of commands.
@@ -81,9 +82,10 @@ type options interface{ addFlags(*cobra.Command) }
 
 // newCommand completes a command with its flags, and what it runs with its arguments.
 func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context.Context, *app.App, O, []string) error) *cobra.Command {
-	if cmd.ValidArgsFunction == nil {
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
+	help.Describe(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
 	o.addFlags(cmd)
 	return cmd
@@ -102,7 +104,7 @@ func newBareCommand(a *app.App) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
 	root.SetFlagErrorFunc(flagProblem)
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(a, cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { printHelp(a, cmd, args) })
 	root.SetHelpCommand(newHelpCommand(a))
 	return root
 }

@@ -39,7 +39,7 @@ func TestSettingsAreFlags(t *testing.T) {
 			}
 		}
 		for _, v := range s.Env {
-			if !strings.Contains(help.EnvironmentTopic(), v.Name) {
+			if !strings.Contains(help.Topic("environment"), v.Name) {
 				t.Errorf("help environment lacks $%s, which overrides %s", v.Name, s.Key())
 			}
 		}

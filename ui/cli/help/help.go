@@ -12,66 +12,62 @@ import (
 
 	"pigrep/internal/terminal"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/problem"
 )
 
 // MainFlags are the flags of a search that the help of pigrep names.
 var MainFlags = []string{"here", "project", "since", "kind", "all-words", "sort", "limit", "context", "json"}
 
-func Root(root *cobra.Command) string {
-	var b strings.Builder
-	b.WriteString(root.Short + `. pigrep keeps an index of the
-session files of the pi coding agent and searches it.
-
-Usage:
-  pigrep                   on a terminal: search as you type
-  pigrep QUERY...          same as pigrep search QUERY...
-  pigrep COMMAND [FLAGS]
-
-Commands:
-`)
-	for _, c := range root.Commands() {
-		if !c.Hidden {
-			fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
-		}
-	}
-	if search, _, err := root.Find([]string{"search"}); err == nil && search.HasParent() {
-		b.WriteString("\nFlags of a search (all of them: pigrep search --help):\n")
-		for _, name := range MainFlags {
-			f := helpOf(search.Flags().Lookup(name))
-			if end := strings.IndexAny(f.usage, ";:("); end >= 0 { // the rest is detail
-				f.usage = f.usage[:end]
+// Root is the help of pigrep, in brief if that is asked for.
+func Root(root *cobra.Command, brief bool) string {
+	_, text := read("commands/pigrep" + map[bool]string{true: "-h"}[brief] + ".txt")
+	return complete(text, map[string]func(b *strings.Builder){
+		"commands": func(b *strings.Builder) {
+			for _, c := range root.Commands() {
+				if !c.Hidden {
+					fmt.Fprintf(b, "  %-12s %s\n", c.Name(), c.Short)
+				}
 			}
-			writeFlag(&b, f)
+		},
+		"main-flags": func(b *strings.Builder) {
+			if search, _, err := root.Find([]string{"search"}); err == nil && search.HasParent() {
+				for _, name := range MainFlags {
+					writeFlag(b, helpOf(search.Flags().Lookup(name)).inShort())
+				}
+			}
+		},
+	})
+}
+
+// Brief is the help of a command on a screen: its own flags, and three examples.
+func Brief(cmd *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmd.Short)
+	writeUsage(&b, cmd)
+	if rows := flagRows(cmd.LocalFlags(), flags.GroupCommand); len(rows) > 0 {
+		b.WriteString("\nFlags:\n")
+		for _, r := range rows {
+			writeFlag(&b, r.inShort())
 		}
 	}
-	b.WriteString("\nTopics (pigrep help TOPIC):\n")
-	for _, t := range Topics {
-		fmt.Fprintf(&b, "  %-12s %s\n", t.Name, t.short)
-	}
-	b.WriteString(`
-Examples:
-  pigrep connection timeout
-  pigrep --here --since 2w retry
-  pigrep --kind call,shell -- rm -rf
-
-The first run builds the index; later runs read only new text. Session files are
-never modified. "pigrep COMMAND --help" explains a command and its flags.
-`)
+	examples := strings.Split(cmd.Example, "\n")
+	fmt.Fprintf(&b, "\nExamples:\n  %s\n", strings.Join(examples[:min(len(examples), 3)], "\n  "))
+	fmt.Fprintf(&b, "\nAll flags, filters and details: %s --help\n", cmd.CommandPath())
 	return b.String()
 }
 
+// writeUsage writes how a command and those below it are called.
+func writeUsage(b *strings.Builder, cmd *cobra.Command) {
+	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+		path := strings.TrimSuffix(c.CommandPath(), c.Name())
+		fmt.Fprintf(b, "  %s%s%s\n", path, c.Use, map[bool]string{true: " [FLAGS]"}[c.HasAvailableLocalFlags()])
+	}
+}
+
+// Command is the help of a command.
 func Command(cmd *cobra.Command) string {
 	var b strings.Builder
-	text := cmd.Long
-	if text == "" {
-		text = cmd.Short
-	}
-	path := strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s%s%s\n", text, path, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasAvailableLocalFlags()])
-	for _, c := range cmd.Commands() {
-		fmt.Fprintf(&b, "  %s %s [FLAGS]\n", cmd.CommandPath(), c.Use)
-	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmd.Long)
+	writeUsage(&b, cmd)
 	if cmd.Example != "" {
 		b.WriteString("\nExamples:\n")
 		for line := range strings.SplitSeq(cmd.Example, "\n") {
@@ -89,14 +85,26 @@ func Command(cmd *cobra.Command) string {
 		}
 	}
 	b.WriteString("\nExit codes:\n")
-	for _, c := range problem.ExitCodes {
-		terminal.WriteColumns(&b, fmt.Sprintf("  %-4d", c.Code), c.Meaning)
-	}
+	tables["exit-codes"](&b)
 	return b.String()
 }
 
 // flagHelp is a flag in a help text.
 type flagHelp struct{ name, usage string }
+
+// inShort leaves out the details of a flag: it takes one line.
+func (f flagHelp) inShort() flagHelp {
+	for _, detail := range []string{"; ", " (", ", which ", ": "} {
+		if before, _, ok := strings.Cut(f.usage, detail); ok && strings.Contains(before, " ") {
+			f.usage = before
+		}
+	}
+	f.usage = terminal.Clip(f.usage, 78-max(nameWidth+4, terminal.Width(f.name)+4))
+	return f
+}
+
+// nameWidth is the width of the names of flags.
+const nameWidth = 22
 
 // flagRows lists the flags of a group: shared flags in the order of their table, those
 // of the command by name.
@@ -137,5 +145,5 @@ func helpOf(f *pflag.Flag) flagHelp {
 }
 
 func writeFlag(b *strings.Builder, r flagHelp) {
-	terminal.WriteColumns(b, fmt.Sprintf("  %-22s  ", r.name), r.usage)
+	terminal.WriteColumns(b, fmt.Sprintf("  %-*s  ", nameWidth, r.name), r.usage)
 }

@@ -23,12 +23,12 @@ type ManTopic struct {
 func Manual(root *cobra.Command) (pages []ManTopic) {
 	root.DisableAutoGenTag = true
 	root.InitDefaultHelpCmd()
-	root.Long = verbatim(Root(root)) + "\n# TOPICS\n\n" + topicPages()
+	root.Long = verbatim(Root(root, false)) + "\n# TOPICS\n\n" + topicPages()
 	for _, c := range root.Commands() {
 		manCommand(c)
 	}
 	for _, t := range Topics {
-		pages = append(pages, ManTopic{"pigrep-" + t.Name, topicPage(&t)})
+		pages = append(pages, ManTopic{"pigrep-" + t, topicPage(t)})
 	}
 	return pages
 }
@@ -68,15 +68,16 @@ func manCommand(c *cobra.Command) {
 func topicPages() string {
 	var names []string
 	for _, t := range Topics {
-		names = append(names, "**pigrep-"+t.Name+"**(7)")
+		names = append(names, "**pigrep-"+t+"**(7)")
 	}
 	return strings.Join(names, ", ")
 }
 
-func topicPage(t *topic) string {
-	name := "pigrep-" + t.Name
+func topicPage(topic string) string {
+	name := "pigrep-" + topic
+	title := short(topicFile(topic))
 	return fmt.Sprintf("%% %q \"7\" \"\" \"pigrep\" \"pigrep manual\"\n\n# NAME\n\n%s - %s\n\n# DESCRIPTION\n\n%s\n# SEE ALSO\n\n**pigrep**(1)\n",
-		strings.ToUpper(name), manText(name), manText(strings.ToLower(t.short[:1])+t.short[1:]), verbatim(t.Text()))
+		strings.ToUpper(name), manText(name), manText(strings.ToLower(title[:1])+title[1:]), verbatim(Topic(topic)))
 }
 
 // verbatim returns the text as a Markdown code block.

@@ -1,0 +1,11 @@
+# {name} searches past pi conversations and puts the command that resumes the
+# chosen session on the command line.
+function __pigrep_tui
+	set -l chosen (command pigrep tui --print -- (commandline | string collect) </dev/tty | string collect)
+	if test -n "$chosen"
+		commandline --replace -- $chosen
+	end
+	commandline --function repaint
+end
+bind {key} __pigrep_tui
+bind --mode insert {key} __pigrep_tui
