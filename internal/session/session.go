@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Kind says what a part is. Package scope has the table of kinds and their
@@ -137,14 +138,22 @@ type Part struct {
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
 // Handle returns the name to show for a session, which commands accept: its id. For a file
-// without a header it returns the id in the file name: ID in
+// without an id that can be typed it returns the id in the file name: ID in
 // 2026-01-15T10-30-00-000Z_ID.jsonl.
 func Handle(id, file string) string {
-	if id != "" {
+	if IsTypable(id) {
 		return id
 	}
 	base := strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl")
 	return base[strings.LastIndexByte(base, '_')+1:]
+}
+
+// IsTypable reports whether a name can stand for a session in SESSION:ENTRY: it is neither a
+// path nor a flag, and has no colon, no @, and no character that takes quoting.
+func IsTypable(name string) bool {
+	return name != "" && name[0] != '-' && !strings.HasSuffix(name, ".jsonl") && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+	})
 }
 
 // Time is a time whose JSON is in UTC with milliseconds, as in pi's files.

@@ -224,6 +224,7 @@ type SessionHit struct {
 type SessionFacts struct {
 	SessionPath   string       `json:"sessionPath"`
 	SessionID     string       `json:"sessionId,omitempty"`
+	ShortID       string       `json:"shortId,omitempty"` // as commands accept it, also of a session without an id; set by who lists all sessions
 	Name          string       `json:"name,omitempty"`
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`

@@ -69,7 +69,7 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	var whole, heads, tails, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
-		base := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
+		base := baseName(s.Path)
 		handle := session.Handle(s.ID, s.Path)
 		switch {
 		case name == "":
@@ -231,6 +231,39 @@ func sharedStart(sorted []string, s string) (n int) {
 		}
 	}
 	return n
+}
+
+// Names returns a function that names the session of a file as commands accept it: by its
+// short id or, if several files have that id or it cannot be typed, by its path.
+func Names(sessions []session.Summary) func(id, path string) string {
+	short := ShortIDs(sessions)
+	files := sync.OnceValue(func() map[string]int { // by what FindSession compares as a whole
+		count := make(map[string]int, 2*len(sessions))
+		for i := range sessions {
+			handle := strings.ToLower(session.Handle(sessions[i].ID, sessions[i].Path))
+			count[handle]++
+			if base := strings.ToLower(baseName(sessions[i].Path)); base != handle {
+				count[base]++
+			}
+		}
+		return count
+	})
+	return func(id, path string) string {
+		handle := session.Handle(id, path)
+		if !session.IsTypable(handle) || files()[strings.ToLower(handle)] != 1 {
+			return path
+		}
+		name := short(handle)
+		if name != handle && files()[strings.ToLower(name)] > 0 { // the whole name of another
+			return handle
+		}
+		return name
+	}
+}
+
+// baseName is the name of a session file without its ending.
+func baseName(file string) string {
+	return strings.TrimSuffix(path.Base(session.Slashed(file)), ".jsonl")
 }
 
 // FindEntry returns the index of the entry of a session with this id, or of the only

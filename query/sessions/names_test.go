@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
 )
 
 func TestSplitTarget(t *testing.T) {
@@ -132,7 +133,7 @@ func TestShortIDs(t *testing.T) {
 // Whatever ids there are, a short one finds its session.
 func TestShortIDsAreFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[01a-]{0,6}(01a1f7de|shared)?[01aA]{1,9}`), 1, 12, strings.ToLower).Draw(t, "ids")
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`([01a][01a-]{0,5})?(01a1f7de|shared)?[01aA]{1,9}`), 1, 12, strings.ToLower).Draw(t, "ids")
 		var list []session.Summary
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
@@ -201,5 +202,69 @@ func TestFindEntry(t *testing.T) {
 		if i, err := FindEntry(rec, rec.Tree(), name); i != want || (err != nil) != (want < 0) {
 			t.Errorf("FindEntry(%q) = %d, %v, want %d", name, i, err, want)
 		}
+	}
+}
+
+// The name of every session finds that session, alone and before the id of an entry, as an
+// argument of commands and as a filter.
+func TestNamesFindTheirSession(t *testing.T) {
+	list := []session.Summary{
+		summary("/s/2026-03-01_01a1f7de-aaaa-bbbb.jsonl", "01a1f7de-aaaa-bbbb", "", 1),
+		summary("/s/01a1f7de.jsonl", "02b2f7de-aaaa-bbbb", "", 2), // named as another id begins
+		summary("/s/no-header.jsonl", "", "", 3),
+		summary("/s/2026-03-03T10-00-00-000Z_without-id.jsonl", "", "", 4),
+		summary("/s/d1/same.jsonl", "", "", 5),
+		summary("/s/d2/SAME.jsonl", "", "", 6),
+		summary("/s/path.jsonl", "../etc/passwd", "", 7),
+		summary("/s/colon.jsonl", "a:b", "", 8),
+		summary("/s/at.jsonl", "a@12", "", 9),
+		summary("/s/flag.jsonl", "-rf", "", 10),
+		summary("/s/space.jsonl", "  ", "", 11),
+		summary("/s/escape.jsonl", "\x1b[31mred", "", 12),
+		summary("/s/file.jsonl", "x.jsonl", "", 13),
+		summary("/s/twin1.jsonl", "03c3f7de-aaaa-bbbb", "", 14),
+		summary("/s/twin2.jsonl", "03c3f7de-aaaa-bbbb", "", 15),
+		summary("/s/long.jsonl", strings.Repeat("x", 3000), "", 16),
+		summary("/s/with space; and more.jsonl", "", "", 17),
+		summary("/s/ends_.jsonl", "", "", 18),
+		summary("/s/-rf.jsonl", "", "", 19),
+		summary("/s/me@12.jsonl", "", "", 20),
+		summary("/s/日本語のセッション.jsonl", "", "", 21),
+	}
+	names := Names(list)
+	for i := range list {
+		name := names(list[i].ID, list[i].Path)
+		if strings.HasPrefix(name, "-") {
+			t.Errorf("the name %q is a flag", name)
+		}
+		for _, entry := range []string{"", "5e6f7a8b", "@12"} {
+			arg := name
+			if entry != "" {
+				arg += ":" + entry
+			}
+			typed, at := SplitTarget(arg)
+			found, err := &session.Summary{Path: typed}, error(nil)
+			if !IsPath(typed) {
+				found, err = FindSession(list, typed)
+			}
+			if err != nil || found.Path != list[i].Path || at != entry {
+				t.Errorf("%q for %s: found %+v, entry %q, error %v", arg, list[i].Path, found, at, err)
+			}
+		}
+		f := (&filter.Spec{Sessions: []string{name}}).Compile()
+		for k := range list {
+			if f.Session(&list[k]) != (k == i) {
+				t.Errorf("the filter session %q passes %s: %v", name, list[k].Path, k != i)
+			}
+		}
+	}
+	if got := names(list[2].ID, list[2].Path); got != "no-heade" && got != "no-header" {
+		t.Errorf("a file without a header is %q", got)
+	}
+	if got := names(list[4].ID, list[4].Path); got != list[4].Path {
+		t.Errorf("a file whose name another has too is %q", got)
+	}
+	if got := names("", "/s/not indexed.jsonl"); got != "/s/not indexed.jsonl" {
+		t.Errorf("a file that is not indexed is %q", got)
 	}
 }

@@ -132,6 +132,11 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	}
 	if q.out.Format == printer.FormatText {
 		answer.Title, q.out.Layout.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
+	} else if a.JSON {
+		name := sessions.Names(x.Reader.Summaries())
+		for i := range res.Sessions {
+			res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
+		}
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))

@@ -62,6 +62,10 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 			return printer.Paths(out.Out, list)
 		}
 		out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
+		for i, name := 0, sessions.Names(r.Summaries()); a.JSON && i < len(list.Sessions); i++ {
+			s := &list.Sessions[i]
+			s.ShortID = name(s.SessionID, s.SessionPath)
+		}
 		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
 	}
 	// Records do not tell the state of the index. Those of thousands of sessions are ready

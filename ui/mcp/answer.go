@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/ui/printer"
 )
 
@@ -135,7 +136,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: newIDs(x.Reader, !s.Reveal)}
+	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{sessions.Names(x.Reader.Summaries()), !s.Reveal}}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err

@@ -127,8 +127,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if c.Redact {
 		hit.Redact()
 	}
-	about := (&ids{short: func(id string) string { return id }}).row(&hit)
-	about.Session = wholeName(x.Reader, sum)
+	about := (&ids{session: func(string, string) string { return wholeName(x.Reader, sum) }}).row(&hit)
 	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession}
 	for i := range rec.Nodes {
 		if !c.Tree.Active(i) {
@@ -186,17 +185,13 @@ func nameError(x *Index, err error) error {
 		return err
 	}
 	const most = 8
-	short := sessions.ShortIDs(x.Reader.Summaries())
+	name := sessions.Names(x.Reader.Summaries())
 	var names []string
-	for i, s := range e.Sessions {
-		name := short(s.ID)
-		if i > 0 && e.Sessions[i-1].ID == s.ID || i+1 < len(e.Sessions) && e.Sessions[i+1].ID == s.ID {
-			name = s.Path // only the paths differ
-		}
-		names = append(names, name)
+	for _, s := range e.Sessions {
+		names = append(names, name(s.ID, s.Path))
 	}
 	for _, p := range e.Locations {
-		names = append(names, place{short(p.Session.ID), p.EntryID}.String())
+		names = append(names, place{name(p.Session.ID, p.Session.Path), p.EntryID}.String())
 	}
 	names = append(names, e.Entries...)
 	if len(names) > most {

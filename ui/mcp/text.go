@@ -11,7 +11,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
-	"pigrep/query/sessions"
 )
 
 // place names a session, or an entry of one, as input of read_session.
@@ -29,35 +28,14 @@ func (p place) String() string {
 
 // ids names the sessions of an index.
 type ids struct {
-	short  func(id string) string
-	shared map[string]bool // ids that several files have
-	masks  bool            // mask secrets in rows of sessions
-}
-
-func newIDs(r *index.Reader, masks bool) ids {
-	list := r.Summaries()
-	n := ids{short: sessions.ShortIDs(list), shared: make(map[string]bool), masks: masks}
-	seen := make(map[string]bool, len(list))
-	for i := range list {
-		n.shared[list[i].ID] = seen[list[i].ID]
-		seen[list[i].ID] = true
-	}
-	return n
-}
-
-// session returns the shortest name that read_session accepts: the short id,
-// or the path if the id does not identify the file.
-func (n *ids) session(id, path string) string {
-	if id == "" || n.shared[id] {
-		return path
-	}
-	return n.short(id)
+	session func(id, path string) string // the shortest name that read_session accepts
+	masks   bool                         // mask secrets in rows of sessions
 }
 
 // wholeName returns a name of a session that stays valid: its id, or its path.
 func wholeName(r *index.Reader, s *session.Summary) string {
 	list := r.Summaries()
-	if s.ID == "" || slices.ContainsFunc(list, func(o session.Summary) bool { return o.ID == s.ID && o.Path != s.Path }) {
+	if !session.IsTypable(s.ID) || slices.ContainsFunc(list, func(o session.Summary) bool { return o.ID == s.ID && o.Path != s.Path }) {
 		return s.Path
 	}
 	return s.ID

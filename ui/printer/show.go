@@ -31,7 +31,6 @@ type Show struct {
 // SessionFacts is what is printed above a conversation.
 type SessionFacts struct {
 	search.SessionHit
-	ShortID   string     `json:"-"`
 	Version   int        `json:"version,omitempty"`
 	Entries   int        `json:"entries"`
 	Abandoned int        `json:"abandoned,omitempty"` // entries that are not on the active branch

@@ -44,8 +44,10 @@ func conversationIn(t *testing.T, name string) (*entry.Conversation, SessionFact
 		t.Fatalf("problems: %v", rec.Problems)
 	}
 	c := entry.NewConversation(pi.New(), rec, bytes.NewReader(data))
+	hit := search.Describe(&rec.Summary, resumed)
+	hit.ShortID = "01a1f7e5"
 	return c, SessionFacts{
-		SessionHit: search.Describe(&rec.Summary, resumed), ShortID: "01a1f7e5", Version: 3,
+		SessionHit: hit, Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
 		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
 		Children: []Relative{

@@ -202,7 +202,11 @@ func (p *showText) facts() {
 	if f.Cost > 0 {
 		cost = human.Cents.Text(f.Cost)
 	}
-	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
+	name := f.ShortID
+	if name == f.SessionPath {
+		name = "" // that is below
+	}
+	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
 	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return

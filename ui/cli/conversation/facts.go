@@ -21,8 +21,9 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.Ses
 	}
 	f = printer.SessionFacts{
 		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
-		ShortID:    t.ShortID(session.Handle(rec.ID, rec.Path)), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
+	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
 	}

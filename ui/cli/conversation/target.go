@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,7 +137,6 @@ func OneSession(cmd *cobra.Command, args []string) error {
 // Problem adds hints to the error for a name that matches nothing, or several
 // things.
 func Problem(x *snapshot.Snapshot, err error) error {
-	short := sessions.ShortIDs(x.Reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name + ""
 		if e.What == "entry" {
@@ -153,13 +151,13 @@ func Problem(x *snapshot.Snapshot, err error) error {
 	if !ok {
 		return err
 	}
-	lines := Candidates(x, e.Sessions)
+	lines, name := Candidates(x, e.Sessions), sessions.Names(x.Reader.Summaries())
 	for i, p := range e.Locations {
 		if i == MaxCandidates {
 			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
 			break
 		}
-		lines = append(lines, printer.Candidate(short(p.Session.ID)+":"+p.EntryID, p.Session, x.App.Now()))
+		lines = append(lines, printer.Candidate(name(p.Session.ID, p.Session.Path)+":"+p.EntryID, p.Session, x.App.Now()))
 	}
 	if len(e.Entries) > 0 {
 		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", "))
@@ -170,24 +168,15 @@ func Problem(x *snapshot.Snapshot, err error) error {
 // Candidates lists sessions that a name or a query may refer to, each with its name for
 // the command line.
 func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
-	short := sessions.ShortIDs(x.Reader.Summaries())
+	name := sessions.Names(x.Reader.Summaries())
 	var lines []string
 	for i, s := range list {
 		if i == MaxCandidates {
 			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
 		}
-		lines = append(lines, printer.Candidate(nameAmong(list, s, short), s, x.App.Now()))
+		lines = append(lines, printer.Candidate(name(s.ID, s.Path), s, x.App.Now()))
 	}
 	return lines
-}
-
-// nameAmong returns the name of one of several sessions: its id, or its path if another
-// one has the same id.
-func nameAmong(list []*session.Summary, s *session.Summary, short func(string) string) string {
-	if s.ID == "" || slices.ContainsFunc(list, func(other *session.Summary) bool { return other != s && other.ID == s.ID }) {
-		return s.Path
-	}
-	return short(s.ID)
 }
 
 // MaxCandidates is how many candidates an error lists.
