@@ -79,7 +79,7 @@ keys Tab
 until_shown '── Find'
 keys F8
 until_gone '── Find'
-until_shown 'F8 preview'
+until_shown 'F8/Alt-P show both'
 keys F8
 until_shown '── Find'
 

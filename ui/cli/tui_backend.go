@@ -41,7 +41,7 @@ func newTUIBackend(ctx context.Context, o *tuiOptions, p *location.Location) *tu
 // functions are those of the TUI.
 func (b *tuiBackend) functions() tui.Backend {
 	return tui.Backend{
-		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.find, Text: b.text, Facets: b.values, Count: b.count,
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.find, Prompts: b.prompts, Text: b.text, Facets: b.values, Count: b.count,
 		Export: b.export, Copy: b.copy,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/literal"
@@ -187,6 +190,35 @@ func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scop
 	}
 	return found, nil
 }
+
+// prompts lists the prompts of the branch that a preview shows.
+func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Prompt, err error) {
+	_, t, done, err := b.openPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	_, branch := anchorOf(t, tui.AtPlace)
+	branch = slices.DeleteFunc(slices.Clone(branch), func(i int) bool { return t.Record.Nodes[i].Role != session.RoleUser })
+	for e, err := range conversation.ReadEntries(ctx, t, branch, nil).All {
+		if err != nil {
+			return nil, conversation.ReadProblem(ctx, err)
+		}
+		text := cmp.Or(session.Subject(e.UserText), e.UserText)
+		if text == "" && len(e.Images) > 0 {
+			text = "(image)"
+		}
+		node := &t.Record.Nodes[e.Index]
+		list = append(list, tui.Prompt{
+			Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line},
+			Text:  terminal.Clip(human.Title(text), longestPrompt), Time: e.Time,
+		})
+	}
+	return list, nil
+}
+
+// longestPrompt is the width of a prompt in an outline: more than a terminal has.
+const longestPrompt = 400
 
 // text returns the text of an entry, as in the file.
 func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {

@@ -211,11 +211,7 @@ func (m *Model) actionMenu(chosen []Place) *menu {
 	}
 	var choices []choice
 	add := func(name, label, off string, do func(*Model) tea.Cmd) {
-		c := choice{label: label, off: off, do: do}
-		if i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" && len(b.keys) > 0 }); i >= 0 {
-			c.note = keyName(m.keys[i].keys[0])
-		}
-		choices = append(choices, c)
+		choices = append(choices, choice{label: label, note: m.keysOf(name), off: off, do: do})
 	}
 	noSession, noEntry := "", ""
 	if p, ok := m.target(); !ok {

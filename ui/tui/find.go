@@ -291,8 +291,8 @@ type hitTour struct {
 	running    bool
 }
 
-// mostHits bounds how many hits of a session can be visited one by one.
-const mostHits = 2000
+// mostVisited bounds how many hits of a session can be visited one by one.
+const mostVisited = 2000
 
 // nextHit goes to the n-th next hit of the query in the session.
 func (m *Model) nextHit(n int) tea.Cmd {
@@ -311,7 +311,7 @@ func (m *Model) nextHit(n int) tea.Cmd {
 	*t = hitTour{path: p.want.Path, text: m.search.shown, generation: m.search.generation, running: true}
 	tour := *t
 	req := m.narrow(m.request)
-	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostHits, m.options.Now()
+	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostVisited, m.options.Now()
 	req.Only = func(s *session.Summary) bool { return s.Path == tour.path }
 	ctx, search := m.ctx, m.options.Search
 	return command(func() then {
@@ -332,7 +332,7 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	if len(full) > 0 {
 		hits, total = full, r.Total
 	}
-	more = len(r.Hits) >= mostHits && total > len(hits)
+	more = len(r.Hits) >= mostVisited && total > len(hits)
 	slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(a.Offset - b.Offset) })
 	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
@@ -378,10 +378,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 	}
 	t.at = (at + len(t.list)) % len(t.list)
 	h := &t.list[t.at]
-	p.goal, p.marks = goalHit, marksOf(h)
-	want := p.want
-	want.Place, want.At = Place{h.SessionPath, want.ID, h.EntryID, h.Offset, h.Line}, AtPlace
-	return m.showPage(p.ask(want))
+	return m.goTo(Place{Path: h.SessionPath, EntryID: h.EntryID, Offset: h.Offset, Line: h.Line}, marksOf(h))
 }
 
 // label says which hit of the session is shown; "" until n or N is used.

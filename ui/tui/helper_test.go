@@ -68,6 +68,8 @@ func library() []group {
 	partial.Missing = []string{"auth"}
 	abandoned := hit(session.KindCall, "grep -rn token ./src")
 	abandoned.Branch = entry.BranchAbandoned
+	unknown := with(6, strings.Repeat("a \x1b[31mname\x1b[0m\twithout end ", 10), "", "", 0, hit(session.KindPrompt, "the token of a file without a header"))
+	unknown.SessionID, unknown.Modified, unknown.hits[0].EntryID = "", session.Time{}, ""
 	return []group{
 		with(1, "", "Why is the auth token rejected after ten minutes?", "/home/u/src/app", time.Hour,
 			hit(session.KindReply, "… the auth token is checked against the wrong clock …"), failed, abandoned),
@@ -79,6 +81,7 @@ func library() []group {
 		with(4, "\x1b]0;title\x07\x1b[2J\u009b31mhostile\tname\nof two lines", "", "/home/u/"+strings.Repeat("deep/", 30)+"end", 400*24*time.Hour,
 			hit(session.KindPrompt, long), partial),
 		with(5, "", "", "", 0, hit(session.KindNote, "token")),
+		unknown,
 	}
 }
 
@@ -244,6 +247,12 @@ func fake() Backend {
 				}
 			}
 			return found, ctx.Err()
+		},
+		Prompts: func(_ context.Context, p Place) (list []Prompt, err error) {
+			for i := 0; i < longTalk; i += 2 {
+				list = append(list, Prompt{Place: Place{Path: p.Path, EntryID: fmt.Sprintf("x%d", i), Offset: int64(1000 * i), Line: i + 1}, Text: fmt.Sprintf("prompt of entry %d", i), Time: noon.Add(-time.Hour)})
+			}
+			return list, nil
 		},
 		Text: func(_ context.Context, p Place) (string, error) { return "the text of " + p.EntryID, nil },
 		Facets: func(context.Context) ([]sessions.Facet, error) {

@@ -107,6 +107,8 @@ func init() {
 		{groupRead, "find", []string{"/"}, inPreview, "search the whole conversation, also what is folded", nil, (*Model).openFind},
 		{groupRead, "find-next", []string{"n"}, inPreview, "next match of the search; without one, next hit of the query", nil, func(m *Model) tea.Cmd { return m.next(1) }},
 		{groupRead, "find-previous", []string{"N"}, inPreview, "previous match or hit", nil, func(m *Model) tea.Cmd { return m.next(-1) }},
+		{groupRead, "outline", []string{"alt+o"}, inMain, "the prompts of the conversation; so does p in the preview", nil, (*Model).openOutline},
+		{groupRead, "", []string{"p"}, inPreview, "", nil, (*Model).openOutline},
 		{groupRead, "unfold", []string{"o"}, inPreview, "unfold the entry that is marked, or fold it", nil, (*Model).toggleFold},
 		{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, or fold it", nil, (*Model).toggleAll},
 
@@ -296,13 +298,28 @@ func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
 	return filled(lines, width, height)
 }
 
-// hint returns the key of an action, for the last line.
-func (m *Model) hint(name, what string) key.Binding {
-	i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name })
+// keysOf returns the keys of an action for people: the first, and beside a function key, which
+// some keyboards and terminals keep for themselves, the next; "" if it has none.
+func (m *Model) keysOf(name string) string {
+	i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" })
 	if i < 0 || len(m.keys[i].keys) == 0 {
+		return ""
+	}
+	keys := m.keys[i].keys
+	text := keyName(keys[0])
+	if len(keys) > 1 && len(text) > 1 && text[0] == 'F' && text[1] <= '9' {
+		text += "/" + keyName(keys[1])
+	}
+	return text
+}
+
+// hint returns the keys of an action, for the last line.
+func (m *Model) hint(name, what string) key.Binding {
+	keys := m.keysOf(name)
+	if keys == "" {
 		return key.NewBinding(key.WithDisabled())
 	}
-	return fixedHint(keyName(m.keys[i].keys[0]), what)
+	return fixedHint(keys, what)
 }
 
 // fixedHint is the hint for a key that cannot be changed.
@@ -333,20 +350,17 @@ func (m *Model) hints() []key.Binding {
 		case m.preview.find.text() != "":
 			return []key.Binding{fixedHint("Esc", "end of search"), m.hint("find-next", "next"), m.hint("find-previous", "previous"), fold}
 		case m.panes.zoom:
-			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), fold, m.hint("find-next", "next hit")}
+			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), fixedHint("p", "prompts"), fold, m.hint("find-next", "next hit")}
 		}
-		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
+		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), fixedHint("p", "prompts"), fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
 	help := m.hint("help", "help")
 	if m.isEmpty() {
 		help = fixedHint("?", "help")
 	}
-	enter, filter, read := fixedHint("Enter", "resume"), m.hint("filters", "filter"), m.hint("pager", "read")
-	switch {
-	case m.panes.hide:
-		return []key.Binding{m.hint("hide-preview", "preview"), enter, help}
-	case m.width < previewFrom: // there may be room for one
-		return []key.Binding{help, enter, filter, read, m.hint("switch-pane", "preview")}
+	hints := []key.Binding{fixedHint("Enter", "resume"), m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("one-line", "one line each")}
+	if m.panes.hide {
+		hints = slices.Insert(hints, 2, m.hint("hide-preview", "show both"))
 	}
-	return []key.Binding{enter, m.hint("switch-pane", "preview"), help, filter, read}
+	return hints
 }

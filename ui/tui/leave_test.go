@@ -107,7 +107,7 @@ func TestMoreHitsThanAreVisited(t *testing.T) {
 	for _, test := range []struct {
 		total int
 		want  string
-	}{{mostHits, "of 2,000"}, {mostHits + 1, "of 2,000+"}} {
+	}{{mostVisited, "of 2,000"}, {mostVisited + 1, "of 2,000+"}} {
 		b := fake()
 		answer := b.Search
 		b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
@@ -117,7 +117,7 @@ func TestMoreHitsThanAreVisited(t *testing.T) {
 			}
 			h := r.Hits[0]
 			r.Hits, r.Total, r.TotalAny = nil, test.total, test.total
-			for i := range mostHits {
+			for i := range mostVisited {
 				h.Offset = int64(i)
 				r.Hits = append(r.Hits, h)
 			}

@@ -295,6 +295,7 @@ func (m *Model) page(n int) tea.Cmd {
 // selectedByUser reacts to a selection that the user made, which then stays where it is.
 func (m *Model) selectedByUser() tea.Cmd {
 	m.moved, m.waiting = true, nil
+	m.results.open()
 	return m.selected()
 }
 

@@ -89,8 +89,8 @@ func TestRandomKeys(t *testing.T) {
 			d.keys("alt+l")
 		}
 		checkScreen(t, d.Model)
-		if len(d.results.items) != 9 || d.search.job != nil || d.preview.page == nil {
-			rt.Fatalf("%d hits, searching %t, preview %t after random keys", len(d.results.items), d.search.job != nil, d.preview.page != nil)
+		if len(d.results.groups) != len(library()) || d.search.job != nil || d.preview.page == nil {
+			rt.Fatalf("%d sessions, searching %t, preview %t after random keys", len(d.results.groups), d.search.job != nil, d.preview.page != nil)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func TestNewerQueryStopsTheOlder(t *testing.T) {
 	if len(contexts) != 1 || contexts[0].Err() == nil {
 		t.Errorf("the first search was not stopped")
 	}
-	if len(d.results.groups) != 5 || d.search.shown != "" {
+	if len(d.results.groups) != len(library()) || d.search.shown != "" {
 		t.Errorf("the answer to an older query is shown")
 	}
 	d.settle()
@@ -129,7 +129,7 @@ func TestNewerQueryStopsTheOlder(t *testing.T) {
 		t.Errorf("searches (-want +got):\n%s", diff)
 	}
 	if d.search.shown != "token" || len(d.results.items) != 9 {
-		t.Errorf("shown are %d hits for %q", len(d.results.items), d.search.shown)
+		t.Errorf("listed are %d hits for %q", len(d.results.items), d.search.shown)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestEnterWaitsForTheAnswer(t *testing.T) {
 		{"the first result", "token", "enter", "/s/1.jsonl"},
 		{"nothing found", "nothing", "enter", ""},
 		{"typing goes on", "token", "enter,x", ""},
-		{"a line that was chosen", "token", "down,up,enter", "/s/5.jsonl"},
+		{"a line that was chosen", "token", "down,up,enter", "/s/6.jsonl"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := drive(t, Options{Backend: b}, 80, 24)
@@ -363,7 +363,7 @@ func TestToggles(t *testing.T) {
 	if !last.AllWords || last.CWD != "/home/u/src/app" {
 		t.Errorf("with both toggles the search has all words %t, the directory %q", last.AllWords, last.CWD)
 	}
-	if screen := plainScreen(d.Model); !strings.Contains(screen, "F5 all words · F6 in ~/src/app") {
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F5/Alt-A all words · F6/Alt-H in ~/src/app") {
 		t.Errorf("the toggles do not show:\n%s", screen)
 	}
 	d.keys("alt+a", "alt+h", "down", "down", "down")
@@ -372,11 +372,11 @@ func TestToggles(t *testing.T) {
 	if len(last.Sessions) != 1 || last.Sessions[0] != "/s/2.jsonl" || len(d.results.groups) != 1 {
 		t.Errorf("only the selected session: searched %v, shown %d sessions", last.Sessions, len(d.results.groups))
 	}
-	if screen := plainScreen(d.Model); !strings.Contains(screen, "F7 in “修复登录") {
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F7/Alt-S in “修复登录") {
 		t.Errorf("the session does not show:\n%s", screen)
 	}
 	d.keys("f7")
-	if after, _ := d.results.selected(); last.Sessions != nil || len(d.results.groups) != 5 || after != before {
+	if after, _ := d.results.selected(); last.Sessions != nil || len(d.results.groups) != len(library()) || after != before {
 		t.Errorf("all sessions again: searched %v, shown %d, selected %v, before %v", last.Sessions, len(d.results.groups), after, before)
 	}
 	d.keys("f7", "esc", "esc")
@@ -583,7 +583,7 @@ func TestPanic(t *testing.T) {
 	}
 	m := testModel(t, Options{})
 	m.width, m.height = 80, 24
-	m.results.rows = []row{{rowTitle, 9, -1}} // which is not there
+	m.results = results{rows: []row{{rowTitle, 9, -1}}, airy: true} // which is not there
 	m.View()
 	if m.crash == nil {
 		t.Error("a panic while drawing is not kept")
@@ -681,16 +681,5 @@ func TestValuesWithoutHitsComeLast(t *testing.T) {
 	}
 	if got := d.menu.shown[d.menu.at].label; got != "prompt" {
 		t.Errorf("%s is selected, but it was prompt", got)
-	}
-}
-
-// Whatever else there is room for, the last line says what Enter and Tab do.
-func TestEnterAndTabAreHints(t *testing.T) {
-	for _, width := range []int{80, 100, 200} {
-		d := drive(t, Options{Query: "token"}, width, 24)
-		lines := strings.Split(plainScreen(d.Model), "\n")
-		if last := lines[len(lines)-1]; !strings.Contains(last, "Enter resume · Tab preview") {
-			t.Errorf("%d columns: %q", width, last)
-		}
 	}
 }

@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -106,7 +109,7 @@ func (m *Model) toggleBrief() tea.Cmd {
 	r := &m.results
 	before := r.session()
 	r.brief = !r.brief
-	r.set(r.groups, false)
+	r.fill(r.groups, false)
 	if before == nil {
 		return nil
 	}
@@ -134,6 +137,64 @@ func (m *Model) jump(at int) tea.Cmd {
 		return m.scrollPreview(map[int]int{AtStart: -far, AtEnd: far}[at])
 	}
 	return m.loadIf(m.preview.jump(at))
+}
+
+// openOutline shows the prompts of the conversation, to go to one of them.
+func (m *Model) openOutline() tea.Cmd {
+	p, ok := m.target()
+	if !ok {
+		m.say("there is nothing to read")
+		return nil
+	}
+	menu := newMenu("prompt", reading, nil)
+	m.setMenu(menu)
+	ctx, stop := context.WithCancel(m.ctx)
+	menu.counting = &job{stop}
+	prompts := m.options.Prompts
+	return command(func() then {
+		defer stop()
+		list, err := prompts(ctx, p)
+		return func(m *Model) tea.Cmd {
+			switch {
+			case m.menu != menu:
+			case err != nil:
+				m.setMenu(nil)
+				m.complain(err)
+			default:
+				m.fillOutline(menu, list)
+			}
+			return nil
+		}
+	})
+}
+
+// fillOutline lists prompts. The last one before the entry that is read is selected.
+func (m *Model) fillOutline(menu *menu, list []Prompt) {
+	here, _ := m.target()
+	menu.empty = "there are no prompts"
+	for i, p := range list {
+		c := choice{label: fmt.Sprintf("%*d  %s", len(strconv.Itoa(len(list))), i+1, p.Text), do: func(m *Model) tea.Cmd {
+			m.reading, m.moved = true, true
+			return tea.Batch(m.showPreview(), m.goTo(p.Place, nil))
+		}}
+		if !p.Time.IsZero() {
+			c.note = human.Age(m.options.Now(), p.Time)
+		}
+		menu.choices = append(menu.choices, c)
+		if p.Offset <= here.Offset || here.EntryID == "" {
+			menu.at = i
+		}
+	}
+	menu.filter()
+}
+
+// goTo shows another entry of the conversation, and marks texts in it.
+func (m *Model) goTo(at Place, marks []string) tea.Cmd {
+	p := &m.preview
+	p.goal, p.marks = goalHit, marks
+	want := p.want
+	want.Place, want.At = Place{at.Path, want.ID, at.EntryID, at.Offset, at.Line}, AtPlace
+	return m.showPage(p.ask(want))
 }
 
 // toggleFold folds or unfolds the entry that is read.

@@ -244,7 +244,7 @@ func TestNoSessions(t *testing.T) {
 		here    bool
 		want    string
 	}{
-		{10, true, "No sessions of ~/empty or below; F6 shows all 10."},
+		{10, true, "No sessions of ~/empty or below; F6/Alt-H shows all 10."},
 		{0, false, "There are no session files in ~/.pi."},
 	} {
 		b := fake()
@@ -254,6 +254,47 @@ func TestNoSessions(t *testing.T) {
 		d := drive(t, Options{Backend: b, WorkDir: "/home/u/empty", Dirs: []string{"/home/u/.pi"}, Here: test.here}, 80, 24)
 		if screen := plainScreen(d.Model); !strings.Contains(screen, test.want) {
 			t.Errorf("want %q:\n%s", test.want, screen)
+		}
+	}
+}
+
+// The prompts of a conversation are a menu that leads to each, in a terminal without room for
+// a preview too.
+func TestOutline(t *testing.T) {
+	for _, width := range []int{40, 120} {
+		d := drive(t, Options{Query: "token"}, width, 24)
+		d.keys("down", "down", "down", "alt+o")
+		if d.menu == nil || len(d.menu.shown) != longTalk/2 || d.place() != inMenu {
+			t.Fatalf("%d columns: no outline of the conversation", width)
+		}
+		d.keys("entry 770", "enter")
+		if e := d.preview.reading(); d.place() != inPreview || e == nil || e.EntryID != "x770" {
+			t.Errorf("%d columns: the menu leads to %+v", width, e)
+		}
+	}
+}
+
+// Where only the list or the preview has room, the preview is that of the selection.
+func TestNarrowPreviewFollowsTheSelection(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 40, 12)
+	d.keys("tab", "tab", "down", "down", "down", "down", "tab")
+	if want, _ := d.results.selected(); d.preview.want.Place != want {
+		t.Errorf("the preview shows %v, selected is %v", d.preview.want.Place, want)
+	}
+}
+
+// The last line always has Enter and Tab.
+func TestEnterAndTabAreHints(t *testing.T) {
+	for width := 30; width <= 200; width += 10 {
+		for _, query := range []string{"", "token", "zorblaxq token", "token project:nope"} {
+			d := drive(t, Options{Query: query}, width, 24)
+			lines, _ := d.screen()
+			last := ansi.Strip(lines[len(lines)-1])
+			for _, hint := range []string{"Enter resume", "Tab preview"} {
+				if !strings.Contains(last, hint) {
+					t.Errorf("%d columns, %q: no %q in %q", width, query, hint, last)
+				}
+			}
 		}
 	}
 }

@@ -27,6 +27,7 @@ type results struct {
 	top    int   // the first row on the screen
 
 	height int  // of the pane, when it was last drawn
+	airy   bool // there are blank lines
 	brief  bool // one line for each session
 }
 
@@ -34,6 +35,35 @@ type results struct {
 type group struct {
 	search.SessionHit
 	hits []search.Hit
+	open bool // all hits are listed, because the user has been here
+}
+
+// A pane with fewer lines than airyFrom, and more to show than it has room for, has no blank
+// lines, and fewer hits of each session that is not open.
+const (
+	airyFrom  = 16
+	mostHits  = 3
+	fewerHits = 2
+)
+
+// listed returns how many hits of a session are listed.
+func (g *group) listed(airy bool) int {
+	switch {
+	case g.open:
+		return len(g.hits)
+	case airy:
+		return min(mostHits, len(g.hits))
+	}
+	return min(fewerHits, len(g.hits))
+}
+
+// isAiry reports whether a pane of this height has room for blank lines.
+func (r *results) isAiry(height int) bool {
+	lines := -1
+	for i := range r.groups {
+		lines += 2 + r.groups[i].listed(true)
+	}
+	return height >= airyFrom || lines <= height
 }
 
 // row is one line of the list.
@@ -68,17 +98,27 @@ func groupHits(r *search.Response) []group {
 }
 
 // set replaces the list. If keep is set, the selection stays on its hit as long as that
-// is still in the list.
+// is still in the list, and what was open stays so. A single session is open.
 func (r *results) set(groups []group, keep bool) {
+	for i := range groups {
+		groups[i].open = len(groups) == 1 || keep && slices.ContainsFunc(r.groups, func(g group) bool { return g.open && g.SessionPath == groups[i].SessionPath })
+	}
+	r.fill(groups, keep)
+}
+
+// fill lists the sessions with those of their hits that are listed now. If keep is set, the
+// selection stays where it is.
+func (r *results) fill(groups []group, keep bool) {
 	before, had := r.selected()
 	offset := 0
 	if had {
 		offset = r.items[r.at] - r.top
 	}
 	*r = results{groups: groups, height: r.height, brief: r.brief}
+	r.airy = r.isAiry(r.height)
 	for g := range groups {
 		hits := groups[g].hits
-		if g > 0 && !r.brief && len(hits)+len(groups[g-1].hits) > 0 {
+		if g > 0 && !r.brief && r.airy && len(hits)+len(groups[g-1].hits) > 0 {
 			r.rows = append(r.rows, row{rowBlank, g, -1})
 		}
 		if r.brief || len(hits) == 0 { // the line stands for the best hit, or for the session
@@ -87,7 +127,7 @@ func (r *results) set(groups []group, keep bool) {
 			continue
 		}
 		r.rows = append(r.rows, row{rowTitle, g, -1})
-		for h := range hits {
+		for h := range groups[g].listed(r.airy) {
 			r.items = append(r.items, len(r.rows))
 			r.rows = append(r.rows, row{rowHit, g, h})
 		}
@@ -101,6 +141,14 @@ func (r *results) set(groups []group, keep bool) {
 			r.top = max(0, r.items[i]-offset)
 			return
 		}
+	}
+}
+
+// open lists all hits of the selected session.
+func (r *results) open() {
+	if g := r.session(); g != nil && !g.open && !r.brief {
+		g.open = true
+		r.fill(r.groups, true)
 	}
 }
 
@@ -190,7 +238,9 @@ func (r *results) click(y int) {
 // follow scrolls the selection into view, with the heading of its session when it is
 // the first hit of it.
 func (r *results) follow(height int) {
-	r.height = height
+	if r.height = height; r.airy != r.isAiry(height) {
+		r.fill(r.groups, true)
+	}
 	if len(r.items) == 0 {
 		r.top = 0
 		return
@@ -310,7 +360,7 @@ func (g *group) facts(v view, width int) string {
 const (
 	kindWidth = 9
 	toolWidth = 14
-	leastTool = 72
+	leastTool = 64
 	leastAge  = 40
 )
 

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,5 +95,52 @@ func TestOneLineForEachSession(t *testing.T) {
 	d.keys("down", "alt+l")
 	if len(d.results.rows) <= 2*len(library()) || d.results.session().SessionPath != "/s/3.jsonl" {
 		t.Errorf("the hits are not back: %d rows, selected %v", len(d.results.rows), d.results.session().SessionPath)
+	}
+}
+
+// Where room is short two hits of each session are listed, elsewhere three, and all of them once
+// the user has selected one of them. What is open stays open.
+func TestSessionOpensWhenItIsSelected(t *testing.T) {
+	groups := library()[:3]
+	for range 7 {
+		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryID: fmt.Sprint("more", len(groups[1].hits)), Fragment: fragment("token")})
+	}
+	listed := func(r *results, height int) (list []int) {
+		r.render(view{styles: new(newStyles(true, nil)), now: noon}, 80, height, true)
+		for g := range r.groups {
+			n := 0
+			for _, i := range r.items {
+				if r.rows[i].group == g {
+					n++
+				}
+			}
+			list = append(list, n)
+		}
+		return list
+	}
+	var r results
+	r.set(groups, false)
+	for _, step := range []struct {
+		height int
+		want   []int
+	}{{9, []int{2, 2, 1}}, {12, []int{3, 3, 1}}, {30, []int{3, 3, 1}}, {9, []int{2, 2, 1}}} {
+		if got := listed(&r, step.height); !slices.Equal(got, step.want) {
+			t.Errorf("%v hits are listed in %d lines, want %v", got, step.height, step.want)
+		}
+	}
+	r.move(2)
+	r.open()
+	before := r.placeOf(r.at)
+	if got := listed(&r, 9); !slices.Equal(got, []int{2, 9, 1}) || r.placeOf(r.at) != before {
+		t.Errorf("%v hits are listed after the second session was selected, at %v, want 2, 9, 1 at %v", got, r.placeOf(r.at), before)
+	}
+	r.move(9)
+	r.set(groups, true)
+	if got := listed(&r, 9); !slices.Equal(got, []int{2, 9, 1}) || r.session().SessionPath != groups[2].SessionPath {
+		t.Errorf("%v hits are listed after the answer was repeated", got)
+	}
+	r.set(groups[1:2], false)
+	if got := listed(&r, 9); !slices.Equal(got, []int{9}) {
+		t.Errorf("%v hits of a single session are listed", got)
 	}
 }

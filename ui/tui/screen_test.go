@@ -91,6 +91,8 @@ func TestScreens(t *testing.T) {
 		{"reading", []string{"up", "tab"}},
 		{"finding", []string{"/", "needle"}},
 		{"the next place", []string{"enter", "n", "n"}},
+		{"the prompts", []string{"esc", "p"}},
+		{"another prompt", []string{"up", "enter"}},
 		{"unfolded", []string{"O"}},
 		{"the whole screen", []string{"esc", "z"}},
 		{"the end", []string{"G"}},
@@ -110,6 +112,7 @@ func TestScreens(t *testing.T) {
 		{"an error", []string{"ctrl+u", "broken"}},
 		{"help", []string{"f1"}},
 		{"a session that pi does not resume", []string{"esc", "ctrl+u", "token", "down", "down", "down", "down", "down", "enter"}},
+		{"a session without id and time", []string{"esc", "down", "down", "down", "down", "down"}},
 	}
 	for _, size := range []struct{ width, height int }{{40, 12}, {80, 24}, {200, 60}} {
 		name := fmt.Sprintf("%dx%d", size.width, size.height)

@@ -223,7 +223,7 @@ func (m *Model) showPreview() tea.Cmd {
 	var width int
 	width, p.height = m.layout().preview.width-gutterWidth, m.layout().preview.height
 	if !ok || width <= 0 {
-		if !ok {
+		if !ok || place != p.want.Place { // what is shown next is the selection
 			p.want, p.page, p.failed = request{}, nil, nil
 		}
 		return nil

@@ -79,6 +79,17 @@ func (m *Model) on() []key.Binding {
 	return list
 }
 
+// within says where is searched.
+func (m *Model) within() string {
+	text := string(m.scope())
+	if t := &m.toggles; t.session != nil {
+		text += " of " + quoted(t.session.title())
+	} else if t.here {
+		text += " of " + terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))
+	}
+	return text
+}
+
 // without says how to drop a filter, in the words of the TUI.
 func (m *Model) without(filter string) string {
 	what, _ := m.dropping(filter)
@@ -116,8 +127,8 @@ func (m *Model) elsewhere() string {
 			}
 		}
 		what, action := m.dropping(r.Filter)
-		if h := m.hint(action, ""); action != "" && h.Enabled() {
-			what += " (" + h.Help().Key + ")"
+		if keys := m.keysOf(action); keys != "" {
+			what += " (" + keys + ")"
 		}
 		list = append(list, n+" "+what)
 	}
@@ -146,8 +157,8 @@ func (m *Model) noSessions() string {
 		return "There are no sessions yet."
 	case m.toggles.here:
 		text := "No sessions of " + in(m.options.WorkDir) + " or below"
-		if h := m.hint("here", ""); h.Enabled() {
-			text += "; " + h.Help().Key + " shows all " + human.Number(n)
+		if keys := m.keysOf("here"); keys != "" {
+			text += "; " + keys + " shows all " + human.Number(n)
 		}
 		return text + "."
 	}

@@ -65,6 +65,8 @@ type Backend struct {
 	// Find counts the matches of a text in the whole session, ignoring case, as pigrep
 	// grep does with this scope. It returns the entries with matches, in file order.
 	Find func(context.Context, Place, string, scope.Scope) ([]Found, error)
+	// Prompts lists the prompts of the branch with a place, in the order of the conversation.
+	Prompts func(context.Context, Place) ([]Prompt, error)
 	// Text returns the text of an entry, as in the file.
 	Text func(context.Context, Place) (string, error)
 	// Facets lists the values that filters can have.
@@ -138,6 +140,13 @@ type Entry struct {
 	Result bool      // it answers a call of the last entry before it that is not a result
 	Open   bool      // nothing of it is folded
 	Large  int64     // its size, if it is too large to be unfolded
+}
+
+// Prompt is what the user said at a place.
+type Prompt struct {
+	Place
+	Text string // cleaned, on one line
+	Time time.Time
 }
 
 // Found is an entry with matches of a text.

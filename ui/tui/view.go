@@ -157,7 +157,7 @@ func (m *Model) list(v view, width, height int) []string {
 	case s.shown == "":
 		text = []string{m.noSessions()}
 	default:
-		text = append(text, "Nothing found in "+string(m.scope())+".")
+		text = append(text, "Nothing found in "+m.within()+".")
 		if s.why != "" {
 			text = append(text, s.why+".")
 		}
@@ -285,24 +285,27 @@ func (m message) style(v view) lipgloss.Style {
 // status returns the last line: the current message, or counts, freshness and scope.
 func (m *Model) status(v view) string {
 	left, look := m.message.text, m.message.style(v)
-	if left == "" && m.place()&inMain != 0 {
-		left, look = m.counts(), v.dim
-		if m.search.notice != "" {
-			left, look = m.search.notice, v.notice
-		}
-	}
-	left = terminal.Clean(left)
 	hints := m.hints()
 	widthOf := func(n int) int { return terminal.Width(v.keyHelp(0).ShortHelpView(hints[:min(n, len(hints))])) }
 	const gap = 2
-	if m.message.text == "" { // a message matters more than a hint
-		needed := 1
-		if m.width >= previewFrom { // Enter and Tab
-			needed = 2
+	if left == "" { // a message matters more than a hint
+		needed := 2 // Enter and Tab
+		if m.width >= previewFrom {
+			needed++
 		}
-		left = terminal.Clip(left, max(m.width/2, m.width-widthOf(needed)-gap))
+		room := m.width - widthOf(needed) - gap
+		if m.search.notice != "" {
+			left, look = m.search.notice, v.notice
+		} else if m.place()&inMain != 0 {
+			left, look = m.counts(room), v.dim
+		}
+		left = terminal.Clip(left, max(0, room))
 	}
+	left = terminal.Clean(left)
 	room := m.width - terminal.Width(left) - gap
+	if left == "" {
+		room = m.width
+	}
 	if room < widthOf(1) {
 		return terminal.Fit(look.Render(left), m.width)
 	}
@@ -313,39 +316,58 @@ func (m *Model) status(v view) string {
 	return look.Render(left) + strings.Repeat(" ", m.width-terminal.Width(left)-terminal.Width(right)) + right
 }
 
-// counts returns number of hits, time, freshness and scope.
-func (m *Model) counts() string {
+// counts returns number of hits, time, freshness, scope and order, without those that matter
+// least if there is no room for all.
+func (m *Model) counts(room int) string {
 	s := &m.search
-	var parts []string
+	parts := []string{m.found(), "", m.freshness(), string(m.scope()), ""}
+	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
+		parts[1] = fmt.Sprintf("%d ms", s.took.Milliseconds())
+	}
+	if m.request.Sort != 0 {
+		parts[4] = m.sortName()
+	}
+	if n := len(m.marked); n > 0 {
+		parts[0] = strings.TrimSuffix(human.Number(n)+" marked · "+parts[0], " · ")
+	}
+	join := func() string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), " · ")
+	}
+	for _, i := range []int{1, 2, 3} {
+		if terminal.Width(join()) <= room {
+			break
+		}
+		if i != 2 || parts[2] == upToDate {
+			parts[i] = ""
+		}
+	}
+	return join()
+}
+
+// found returns the number of hits or sessions.
+func (m *Model) found() string {
+	s := &m.search
 	atLeast := ""
 	if !s.exact {
 		atLeast = "at least "
 	}
 	switch {
 	case s.slow:
-		parts = append(parts, "searching …")
+		return "searching …"
 	case !s.answered || s.failed != nil || s.noWord != "":
+		return ""
 	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
-		parts = append(parts, human.Plural(s.sessions, "session", "sessions"))
+		return human.Plural(s.sessions, "session", "sessions")
 	case s.total == s.totalAny:
-		parts = append(parts, atLeast+human.Plural(s.total, "hit", "hits"))
+		return atLeast + human.Plural(s.total, "hit", "hits")
 	case s.total == 0:
-		parts = append(parts, atLeast+human.Plural(s.totalAny, "partial hit", "partial hits"))
-	default:
-		parts = append(parts, atLeast+human.Plural(s.total, "hit", "hits")+", "+human.Number(s.totalAny-s.total)+" partial")
+		return atLeast + human.Plural(s.totalAny, "partial hit", "partial hits")
 	}
-	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
-		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
-	}
-	if n := len(m.marked); n > 0 {
-		parts = append([]string{human.Number(n) + " marked"}, parts...)
-	}
-	parts = append(parts, m.freshness(), string(m.scope()))
-	if m.request.Sort != 0 {
-		parts = append(parts, m.sortName())
-	}
-	return strings.Join(parts, " · ")
+	return atLeast + human.Plural(s.total, "hit", "hits") + ", " + human.Number(s.totalAny-s.total) + " partial"
 }
+
+// upToDate is the usual state of the index.
+const upToDate = "up to date"
 
 // freshness describes the state of the index.
 func (m *Model) freshness() string {
@@ -363,5 +385,5 @@ func (m *Model) freshness() string {
 	case !s.Ready:
 		return "checking for changes"
 	}
-	return "up to date"
+	return upToDate
 }
