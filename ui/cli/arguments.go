@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/problem"
 )
 
 // commandFirst moves the command in the arguments to the front: flags may precede it.
@@ -48,6 +49,21 @@ func commandFirst(a *app.App, args []string) []string {
 		return args
 	}
 	return append([]string{searchName}, args...)
+}
+
+// queryIn returns the search for words that began with the name of a command and so ran it,
+// as it is typed; "" if they were meant for the command, as flags and quotes show.
+func queryIn(args []string) string {
+	isNoWord := func(arg string) bool { return strings.HasPrefix(arg, "-") || strings.ContainsAny(arg, " \t\n:/") }
+	if len(args) < 2 || args[0] == searchName || !slices.Contains(commandNames(), args[0]) || slices.ContainsFunc(args, isNoWord) {
+		return ""
+	}
+	return problem.SearchFor(args)
+}
+
+// startsAtOnce reports whether a command starts work that its words may not have meant.
+func startsAtOnce(args []string) bool {
+	return args[0] == "web" || args[0] == "fix" && len(args) > 2
 }
 
 // allFlags returns the flags of all commands. Arguments without a command are a search,

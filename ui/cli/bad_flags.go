@@ -97,6 +97,6 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		}
 		return problem.Usagef(hint, "%s has no subcommand %q", cmd.Name(), args[0])
 	}
-	return problem.Usagef(fmt.Sprintf("to search for these words: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
+	return problem.Usagef("to search for these words: "+problem.SearchFor(append([]string{cmd.Name()}, args...)),
 		"%s takes no arguments, but got %q", cmd.Name(), args[0])
 }

@@ -40,8 +40,11 @@ func newHelpCommand(a *app.App) *cobra.Command {
 			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() && !c.Hidden {
 				return c.Help()
 			}
-			return problem.Usagef("topics: "+strings.Join(help.Topics, ", ")+"; `pigrep help` lists the commands",
-				"no help for %q", args[0])
+			hint := "topics: " + strings.Join(help.Topics, ", ") + "; `pigrep help` lists the commands"
+			if len(args) > 1 {
+				hint = "to search for these words: " + problem.SearchFor(append([]string{"help"}, args...))
+			}
+			return problem.Usagef(hint, "no help for %q", args[0])
 		},
 	}
 	help.Describe(cmd)

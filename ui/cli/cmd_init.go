@@ -101,7 +101,10 @@ func newInitCommand(a *app.App) *cobra.Command {
 // oneShell checks the arguments of a command for a shell.
 func oneShell(cmd *cobra.Command, args []string) error {
 	names := strings.Join(cmd.ValidArgs, ", ")
-	if len(args) != 1 {
+	if len(args) > 1 {
+		return problem.Usagef("to search for these words: "+problem.SearchFor(append([]string{cmd.Name()}, args...)), "%s takes one argument, a shell: %s", cmd.Name(), names)
+	}
+	if len(args) == 0 {
 		return problem.Usagef("example: pigrep "+cmd.Name()+" bash", "%s takes one argument, a shell: %s", cmd.Name(), names)
 	}
 	if !slices.Contains(cmd.ValidArgs, args[0]) {

@@ -166,10 +166,16 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 	return finish(x, found, res.Unreadable, func() {})
 }
 
-// suggestCommand warns if the first word of a query looks like a mistyped command and
-// occurs nowhere, whatever the filters, and reports whether it does.
+// suggestCommand says that the first word of a query looks like a mistyped command and
+// occurs nowhere, whatever the filters, or that others call a command what the only word
+// says. It reports whether it did.
 func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
+	const said = "%s is not a command and was searched as text; did you mean: pigrep %s"
+	if meant := commandMeant(word); meant != "" && rest == "" {
+		a.Explain("", said, word, meant)
+		return a.Streams.ErrTTY
+	}
 	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
 	if len(res.Words) > 0 {
 		nowhere = res.Words[0].Word == word && res.Words[0].Nowhere()
@@ -182,7 +188,7 @@ func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	if len(found) == 0 || len(word) <= 3 {
 		return false
 	}
-	a.Warn("%s is not a command and was searched as text; did you mean: pigrep %s", word, strings.TrimSpace(found[0]+" "+rest))
+	a.Warn(said, word, strings.TrimSpace(found[0]+" "+rest))
 	return true
 }
 

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,35 +15,50 @@ import (
 type command struct {
 	name string
 	make func(a *app.App) *cobra.Command
+	also string // what others call it, for suggestions
 }
 
 // commands is the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
-		{"completion", newCompletionCommand},
-		{"config", newConfigCommand},
-		{"doctor", newDoctorCommand},
-		{"export", newExportCommand},
-		{"fix", newFixCommand},
-		{"grep", newGrepCommand},
-		{"index", newIndexCommand},
-		{"init", newInitCommand},
-		{"mcp", newMCPCommand},
-		{"report", newReportCommand},
-		{"resume", newResumeCommand},
-		{searchName, newSearchCommand},
-		{"sessions", newSessionsCommand},
-		{"show", newShowCommand},
-		{"similar", newSimilarCommand},
-		{"skill", newSkillCommand},
-		{"status", newStatusCommand},
-		{"tools", newToolsCommand},
-		{"tui", newTUICommand},
-		{"usage", newUsageCommand},
-		{"version", newVersionCommand},
-		{"watch", newWatchCommand},
-		{"web", newWebCommand},
+		{"completion", newCompletionCommand, ""},
+		{"config", newConfigCommand, "settings"},
+		{"doctor", newDoctorCommand, "fsck"},
+		{"export", newExportCommand, ""},
+		{"fix", newFixCommand, ""},
+		{"grep", newGrepCommand, ""},
+		{"index", newIndexCommand, "rebuild reindex"},
+		{"init", newInitCommand, ""},
+		{"mcp", newMCPCommand, ""},
+		{"report", newReportCommand, ""},
+		{"resume", newResumeCommand, ""},
+		{searchName, newSearchCommand, ""},
+		{"sessions", newSessionsCommand, "ls list history"},
+		{"show", newShowCommand, "cat view"},
+		{"similar", newSimilarCommand, ""},
+		{"skill", newSkillCommand, ""},
+		{"status", newStatusCommand, ""},
+		{"tools", newToolsCommand, "audit"},
+		{"tui", newTUICommand, "ui interactive"},
+		{"usage", newUsageCommand, "cost costs stats tokens"},
+		{"version", newVersionCommand, ""},
+		{"watch", newWatchCommand, ""},
+		{"web", newWebCommand, "serve browse browser"},
 	}
+}
+
+// commandMeant returns the command whose name is nearly a word, or that others call so; ""
+// for none.
+func commandMeant(word string) string {
+	for _, c := range commands() {
+		if slices.Contains(strings.Fields(c.also), word) || word+"s" == c.name || word == c.name+"s" {
+			return c.name
+		}
+	}
+	if word == "man" {
+		return "help"
+	}
+	return ""
 }
 
 func commandNames() []string {

@@ -77,7 +77,13 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 	if len(args) == 0 && canShow(a) {
 		args = []string{"tui"}
 	}
+	query := queryIn(args)
 	args = commandFirst(a, args)
+	const ran = "this ran the command %s; to search for the words: %s"
+	if query != "" && startsAtOnce(args) {
+		a.Explain("", ran, args[0], query)
+		query = ""
+	}
 	root := rootFor(a, args)
 	if isCompletion(args) {
 		describeFlags(root)
@@ -87,6 +93,9 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 	root.SetOut(a.Out)
 	root.SetErr(a.Streams.Err)
 	cmd, err := root.ExecuteContextC(ctx)
+	if query != "" && len(args) > 2 && errors.Is(err, problem.ErrNothingFound) {
+		a.Explain("", ran, args[0], query)
+	}
 	return withHint(cmd, err)
 }
 

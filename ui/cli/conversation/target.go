@@ -125,13 +125,17 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 
 // OneSession checks the arguments of a command for a single session.
 func OneSession(cmd *cobra.Command, args []string) error {
-	if len(args) == 2 && cmd.Name() != "export" {
-		return problem.Usagef(fmt.Sprintf("for an entry of that session: %s %s:%s", cmd.CommandPath(), args[0], args[1]), "%s takes one argument, but got %q and %q", cmd.Name(), args[0], args[1])
+	if len(args) == 1 {
+		return nil
 	}
-	if len(args) != 1 {
-		return problem.Usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, or an id as shown", cmd.Name())
+	if len(args) == 0 {
+		return problem.Usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
 	}
-	return nil
+	hint := "to search for these words: " + problem.SearchFor(append([]string{cmd.Name()}, args...))
+	if len(args) == 2 && cmd.Name() != "export" && strings.ContainsAny(args[0], "0123456789") {
+		hint = fmt.Sprintf("for an entry of that session: %s %s:%s", cmd.CommandPath(), args[0], args[1])
+	}
+	return problem.Usagef(hint, "%s takes one argument, but got %q and %q", cmd.Name(), args[0], args[1])
 }
 
 // Problem adds hints to the error for a name that matches nothing, or several

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"strings"
 	"syscall"
 
 	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/internal/human"
+	"pigrep/ui/cli/shell"
 	"pigrep/ui/cli/system"
 )
 
@@ -117,6 +120,16 @@ func LimitText(m system.Memory) string {
 // Usagef returns an error of the command line.
 func Usagef(hint, format string, args ...any) error {
 	return &Error{Code: CodeUsage, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// SearchFor returns the command that searches for words which ran a command, the first of
+// them.
+func SearchFor(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = shell.Of(runtime.GOOS).Quote(w)
+	}
+	return "pigrep search " + strings.Join(quoted, " ")
 }
 
 // OfIndex adds hints to an error of the index.

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// runIn runs pigrep on the sessions of the scripts, with stderr on a terminal or not.
+func runIn(t *testing.T, ctx context.Context, terminal bool, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	a, out, errs := testApp(t)
+	a.Streams.ErrTTY = terminal
+	a.WorkDir = must(os.Getwd())
+	getenv, root := a.Getenv, must(filepath.Abs(filepath.Join("testdata", "sessions")))
+	a.Getenv = func(name string) string {
+		if name == "PI_CODING_AGENT_SESSION_DIR" {
+			return root
+		}
+		return getenv(name)
+	}
+	code = Run(ctx, a, args)
+	return code, out.String(), strings.Join(strings.Fields(errs.String()), " ")
+}
+
+// Words that are searched for may begin with the name of a command. On a terminal pigrep says
+// what it ran, and how to search for the words.
+func TestWordsThatRunACommand(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, test := range []struct {
+		ctx  context.Context
+		args string
+		want string // on stderr of a terminal; "" for no word about searching
+	}{
+		{stopped, "web search", "this ran the command web; to search for the words: pigrep search web search"},
+		{stopped, "web", ""},
+		{t.Context(), "fix login bug", "this ran the command fix; to search for the words: pigrep search fix login bug"},
+		{t.Context(), "sessions expire zyzzyva", "this ran the command sessions; to search for the words: pigrep search sessions expire zyzzyva"},
+		{t.Context(), "grep zyzzyva", ""},
+		{t.Context(), "grep -F zyzzyva files", ""},
+		{t.Context(), "grep connection", ""},
+		{t.Context(), "index out of range", "to search for these words: pigrep search index out of range"},
+		{t.Context(), "status code", "to search for these words: pigrep search status code"},
+		{t.Context(), "show me the log", "to search for these words: pigrep search show me the log"},
+		{t.Context(), "export default function", "to search for these words: pigrep search export default function"},
+		{t.Context(), "similar errors before", "to search for these words: pigrep search similar errors before"},
+		{t.Context(), "help me find it", "to search for these words: pigrep search help me find it"},
+		{t.Context(), "init script failed", "to search for these words: pigrep search init script failed"},
+		{t.Context(), "show 0195aaaa a1000001", "for an entry of that session: pigrep show 0195aaaa:a1000001"},
+	} {
+		_, _, errs := runIn(t, test.ctx, true, strings.Fields(test.args)...)
+		if test.want == "" && strings.Contains(errs, "pigrep search") || !strings.Contains(errs, test.want) {
+			t.Errorf("pigrep %s: stderr %q, want %q", test.args, errs, test.want)
+		}
+		if _, _, errs := runIn(t, test.ctx, false, strings.Fields(test.args)...); strings.Contains(errs, "this ran") {
+			t.Errorf("pigrep %s, not on a terminal: %q", test.args, errs)
+		}
+	}
+}
+
+// A word that others call a command is searched for, and the command is named.
+func TestWordsThatMeanACommand(t *testing.T) {
+	for word, meant := range map[string]string{
+		"ls": "sessions", "list": "sessions", "session": "sessions", "sesions": "sessions", "stats": "usage", "cost": "usage",
+		"serve": "web", "browse": "web", "ui": "tui", "man": "help", "tool": "tools", "statuss": "status",
+	} {
+		want := "pigrep: " + word + " is not a command and was searched as text; did you mean: pigrep " + meant
+		if _, _, errs := runIn(t, t.Context(), true, word); !strings.Contains(errs, want) || strings.Count(errs, "did you mean") > 1 {
+			t.Errorf("pigrep %s: stderr %q, want %q", word, errs, want)
+		}
+	}
+	for _, words := range []string{"list connection", "connection", "cost timeout"} {
+		if _, _, errs := runIn(t, t.Context(), true, strings.Fields(words)...); strings.Contains(errs, "not a command") {
+			t.Errorf("pigrep %s: stderr %q", words, errs)
+		}
+	}
+	for _, c := range commands() {
+		for _, word := range append(strings.Fields(c.also), "man") {
+			if meant := commandMeant(word); meant != c.name && word != "man" || slices.Contains(commandNames(), word) {
+				t.Errorf("%s is said to mean %s, and is %s", word, c.name, meant)
+			}
+		}
+	}
+}
