@@ -16,13 +16,15 @@
 # make bench     measure against peers ROUNDS times on corpora of SIZE megabytes, into docs/BENCHMARKS.md
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
+# make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build tested try screens bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages man docs cover
+.PHONY: build tested try screens bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
 SIZE ?= 50,300,1024
 ROUNDS ?= 1
+LEAKS_MB ?= 20
 Q ?= session timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
@@ -47,7 +49,7 @@ check: fmt vet staticcheck test race
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross packages vuln clients pi screens race-all realpi machines wine torture
+ALL = vet-cross packages leaks vuln clients pi screens race-all realpi machines wine torture
 REPORTED = vuln machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -152,6 +154,11 @@ dist:
 packages:
 	@if ! out=$$(go -C packaging mod download 2>&1) && [ "$$CI" != true ]; then echo "the modules of packaging cannot be downloaded: skipped: $$out"; \
 	else cd packaging && go vet ./... && $$(cd .. && go tool -n staticcheck) ./... && go test -vet=off -count=1 ./...; fi
+
+# lab/leaks is a module of its own, too.
+leaks:
+	@if ! out=$$(go -C lab/leaks mod download 2>&1) && [ "$$CI" != true ]; then echo "the modules of lab/leaks cannot be downloaded: skipped: $$out"; \
+	else cd lab/leaks && go vet ./... && $$(cd ../.. && go tool -n staticcheck) ./... && LEAKS_MB=$(LEAKS_MB) go test -vet=off -count=1 -v ./...; fi
 
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:

@@ -76,6 +76,9 @@ func untilAny(s string, i int, chars string) int {
 	return len(s)
 }
 
+// backOver returns where the run of these characters that ends at end begins.
+func backOver(s string, end int, chars string) int { return len(strings.TrimRight(s[:end], chars)) }
+
 func oneOf(c byte, chars string) bool { return strings.IndexByte(chars, c) >= 0 }
 
 // char returns the byte at i, or 0 outside the text.
@@ -84,6 +87,14 @@ func char(s string, i int) byte {
 		return s[i]
 	}
 	return 0
+}
+
+// before returns the byte before i, or a newline at the start and after the end of the text.
+func before(s string, i int) byte {
+	if uint(i-1) < uint(len(s)) {
+		return s[i-1]
+	}
+	return '\n'
 }
 
 // first returns at most n bytes of a text.

@@ -157,6 +157,8 @@ func (c *claim) quotedValue(quote, slashes int, p valuePlace) value {
 	mark, from := c.s[quote], quote+1
 	if rest := c.s[quote:]; strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, `'''`) {
 		from += 2
+	} else if char(c.s, from) == mark && isAlnum(char(c.s, from+1)) { // ""x"" of CSV
+		from++
 	}
 	s := c.window(from, maxValue)
 	for i := from; i < len(s); i++ {
@@ -233,4 +235,51 @@ func (c *claim) block(i int) (v value) {
 		at = end + 1
 	}
 	return v
+}
+
+// headerCell are the characters of the name of a column.
+var headerCell = setOf(alnum + " _-.\"'")
+
+// column masks the values of a column of CSV or of a table that the name is the header of.
+// end is that of the name.
+func (c *claim) column(end int) {
+	if end = marks.skip(c.s, end); !oneOf(char(c.s, blanks.skip(c.s, end)), ",\t|\n\r\x00") {
+		return
+	}
+	from, to := c.line(c.start)
+	header := c.s[from:to]
+	sep := "|"
+	if !strings.Contains(header, sep) {
+		if sep = ","; !strings.Contains(header, sep) {
+			return
+		}
+	}
+	for _, cell := range strings.Split(header, sep) {
+		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 {
+			return
+		}
+	}
+	n := strings.Count(c.s[from:c.start], sep)
+	place, class := c.place, c.class
+	c.place = valuePlace{at: -1, link: linkCell}
+	rows := c.window(to+1, maxValue)
+	for at := to + 1; at < len(rows); {
+		end := breaks.until(rows, at)
+		cells := strings.Split(rows[at:end], sep)
+		if len(cells) != strings.Count(header, sep)+1 {
+			break
+		}
+		start := at + n
+		for _, cell := range cells[:n] {
+			start += len(cell)
+		}
+		stop := start + len(cells[n])
+		start = skipAny(rows[:stop], start, " \"'")
+		c.set(value{start: start, end: backOver(rows, stop, " \"'\r"), quoted: true})
+		if c.value.end > start {
+			c.add(start, c.value.end, c.rule())
+		}
+		at = end + 1
+	}
+	c.place, c.class, c.value, c.text = place, class, value{}, ""
 }

@@ -114,6 +114,9 @@ func (f *finder) command(at int) {
 		return
 	}
 	_, end := f.line(at)
+	for next := blanks.skip(f.s, end+1); next > end+1 && char(f.s, next) == '-' && end-at < maxLine; next = blanks.skip(f.s, end+1) {
+		end = breaks.until(f.window(next, maxLine), next) // options in the lines after it
+	}
 	args, stop := f.args(at, end)
 	if len(args) < 2 {
 		return
@@ -219,12 +222,12 @@ func (f *finder) args(at, end int) (args []arg, stop int) {
 	args = f.words[:0]
 	defer func() { f.words = args }()
 	for i := at; i < end && len(args) < 32; {
-		i = blanks.skip(s, i)
+		i = spaces.skip(s, i)
 		if oneOf(char(s, i), "|;<>&\x00") {
 			return args, i
 		}
 		start := i
-		for i < end && !oneOf(s[i], " \t|;<>") && (s[i] != '&' || !oneOf(char(s, i+1), "& \x00")) {
+		for i < end && !oneOf(s[i], " \t\n\v|;<>") && (s[i] != '&' || !oneOf(char(s, i+1), "& \x00")) {
 			if s[i] == '"' || s[i] == '\'' {
 				i += strings.IndexByte(s[i+1:], s[i]) + 1
 			}

@@ -66,18 +66,28 @@ func (f *finder) name(at int) {
 			c.class, c.place = classify(c.name), valuePlace{at: -1, link: linkMember}
 			c.set(v)
 			f.add(v.start, v.end, c.rule())
+		} else if c.class = c.phraseClass(end); c.class != noSecret {
+			c.column(end)
 		}
 		return
 	}
-	if c.class = max(classify(c.name), tail); c.class < token {
-		// A name of several words: API Key, Secret access key.
-		if from := wordsBefore(s, start, 3); from < start {
-			c.class = max(c.class, classify(s[from:end]))
-		}
-	}
+	c.class = max(c.phraseClass(end), tail)
 	if c.class != noSecret {
+		c.column(end)
 		c.mask()
 	}
+}
+
+// phraseClass returns the class of the name, which may be of several words: API Key, Secret
+// access key.
+func (c *claim) phraseClass(end int) class {
+	class := classify(c.name)
+	if class < token {
+		if from := wordsBefore(c.s, c.start, 3); from < c.start {
+			class = max(class, classify(c.s[from:end]))
+		}
+	}
+	return class
 }
 
 func isNameByte(c byte) bool { return nameChars[c] || c >= utf8.RuneSelf }
@@ -191,7 +201,9 @@ const cdata = "<![CDATA["
 func nameEnd(s string, end int) (i int, quoted bool) {
 	i = end
 	if n := backslash.skip(s, end); quotes[char(s, n)] {
-		i, quoted = n+1, true
+		if i, quoted = n+1, true; char(s, i) == s[n] { // ""name"" of CSV
+			i++
+		}
 	}
 	next := char(s, i+1)
 	switch c := char(s, i); {
@@ -242,8 +254,14 @@ func (f *finder) valueOfOperator(s string, i int, p valuePlace) valuePlace {
 
 // nextElement returns the place of the value after the comma after a name.
 func (f *finder) nextElement(start, i int, p valuePlace) valuePlace {
-	if p.named || strings.HasPrefix(f.s[start:], "--") {
+	switch next := char(f.s, i); {
+	case p.named || strings.HasPrefix(f.s[start:], "--"):
 		p.link = linkList
+	case !p.spaced && !marks[next] && !spaces[next] && oneOf(before(f.s, start), ",; \t\n\v"): // name,value of CSV
+		if end := untilAny(f.window(i, maxJudge), i, ",;\n\v\"'({"); oneOf(before(f.s, end+1), ",;\n\v") {
+			p.link, p.at = linkList, i
+		}
+		return p
 	}
 	q := f.valueOfMember(i, p)
 	if q.link == linkList && isMemberValue(f.s, start) {
@@ -323,7 +341,7 @@ func (f *finder) valueOfAssignment(s string, i int, p valuePlace) valuePlace {
 	}
 	if breaks[char(s, i)] { // the value in the next line
 		switch j := spaces.skip(s, i); {
-		case quotes[char(s, j)]:
+		case quotes[char(s, backslash.skip(s, j))]:
 			i = j
 		case p.colon && strings.HasPrefix(s[j:], "value:"):
 			return f.valueOfMember(j, p)

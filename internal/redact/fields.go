@@ -3,21 +3,38 @@ package redact
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 )
 
 // Strings masks the strings in a value that a pointer points to: in fields that other
 // packages can set, in elements and behind pointers. It is for the rows of answers, so
 // that no field is forgotten: a path may have a token in it. The tag `redact:"-"`
-// excludes a field that was masked with more around it, and that marks point into.
+// excludes a field that was masked with more around it, and that marks point into. A string
+// with an ellipsis may have been cut there.
 func Strings(v any) { fields(reflect.ValueOf(v)) }
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// cutText is Text for a short text in which an ellipsis may stand for the rest of a secret.
+func cutText(s string) string {
+	const short = 512
+	s = Text(s)
+	if len(s) > short && strings.HasSuffix(s, "…") {
+		return Beginning(s)
+	}
+	done := 0
+	for n := strings.Index(s, "…"); n >= 0 && len(s) <= short; n = strings.Index(s[done:], "…") {
+		head := Beginning(s[:done+n+len("…")])
+		s, done = head+s[done+n+len("…"):], len(head)
+	}
+	return s
+}
 
 func fields(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
 		if s := v.String(); v.CanSet() {
-			if masked := Text(s); masked != s {
+			if masked := cutText(s); masked != s {
 				v.SetString(masked)
 			}
 		}

@@ -32,6 +32,11 @@ func TestStringsMasksEveryField(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	cut := row{Path: "pul-0123456789abcdef0123456789abcdef0123… show", inner: inner{"make a…"}}
+	Strings(&cut)
+	if cut.Path != "[redacted:service-token]… show" || cut.inner.Path != "make a…" {
+		t.Errorf("what is cut is shown as %q and %q", cut.Path, cut.inner.Path)
+	}
 	if shared[0] != secret {
 		t.Error("a list of others was changed")
 	}

@@ -65,7 +65,7 @@ func announcements() []announcement {
 		{callWords, (*finder).call},
 		{[]string{"securestring", "identified by", "identified with"}, (*finder).statement},
 		{[]string{"login"}, (*finder).netrc},
-		{[]string{":5432:", ":*:", ":6432:", ":5433:"}, (*finder).pgpass},
+		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
 	}
 }
@@ -137,13 +137,25 @@ func find(s string) []Span {
 
 // shape notes the token of a shape whose anchor is at a position.
 func (f *finder) shape(sh *shape, at int) {
-	if at > f.token[0] && at < f.token[1] || !strings.HasPrefix(f.s[at:], sh.parts[sh.anchor].literal) {
+	if at > f.token[0] && at < f.token[1] || !sh.literalAt(f.s, at, sh.parts[sh.anchor].literal) {
 		return
 	}
 	if start, end, ok := sh.match(f.s, at, f.runs); ok {
 		end = f.continued(end)
 		f.add(start, end, Rules[sh.rule].ID)
 		f.token = [2]int{max(start, at), max(end, f.token[1])}
+		if Rules[sh.rule].ID == "aws-key" {
+			f.secretOf(end)
+		}
+	}
+}
+
+// secretOf masks the secret key of AWS that stands after the id of a key, without a name.
+func (f *finder) secretOf(end int) {
+	start := skipAny(f.window(end, 8), end, " \t\"',;:|/\\")
+	end = base64Chars.skip(f.window(start, 41), start)
+	if end-start == 40 && isRandom(f.s[start:end]) && !isHex(f.s[start:end]) {
+		f.add(start, end, "secret")
 	}
 }
 

@@ -250,19 +250,19 @@ func (f *finder) cookie(at int) {
 func (f *finder) pem(at int) {
 	s := f.s
 	from := max(0, at-64)
-	begin := max(strings.LastIndex(s[from:at], "-----BEGIN "), strings.LastIndex(s[from:at], "---- BEGIN "))
+	dashes := from + max(0, strings.LastIndex(s[from:at], "----"))
 	head := strings.Index(first(s[at:], 40), "----")
-	if begin < 0 || head < 0 || strings.ContainsAny(s[from+begin:at], "\n\v") {
+	if begin := skipAny(s, dashes, "- "); begin == dashes || head < 0 || !hasPrefixFold(s[begin:], "begin") || strings.ContainsAny(s[dashes:at], "\n\v") {
 		return
 	}
 	body, end := skipAny(s, at+head, "-"), len(s)
-	if n := strings.Index(s[body:], "-END "); n >= 0 {
+	if n := max(strings.Index(s[body:], "-END "), strings.Index(s[body:], "-end ")); n >= 0 {
 		end = body + n + len("-END ")
 		end += max(0, strings.Index(first(s[end:], 64), "--"))
 		end = skipAny(s, end, "-")
 	}
 	f.looked(end)
-	f.add(from+begin, end, "private-key")
+	f.add(backOver(s, dashes, "-"), end, "private-key")
 }
 
 var keyChars = setOf(alnum + "+/-_= ")
@@ -427,16 +427,29 @@ func (f *finder) statement(at int) {
 	}
 }
 
-// pgpass masks the password in a line of .pgpass: host:port:database:user:password.
+// pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the
+// one with a port that is usual, and in those around the name of the file.
 func (f *finder) pgpass(at int) {
 	start, end := f.line(at)
-	f.looked(end)
-	line := strings.TrimRight(f.s[start:end], " ")
-	fields := strings.SplitN(strings.TrimLeft(line, " "), ":", 5)
-	if len(line) < maxJudge && len(fields) == 5 && !isNumber(fields[3]) && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
-		end = start + len(line)
-		f.part(end-len(fields[4]), end, "login")
+	if f.s[at] != ':' {
+		end = min(len(f.s), at+maxValue)
 	}
+	f.looked(end)
+	for i := start; i < end; {
+		word := wordEnds.until(f.s[:end], i)
+		if fields := strings.SplitN(f.s[i:word], ":", 5); len(fields) == 5 && isLogin(fields) {
+			f.part(word-len(fields[4]), word, "login")
+		}
+		i = word + 1
+	}
+}
+
+// isLogin reports whether the fields are those of a line of .pgpass.
+func isLogin(fields []string) bool {
+	host, port, database, user := fields[0], fields[1], fields[2], fields[3]
+	isPath := strings.HasPrefix(host, "/") && !isNumber(database)
+	return (port == "*" || isPort(port)) && host != "" && user != "" && !isNumber(user) &&
+		!strings.ContainsAny(host+database+user, "(){}=") && !strings.Contains(database+user, "/") && (isPath || !strings.Contains(host, "/"))
 }
 
 // netrc masks the password in .netrc: login user password x.

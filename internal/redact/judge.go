@@ -31,6 +31,8 @@ func (c *claim) rule() string {
 		return c.tokenRule()
 	case key:
 		switch {
+		case c.isHeader():
+			return c.tokenRule()
 		case (before == '?' || before == '&') && len(text) >= 24 && isRandom(text):
 			return "url-parameter"
 		case linked && len(text) >= 20 && isRandom(text) && !isHash(text) && !isPath(text):
@@ -47,6 +49,12 @@ func (c *claim) rule() string {
 // isFlag reports whether the name is an option of a command.
 func (c *claim) isFlag() bool { return strings.HasPrefix(c.name, "-") }
 
+// isHeader reports whether the name is that of a header which an option of a command gives.
+func (c *claim) isHeader() bool {
+	before := strings.TrimRight(c.s[max(0, c.start-12):c.start], "\"'= ")
+	return strings.HasSuffix(before, " -H") || strings.HasSuffix(before, "--header")
+}
+
 // isSet reports whether the value is assigned as in a shell: NAME=value.
 func (c *claim) isSet() bool { return !c.place.spaced && !c.place.colon }
 
@@ -60,12 +68,12 @@ func (c *claim) tokenRule() string {
 	switch {
 	case link == linkSpace && !c.isFlag() && !c.settles() && !(n >= 16 && isRandom(text)),
 		link == linkProse && n < 12,
-		link == linkList && n < 16 && !c.isFlag(),
+		link == linkList && (n < 12 || n < 16 && c.place.named) && !c.isFlag(),
 		c.value.block && strings.Contains(text, " "):
 		return ""
 	case c.value.quoted && n >= 8 && link != linkList && hasSign(text) && len(c.name) > len("secret") && hasSuffixFold(c.name, "secret") && !strings.ContainsAny(text, " /:"):
 		return "secret" // often words that a person chose
-	case (n >= 12 || n >= 8 && hasStrongSign(text)) && isRandom(text) && !isPath(text), n >= 6 && c.value.quoted && isSpiked(text):
+	case (n >= 12 || n >= 8 && hasStrongSign(text)) && isRandom(text) && !isPath(text), n >= 6 && c.value.quoted && isSpiked(text), n >= 14 && (isGenerated(text) || isMixed(text)) && ofService(c.name):
 		return "secret"
 	}
 	return ""
@@ -139,7 +147,7 @@ func (c *claim) isPasswordAssigned() bool {
 	if !c.lastOnLine(skipAny(c.window(c.value.end, maxGap), c.value.end, " \t,")) {
 		return c.place.colon && c.firstOnLine() && c.wholeLine() || hasSign(text) && len(text) >= 6 && (c.place.colon || c.firstOnLine())
 	}
-	return c.place.colon || hasSign(text) || !strings.Contains(text, "_") && c.settings()
+	return c.place.colon || hasSign(text) || !strings.Contains(text, "_") && (isVariable(c.name) && c.firstOnLine() || c.settings())
 }
 
 // wholeLine extends a value of several words to the end of its line, if that is no

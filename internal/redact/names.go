@@ -141,7 +141,7 @@ func classify(name string) class {
 	last, before := strings.TrimRight(words[i], digits), words[i+1]
 	c := lastWords()[last]
 	switch {
-	case c == noSecret && i == 0 && (last == "secretid" || last == "id" && (before == "secret" || before == "key" && words[2] == "access")),
+	case c == noSecret && i == 0 && (last == "secretid" || last == "id" && (before == "secret" || before == "key" && (words[2] == "access" || words[2] == "private"))),
 		last == "sid" && before == "connect":
 		return token
 	case c == noSecret:
@@ -162,13 +162,18 @@ func classify(name string) class {
 	case c == key && last == "key" && before != "" && isVariable(name):
 		return token
 	}
-	if c == noSecret && !serviceNot.has(words[0]) {
-		name = strings.ToLower(name)
-		if slices.ContainsFunc(words[:n], isService) || slices.ContainsFunc(servicePhrases, func(s string) bool { return strings.Contains(name, s) }) {
-			return service
-		}
+	if c == noSecret && !serviceNot.has(words[0]) && ofService(name) {
+		return service
 	}
 	return c
+}
+
+// ofService reports whether a name has that of a service in it.
+func ofService(name string) bool {
+	var words [maxSegments + 1]string
+	n := segments(name, &words)
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(words[:n], isService) || slices.ContainsFunc(servicePhrases, func(s string) bool { return strings.Contains(name, s) })
 }
 
 func isNumber(s string) bool {

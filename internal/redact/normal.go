@@ -253,12 +253,18 @@ func entity(s string) (text string, n int) {
 	return string(code), end + 1
 }
 
-var percents = set{'%': true}
+var percents = set{'%': true, '+': true}
 
 // percentUnit decodes percent-encoding.
 func percentUnit(s string) (text string, n int) {
-	if c := number(s, 1, 3, 16); c >= ' ' && c <= '~' {
+	if s[0] == '+' {
+		return " ", 1
+	}
+	switch c := number(s, 1, 3, 16); {
+	case c >= ' ' && c <= '~', c == '\t':
 		return string(c), 3
+	case c == '\n' || c == '\r':
+		return string(softBreak), 3
 	}
 	return "", 0
 }

@@ -46,7 +46,12 @@ type shape struct {
 	parts  []part
 	anchor int // the part whose literal is looked for: the first one of two bytes
 	secret int // the part that the secret begins with
-	strong bool
+
+	// What the literals allow, because no other text has them.
+	glued bool // a letter or digit may stand before the token
+	fold  bool // they match in upper and lower case
+	// The literals are so short that the rest must look generated.
+	brief bool
 }
 
 func parseShape(rule int, text string, sets map[byte]*set) *shape {
@@ -78,10 +83,23 @@ func parseShape(rule int, text string, sets map[byte]*set) *shape {
 			text = text[i:]
 		}
 	}
-	last := s.parts[len(s.parts)-1]
-	lit := s.parts[s.anchor].literal
-	s.strong = s.anchor == 0 && len(lit) >= 4 && strings.ContainsAny(lit[len(lit)-1:], "_-") && last.min >= 20
+	s.weigh()
 	return s
+}
+
+// weigh decides what the literals of a shape allow.
+func (sh *shape) weigh() {
+	known, invented := 0, 0
+	for _, p := range sh.parts {
+		known += len(p.literal)
+		invented += p.min
+	}
+	lit, last := sh.parts[sh.anchor].literal, sh.parts[len(sh.parts)-1]
+	separated := strings.HasSuffix(lit, "_") || strings.HasSuffix(lit, "-")
+	first := sh.anchor == 0 && len(lit) >= 4
+	sh.glued = first && (separated && last.min >= 16 || separated && len(lit) >= 7 || oneOf(last.class, "dhHU") && last.min >= 16)
+	sh.fold = first && (separated || len(lit) >= 5) && (invented >= 16 || separated && len(lit) >= 5)
+	sh.brief = known < 3 && len(sh.parts) == 2
 }
 
 // runs remembers where the last run of each class ends, so that no run is walked twice.
@@ -102,7 +120,7 @@ func (r runs) end(s string, i int, p *part) int {
 // match returns the secret of a shape whose anchor is at i.
 func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
 	start = sh.before(s, i)
-	if start < 0 || !sh.strong && start > 0 && isAlnum(s[start]) && isAlnum(s[start-1]) {
+	if start < 0 || !sh.glued && joins(char(s, start-1), s[start]) {
 		return 0, 0, false
 	}
 	end = i
@@ -114,10 +132,22 @@ func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	if from := i + len(sh.parts[sh.anchor].literal); from < end && looksWritten(s[from:end]) {
+	if from := i + len(sh.parts[sh.anchor].literal); from < end && looksWritten(s[from:end]) || sh.brief && (oneOf(before(s, start), "+/") || oneOf(char(s, end), "+/(") || !isDense(s[start:end])) {
 		return 0, 0, false
 	}
 	return start, end, true
+}
+
+// joins reports whether two bytes belong to one word. A number may follow a letter: bot12345.
+func joins(a, b byte) bool { return isAlnum(a) && isAlnum(b) && (isDigit(a) || !isDigit(b)) }
+
+// literalAt reports whether a literal of the shape is at a position.
+func (sh *shape) literalAt(s string, at int, literal string) bool {
+	if at < 0 || at+len(literal) > len(s) {
+		return false
+	}
+	s = s[at : at+len(literal)]
+	return s == literal || sh.fold && strings.EqualFold(s, literal)
 }
 
 // before returns where the parts before the anchor begin, or -1.
@@ -126,8 +156,7 @@ func (sh *shape) before(s string, at int) int {
 		p := &sh.parts[k]
 		end := at
 		if p.chars == nil {
-			at -= len(p.literal)
-			if !strings.HasSuffix(s[:end], p.literal) {
+			if at -= len(p.literal); !sh.literalAt(s, at, p.literal) {
 				return -1
 			}
 		} else if at = p.chars.back(s, end, end-p.max); end-at < p.min { // needs a maximum
@@ -141,7 +170,7 @@ func (sh *shape) before(s string, at int) int {
 func (sh *shape) follow(s string, at, k int, r runs) int {
 	p := &sh.parts[k]
 	if p.chars == nil {
-		if !strings.HasPrefix(s[at:], p.literal) {
+		if !sh.literalAt(s, at, p.literal) {
 			return -1
 		}
 		return at + len(p.literal)

@@ -130,7 +130,7 @@ func isExpression(v string) bool {
 	if n := strings.IndexByte(v, '('); n >= 0 && (strings.Contains(v, "()") || n == len(v)-1 || isName(v[:n])) {
 		return true
 	}
-	return strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") || strings.Contains(v, "…") && len(v) < 12
+	return strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") && len(v) < 24 || strings.Contains(v, "…") && len(v) < 12
 }
 
 // isName reports whether a value is a name or an expression of names and dots.
@@ -189,11 +189,24 @@ func isRandom(v string) bool {
 	case t.upper+t.lower == 0 || strings.ContainsAny(v, " \n"):
 		return false
 	case t.digit == 0: // base64 without a digit is rare
-		return t.upper > 0 && t.lower > 0 && len(v) >= 20 && t.changes*3 >= len(v) && !isWordy(v)
+		return len(v) >= 20 && isMixed(v)
 	case isHex(v):
 		return len(v) >= 16
 	}
 	return t.changes*6 >= len(v) && !isWordy(v)
+}
+
+// isMixed reports whether the cases of a value alternate as those of no name do.
+func isMixed(v string) bool {
+	t := count(v)
+	return t.upper > 0 && t.lower > 0 && t.changes*5 >= len(v)*2 && !isWordy(v)
+}
+
+// isDense reports whether a value is hexadecimal, or has so many digits and changes so often
+// from one kind of character to another as generated ones do, and names never.
+func isDense(v string) bool {
+	t := count(v)
+	return isHex(v[2:]) || t.changes*2 >= len(v) || t.changes*3 >= len(v) && t.digit >= 4
 }
 
 // isWordy reports whether a value consists of words, numbers and versions with

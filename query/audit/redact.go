@@ -14,13 +14,6 @@ func (r *CallRow) redact() {
 	} else {
 		r.Arguments = redact.Text(r.Arguments)
 	}
-	for i := range r.Matches {
-		if m := &r.Matches[i]; strings.HasSuffix(m.Clause, "…") {
-			m.Clause = redact.Beginning(m.Clause)
-		} else {
-			m.Clause = redact.Text(m.Clause)
-		}
-	}
 	if len(r.Result) > 0 {
 		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
 	}
