@@ -92,7 +92,7 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 			if e.Facts.HasUsage {
 				rec.AddUsage(e.Facts.Usage)
 			}
-			r.folder.Add(rec.Facts, e)
+			r.folder.Add(rec.Facts, e, r.parser.State().Header.CWD)
 		}
 		r.add(e, rec)
 	})

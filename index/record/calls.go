@@ -19,7 +19,8 @@ import (
 //	uint     number of calls
 //	columns  flags, offset, time, copy, part, bytes,
 //	         exit code doubled plus 1, 0 if unknown; duration, -1 if unknown;
-//	         offset of the result relative to the call, and copy of the result
+//	         offset of the result relative to the call, and copy of the result,
+//	         rules, blamed programs
 //	names    tool, model
 //	lists    programs
 //
@@ -39,6 +40,7 @@ const (
 	callBroken
 	callSearch
 	callBare
+	callNoMatch
 )
 
 const (
@@ -124,8 +126,9 @@ type Calls struct {
 	ResultCopy         format.Column // of those with a result
 	Tool, Model        Names
 	Programs           Lists
+	Rules              format.Column // a shellcmd.RuleSet each
 
-	flags, exit, duration, result format.Column
+	flags, exit, duration, result, blamed format.Column
 }
 
 // CallFlags say what sort of call it is and how it ended.
@@ -143,6 +146,9 @@ func (f CallFlags) HasResult() bool { return f&callHasResult != 0 }
 // Failed reports whether the call failed.
 func (f CallFlags) Failed() bool { return f&callFailed != 0 }
 
+// NoMatch reports whether the exit code of the call only says no.
+func (f CallFlags) NoMatch() bool { return f&callNoMatch != 0 }
+
 // Broken reports whether the shell command of the call cannot be parsed.
 func (f CallFlags) Broken() bool { return f&callBroken != 0 }
 
@@ -151,6 +157,14 @@ func (f CallFlags) Search() bool { return f&callSearch != 0 }
 
 // Answered reports whether call i has a result that is an entry of its own.
 func (c *Calls) Answered(i int) bool { return c.Flags(i).HasResult() && c.result.At(i) != 0 }
+
+// Blamed returns the programs that made call i fail, by bits; 0 if it did not fail.
+func (c *Calls) Blamed(i int) uint64 {
+	if !c.Flags(i).Failed() {
+		return 0
+	}
+	return uint64(c.blamed.At(i))
+}
 
 // Exit returns the exit code of call i, or session.Unknown.
 func (c *Calls) Exit(i int) int32 {
@@ -177,8 +191,8 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 		f := session.CallFact{
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
 			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Model: c.Model.At(i),
-			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(), Search: flags.Search(),
-			Outcome: session.Outcome{Failed: flags.Failed(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
+			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(),
+			Outcome: session.Outcome{Failed: flags.Failed(), NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
 			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))
@@ -202,7 +216,7 @@ func (d *factDecoder) callEntries() (c Calls) {
 func (d *factDecoder) calls() Calls {
 	c := d.callEntries()
 	n := c.Len
-	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy)
+	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
 	return c
 }
@@ -211,7 +225,7 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
 		func(c *session.CallFact) int64 {
 			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) |
-				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare)
+				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch)
 		},
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },
@@ -232,6 +246,8 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 			return c.Result - c.Offset
 		},
 		func(c *session.CallFact) int64 { return int64(c.ResultCopy) },
+		func(c *session.CallFact) int64 { return int64(c.Rules) },
+		func(c *session.CallFact) int64 { return int64(c.Blamed) },
 	)
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Tool })
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Model })

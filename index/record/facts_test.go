@@ -26,7 +26,7 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 		return list
 	}
 	outcome := func() session.Outcome {
-		o := session.Outcome{Failed: rnd.IntN(2) == 0, Bytes: number(1 << 40), Exit: session.Unknown, Duration: session.Unknown}
+		o := session.Outcome{Failed: rnd.IntN(2) == 0, NoMatch: rnd.IntN(2) == 0, Bytes: number(1 << 40), Exit: session.Unknown, Duration: session.Unknown}
 		if rnd.IntN(2) == 0 {
 			o.Exit, o.Duration = rnd.Int32()-1<<30, int32(number(1<<31-1))
 		}
@@ -46,7 +46,7 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 		})
 		c := session.CallFact{
 			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Bare: rnd.IntN(9) == 0, Kind: session.CallKind(rnd.IntN(4)), Part: rnd.IntN(9) - 1,
-			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
+			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Blamed: rnd.Uint64() >> 60, Rules: rnd.Uint32(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
 			Line: word(), Cut: rnd.IntN(2) == 0, Shell: rnd.IntN(2) == 0, Paths: words(),
 		}
 		switch rnd.IntN(3) {
@@ -268,7 +268,7 @@ func compareSums(t *testing.T, f *session.Facts, p *Piece) {
 		}
 		for k, name := range c.Programs {
 			first := flag(!slices.Contains(c.Programs[:k], name), 1)
-			add(want, []string{"program", name}, c.Time, 1, first, first*flag(c.Failed, 1))
+			add(want, []string{"program", name}, c.Time, 1, first, first*flag(c.MadeFail(name), 1))
 		}
 		if len(c.Programs) > 0 || c.Broken {
 			add(want, []string{"shell"}, 0, 1, flag(c.Broken, 1))

@@ -281,7 +281,7 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 			p.runs++
 			if !slices.Contains(c.Programs[:k], name) {
 				p.calls++
-				p.failed += flag(c.Failed, 1)
+				p.failed += flag(c.MadeFail(name), 1)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -72,6 +73,7 @@ type EntryCall struct {
 // Outcome is how a call ended.
 type Outcome struct {
 	Failed   bool
+	NoMatch  bool  // it did not fail: its exit code says no, as that of grep does when nothing matches
 	Bytes    int64 // size of its output
 	Exit     int32 // exit code, or Unknown
 	Duration int32 // milliseconds, or Unknown
@@ -164,6 +166,8 @@ type CallFact struct {
 	Outcome
 
 	Programs []string // run by its shell command, with subcommands, once per occurrence
+	Blamed   uint64   // those of the first 64 programs, by bits, that made the call fail if it failed
+	Rules    uint32   // a shellcmd.RuleSet: the rules that it matches
 	Broken   bool     // the shell command cannot be parsed
 	Search   bool     // it asks this program
 
@@ -202,6 +206,19 @@ func (f *Facts) AddCall(c CallFact) {
 		f.open[c.ID] = len(f.Calls) // of several with one id, the last gets the result
 	}
 	f.Calls = append(f.Calls, c)
+}
+
+// MadeFail reports whether a program made the call fail.
+func (c *CallFact) MadeFail(program string) bool {
+	if !c.Failed {
+		return false
+	}
+	for left := c.Blamed; left != 0; left &= left - 1 {
+		if k := bits.TrailingZeros64(left); k < len(c.Programs) && c.Programs[k] == program {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *CallFact) waits() bool { return c.Kind == CallPlain && c.ID != "" && !c.HasResult }

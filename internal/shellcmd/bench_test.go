@@ -58,7 +58,7 @@ func BenchmarkFacts(b *testing.B) {
 						}
 						p.Parse(line, func(e *session.Entry) {
 							if fold {
-								o.Add(&facts, e)
+								o.Add(&facts, e, "")
 							}
 						})
 					}

@@ -65,7 +65,10 @@ type dissector struct {
 	parser   *syntax.Parser
 	commands []command
 	accesses []access
+	last     []int // the commands that may have set the exit code, by index
 	broken   bool
+	strict   bool // set -e: the commands before the last may have set it too
+	pipefail bool
 	depth    int
 	source   string // the text that is dissected
 	scripts  int    // how many texts are parsed within one another
@@ -165,8 +168,14 @@ func (d *dissector) within(s *syntax.Stmt) (end func()) {
 }
 
 func (d *dissector) stmts(list []*syntax.Stmt, upstream []string) (programs []string) {
+	var before []int
+	d.last = nil
 	for _, s := range list {
 		programs = append(programs, d.stmt(s, upstream)...)
+		if d.strict || d.isIdle(d.last) {
+			d.last = either(before, d.last)
+		}
+		before = d.last
 	}
 	return programs
 }
@@ -179,7 +188,11 @@ func (d *dissector) stmt(s *syntax.Stmt, upstream []string) (programs []string) 
 	heredoc := d.piped
 	d.piped = ""
 	upstream, heredoc, written := d.redirects(s.Redirs, upstream, heredoc)
+	d.last = nil
 	programs = d.control(s.Cmd, upstream, heredoc)
+	if s.Background {
+		d.last = nil
+	}
 	if len(written) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
 		d.save(written)
 	}
@@ -225,11 +238,17 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 		return d.call(c, upstream, heredoc)
 	case *syntax.BinaryCmd:
 		programs = d.stmt(c.X, upstream)
+		x, both := d.last, c.Op == syntax.AndStmt
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 			upstream = append(upstream[:len(upstream):len(upstream)], programs...)
 			d.piped = d.printed(c.X)
+			both = d.pipefail
 		}
-		return append(programs, d.stmt(c.Y, upstream)...)
+		programs = append(programs, d.stmt(c.Y, upstream)...)
+		if both || c.Op == syntax.OrStmt && d.isIdle(d.last) {
+			d.last = either(x, d.last)
+		}
+		return programs
 	case *syntax.Subshell:
 		dir := d.dir
 		programs = d.stmts(c.Stmts, upstream)
@@ -237,10 +256,17 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 	case *syntax.Block:
 		return d.stmts(c.Stmts, upstream)
 	case *syntax.IfClause:
+		var last []int
 		for ; c != nil; c = c.Else {
 			programs = append(programs, d.stmts(c.Cond, upstream)...)
+			cond := d.last
 			programs = append(programs, d.stmts(c.Then, upstream)...)
+			if d.isIdle(d.last) {
+				last = append(last, cond...)
+			}
+			last = append(last, d.last...)
 		}
+		d.last = last
 	case *syntax.WhileClause:
 		return append(d.stmts(c.Cond, upstream), d.stmts(c.Do, upstream)...)
 	case *syntax.ForClause:
@@ -251,11 +277,21 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 		}
 		return append(programs, d.stmts(c.Do, upstream)...)
 	case *syntax.CaseClause:
+		var last []int
 		for _, item := range c.Items {
 			programs = append(programs, d.stmts(item.Stmts, upstream)...)
+			last = append(last, d.last...)
 		}
+		d.last = last
 	case *syntax.FuncDecl:
-		return d.stmt(c.Body, upstream)
+		programs = d.stmt(c.Body, upstream)
+		d.last = nil
+	case *syntax.TestClause:
+		d.add(command{program: "[[", dir: d.dir, clause: d.clause})
+	case *syntax.ArithmCmd:
+		d.add(command{program: "((", dir: d.dir, clause: d.clause})
+	case *syntax.LetClause:
+		d.add(command{program: "let", dir: d.dir, clause: d.clause})
 	case *syntax.TimeClause:
 		return d.stmt(c.Stmt, upstream)
 	case *syntax.CoprocClause:
@@ -264,8 +300,17 @@ func (d *dissector) control(cmd syntax.Command, upstream []string, heredoc strin
 		for _, a := range c.Args {
 			programs = append(programs, d.assign(a)...)
 		}
+		d.last = nil
 	}
 	return programs
+}
+
+// add records a program, which sets the exit code unless another one follows.
+func (d *dissector) add(c command) (at int) {
+	d.commands = append(d.commands, c)
+	at = len(d.commands) - 1
+	d.last = []int{at}
+	return at
 }
 
 // call dissects a simple command.
@@ -321,9 +366,9 @@ func (d *dissector) printed(s *syntax.Stmt) string {
 
 // quiet evaluates a word whose substitutions have been followed already.
 func (d *dissector) quiet(w *syntax.Word) string {
-	commands, accesses := len(d.commands), len(d.accesses)
+	commands, accesses, last := len(d.commands), len(d.accesses), d.last
 	text := d.word(w).text
-	d.commands, d.accesses = d.commands[:commands], d.accesses[:accesses]
+	d.commands, d.accesses, d.last = d.commands[:commands], d.accesses[:accesses], last
 	return text
 }
 
@@ -438,7 +483,8 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 	if program == "env" && len(rest) > 1 && (rest[0].text == "-S" || rest[0].text == "--split-string") {
 		return d.script(join(rest[1:]), upstream)
 	}
-	if skip, ok := wrappers[program]; ok && !skip.counts {
+	asks := program == "command" && len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") // whether there is a program
+	if skip, ok := wrappers[program]; ok && !skip.counts && !asks {
 		if inner := skip.after(rest); len(inner) > 0 {
 			return d.run(inner, upstream, heredoc)
 		}
@@ -462,14 +508,23 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 	if c.text = c.code(heredoc); c.text != "" {
 		d.inspect(c.text)
 	}
-	d.commands = append(d.commands, c)
-	at := len(d.commands) - 1
+	at := d.add(c)
 	d.files(&d.commands[at])
 	programs := []string{program}
 	for _, w := range rest {
 		programs = append(programs, w.inner...)
 	}
-	return append(programs, d.innerCommand(at, rest, upstream, heredoc)...)
+	programs = append(programs, d.innerCommand(at, rest, upstream, heredoc)...)
+	switch program {
+	case "find", "trap": // the exit codes of what they run are lost
+		d.last = []int{at}
+	case "set":
+		for i, arg := range c.args {
+			d.strict = d.strict || len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.ContainsRune(arg, 'e')
+			d.pipefail = d.pipefail || arg == "pipefail" && i > 0
+		}
+	}
+	return programs
 }
 
 func join(words []word) string {

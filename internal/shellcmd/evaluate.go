@@ -9,6 +9,9 @@ import (
 // RuleSet is a set of rules: one bit each, by index in Rules.
 type RuleSet uint32
 
+// AllRules is the set of all rules.
+const AllRules = ^RuleSet(0)
+
 // IDs lists the ids of the rules in the set, in the order of Rules.
 func (s RuleSet) IDs() []string {
 	var ids []string

@@ -17,7 +17,7 @@ func ExampleFolder() {
 	parser := pi.New().Parse(adapter.State{Header: session.Header{Version: 3, CWD: "/home/u/app"}, Facts: true})
 	at := adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 2, Ended: true}
 	facts, folder := &session.Facts{}, shellcmd.NewFolder()
-	parser.Parse(at, func(e *session.Entry) { folder.Add(facts, e) })
+	parser.Parse(at, func(e *session.Entry) { folder.Add(facts, e, "/home/u/app") })
 	for _, c := range facts.Calls {
 		fmt.Println(c.Tool, c.Programs, shellcmd.NewEvaluator().Rules(&c, c.Line, "/home/u/app").IDs())
 	}

@@ -2,13 +2,12 @@
 // they run, which files they touch, which are risky, and how they ended.
 //
 // A Folder folds the facts of entries into session.Facts during indexing. What is
-// risky is defined by data, Rules, which an Evaluator applies to calls when an
-// audit asks for it.
+// risky is defined by data, Rules. The index has the rules that each call matches; an
+// Evaluator says which part of the call does.
 package shellcmd
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"pigrep/internal/session"
@@ -25,16 +24,16 @@ const (
 // Folder folds the facts of entries into those of their session file. It is not
 // safe for concurrent use.
 type Folder struct {
-	d     *dissector
+	rules *Evaluator
 	names map[string]string
 }
 
 // NewFolder returns a folder.
-func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
+func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
-// Add folds the next entry of a file. It does not retain the entry's memory. It sets
-// Search of the entry's parts.
-func (o *Folder) Add(to *session.Facts, e *session.Entry) {
+// Add folds the next entry of a session with this working directory. It does not retain
+// the entry's memory. It sets Search of the entry's parts.
+func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
 	f := e.Facts
 	if f == nil {
 		return
@@ -61,7 +60,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 		model = o.result(to, e, f, at)
 	}
 	for i := range f.Calls {
-		o.call(to, e, &f.Calls[i], at, model)
+		o.call(to, e, &f.Calls[i], at, model, cwd)
 	}
 	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
 		for _, path := range list {
@@ -89,10 +88,11 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
 		c.Duration = int32(d)
 	}
+	settle(c, e.Parts)
 	return c.Model
 }
 
-func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model string) {
+func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model, cwd string) {
 	fact := session.CallFact{
 		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
 		ID: strings.Clone(c.ID),
@@ -103,33 +103,41 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 	if c.Command != nil {
 		fact.Shell = true
 		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
-		fact.Programs, fact.Broken = o.command(string(c.Command))
-		fact.Search = slices.ContainsFunc(o.d.commands, func(c command) bool { return c.searches() })
 	} else {
 		fact.Line, fact.Cut = line(c.Text, MaxLine)
 		fact.Search = isSearch(c.Tool, c.Text)
 	}
+	for _, path := range c.Paths {
+		fact.Paths = append(fact.Paths, o.name(path))
+	}
+	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd))
+	if fact.Shell {
+		o.command(&fact)
+	}
 	if c.Part >= 0 && c.Part < len(e.Parts) {
 		markSearch(e.Parts[c.Part:c.Part+1], fact.Search)
 	}
-	for _, path := range c.Paths {
-		fact.Paths = append(fact.Paths, o.name(path))
+	if fact.HasResult {
+		settle(&fact, e.Parts)
 	}
 	to.AddCall(fact)
 }
 
-// command returns the programs of a shell command.
-func (o *Folder) command(text string) (programs []string, broken bool) {
-	o.d.dissect(text, "")
-	for i := range o.d.commands {
-		if len(programs) == maxPrograms {
-			break
+// command adds what the shell command that was dissected last runs.
+func (o *Folder) command(fact *session.CallFact) {
+	d := o.rules.d
+	fact.Broken = d.broken
+	numbers := make([]int, len(d.commands))
+	for i := range d.commands {
+		c := &d.commands[i]
+		numbers[i] = -1
+		if c.program != "" && len(fact.Programs) < maxPrograms {
+			numbers[i] = len(fact.Programs)
+			fact.Programs = append(fact.Programs, o.name(c.label()))
 		}
-		if c := &o.d.commands[i]; c.program != "" {
-			programs = append(programs, o.name(c.label()))
-		}
+		fact.Search = fact.Search || c.searches()
 	}
-	return programs, o.d.broken
+	fact.Blamed = d.blamed(numbers)
 }
 
 // Command is a program that a shell command runs.

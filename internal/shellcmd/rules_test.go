@@ -30,7 +30,7 @@ func foundIn(t *testing.T, text string) []Found {
 		call = session.EntryCall{Tool: tool, Paths: []string{path}}
 	}
 	var facts session.Facts
-	NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}})
+	NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, cwd)
 	if len(facts.Calls) != 1 {
 		t.Fatalf("%q gives %d calls", text, len(facts.Calls))
 	}
@@ -40,10 +40,21 @@ func foundIn(t *testing.T, text string) []Found {
 	v := NewEvaluator()
 	set := v.Rules(&facts.Calls[0], string(call.Command), cwd)
 	list := v.Found()
+	if stored := RuleSet(facts.Calls[0].Rules); stored != set {
+		t.Errorf("%q matches %v when it is folded, then %v", text, stored.IDs(), set.IDs())
+	}
 	if len(list) != len(set.IDs()) {
 		t.Errorf("%q matches %v, and is found by %v", text, set.IDs(), list)
 	}
 	return list
+}
+
+// programsOf returns the programs of a shell command, and whether it cannot be parsed.
+func programsOf(o *Folder, text string) (programs []string, broken bool) {
+	var facts session.Facts
+	call := session.EntryCall{Tool: "bash", Command: []byte(text)}
+	o.Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, "")
+	return facts.Calls[0].Programs, facts.Calls[0].Broken
 }
 
 // Every rule has at least ten calls that it must find and ten near misses.
@@ -157,7 +168,7 @@ func TestPrograms(t *testing.T) {
 		{"powershell.exe -NoProfile -Command 'Get-Item x | Remove-Item'", "powershell, Get-Item, Remove-Item"},
 		{"cmd.exe /c dir", "cmd, dir"},
 	} {
-		programs, broken := NewFolder().command(test.command)
+		programs, broken := programsOf(NewFolder(), test.command)
 		slices.Sort(programs)
 		want := strings.Split(test.want, ", ")
 		if test.want == "" {
@@ -181,7 +192,7 @@ func TestCommandsThatDoNotParse(t *testing.T) {
 		{"ls " + strings.Repeat("x", maxParsed), "ls"},
 		{"\x00\xff", "\x00\xff"},
 	} {
-		programs, broken := NewFolder().command(test.command)
+		programs, broken := programsOf(NewFolder(), test.command)
 		if len(programs) != 1 || programs[0] != test.want || !broken {
 			t.Errorf("programs of %.20q = %q (broken %t), want %q and broken", test.command, programs, broken, test.want)
 		}
@@ -244,8 +255,8 @@ func FuzzDissect(f *testing.F) {
 	o, v := NewFolder(), NewEvaluator()
 	call := &session.CallFact{Shell: true}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, b := o.command(s)
-		c, d := NewFolder().command(s)
+		a, b := programsOf(o, s)
+		c, d := programsOf(NewFolder(), s)
 		x, y := v.Rules(call, s, "/home/u/p"), NewEvaluator().Rules(call, s, "/home/u/p")
 		if fmt.Sprint(a, b, x) != fmt.Sprint(c, d, y) {
 			t.Errorf("%q depends on what came before", s)

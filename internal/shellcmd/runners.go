@@ -17,7 +17,7 @@ func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc
 	if follow, ok := runners[c.program]; ok {
 		return follow(g)
 	}
-	if w, ok := wrappers[c.program]; ok {
+	if w, ok := wrappers[c.program]; ok && w.counts {
 		return g.run(w.after(rest))
 	}
 	return nil

@@ -38,17 +38,15 @@ type callRun struct {
 
 // timedCall is a call of a piece.
 type timedCall struct {
-	at        int64 // Unix milliseconds
-	number    int32 // among the calls of the piece
-	duplicate bool
+	at     int64 // Unix milliseconds
+	number int32 // among the calls of the piece
 }
 
-// load reads the facts of the piece, and the outline of the session if that is asked for
-// or a command must be read from the session file.
-func (r *callRun) load(ctx context.Context, outline bool) error {
+// load reads the facts of the piece, and the outline of the session.
+func (r *callRun) load(ctx context.Context) error {
 	var factsErr, outlineErr error
 	r.facts, factsErr = r.x.pieceCalls(r.file, r.piece)
-	if r.outline == nil && (outline || slices.ContainsFunc(r.facts, isCutCommand)) {
+	if r.outline == nil {
 		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
 	}
 	if err := errors.Join(ctx.Err(), factsErr, outlineErr); err != nil {
@@ -65,14 +63,11 @@ func (r *callRun) release() {
 	}
 }
 
-// isCutCommand reports whether the facts of a call have only the beginning of its command.
-func isCutCommand(c session.CallFact) bool { return c.Shell && c.Cut }
-
 // next returns the row of the first call that was not visited yet, nil when its
 // arguments do not pass.
 func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	if r.facts == nil {
-		if err := r.load(ctx, true); err != nil {
+		if err := r.load(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -82,8 +77,9 @@ func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	}
 	c := &r.facts[number]
 	row := newCallRow(r.file, c)
-	row.Rules = r.matchedRules(number).IDs()
-	row.Matches = newMatches(r.rules.Found())
+	if row.Rules = shellcmd.RuleSet(c.Rules).IDs(); row.Rules != nil {
+		row.Matches = r.matches(number)
+	}
 	row.EntryID = entryID(r.outline, c.Offset)
 	if c.HasResult {
 		row.ResultEntryID = entryID(r.outline, c.Result)
@@ -172,12 +168,12 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 	return lines
 }
 
-// matchedRules returns the rules that a call matches. A command is read again where the
-// facts hold its beginning only.
-func (r *callRun) matchedRules(number int) shellcmd.RuleSet {
+// matches returns the rules that a call matches, with what of it does. A command is read
+// again where the facts hold its beginning only.
+func (r *callRun) matches(number int) []RuleMatch {
 	c := &r.facts[number]
 	command := c.Line
-	if isCutCommand(*c) {
+	if c.Shell && c.Cut {
 		r.block(number, func(b *session.Block) {
 			if b.Shell != nil {
 				command = b.Shell.Command
@@ -186,7 +182,8 @@ func (r *callRun) matchedRules(number int) shellcmd.RuleSet {
 			}
 		})
 	}
-	return r.rules.Rules(c, command, r.CWD)
+	r.rules.Rules(c, command, r.CWD)
+	return newMatches(r.rules.Found())
 }
 
 // passesArgs reports whether the arguments of a call pass all tests.

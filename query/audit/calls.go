@@ -4,11 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
-	"runtime"
 	"slices"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -39,7 +35,7 @@ type CallRow struct {
 	Cut       bool   `json:"cut,omitempty"`
 	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
 
-	Status        string      `json:"status"` // ok, error, none (no result), or missing (no call)
+	Status        string      `json:"status"` // ok, error, no match, none (no result), or missing (no call)
 	ResultEntryID string      `json:"resultEntryId,omitempty"`
 	ResultOffset  *int64      `json:"resultOffset,omitempty"`
 	ExitCode      *int32      `json:"exitCode,omitempty"`
@@ -106,9 +102,6 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	entries := entry.NewReader(src, a)
 	files, err := x.callFiles(entries)
-	if err == nil && req.ruled() {
-		err = x.applyRules(files, a, src)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,85 +124,27 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	return list, nil
 }
 
-// ruled reports whether the request asks only for calls that match rules.
-func (r *Request) ruled() bool { return r.Risky || len(r.Rules) > 0 }
-
-// callFiles returns the sessions with calls that pass the filters. If rules are to be
-// applied, the duplicates are among the calls.
+// callFiles returns the sessions with calls that pass the filters.
 func (x *auditor) callFiles(entries *entry.Reader) (files []*callFile, err error) {
 	evaluator := shellcmd.NewEvaluator()
-	collect := func(f *file, p *record.Piece, i int, duplicate bool) {
-		if n := len(files); n == 0 || files[n-1].file != f {
-			files = append(files, &callFile{file: f, x: x, entries: entries, rules: evaluator})
-		}
-		last := files[len(files)-1]
-		if n := len(last.runs); n == 0 || last.runs[n-1].piece != p.Index {
-			last.runs = append(last.runs, &callRun{callFile: last, piece: p.Index})
-		}
-		run := last.runs[len(last.runs)-1]
-		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(i), duplicate})
-	}
-	if x.req.ruled() {
-		x.visitCopy = func(f *file, p *record.Piece, i int) { collect(f, p, i, true) }
-	}
 	read := x.facts.WithoutDetails
 	if x.req.Commands { // a shell command may be known by its details only
 		read = x.facts.All
 	}
 	err = x.eachPiece(read, func(f *file, p *record.Piece) error {
-		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
+		return x.visitCalls(f, p, func(i int) {
+			if n := len(files); n == 0 || files[n-1].file != f {
+				files = append(files, &callFile{file: f, x: x, entries: entries, rules: evaluator})
+			}
+			last := files[len(files)-1]
+			if n := len(last.runs); n == 0 || last.runs[n-1].piece != p.Index {
+				last.runs = append(last.runs, &callRun{callFile: last, piece: p.Index})
+			}
+			run := last.runs[len(last.runs)-1]
+			run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(i)})
+		})
 	})
 	return files, err
-}
-
-// applyRules removes the calls that match none of the rules that the request asks for,
-// and all duplicates. Those that match are counted.
-func (x *auditor) applyRules(files []*callFile, a adapter.Adapter, src entry.Source) error {
-	group, ctx := errgroup.WithContext(x.ctx)
-	next, duplicates := atomic.Int64{}, atomic.Int64{}
-	for range min(len(files), runtime.GOMAXPROCS(0)) {
-		entries, evaluator := entry.NewReader(src, a), shellcmd.NewEvaluator()
-		group.Go(func() error {
-			defer entries.Use(nil)
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(files) || ctx.Err() != nil {
-					return ctx.Err()
-				}
-				f := *files[i]
-				f.entries, f.rules = entries, evaluator
-				copies, err := f.applyRules(ctx)
-				if err != nil {
-					return err
-				}
-				duplicates.Add(int64(copies))
-				files[i].warning = f.warning
-			}
-		})
-	}
-	err := group.Wait()
-	x.coverage.Copies += int(duplicates.Load())
-	return err
-}
-
-// applyRules is auditor.applyRules for one session. It returns how many duplicates match.
-func (f *callFile) applyRules(ctx context.Context) (duplicates int, err error) {
-	for _, run := range f.runs {
-		loaded := callRun{callFile: f, piece: run.piece}
-		if err := loaded.load(ctx, false); err != nil {
-			return 0, err
-		}
-		run.calls = slices.DeleteFunc(run.calls, func(c timedCall) bool {
-			if !f.x.req.asksFor(loaded.matchedRules(int(c.number))) {
-				return true
-			}
-			if c.duplicate {
-				duplicates++
-			}
-			return c.duplicate
-		})
-	}
-	return duplicates, nil
 }
 
 // sortedRuns returns the runs that have calls, with these in the order of the list, and
@@ -231,14 +166,6 @@ func sortedRuns(files []*callFile) (runs callRuns, calls int) {
 	}
 	heap.Init(&runs)
 	return runs, calls
-}
-
-// asksFor reports whether a request with rules asks for a call that matches these.
-func (r *Request) asksFor(matched shellcmd.RuleSet) bool {
-	if matched == 0 || len(r.Rules) == 0 {
-		return matched != 0
-	}
-	return slices.ContainsFunc(matched.IDs(), func(id string) bool { return slices.Contains(r.Rules, id) })
 }
 
 // each visits the calls of all runs, the latest first, up to the limit of the request.
@@ -276,7 +203,7 @@ func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
-		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c.Kind, c.HasResult, c.Failed), Bytes: c.Bytes,
+		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c.Kind, c.HasResult, c.Failed, c.NoMatch), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken,
 	}
 	if c.Part >= 0 {
@@ -295,7 +222,7 @@ func newCallRow(f *file, c *session.CallFact) *CallRow {
 }
 
 // status returns the outcome of a call.
-func status(kind session.CallKind, hasResult, failed bool) string {
+func status(kind session.CallKind, hasResult, failed, noMatch bool) string {
 	switch {
 	case kind == session.CallMissing:
 		return "missing"
@@ -303,6 +230,8 @@ func status(kind session.CallKind, hasResult, failed bool) string {
 		return "none"
 	case failed:
 		return "error"
+	case noMatch:
+		return "no match"
 	}
 	return "ok"
 }

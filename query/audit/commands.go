@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -20,7 +19,7 @@ type CommandRow struct {
 	Program  string       `json:"program"`
 	Runs     int          `json:"runs"`   // how often commands run it
 	Calls    int          `json:"calls"`  // commands that run it
-	Failed   int          `json:"failed"` // commands of these
+	Failed   int          `json:"failed"` // commands of these that it made fail, as far as can be known
 	Sessions int          `json:"sessions"`
 	Last     session.Time `json:"lastUsed,omitzero"`
 }
@@ -41,6 +40,7 @@ type commandGroup struct {
 	files fileCount
 	last  int64 // Unix milliseconds
 	call  int   // number of the last command that ran it
+	fail  int   // number of the last command that it made fail
 }
 
 // addSum adds sum i.
@@ -53,16 +53,17 @@ func (g *commandGroup) addSum(f *file, s *record.SummedPrograms, i int) {
 }
 
 // addCall adds a program that call i of a piece runs, which is a command with this number.
-func (g *commandGroup) addCall(f *file, c *record.Calls, i, command int) {
+func (g *commandGroup) addCall(f *file, c *record.Calls, i, command int, blamed bool) {
 	g.row.Runs++
+	if blamed && g.fail != command {
+		g.fail = command
+		g.row.Failed++
+	}
 	if g.call == command {
 		return
 	}
 	g.call = command
 	g.row.Calls++
-	if c.Flags(i).Failed() {
-		g.row.Failed++
-	}
 	g.files.add(f)
 	g.last = max(g.last, f.millis(c.Time.At(i)))
 }
@@ -95,7 +96,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	})
 	t.Rows = slices.Grow(t.Rows, len(rows))
 	for _, g := range rows {
-		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
+		g.row.Sessions, g.row.Last = g.files.n, timeAt(g.last)
 		t.Rows = append(t.Rows, g.row)
 	}
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
@@ -136,11 +137,13 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 		if c.Flags(i).Broken() {
 			t.table.Unparsed++
 		}
+		blamed := c.Blamed(i)
 		c.Programs.Numbers(i, func(number int) {
 			if t.programs[number] == nil {
 				t.programs[number] = t.row(names[number])
 			}
-			t.programs[number].addCall(f, c, i, t.table.Calls)
+			t.programs[number].addCall(f, c, i, t.table.Calls, blamed&1 != 0)
+			blamed >>= 1
 		})
 	})
 }

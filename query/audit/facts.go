@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"pigrep/adapter"
@@ -15,6 +14,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
@@ -37,9 +37,8 @@ type auditor struct {
 	families families
 	coverage Coverage
 	warnings []string
-	pieces   atomic.Int64 // read so far
-
-	visitCopy func(f *file, p *record.Piece, i int) // gets the duplicates of calls; nil to count them only
+	pieces   int              // read so far
+	rules    shellcmd.RuleSet // a call must match one of them; 0: no matter
 }
 
 // file is a session file of an audit.
@@ -56,14 +55,15 @@ type callAt struct {
 }
 
 func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...record.FactKind) (*auditor, error) {
-	if err := req.checkRules(); err != nil {
+	rules, err := req.rules()
+	if err != nil {
 		return nil, err
 	}
 	facts, err := r.Facts(ctx, append(kinds, record.BareFacts)...)
 	if err != nil {
 		return nil, err
 	}
-	x := &auditor{ctx: ctx, r: r, req: req, facts: facts, filter: req.Spec.Compile()}
+	x := &auditor{ctx: ctx, r: r, req: req, rules: rules, facts: facts, filter: req.Spec.Compile()}
 	if name := x.filter.Branch(); name != "" {
 		x.branch = &branchTest{r: r, name: name}
 	}
@@ -242,6 +242,15 @@ func (f *file) millis(ms int64) int64 {
 	return f.timeOf(0).UnixMilli()
 }
 
+// timeAt returns a time of Unix milliseconds; none for 0, and for what millis returns
+// where no time is known.
+func timeAt(ms int64) session.Time {
+	if ms <= 0 {
+		return session.Time{}
+	}
+	return session.Time{Time: time.UnixMilli(ms).UTC()}
+}
+
 // eachPiece visits facts in the order of x.files. A piece and its strings are valid until
 // the next one.
 func (x *auditor) eachPiece(read func(files []uint32) iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
@@ -274,7 +283,7 @@ func (x *auditor) trim() {
 
 // trimSometimes is called for each piece that is read.
 func (x *auditor) trimSometimes() {
-	if x.pieces.Add(1)%trimEvery == 0 {
+	if x.pieces++; x.pieces%trimEvery == 0 {
 		x.trim()
 	}
 }
@@ -357,8 +366,6 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 		}
 		if first {
 			visit(i)
-		} else if x.visitCopy != nil {
-			x.visitCopy(f, p, i)
 		} else {
 			x.coverage.Copies++
 		}
@@ -369,7 +376,7 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 // testsCalls reports whether passesCall may be false.
 func (x *auditor) testsCalls() bool {
 	r := x.req
-	return r.Failed || r.Error || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
+	return r.Failed || r.Error || x.rules != 0 || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
 }
 
 // passesCall applies the filters on calls.
@@ -377,6 +384,7 @@ func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	c := &p.Calls
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(),
+		x.rules != 0 && x.rules&shellcmd.RuleSet(c.Rules.At(i)) == 0,
 		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && (p.Details.Len == 0 || !p.Details.Shell(i)),
 		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
 		return false

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"pigrep/index"
 	"pigrep/index/record"
@@ -67,8 +66,8 @@ type fileGroup struct {
 
 func (g *fileGroup) add(f *file, ms int64) {
 	g.files.add(f)
-	at := f.millis(ms)
-	if g.first == 0 || at < g.first {
+	at := max(0, f.millis(ms))
+	if g.first == 0 || at != 0 && at < g.first {
 		g.first = at
 	}
 	g.last = max(g.last, at)
@@ -96,7 +95,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	t := c.t
 	for _, g := range c.table {
 		g.row.Sessions = g.files.n
-		g.row.First, g.row.Last = session.Time{Time: time.UnixMilli(g.first).UTC()}, session.Time{Time: time.UnixMilli(g.last).UTC()}
+		g.row.First, g.row.Last = timeAt(g.first), timeAt(g.last)
 		t.Rows = append(t.Rows, g.row)
 	}
 	slices.SortFunc(t.Rows, func(a, b FileRow) int {
@@ -191,7 +190,7 @@ func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 		if c.history {
 			if isFile(name, c.want) {
 				row := c.touch(f, name, at, calls.Offset.At(i))
-				row.Action, row.Tool, row.Status = action, strings.Clone(tool), status(flags.Kind(), flags.HasResult(), failed)
+				row.Action, row.Tool, row.Status = action, strings.Clone(tool), status(flags.Kind(), flags.HasResult(), failed, flags.NoMatch())
 				c.t.Touches = append(c.t.Touches, row)
 			}
 			continue

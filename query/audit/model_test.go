@@ -230,6 +230,7 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 			for range rnd.IntN(4) {
 				c.Programs = append(c.Programs, pick("git diff", "ls", "cat", "go test"))
 			}
+			c.Blamed = rnd.Uint64() >> 60
 			if rnd.IntN(3) > 0 {
 				c.HasResult, c.Result, c.ResultCopy = true, offset, hash
 				if c.Kind == session.CallPlain && hash != 0 {
@@ -462,8 +463,11 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 					continue
 				}
 				g.row.Calls++
-				if c.Failed {
-					g.row.Failed++
+				for k := range c.Programs {
+					if c.Failed && c.Programs[k] == p && c.Blamed>>k&1 != 0 {
+						g.row.Failed++
+						break
+					}
 				}
 				g.files[f.Path] = true
 				g.last = max(g.last, at)

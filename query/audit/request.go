@@ -66,14 +66,19 @@ func (c *Coverage) addSession(s *session.Summary) {
 	}
 }
 
-// checkRules fails when a rule of the request does not exist.
-func (r *Request) checkRules() error {
-	for _, id := range r.Rules {
-		if !slices.ContainsFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == id }) {
-			return fmt.Errorf("there is no rule %q", id)
-		}
+// rules returns the rules of which a call must match one; 0 if it need not.
+func (r *Request) rules() (set shellcmd.RuleSet, err error) {
+	if r.Risky && len(r.Rules) == 0 {
+		return shellcmd.AllRules, nil
 	}
-	return nil
+	for _, id := range r.Rules {
+		i := slices.IndexFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == id })
+		if i < 0 {
+			return 0, fmt.Errorf("there is no rule %q", id)
+		}
+		set |= 1 << i
+	}
+	return set, nil
 }
 
 // mask masks the answer that a pointer points to, if the request says so.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -115,9 +114,7 @@ func (g *toolGroup) addRow(r *toolGroup) {
 func (g *toolGroup) finish() ToolRow {
 	r := g.row
 	r.Sessions, r.Timed = g.files.n, len(g.durations)
-	if g.last != 0 {
-		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
-	}
+	r.Last = timeAt(g.last)
 	if g.answered > 0 {
 		r.ErrorRate = float64(r.Errors) / float64(g.answered)
 	}

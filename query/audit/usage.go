@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"pigrep/index"
 	"pigrep/index/format"
@@ -193,9 +192,7 @@ func (g *usageGroup) finish() UsageRow {
 	r.Tokens = g.tokens()
 	r.Subagents, r.SubagentCost = g.subagents.n, rounded(g.theirCost)
 	r.Cost, r.FilledCost, r.Sessions = rounded(g.cost), rounded(g.fill), g.files.n
-	if g.last != 0 {
-		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
-	}
+	r.Last = timeAt(g.last)
 	return r
 }
 

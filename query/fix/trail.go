@@ -82,7 +82,7 @@ type branch struct {
 // add adds the events of the next entry of the branch; with none, only its calls.
 func (b *branch) add(e *session.Entry, node int, events bool) {
 	made := len(b.facts.Calls)
-	b.folder.Add(&b.facts, e)
+	b.folder.Add(&b.facts, e, b.record.CWD)
 	if !events {
 		return
 	}

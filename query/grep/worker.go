@@ -371,7 +371,7 @@ func (w *worker) readSearches() (map[segment.ID]bool, error) {
 			return nil, err
 		}
 		adapter.Parse(parser, line, func(e *session.Entry) {
-			folder.Add(facts, e)
+			folder.Add(facts, e, "")
 			for i := range e.Parts {
 				if e.Parts[i].Search {
 					parts[segment.ID{Offset: e.Offset, Part: i}] = true

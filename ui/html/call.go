@@ -18,6 +18,7 @@ import (
 // callView is a call with its result.
 type callView struct {
 	id, path string
+	run      string // the shell command
 	Anchor   string // of the entry with the result
 	Tool     string
 	Sign     string // before the summary: "$" for a command
@@ -86,7 +87,7 @@ func isPlace(c *session.Call, a *session.Argument) bool {
 func (v *callView) command(x *writer, command string) {
 	text := strings.Trim(visible([]byte(command)), "\n ")
 	line, rest, _ := strings.Cut(text, "\n")
-	v.Sign, v.Summary = "$", clip(line)
+	v.run, v.Sign, v.Summary = command, "$", clip(line)
 	if rest != "" {
 		v.Summary += " …"
 	}
@@ -109,10 +110,11 @@ func (v *callView) unanswered() {
 // newShell is a command of the user.
 func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	b := &e.View.Blocks[i]
-	v := &callView{Failed: e.IsError, Hit: x.isHit(e)}
+	outcome, failed := transcript.Outcome(b.Shell)
+	v := &callView{Failed: failed, Hit: x.isHit(e)}
 	v.command(x, b.Shell.Command)
 	v.output(x, e, i, "")
-	if outcome, failed := transcript.Outcome(b.Shell); failed {
+	if failed {
 		v.Notes = append(v.Notes, note{Text: outcome, Class: "bad"})
 	} else if outcome != "" {
 		v.Notes = append(v.Notes, note{Text: outcome, Class: "ok"})
@@ -146,7 +148,8 @@ func (x *writer) newResult(e *entry.Entry) *entryView {
 
 // result adds a result to the call.
 func (v *callView) result(x *writer, e *entry.Entry) {
-	v.Failed, v.Hit = e.IsError, x.isHit(e)
+	noMatch := transcript.IsNoMatch(v.run, e)
+	v.Failed, v.Hit = e.IsError && !noMatch, x.isHit(e)
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
@@ -169,12 +172,15 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 		limit = diffLines
 	}
 	status := note{Text: "ok", Class: "ok"}
-	if e.IsError {
+	switch {
+	case noMatch:
+		status.Text = transcript.NoMatch
+	case e.IsError:
 		limit, status = failedLines, note{Text: "failed", Class: "bad"}
 	}
 	took := note{}
 	if e.Facts != nil {
-		if exit := e.Facts.Exit; exit != session.Unknown && (exit != 0 || e.IsError) {
+		if exit := e.Facts.Exit; exit != session.Unknown && !noMatch && (exit != 0 || e.IsError) {
 			status = note{Text: fmt.Sprintf("exit %d", exit), Class: "bad"}
 		}
 		if d := e.Facts.Duration; d != session.Unknown {

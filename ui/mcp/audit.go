@@ -43,7 +43,7 @@ type callRow struct {
 	Result string   `json:"result,omitempty" jsonschema:"the entry with its result"`
 	Time   string   `json:"time,omitempty"`
 	Tool   string   `json:"tool"`
-	Status string   `json:"status" jsonschema:"ok, error, none (no result) or missing (no call)"`
+	Status string   `json:"status" jsonschema:"ok, error, no match (the exit code only says no), none (no result) or missing (no call)"`
 	Exit   int32    `json:"exit,omitempty"`
 	Rules  []string `json:"rules,omitempty"`
 	Text   string   `json:"text" jsonschema:"arguments, or the command"`

@@ -23,7 +23,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
-		{column{Name: "status", Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Name: "status", Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "SESSION", Width: near.ShortID, Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4, From: roomForExit}, func(r *row) cell {
 			if r.ExitCode == nil {
@@ -166,7 +166,7 @@ func (t *text) ruleGroups(g *ruleGroups) error {
 	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
-		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},
 	}...)
 	for i, m := range audit.BySeverity(g.rules) {

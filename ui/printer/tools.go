@@ -246,7 +246,7 @@ func (t *text) touches(rows []audit.TouchRow) error {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
 		{column{Title: "ACTION", Width: 7}, func(r *row) cell { return textCell(touchAction(r)) }},
-		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 	}...)
 	if differ {
 		columns = append(columns, sheetColumn[row]{column{Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return t.pathCell(r.Path) }})

@@ -12,6 +12,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
@@ -163,12 +164,23 @@ func (it *Item) form(b *session.Block) Form {
 // terminal shows.
 const LongestLine = 4 << 10
 
-// Outcome describes how a command of the user ended: "cancelled", "exit 1", or "ok"; "" if
-// that is not known.
+// NoMatch is the outcome of a command whose exit code only says no.
+const NoMatch = "no match"
+
+// IsNoMatch reports whether the result of a command has this outcome. The facts of the
+// result must have been read.
+func IsNoMatch(command string, e *entry.Entry) bool {
+	return e.IsError && command != "" && e.Facts != nil && shellcmd.SaysNo(command, e.Facts.Exit)
+}
+
+// Outcome describes how a command of the user ended: "cancelled", "exit 1", NoMatch, or
+// "ok"; "" if that is not known.
 func Outcome(s *session.Shell) (text string, failed bool) {
 	switch {
 	case s.Cancelled:
 		return "cancelled", true
+	case s.HasExit && shellcmd.SaysNo(s.Command, int32(s.ExitCode)):
+		return NoMatch, false
 	case s.HasExit && s.ExitCode != 0:
 		return fmt.Sprintf("exit %d", s.ExitCode), true
 	case s.HasExit:

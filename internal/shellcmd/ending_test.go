@@ -1,0 +1,94 @@
+package shellcmd
+
+import (
+	"strings"
+	"testing"
+
+	"pigrep/internal/session"
+)
+
+// Of a shell command that failed, the programs are named that may have set its exit code.
+// An exit code that says no is no failure.
+func TestEndings(t *testing.T) {
+	const interrupted = session.Unknown
+	for _, test := range []struct {
+		command string
+		exit    int32
+		printed string
+		want    string // the programs, "no match" or ""
+	}{
+		{"npm test", 1, "", "npm test"},
+		{"cd /app && npm run check", 1, "", "npm run"},
+		{"cd /app && npm ci && npm test", 1, "", "npm ci, npm test"},
+		{"cd /nope && npm test", 1, "/bin/bash: line 1: cd: /nope: No such file or directory\n", "cd"},
+		{"cd /app && nmp test | tail", 127, "bash: line 1: nmp: command not found\n", "nmp"},
+		{"cd /nope", 1, "", "cd"},
+		{"echo failed; exit 3", 3, "", "exit"},
+		{"npm ci; npm test", 1, "", "npm test"},
+		{"set -e; npm ci; npm test", 1, "", "npm ci, npm test"},
+		{"set -euo pipefail\nnpm test | tee log", 1, "", "npm test, tee"},
+		{"npm test | tee log", 1, "", "tee"},
+		{"npm test || npm run fix", 1, "", "npm run"},
+		{"npm test || exit 1", 1, "", "npm test"},
+		{"npm test || { echo failed; exit 1; }", 1, "", "npm test"},
+		{"npm test; echo done; exit 1", 1, "", "npm test"},
+		{"if npm test; then npm run a; else npm run b; fi", 1, "", "npm run"},
+		{"if ! npm test; then echo failed; exit 1; fi", 1, "", "npm test"},
+		{"for f in *; do node $f; done", 1, "", "node"},
+		{"(cd x; make all)", 2, "", "make all"},
+		{"bash -c 'cd x && make all'", 2, "", "make all"},
+		{"sudo apt install x", 100, "", "apt install"},
+		{"find . -exec grep x {} +", 1, "", "find"},
+		{"x=$(git status)", 128, "", "git status"},
+		{"echo $(git status) && go vet", 1, "", "go vet"},
+		{"f() { grep x y; }; f", 1, "", "f"},
+		{"sleep 5; npm test | tail -5", interrupted, "", "npm test, tail"},
+		{"sleep 500", interrupted, "", "sleep"},
+		{"server & curl x", 7, "", "curl"},
+
+		{"grep x y", 1, "", "no match"},
+		{"grep x y", 2, "", "grep"},
+		{"cd x && grep -rn foo src | sort | rg bar", 1, "", "no match"},
+		{"cat y | grep x", 1, "", "no match"},
+		{"grep x y && diff a b", 1, "", "no match"},
+		{"grep x y && npm test", 1, "", "grep, npm test"},
+		{"npm test; grep x y", 1, "", "no match"},
+		{"[ -f x ]", 1, "", "no match"},
+		{"[[ -f x ]] && ls", 1, "", "[[, ls"},
+		{"[[ -f x ]]", 1, "", "no match"},
+		{"test -d x || exit 1", 1, "", "no match"},
+		{"git diff --quiet", 1, "", "no match"},
+		{"git grep foo", 1, "", "no match"},
+		{"command -v node", 1, "", "no match"},
+		{"which node", 1, "", "no match"},
+		{"systemctl is-active x", 3, "", "no match"},
+		{"ls | xargs grep x", 123, "", "grep"},
+		{"grep 'unfinished", 2, "", "grep"},
+		{"ls -l $(grep x y)", 1, "", "ls"},
+	} {
+		var facts session.Facts
+		o := NewFolder()
+		call := session.EntryCall{Tool: "bash", ID: "c1", Command: []byte(test.command)}
+		o.Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, "/app")
+		outcome := session.Outcome{Failed: true, Exit: test.exit, Duration: session.Unknown}
+		result := &session.Entry{
+			ToolCallID: "c1", Tool: "bash", Facts: &session.EntryFacts{IsResult: true, Outcome: outcome},
+			Parts: []session.Part{{Kind: session.KindResult, Text: []byte(test.printed)}},
+		}
+		o.Add(&facts, result, "/app")
+		c := &facts.Calls[0]
+		var blamed []string
+		for i, program := range c.Programs {
+			if c.Failed && c.Blamed>>i&1 != 0 && !strings.Contains(strings.Join(blamed, " "), program) {
+				blamed = append(blamed, program)
+			}
+		}
+		got := strings.Join(blamed, ", ")
+		if c.NoMatch {
+			got = "no match"
+		}
+		if got != test.want {
+			t.Errorf("%q with exit code %d: %q, want %q", test.command, test.exit, got, test.want)
+		}
+	}
+}
