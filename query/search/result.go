@@ -168,27 +168,31 @@ func (h *Hit) Notes() (notes []string) {
 		}
 		notes = append(notes, cmp.Or(image.MimeType, "image")+" "+human.Bytes(int64(image.Size)))
 	}
-	if h.Tier == TierFuzzy {
-		notes = append(notes, "similar spelling")
-	}
-	if len(h.Parts) > 0 {
-		notes = append(notes, "only parts of "+strings.Join(h.Parts, ", "))
-	}
-	if missing, elsewhere := h.Told(); len(missing) > 0 {
-		note := "missing: " + strings.Join(missing, ", ")
-		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
-			note += " (found elsewhere in this session)"
-		} else if len(elsewhere) > 0 {
-			note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
-		}
-		notes = append(notes, note)
-	}
+	notes = append(notes, h.MatchNotes()...)
 	if h.NearDuplicates > 0 {
 		atLeast := ""
 		if h.MoreDuplicates {
 			atLeast = "at least "
 		}
 		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.NearDuplicates))
+	}
+	return notes
+}
+
+// OnlyParts begins the remark on words that a hit has only in parts.
+const OnlyParts = "only parts of "
+
+// MatchNotes returns the words that a hit lacks or has only in parts or in a similar
+// spelling.
+func (h *Hit) MatchNotes() (notes []string) {
+	if h.Tier == TierFuzzy {
+		notes = append(notes, "similar spelling")
+	}
+	if len(h.Parts) > 0 {
+		notes = append(notes, OnlyParts+strings.Join(h.Parts, ", "))
+	}
+	if missing, _ := h.Told(); len(missing) > 0 {
+		notes = append(notes, "missing: "+strings.Join(missing, ", "))
 	}
 	return notes
 }

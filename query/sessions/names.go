@@ -266,9 +266,10 @@ func baseName(file string) string {
 	return strings.TrimSuffix(path.Base(session.Slashed(file)), ".jsonl")
 }
 
-// FindEntry returns the index of the entry of a session with this id, or of the only
-// one whose id begins with it. @ and a number is the entry at that offset; a number alone
-// is too, if the entry has no id and no other id begins with it.
+// FindEntry returns the index of the entry of a session with this id, or of the only one
+// whose id begins with it or, if there is none, ends with it. @ and a number is the entry
+// at that offset; a number alone is too, if the entry has no id and no other id begins with
+// it.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {
@@ -281,21 +282,22 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 			}
 		}
 	}
-	var found, ids []string
-	at := -1
+	var ids []string
 	for i := range rec.Nodes {
-		if t.Superseded(i) {
-			continue
+		if !t.Superseded(i) {
+			ids = append(ids, rec.Nodes[i].ID)
 		}
-		id := rec.Nodes[i].ID
-		ids = append(ids, id)
-		if near.HasPrefixFold(id, name) {
-			found, at = append(found, id), i
-		}
+	}
+	named := func(is func(id, name string) bool) []string {
+		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !is(id, name) })
+	}
+	found := named(near.HasPrefixFold)
+	if len(found) == 0 {
+		found = named(near.IsID)
 	}
 	switch len(found) {
 	case 1:
-		return at, nil
+		return t.Find(found[0]), nil
 	case 0:
 		if i := t.Find("@" + name); i >= 0 {
 			return i, nil

@@ -197,8 +197,9 @@ func TestLineage(t *testing.T) {
 func TestFindEntry(t *testing.T) {
 	rec := &session.Record{Nodes: []session.Node{
 		{ID: "12ab", Type: "message", Offset: 100}, {ID: "@200", Type: "message", Offset: 200}, {ID: "12cd", Type: "message", Offset: 345},
+		{ID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", Type: "message", Offset: 400},
 	}}
-	for name, want := range map[string]int{"12ab": 0, "12A": 0, "@100": 0, "@200": 1, "200": 1, "@345": 2, " 12c ": 2, "12": -1, "@101": -1, "345": -1, "zz": -1} {
+	for name, want := range map[string]int{"12ab": 0, "12A": 0, "@100": 0, "@200": 1, "200": 1, "@345": 2, " 12c ": 2, "12": -1, "@101": -1, "345": -1, "0198": 3, "eeeeffff": 3, "eeeffff": -1, "zz": -1} {
 		if i, err := FindEntry(rec, rec.Tree(), name); i != want || (err != nil) != (want < 0) {
 			t.Errorf("FindEntry(%q) = %d, %v, want %d", name, i, err, want)
 		}

@@ -487,7 +487,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatalf("exit code %d, stderr %q", got, errs)
 	}
 	for _, want := range []string{
-		"\x1b[1mLogin timeouts\x1b[m\n", "\x1b[2m/home/dev/app · 2mo ago · ", " · 0195aaaa\x1b[m\n",
+		"\x1b[1mLogin timeouts\x1b[m\n", "\x1b[2m/home/dev/app · 2mo ago (", " · 0195aaaa\x1b[m\n",
 		"\x1b[32mprompt  \x1b[m ", "\x1b[1;31mconnection\x1b[m", "a1000001", "hits with every word",
 	} {
 		if !strings.Contains(out.String(), want) {

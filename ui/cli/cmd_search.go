@@ -126,6 +126,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	defer x.Close()
 
 	x.Report(&res.Index, res.Warnings)
+	if !o.limit.Given && !a.JSON {
+		shortenParts(res)
+	}
 	o.Mask(res)
 	answer := &printer.Search{
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
@@ -145,6 +148,22 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		return err
 	}
 	return o.finish(x, req, res)
+}
+
+// sessionsWithParts is how many sessions are shown where no hit has the word as written.
+const sessionsWithParts = 3
+
+// shortenParts keeps the best sessions of an answer in which hits only have the parts of a
+// word: they are rarely what was meant.
+func shortenParts(res *search.Response) {
+	if res.Total > 0 || len(res.Words) != 1 || res.Words[0].Parts == 0 || len(res.Sessions) <= sessionsWithParts {
+		return
+	}
+	res.Sessions = res.Sessions[:sessionsWithParts]
+	last := res.Sessions[sessionsWithParts-1].SessionPath
+	for res.Hits[len(res.Hits)-1].SessionPath != last {
+		res.Hits = res.Hits[:len(res.Hits)-1]
+	}
 }
 
 // finish suggests other queries, and says why nothing was found.

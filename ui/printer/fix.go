@@ -69,11 +69,20 @@ const shownCalls = 8
 
 func (f *Fix) text(t *text) error {
 	var b strings.Builder
+	var hits []search.Hit
+	for i := range f.Response.Sessions {
+		s := &f.Response.Sessions[i]
+		hits = append(hits, placeHit(&s.Error))
+		if s.Reply != nil {
+			hits = append(hits, placeHit(s.Reply))
+		}
+	}
+	out := t.hitsOf(hits)
 	for i := range f.Response.Sessions {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		t.fix(&b, &f.Response.Sessions[i])
+		out.fix(&b, &f.Response.Sessions[i])
 	}
 	if line := f.closing(); line != "" {
 		b.WriteString(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")) + "\n")
@@ -84,12 +93,13 @@ func (f *Fix) text(t *text) error {
 
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
 // and what is unusual.
-func (t *text) fix(b *strings.Builder, s *fix.Session) {
+func (t *hitText) fix(b *strings.Builder, s *fix.Session) {
 	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
+	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
 	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
-	t.hit(b, last)
+	t.hit(b, &last)
 	calls := s.Calls
 	if len(calls) > shownCalls {
 		t.calls(b, s.CWD, calls[:shownCalls/2])
@@ -98,12 +108,13 @@ func (t *text) fix(b *strings.Builder, s *fix.Session) {
 	}
 	t.calls(b, s.CWD, calls)
 	if s.Reply != nil {
-		t.hit(b, placeHit(s.Reply))
+		reply := placeHit(s.Reply)
+		t.hit(b, &reply)
 	}
 }
 
 // calls writes one call per line. Paths are relative to the directory of the session.
-func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
+func (t *hitText) calls(b *strings.Builder, cwd string, list []fix.Call) {
 	for i := range list {
 		c := &list[i]
 		left := "  → " + terminal.Clean(c.Tool)
@@ -145,8 +156,8 @@ func within(call, dir string) string {
 }
 
 // placeHit is a place in the form in which hits are written.
-func placeHit(p *fix.Place) *search.Hit {
-	return &search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
+func placeHit(p *fix.Place) search.Hit {
+	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }
 
 // outcomeText describes how the error was resolved.

@@ -77,20 +77,23 @@ func (l Layout) age(t time.Time) string {
 	return human.Age(l.Now, t)
 }
 
-// ago is age in running text.
+// ago is age in running text, with the day unless it is today.
 func (l Layout) ago(t time.Time) string {
-	if l.Dates {
+	switch {
+	case l.Dates:
 		return l.date(t)
+	case t.IsZero() || l.Now.Sub(t) < 24*time.Hour:
+		return human.Ago(l.Now, t)
 	}
-	return human.Ago(l.Now, t)
+	return human.Ago(l.Now, t) + " (" + l.dayOf(t) + ")"
 }
 
-// ageWidth is the width of the widest age.
-func (l Layout) ageWidth() int {
-	if l.Dates {
-		return len(minuteForm)
+// dayOf is the day of a time, for those that have another one; with Dates the time.
+func (l Layout) dayOf(t time.Time) string {
+	if t.IsZero() || l.Dates {
+		return l.date(t)
 	}
-	return human.AgeWidth
+	return t.In(l.Now.Location()).Format(time.DateOnly)
 }
 
 // minuteForm is the form of a date in text, in the time zone of the user.

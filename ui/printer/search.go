@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 )
@@ -92,51 +94,120 @@ func (s *Search) plain(p plain) error {
 // narrow is the width below which hits have no gutter.
 const narrow = 60
 
-// The gutter of a hit: kind and age above, entry id below.
 const (
 	kindWidth = 8
-	// maxID is how much of a long entry id is shown, enough to be unique in a
-	// session.
+	// maxID is the longest entry id that is shown whole. Of others the end is shown, which
+	// is unique in a session.
 	maxID = 13
 )
 
-func (l Layout) gutter() int { return 2 + kindWidth + 1 + l.ageWidth() + 2 }
+// hitText writes hits, each with its kind and its entry id before the text.
+type hitText struct {
+	*text
+	idWidth int
+	when    time.Time // of the session; hits of another age have their day
+	said    []string  // remarks that stand above the hits
+}
+
+// hitsOf returns a writer of hits, with a column that has room for their ids.
+func (t *text) hitsOf(hits []search.Hit) *hitText {
+	out := &hitText{text: t}
+	for i := range hits {
+		out.idWidth = max(out.idWidth, terminal.Width(entryID(hits[i].EntryID)))
+	}
+	return out
+}
+
+func entryID(id string) string {
+	if runes := []rune(terminal.Clean(id)); len(runes) > maxID {
+		return string(runes[len(runes)-near.ShortID:])
+	}
+	return terminal.Clean(id)
+}
+
+// gutter is the width of what is before the text of a hit.
+func (t *hitText) gutter() int {
+	if t.Width < narrow {
+		return 4
+	}
+	return 2 + kindWidth + 1 + t.idWidth + 2
+}
 
 func (s *Search) text(t *text) error {
 	var b strings.Builder
+	hits := s.Response.Hits
 	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
 	for i := range s.Response.Sessions {
 		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
 	}
-	last := ""
-	for i := range s.Response.Hits {
-		h := &s.Response.Hits[i]
-		if h.SessionPath != last {
-			if last != "" {
-				b.WriteByte('\n')
-			}
-			t.heading(&b, s, h, sessions[h.SessionPath])
-			last = h.SessionPath
+	out := t.hitsOf(hits)
+	all := common(hits)
+	if len(hits) > 0 && hits[0].SessionPath == hits[len(hits)-1].SessionPath {
+		all = nil // the heading of the only session has them
+	}
+	if note := strings.Join(slices.DeleteFunc(slices.Clone(all), s.closingSays), " · "); note != "" {
+		b.WriteString(t.folded("all hits · "+note, t.Width) + "\n")
+	}
+	for len(hits) > 0 {
+		n := slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath != hits[0].SessionPath })
+		if n < 0 {
+			n = len(hits)
 		}
-		t.neighbours(&b, h.Before)
-		t.hit(&b, h)
-		t.neighbours(&b, h.After)
-		if h.Explain != nil {
-			b.WriteString(t.dim(ansi.Wordwrap("    "+explanation(h), t.Width, "")) + "\n")
+		out.said = common(hits[:n])
+		s.session(out, &b, hits[:n], sessions[hits[0].SessionPath], all)
+		if hits = hits[n:]; len(hits) > 0 {
+			b.WriteByte('\n')
 		}
 	}
 	if line := closing(s); line != "" {
-		for line := range strings.Lines(ansi.Wordwrap("\n"+line, t.Width, "")) {
-			b.WriteString(t.dim(strings.TrimSuffix(line, "\n")) + "\n")
-		}
+		b.WriteString("\n" + t.folded(line, t.Width))
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
 
+// folded is a line of facts, broken where it is too long.
+func (t *text) folded(line string, width int) string {
+	s := ""
+	if line == "" {
+		return s
+	}
+	for _, part := range foldLine(line, width) {
+		s += t.dim(part) + "\n"
+	}
+	return s
+}
+
+// closingSays reports whether the last line of the answer makes a remark on all hits.
+func (s *Search) closingSays(note string) bool {
+	return s.Response.Total == 0 && strings.HasPrefix(note, search.OnlyParts)
+}
+
+// session writes hits of one session below its heading and what is true of all of them,
+// unless it stands above all sessions.
+func (s *Search) session(out *hitText, b *strings.Builder, hits []search.Hit, sh *search.SessionHit, above []string) {
+	s.heading(out, b, &hits[0], sh)
+	notes := slices.DeleteFunc(slices.Clone(out.said), func(n string) bool { return slices.Contains(above, n) || s.closingSays(n) })
+	if !slices.ContainsFunc(hits, func(h search.Hit) bool { return !foundElsewhere(&h) }) {
+		notes = append(notes, "the rest of the session has every word")
+	}
+	if len(notes) > 0 {
+		b.WriteString(out.folded(strings.Join(notes, " · "), out.Width))
+	}
+	for i := range hits {
+		h := &hits[i]
+		out.neighbours(b, h.Before)
+		out.hit(b, h)
+		out.neighbours(b, h.After)
+		if h.Explain != nil {
+			b.WriteString(out.dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")) + "\n")
+		}
+	}
+}
+
 // heading writes the title of a session, then its directory, age, hits and id. In a flat
 // list sh is nil, and only the hit describes its session.
-func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.SessionHit) {
+func (s *Search) heading(t *hitText, b *strings.Builder, h *search.Hit, sh *search.SessionHit) {
 	when := h.Timestamp.Time
 	var hits, title string
 	if sh != nil {
@@ -152,6 +223,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *search.Hit, sh *search.
 	if title == "" && s.Title != nil {
 		title = s.Title(h.SessionPath)
 	}
+	t.when = when
 	t.session(b, human.Title(cmp.Or(title, h.SessionName)), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
@@ -162,67 +234,80 @@ func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
 	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		rest = t.Links.File(terminal.ClipPath(dir, room), cwd) + " · " + rest
-	} else if dir != "" {
+		fmt.Fprintln(b, t.dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest))
+		return
+	}
+	if dir != "" {
 		fmt.Fprintln(b, t.dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)))
 	}
-	fmt.Fprintln(b, t.dim(terminal.Clip(rest, t.Width)))
+	b.WriteString(t.folded(rest, t.Width))
 }
 
-// hit writes a hit on one or two lines, and its notes on another if needed.
-func (t *text) hit(b *strings.Builder, h *search.Hit) {
+// foundElsewhere reports whether a hit lacks words, but its session has them.
+func foundElsewhere(h *search.Hit) bool {
+	missing, elsewhere := h.Told()
+	return len(missing) > 0 && len(missing) == len(elsewhere)
+}
+
+// hit writes a hit on one or two lines, and its remarks on another if needed.
+func (t *hitText) hit(b *strings.Builder, h *search.Hit) {
 	style := kindStyles[h.Kind]
 	if h.IsError {
 		style = errorStyle
 	}
-	kind := string(h.Kind)
-	age := t.age(h.Timestamp.Time)
-	id := terminal.Clip(terminal.Clean(h.EntryID), maxID)
-
-	indent := t.gutter()
-	if t.Width < narrow {
-		indent = 4
-		fmt.Fprintf(b, "  %s %s\n", t.style(style, kind), t.dim(strings.TrimSpace(age+" "+id)))
+	notes := slices.DeleteFunc(remarks(h), func(note string) bool { return slices.Contains(t.said, note) })
+	if day := t.dayOf(h.Timestamp.Time); day != t.dayOf(t.when) && t.age(h.Timestamp.Time) != t.age(t.when) {
+		notes = append(notes, day)
 	}
-	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
-	notes := hitNotes(h)
-	below := foldLine(notes, t.Width-indent) // where they do not fit beside the hit
+	note := terminal.Clean(strings.ReplaceAll(strings.Join(notes, " · "), compacted, "compacted"))
+	kind, id, indent := string(h.Kind), entryID(h.EntryID), strings.Repeat(" ", t.gutter())
+	if t.Width < narrow {
+		fmt.Fprintf(b, "  %s %s\n%s", t.style(style, kind), t.dim(id), indent)
+	} else {
+		fmt.Fprintf(b, "  %s %s  ", t.style(style, terminal.Pad(kind, kindWidth)), t.dim(terminal.Pad(id, t.idWidth)))
+	}
+	room := t.Width - t.gutter()
+	lines := fragmentLines(h.Fragment, room, 2)
+	if last := len(lines) - 1; note != "" && last >= 0 {
+		if line, ok := shortened(lines[last], room-terminal.Width(note)-2); ok {
+			lines[last], note = line, t.dim("  "+note)
+		} else {
+			below := strings.ReplaceAll(t.folded(note, room), "\n", "\n"+indent)
+			note = "\n" + indent + strings.TrimSuffix(below, "\n"+indent)
+		}
+	}
 	for i, line := range lines {
-		switch {
-		case t.Width < narrow:
-			b.WriteString("    ")
-		case i == 0:
-			fmt.Fprintf(b, "  %s %s  ", t.style(style, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", t.ageWidth(), age)))
-		default:
-			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, t.gutter()-2)))
+		if i > 0 {
+			b.WriteString("\n" + indent)
 		}
 		b.WriteString(t.marked(line))
-		room := t.Width - indent - cellsOf(line)
-		switch w := terminal.Width(id); {
-		case i < len(lines)-1:
-		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
-			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
-		case t.Width >= narrow && len(lines) == 1:
-			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, t.gutter()-2)+terminal.Clip(below[0], t.Width-indent), " ")))
-			below = below[1:]
-		case notes != "" && room >= terminal.Width(notes)+2:
-			b.WriteString("  " + t.dim(notes))
-			below = nil
-		}
-		b.WriteByte('\n')
 	}
-	for _, line := range below {
-		if line != "" {
-			b.WriteString(strings.Repeat(" ", indent) + t.dim(terminal.Clip(line, t.Width-indent)) + "\n")
-		}
+	b.WriteString(note + "\n")
+}
+
+// shortened cuts the end of a line to a width if no match is lost, and not much else.
+func shortened(line []cluster, width int) ([]cluster, bool) {
+	if cellsOf(line) <= width {
+		return line, true
 	}
+	if cellsOf(line) > 2*width {
+		return nil, false
+	}
+	for cellsOf(line) > width-1 {
+		if line[len(line)-1].marked {
+			return nil, false
+		}
+		line = line[:len(line)-1]
+	}
+	line = trimSpace(line)
+	return append(line[:len(line):len(line)], ellipsis), true
 }
 
 // neighbours writes the entries around a hit, one a line.
-func (t *text) neighbours(b *strings.Builder, list []search.Neighbour) {
+func (t *hitText) neighbours(b *strings.Builder, list []search.Neighbour) {
 	for i := range list {
 		n := &list[i]
-		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), t.ageWidth(), t.age(n.Timestamp.Time))
+		left := fmt.Sprintf("  %s %s  ", terminal.Pad(string(n.Kind), kindWidth), terminal.Pad(entryID(n.EntryID), t.idWidth))
 		b.WriteString(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
 	}
 }
@@ -268,8 +353,8 @@ func (t *text) marked(line []cluster) string {
 	return b.String()
 }
 
-// hitNotes is what is unusual about a hit.
-func hitNotes(h *search.Hit) string {
+// remarks are what is unusual about a hit.
+func remarks(h *search.Hit) []string {
 	notes := h.Notes()
 	if h.TargetID != "" {
 		notes = append(notes, "on "+h.TargetID)
@@ -277,15 +362,36 @@ func hitNotes(h *search.Hit) string {
 	if h.Label != "" {
 		notes = append(notes, "label "+h.Label)
 	}
+	return append(notes, places(h)...)
+}
+
+// compacted is the remark on sessions; that on a hit is shorter.
+const compacted = "no longer in context (compacted)"
+
+// places are remarks on where a hit is.
+func places(h *search.Hit) (notes []string) {
 	if h.Branch == "abandoned" {
 		notes = append(notes, "on an abandoned branch")
 	} else if !h.InContext && h.Branch != "" {
-		notes = append(notes, "no longer in context (compacted)")
+		notes = append(notes, compacted)
 	}
 	if n := len(h.Copies); n > 0 {
 		notes = append(notes, "also in "+human.Plural(n, "other place", "other places"))
 	}
-	return terminal.Clean(strings.Join(notes, " · "))
+	return notes
+}
+
+// common are the remarks on how and where hits matched that all of them have.
+func common(hits []search.Hit) (notes []string) {
+	for i := range hits {
+		h := &hits[i]
+		own := append(h.MatchNotes(), places(h)...)
+		if i == 0 {
+			notes = own
+		}
+		notes = slices.DeleteFunc(notes, func(n string) bool { return !slices.Contains(own, n) })
+	}
+	return notes
 }
 
 // maxWord is the maximum width of a word in the last line of a search.

@@ -239,7 +239,9 @@ func (p *showText) factLine(dir string, facts ...string) {
 	default:
 		p.note(terminal.ClipLeft(dir, p.Width))
 	}
-	if rest != "" {
+	if p.Width > 0 {
+		fmt.Fprint(p.out, (&text{Layout: p.Layout}).folded(rest, p.Width))
+	} else if rest != "" {
 		p.note(rest)
 	}
 }
