@@ -86,6 +86,8 @@ type Host interface {
 	// Current returns the id and the path of the session that this process
 	// was started in; either may be unknown.
 	Current(env Environment) (id, path string)
+	// ClientNames lists how the agent names itself as a client of MCP servers.
+	ClientNames() []string
 	// SkillDir returns the directory where the agent looks for skills.
 	SkillDir(env Environment) string
 	// HasPackage reports whether a settings file of the agent lists a package of this

@@ -195,6 +195,15 @@ func (r *Registry) Current() (id, path string) {
 	return "", ""
 }
 
+// ClientNames lists how the agents name themselves as clients of MCP servers.
+func (r *Registry) ClientNames() []string {
+	var list []string
+	for _, h := range r.hosts() {
+		list = append(list, h.ClientNames()...)
+	}
+	return list
+}
+
 // SkillDir returns the directory where the first Host looks for skills.
 func (r *Registry) SkillDir() string {
 	if hosts := r.hosts(); len(hosts) > 0 {

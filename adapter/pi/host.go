@@ -38,6 +38,9 @@ func (Agent) Current(env adapter.Environment) (id, path string) {
 	return env.Getenv(currentIDVariable), path
 }
 
+// ClientNames implements adapter.Host.
+func (Agent) ClientNames() []string { return []string{"pi"} }
+
 // SkillDir implements adapter.Host.
 func (Agent) SkillDir(env adapter.Environment) string { return filepath.Join(agentDir(env), "skills") }
 

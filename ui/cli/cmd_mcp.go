@@ -64,7 +64,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
-		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
+		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {

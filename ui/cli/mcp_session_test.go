@@ -77,18 +77,19 @@ func TestTheSessionThatTheClientWrites(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
+		client  string
 		change  func(*mcp.Config)
 		leftOut string
 	}{
-		{"an agent", func(*mcp.Config) {}, "s000001"},
-		{"below", func(c *mcp.Config) { c.Dir = "/p/below/" }, "s000003"},
-		{"elsewhere", func(c *mcp.Config) { c.Dir = "/" }, ""},
-		{"nothing written yet", func(c *mcp.Config) { c.Started = start.Add(time.Hour) }, ""},
-		{"another client", func(c *mcp.Config) { c.Agents = []string{"other"} }, ""},
-		{"named", func(c *mcp.Config) { c.Current.ID = "s000002" }, "s000002"},
+		{"an agent", "pi", func(*mcp.Config) {}, "s000001"},
+		{"below", "pi", func(c *mcp.Config) { c.Dir = "/p/below/" }, "s000003"},
+		{"elsewhere", "pi", func(c *mcp.Config) { c.Dir = "/" }, ""},
+		{"nothing written yet", "pi", func(c *mcp.Config) { c.Started = start.Add(time.Hour) }, ""},
+		{"another client", "other", func(*mcp.Config) {}, ""},
+		{"named", "other", func(c *mcp.Config) { c.Current.ID = "s000002" }, "s000002"},
 	} {
-		g := newAgent(t, dir, func(c *mcp.Config) {
-			c.Agents, c.Dir, c.Started = []string{"test"}, "/p", start
+		g := newAgentNamed(t, test.client, dir, func(c *mcp.Config) {
+			c.Dir, c.Started = "/p", start
 			for i := range 4 { // copies are new files
 				name := fmt.Sprintf("s%06d.jsonl", i)
 				info, err := os.Stat(filepath.Join(dir, name))

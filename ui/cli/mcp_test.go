@@ -40,6 +40,12 @@ type agent struct {
 // newAgent copies the sessions and connects to a server in this process.
 func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent {
 	t.Helper()
+	return newAgentNamed(t, "test", from, configure...)
+}
+
+// newAgentNamed is newAgent for a client of this name.
+func newAgentNamed(t *testing.T, name, from string, configure ...func(*mcp.Config)) *agent {
+	t.Helper()
 	a, _, _ := testApp(t)
 	a.Now = time.Now // files are new as long as their times say so
 	g := &agent{t: t, app: a, dir: filepath.Join(a.Home, "sessions")}
@@ -59,7 +65,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.ClientSession, err = sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), here, nil); err != nil {
+	if g.ClientSession, err = sdk.NewClient(&sdk.Implementation{Name: name}, nil).Connect(t.Context(), here, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -56,7 +56,7 @@ type Config struct {
 	Current Session // the session in which the agent runs, if known
 	// Otherwise, if the client has the name of an agent whose sessions are searched, its
 	// session is the one of the directory that was written to last, after the start.
-	Agents  []string
+	Agents  []string // names of clients
 	Dir     string // in which the server was started
 	Started time.Time
 }
