@@ -139,9 +139,9 @@ type Hit struct {
 // Lacks are the words of the query that a hit lacks, as typed.
 type Lacks struct {
 	Missing       []string `json:"missing,omitempty"`
-	Elsewhere     []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
-	Parts         []string `json:"parts,omitempty"`     // words of Missing whose parts it has: get, user and name for getUserName
-	MissingCommon []string `json:"-"`                   // words of Missing that say little, such as "how"
+	Elsewhere     []string `json:"elsewhere,omitempty"`     // words of Missing that another part of its session contains
+	Parts         []string `json:"parts,omitempty"`         // words of Missing whose parts it has: get, user and name for getUserName
+	MissingCommon []string `json:"missingCommon,omitempty"` // words of Missing that say little, such as "how"
 }
 
 // Told returns the words of Missing and Elsewhere that a reader wants to know of: those

@@ -2,7 +2,7 @@
  * Answers for the model: little text that says where to read on. Nothing of pi is imported here.
  */
 import { cleanLine, cleanText } from "./clean.ts";
-import type { Entry, Hit, IndexState, SearchAnswer, Session, ShowAnswer } from "./pigrep.ts";
+import { type Entry, type Hit, type IndexState, nameOf, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
 
 /** What an answer may cost by default, in tokens. */
 export const defaultTokens = 1400;
@@ -29,14 +29,17 @@ export function shorten(text: string, most: number): string {
 	return `${characters.slice(0, most - tail).join("")} […${gap} characters…] ${characters.slice(characters.length - tail).join("")}`;
 }
 
-/** The beginning of the id that nobody else has: of a UUID, the time it begins with. */
-export function handleOf(id: string): string {
-	return /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? id.slice(0, 13) : id;
+/** SESSION:ENTRY, by which a tool, and the user, finds an entry again. */
+export function placeOf(session: Pick<Session, "shortId" | "sessionId" | "sessionPath">, entryId?: string, offset?: number): string {
+	const entry = entryId || (offset === undefined ? "" : `@${offset}`);
+	return cleanLine(entry ? `${nameOf(session)}:${entry}` : nameOf(session));
 }
 
-/** The name by which a tool, and the user, finds an entry again. */
-export function nameOf(sessionId: string, entryId?: string): string {
-	return entryId ? `${handleOf(sessionId)}:${entryId}` : handleOf(sessionId);
+/** Where a text is from, in few words: id, date and title. */
+export function sourceOf(session: Session, entry: Entry | undefined): string {
+	const title = shortLine(session.name || session.firstPrompt || "", 60);
+	const place = placeOf(session, entry?.entryId, entry?.offset);
+	return [place, dayOf(entry?.timestamp ?? session.modified), title ? `"${title}"` : ""].filter(Boolean).join(", ");
 }
 
 function dayOf(time: string | undefined): string {
@@ -45,6 +48,11 @@ function dayOf(time: string | undefined): string {
 
 function titleOf(session: Session | undefined): string {
 	return shortLine(session?.name || session?.firstPrompt || "", 70);
+}
+
+/** What is known of a session, on one line. */
+function about(session: Session | undefined, cwd: string | undefined, more: string): string {
+	return [titleOf(session) || "(no title)", shortLine(cwd ?? "", 60), more].filter(Boolean).join(" · ");
 }
 
 function shortLine(text: string, most: number): string {
@@ -101,27 +109,30 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 	let left = tokens - tokensOf(foot) - tokensOf(notes.join("\n")) - 60;
 	const lines: string[] = [];
 	let shown = 0;
+	let loose = 0;
 	for (const [path, hits] of groups) {
 		const first = hits[0];
 		if (!first) continue;
-		const head = `\n${titleOf(sessions.get(path)) || "(no title)"} · ${shortLine(first.cwd ?? "", 60)} · ${dayOf(first.timestamp)}`;
+		const head = `\n${about(sessions.get(path), first.cwd, dayOf(first.timestamp))}`;
 		let withHead = head;
 		for (const hit of hits) {
-			const lacks = hit.missing?.length ? ` (lacks ${shortLine(hit.missing.join(", "), 60)})` : "";
-			const line = `${nameOf(hit.sessionId, hit.entryId)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}`;
+			const missing = (hit.missing ?? []).filter((w) => !hit.missingCommon?.includes(w));
+			const lacks = missing.length > 0 ? ` (lacks ${shortLine(missing.join(", "), 60)})` : "";
+			const line = `${placeOf(sessions.get(path) ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}`;
 			const cost = tokensOf(withHead + line) + 1;
 			if (cost > left) continue;
 			left -= cost;
 			if (withHead) lines.push(withHead);
 			withHead = "";
 			lines.push(line);
-			shown++;
+			if (!hit.missing?.length) shown++;
+			else loose++;
 		}
 	}
-	const all = answer.total || answer.totalAny;
-	const partial = answer.total === 0 ? ", none with every word" : "";
-	const head = `${shown} of ${all} hits in past sessions${partial}.`;
-	return [head, ...(partial ? nothing(answer) : []), ...notes, ...lines, "", foot].join("\n");
+	const looser = Math.max(loose, answer.totalAny - answer.total - (answer.minor ?? 0));
+	const head = answer.total > 0 ? [`${shown} of ${Math.max(shown, answer.total)} hits with every word`] : ["No hit has every word"];
+	if (loose > 0 || looser > 0) head.push(`${loose} of ${looser} looser ones`);
+	return [`${head.join("; ")}.`, ...(answer.total === 0 ? nothing(answer) : []), ...notes, ...lines, "", foot].join("\n");
 }
 
 // How much is shown of a text of a kind, beside the entry that was asked for.
@@ -138,7 +149,7 @@ function withoutTool(part: Entry["parts"][number]): string {
 }
 
 /** An entry with the parts of it that say something. */
-function entryText(session: string, entry: Entry, length: (kind: string) => number): string {
+function entryText(session: Session, entry: Entry, length: (kind: string) => number): string {
 	const lines: string[] = [];
 	for (const part of entry.parts) {
 		const most = length(part.kind);
@@ -149,12 +160,12 @@ function entryText(session: string, entry: Entry, length: (kind: string) => numb
 	}
 	if (lines.length === 0) return "";
 	const aside = entry.branch === "abandoned" ? " (abandoned branch)" : "";
-	return `${nameOf(session, entry.entryId)} ${timeOf(entry)}${aside}\n${lines.join("\n")}`;
+	return `${placeOf(session, entry.entryId, entry.offset)} ${timeOf(entry)}${aside}\n${lines.join("\n")}`;
 }
 
 function header(answer: ShowAnswer): string {
 	const s = answer.session;
-	return `${titleOf(s) || "(no title)"} · ${shortLine(s.cwd ?? "", 60)} · session ${handleOf(s.sessionId)}`;
+	return about(s, s.cwd, `session ${placeOf(s)}`);
 }
 
 /**
@@ -163,9 +174,9 @@ function header(answer: ShowAnswer): string {
  */
 export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
 	const focus = Math.max(0, answer.entries.findIndex((e) => e.focus));
-	const id = answer.session.sessionId;
+	const { session } = answer;
 	const texts = answer.entries.map((e, i) =>
-		i === focus ? fitting(tokens / 2, ownLength, (most) => entryText(id, e, () => most)) : entryText(id, e, (kind) => lengths[kind] ?? 0),
+		i === focus ? fitting(tokens / 2, ownLength, (most) => entryText(session, e, () => most)) : entryText(session, e, (kind) => lengths[kind] ?? 0),
 	);
 	let left = tokens - tokensOf(header(answer)) - 120;
 	const take = (i: number): boolean => {
@@ -190,7 +201,7 @@ export function windowText(answer: ShowAnswer, tokens = defaultTokens): string {
 			if (on) to++;
 		}
 	}
-	const name = (i: number) => nameOf(id, answer.entries[i]?.entryId);
+	const name = (i: number) => placeOf(session, answer.entries[i]?.entryId, answer.entries[i]?.offset);
 	const foot: string[] = [];
 	if (from > 0) foot.push(`Before: session_read at ${name(from - 1)}.`);
 	if (to < answer.entries.length - 1) foot.push(`On: session_read at ${name(to + 1)}.`);
@@ -205,7 +216,7 @@ export function fullText(answer: ShowAnswer, tokens = fullTokens): string {
 	const entry = answer.entries.find((e) => e.focus) ?? answer.entries[0];
 	if (!entry) return `${header(answer)}\n\nThe entry has no text.`;
 	const head = header(answer);
-	const text = fitting(tokens - tokensOf(head), tokens * 4, (most) => entryText(answer.session.sessionId, entry, () => most));
+	const text = fitting(tokens - tokensOf(head), tokens * 4, (most) => entryText(answer.session, entry, () => most));
 	return `${head}\n\n${text}`;
 }
 
@@ -219,12 +230,12 @@ function fitting(tokens: number, most: number, text: (most: number) => string): 
 
 /** A session in brief: what was asked, and the last reply. */
 export function outlineText(answer: ShowAnswer, tokens = defaultTokens): string {
-	const id = answer.session.sessionId;
+	const { session } = answer;
 	const last = answer.entries.findLast((e) => e.parts.some((p) => p.kind === "reply"));
-	const end = last ? entryText(id, last, (kind) => (kind === "reply" ? 900 : 0)) : "";
+	const end = last ? entryText(session, last, (kind) => (kind === "reply" ? 900 : 0)) : "";
 	let left = tokens - tokensOf(header(answer) + end) - 60;
 	const prompts = answer.entries.flatMap((e) =>
-		e.parts.filter((p) => p.kind === "prompt").map((p) => `${nameOf(id, e.entryId)} [prompt] ${shorten(cleanLine(p.text), 160)}`),
+		e.parts.filter((p) => p.kind === "prompt").map((p) => `${placeOf(session, e.entryId, e.offset)} [prompt] ${shorten(cleanLine(p.text), 160)}`),
 	);
 	const lines: string[] = [];
 	for (const line of prompts) {

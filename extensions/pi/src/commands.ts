@@ -8,6 +8,7 @@ import {
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import type { KeyId, TUI } from "@earendil-works/pi-tui";
+import { placeOf } from "./answers.ts";
 import { asFailure } from "./asker.ts";
 import { rowsOf } from "./layout.ts";
 import { grep, history, type Mode, search } from "./modes.ts";
@@ -17,7 +18,7 @@ import { paintOf } from "./paint.ts";
 import { Pigrep, type Position } from "./pigrep.ts";
 import { readSettings } from "./settings.ts";
 import { registerTools } from "./tools.ts";
-import { Panel, usageLines, weekStart } from "./usage.ts";
+import { Panel, type Span, spanOf, startOf, usageLines } from "./usage.ts";
 
 export function register(pi: ExtensionAPI): void {
 	const settings = readSettings(getAgentDir());
@@ -29,7 +30,7 @@ export function register(pi: ExtensionAPI): void {
 	command("search", "Search all past sessions: /search [QUERY]", (args, ctx) => commands.find(ctx, search, args));
 	command("grep", "Find lines of past sessions: /grep PATTERN", (args, ctx) => commands.find(ctx, grep, args));
 	command("history", "Find an earlier prompt: /history [QUERY]", (args, ctx) => commands.find(ctx, history, args));
-	command("usage", "Tokens and cost of this project, this week", (_args, ctx) => commands.usage(ctx));
+	command("usage", "Tokens and cost: /usage [today|week|month|all] [here|everywhere]", (args, ctx) => commands.usage(ctx, args));
 	command("open", "Open a session at an entry: /open SESSION[:ENTRY]", (args, ctx) => commands.openNamed(ctx, args.trim()));
 	for (const [mode, description] of [
 		[search, "Search all past sessions"],
@@ -106,7 +107,7 @@ class Commands {
 	/** A shortcut has no way to switch sessions, so it lets the command do it. */
 	private async open(ctx: ExtensionContext, at: Position, exactly: boolean): Promise<void> {
 		if ("switchSession" in ctx) return open(ctx as ExtensionCommandContext, at, exactly);
-		const full = at.entryId ? `${at.sessionId}:${at.entryId}` : at.sessionId;
+		const full = placeOf(at, at.entryId);
 		// Whatever an id in a file may be, it becomes one argument.
 		const name = /^[\w.:-]+$/.test(full) ? full : "chosen";
 		this.chosen = { name, at, exactly, draft: ctx.ui.getEditorText() };
@@ -136,19 +137,27 @@ class Commands {
 		await open(ctx, at, true);
 	}
 
-	async usage(ctx: ExtensionContext): Promise<void> {
-		const since = weekStart(new Date());
-		const answer = await this.client.usage("day,model", since, ctx.cwd, { cwd: ctx.cwd });
+	async usage(ctx: ExtensionCommandContext, args: string): Promise<void> {
+		const ask = ({ period, here }: Span) =>
+			this.client.usage(period === "all" ? "month,model" : "day,model", startOf(period, new Date()), here ? ctx.cwd : undefined, { cwd: ctx.cwd });
+		const span = spanOf(args);
 		if (ctx.mode !== "tui") {
-			const plain = usageLines(answer, ctx.cwd, since, 72, paintOf(ctx.ui.theme));
+			const plain = usageLines(await ask(span), span, ctx.cwd, new Date(), 72, paintOf(ctx.ui.theme));
 			ctx.ui.notify(plain.map((line) => line.map((p) => p.text).join("")).join("\n"), "info");
 			return;
 		}
 		await ctx.ui.custom<void>(
 			(tui, theme, _keys, done) => {
-				const paint = paintOf(theme);
-				const lines = (width: number) => usageLines(answer, ctx.cwd, since, width, paint);
-				return new Panel(lines, paint, () => rowsOf(tui.terminal.rows), () => done());
+				const host = {
+					cwd: ctx.cwd,
+					paint: paintOf(theme),
+					now: () => new Date(),
+					rows: () => rowsOf(tui.terminal.rows),
+					redraw: () => tui.requestRender(),
+					ask,
+					done: () => done(),
+				};
+				return new Panel(host, span);
 			},
 			{ overlay: true, overlayOptions: { anchor: "center", width: 84, maxHeight: "100%" } },
 		);

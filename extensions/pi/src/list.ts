@@ -1,7 +1,7 @@
 /** The list of the overlay: rows of items, under the titles of their sessions where they are grouped. */
 import type { Item, Results } from "./modes.ts";
 import type { Paint } from "./paint.ts";
-import { age, ends, fromMatch, type Piece, pieces, row, shortDir } from "./text.ts";
+import { age, ends, fromMatch, type Piece, pieces, shortDir } from "./text.ts";
 
 interface Row {
 	/** The number of the item; a title belongs to its first item and cannot be selected. */
@@ -46,7 +46,7 @@ export function renderList(results: Results, selected: number, top: number, widt
 			// With 256 colours, what is dim has the colour of the selection.
 			const look = here ? { ...paint, dim: (s: string) => s } : paint;
 			const line = results.grouped
-				? grouped(item, cursor, kinds, width, look)
+				? grouped(item, cursor, kinds, width, look, now)
 				: single(item, cursor, width, look, now);
 			return here ? paint.selected(line) : line;
 		});
@@ -54,11 +54,20 @@ export function renderList(results: Results, selected: number, top: number, widt
 	return lines;
 }
 
-function grouped(item: Item, cursor: Piece, kinds: number, width: number, paint: Paint): string {
+function grouped(item: Item, cursor: Piece, kinds: number, width: number, paint: Paint, now: number): string {
 	const failed: Piece[] = item.at.isError ? [{ text: "✗ ", style: paint.error }] : [];
 	const kind: Piece = { text: `${item.at.kind.padEnd(kinds)} `, style: paint.dim };
 	const room = width - 3 - kinds - (failed.length > 0 ? 2 : 0);
-	return row([cursor, kind, ...failed, ...pieces(fromMatch(item.text, room), paint.mark)], width);
+	const day: Piece = { text: dayOf(item.at.timestamp, now), style: paint.dim };
+	return ends([cursor, kind, ...failed, ...pieces(fromMatch(item.text, room - day.text.length - 1), paint.mark)], [day], width);
+}
+
+/** The day of a hit in the calendar of its reader, with the year if that is not this one. */
+function dayOf(timestamp: string | undefined, now: number): string {
+	const at = new Date(timestamp ?? "");
+	if (Number.isNaN(at.getTime())) return "";
+	const day = `${String(at.getDate()).padStart(2)} ${at.toLocaleString("en", { month: "short" })}`;
+	return at.getFullYear() === new Date(now).getFullYear() ? day : `${day} ${at.getFullYear()}`;
 }
 
 function single(item: Item, cursor: Piece, width: number, paint: Paint, now: number): string {

@@ -1,7 +1,7 @@
 /** What the overlay can look for: hits of a search, lines of grep, prompts. Each gives a list of items. */
 import { cleanLine } from "./clean.ts";
-import { Failure, type Filters, type IndexState, type Pigrep, type Position, type RunOptions, type Session } from "./pigrep.ts";
-import { type Marked, marked } from "./text.ts";
+import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RunOptions, type Session } from "./pigrep.ts";
+import { type Marked, marked, tilde } from "./text.ts";
 
 /** One line of the list: an entry that matches, or a session as a whole. */
 export interface Item {
@@ -46,30 +46,28 @@ export const search: Mode = {
 	inserts: false,
 	async find(client, query, filters, options) {
 		if (!query.trim()) return latest(client, filters, options);
-		const a = await client.search(query, { ...filters, limit: sessionsShown }, options);
+		const a = await client.search(query, { ...withoutSearches(filters), limit: sessionsShown }, options);
 		const titles = new Map((a.sessions ?? []).map((s) => [s.sessionPath, titleOf(s)]));
-		const items = a.hits.map((h) => ({
+		const items = each(a.hits, (h) => ({
 			at: h,
-			title: titles.get(h.sessionPath) || cleanLine(h.sessionName || h.sessionId),
+			title: titles.get(h.sessionPath) ?? titleAt(h),
 			text: marked(h.fragment.text, h.fragment.spans),
 		}));
-		const partly = a.total === 0 && a.totalAny > 0 ? "no hit has every word; " : "";
-		const found = a.total || a.totalAny;
 		const notes = (a.warnings ?? []).map(cleanLine);
 		if (a.didYouMean) notes.push(`did you mean ${cleanLine(a.didYouMean)}?`);
-		const summary = `${partly}${plural(found, "hit")}${a.totalIsExact === false ? " or more" : ""}`;
-		return { items, grouped: true, summary, notes, index: a.index };
+		return { items, grouped: true, summary: counts(a), notes, index: a.index };
 	},
 };
 
 /** Without a query: the sessions themselves, as pi's own /resume lists them, of all projects. */
 async function latest(client: Pigrep, filters: Filters, options: RunOptions): Promise<Results> {
 	const a = await client.sessions({ cwd: filters.cwd, limit: 100 }, options);
-	const items = a.sessions.map((s): Item => {
+	const items = each(a.sessions, (s): Item => {
 		const at = { sessionPath: s.sessionPath, sessionId: s.sessionId, cwd: s.cwd, timestamp: s.modified, line: 0, kind: "" };
 		return { at, title: titleOf(s), text: { text: titleOf(s), ranges: [] }, session: s };
 	});
-	return { items, grouped: false, summary: plural(a.total, "session"), notes: [], index: a.index };
+	const none = a.total === 0 && !filters.cwd ? [`no sessions yet; looked in ${(await client.roots(options)).map(tilde).join(", ")}`] : [];
+	return { items, grouped: false, summary: plural(a.total, "session"), notes: none, index: a.index };
 }
 
 export const grep: Mode = {
@@ -78,16 +76,16 @@ export const grep: Mode = {
 	inserts: false,
 	async find(client, query, filters, options) {
 		if (!query) return { items: [], grouped: true, summary: "", notes: ["type a regular expression"] };
-		const a = await client.grep(query, { ...filters, limit: linesShown }, options).catch((error: unknown) => {
+		const a = await client.grep(query, { ...withoutSearches(filters), limit: linesShown }, options).catch((error: unknown) => {
 			const literally = "to search for it literally, write it between \\Q and \\E";
 			throw error instanceof Failure && error.kind === "query" ? new Failure("query", error.message, literally) : error;
 		});
 		const sessions = [...new Set(a.matches.map((m) => m.sessionPath))];
 		const known = sessions.length > 0 ? await client.sessions({ sessions }, { ...options, progress: undefined }) : { sessions: [] };
 		const titles = new Map(known.sessions.map((s) => [s.sessionPath, titleOf(s)]));
-		const items = a.matches.map((m) => ({
+		const items = each(a.matches, (m) => ({
 			at: m,
-			title: titles.get(m.sessionPath) ?? cleanLine(m.sessionId),
+			title: titles.get(m.sessionPath) ?? titleAt(m),
 			text: marked(m.text.trimEnd(), m.spans),
 		}));
 		const summary = a.limited ? `the latest ${linesShown} lines` : plural(a.total, "line");
@@ -101,21 +99,50 @@ export const history: Mode = {
 	inserts: true,
 	async find(client, query, filters, options) {
 		const a = await client.prompts(query, { cwd: filters.cwd, limit: promptsShown }, options);
-		const items: Item[] = [];
 		const seen = new Set<string>();
-		for (const h of a.hits) {
+		const items = each(a.hits, (h) => {
 			const text = marked(h.fragment.text, h.fragment.spans);
-			if (seen.has(text.text)) continue; // typed again later
+			if (seen.has(text.text)) return undefined; // typed again later
 			seen.add(text.text);
-			items.push({ at: h, title: cleanLine(h.sessionName || h.sessionId), text });
-		}
+			return { at: h, title: titleAt(h), text };
+		});
 		const notes = (a.warnings ?? []).map(cleanLine);
 		return { items, grouped: false, summary: plural(a.total || a.totalAny, "prompt"), notes, index: a.index };
 	},
 };
 
+/** The items of what an answer lists. What is not as it should be costs its own row and no other. */
+function each<T>(list: readonly T[], make: (value: T) => Item | undefined): Item[] {
+	return list.flatMap((value) => {
+		try {
+			const item = make(value);
+			return item?.at.sessionPath && typeof item.at.kind === "string" ? [item] : [];
+		} catch {
+			return [];
+		}
+	});
+}
+
+/** What pigrep was asked and answered repeats other sessions; scope "all" has it too. */
+function withoutSearches(filters: Filters): Filters {
+	return filters.scope === "all" ? filters : { ...filters, searches: false };
+}
+
+/** How much was found: hits with every word, and apart from them those that lack some. */
+export function counts(a: { total: number; totalAny: number; minor?: number; totalIsExact?: boolean }): string {
+	const looser = a.totalAny - a.total - (a.minor ?? 0);
+	const some = a.totalIsExact === false ? " or more" : "";
+	if (a.total === 0 && looser > 0) return `no hit has every word; ${looser.toLocaleString("en")} looser ${looser === 1 ? "one" : "ones"}${some}`;
+	return `${plural(a.total, "hit")}${some}${looser > 0 ? ` · ${looser.toLocaleString("en")} looser` : ""}`;
+}
+
 export function titleOf(s: Session): string {
-	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(s.sessionId);
+	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(nameOf(s));
+}
+
+/** The title of a session of which only a hit is known. */
+function titleAt(p: Position): string {
+	return cleanLine(p.sessionName || p.sessionId || (p.sessionPath.split(/[\\/]/).pop() ?? ""));
 }
 
 export function plural(n: number, noun: string): string {

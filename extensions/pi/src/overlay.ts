@@ -1,5 +1,6 @@
 /** The overlay: a query, what it finds, and the conversation around what is selected. */
 import { type Focusable, Input, matchesKey } from "@earendil-works/pi-tui";
+import { sourceOf } from "./answers.ts";
 import { Asker, asFailure } from "./asker.ts";
 import { cleanLine, cleanText } from "./clean.ts";
 import { layout, rowsOf } from "./layout.ts";
@@ -8,8 +9,8 @@ import { type Item, type Mode, plural, type Results } from "./modes.ts";
 import type { Check } from "./open.ts";
 import type { Paint } from "./paint.ts";
 import type { Failure, Filters, Pigrep, ShowAnswer } from "./pigrep.ts";
-import { type Preview, preview, renderPreview, shortPreview, startOf } from "./preview.ts";
-import { ends, type Piece, row, tilde, wrap } from "./text.ts";
+import { locate, type Preview, preview, renderPreview, shortPreview, startOf } from "./preview.ts";
+import { ends, type Piece, row, wrap } from "./text.ts";
 
 export type Choice =
 	| { action: "open"; item: Item; exactly: boolean }
@@ -41,6 +42,29 @@ const previewsKept = 40;
 /** What a key does with the selected item. */
 type Action = (item: Item, signal: AbortSignal) => Promise<void>;
 
+/** The middle of a text that is too long to quote: what is around a character. */
+function around(text: string, at: number): string {
+	if (text.length <= quoteLimit) return text;
+	const from = Math.max(0, Math.min(at - quoteLimit / 2, text.length - quoteLimit));
+	const piece = text.slice(from, from + quoteLimit).toWellFormed().trim();
+	return `${from > 0 ? "…" : ""}${piece}${from + quoteLimit < text.length ? "…" : ""}`;
+}
+
+function keysOf(mode: Mode): [string, string][] {
+	return [
+		["Enter", mode.inserts ? "put the prompt into the editor" : "open the session at the end of the turn"],
+		["Ctrl-T", "open it exactly at the entry"],
+		["Tab", "quote the text and its source"],
+		["Ctrl-O", "copy the command that resumes it"],
+		...(mode.scopes.length > 1 ? ([["Ctrl-S", `next scope: ${mode.scopes.join(", ")}`]] as [string, string][]) : []),
+		["F6, Alt-H", "this project, or all"],
+		["F9, Alt-Z", "the preview alone, and back"],
+		["Shift-↑, Shift-↓", "scroll the preview"],
+		["Ctrl-C", "stop a long search"],
+		["Esc", "back, with everything as it was"],
+	];
+}
+
 const nothing: Results = { items: [], grouped: true, summary: "", notes: [] };
 
 export class Overlay implements Focusable {
@@ -66,6 +90,8 @@ export class Overlay implements Focusable {
 	/** What a key wants to do with the best item of an answer that is not there yet. */
 	private wanted: Action | undefined;
 	private zoomed = false;
+	/** The keys are listed in place of everything else. */
+	private helping = false;
 	private readonly read = new Map<string, ShowAnswer | Failure>();
 	private shown: { item: Item | undefined; width: number; answer?: ShowAnswer; preview: Preview } | undefined;
 	private scrolled = 0;
@@ -137,8 +163,11 @@ export class Overlay implements Focusable {
 		return this.results.items[this.selected];
 	}
 
+	/** Entries of the first file format have no id, but an offset. */
 	private key(item: Item | undefined): string | undefined {
-		return item?.at.entryId && `${item.at.sessionPath}:${item.at.entryId}`;
+		if (!item) return undefined;
+		const { sessionPath, entryId, offset } = item.at;
+		return entryId ? `${sessionPath}:${entryId}` : offset === undefined ? undefined : `${sessionPath}:@${offset}`;
 	}
 
 	private select(index: number): void {
@@ -167,6 +196,11 @@ export class Overlay implements Focusable {
 		}
 		this.message = undefined;
 		this.wanted = undefined;
+		if (this.helping || matchesKey(data, "f1") || matchesKey(data, "alt+k")) {
+			this.helping = !this.helping;
+			this.host.redraw();
+			return;
+		}
 		try {
 			if (!this.handleKey(data)) this.type(data);
 		} catch (error) {
@@ -249,13 +283,13 @@ export class Overlay implements Focusable {
 	}
 
 	private async quote(item: Item, signal: AbortSignal): Promise<void> {
-		const whole = await this.textOf(item, signal);
-		const text = whole.length <= quoteLimit ? whole : item.text.text;
-		const { cwd, timestamp, sessionId, entryId } = item.at;
-		const place = cleanLine(entryId ? `${sessionId}:${entryId}` : sessionId);
-		const from = [`"${item.title}"`, tilde(cwd), timestamp?.slice(0, 16).replace("T", " "), place].filter(Boolean);
-		const quoted = text.trim().split("\n").map((line) => `> ${line}`.trimEnd());
-		this.host.done({ action: "quote", text: `${quoted.join("\n")}\n(from ${from.join(", ")})\n` });
+		const key = this.key(item);
+		const { session, entries } = await this.host.client.masked(key ?? item.at.sessionPath, key !== undefined, { signal, cwd: this.host.cwd });
+		const entry = entries.find((e) => e.focus) ?? entries[0];
+		const parts = entry?.parts ?? [];
+		const whole = cleanText((parts.find((p) => p.part === item.at.part) ?? parts[0])?.text ?? "").trim();
+		const quoted = around(whole, locate(whole, item.text)).split("\n").map((line) => `> ${line}`.trimEnd());
+		this.host.done({ action: "quote", text: `${quoted.join("\n")}\n(from ${sourceOf(session, entry)})\n` });
 	}
 
 	/** The whole text of what an item shows a piece of. */
@@ -281,6 +315,7 @@ export class Overlay implements Focusable {
 	private draw(width: number): string[] {
 		const height = rowsOf(this.host.rows());
 		const paint = this.host.paint;
+		if (this.helping) return this.help(width, height);
 		const inner = layout(width, height, 1, false).inner;
 		const status = this.status(inner, height >= 16 ? 3 : 2);
 		const l = layout(width, height, status.length, this.zoomed && this.item !== undefined);
@@ -321,11 +356,20 @@ export class Overlay implements Focusable {
 		];
 	}
 
+	/** The keys, each with what it does. */
+	private help(width: number, height: number): string[] {
+		const lines = [["Keys", "any key goes back"], ["", ""], ...keysOf(this.mode)].map(([key = "", use = ""]) =>
+			row([{ text: ` ${key.padEnd(16)}`, style: this.host.paint.accent }, { text: use }], width),
+		);
+		return [...lines, ...Array<string>(height).fill(" ".repeat(width))].slice(0, height);
+	}
+
 	/** What is said where there is no list. */
 	private empty(width: number, height: number): string[] {
 		const lines: string[] = [];
 		if (!this.failure && this.asker.since === undefined) {
 			const none = this.query.trim() && this.results !== nothing ? ["nothing found"] : [];
+			if (this.here && this.results !== nothing && !this.query.trim()) none.push("no sessions of this project");
 			const elsewhere = none.length > 0 && this.here ? ["only this project was searched; Alt-H searches all"] : [];
 			for (const note of [...none, ...this.results.notes, ...elsewhere])
 				for (const [from, to] of wrap(note, width - 2, height)) lines.push(`  ${note.slice(from, to)}`);
@@ -372,11 +416,13 @@ export class Overlay implements Focusable {
 		return [ends([{ text: left, style: behind ? paint.warning : paint.dim }], this.hints(width - Math.max(left.length, 12) - 2), width)];
 	}
 
-	/** Which keys there are, as many as fit. */
+	/** Which keys there are, as many as fit: first of all the one that lists them. */
 	private hints(width: number): Piece[] {
 		const all = [
+			...(width < 60 ? ["F1 keys"] : []),
 			this.mode.inserts ? "Enter insert" : "Enter open",
 			"Esc back",
+			...(width < 60 ? [] : ["F1 keys"]),
 			this.mode.inserts ? "^T open there" : "^T there",
 			"Tab quote",
 			"^O copy command",

@@ -65,10 +65,13 @@ export interface Resume {
 	argv: string[];
 }
 
-/** What a hit of search and a match of grep have in common. Spans are byte offsets. */
+/**
+ * What a hit of search and a match of grep have in common. Spans are byte offsets. pigrep omits what
+ * a file does not say: only what has no ? is always there.
+ */
 export interface Position {
 	sessionPath: string;
-	sessionId: string;
+	sessionId?: string;
 	sessionName?: string;
 	cwd?: string;
 	/** Entries of the first file format have no id. */
@@ -87,6 +90,8 @@ export interface Hit extends Position {
 	type: "hit";
 	tier: string;
 	missing?: string[];
+	/** Words of `missing` that say little, such as "how". */
+	missingCommon?: string[];
 	/** No spans where only fields of the query match. */
 	fragment: { text: string; spans?: [number, number][] };
 	resume?: Resume;
@@ -104,6 +109,8 @@ export interface SearchAnswer extends Envelope {
 	sessions?: Session[];
 	total: number;
 	totalAny: number;
+	/** Of `totalAny`: hits of little worth, which are left out. */
+	minor?: number;
 	totalIsExact?: boolean;
 	didYouMean?: string;
 }
@@ -122,7 +129,9 @@ export interface SessionsAnswer extends Envelope {
 
 export interface Session {
 	sessionPath: string;
-	sessionId: string;
+	sessionId?: string;
+	/** The name that commands accept, also of a session without an id. */
+	shortId?: string;
 	name?: string;
 	cwd?: string;
 	firstPrompt?: string;
@@ -140,6 +149,7 @@ export interface Entry {
 	entryType: string;
 	timestamp?: string;
 	line: number;
+	offset?: number;
 	branch?: string;
 	isError?: boolean;
 	/** The entry that was asked for. */
@@ -155,6 +165,7 @@ export interface ShowAnswer extends Envelope {
 
 export interface UsageRow {
 	day?: string;
+	month?: string;
 	model?: string;
 	input: number;
 	output: number;
@@ -178,6 +189,10 @@ export interface ResumeAnswer extends Envelope {
 	shell: string;
 }
 
+export interface StatusAnswer extends Envelope {
+	roots: { path: string; error?: string }[];
+}
+
 /** Where to search; all of it is optional. */
 export interface Filters {
 	scope?: string;
@@ -185,6 +200,8 @@ export interface Filters {
 	cwd?: string;
 	/** Only these sessions, by path. */
 	sessions?: string[];
+	/** What pigrep itself was asked and answered, which repeats other sessions. */
+	searches?: boolean;
 	limit?: number;
 }
 
@@ -278,8 +295,20 @@ export class Pigrep {
 		return this.json(["show", "--around", String(around), "--", target], options);
 	}
 
-	usage(by: string, since: string, cwd: string | undefined, options: RunOptions = {}): Promise<UsageAnswer> {
-		return this.json(["usage", "--by", by, "--since", since, ...(cwd ? ["--cwd", cwd] : [])], options);
+	/** An entry alone, or the prompts of a session, with secrets masked. */
+	masked(target: string, entry: boolean, options: RunOptions = {}): Promise<ShowAnswer> {
+		return this.json(["show", "--redact", ...(entry ? ["--around", "0"] : ["--kind", "prompt"]), "--", target], options);
+	}
+
+	/** Without `since` from the first day. */
+	usage(by: string, since: string | undefined, cwd: string | undefined, options: RunOptions = {}): Promise<UsageAnswer> {
+		return this.json(["usage", "--by", by, ...(since ? ["--since", since] : []), ...(cwd ? ["--cwd", cwd] : [])], options);
+	}
+
+	/** Where session files are looked for. */
+	async roots(options: RunOptions = {}): Promise<string[]> {
+		const { roots } = await this.json<StatusAnswer>(["status"], options);
+		return roots.map((r) => r.path);
 	}
 
 	/** Checks what pi needs to open a session; a Failure says what is gone. */
@@ -334,8 +363,14 @@ export class Pigrep {
 	}
 }
 
+/** The name of a session for a command or a tool: its path, where it has no other. */
+export function nameOf(session: Pick<Session, "shortId" | "sessionId" | "sessionPath">): string {
+	return session.shortId || session.sessionId || session.sessionPath;
+}
+
 function flags(filters: Filters): string[] {
 	return [
+		...(filters.searches === false ? ["--no-searches"] : []),
 		...(filters.scope ? ["--scope", filters.scope] : []),
 		...(filters.cwd ? ["--cwd", filters.cwd] : []),
 		...(filters.sessions ?? []).flatMap((path) => ["--session", path]),

@@ -5,8 +5,9 @@
 import type { ExtensionAPI, ExtensionContext, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import { Type } from "typebox";
-import { type FullSearchAnswer, fullText, nameOf, outlineText, searchText, windowText } from "./answers.ts";
+import { type FullSearchAnswer, fullText, outlineText, placeOf, searchText, windowText } from "./answers.ts";
 import { cleanLine, cleanText } from "./clean.ts";
+import { counts } from "./modes.ts";
 import { Failure, type Pigrep, type RunOptions, type ShowAnswer } from "./pigrep.ts";
 
 const searchParameters = Type.Object({
@@ -55,9 +56,8 @@ export class SessionTools {
 			],
 			options,
 		);
-		for (const hit of answer.hits) this.paths.set(nameOf(hit.sessionId), hit.sessionPath);
-		const found = answer.total || answer.totalAny;
-		return result(searchText(answer), found === 0 ? "nothing found" : `${found} ${found === 1 ? "hit" : "hits"}`);
+		for (const found of [...answer.hits, ...(answer.sessions ?? [])]) this.paths.set(placeOf(found), found.sessionPath);
+		return result(searchText(answer), answer.hits.length === 0 ? "nothing found" : counts(answer));
 	}
 
 	async read(at: string, full: boolean, options: RunOptions): Promise<Result> {
@@ -78,7 +78,7 @@ export class SessionTools {
 function splitName(at: string): [string, string | undefined] {
 	const i = at.lastIndexOf(":");
 	const entry = at.slice(i + 1);
-	return i > 1 && /^[\w-]+$/.test(entry) ? [at.slice(0, i), entry] : [at, undefined];
+	return i > 1 && /^@?[\w-]+$/.test(entry) ? [at.slice(0, i), entry] : [at, undefined];
 }
 
 /** Lines as they are, cut at the width: a row of a tool takes one line until it is expanded. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultTokens, type FullSearchAnswer, fullText, fullTokens, handleOf, outlineText, searchText, shorten, tokensOf, windowText } from "../src/answers.ts";
+import { defaultTokens, type FullSearchAnswer, fullText, fullTokens, outlineText, searchText, shorten, sourceOf, tokensOf, windowText } from "../src/answers.ts";
 import type { Entry, Hit, ShowAnswer } from "../src/pigrep.ts";
 
 const id = "0195aaaa-1111-7222-8333-444455556666";
@@ -13,7 +13,8 @@ function hit(n: number, text: string, more: Partial<Hit> = {}): Hit {
 }
 
 function answer(hits: Hit[], more: Partial<FullSearchAnswer> = {}): FullSearchAnswer {
-	return { schemaVersion: 1, sessions: [], hits, total: hits.length, totalAny: hits.length, ...more };
+	const sessions = [...new Set(hits.map((h) => h.sessionPath))].map((sessionPath) => ({ sessionPath, sessionId: id, shortId: "0195aaaa" }));
+	return { schemaVersion: 1, sessions, hits, total: hits.length, totalAny: hits.length, ...more };
 }
 
 function entry(n: number, kind: string, text: string, more: Partial<Entry> = {}): Entry {
@@ -21,13 +22,13 @@ function entry(n: number, kind: string, text: string, more: Partial<Entry> = {})
 }
 
 function shown(entries: Entry[]): ShowAnswer {
-	return { schemaVersion: 1, session: { sessionPath: "/s/1.jsonl", sessionId: id, name: "Login timeouts", cwd: "/home/u/app" }, entries };
+	return { schemaVersion: 1, session: { sessionPath: "/s/1.jsonl", sessionId: id, shortId: "0195aaaa", name: "Login timeouts", cwd: "/home/u/app" }, entries };
 }
 
 test("a hit is one line that begins with the name that session_read takes", () => {
-	const text = searchText(answer([hit(1, "raise\n  the timeout", { isError: true, kind: "result", tool: "bash", missing: ["pool"] })]));
-	assert.match(text, /^1 of 1 hits in past sessions\.\n/);
-	assert.match(text, /^0195aaaa-1111:e1 result bash error \(lacks pool\): raise the timeout$/m);
+	const text = searchText(answer([hit(1, "raise\n  the timeout", { isError: true, kind: "result", tool: "bash", missing: ["how", "pool"], missingCommon: ["how"] }), hit(2, "raise")], { total: 1 }));
+	assert.match(text, /^1 of 1 hits with every word; 1 of 1 looser ones\.\n/);
+	assert.match(text, /^0195aaaa:e1 result bash error \(lacks pool\): raise the timeout$/m);
 	assert.match(text, /session_read/);
 });
 
@@ -73,8 +74,8 @@ test("a window has what came after rather than what was before, and says where t
 	assert.ok(numbers.includes(20));
 	assert.ok(numbers.filter((n) => n > 20).length > numbers.filter((n) => n < 20).length, String(numbers));
 	assert.deepEqual(numbers, [...numbers].sort((a, b) => a - b));
-	assert.match(text, new RegExp(`Before: session_read at 0195aaaa-1111:e${(numbers[0] ?? 0) - 1}\\.`));
-	assert.match(text, new RegExp(`On: session_read at 0195aaaa-1111:e${(numbers.at(-1) ?? 0) + 1}\\.`));
+	assert.match(text, new RegExp(`Before: session_read at 0195aaaa:e${(numbers[0] ?? 0) - 1}\\.`));
+	assert.match(text, new RegExp(`On: session_read at 0195aaaa:e${(numbers.at(-1) ?? 0) + 1}\\.`));
 });
 
 test("a window at the end of the session ends", () => {
@@ -94,9 +95,20 @@ test("no character is cut in two", () => {
 	assert.equal(shorten("abc", 3), "abc");
 });
 
-test("an id is shortened only where its beginning is the time", () => {
-	assert.equal(handleOf(id), "0195aaaa-1111");
-	assert.equal(handleOf("01a1f7de"), "01a1f7de");
-	assert.equal(handleOf("3f0c8a52-1111-4222-8333-444455556666"), "3f0c8a52-1111-4222-8333-444455556666");
+test("a session without an id goes by its name or path, an entry without one by its offset", () => {
 	assert.ok(defaultTokens <= 1500);
+	const odd = { type: "hit", tier: "exact", kind: "reply", line: 1, offset: 12, sessionPath: "/s/no-header.jsonl", fragment: { text: "pool" } } as Hit;
+	assert.match(searchText(answer([odd], { sessions: [{ sessionPath: odd.sessionPath, shortId: "no-header" }] })), /^no-header:@12 reply: pool$/m);
+	assert.match(searchText(answer([odd], { sessions: [] })), /^\/s\/no-header\.jsonl:@12 reply: pool$/m);
+	const read: ShowAnswer = { schemaVersion: 1, session: { sessionPath: odd.sessionPath }, entries: [{ entryType: "message", line: 1, offset: 12, focus: true, parts: [{ part: 0, kind: "reply", text: "pool" }] }] };
+	for (const text of [windowText(read), fullText(read), outlineText(read)]) assert.doesNotMatch(text, /undefined|null|NaN/);
+	assert.match(windowText(read), /session \/s\/no-header\.jsonl/);
+	assert.equal(sourceOf(read.session, read.entries[0]), "/s/no-header.jsonl:@12");
+});
+
+test("a source is id, date and the beginning of the title", () => {
+	const session = { sessionPath: "/s/1.jsonl", shortId: "0195aaaa", name: "a title of many words ".repeat(9) };
+	const source = sourceOf(session, entry(1, "reply", "x"));
+	assert.match(source, /^0195aaaa:e1, 2026-01-15, "a title of/);
+	assert.ok(source.length <= "0195aaaa:e1, 2026-01-15, ".length + 62, source);
 });

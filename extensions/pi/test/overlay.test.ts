@@ -27,6 +27,13 @@ function session(id: string): Session {
 	return { sessionPath: `/s/${id}.jsonl`, sessionId: id, name: `Title of ${id} ${nasty}`, cwd: "/home/u/src/app", messages: 2, firstPrompt: nasty };
 }
 
+// Of a file without header, and of one whose entries have neither id nor time; what is broken is left out.
+const bare: Session = { sessionPath: "/s/no-header.jsonl", shortId: "no-header" };
+const odd = [
+	{ type: "hit", tier: "exact", kind: "reply", sessionPath: "/s/no-header.jsonl", line: 1, offset: 7, part: 0, fragment: { text: "token odd" } },
+	{ type: "hit", sessionPath: "/s/broken.jsonl", line: 1 },
+	{},
+] as unknown as Hit[];
 const hits = [hit("a", 1, "token one"), hit("b", 2, `token ${nasty}`), hit("a", 3, `token ${"漢字".repeat(200)}`, { isError: true, tool: "bash" })];
 
 interface Asked {
@@ -37,6 +44,12 @@ interface Asked {
 
 /** A client whose answers are at hand. */
 class Client {
+	masked = async (target: string) => {
+		const answer = await this.show(target);
+		return { ...answer, entries: answer.entries.map((e) => ({ ...e, parts: e.parts.map((p) => ({ ...p, text: `masked ${p.text}` })) })) };
+	};
+	roots = async () => ["/home/u/.pi/agent/sessions"];
+	noSessions = false;
 	asked: Asked[] = [];
 	fails: Failure | undefined;
 	never = false;
@@ -49,23 +62,24 @@ class Client {
 	}
 
 	search(query: string, filters: Filters, options: RunOptions) {
-		const found = query === "none" ? [] : hits;
-		const value: SearchAnswer = { schemaVersion: 1, hits: found, sessions: [session("a"), session("b")], total: found.length, totalAny: found.length };
+		const found = query === "none" ? [] : [...hits, ...odd];
+		const value: SearchAnswer = { schemaVersion: 1, hits: found, sessions: [session("a"), session("b")], total: Math.min(found.length, 3), totalAny: Math.min(found.length, 3) };
 		return this.answer("search", query, filters, options, value);
 	}
 
 	prompts(query: string, filters: Filters, options: RunOptions) {
-		const value = { schemaVersion: 1, hits: [...hits, hit("c", 9, "token one")], total: 4, totalAny: 4 };
+		const value = { schemaVersion: 1, hits: [...odd, ...hits, hit("c", 9, "token one")], total: 4, totalAny: 4 };
 		return this.answer("prompts", query, filters, options, value);
 	}
 
 	grep(query: string, filters: Filters, options: RunOptions) {
-		const matches = hits.map((h) => ({ ...h, type: "match", text: h.fragment.text, spans: h.fragment.spans }));
+		const matches = [...hits, ...odd].map((h) => ({ ...h, type: "match", text: h.fragment?.text, spans: h.fragment?.spans }));
 		return this.answer("grep", query, filters, options, { schemaVersion: 1, matches, total: 3 });
 	}
 
 	sessions(filters: Filters, options: RunOptions) {
-		return this.answer("sessions", "", filters, options, { schemaVersion: 1, sessions: [session("a"), session("b")], total: 2 });
+		const list = this.noSessions ? [] : [session("a"), session("b"), bare];
+		return this.answer("sessions", "", filters, options, { schemaVersion: 1, sessions: list, total: this.noSessions ? 0 : 2 });
 	}
 
 	async show(target: string): Promise<ShowAnswer> {
@@ -137,7 +151,7 @@ afterEach(() => {
 });
 after(() => assert.equal(open.length, 0));
 
-const keys = { enter: "\r", escape: "\x1b", down: "\x1b[B", up: "\x1b[A", ctrlT: "\x14", ctrlO: "\x0f", ctrlS: "\x13", ctrlC: "\x03", tab: "\t", altH: "\x1bh", f9: "\x1b[20~" };
+const keys = { enter: "\r", escape: "\x1b", down: "\x1b[B", up: "\x1b[A", ctrlT: "\x14", ctrlO: "\x0f", ctrlS: "\x13", ctrlC: "\x03", tab: "\t", altH: "\x1bh", f9: "\x1b[20~", f1: "\x1bOP" };
 
 test("at any size no row is wider than the terminal, none is too many, and nothing hostile is shown", async () => {
 	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""]] as const) {
@@ -190,7 +204,11 @@ test("scope and project are asked for", async () => {
 	await desk.key(keys.altH);
 	await desk.shows(/search · prompts · this project/);
 	await new Promise((resolve) => setTimeout(resolve, 20));
-	assert.deepEqual(desk.client.asked.at(-1), { what: "search", query: "token", filters: { scope: "prompts", cwd: "/home/u/src/app", limit: 30 } });
+	assert.deepEqual(desk.client.asked.at(-1), { what: "search", query: "token", filters: { scope: "prompts", cwd: "/home/u/src/app", limit: 30, searches: false } });
+	await desk.key(keys.ctrlS);
+	await desk.shows(/search · all/);
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	assert.equal(desk.client.asked.at(-1)?.filters.searches, undefined, "all is all");
 });
 
 test("Enter opens the session at the end of the turn, Ctrl-T at the entry", async () => {
@@ -254,11 +272,11 @@ test("Tab quotes the whole text with where it is from; Enter in the history inse
 	await desk.shows(/3 hits/);
 	await desk.key(keys.tab);
 	assert.ok(typeof desk.choice === "object" && desk.choice.action === "quote");
-	assert.match(desk.choice.text, /^> the whole text\n> token 漢字漢字/);
-	assert.match(desk.choice.text, /\n\(from "Title of a [^"]*", \/home\/u\/src\/app, 2026-01-01 00:00, a:e1\)\n$/);
+	assert.match(desk.choice.text, /^> masked the whole text\n> token 漢字漢字/);
+	assert.match(desk.choice.text, /\n\(from a:e1, 2026-01-01, "Title of a [^"]*"\)\n$/);
 	const prompts = new Desk(history, "");
 	await prompts.shows(/4 prompts/);
-	assert.equal(prompts.screen.match(/ ago/g)?.length, 3, "the same prompt is listed once");
+	assert.equal(prompts.screen.match(/token/g)?.length, 6, "the same prompt is listed once");
 	await prompts.key(keys.enter);
 	assert.ok(typeof prompts.choice === "object" && prompts.choice.action === "insert");
 	assert.match(prompts.choice.text, /^the whole text\ntoken/);
@@ -306,6 +324,43 @@ test("where nothing is found it says so, and that only this project was searched
 	assert.equal(desk.choice, "open");
 	await desk.key(keys.altH);
 	await desk.shows(/only this project was searched; Alt-H searches all/);
+});
+
+test("an odd file costs at most its own row", async () => {
+	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""]] as const) {
+		const desk = new Desk(mode, query);
+		await desk.shows(/Title of a|token odd/);
+		assert.doesNotMatch(desk.screen, /undefined|null|NaN|Cannot read|pigrep:/);
+		if (query) assert.match(desk.screen, /no-header/);
+	}
+	const desk = new Desk(history, "");
+	await desk.shows(/4 prompts/);
+	await desk.key(keys.tab);
+	assert.ok(typeof desk.choice === "object" && desk.choice.action === "quote");
+	assert.match(desk.choice.text, /^> masked the whole text/);
+});
+
+test("where there are no sessions it says where it looked", async () => {
+	const desk = new Desk(search, "");
+	desk.client.noSessions = true;
+	await desk.shows(/no sessions yet; looked in \/home\/u\/\.pi\/agent\/sessions/);
+});
+
+test("the keys are listed at any width", async () => {
+	const desk = new Desk(search, "token");
+	for (const columns of [30, 40, 60, 80, 130]) {
+		desk.columns = columns;
+		await desk.shows(/F1 keys/);
+		await desk.key(keys.f1);
+		for (const key of ["Enter", "Ctrl-T", "Tab", "F6", "F9", "Esc"]) assert.match(desk.screen, new RegExp(key), `${columns}`);
+		await desk.key("x");
+		assert.match(desk.screen, /> token/, "the key only goes back");
+	}
+});
+
+test("a hit shows its date", async () => {
+	const screen = await new Desk(search, "token").shows(/3 hits/);
+	assert.match(screen, /one +1 Jan/);
 });
 
 test("the selected row is always in sight, and its title if there is room", () => {

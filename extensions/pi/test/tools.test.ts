@@ -19,7 +19,7 @@ function asked(answer: unknown): { client: Pigrep; calls: string[][] } {
 	return { client: { json } as unknown as Pigrep, calls };
 }
 
-const found = { schemaVersion: 1, hits: [hit], total: 1, totalAny: 1 };
+const found = { schemaVersion: 1, hits: [hit], sessions: [{ sessionPath: hit.sessionPath, shortId: "0195aaaa" }], total: 1, totalAny: 1 };
 const shown = {
 	schemaVersion: 1, session: { sessionPath: "/s/a:b.jsonl", sessionId: hit.sessionId },
 	entries: [{ entryId: "e1", entryType: "message", line: 4, focus: true, parts: [{ part: 0, kind: "reply", text: "raise the pool" }] }],
@@ -39,7 +39,7 @@ test("what a search found is read from the file it was found in", async () => {
 	const { client, calls } = asked(found);
 	const tools = new SessionTools(client);
 	await tools.search("pool", false, undefined, {});
-	await tools.read("0195aaaa-1111:e1", false, {}).catch(() => {});
+	await tools.read("0195aaaa:e1", false, {}).catch(() => {});
 	assert.deepEqual(calls[1]?.slice(-2), ["--", "/s/a:b.jsonl:e1"]);
 	assert.ok(calls[1]?.includes("--redact"));
 	await tools.read("0195bbbb-1111:e1", true, {}).catch(() => {});
@@ -70,7 +70,7 @@ const theme = { fg: (_: string, text: string) => text, bold: (text: string) => t
 
 test("both tools answer the model", async () => {
 	const search = await registered(found).get("session_search")?.execute("1", { query: "pool" }, undefined, undefined, ctx);
-	assert.match(search?.content[0]?.text ?? "", /0195aaaa-1111:e1 reply: raise the pool/);
+	assert.match(search?.content[0]?.text ?? "", /0195aaaa:e1 reply: raise the pool/);
 	const read = await registered(shown).get("session_read")?.execute("1", { at: "0195aaaa-1111:e1" }, undefined, undefined, ctx);
 	assert.match(read?.content[0]?.text ?? "", /\[reply\] raise the pool/);
 });

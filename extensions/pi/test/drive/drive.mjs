@@ -146,6 +146,16 @@ const scenes = {
 		await t.gone("Fixed: POOL_MAX=50");
 		await capture("exactly");
 	},
+	async noSecretIsQuoted() {
+		await search("quokka");
+		await t.keys("Down"); // the reply
+		await t.see(/▶ (reply|prompt)/);
+		await t.keys("Tab");
+		const screen = await t.see("(from");
+		expect("the secret is masked", !screen.includes("AKIAIOSFODNN7EXAMPLE") && screen.includes("quokka"), screen);
+		await capture("quote-masked");
+		await clearEditor("quokka");
+	},
 	async quote() {
 		await t.type("look here: ");
 		await t.press("M-s", "Esc back");
@@ -155,7 +165,7 @@ const scenes = {
 		await t.gone("╰");
 		const screen = await t.see("> add a lighthouse to the harbour page");
 		expect("what was typed stays", screen.includes("look here: "), screen);
-		expect("where it is from", /\(from .*0195/.test(screen), screen);
+		expect("where it is from", /\(from 0195\w*:\w+, \d{4}-\d\d-\d\d, "/.test(screen), screen);
 		await capture("quote");
 		await clearEditor("lighthouse");
 	},
@@ -191,6 +201,11 @@ const scenes = {
 		await command("/usage");
 		await t.see(/since Monday[^]*╰/); // to its end
 		await capture("usage");
+		await t.keys("a");
+		await t.see(/all time[^]*stub\/m[^]*╰/);
+		await t.keys("h");
+		await t.see(/all projects · all time[^]*stub\/m[^]*╰/);
+		await capture("usage-all");
 		await escape();
 	},
 	async small() {
@@ -260,6 +275,47 @@ const scenes = {
 		const quoted = await capture("hostile-quote");
 		expect("the quote is clean", !/[\u202a-\u202e\x07]/.test(quoted), quoted);
 		await clearEditor("zebra");
+	},
+	async oddFiles() {
+		await t.press("M-r", /otter number 7[^]*Esc back/);
+		for (const scope of ["otter", ""]) {
+			await t.keys("C-u");
+			await t.type(scope);
+			const screen = await t.see(/│ \d+ prompts/);
+			expect("no field that is absent is shown", !/undefined|Cannot read/.test(screen), screen);
+		}
+		await escape();
+		for (const [query, name] of [["number 1", "no-heade"], ["number 2", "no-id"], ["number 3", "null-id"], ["number 4", "number-i"]]) {
+			await search(`"otter ${query}"`);
+			await t.keys("Tab");
+			const quoted = await t.see(`(from ${name}`);
+			expect("the quote names the file", !quoted.includes("undefined"), quoted);
+			await clearEditor("(from");
+		}
+		await capture("odd-files");
+		await fresh();
+		await command("how did we fix otter last time?");
+		await t.see(/Last time: not found/);
+		const results = model.asked.at(-1).messages.filter((m) => m.role === "tool").map((m) => JSON.stringify(m.content)).slice(-2);
+		expect("the model read it", results.every((r) => r.includes("otter") && !/undefined|no session/.test(r)), results.join("\n"));
+	},
+	async itsOwnServer() { // pi has an MCP client from 0.99.0 on
+		if (Number.parseInt(version, 10) === 0) return;
+		const { mcpServers } = JSON.parse(execFileSync(PIGREP, ["mcp", "--print-config", "pi"], { env }));
+		mcpServers.pigrep.exposure = "direct";
+		fs.writeFileSync(path.join(agent, "mcp.json"), JSON.stringify({ mcpServers }));
+		await restart();
+		for (let turn = 1; turn <= 2; turn++) {
+			const before = model.asked.length;
+			await command(`turn ${turn}: ask the server about walrus`);
+			await t.see((s) => model.asked.length >= before + 2 && s.includes("the server answered 1 time"), "the answer of the server");
+			const answer = JSON.stringify(model.asked.at(-1).messages.filter((m) => m.role === "tool").at(-1).content);
+			expect("it found the other session", answer.includes("Vanished project"), answer);
+			expect("it says that the session itself is left out", answer.includes("Your own session is left out"), answer);
+			expect("it is", !answer.includes("ask the server"), answer);
+		}
+		fs.rmSync(path.join(agent, "mcp.json"));
+		await restart();
 	},
 	async tools() {
 		await fresh();

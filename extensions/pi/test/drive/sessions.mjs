@@ -37,6 +37,25 @@ const reply = (t, calls = []) => ({
 const call = (id, command) => ({ type: "toolCall", id, name: "bash", arguments: { command } });
 const result = (id, t, isError = false) => ({ role: "toolResult", toolCallId: id, toolName: "bash", content: text(t), isError });
 
+/** Files that are not as pi writes them: without header, id, directory, time or text, torn, with an absurd name. */
+function writeOddFiles(dir, at) {
+	const time = new Date(at).toISOString();
+	const header = { type: "session", version: 3, id: "01950099-1111-7222-8333-444455556666", timestamp: time, cwd: dir };
+	const prompt = (n) => ({ type: "message", id: `0dd0000${n}`, parentId: null, timestamp: time, message: { ...user(`otter number ${n}`), timestamp: at } });
+	const { id: _id, ...noId } = header;
+	const { cwd: _cwd, ...noCwd } = { ...header, id: "01950098-1111-7222-8333-444455556666" };
+	const { timestamp: _time, ...noTime } = { ...header, id: "01950097-1111-7222-8333-444455556666" };
+	const { timestamp: _when, ...timeless } = prompt(5);
+	const name = { type: "session_info", id: "0dd0ffff", parentId: "0dd00007", timestamp: time, name: `otter ${"name ".repeat(60)}\x1b[31m\x07\u202e` };
+	const files = {
+		"no-header": [prompt(1)], "no-id": [noId, prompt(2)], "null-id": [{ ...header, id: null }, prompt(3)], "number-id": [{ ...header, id: 5 }, prompt(4)],
+		"no-time": [noTime, { ...timeless, message: user("otter number 5") }], "no-cwd": [noCwd, prompt(6)], empty: [],
+		"long-name": [{ ...header, id: "01950096-1111-7222-8333-444455556666" }, prompt(7), name],
+	};
+	for (const [name, lines] of Object.entries(files)) fs.writeFileSync(path.join(dir, `${name}.jsonl`), lines.map((l) => `${JSON.stringify(l)}\n`).join(""));
+	fs.writeFileSync(path.join(dir, "torn.jsonl"), `${JSON.stringify({ ...header, id: "01950095-1111-7222-8333-444455556666" })}\n${JSON.stringify(prompt(8))}\n{"type":"mess`);
+}
+
 /** Writes the sessions into a home and returns where they are. */
 export function writeSessions(home) {
 	const write = writer(home);
@@ -66,5 +85,6 @@ export function writeSessions(home) {
 		reply("Two connections are too few for the import: each worker needs one. I raise the pool to eight connections."),
 	]);
 	write(app, "", now - 4 * day, Array.from({ length: 12 }, (_, i) => [user(`prompt number ${i + 1} about the pelican`), reply(`pelican ${i + 1}`)]).flat());
+	writeOddFiles(path.dirname(fix.file), now - 2 * day);
 	return { app, site, fix, gone, nasty, secret };
 }

@@ -16,11 +16,11 @@ export async function startModel() {
 		req.on("end", () => {
 			const request = JSON.parse(body || "{}");
 			asked.push(request);
-			answer(request.messages ?? [], res);
+			answer(request.messages ?? [], res, request.tools ?? []);
 		});
 	});
 
-	function answer(messages, res) {
+	function answer(messages, res, tools) {
 		res.writeHead(200, { "content-type": "text/event-stream" });
 		const end = (...chunks) => res.end([...chunks, "data: [DONE]\n\n"].join(""));
 		const say = (text) => end(line({ role: "assistant", content: text }), line({}, "stop"));
@@ -35,6 +35,11 @@ export async function startModel() {
 		if (prompt.includes("slow")) {
 			res.write(line({ role: "assistant", content: "working on it" }));
 			held.add(() => end(line({}, "stop")));
+		} else if (prompt.includes("ask the server")) {
+			const search = tools.map((t) => t.function.name).find((n) => /search$/.test(n) && n !== "session_search");
+			if (!search) say("there is no server");
+			else if (results.length === 0) call(search, { query: prompt.match(/about (\S+)/)[1] });
+			else say(`the server answered ${results.length} time`);
 		} else if (prompt.includes("how did we fix")) {
 			const name = prompt.match(/how did we fix (\S+)/)[1];
 			if (results.length === 0) call("session_search", { query: name });
