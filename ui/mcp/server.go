@@ -57,7 +57,7 @@ type Config struct {
 	// Otherwise, if the client has the name of an agent whose sessions are searched, its
 	// session is the one of the directory that was written to last, after the start.
 	Agents  []string // names of clients
-	Dir     string // in which the server was started
+	Dir     string   // in which the server was started
 	Started time.Time
 }
 
