@@ -75,8 +75,8 @@ func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
 // Put sets the record of a file, and its summary. base is the record as of the
 // checkpoint, from which reading continues. full includes an unterminated last line; it is
 // nil if there is none, and otherwise has the summary of the file. Put stores only those
-// pieces of base's facts that are not stored yet. So base's facts must be those that were
-// read with the record, plus new ones, unless the file's documents are deleted.
+// pieces of base's entries and facts that are not stored yet. So these must be those that
+// were read with the record, plus new ones, unless the file's documents are deleted.
 func (b *Batch) Put(base, full *session.Record) {
 	last := full
 	if last == nil {
@@ -85,7 +85,12 @@ func (b *Batch) Put(base, full *session.Record) {
 	s := last.Summary
 	c := b.change(s.File)
 	c.put, c.summary = true, &s
-	b.stored[recordID(s.File)] = record.Encode(base, full)
+	e := record.Encode(base, full)
+	b.stored[recordID(s.File)] = e.Record
+	for i, piece := range e.Pieces {
+		b.stored[factsID(entries, s.File, record.PieceName(e.First+i))] = piece
+	}
+	base.Known = e.Known
 	b.putFacts(base, full)
 }
 
@@ -202,6 +207,9 @@ func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
 			ids = append(ids, segment.DocumentIDs(old.File, from))
 		}
 		ids = append(ids, segment.OneID(recordID(old.File)))
+		if c.drop {
+			ids = append(ids, factIDs(entries, old.File))
+		}
 		for _, id := range c.facts {
 			ids = append(ids, segment.OneID(id))
 		}

@@ -100,7 +100,7 @@ func TestFactsOfFiles(t *testing.T) {
 	}
 }
 
-// What is added to long facts, or changes in them, is all that is written again;
+// What is added to long facts, or changes in them, is all that is read and written again;
 // every read returns all of them.
 func TestFactsThatGrow(t *testing.T) {
 	testkit.Unraced(t)
@@ -121,43 +121,56 @@ func TestFactsThatGrow(t *testing.T) {
 			rec = &session.Record{Facts: &session.Facts{}}
 			rec.File, rec.Path = 1, "/s/a"
 		}
-		if diff := cmp.Diff(want, rec.Facts, sameFacts); diff != "" {
-			t.Fatalf("round %d: the facts read (-want +got):\n%s", round, diff)
+		if n := len(rec.Facts.Usages); n > session.FactsChunk {
+			t.Errorf("round %d: %d uses of tokens are read, though one piece has at most %d", round, n, session.FactsChunk)
 		}
-		more := someFacts(rnd, 1+rnd.IntN(600))
-		rec.Facts.Usages = append(rec.Facts.Usages, more.Usages...)
-		for i, c := range more.Calls {
-			c.ID = ""
-			if i%50 == 0 {
-				c.ID = fmt.Sprint("call", rnd.IntN(40))
+		last := rec.Facts.Chunks()
+		for range 1 + rnd.IntN(600) {
+			more, id := someFacts(rnd, 1), ""
+			if rnd.IntN(50) == 0 {
+				id = fmt.Sprint("call", rnd.IntN(40))
 			}
-			rec.Facts.AddCall(c)
-		}
-		rec.Facts.Touches = append(rec.Facts.Touches, more.Touches...)
-		for range 3 {
-			if c := rec.Facts.Answer(fmt.Sprint("call", rnd.IntN(40))); c != nil {
-				c.Result, c.ResultCopy, c.Failed = rnd.Int64N(1<<40), rnd.Uint64(), true
+			for _, f := range []*session.Facts{want, rec.Facts} {
+				c := more.Calls[0]
+				c.ID = id
+				f.Begin()
+				f.Usages, f.Touches = append(f.Usages, more.Usages...), append(f.Touches, more.Touches...)
+				f.AddCall(c)
 			}
 		}
-		want = rec.Facts.Clone()
 		b := NewBatch()
-		pieces := 0
-		for i := range rec.Facts.Chunks() {
-			if !rec.Facts.IsStored(i) {
-				pieces++
+		pieces := rec.Facts.Chunks()
+		for i := range pieces {
+			if stored := rec.Facts.IsStored(i); stored != (i < last-1) {
+				t.Errorf("round %d: piece %d of %d is stored: %t", round, i, pieces, stored)
 			}
 		}
-		if round > 8 && pieces == rec.Facts.Chunks() {
-			t.Errorf("round %d: all of %d pieces are written again", round, pieces)
+		for range rnd.IntN(4) {
+			id := fmt.Sprint("call", rnd.IntN(40))
+			result, outcome := rnd.Int64N(1<<40), session.Outcome{Failed: true}
+			for _, f := range []*session.Facts{want, rec.Facts} {
+				if c := f.Answer(id); c != nil {
+					c.Result, c.Outcome = result, outcome
+				}
+			}
 		}
-		full := rec
+		full := want
 		if round%3 == 0 {
-			full = rec.Clone()
-			full.Facts.AddCall(someFacts(rnd, 1).Calls[0])
-			full.TailBytes = 1
-			b.Put(rec, full)
+			full = want.Clone()
+			call := someFacts(rnd, 1).Calls[0]
+			full.AddCall(call)
+			tail := rec.Clone()
+			tail.Facts.AddCall(call)
+			tail.TailBytes = 1
+			if err := tail.Facts.Whole(); err != nil {
+				t.Fatal(err)
+			}
+			b.Put(rec, tail)
 		} else {
 			b.Put(rec, nil)
+		}
+		if err := rec.Facts.Err(); err != nil {
+			t.Fatal(err)
 		}
 		if err := w.Commit(b); err != nil {
 			t.Fatal(err)
@@ -177,8 +190,11 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(full.Facts, got, sameFacts); diff != "" {
+		if diff := cmp.Diff(full, got, sameFacts); diff != "" {
 			t.Fatalf("round %d: the facts of all files (-want +got):\n%s", round, diff)
+		}
+		if fit, err := set.SumsFit(1); err != nil || !fit {
+			t.Fatalf("round %d: the sums fit: %t, %v", round, fit, err)
 		}
 		r.Close()
 	}

@@ -13,6 +13,7 @@ import (
 // The record of a file and the pieces of its facts are stored under the ids
 //
 //	r:<file>          the record
+//	n:<file>:<piece>  a piece of its entries
 //	u:<file>:<piece>  record.UsageFacts
 //	f:<file>:<piece>  record.CallFacts
 //	g:<file>:<piece>  record.DetailFacts
@@ -23,6 +24,9 @@ import (
 // with the file number in hexadecimal, as the ids of documents have it.
 
 func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
+
+// entries is the kind of the ids of pieces of entries.
+const entries record.FactKind = 'n'
 
 func factsID(kind record.FactKind, file uint32, piece string) string {
 	return fmt.Sprintf("%c:%06x:%s", kind, file, piece)

@@ -189,7 +189,7 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return record.Decode(b, false)
+	return record.Decode(b, false, entryPieces(r.segments, file))
 }
 
 // Outline is Record without decoding the entries. near, if not nil, is searched first:
@@ -199,20 +199,23 @@ func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, e
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return record.DecodeOutline(b)
+	return record.DecodeOutline(b, entryPieces(r.segments, file))
 }
 
 // RecordToContinue returns the session record, with facts, from which an update continues
 // reading a file: as of the checkpoint, so without an unterminated last line. It returns
 // nil if there is no record.
 func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
-	return recordToContinue(r.segments, file)
+	records, err := r.RecordsToContinue([]uint32{file})
+	return records[file], err
 }
 
 // RecordsToContinue is RecordToContinue for several files. The map has no entry for a file
-// without a record.
+// without a record. The records may read more from the reader.
 func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
-	return recordsToContinue(r.segments, files)
+	return recordsToContinue(r.segments, files, func(file uint32, piece int) (*session.Facts, error) {
+		return earlierFacts(r.segments, file, piece)
+	})
 }
 
 // Facts finds the facts of all files, unterminated last lines included. The set reads

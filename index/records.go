@@ -3,6 +3,7 @@ package index
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -97,15 +98,54 @@ func recordPlaces(segments []*segment.Segment) (map[uint32]recordPlace, error) {
 	return places, nil
 }
 
-// recordToContinue is recordsToContinue for one file.
-func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record, error) {
-	records, err := recordsToContinue(segments, []uint32{file})
-	return records[file], err
+// entryPieces returns how to read the pieces of a file's entries.
+func entryPieces(segments []*segment.Segment, file uint32) record.Pieces {
+	return func(n int) ([][]byte, error) {
+		found := make(map[uint64][]byte)
+		for _, s := range segments {
+			err := s.EachStored(factIDs(entries, file), func(id []byte, doc uint32) error {
+				_, name, err := parseFactsID(entries, id)
+				i, badName := strconv.ParseUint(name, 16, 31)
+				if err == nil && badName == nil && i < uint64(n) {
+					found[i], err = s.StoredAt(doc, nil)
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if len(found) < n {
+			return nil, format.Damaged("entries of file %d: %d of %d pieces", file, len(found), n)
+		}
+		pieces := make([][]byte, n)
+		for i := range pieces {
+			pieces[i] = found[uint64(i)]
+		}
+		return pieces, nil
+	}
 }
 
-// recordsToContinue returns the session records of files as of their checkpoints, with
-// their facts. Files without a record are missing.
-func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
+// earlierFacts returns one of the pieces of the facts of a file.
+func earlierFacts(segments []*segment.Segment, file uint32, piece int) (*session.Facts, error) {
+	set := record.NewFactSet(record.SourceKinds...)
+	for _, s := range segments {
+		for _, kind := range record.SourceKinds {
+			if err := addFacts(set, s, kind, segment.OneID(factsID(kind, file, record.PieceName(piece))), false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if set.Pieces(file) != 1 {
+		return nil, format.Damaged("facts of file %d: piece %d is missing", file, piece)
+	}
+	return set.PieceFacts(file, 0)
+}
+
+// recordsToContinue returns the session records of files as of their checkpoints, with the
+// last piece of their entries and facts. earlier reads another piece of facts when it is
+// needed. Files without a record are missing.
+func recordsToContinue(segments []*segment.Segment, files []uint32, earlier func(file uint32, piece int) (*session.Facts, error)) (map[uint32]*session.Record, error) {
 	var mu sync.Mutex
 	stored := make(map[uint32][]byte, len(files))
 	facts := record.NewFactSet(record.SourceKinds...)
@@ -140,15 +180,15 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 	for file, b := range stored {
 		group.Go(func() (err error) {
 			defer format.Contain(format.Guard(), "decode session records", &err)
-			r, err := record.Decode(b, true)
+			r, err := record.DecodeToContinue(b, entryPieces(segments, file))
 			if err != nil {
 				return err
 			}
-			if facts.Has(file) {
-				if r.Facts, err = facts.Facts(file); err != nil {
+			if last := facts.Pieces(file) - 1; last >= 0 {
+				if r.Facts, err = facts.PieceFacts(file, last); err != nil {
 					return err
 				}
-				r.Facts.Stored()
+				r.Facts.Continue(last, func(piece int) (*session.Facts, error) { return earlier(file, piece) })
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -186,15 +186,33 @@ func (w *Writer) Empty() bool { return w.Table().Len() == 0 }
 // unterminated last line, and its facts. Reading continues from it. It is nil if there is
 // no record.
 func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
+	err = w.reading(func(segments []*segment.Segment) error {
+		records, err := recordsToContinue(segments, []uint32{file}, w.earlierFacts)
+		r = records[file]
+		return err
+	})
+	return r, err
+}
+
+// earlierFacts returns a piece of the facts of a file as of the last commit.
+func (w *Writer) earlierFacts(file uint32, piece int) (f *session.Facts, err error) {
+	err = w.reading(func(segments []*segment.Segment) error {
+		f, err = earlierFacts(segments, file, piece)
+		return err
+	})
+	return f, err
+}
+
+// reading calls a function with the segments of the last commit.
+func (w *Writer) reading(read func([]*segment.Segment) error) error {
 	w.mu.Lock()
 	if w.failed != nil {
 		defer w.mu.Unlock()
-		return nil, w.failed
+		return w.failed
 	}
 	segments := retain(w.head.segments...)
 	w.mu.Unlock()
-	defer func() { err = errors.Join(err, release(segments)) }()
-	return recordToContinue(segments, file)
+	return errors.Join(read(segments), release(segments))
 }
 
 // NextFile returns a number for a new file. No number is returned twice during the

@@ -267,7 +267,8 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 
 // sameRecord reports whether two records are stored as the same bytes.
 func sameRecord(a, b *session.Record) bool {
-	return bytes.Equal(record.Encode(a, nil), record.Encode(b, nil))
+	x, y := record.Encode(a, nil), record.Encode(b, nil)
+	return bytes.Equal(x.Record, y.Record) && slices.EqualFunc(x.Pieces, y.Pieces, bytes.Equal)
 }
 
 // sameFacts reports whether two files' facts are stored as the same bytes.

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,18 +149,14 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		line, err := r.next()
 		switch {
 		case err == io.EOF:
-			r.put(nil, true)
-			return nil
+			return r.put(nil, true)
+		case err != nil && ctx.Err() != nil:
+			return errors.Join(r.put(nil, false), ctx.Err())
 		case err != nil:
-			r.put(nil, false)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return w.cannotRead(s, err)
+			return errors.Join(r.put(nil, false), w.cannotRead(s, err))
 		case line.TooLong:
 		case !line.Ended:
-			r.put(r.tail(line), true)
-			return nil
+			return r.put(r.tail(line), true)
 		default:
 			if err := r.ended(ctx, len(line.Raw)); err != nil {
 				return err
@@ -174,8 +171,7 @@ func (r *fileRead) ended(ctx context.Context, length int) error {
 	w := r.worker
 	w.read(int64(length))
 	if ctx.Err() != nil {
-		r.put(nil, false)
-		return ctx.Err()
+		return cmp.Or(r.put(nil, false), ctx.Err())
 	}
 	if length > longLine {
 		// The line and its text are no longer needed, and committing it
@@ -186,7 +182,9 @@ func (r *fileRead) ended(ctx context.Context, length int) error {
 	if w.batch.Size() < w.limit {
 		return nil
 	}
-	r.put(nil, false)
+	if err := r.put(nil, false); err != nil {
+		return err
+	}
 	if err := w.commit(); err != nil {
 		return err
 	}
@@ -208,7 +206,15 @@ func (r *fileRead) tail(line adapter.Line) *session.Record {
 
 // put puts the record into the batch, and the one with the unterminated line if there is one.
 // Unless the whole file was read, the next update continues.
-func (r *fileRead) put(full *session.Record, whole bool) {
+func (r *fileRead) put(full *session.Record, whole bool) error {
+	facts := r.rec.Facts
+	if full != nil {
+		facts = full.Facts // all of which are stored together
+		_ = facts.Whole()
+	}
+	if err := facts.Err(); err != nil {
+		return fmt.Errorf("read the facts of %s: %w", r.rec.Path, err)
+	}
 	r.marks.write(r.rec)
 	stamp(&r.rec.Checkpoint, r.step.File, r.now)
 	if !whole {
@@ -222,6 +228,7 @@ func (r *fileRead) put(full *session.Record, whole bool) {
 		full.TailBytes = r.step.File.Size - r.rec.Checkpoint.Offset
 	}
 	r.worker.batch.Put(r.rec, full)
+	return nil
 }
 
 // begin returns the record to continue from, with the marks of the bytes before its

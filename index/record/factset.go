@@ -71,8 +71,8 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	pieces[i].read[slices.Index(s.kinds, kind)] = read
 }
 
-// Has reports whether the set has facts of a file.
-func (s *FactSet) Has(file uint32) bool { return len(s.files[file]) > 0 }
+// Pieces returns the number of pieces of a file that count.
+func (s *FactSet) Pieces(file uint32) int { return len(s.pieces(file)) }
 
 // pieces returns the pieces of a file that count, in order.
 func (s *FactSet) pieces(file uint32) []storedPiece {

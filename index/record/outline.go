@@ -1,7 +1,9 @@
 package record
 
 import (
+	"slices"
 	"sort"
+	"strings"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
@@ -39,12 +41,27 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 	return last, !w.d.Failed()
 }
 
-// The entries of a record are stored in groups that can be decoded separately:
+// The entries of a record are stored in groups of nodeGroup entries that can be decoded
+// separately. All but the last of them are in pieces of pieceEntries entries, which are
+// stored apart and never change:
+//
+//	uint     SchemaVersion
+//	groups
+//
+// and the record has
 //
 //	strings  types and roles, without repetition
 //	uint     number of entries
-//	for each group of nodeGroup entries:
-//	         fixed offset of its first entry, fixed start of the group in the string
+//	uint     number of pieces
+//	runs     of the entries on the active branch
+//	runs     of the entries in the context: uint how many numbers follow, each uint the
+//	         difference from the one before
+//	groups   of the entries that are in no piece
+//
+// where groups are
+//
+//	uint     number of groups
+//	for each group: fixed offset of its first entry, fixed start of the group in the string
 //	string   the groups: for each entry, numbers relative to the entry before in the group,
 //	         uint flags, uint type, uint role, string id,
 //	         string parent unless a flag says none or the entry before,
@@ -56,26 +73,36 @@ const (
 	nodeParentAbove             // the parent is the entry before
 	nodeTarget
 	nodeFirstKept
-	nodeActive
-	nodeInContext
 
 	nodeGroup    = 32
+	pieceGroups  = 32
+	pieceEntries = nodeGroup * pieceGroups
 	groupRowLen  = 16
 	minNodeLen   = 8
-	minGroupsLen = groupRowLen + minNodeLen
 )
 
 // nodes are the entries of a record, encoded.
 type nodes struct {
-	names  []string
-	count  int
-	groups string // the table of groups
-	rows   string
+	names             []string
+	count             int
+	active, inContext session.Runs
+	parts             []nodeGroups // the pieces, and the rest
 }
 
-func appendNodes(b []byte, r *session.Record) []byte {
-	var names []string
+// nodeGroups are groups of entries.
+type nodeGroups struct {
+	table string
+	rows  string
+}
+
+// appendNodes appends the entries of a record, and returns those pieces of them that are to
+// be stored from the first on.
+func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
+	names := slices.Clone(known.Names)
 	number := make(map[string]uint64)
+	for i, s := range names {
+		number[s] = uint64(i)
+	}
 	for i := range r.Nodes {
 		for _, s := range [2]string{r.Nodes[i].Type, r.Nodes[i].Role} {
 			if _, ok := number[s]; !ok {
@@ -84,113 +111,192 @@ func appendNodes(b []byte, r *session.Record) []byte {
 			}
 		}
 	}
+	for i := first; i < known.Pieces; i++ {
+		at := i*pieceEntries - known.Left
+		piece := appendGroups(format.AppendUint(nil, format.SchemaVersion), r.Nodes[at:at+pieceEntries], number)
+		pieces = append(pieces, format.Seal(piece))
+	}
+	known.Entries, known.Names = r.Len(), names
+	known.Active, known.InContext = r.Marks()
 	b = format.AppendStrings(b, names)
-	b = format.AppendUint(b, uint64(len(r.Nodes)))
+	b = format.AppendUint(b, uint64(known.Entries))
+	b = format.AppendUint(b, uint64(known.Pieces))
+	b = appendRuns(appendRuns(b, known.Active), known.InContext)
+	return appendGroups(b, r.Nodes[known.Pieces*pieceEntries-known.Left:], number), pieces
+}
 
-	tree := r.Tree()
+func appendRuns(b []byte, runs session.Runs) []byte {
+	b = format.AppendUint(b, uint64(len(runs)))
+	last := 0
+	for _, v := range runs {
+		b = format.AppendUint(b, uint64(v-last))
+		last = v
+	}
+	return b
+}
+
+func appendGroups(b []byte, list []session.Node, number map[string]uint64) []byte {
+	b = format.AppendUint(b, uint64(groupsOf(len(list))))
 	var rows []byte
 	var above *session.Node
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
+	for i := range list {
+		n := &list[i]
 		if i%nodeGroup == 0 {
 			b = format.AppendFixed(b, uint64(n.Offset))
 			b = format.AppendFixed(b, uint64(len(rows)))
 			above = &session.Node{}
 		}
-		flag := func(bit uint64, set bool) uint64 {
-			if set {
-				return bit
-			}
-			return 0
-		}
-		isAbove := n.ParentID != "" && n.ParentID == above.ID
-		isNamed := n.ParentID != "" && !isAbove
-		flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
-			flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "") |
-			flag(nodeActive, tree.Active(i)) | flag(nodeInContext, tree.InContext(i))
-		rows = format.AppendUint(rows, flags)
-		rows = format.AppendUint(rows, number[n.Type])
-		rows = format.AppendUint(rows, number[n.Role])
-		rows = format.AppendString(rows, n.ID)
-		if isNamed {
-			rows = format.AppendString(rows, n.ParentID)
-		}
-		if n.TargetID != "" {
-			rows = format.AppendString(rows, n.TargetID)
-		}
-		if n.FirstKept != "" {
-			rows = format.AppendString(rows, n.FirstKept)
-		}
-		rows = format.AppendInt(rows, n.Time-above.Time)
-		rows = format.AppendInt(rows, n.Offset-above.Offset)
-		rows = format.AppendInt(rows, int64(n.Length))
-		rows = format.AppendInt(rows, int64(n.Line)-int64(above.Line))
+		rows = appendNode(rows, n, above, number)
 		above = n
 	}
-	b = format.AppendUint(b, uint64(len(rows)))
-	return append(b, rows...)
+	return format.AppendString(b, string(rows))
 }
 
-// nodes reads the entries that follow without decoding them.
-func (d *decoder) nodes() (n nodes) {
+func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) []byte {
+	flag := func(bit uint64, set bool) uint64 {
+		if set {
+			return bit
+		}
+		return 0
+	}
+	isAbove := n.ParentID != "" && n.ParentID == above.ID
+	isNamed := n.ParentID != "" && !isAbove
+	flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
+		flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "")
+	rows = format.AppendUint(rows, flags)
+	rows = format.AppendUint(rows, number[n.Type])
+	rows = format.AppendUint(rows, number[n.Role])
+	rows = format.AppendString(rows, n.ID)
+	if isNamed {
+		rows = format.AppendString(rows, n.ParentID)
+	}
+	if n.TargetID != "" {
+		rows = format.AppendString(rows, n.TargetID)
+	}
+	if n.FirstKept != "" {
+		rows = format.AppendString(rows, n.FirstKept)
+	}
+	rows = format.AppendInt(rows, n.Time-above.Time)
+	rows = format.AppendInt(rows, n.Offset-above.Offset)
+	rows = format.AppendInt(rows, int64(n.Length))
+	return format.AppendInt(rows, int64(n.Line)-int64(above.Line))
+}
+
+func groupsOf(entries int) int { return (entries + nodeGroup - 1) / nodeGroup }
+
+// nodes reads the entries that follow without decoding them. It returns how many pieces of
+// them are apart.
+func (d *decoder) nodes(n *nodes) (pieces int) {
 	n.names = d.Strings()
-	count := d.Uint()
-	groups := count / nodeGroup
-	if count%nodeGroup > 0 {
-		groups++
-	}
-	if left := uint64(d.Left()); groups > left/minGroupsLen || count > left/minNodeLen {
+	n.count, pieces = d.Count(), d.Count()
+	n.active, n.inContext = d.runs(), d.runs()
+	rest := d.groups()
+	if n.count < pieces*pieceEntries || len(rest.table) != groupRowLen*groupsOf(n.count-pieces*pieceEntries) ||
+		len(rest.rows) < minNodeLen*(n.count-pieces*pieceEntries) {
 		d.Fail()
-		return nodes{}
 	}
-	n.count = int(count)
-	n.groups = d.Bytes(int(groups) * groupRowLen)
-	n.rows = d.String()
-	return n
+	n.parts = []nodeGroups{rest}
+	return pieces
 }
 
-// group returns the offset of the first entry of a group, and the start of the group.
-func (n *nodes) group(g int) (offset int64, start uint64) {
-	d := format.NewDecoder(n.groups[g*groupRowLen:])
-	return int64(d.Fixed()), d.Fixed()
+func (d *decoder) runs() (runs session.Runs) {
+	last := 0
+	for range d.Items(1) {
+		last += d.Count()
+		runs = append(runs, last)
+	}
+	return runs
 }
 
-// all decodes all entries.
-func (n *nodes) all() ([]session.Node, error) {
-	if n.count == 0 {
-		if n.rows != "" {
+func (d *decoder) groups() (g nodeGroups) {
+	g.table = d.Bytes(groupRowLen * d.Items(groupRowLen))
+	g.rows = d.String()
+	return g
+}
+
+// attach adds the pieces.
+func (n *nodes) attach(pieces [][]byte) error {
+	var parts []nodeGroups
+	for _, b := range pieces {
+		s, ok := format.Unseal(b)
+		if !ok {
+			return format.Damaged("entries of a session: wrong checksum")
+		}
+		d := decoder{format.NewDecoder(s)}
+		if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
+			return format.OtherVersion(v)
+		}
+		g := d.groups()
+		if !d.Done() || len(g.table) != groupRowLen*pieceGroups || len(g.rows) < minNodeLen*pieceEntries {
+			return errRecord
+		}
+		parts = append(parts, g)
+	}
+	n.parts = append(parts, n.parts...)
+	return nil
+}
+
+// known returns what a record is known to have that leaves the parts before the last one in
+// the index.
+func (n *nodes) known(last int) *session.Known {
+	k := &session.Known{
+		Entries: n.count, Names: n.names, Active: n.active, InContext: n.inContext, Pieces: last, Left: last * pieceEntries,
+	}
+	left := &nodes{names: n.names, count: k.Left, parts: n.parts[:last]}
+	k.Mentions = func(id string) bool {
+		return slices.ContainsFunc(left.parts, func(g nodeGroups) bool { return strings.Contains(g.rows, id) })
+	}
+	k.Earlier = func() []session.Node {
+		list, err := left.all(0)
+		if err != nil {
+			panic(err) // the checksums were right
+		}
+		return list
+	}
+	return k
+}
+
+// group returns the offset of the first entry of a group, and the bytes from there on.
+func (n *nodes) group(g int) (offset int64, rows string) {
+	part := min(g/pieceGroups, len(n.parts)-1)
+	p := &n.parts[part]
+	d := format.NewDecoder(p.table[(g-part*pieceGroups)*groupRowLen:])
+	offset = int64(d.Fixed())
+	return offset, p.rows[min(d.Fixed(), uint64(len(p.rows))):]
+}
+
+// all decodes the entries of the parts from one on.
+func (n *nodes) all(from int) (list []session.Node, err error) {
+	if left := n.count - from*pieceEntries; left > 0 {
+		list = make([]session.Node, 0, left)
+	}
+	for i, p := range n.parts[from:] {
+		entries := pieceEntries
+		if i += from; i == len(n.parts)-1 {
+			entries = n.count - i*pieceEntries
+		}
+		table, d, e := format.NewDecoder(p.table), decoder{format.NewDecoder(p.rows)}, Entry{}
+		for k := range entries {
+			begins := k%nodeGroup == 0
+			if begins {
+				e = Entry{}
+			}
+			at := d.Offset()
+			if d.node(&e, n.names); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
+				return nil, errRecord
+			}
+			list = append(list, e.Node)
+		}
+		if !d.Done() {
 			return nil, errRecord
 		}
-		return nil, nil
-	}
-	list := make([]session.Node, n.count)
-	d := decoder{format.NewDecoder(n.rows)}
-	e := Entry{}
-	for i := range list {
-		if i%nodeGroup == 0 {
-			offset, start := n.group(i / nodeGroup)
-			if start != uint64(d.Offset()) {
-				return nil, errRecord
-			}
-			e = Entry{}
-			d.node(&e, n.names)
-			if e.Offset != offset {
-				return nil, errRecord
-			}
-		} else {
-			d.node(&e, n.names)
-		}
-		list[i] = e.Node
-	}
-	if !d.Done() {
-		return nil, errRecord
 	}
 	return list, nil
 }
 
 // groupOf returns the group of the last entry at or before the offset, -1 if there is none.
 func (n *nodes) groupOf(offset int64) int {
-	return sort.Search(len(n.groups)/groupRowLen, func(g int) bool {
+	return sort.Search(groupsOf(n.count), func(g int) bool {
 		first, _ := n.group(g)
 		return first > offset
 	}) - 1
@@ -201,7 +307,8 @@ func (n *nodes) groupOf(offset int64) int {
 type Walk struct {
 	*nodes
 	last  int // the group that was decoded last, -1 at first
-	left  int // entries of it that are not decoded
+	at    int // the number of the entry
+	left  int // entries of the group that are not decoded
 	d     decoder
 	entry Entry
 }
@@ -225,18 +332,17 @@ func (w *Walk) enter(g int, offset int64) bool {
 	if g == w.last && w.entry.Offset <= offset {
 		return true
 	}
-	_, start := w.group(g)
-	if start > uint64(len(w.rows)) {
-		return false
-	}
-	w.last, w.left, w.d, w.entry = g, min(nodeGroup, w.count-g*nodeGroup), decoder{format.NewDecoder(w.rows[start:])}, Entry{}
+	_, rows := w.group(g)
+	w.last, w.at, w.left, w.d, w.entry = g, g*nodeGroup-1, min(nodeGroup, w.count-g*nodeGroup), decoder{format.NewDecoder(rows)}, Entry{}
 	w.next()
 	return true
 }
 
 func (w *Walk) next() {
 	w.d.node(&w.entry, w.names)
+	w.at++
 	w.left--
+	w.entry.Active, w.entry.InContext = w.active.Has(w.at), w.inContext.Has(w.at)
 }
 
 // node decodes the next entry of a group over the one before.
@@ -252,7 +358,6 @@ func (d *decoder) node(e *Entry, names []string) {
 	above := e.ID
 	flags := d.Uint()
 	e.HasParent = flags&nodeHasParent != 0
-	e.Active, e.InContext = flags&nodeActive != 0, flags&nodeInContext != 0
 	e.Type, e.Role = name(), name()
 	e.ID = d.String()
 	e.ParentID, e.TargetID, e.FirstKept = "", "", ""

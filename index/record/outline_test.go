@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -45,9 +46,9 @@ func treeRecord(rnd *rand.Rand, n int) *session.Record {
 // any other offset, and before each entry the one above.
 func TestOutline(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{0, 1, 2, nodeGroup - 1, nodeGroup, nodeGroup + 1, 3*nodeGroup - 1, 10 * nodeGroup, 1000} {
+	for _, n := range []int{0, 1, 2, nodeGroup - 1, nodeGroup, nodeGroup + 1, 3*nodeGroup - 1, 10 * nodeGroup, 1000, pieceEntries, pieceEntries + 1, 3000} {
 		rec := treeRecord(rnd, n)
-		o, err := DecodeOutline(Encode(rec, nil))
+		o, err := DecodeOutline(asStored(Encode(rec, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +85,89 @@ func TestOutline(t *testing.T) {
 	}
 }
 
+// A record that grows step by step must be stored as one that was encoded at once. A step
+// writes only the pieces that it completes, and reads the older entries only if they may
+// no longer be what they were.
+func TestRecordThatGrows(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for round := range 12 {
+		whole := treeRecord(rnd, 3000)
+		linear := round%3 == 0
+		if linear {
+			whole.Version = 3
+			for i := range whole.Nodes {
+				n := &whole.Nodes[i]
+				*n = session.Node{ID: fmt.Sprintf("%08x", i), HasParent: true, Type: "message", Role: "user", Offset: n.Offset, Length: n.Length, Line: n.Line}
+				switch {
+				case i > 0 && i%700 == 0:
+					n.ParentID = fmt.Sprint("missing", i)
+				case i%1100 > 0:
+					n.ParentID = whole.Nodes[i-1].ID
+				}
+			}
+		}
+		var have Encoded // all pieces
+		earlier := 0     // how often older entries were decoded
+		rec := &session.Record{Summary: whole.Summary}
+		for at := 0; at < len(whole.Nodes); {
+			n := min(1+rnd.IntN([]int{2, fewAtOnce, 900}[rnd.IntN(3)]), len(whole.Nodes)-at)
+			if linear && at > 0 {
+				n = min(n, fewAtOnce)
+			}
+			rec.Nodes = append(rec.Nodes, whole.Nodes[at:at+n]...)
+			at += n
+			var full *session.Record
+			if rnd.IntN(4) == 0 && at < len(whole.Nodes) {
+				full = rec.Clone()
+				full.Nodes = append(full.Nodes, whole.Nodes[at])
+			}
+			e := Encode(rec, full)
+			if e.First != len(have.Pieces) {
+				t.Fatalf("with %d entries, pieces are written from %d on, want %d", at, e.First, len(have.Pieces))
+			}
+			have.Record, have.Pieces = e.Record, append(have.Pieces, e.Pieces...)
+			if full != nil {
+				list, pieces := asStored(have)
+				got, err := Decode(list, false, pieces)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(whole.Nodes[:at+1], got.Nodes); diff != "" {
+					t.Fatalf("with an unterminated line: %s", diff)
+				}
+			}
+			if rnd.IntN(3) == 0 {
+				rec.Known = e.Known // as in a long update
+				continue
+			}
+			var err error
+			if rec, err = DecodeToContinue(asStored(have)); err != nil {
+				t.Fatal(err)
+			}
+			decode := rec.Known.Earlier
+			rec.Known.Earlier = func() []session.Node { earlier++; return decode() }
+		}
+		want := Encode(whole, nil)
+		if e := Encode(rec, nil); !bytes.Equal(e.Record, want.Record) {
+			t.Fatalf("round %d: the record differs from one that was encoded at once", round)
+		}
+		if diff := cmp.Diff(want.Pieces, have.Pieces); diff != "" {
+			t.Fatalf("round %d: pieces: %s", round, diff)
+		}
+		if linear && earlier > 0 {
+			t.Errorf("older entries were decoded %d times, though lines were only appended", earlier)
+		}
+	}
+}
+
+const fewAtOnce = 40 // entries, with which nothing older is read
+
 func BenchmarkOutline(b *testing.B) {
 	rec := treeRecord(rand.New(rand.NewPCG(1, 2)), 10_000)
-	blob := Encode(rec, nil)
+	blob, pieces := asStored(Encode(rec, nil))
 	b.ReportAllocs()
 	for b.Loop() {
-		o, err := DecodeOutline(blob)
+		o, err := DecodeOutline(blob, pieces)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -31,38 +31,76 @@ import (
 //	uint    number of blocks, then fixed each
 //	string  partial
 //	the entries, as in outline.go
+//
+// Most entries of a long session are in pieces, which are stored apart.
+
+// Encoded is the stored form of a record.
+type Encoded struct {
+	Record []byte
+	Pieces [][]byte       // those that are not stored yet
+	First  int            // number of the first of them
+	Known  *session.Known // of the record as of the checkpoint, once these are stored
+}
 
 // Encode returns the stored form of a record: base as of the checkpoint, full with
 // an unterminated last line, nil when there is none.
-func Encode(base, full *session.Record) []byte {
+func Encode(base, full *session.Record) Encoded {
+	e := Encoded{Known: &session.Known{}}
+	if base.Known != nil {
+		*e.Known = *base.Known
+	}
+	e.First = e.Known.Pieces
+	e.Known.Pieces = max(e.First, (base.Len()-1)/pieceEntries) // one entry at least is in the record
 	b := format.AppendUint(nil, format.SchemaVersion)
-	b = format.AppendString(b, string(appendRecord(nil, base)))
+	stored, pieces := appendRecord(nil, base, e.Known, e.First)
+	e.Pieces = pieces
+	b = format.AppendString(b, string(stored))
 	if full == nil {
 		b = format.AppendString(b, "")
 	} else {
-		b = format.AppendString(b, string(appendRecord(nil, full)))
+		known := *e.Known
+		stored, _ = appendRecord(nil, full, &known, known.Pieces)
+		b = format.AppendString(b, string(stored))
 	}
-	return format.Seal(b)
+	e.Record = format.Seal(b)
+	return e
 }
 
+// Pieces reads so many pieces of the entries of a record, from the first one on.
+type Pieces func(n int) ([][]byte, error)
+
 // Decode decodes a stored record: as of the checkpoint if base, else with the
-// unterminated last line. The record shares the memory of b.
-func Decode(b []byte, base bool) (*session.Record, error) {
-	o, err := decodeOutline(b, base)
+// unterminated last line. The record shares the memory of b and of the pieces.
+func Decode(b []byte, base bool, pieces Pieces) (*session.Record, error) {
+	o, err := decodeOutline(b, base, pieces)
 	if err != nil {
 		return nil, err
 	}
-	if o.Record.Nodes, err = o.nodes.all(); err != nil {
+	if o.Record.Nodes, err = o.nodes.all(0); err != nil {
 		return nil, err
 	}
 	return &o.Record, nil
 }
 
+// DecodeToContinue is Decode as of the checkpoint, without decoding the entries in pieces.
+func DecodeToContinue(b []byte, pieces Pieces) (*session.Record, error) {
+	o, err := decodeOutline(b, true, pieces)
+	if err != nil {
+		return nil, err
+	}
+	last := len(o.nodes.parts) - 1
+	if o.Record.Nodes, err = o.nodes.all(last); err != nil {
+		return nil, err
+	}
+	o.Record.Known = o.nodes.known(last)
+	return &o.Record, nil
+}
+
 // DecodeOutline is Decode with an unterminated last line, without decoding the
 // entries.
-func DecodeOutline(b []byte) (*Outline, error) { return decodeOutline(b, false) }
+func DecodeOutline(b []byte, pieces Pieces) (*Outline, error) { return decodeOutline(b, false, pieces) }
 
-func decodeOutline(b []byte, base bool) (*Outline, error) {
+func decodeOutline(b []byte, base bool, pieces Pieces) (*Outline, error) {
 	s, ok := format.Unseal(b)
 	if !ok {
 		return nil, format.Damaged("session record: wrong checksum")
@@ -80,15 +118,25 @@ func decodeOutline(b []byte, base bool) (*Outline, error) {
 	}
 	d = &decoder{format.NewDecoder(second)}
 	o := &Outline{}
-	if o.nodes = d.record(&o.Record); !d.Done() {
+	n := d.record(&o.Record, &o.nodes)
+	if !d.Done() {
 		return nil, errRecord
 	}
-	return o, nil
+	if n == 0 {
+		return o, nil
+	}
+	list, err := pieces(n)
+	if err != nil {
+		return nil, err
+	}
+	return o, o.nodes.attach(list)
 }
 
 var errRecord = format.Damaged("session record: unreadable")
 
-func appendRecord(b []byte, r *session.Record) []byte {
+// appendRecord appends a record and returns the pieces of its entries from the first on.
+// known is what was stored, and becomes what is.
+func appendRecord(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
 	b = appendSummary(b, &r.Summary)
 
 	targets := make([]string, 0, len(r.Labels))
@@ -114,11 +162,11 @@ func appendRecord(b []byte, r *session.Record) []byte {
 		b = format.AppendFixed(b, h)
 	}
 	b = format.AppendString(b, string(r.Partial))
-	return appendNodes(b, r)
+	return appendNodes(b, r, known, first)
 }
 
-// record decodes a record but for its entries, which it returns.
-func (d *decoder) record(r *session.Record) nodes {
+// record decodes a record but for its entries. It returns how many pieces of them are apart.
+func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	d.summary(&r.Summary)
 
 	if n := d.Items(2); n > 0 {
@@ -146,5 +194,5 @@ func (d *decoder) record(r *session.Record) nodes {
 	if s := d.String(); s != "" {
 		r.Partial = []byte(s)
 	}
-	return d.nodes()
+	return d.nodes(n)
 }

@@ -46,7 +46,7 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprintf("%x", rnd.Uint64()>>rnd.IntN(64)))
-	case reflect.Pointer: // the facts, which are stored apart
+	case reflect.Pointer: // the facts, which are stored apart, and what is known
 	case reflect.Float64:
 		v.SetFloat(rnd.NormFloat64())
 	case reflect.Bool:
@@ -80,12 +80,12 @@ func TestRecordRoundTrip(t *testing.T) {
 			{base, full, base, full},
 			{new(session.Record), nil, new(session.Record), new(session.Record)},
 		} {
-			b := Encode(test.base, test.full)
+			b, pieces := asStored(Encode(test.base, test.full))
 			for _, want := range []struct {
 				base   bool
 				record *session.Record
 			}{{true, test.wantBase}, {false, test.wantFull}} {
-				got, err := Decode(b, want.base)
+				got, err := Decode(b, want.base, pieces)
 				if err != nil {
 					t.Fatalf("Decode: %v", err)
 				}
@@ -93,11 +93,16 @@ func TestRecordRoundTrip(t *testing.T) {
 					t.Fatalf("Decode(base %t): %s", want.base, diff)
 				}
 			}
-			if got := Encode(test.base, test.full); !bytes.Equal(got, b) {
+			if got := Encode(test.base, test.full); !bytes.Equal(got.Record, b) {
 				t.Fatal("the same record is encoded in two ways")
 			}
 		}
 	}
+}
+
+// asStored returns what Decode reads.
+func asStored(e Encoded) ([]byte, Pieces) {
+	return e.Record, func(n int) ([][]byte, error) { return e.Pieces[:n], nil }
 }
 
 func anyTable(rnd *rand.Rand, n int) *Table {
@@ -181,10 +186,10 @@ func TestTableRoundTrip(t *testing.T) {
 // Bytes that are not as they were written are noticed, whatever they are.
 func TestDamagedEncodings(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	rec := Encode(anyRecord(rnd), anyRecord(rnd))
+	rec := Encode(anyRecord(rnd), anyRecord(rnd)).Record
 	check := func(what string, b []byte) {
 		t.Helper()
-		if _, err := Decode(b, false); !errors.Is(err, format.ErrDamaged) {
+		if _, err := Decode(b, false, nil); !errors.Is(err, format.ErrDamaged) {
 			t.Fatalf("Decode of %s: %v, want ErrDamaged", what, err)
 		}
 	}
@@ -201,7 +206,7 @@ func TestOtherVersion(t *testing.T) {
 	if _, err := OpenTable(other); !errors.Is(err, format.ErrVersion) {
 		t.Errorf("OpenTable: %v, want ErrVersion", err)
 	}
-	if _, err := Decode(other, true); !errors.Is(err, format.ErrVersion) {
+	if _, err := Decode(other, true, nil); !errors.Is(err, format.ErrVersion) {
 		t.Errorf("Decode: %v, want ErrVersion", err)
 	}
 }
@@ -212,16 +217,17 @@ func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	strip := func(b []byte) []byte { return b[:len(b)-len(format.Seal(nil))] }
 	f.Add(anyTable(rnd, 2).AppendTo(nil))
-	f.Add(strip(Encode(anyRecord(rnd), nil)))
-	f.Add(strip(Encode(anyRecord(rnd), anyRecord(rnd))))
+	f.Add(strip(Encode(anyRecord(rnd), nil).Record))
+	f.Add(strip(Encode(anyRecord(rnd), anyRecord(rnd)).Record))
 	f.Add(format.AppendUint([]byte{format.SchemaVersion}, 1<<62))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := format.Seal(bytes.Clone(body))
 		if err := readTable(body); err != nil && !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {
 			t.Errorf("OpenTable: %v", err)
 		}
-		if rec, err := Decode(b, true); err == nil {
-			again, err := Decode(Encode(rec, nil), true)
+		none := func(int) ([][]byte, error) { return nil, format.Damaged("no pieces") }
+		if rec, err := Decode(b, true, none); err == nil {
+			again, err := Decode(Encode(rec, nil).Record, true, nil)
 			if err != nil {
 				t.Errorf("Decode of what Encode made: %v", err)
 			} else if diff := cmp.Diff(rec, again); diff != "" {

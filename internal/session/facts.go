@@ -86,56 +86,133 @@ type Facts struct {
 	Calls   []CallFact  // in file order
 	Touches []TouchFact // files listed by summaries, in file order
 
-	open  map[string]int // calls without a result, by id
-	kept  factCounts     // the numbers that are stored
-	stale map[int]bool   // stored chunks that have changed since
+	open   map[string]int // calls without a result, by id; answered for those with one
+	starts []factCounts   // of the second and further pieces
+	kept   factCounts     // the numbers that are stored
+	stale  map[int]bool   // stored pieces that have changed since
+
+	left    int                             // pieces before, which were left in the index
+	earlier func(piece int) (*Facts, error) // reads one of them
+	err     error
 }
 
-// FactsChunk is the number of usages, calls and touched files that are stored in one
-// piece, so that an addition to a long session does not rewrite all of them.
+// FactsChunk is the number of usages, calls or touched files after which the next entry
+// begins another piece. Pieces are stored separately, so that an addition to a long session
+// reads and writes the last one only.
 const FactsChunk = 500
 
-// Chunks returns the number of pieces in which the facts are stored.
-func (f *Facts) Chunks() int {
-	if f == nil {
-		return 0
-	}
-	return (max(len(f.Usages), len(f.Calls), len(f.Touches)) + FactsChunk - 1) / FactsChunk
-}
-
-// Chunk returns one of these pieces, which shares the memory of the facts.
-func (f *Facts) Chunk(i int) *Facts {
-	return &Facts{Usages: chunk(f.Usages, i), Calls: chunk(f.Calls, i), Touches: chunk(f.Touches, i)}
-}
-
-func chunk[T any](list []T, i int) []T {
-	return list[min(i*FactsChunk, len(list)):min((i+1)*FactsChunk, len(list))]
-}
-
-// Stored records that the facts are stored in their current state.
-func (f *Facts) Stored() {
-	f.kept = factCounts{len(f.Usages), len(f.Calls), len(f.Touches)}
-	f.stale = nil
-}
-
-// IsStored reports whether a piece is stored in its current state.
-func (f *Facts) IsStored(i int) bool {
-	end := (i + 1) * FactsChunk
-	same := func(now, kept int) bool { return min(now, end) == min(kept, end) }
-	return same(len(f.Usages), f.kept.usages) && same(len(f.Calls), f.kept.calls) && same(len(f.Touches), f.kept.touches) && !f.stale[i]
-}
+// answered stands for a call that has a result.
+const answered = -1
 
 // factCounts is the number of facts of each kind.
 type factCounts struct{ usages, calls, touches int }
 
-// change records that a call has changed.
-func (f *Facts) change(i int) {
-	if i < f.kept.calls {
-		if f.stale == nil {
-			f.stale = make(map[int]bool)
-		}
-		f.stale[i/FactsChunk] = true
+func (c factCounts) plus(o factCounts) factCounts {
+	return factCounts{c.usages + o.usages, c.calls + o.calls, c.touches + o.touches}
+}
+
+func (f *Facts) counts() factCounts {
+	return factCounts{len(f.Usages), len(f.Calls), len(f.Touches)}
+}
+
+// Begin begins an entry. All facts of an entry are in one piece.
+func (f *Facts) Begin() {
+	var from factCounts
+	if n := len(f.starts); n > 0 {
+		from = f.starts[n-1]
 	}
+	to := f.counts()
+	if max(to.usages-from.usages, to.calls-from.calls, to.touches-from.touches) >= FactsChunk {
+		f.starts = append(f.starts, to)
+	}
+}
+
+// Chunks returns the number of pieces in which the facts are stored.
+func (f *Facts) Chunks() int {
+	if f == nil || f.left == 0 && f.counts() == (factCounts{}) {
+		return 0
+	}
+	return f.left + len(f.starts) + 1
+}
+
+// bounds returns where a piece begins and ends.
+func (f *Facts) bounds(i int) (from, to factCounts) {
+	i -= f.left
+	to = f.counts()
+	if i > 0 {
+		from = f.starts[i-1]
+	}
+	if i < len(f.starts) {
+		to = f.starts[i]
+	}
+	return from, to
+}
+
+// Chunk returns one of the pieces that were not left in the index. It shares the memory of
+// the facts.
+func (f *Facts) Chunk(i int) *Facts {
+	from, to := f.bounds(i)
+	return &Facts{
+		Usages: f.Usages[from.usages:to.usages], Calls: f.Calls[from.calls:to.calls], Touches: f.Touches[from.touches:to.touches],
+	}
+}
+
+// Stored records that the facts are stored in their current state.
+func (f *Facts) Stored() { f.kept, f.stale = f.counts(), nil }
+
+// IsStored reports whether a piece is stored in its current state.
+func (f *Facts) IsStored(i int) bool {
+	if i < f.left {
+		return true
+	}
+	_, to := f.bounds(i)
+	return to.usages <= f.kept.usages && to.calls <= f.kept.calls && to.touches <= f.kept.touches && !f.stale[i]
+}
+
+// Continue makes these facts the last stored piece of those of a file. Pieces before it are
+// read when they are needed.
+func (f *Facts) Continue(left int, earlier func(piece int) (*Facts, error)) {
+	f.left, f.earlier = left, earlier
+	f.Stored()
+}
+
+// Err returns the error of reading an earlier piece. What was added after it may be wrong.
+func (f *Facts) Err() error { return f.err }
+
+// extend reads the last of the earlier pieces.
+func (f *Facts) extend() bool {
+	if f.left == 0 || f.err != nil {
+		return false
+	}
+	e, err := f.earlier(f.left - 1)
+	if err != nil {
+		f.err = err
+		return false
+	}
+	n := e.counts()
+	f.Usages, f.Calls, f.Touches = append(e.Usages, f.Usages...), append(e.Calls, f.Calls...), append(e.Touches, f.Touches...)
+	for i := range f.starts {
+		f.starts[i] = f.starts[i].plus(n)
+	}
+	f.starts = slices.Insert(f.starts, 0, n)
+	f.kept = f.kept.plus(n)
+	f.left, f.open = f.left-1, nil
+	return true
+}
+
+// change records that a call has changed.
+func (f *Facts) change(call int) {
+	if call >= f.kept.calls {
+		return
+	}
+	piece := f.left
+	for piece-f.left < len(f.starts) && f.starts[piece-f.left].calls <= call {
+		piece++
+	}
+	if f.stale == nil {
+		f.stale = make(map[int]bool)
+	}
+	f.stale[piece] = true
 }
 
 // UsageFact is the token usage of one entry.
@@ -193,10 +270,10 @@ func (f *Facts) Clone() *Facts {
 	if f == nil {
 		return nil
 	}
-	return &Facts{
-		Usages: slices.Clone(f.Usages), Calls: slices.Clone(f.Calls), Touches: slices.Clone(f.Touches),
-		open: maps.Clone(f.open), kept: f.kept, stale: maps.Clone(f.stale),
-	}
+	c := *f
+	c.Usages, c.Calls, c.Touches = slices.Clone(f.Usages), slices.Clone(f.Calls), slices.Clone(f.Touches)
+	c.open, c.starts, c.stale = maps.Clone(f.open), slices.Clone(f.starts), maps.Clone(f.stale)
+	return &c
 }
 
 // AddCall adds a call. A call by a reply waits for its result if it has an id.
@@ -231,17 +308,21 @@ func (f *Facts) Answer(id string) *CallFact {
 	}
 	f.load()
 	i, ok := f.open[id]
-	if !ok {
+	for !ok && f.extend() {
+		f.load()
+		i, ok = f.open[id]
+	}
+	if !ok || i == answered {
 		return nil
 	}
-	delete(f.open, id)
+	f.open[id] = answered
 	f.change(i)
 	c := &f.Calls[i]
 	c.HasResult = true
 	return c
 }
 
-// load finds the calls without a result.
+// load finds which calls have no result.
 func (f *Facts) load() {
 	if f.open != nil {
 		return
@@ -251,7 +332,14 @@ func (f *Facts) load() {
 		if c := &f.Calls[i]; c.waits() {
 			f.open[c.ID] = i
 		} else if c.Kind == CallPlain {
-			delete(f.open, c.ID)
+			f.open[c.ID] = answered
 		}
 	}
+}
+
+// Whole reads the pieces that were left in the index.
+func (f *Facts) Whole() error {
+	for f.extend() {
+	}
+	return f.err
 }

@@ -121,8 +121,8 @@ func (r *Record) node(e *Entry) Node {
 	if e.Type == TypeCompaction && e.FirstKeptID == "" && e.FirstKeptIndex > 0 {
 		// Version 1 counts parsed lines; the header is number 0. Current pi
 		// treats 0 as if no entry was kept.
-		if i := e.FirstKeptIndex - 1; i < len(r.Nodes) {
-			n.FirstKept = r.Nodes[i].ID
+		if i := e.FirstKeptIndex - 1; i < r.Len() {
+			n.FirstKept = r.all()[i].ID
 		}
 	}
 	return n

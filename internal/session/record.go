@@ -85,6 +85,39 @@ type Record struct {
 	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
 
 	Facts *Facts // for audits; nil if there are none, or they were not requested
+	Known *Known // what the index has of a record to continue, or of one that was put into a batch
+}
+
+// Known is the state in which a record is stored, so that an addition to a long session
+// neither reads nor writes all of its entries.
+type Known struct {
+	Entries   int      // of the record
+	Names     []string // types and roles of the entries, in order of first use
+	Active    Runs     // the active branch
+	InContext Runs
+	Pieces    int // pieces of entries that are stored
+
+	Left     int                  // entries that were left in the index; Nodes begins after them
+	Earlier  func() []Node        // decodes these entries
+	Mentions func(id string) bool // reports whether one of them has the id, or names it; it may err on that side
+}
+
+// Len returns the number of entries.
+func (r *Record) Len() int { return r.left() + len(r.Nodes) }
+
+func (r *Record) left() int {
+	if r.Known == nil {
+		return 0
+	}
+	return r.Known.Left
+}
+
+// all returns all entries.
+func (r *Record) all() []Node {
+	if r.left() == 0 {
+		return r.Nodes
+	}
+	return append(r.Known.Earlier(), r.Nodes...)
 }
 
 // Node is an entry in the tree.

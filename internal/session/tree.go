@@ -24,13 +24,14 @@ type Tree struct {
 
 // Tree builds the tree of the record's nodes.
 func (r *Record) Tree() *Tree {
-	t := &Tree{nodes: r.Nodes, active: make([]bool, len(r.Nodes)), context: make([]bool, len(r.Nodes))}
-	if len(r.Nodes) == 0 {
+	nodes := r.all()
+	t := &Tree{nodes: nodes, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
+	if len(nodes) == 0 {
 		return t
 	}
-	t.byID = make(map[string]int, len(r.Nodes))
-	for i := range r.Nodes {
-		t.byID[r.Nodes[i].ID] = i
+	t.byID = make(map[string]int, len(nodes))
+	for i := range nodes {
+		t.byID[nodes[i].ID] = i
 	}
 	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
 	t.path = t.Branch(t.Leaf())
@@ -238,6 +239,75 @@ func (t *Tree) InContext(i int) bool { return t.context[i] }
 
 // Path returns the indexes of the entries on the active branch, root first.
 func (t *Tree) Path() []int { return t.path }
+
+// Runs are ranges of numbers in ascending order: pairs of the first number and the one after
+// the last.
+type Runs []int
+
+func (r Runs) add(i int) Runs {
+	if n := len(r); n > 0 && r[n-1] == i {
+		r[n-1]++
+		return r
+	}
+	return append(r, i, i+1)
+}
+
+// Has reports whether a number is in one of the ranges.
+func (r Runs) Has(i int) bool { return sort.SearchInts(r, i+1)%2 == 1 }
+
+// Marks returns which entries are on the active branch, and which are in the context.
+func (r *Record) Marks() (active, context Runs) {
+	if k := r.Known; k != nil {
+		if active, context, ok := r.moreMarks(k); ok {
+			return active, context
+		}
+	}
+	t := r.Tree()
+	for i := range t.nodes {
+		if t.active[i] {
+			active = active.add(i)
+		}
+		if t.context[i] {
+			context = context.add(i)
+		}
+	}
+	return active, context
+}
+
+// fewNew is the largest number of new entries that are compared with each older one. For
+// more, building the tree takes less time.
+const fewNew = 50
+
+// moreMarks returns the marks without the older entries, if each new one only lengthens the
+// active branch and the context or begins another branch, and is named nowhere else.
+func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
+	active, context = slices.Clone(k.Active), slices.Clone(k.InContext)
+	first := k.Entries - k.Left // of the new entries
+	if first < len(r.Nodes) && (first == 0 || len(r.Nodes)-first > fewNew || r.Version <= 1) {
+		return nil, nil, false
+	}
+	for i := first; i < len(r.Nodes); i++ {
+		n, above := &r.Nodes[i], &r.Nodes[i-1]
+		named := func(id string) bool {
+			names := func(o Node) bool { return o.ID == id || o.ParentID == id || o.TargetID == id || o.FirstKept == id }
+			return slices.ContainsFunc(r.Nodes[:i], names) || k.Left > 0 && k.Mentions(id)
+		}
+		switch n.Type {
+		case TypeLeaf, TypeLane, TypeCompaction, TypeContextEdit:
+			return nil, nil, false
+		}
+		switch {
+		case !n.HasParent || n.ID == "" || named(n.ID):
+			return nil, nil, false
+		case n.ParentID == "" || n.ParentID != n.ID && !named(n.ParentID):
+			active, context = nil, nil
+		case n.ParentID != above.ID || !above.HasParent || above.Type == TypeLeaf || above.Type == TypeLane || !active.Has(k.Left+i-1):
+			return nil, nil, false
+		}
+		active, context = active.add(k.Left+i), context.add(k.Left+i)
+	}
+	return active, context, true
+}
 
 // NodeAt returns the index of the entry that begins at the byte offset, or -1.
 func (r *Record) NodeAt(offset int64) int {

@@ -38,6 +38,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
 	if f == nil {
 		return
 	}
+	to.Begin()
 	at := int64(0)
 	if !e.Timestamp.IsZero() {
 		at = e.Timestamp.UnixMilli()

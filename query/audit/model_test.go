@@ -132,7 +132,9 @@ func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
 		b.Put(rec, nil)
 	}
 	kept := *full
-	kept.Facts = full.Facts.Clone()
+	if kept.Facts = full.Facts.Clone(); kept.Facts.Whole() != nil {
+		t.Fatal(kept.Facts.Err())
+	}
 	m.files[number] = &kept
 }
 
@@ -175,6 +177,7 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 	}()
 	for range n {
 		offset += 50 + rnd.Int64N(300)
+		f.Begin()
 		if len(m.copies) > 0 && rnd.IntN(many) == 0 {
 			e := m.copies[rnd.IntN(len(m.copies))]
 			orphans := rnd.IntN(4) == 0 // the fork has results only
