@@ -105,7 +105,7 @@ func repair(ctx context.Context, a *app.App, opt indexer.Options, report *indexe
 	}
 	if n := len(again.Findings); n > 0 {
 		return "", &problem.Error{
-			Code: problem.CodeDamaged, Message: fmt.Sprintf("repair the index: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
+			Code: problem.CodeDamaged, Message: fmt.Sprintf("the index is not repaired: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
 			Hint: "try `pigrep index --rebuild`; if that does not help, check the disk",
 		}
 	}

@@ -80,6 +80,10 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	}
 	defer t.Close()
 	r, err := o.Plan(a, t)
+	if p, ok := errors.AsType[*problem.Error](err); ok && r != nil && !o.Exec && !a.JSON {
+		a.Advise(p.Hint, "%v", p) // the directory is gone: programs are told that, people see what was meant
+		err = nil
+	}
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error 
 		}
 	}
 	if err := writeSkill(path, out); err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
 	}
 	fmt.Fprintf(a.Out, "wrote %s; pi loads it from the next session on\n", path)
 	return nil

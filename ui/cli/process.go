@@ -44,7 +44,7 @@ func Main() int {
 	cacheDir, _ := os.UserCacheDir()
 	workDir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "pigrep: find the working directory: %v\n", err)
+		fmt.Fprintf(os.Stderr, "pigrep: cannot find the working directory: %v\n", err)
 		return problem.ExitError
 	}
 	app := &app.App{

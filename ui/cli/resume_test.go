@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/printer"
 )
 
 // several makes an app with three sessions that match "retry", on a terminal or in a
@@ -147,5 +150,23 @@ func TestReportOpens(t *testing.T) {
 		if code != c.code || opened != c.want || !strings.Contains(errs, c.errs) {
 			t.Errorf("%v: exit code %d, opened %q\n%s", c.args, code, opened, errs)
 		}
+	}
+}
+
+// Candidates stand in columns, whatever their names, and what is odd in a title stays harmless.
+func TestCandidatesAlign(t *testing.T) {
+	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+	at := func(age time.Duration, title string) *session.Summary {
+		s := &session.Summary{Name: title, LastMessage: now.Add(-age)}
+		s.CWD = "/p"
+		return s
+	}
+	got := printer.Candidates([]printer.Candidate{
+		{Typed: "01a1f7de", Session: at(3*24*time.Hour, "one")}, {Typed: "01a1f7de-3c:a1", Session: at(time.Hour, "two\x1b[31m\nred")},
+		{Typed: "b", Session: at(0, "")}, {Typed: "c", Session: at(0, "four")},
+	}, 3, now)
+	want := []string{"01a1f7de        3d   one · /p", "01a1f7de-3c:a1  1h   two red · /p", "b               now  (no prompt) · /p", "and 1 more"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -12,7 +12,7 @@ type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
-	// Candidates are what the user may have meant.
+	// Candidates are what the user may have meant, safe to print.
 	Candidates []string `json:"candidates,omitempty"`
 }
 
@@ -26,7 +26,7 @@ func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
 	}
 	s := messageLine("pigrep: ", f.Message, width)
 	for _, c := range f.Candidates {
-		s += "  " + terminal.Clean(c) + "\n"
+		s += "  " + c + "\n"
 	}
 	_, err := io.WriteString(w, s+hintLine(f.Hint, width))
 	return err

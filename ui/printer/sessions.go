@@ -149,11 +149,36 @@ func modelNames(models []string) []string {
 // maxIndent is the deepest indentation of forks.
 const maxIndent = 8
 
-// Candidate is a line about a session that the user may have meant: what to type, and a
-// description.
-func Candidate(typed string, s *session.Summary, now time.Time) string {
-	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Title()), candidateTitle), terminal.Clean(s.CWD)}
-	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+// A Candidate is a session that the user may have meant, and what to type for it.
+type Candidate struct {
+	Typed   string
+	Session *session.Summary
+}
+
+// Candidates describes candidates in columns, a line each, and counts those beyond the most.
+func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
+	shown := list[:min(len(list), most)]
+	var names, ages []string
+	for _, c := range shown {
+		names, ages = append(names, terminal.Clean(c.Typed)), append(ages, human.Age(now, c.Session.Modified()))
+	}
+	name, age := widest(names), widest(ages)
+	for i, c := range shown {
+		what := []string{terminal.Clip(human.Title(c.Session.Title()), candidateTitle), terminal.Clean(c.Session.CWD)}
+		what = slices.DeleteFunc(what, func(f string) bool { return f == "" })
+		lines = append(lines, strings.TrimRight(terminal.Pad(names[i], name)+"  "+terminal.Pad(ages[i], age)+"  "+strings.Join(what, " · "), " "))
+	}
+	if n := len(list) - len(shown); n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}
+
+func widest(list []string) (width int) {
+	for _, s := range list {
+		width = max(width, terminal.Width(s))
+	}
+	return width
 }
 
 const candidateTitle = 50

@@ -380,7 +380,7 @@ func (p *showText) said(it *transcript.Item) {
 	case transcript.System, transcript.Other:
 		style = dimStyle
 	}
-	p.heading(e, ownTitle(it), style)
+	p.heading(e, it.Title, style)
 	if it.Fact != "" {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(it.Fact))
 	}
@@ -395,18 +395,6 @@ func (p *showText) said(it *transcript.Item) {
 		}
 	}
 	p.last = "body"
-}
-
-// ownTitle is the title of an item, or of one that is no part of a conversation what its
-// agent calls it.
-func ownTitle(it *transcript.Item) string {
-	switch it.Class {
-	case transcript.Unknown:
-		return terminal.Clean(it.Role)
-	case transcript.Other:
-		return terminal.Clean(strings.ReplaceAll(it.Type, "_", " ")) + strings.TrimPrefix(it.Title, it.Name)
-	}
-	return it.Title
 }
 
 // isSaid reports whether a block is what the entry says, not something beside it.
@@ -549,7 +537,7 @@ func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 
 // aside prints on one line an entry that is rarely read: short texts, and the sizes of others.
 func (p *showText) aside(it *transcript.Item) {
-	what, size := ownTitle(it), 0
+	what, size := it.Title, 0
 	for _, b := range it.Blocks {
 		size += len(b.Text)
 		switch {

@@ -103,22 +103,26 @@ var classes = map[string]Class{
 	session.RoleCompactionSummary: Summary, session.RoleBranchSummary: Summary, session.RoleCustom: Note, session.RoleHook: Note,
 }
 
-// names are those of entries, by role or type.
-var names = map[string]string{
-	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
-	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
-	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
-}
+// The names of entries by role, and by type for those without a role that is known.
+var (
+	roleNames = map[string]string{
+		session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
+		session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
+	}
+	typeNames = map[string]string{
+		session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
+	}
+)
 
 func nameOf(e *entry.Entry) string {
-	name := names[cmp.Or(e.Role, e.Type)]
-	switch {
-	case e.Role == session.RoleToolResult:
+	if e.Role == session.RoleToolResult {
 		return "result " + terminal.Clean(e.Tool)
-	case e.Role == "" && e.Type == session.TypeCustom:
-		name = "" // as a role this word means a note
 	}
-	return cmp.Or(name, terminal.Clean(strings.ReplaceAll(e.Type, "_", " ")))
+	agents := e.Type // what the agent calls it
+	if e.Type == session.TypeMessage {
+		agents = cmp.Or(e.Role, e.Type)
+	}
+	return cmp.Or(roleNames[e.Role], typeNames[e.Type], terminal.Clean(strings.ReplaceAll(agents, "_", " ")))
 }
 
 func remarkOf(e *entry.Entry) []string {

@@ -36,7 +36,7 @@ func TestEntriesHaveOneDescription(t *testing.T) {
 		{message(session.RoleSystem), session.Block{Kind: session.KindSystem}, transcript.System, "system prompt", transcript.Folded},
 		{message(session.RoleBranchSummary), session.Block{Kind: session.KindSummary}, transcript.Summary, "branch summary", transcript.Prose},
 		{session.Entry{Type: session.TypeBranchSummary}, session.Block{Kind: session.KindSummary}, transcript.Summary, "branch summary", transcript.Prose},
-		{message("oracle"), session.Block{Kind: session.KindOther}, transcript.Unknown, "message", transcript.Folded},
+		{message("oracle"), session.Block{Kind: session.KindOther}, transcript.Unknown, "oracle", transcript.Folded},
 		{session.Entry{Type: session.TypeCustom}, session.Block{Kind: session.KindData}, transcript.Other, "custom", transcript.Folded},
 		{session.Entry{Type: "model_\x07change"}, session.Block{Kind: session.KindMeta}, transcript.Other, "model change", transcript.Line},
 		{session.Entry{Type: "model_change"}, session.Block{Kind: session.KindMeta, Text: []byte(long)}, transcript.Other, "model change", transcript.Folded},

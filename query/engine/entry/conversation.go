@@ -100,7 +100,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 		e.Entry, e.View = *parsed, view
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
+		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
 	}
 	if c.Raw {
 		e.Raw = c.reader.buf
@@ -161,7 +161,7 @@ func (c *Conversation) Header(end int64) ([]byte, error) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = ErrChanged
 		}
-		return nil, fmt.Errorf("read the header of %s: %w", c.Record.Path, err)
+		return nil, fmt.Errorf("cannot read the header of %s: %w", c.Record.Path, err)
 	}
 	if i := bytes.IndexByte(raw, '\n'); i >= 0 {
 		raw = raw[:i]
@@ -202,7 +202,7 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, fmt.Errorf("cannot read %s: %w", path, err)
 		}
 		rec.NoteLine(line.Length, line.TooLong)
 		problems := adapter.Parse(parser, line, func(e *session.Entry) {

@@ -196,7 +196,7 @@ func (r *Reader) readAt(offset int64, have, length int) error {
 	case err == nil || errors.Is(err, io.EOF):
 		return ErrChanged
 	}
-	return fmt.Errorf("read byte %d of %s: %w", offset, r.session.Path, err)
+	return fmt.Errorf("cannot read byte %d of %s: %w", offset, r.session.Path, err)
 }
 
 // An entry of unknown length is read in steps: FirstRead bytes, then readGrowth times

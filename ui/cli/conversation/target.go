@@ -14,6 +14,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/location"
@@ -155,16 +156,15 @@ func Problem(x *snapshot.Snapshot, err error) error {
 	if !ok {
 		return err
 	}
-	lines, name := Candidates(x, e.Sessions), sessions.Names(x.Reader.Summaries())
-	for i, p := range e.Locations {
-		if i == MaxCandidates {
-			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
-			break
-		}
-		lines = append(lines, printer.Candidate(name(p.Session.ID, p.Session.Path)+":"+p.EntryID, p.Session, x.App.Now()))
+	name := sessions.Names(x.Reader.Summaries())
+	lines := Candidates(x, e.Sessions)
+	var entries []printer.Candidate
+	for _, p := range e.Locations {
+		entries = append(entries, printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + p.EntryID, Session: p.Session})
 	}
+	lines = append(lines, printer.Candidates(entries, MaxCandidates, x.App.Now())...)
 	if len(e.Entries) > 0 {
-		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", "))
+		lines = append(lines, terminal.Clean(strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", ")))
 	}
 	return &problem.Error{Code: CodeAmbiguous, Message: e.Error(), Hint: "use one of these", Candidates: lines}
 }
@@ -173,14 +173,11 @@ func Problem(x *snapshot.Snapshot, err error) error {
 // the command line.
 func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
 	name := sessions.Names(x.Reader.Summaries())
-	var lines []string
-	for i, s := range list {
-		if i == MaxCandidates {
-			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
-		}
-		lines = append(lines, printer.Candidate(name(s.ID, s.Path), s, x.App.Now()))
+	var found []printer.Candidate
+	for _, s := range list {
+		found = append(found, printer.Candidate{Typed: name(s.ID, s.Path), Session: s})
 	}
-	return lines
+	return printer.Candidates(found, MaxCandidates, x.App.Now())
 }
 
 // MaxCandidates is how many candidates an error lists.

@@ -147,7 +147,7 @@ func ShowWith(a *app.App, command string, write func() error) error {
 	cmd.Env = append(a.Environ(), Environment(a)...)
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
-		return fmt.Errorf("start the pager: %w", err)
+		return fmt.Errorf("cannot start the pager: %w", err)
 	}
 	if a.LeaveInterrupts != nil {
 		defer a.LeaveInterrupts()()

@@ -34,7 +34,8 @@ type Manner struct {
 	In   string
 }
 
-// Plan builds the command and checks that it will work.
+// Plan builds the command and checks that it will work. The command comes with a
+// DirectoryGoneError, for those who want to change it.
 func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
@@ -56,8 +57,9 @@ func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, erro
 		return nil, err
 	}
 	r.Argv = how.Argv
-	if err := o.chooseDir(a, t, r); err != nil {
-		return nil, err
+	gone := o.chooseDir(a, t, r)
+	if gone != nil && r.Dir == "" {
+		return nil, gone
 	}
 	if _, err := a.LookPath(r.Argv[0]); err != nil {
 		if o.Exec {
@@ -71,7 +73,7 @@ func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, erro
 	warnings, err := o.warnings(a, t, r)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
 	r.Command = shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
-	return r, err
+	return r, cmp.Or(err, gone)
 }
 
 // codeCannotResume is the error code of a session that its agent cannot resume.
@@ -102,6 +104,7 @@ func (o *Manner) chooseDir(a *app.App, t *conversation.Target, r *printer.Resume
 		if t.Index >= 0 && rec.ID != "" && len(t.Lineage.Twins(t.Index)) == 0 {
 			name = t.ShortID(rec.ID)
 		}
+		r.Dir = rec.CWD
 		again := "pigrep resume " + shell.Of(runtime.GOOS).Quote(name)
 		return &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: &DirectoryGoneError{program: r.Argv[0], err: err},
 			Hint: "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"}

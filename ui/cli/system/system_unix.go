@@ -25,10 +25,10 @@ func PrivateFiles() (umask int) { return syscall.Umask(0o077) }
 func Replace(dir string, argv []string, umask int) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return fmt.Errorf("find %s: %w", argv[0], err)
+		return fmt.Errorf("cannot find %s: %w", argv[0], err)
 	}
 	if err := os.Chdir(dir); err != nil {
-		return fmt.Errorf("go to the session's directory: %w", err)
+		return fmt.Errorf("cannot go to the session's directory: %w", err)
 	}
 	if err := os.Setenv("PWD", dir); err != nil {
 		return err
@@ -38,7 +38,7 @@ func Replace(dir string, argv []string, umask int) error {
 	// Ignored signals stay ignored across exec, handled ones do not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	syscall.Umask(umask)
-	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
+	return fmt.Errorf("cannot run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 
 // backgroundNice is how much a program in the background gives way to others.
