@@ -255,7 +255,7 @@ func (c *claim) column(end int) {
 		}
 	}
 	for _, cell := range strings.Split(header, sep) {
-		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 {
+		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == "," {
 			return
 		}
 	}

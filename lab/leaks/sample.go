@@ -12,6 +12,7 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/config"
 	"github.com/zricethezav/gitleaks/v8/detect"
+	"github.com/zricethezav/gitleaks/v8/sources"
 )
 
 // sample is a secret that a rule of gitleaks finds.
@@ -174,7 +175,8 @@ func detectorOf(cfg config.Config, rule config.Rule) detector {
 
 // finds returns what gitleaks finds in a text: the first secret that has invented bytes.
 func (d detector) finds(text string, first, last int) (start, end int, ok bool) {
-	for _, f := range d.Detect(detect.Fragment{Raw: text, FilePath: d.path}) {
+	fragment := detect.Fragment(sources.Fragment{Raw: text, FilePath: d.path}) //lint:ignore SA1019 Detect takes no other
+	for _, f := range d.Detect(fragment) {
 		for _, secret := range []string{f.Secret, f.Match} {
 			start = strings.LastIndex(text, secret)
 			end = start + len(secret)
