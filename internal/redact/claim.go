@@ -240,13 +240,17 @@ func (c *claim) block(i int) (v value) {
 // headerCell are the characters of the name of a column.
 var headerCell = setOf(alnum + " _-.\"'")
 
-// column masks the values of a column of CSV or of a table that the name is the header of.
-// end is that of the name.
-func (c *claim) column(end int) {
-	if end = marks.skip(c.s, end); !oneOf(char(c.s, blanks.skip(c.s, end)), ",\t|\n\r\x00") {
+// endsCell reports whether a name that ends here may be the header of a column.
+func (c *claim) endsCell(end int) bool {
+	return oneOf(char(c.s, blanks.skip(c.s, marks.skip(c.s, end))), ",|\n")
+}
+
+// column masks the values of the column of CSV or of a table that the name is the header of.
+func (c *claim) column() {
+	from, to := c.line(c.start)
+	if c.class == noSecret || to == len(c.s) {
 		return
 	}
-	from, to := c.line(c.start)
 	header := c.s[from:to]
 	sep := "|"
 	if !strings.Contains(header, sep) {

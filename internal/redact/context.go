@@ -66,14 +66,17 @@ func (f *finder) name(at int) {
 			c.class, c.place = classify(c.name), valuePlace{at: -1, link: linkMember}
 			c.set(v)
 			f.add(v.start, v.end, c.rule())
-		} else if c.class = c.phraseClass(end); c.class != noSecret {
-			c.column(end)
+		} else if c.endsCell(end) {
+			c.class = c.phraseClass(end)
+			c.column()
 		}
 		return
 	}
 	c.class = max(c.phraseClass(end), tail)
 	if c.class != noSecret {
-		c.column(end)
+		if c.endsCell(end) {
+			c.column()
+		}
 		c.mask()
 	}
 }
