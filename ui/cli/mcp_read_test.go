@@ -190,6 +190,7 @@ func TestAnswersAreLean(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newAgent(t, dir)
+	newest, _, _ := g.call("list_sessions", `{}`)
 	for _, test := range []struct {
 		tool, arguments string
 		most            int // tokens
@@ -201,6 +202,7 @@ func TestAnswersAreLean(t *testing.T) {
 		{"list_sessions", `{}`, 1500},
 		{"tool_calls", `{}`, 3000},
 		{"usage", `{}`, 800},
+		{"read_session", fmt.Sprintf(`{"session":%q}`, newest.Sessions[0].Session), 2000},
 	} {
 		r := g.result(test.tool, test.arguments)
 		data, err := json.Marshal(r.StructuredContent)

@@ -25,6 +25,7 @@ import (
 type footer struct {
 	Warnings   []string `json:"warnings,omitempty"`
 	LeftOut    *leftOut `json:"leftOut,omitempty"`
+	Newest     string   `json:"newest,omitempty" jsonschema:"if since and until leave nothing: when the newest entry was written"`
 	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
 	NextCursor string   `json:"nextCursor,omitempty"`
 	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`
@@ -153,9 +154,32 @@ func rowsFrom[T, Row any](q *question, list []T, row func(*T) Row) []Row {
 	return rows
 }
 
-// footer returns the end of an answer.
+// footer returns the end of an answer. Warnings may repeat what was asked.
 func (q *question) footer(warnings []string) footer {
-	return footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+	f := footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+	for i, w := range f.Warnings {
+		f.Warnings[i] = beginning(w, longestWarning)
+	}
+	return f
+}
+
+const longestWarning = 400
+
+// newest returns when the newest entry was written that passes the filters on sessions, for a
+// request with times; "" if there is none.
+func (q *question) newest() string {
+	spec := q.request.Spec
+	if spec.Since.IsZero() && spec.Until.IsZero() {
+		return ""
+	}
+	f := spec.Compile()
+	var newest time.Time
+	for i := range q.Reader.Summaries() {
+		if s := &q.Reader.Summaries()[i]; f.Session(s) && s.Newest.After(newest) {
+			newest = s.Newest
+		}
+	}
+	return minute(session.Time{Time: newest})
 }
 
 // leaveOut says how many hits were left out because they are in calls of pigrep itself.
@@ -188,6 +212,9 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	}
 	if !q.s.Reveal {
 		redact.Strings(&p.rows)
+	}
+	if len(p.rows) == 0 {
+		p.footer.Newest = q.newest()
 	}
 	cut := page{max: q.maxBytes, items: len(p.rows)}
 	cut.size = func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
@@ -330,8 +357,11 @@ func literalGlob(path string) string {
 
 // write writes what the answer lacks and how to get it.
 func (f *footer) write(b *strings.Builder) {
-	if b.Len() > 0 && (f.Dropped > 0 || f.NextCursor != "" || f.LeftOut != nil || len(f.Warnings) > 0 || !f.Complete) {
+	if b.Len() > 0 && (f.Dropped > 0 || f.NextCursor != "" || f.LeftOut != nil || f.Newest != "" || len(f.Warnings) > 0 || !f.Complete) {
 		b.WriteString("\n")
+	}
+	if f.Newest != "" {
+		fmt.Fprintf(b, "Nothing in this time; the newest entry is of %s.\n", f.Newest)
 	}
 	if f.Dropped > 0 {
 		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", f.Dropped)

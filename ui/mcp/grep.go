@@ -56,6 +56,8 @@ type grepAnswer struct {
 	Inexact bool        `json:"inexact,omitempty" jsonschema:"the total may be larger"`
 	Files   int         `json:"files" jsonschema:"session files with a match"`
 	footer
+
+	searched int // session files
 }
 
 // grepEntry is a part of an entry with lines.
@@ -131,7 +133,7 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 		rows: found.rows, footer: f,
 		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
 		render: func(rows []grepRow, f footer) (any, string) {
-			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f}
+			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, len(q.Reader.Summaries())}
 			return a, a.text()
 		},
 	}, nil
@@ -211,6 +213,11 @@ func around(text string, spans [][2]int, most int) string {
 // text is the answer as text.
 func (a *grepAnswer) text() string {
 	var b strings.Builder
+	if a.Lines == 0 && !a.Inexact {
+		fmt.Fprintf(&b, "No line matches in %s.\n", human.Plural(a.searched, "session file", "session files"))
+		a.footer.write(&b)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "%s%s in %s.\n", atLeast(a.Inexact), human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
 	for i := range a.Entries {
 		e := &a.Entries[i]

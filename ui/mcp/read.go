@@ -31,13 +31,16 @@ type ReadInput struct {
 	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after it, default 3"`
 	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many at the end"`
 	All     bool   `json:"all,omitempty" jsonschema:"all branches in file order; default the active one"`
-	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; default long ones cut in the middle"`
+	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; default their beginnings"`
 
-	Transcript bool `json:"transcript,omitempty" jsonschema:"texts in the text of the answer too, for clients that show only that"`
+	Transcript bool `json:"transcript,omitempty" jsonschema:"longer texts, the longest cut in the middle"`
 	Paging
 }
 
 const defaultAround = 3
+
+// briefBytes is the default of maxBytes for beginnings of texts.
+const briefBytes = 10_000
 
 // readAnswer is the answer of read_session.
 type readAnswer struct {
@@ -84,7 +87,7 @@ type partRow struct {
 func (s *server) addRead(m *mcp.Server) {
 	add(m, s, tool[ReadInput]{
 		name: "read_session", title: "Read a past session",
-		description: "Read a past session, page by page, or on from the entries around a hit. If you see only short lines, ask with transcript true.",
+		description: "Read a past session, page by page, or on from the entries around a hit: the beginnings of texts; transcript and full show more.",
 		output:      open(schemaOf[readAnswer]()), call: s.read,
 	})
 }
@@ -201,6 +204,9 @@ func nameError(x *Index, err error) error {
 }
 
 func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, error) {
+	if !in.Full && !in.Transcript {
+		in.MaxBytes = cmp.Or(in.MaxBytes, briefBytes)
+	}
 	paging := in.take()
 	around := defaultAround
 	if in.Around != nil {
@@ -251,7 +257,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		case a.After > 0:
 			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
 		}
-		return a, readText(&a, w.transcript, w.shortRoom())
+		return a, w.text(&a)
 	}
 	return p.cut()
 }
@@ -285,7 +291,7 @@ func (c *conversation) branch(all bool) []int {
 type entryWriter struct {
 	c          *conversation
 	full       bool
-	transcript bool // the text of the answer has the texts too
+	transcript bool // texts are longer
 	focus      int
 	max        int
 
@@ -297,10 +303,7 @@ type entryWriter struct {
 
 func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
 	const margin = 400 + envelopeBytes // for the cursor and what is around the texts
-	room := w.max - encodedLen(answer) - encodedLen(readText(answer, w.transcript, 0)) - margin
-	if !w.transcript {
-		room -= w.shortRoom()
-	}
+	room := w.max - encodedLen(answer) - encodedLen(w.text(answer)) - margin
 	part, offset := at.Part, at.Offset
 	for _, i := range list {
 		if err := ctx.Err(); err != nil {
@@ -338,18 +341,10 @@ const leastPiece = 400
 // tooSmall is the error for a budget that leaves so little room for an entry that its
 // piece would be empty.
 func (w *entryWriter) tooSmall(room int, r *entryRow) error {
-	enough := w.max + w.entrySize(r) + leastPiece - room
-	if !w.transcript {
-		enough += enough / 3 // a quarter is for the short text
-	}
-	return budgetError("a piece of the next entry", enough, w.max)
+	return budgetError("a piece of the next entry", w.max+w.entrySize(r)+leastPiece-room, w.max)
 }
 
-// shortRoom is how many bytes of an answer are for entries in its text, unless that
-// is a transcript.
-func (w *entryWriter) shortRoom() int { return min(4000, w.max/4) }
-
-// entrySize is the bytes of an entry in an answer, without its short text. Of one that
+// entrySize is the bytes of an entry in an answer, structured and as text. Of one that
 // exceeds every answer, it is some number of which that is true.
 func (w *entryWriter) entrySize(r *entryRow) int {
 	texts := 0
@@ -359,33 +354,33 @@ func (w *entryWriter) entrySize(r *entryRow) int {
 	if texts > w.max {
 		return texts
 	}
-	if !w.transcript {
-		return encodedLen(r)
-	}
 	return encodedLen(r) + encodedLen(entryText(r)) + 2
 }
 
-// partSize is the bytes of a part in an answer, without its short text.
+// partSize is the bytes of a part in an answer.
 func (w *entryWriter) partSize(p *partRow) int {
 	if len(p.Text) > w.max {
 		return len(p.Text)
 	}
-	if !w.transcript {
-		return encodedLen(p) + 1
-	}
 	return encodedLen(p) + encodedLen(partText(p)) + 2
 }
 
-// shortText is how many bytes of a text are shown without full, by the scope of its
-// kind.
-func shortText(k session.Kind) int {
+// short returns what is shown of a text without full, and how many bytes that leaves out:
+// its beginning on one line or, in a transcript, all but the middle. How much that is
+// depends on the scope of its kind.
+func (w *entryWriter) short(text string, k session.Kind) (string, int) {
+	most, brief := 200, 60
 	switch {
 	case scope.Prompts.Holds(k) || k == session.KindReply || k == session.KindSummary:
-		return 2500
+		most, brief = 2500, 400
 	case scope.Conversations.Holds(k):
-		return 1000
+		most, brief = 1000, 160
 	}
-	return 200
+	if w.transcript {
+		return shorten(text, most)
+	}
+	start := beginning(text, brief)
+	return start, max(0, len(text)-len(start))
 }
 
 // row makes the row of an entry, beginning at an offset in the text of a part. With
@@ -403,10 +398,10 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	for i := part; i < len(whole.Parts); i++ {
 		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part]}
 		if !w.full {
-			p.Text, p.Cut = shorten(p.Text, shortText(p.Kind))
+			p.Text, p.Cut = w.short(p.Text, p.Kind)
 			if p.diff != nil {
-				short, _ := shorten(*p.diff, shortText(session.KindCall))
-				p.diff = &short
+				diff, _ := w.short(*p.diff, session.KindCall)
+				p.diff = &diff
 			}
 		} else if i == part && offset > 0 {
 			length := len(p.Text)
@@ -539,53 +534,24 @@ func shorten(s string, most int) (short string, cut int) {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
 }
 
-// readText is the answer as text: a transcript, or the beginnings of the entries in
-// room bytes.
-func readText(a *readAnswer, transcript bool, room int) string {
+// text is the answer as text.
+func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
 	b.WriteString(a.Session.text() + "\n")
 	if a.Before > 0 {
 		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
 	}
-	if transcript {
-		for i := range a.Entries {
-			b.WriteString("\n" + entryText(&a.Entries[i]))
-		}
-	} else {
-		writeShort(&b, a, room)
+	for i := range a.Entries {
+		b.WriteString("\n" + entryText(&a.Entries[i]))
 	}
 	if a.After > 0 {
 		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
 	}
+	if !w.full && !w.transcript {
+		fmt.Fprintf(&b, "\nLonger texts: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
+	}
 	a.footer.write(&b)
 	return b.String()
-}
-
-// writeShort writes the beginnings of the entries, which as JSON take at most room
-// bytes, and how to read more.
-func writeShort(b *strings.Builder, a *readAnswer, room int) {
-	list := a.Entries
-	if len(list) == 0 {
-		return
-	}
-	const least, most = 80, 600
-	onward := fmt.Sprintf("\nAs text: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
-	room -= encodedLen(onward)
-	share := max(least, min(most, room/len(list)))
-	for i := range list {
-		line := "\n" + entryHead(&list[i]) + "\n"
-		var texts []string
-		for k := range list[i].Parts {
-			texts = append(texts, partText(&list[i].Parts[k]))
-		}
-		line += beginning(strings.Join(texts, " "), max(0, share-len(line))) + "\n"
-		if room -= encodedLen(line); room < 0 {
-			fmt.Fprintf(b, "\n%s more in the structured answer.\n", human.Plural(len(list)-i, "entry", "entries"))
-			break
-		}
-		b.WriteString(line)
-	}
-	b.WriteString(onward)
 }
 
 func entryText(r *entryRow) string {
@@ -605,7 +571,7 @@ func entryHead(r *entryRow) string {
 
 func partText(p *partRow) string {
 	if p.diff != nil {
-		return *p.diff
+		return strings.TrimRight(*p.diff, "\n") + noted(*p.diff != "", "\n")
 	}
 	var b strings.Builder
 	switch p.Kind {

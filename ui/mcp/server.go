@@ -155,6 +155,7 @@ func newServer(c Config) (*mcp.Server, *server) {
 			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 		},
 	})
+	m.AddReceivingMiddleware(briefly)
 	s.addTools(m)
 	s.addResources(m)
 	addPrompts(m)

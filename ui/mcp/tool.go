@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
@@ -63,7 +64,22 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	})
 }
 
-// failure is the result of a tool that failed, for the agent to read. It has no
+// briefly shortens the errors of the protocol, which repeat the names and addresses that they
+// were sent.
+func briefly(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && len(e.Message)+len(e.Data) > longestWarning {
+			err = &jsonrpc.Error{Code: e.Code, Message: beginning(e.Message, longestWarning)}
+		} else if !ok && err != nil && len(err.Error()) > longestWarning {
+			err = errors.New(beginning(err.Error(), longestWarning))
+		}
+		return result, err
+	}
+}
+
+// failure is the result of a tool that failed, for the agent to read: what it was sent is
+// not repeated at length. It has no
 // structured part: clients check that against the schema of answers, and some reject the
 // whole result.
 func failure(err error) *mcp.CallToolResult {
@@ -71,7 +87,8 @@ func failure(err error) *mcp.CallToolResult {
 	if !ok {
 		e = &Error{Code: "internal", Message: err.Error()}
 	}
-	return &mcp.CallToolResult{IsError: true, Meta: mcp.Meta{codeKey: e.Code}, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}}
+	said := &Error{Message: beginning(e.Message, 500), Hint: beginning(e.Hint, 2000)}
+	return &mcp.CallToolResult{IsError: true, Meta: mcp.Meta{codeKey: e.Code}, Content: []mcp.Content{&mcp.TextContent{Text: said.Error()}}}
 }
 
 // codeKey is where the metadata of a failed call has the code of the error.
