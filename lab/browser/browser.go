@@ -165,14 +165,19 @@ func (b *Browser) Show(address string, l Look, wait string) {
 	b.Run(chromedp.EmulateViewport(l.Width, 900, phone...), chromedp.Navigate(address), chromedp.WaitReady(wait))
 }
 
-// Value returns the value of a JavaScript expression, evaluated in the page.
+// Value returns the value of a JavaScript expression, evaluated in the page. A page that is being
+// left is asked again, like the one that follows it.
 func Value[T any](b *Browser, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		v, err := chromedp.Run(b, chromedp.Evaluate[T](expression))
+		switch {
+		case err == nil:
+			return v
+		case !isLeaving(err) || time.Now().After(end):
+			b.t.Fatalf("%s: %v", expression, err)
+		}
 	}
-	return v
 }
 
 // Click clicks the middle of an element.

@@ -14,7 +14,7 @@ cleanup() {
 trap cleanup EXIT
 
 mkdir -p "$work/bin" "$work/home/project" "$work/sessions"
-cp -R "$sessions/." "$work/sessions"
+cp -R "$sessions/." "$(dirname "$0")/../odd/." "$work/sessions"
 sed -i.bak "s|@PROJECT@|$work/home/project|" "$work/sessions/needle.jsonl"
 rm -f "$work/sessions/needle.jsonl.bak"
 touch -t 202601010000 "$work/sessions/needle.jsonl" # another pi is not suspected in it
@@ -64,7 +64,11 @@ run() {
 # terminal WIDTH HEIGHT COMMAND: what to type in.
 terminal() {
 	tm new-session -d -x "$1" -y "$2" "$3"
-	sleep 0.2
+	for _ in $(seq 400); do
+		[[ -z $(screen | tr -d '[:space:]') ]] || return 0 # a prompt
+		sleep 0.05
+	done
+	fail 'the shell shows no prompt'
 }
 # bash_terminal WIDTH HEIGHT: a bash that has read no startup file.
 bash_terminal() {

@@ -269,7 +269,7 @@ func TestTop(t *testing.T) {
 		table.Rows = append(table.Rows, audit.ToolRow{Key: audit.Key{Tool: ptr(strconv.Itoa(i))}, Calls: 1000 - i, Errors: 1})
 	}
 	c := Tools(table, "")
-	c.Top(10)
+	c.Top(10, 0)
 	out := file(t, c)
 	if list, _ := values(t, out); len(list) != 20 || !strings.Contains(out, ">90 others<") || !strings.Contains(out, ">85,095<") || !strings.Contains(out, `width="99.900%"`) {
 		t.Errorf("%d values:\n%s", len(list), out)

@@ -86,7 +86,7 @@ const (
 	longestName = 44 // cells
 	mostYears   = 12 // that a calendar shows: the latest
 	mostTicks   = 6
-	leastSlots  = 24 // of a low chart, so that few bars are not wide
+	leastSlots  = 40 // of a low chart, so that no bar is wider than 24 pixels in the widest page
 )
 
 func (c *Chart) draw() (*drawing, error) {

@@ -122,16 +122,20 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 		c.Series[i].Values = append(c.Series[i].Values, make([]float64, len(c.Labels)-len(c.Series[i].Values))...)
 	}
 	if c.Kind == Ranking {
-		c.Top(mostRanked)
+		c.Top(mostRanked, 0)
 	} else if len(n.by) > 0 {
 		c.Fold(mostSeries)
 	}
 	return c
 }
 
-// Top keeps the first n labels of a ranking. The others are counted below them, without a
-// bar, which could be longer than all.
-func (c *Chart) Top(n int) {
+// Top keeps the first n labels of a ranking, of those that have a share of the total. The
+// others are counted below them, without a bar, which could be longer than all.
+func (c *Chart) Top(n int, share float64) {
+	n = min(n, len(c.Labels))
+	for least := share * c.total(); n > 1 && c.sum(n-1) < least; {
+		n--
+	}
 	if len(c.Labels) <= n {
 		return
 	}

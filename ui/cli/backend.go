@@ -86,7 +86,7 @@ func (b *backend) search(ctx context.Context, req search.Request) (res *search.R
 
 // sessions lists sessions.
 func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
-	req.Env.Expand = b.App.Absolute
+	req.Resume, req.Env.Expand = b.Agents.ResumeCommand, b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
 		res, err = sessions.List(ctx, r, b.Agents, location.Disk{}, req)
 		return err

@@ -176,7 +176,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		return nil, searchProblem(ctx, err)
 	}
 	return &report.Report{
-		Title: "Agent report: " + period(req.Since, req.Until, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
+		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
 		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location()),
 	}, nil
 }
@@ -207,14 +207,8 @@ func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
 }
 
 // period names the time that a report is about.
-func period(since, until time.Time, c *audit.Coverage, now time.Time) string {
-	first, last := since, now
-	if first.IsZero() {
-		first, last = c.First.Time, c.Last.Time
-	}
-	if !until.IsZero() {
-		last = until.Add(-1)
-	}
+func period(req audit.Request, c *audit.Coverage, now time.Time) string {
+	first, last := report.Span(req, c)
 	const form = "2 January 2006"
 	from, to := first.In(now.Location()).Format(form), last.In(now.Location()).Format(form)
 	if first.IsZero() || from == to {

@@ -63,6 +63,10 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	defer b.index.Close()
 	server := web.New(listener.Addr().String(), b.options(o))
 	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, req), wideEnough(req)))
+	desktop := hasDesktop(a)
+	if !desktop {
+		a.Warn("%s", howToOpen(a, listener.Addr().(*net.TCPAddr).Port))
+	}
 	if _, err := fmt.Fprintln(a.Out, address); err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 		return err
 	}
 	a.Warn("Ctrl-C ends it")
-	if !o.noOpen {
+	if desktop && !o.noOpen {
 		go browse(a, address)
 	}
 	switch err := server.Serve(ctx, listener); {
@@ -106,17 +110,35 @@ func listen(a *app.App, port int) (net.Listener, error) {
 	return nil, p
 }
 
-// browse opens an address in the browser. Without a desktop, the program that opens it
-// could start a browser in this terminal.
-func browse(a *app.App, address string) {
-	desktop := runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+// hasDesktop reports whether a browser can be opened. Without a desktop, the program that opens
+// one could start it in this terminal; over ssh, it would be on the other machine.
+func hasDesktop(a *app.App) bool {
+	if a.Getenv("SSH_CONNECTION") != "" {
+		return false
+	}
 	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"} {
-		desktop = desktop || a.Getenv(name) != ""
+		if a.Getenv(name) != "" {
+			return true
+		}
 	}
-	if !desktop {
-		a.Warn("there is no desktop to open a browser on: open the address yourself")
-		return
+	return runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+}
+
+// howToOpen says how to open the address, which follows, where there is no desktop. From another
+// machine, ssh forwards the port.
+func howToOpen(a *app.App, port int) string {
+	text := "there is no desktop to open a browser on: open this address yourself"
+	host := "HOST"
+	if from := strings.Fields(a.Getenv("SSH_CONNECTION")); len(from) == 4 { // of the client and its port, of this machine and its port
+		text, host = "open this address in the browser of your own machine", from[2]
+		if from[3] != "22" {
+			host = "-p " + from[3] + " " + host
+		}
 	}
+	return fmt.Sprintf("%s; from another machine, forward the port first: ssh -L %d:127.0.0.1:%d %s", text, port, port, host)
+}
+
+func browse(a *app.App, address string) {
 	if err := a.Open(address); err != nil {
 		a.Warn("cannot open a browser (%v): open the address yourself", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/resume"
+	"pigrep/ui/cli/shell"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
@@ -54,7 +56,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 				list, err := b.values(ctx)
 				return list, pageError(err)
 			},
-			Audits: b.audits, Open: b.openPage, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
+			Audits: b.audits, Open: b.openPage, Command: b.command, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
 		},
 		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
@@ -118,6 +120,14 @@ func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Ta
 		return s.Path, nil
 	})
 	return x, t, done, pageError(err)
+}
+
+// command quotes the command that resumes a session.
+func (b *webBackend) command(r *search.Resume) string {
+	if resume.CheckDir(r.Dir) != nil {
+		return ""
+	}
+	return shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
 }
 
 func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {

@@ -175,6 +175,24 @@ func TestWebCommand(t *testing.T) {
 	}
 }
 
+// Where no browser can be opened, what to do comes before the address; over ssh it is the command
+// that forwards the port.
+func TestHowToOpen(t *testing.T) {
+	for _, test := range []struct{ connection, want string }{
+		{"", "there is no desktop to open a browser on: open this address yourself; from another machine, forward the port first: ssh -L 4711:127.0.0.1:4711 HOST"},
+		{"10.0.0.7 51000 10.0.0.2 22", "open this address in the browser of your own machine; from another machine, forward the port first: ssh -L 4711:127.0.0.1:4711 10.0.0.2"},
+		{"10.0.0.7 51000 10.0.0.2 2200", "open this address in the browser of your own machine; from another machine, forward the port first: ssh -L 4711:127.0.0.1:4711 -p 2200 10.0.0.2"},
+	} {
+		a, _, _ := testApp(t)
+		a.Getenv = func(name string) string {
+			return map[string]string{"SSH_CONNECTION": test.connection, "DISPLAY": strings.Repeat(":0", min(len(test.connection), 1))}[name]
+		}
+		if got := howToOpen(a, 4711); got != test.want || hasDesktop(a) {
+			t.Errorf("%q: %q, want %q", test.connection, got, test.want)
+		}
+	}
+}
+
 // A page with one branch of a conversation learns of the entries of that branch alone.
 func TestWebGrowingBranch(t *testing.T) {
 	entry := func(id, parent string) string {

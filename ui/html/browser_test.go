@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 
 	"pigrep/lab/browser"
 	"pigrep/lab/testkit"
@@ -91,11 +89,7 @@ func TestBrowserNavigation(t *testing.T) {
 				t.Errorf("at %d pixels an abandoned branch is open", width)
 			}
 			browser.Value[string](b, `location.hash = "#e-`+id+`"`)
-			b.Run(chromedp.Sleep(50 * time.Millisecond))
-			top := browser.Value[float64](b, `document.querySelector("#e-`+id+`").getBoundingClientRect().top`)
-			if !browser.Value[bool](b, fmt.Sprintf(visible, id)) || top < -1 || top > 850 {
-				t.Errorf("at %d pixels the link to %s leads to %.0f", width, id, top)
-			}
+			b.Until(fmt.Sprintf("at %d pixels the place that the link to %s leads to", width, id), fmt.Sprintf(visible, id)+` && (top => top >= -1 && top <= 850)(document.querySelector("#e-`+id+`").getBoundingClientRect().top)`)
 		}
 	}
 	const output = `[...document.querySelectorAll(".call pre")].filter(e => e.checkVisibility()).length`

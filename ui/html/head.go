@@ -47,37 +47,40 @@ func (p *Page) time(t time.Time, layout string) *when {
 	return &when{local.Format(layout), local.Format("2006-01-02 15:04:05 MST") + " (" + t.UTC().Format("2006-01-02 15:04:05") + " UTC)", t.UTC().Format(time.RFC3339)}
 }
 
-func (p *Page) facts() []fact {
+// facts are what is known of a session: what a line below the title has room for, more, and
+// where it is.
+func (p *Page) facts() (line, more, place []fact) {
 	f := &p.Session
-	var list []fact
-	text := func(name, value string) {
+	add := func(list *[]fact, name, value string) {
 		if value = Line(value); value != "" {
-			list = append(list, fact{Name: name, Value: value})
+			*list = append(*list, fact{Name: name, Value: value})
 		}
 	}
-	moment := func(name string, t session.Time) {
-		if at := p.time(t.Time, "2006-01-02 15:04 MST"); at != nil {
-			list = append(list, fact{Name: name, When: at})
+	moment := func(list *[]fact, name string, t session.Time, layout string) {
+		if at := p.time(t.Time, layout); at != nil {
+			*list = append(*list, fact{Name: name, When: at})
 		}
 	}
-	text("Directory", p.directory(f.CWD))
-	moment("Started", f.Created)
-	moment("Last message", f.Modified)
-	text("Messages", human.Number(f.Messages))
-	text("Models", strings.Join(f.Models, ", "))
+	const minute = "2006-01-02 15:04 MST"
+	add(&line, "Directory", p.directory(f.CWD))
+	moment(&line, "Day", cmp.Or(f.Created, f.Modified), "2 January 2006")
+	add(&line, "Messages", human.Plural(f.Messages, "message", "messages"))
+	moment(&more, "Started", f.Created, minute)
+	moment(&more, "Last message", f.Modified, minute)
+	add(&more, "Models", strings.Join(f.Models, ", "))
 	if f.Tokens > 0 {
-		text("Tokens", human.Number(f.Tokens))
+		add(&more, "Tokens", human.Number(f.Tokens))
 	}
 	if f.Cost > 0 {
-		text("Cost", Money(f.Cost))
+		add(&line, "Cost", Money(f.Cost))
 	}
-	text("Labels", strings.Join(f.Labels, ", "))
+	add(&more, "Labels", strings.Join(f.Labels, ", "))
 	if f.ParentSession != "" {
-		text("Forked from", p.file(f.ParentSession))
+		add(&more, "Forked from", p.file(f.ParentSession))
 	}
-	text("Session", f.SessionID)
-	text("File", p.file(f.SessionPath))
-	return list
+	add(&place, "Session", f.SessionID)
+	add(&place, "File", p.file(f.SessionPath))
+	return line, more, place
 }
 
 // homes matches home directories of users, of this machine or another one.

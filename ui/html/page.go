@@ -96,7 +96,8 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	if err := b.Entries(ctx); err != nil {
 		return err
 	}
-	return b.x.write("bottom", nil)
+	_, _, place := p.facts()
+	return b.x.write("bottom", place)
 }
 
 // Body writes the conversation of a page.
@@ -119,11 +120,15 @@ func (p *Page) Body(ctx context.Context, w io.Writer) (*Body, error) {
 
 // Head writes the title, the facts and the index.
 func (b *Body) Head() error {
+	line, more, place := b.x.page.facts()
+	if b.x.page.Site != nil { // a file has it at its end
+		more = append(more, place...)
+	}
 	return b.x.write("head", struct {
-		Title string
-		Facts []fact
-		Index *index
-	}{b.x.page.Title(), b.x.page.facts(), b.x.index})
+		Title       string
+		Line, Facts []fact
+		Index       *index
+	}{b.x.page.Title(), line, more, b.x.index})
 }
 
 // Entries writes the entries as they are read.

@@ -279,7 +279,7 @@ func TestBranches(t *testing.T) {
 	p := pageOf(t, "/s.jsonl", data)
 	p.Pass = func(e *entry.Entry) bool { return e.ID == "x2" || e.ID == "m" }
 	out = render(t, p)
-	if n := strings.Count(out, `<details class="branch">`); n != 1 || strings.Count(out, "</details>") != 2 {
+	if n := strings.Count(out, `<details class="branch">`); n != 1 || strings.Count(out, "</details>") != 3 {
 		t.Errorf("%d branches with one entry to show", n)
 	}
 }

@@ -69,8 +69,11 @@ func (r *Report) Write(w io.Writer) error {
 	}{r, policy(), template.HTML("<style>" + style() + "</style>")})
 }
 
-// HTML writes sections as a part of a page.
+// HTML writes sections as a part of a page, below their headlines.
 func HTML(w io.Writer, sections []*Section) error {
+	if err := templates().ExecuteTemplate(w, "tiles", sections); err != nil {
+		return err
+	}
 	return templates().ExecuteTemplate(w, "sections", sections)
 }
 
@@ -126,6 +129,7 @@ type View struct {
 type Section struct {
 	ID, Title string
 	Note      string
+	Figures   []Fact // its headlines
 	Charts    []template.HTML
 	Tables    []*Table
 }
@@ -165,6 +169,8 @@ const (
 	mostRows   = 25
 	mostCalls  = 30 // of a list of calls
 	mostRanked = 12 // bars of a ranking
+
+	leastShare = 0.01 // of a bar in a ranking
 
 	longest     = 120 // cells of a text
 	longestFull = 2000
@@ -253,14 +259,14 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	d.Tables = append(d.Tables, t)
 }
 
-// span is the time that a request covers in an answer.
-func span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
+// Span is the time that a request covers of that in which something was done.
+func Span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
 	first, last = c.First.Time, c.Last.Time
 	if req.Since.After(first) {
 		first = req.Since
 	}
 	if !req.Until.IsZero() && req.Until.Before(last) {
-		last = req.Until
+		last = req.Until.Add(-1)
 	}
 	return first, last
 }
@@ -283,8 +289,9 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		d.Note = "Nothing was used in this time."
 		return []*Section{d.Section}, nil
 	}
-	d.Note = usageNote(models)
-	first, last := span(req, &models.Coverage)
+	d.Note = "In " + human.Plural(models.Total.Sessions, "session", "sessions")
+	d.Figures = usageFigures(models)
+	first, last := Span(req, &models.Coverage)
 	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
 	if err != nil {
 		return nil, err
@@ -317,7 +324,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		})
 		if by == "project" && len(t.Rows) > 1 {
 			projects := chart.Usage(t, v.Home)
-			projects.Top(mostRanked)
+			projects.Top(mostRanked, leastShare)
 			d.draw(projects)
 		}
 	}
@@ -327,15 +334,15 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 // shortest is the time from which on a calendar says more than bars.
 const shortest = 35 * 24 * time.Hour
 
-func usageNote(t *audit.UsageTable) string {
-	cost := "unknown cost"
+func usageFigures(t *audit.UsageTable) []Fact {
+	cost := Fact{"cost", "unknown"}
 	if t.Total.HasCost() {
-		cost = human.Cents.Text(t.Total.Cost)
+		cost.Value = human.Cents.Text(t.Total.Cost)
 		if t.Total.Unpriced > 0 {
-			cost = "at least " + cost
+			cost.Name = "cost, at least"
 		}
 	}
-	return cost + ", " + human.Plural(t.Total.Tokens, "token", "tokens") + " in " + human.Plural(t.Total.Sessions, "session", "sessions")
+	return []Fact{cost, {"tokens", human.Short(t.Total.Tokens)}}
 }
 
 // Audit returns what tools did: calls, failures, commands, risky ones, files.
@@ -349,8 +356,9 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		d.Note = "No tool was called in this time."
 		return []*Section{d.Section}, nil
 	}
-	d.Note = human.Plural(tools.Total.Calls, "call", "calls") + ", " + human.Number(tools.Total.Errors) + " failed, in " + human.Plural(tools.Total.Sessions, "session", "sessions")
-	over, err := src.Tools(ctx, with(req, chart.PeriodFor(span(req, &tools.Coverage))))
+	d.Note = "In " + human.Plural(tools.Total.Sessions, "session", "sessions")
+	d.Figures = []Fact{{Name: "calls", Value: human.Number(tools.Total.Calls)}}
+	over, err := src.Tools(ctx, with(req, chart.PeriodFor(Span(req, &tools.Coverage))))
 	if err != nil {
 		return nil, err
 	}
@@ -389,7 +397,8 @@ func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*S
 	}
 	s := &Section{ID: "failures", Title: "Failures", Note: "No call failed."}
 	if len(t.Rows) > 0 {
-		s.Note = human.Plural(all, "call failed", "calls failed")
+		s.Note = "The latest first"
+		s.Figures = []Fact{{Name: "failed", Value: human.Number(all)}}
 		t.More = left(all - len(t.Rows))
 		s.Tables = []*Table{t}
 	}
@@ -424,7 +433,8 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 	}
 	s := &Section{ID: "risky", Title: "Risky calls", Note: "No call matches a rule."}
 	if all > 0 {
-		s.Note = human.Plural(all, "call matches", "calls match") + " a rule: worth a look, not proof of harm"
+		s.Note = "Calls that match a rule: worth a look, not proof of harm"
+		s.Figures = []Fact{{Name: "risky", Value: human.Number(all)}}
 	}
 	var found []audit.RuleMatch
 	for _, r := range shellcmd.Rules {

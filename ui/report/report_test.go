@@ -122,8 +122,9 @@ func TestReport(t *testing.T) {
 	out := render(t, answers("bash", 50), "week")
 	for _, want := range []string{
 		`<section class="part" id="usage">`, `<section class="part" id="tools">`, `<section class="part" id="failures">`, `<section class="part" id="risky">`, `<section class="part" id="commands">`, `<section class="part" id="files">`, `<section class="part" id="sessions">`,
-		"Calendar of days", "Cost by day and model", "Tokens by day and model", "Calls by day", "$1.50, 0 tokens in 0 sessions", "20 calls, 3 failed", "1m01s",
-		"41 calls failed", "40 more calls", "1 call matches a rule", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
+		"Calendar of days", "Cost by day and model", "Tokens by day and model", "Calls by day", "1m01s",
+		`<a href="#usage"><b>$1.50</b> cost</a>`, `<a href="#usage"><b>0</b> tokens</a>`, `<a href="#tools"><b>20</b> calls</a>`, `<a href="#failures"><b>41</b> failed</a>`, `<a href="#risky"><b>1</b> risky</a>`,
+		"40 more calls", "worth a look, not proof of harm", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
 		`<a href="week-sessions/s.html#e1">2026-03-20 12:00</a>`,
 	} {
 		if !strings.Contains(out, want) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +37,10 @@ type searchParams struct {
 
 // Limits of an answer.
 const (
-	firstLimit = 10  // sessions at first
-	mostLimit  = 500 // sessions at most
-	wholeLimit = 200 // hits, if the query names a single session
+	firstLimit  = 10  // sessions at first
+	latestLimit = 25  // at first without a query, a line each
+	mostLimit   = 500 // sessions at most
+	wholeLimit  = 200 // hits, if the query names a single session
 )
 
 // parseSearchParams reads a query from the parameters of a URL.
@@ -135,6 +137,7 @@ type answer struct {
 	Notes       []string
 	Suggestions []link // suggested queries
 	Sessions    []sessionResult
+	Latest      bool   // sessions without a query, a line each
 	More        string // URL with a higher limit; "" if all sessions are shown
 }
 
@@ -172,6 +175,20 @@ func (s *Server) when(t time.Time) *when {
 	return &when{human.Ago(s.Now(), t), t.In(s.Zone).Format("2006-01-02 15:04:05 MST"), t.UTC().Format(time.RFC3339)}
 }
 
+// day is when for a list below an age: the day, with the time in the current year.
+func (s *Server) day(t time.Time) *when {
+	w := s.when(t)
+	if w == nil {
+		return nil
+	}
+	local, form := t.In(s.Zone), "2 Jan 2006"
+	if local.Year() == s.Now().In(s.Zone).Year() {
+		form = "2 Jan 15:04"
+	}
+	w.Text = local.Format(form)
+	return w
+}
+
 // sessionLine is what both lists show of a session.
 type sessionLine struct {
 	Title, Address string
@@ -180,6 +197,7 @@ type sessionLine struct {
 	When           *when
 	Messages       string
 	Labels         []string
+	Command, ID    string // to copy; "" for none
 }
 
 func (s *Server) sessionLine(h *search.SessionHit, q searchParams) sessionLine {
@@ -194,6 +212,10 @@ func (s *Server) sessionLine(h *search.SessionHit, q searchParams) sessionLine {
 	}
 	for _, name := range h.Labels {
 		l.Labels = append(l.Labels, html.Line(name))
+	}
+	l.ID = session.Handle(h.SessionID, h.SessionPath)
+	if h.Resume != nil {
+		l.Command = s.Command(h.Resume)
 	}
 	return l
 }
@@ -282,7 +304,11 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	for i := range res.Hits {
 		h := &res.Hits[i]
 		if n, ok := at[h.SessionPath]; ok {
-			x.Sessions[n].Hits = append(x.Sessions[n].Hits, s.hit(h, q))
+			hit := s.hit(h, q)
+			if len(x.Sessions[n].Hits) == 0 {
+				x.Sessions[n].Address = hit.Address
+			}
+			x.Sessions[n].Hits = append(x.Sessions[n].Hits, hit)
 		}
 	}
 	for i := range res.Sessions {
@@ -309,12 +335,13 @@ func (q searchParams) more() string {
 // latest answers an empty query with the latest sessions.
 func (s *Server) latest(ctx context.Context, q searchParams, req search.Request) (*answer, error) {
 	list := sessions.FromSearch(req)
+	list.Limit = max(list.Limit, latestLimit)
 	list.Scope = "" // a scope selects text, and there is no text to search for
 	res, err := s.Sessions(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	x := &answer{Heading: "Latest sessions", Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
+	x := &answer{Heading: "Latest sessions", Latest: true, Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
 		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, q)})
 	}
@@ -368,7 +395,7 @@ func (x *answer) suggest(q searchParams, res *search.Response) {
 func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	f := hitResult{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,
-		Kind: h.Kind, When: s.when(h.Timestamp.Time), Text: fragmentParts(h.Fragment),
+		Kind: h.Kind, When: s.day(h.Timestamp.Time), Text: fragmentParts(withoutSigns(h.Kind, h.Fragment)),
 	}
 	if h.Tool != "" {
 		f.What += " " + html.Line(h.Tool)
@@ -383,6 +410,42 @@ func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 		f.Notes = append(f.Notes, html.Line(note))
 	}
 	return f
+}
+
+// signs are those of Markdown that a line shows only as noise: of headings, emphasis and code.
+var signs = regexp.MustCompile("(?:^|\\s)#{1,6} |\\*\\*|`+")
+
+// withoutSigns drops the signs of Markdown from what was written as such.
+func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
+	switch kind {
+	case session.KindPrompt, session.KindReply, session.KindThinking, session.KindSummary, session.KindNote:
+	default:
+		return f
+	}
+	var b strings.Builder
+	at, moved := 0, make([]int, len(f.Text)+1) // where each byte goes
+	keep := func(end int) {
+		for ; at < end; at++ {
+			moved[at] = b.Len()
+			b.WriteByte(f.Text[at])
+		}
+	}
+	for _, sign := range signs.FindAllStringIndex(f.Text, -1) {
+		keep(sign[0])
+		for ; at < sign[1]; at++ {
+			moved[at] = b.Len()
+		}
+		if f.Text[sign[1]-1] == ' ' && b.Len() > 0 { // of a heading
+			b.WriteByte(' ')
+		}
+	}
+	keep(len(f.Text))
+	moved[at] = b.Len()
+	out := match.Fragment{Text: b.String()}
+	for _, s := range f.Spans {
+		out.Spans = append(out.Spans, [2]int{moved[s[0]], moved[s[1]]})
+	}
+	return out
 }
 
 // fragmentParts splits a fragment at its highlighted spans.

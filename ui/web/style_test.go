@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/internal/session"
+	"pigrep/query/engine/match"
 	"pigrep/query/search"
 	"pigrep/ui/html"
 	"pigrep/ui/report"
@@ -103,6 +105,33 @@ func luminance(t *testing.T, colour string) (sum float64) {
 		sum += weight * v
 	}
 	return sum
+}
+
+// What was written as Markdown is shown without its signs, with the same words marked; calls and
+// results are shown as they are.
+func TestFragmentsWithoutSigns(t *testing.T) {
+	const text = "# Plan **Publish to npm** - run `npm publish` ## Then ```bash\nnpm i``` C# 1 ** 2"
+	f := match.Fragment{Text: text}
+	for at := 0; ; {
+		i := strings.Index(text[at:], "npm")
+		if i < 0 {
+			break
+		}
+		f.Spans = append(f.Spans, [2]int{at + i, at + i + len("npm")})
+		at += i + 1
+	}
+	got := withoutSigns(session.KindReply, f)
+	if want := "Plan Publish to npm - run npm publish Then bash\nnpm i C# 1  2"; got.Text != want || len(got.Spans) != len(f.Spans) {
+		t.Errorf("%q, want %q", got.Text, want)
+	}
+	for _, s := range got.Spans {
+		if marked := got.Text[s[0]:s[1]]; marked != "npm" {
+			t.Errorf("%q is marked", marked)
+		}
+	}
+	if got := withoutSigns(session.KindResult, f); got.Text != text {
+		t.Errorf("a result is shown as %q", got.Text)
+	}
 }
 
 // The headline counts the hits with every word, as the facets and the histogram do, and the

@@ -60,6 +60,9 @@ type Backend struct {
 	// Find returns the offsets of the entries that have every word of a request. The request
 	// names one session.
 	Find func(context.Context, search.Request) (offsets []int64, err error)
+	// Command returns the command that resumes a session, quoted for the user's shell; "" if
+	// it cannot be resumed where it was.
+	Command func(*search.Resume) string
 	// Export returns a file name for a conversation, without extension, and a function that
 	// writes the conversation in one of the Formats.
 	Export  func(ctx context.Context, name, format string, redact bool) (file string, write func(io.Writer) error, err error)

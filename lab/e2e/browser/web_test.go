@@ -32,6 +32,9 @@ var updateFiles = flag.Bool("update", false, "write the pictures of pages")
 // samples are the session files that the pages show.
 var samples = filepath.Join("..", "..", "..", "testdata", "sessions")
 
+// odd are session files that lack what others have.
+var odd = filepath.Join("..", "..", "..", "testdata", "odd")
+
 // webTest is a server for a copy of session files, and a browser that has its cookie.
 type webTest struct {
 	*browser.Browser
@@ -65,11 +68,13 @@ func newApp(home string) (a *app.App, out, errs *bytes.Buffer) {
 	}, out, errs
 }
 
-func newWebTest(t *testing.T, sessions string) *webTest {
+func newWebTest(t *testing.T, sessions ...string) *webTest {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "dev")
 	w := &webTest{t: t, home: home, root: filepath.Join(home, ".pi", "agent", "sessions")}
-	copySessions(t, w.root, sessions, home)
+	for _, dir := range sessions {
+		copySessions(t, w.root, dir, home)
+	}
 	if err := os.Mkdir(filepath.Join(home, "atlas"), 0o755); err != nil { // where most of the samples began
 		t.Fatal(err)
 	}
@@ -159,10 +164,11 @@ func (w *webTest) picture(name string) {
 // Every page fits every window, can be read in both schemes, and does nothing that its
 // policy forbids. With PIGREP_PICTURES, a directory, pictures of them are kept there.
 func TestWebPagesInABrowser(t *testing.T) {
-	w := newWebTest(t, samples)
+	w := newWebTest(t, samples, odd)
 	for _, p := range []struct{ name, address string }{
 		{"search", "/?q=token"},
 		{"start", "/"},
+		{"odd", "/?q=quokka"},
 		{"nothing", "/?q=nosuchwordanywhere"},
 		{"hostile", "/?q=script+project:hostile&scope=all"},
 		{"conversation", "/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90?q=token"},
@@ -293,9 +299,29 @@ func TestWebInABrowser(t *testing.T) {
 }
 
 // The remarks of a hit stand below its text and leave it the whole width; text of programs has a
-// fixed pitch. A few bars are no histogram, and neither is the list without a query.
+// fixed pitch. A title leads to the best hit. The bars of a histogram are narrow; a few are none,
+// and neither is the list without a query, which has a line for each session.
 func TestWebListOfHits(t *testing.T) {
-	w := newWebTest(t, samples)
+	w := newWebTest(t, samples, odd)
+	for _, query := range []string{"", "?q=token", "?q=quokka"} {
+		w.Show(w.host+"/"+query, browser.Looks[0], "#keys")
+		w.Until("the buttons", `[...document.querySelectorAll(".found > li")].every(e => e.querySelector("[data-copy]")?.checkVisibility())`)
+		if list := browser.Value[[]string](w.Browser, `[...document.querySelectorAll(".found > li:has(.hits)")].filter(e =>
+			e.querySelector("h3 a").href != e.querySelector(".hits a").href).map(e => e.innerText)`); len(list) > 0 {
+			t.Errorf("%q: titles that do not lead to the first hit: %q", query, list)
+		}
+		if tall := browser.Value[float64](w.Browser, `Math.max(...[...document.querySelectorAll(".found.lines > li")].map(e => e.getBoundingClientRect().height), 0)`); tall > 40 {
+			t.Errorf("a session without hits is %v pixels high", tall)
+		}
+	}
+	w.Show(w.host+"/?q=file", browser.Looks[0], "#keys")
+	if most := browser.Value[float64](w.Browser, `Math.max(...[...document.querySelectorAll(".time svg .c0")].map(e => e.getBoundingClientRect().width))`); most > 24 || most < 4 {
+		t.Errorf("a bar is %v pixels wide", most)
+	}
+	w.Show(w.host+"/session/0195562e-9a20-7c11-8f3a-5d2b6c7e8f90", browser.Looks[0], "#keys")
+	if tall := browser.Value[float64](w.Browser, `document.querySelector(".meta").getBoundingClientRect().height`); tall > 30 || browser.Value[bool](w.Browser, `document.querySelector(".known").checkVisibility()`) {
+		t.Errorf("the facts of a session are %v pixels high, or not folded", tall)
+	}
 	for _, look := range []browser.Look{browser.Looks[0], browser.Looks[2]} {
 		w.Show(w.host+"/?q=token+scope", look, "#keys")
 		if list := browser.Value[[]string](w.Browser, `[...document.querySelectorAll(".hits a")].filter(a => {

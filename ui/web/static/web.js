@@ -132,13 +132,13 @@ function mark() {
 }
 mark();
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-	button.hidden = false;
-	button.addEventListener("click", async () => {
-		await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-		button.textContent = "Copied";
-	});
-}
+document.documentElement.classList.add("scripted"); // shows the buttons that copy
+document.addEventListener("click", async (e) => {
+	const button = e.target.closest("[data-copy]");
+	if (!button) return;
+	await navigator.clipboard.writeText(button.dataset.copy);
+	button.textContent = "Copied";
+});
 
 // grow says how many entries a conversation has got since it was loaded.
 const grown = document.querySelector("[data-grown]");
