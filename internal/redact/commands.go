@@ -6,46 +6,6 @@ import (
 	"sync"
 )
 
-// programs are the commands that take a secret. A row has the names of programs, and
-// how they take it: the word without which they take none, options with the form of
-// their values, or the words before a secret that has no option (* is any word). Long
-// options that end in password, token or the like are found by their names.
-const programTable = `
-curl  -u=pair --user=pair -U=pair --proxy-user=pair --oauth2-bearer=whole -E=pair --cert=pair -b=cookie --cookie=cookie --pass=whole --tlspassword=whole
-wget  --http-user=whole --auth=pair
-http,https,xh  -a=pair --auth=pair
-sshpass  -p=either
-mysql,mysqldump,mysqladmin,mysqlimport,mariadb,mariadb-dump,mariadb-admin,7z,7za,unrar  -p=attached
-rar  -p=attached -hp=attached
-redis-cli  -a=whole --pass=whole -u=pair
-mongo,mongosh,mongodump,mongorestore,cqlsh,snowsql,rabbitmqadmin,twine,useradd,usermod  -p=whole
-sqlcmd,bcp,mosquitto_pub,mosquitto_sub,ipmitool,zip,unzip  -P=whole
-ldapsearch,ldapadd,ldapmodify  -w=whole
-ldappasswd  -w=whole -s=whole -a=whole
-smbclient,rpcclient  -U=percent --user=percent
-docker,podman,nerdctl,buildah,helm,registry,oras,crane,az,oc,cf  login -p=whole
-skopeo  -p=whole --creds=pair --src-creds=pair --dest-creds=pair
-xfreerdp  /p:=prefix
-nuget  push -p=whole -Password=whole -ApiKey=whole
-dotnet  push -k=whole -p=whole
-openssl  -k=whole pass:=prefix
-vercel  -t=whole
-gh  secret --body=whole -b=whole
-create  secret --from-literal=literal
-htpasswd,echo,printf
-wpa_passphrase  * SECRET
-rabbitmqctl  add_user * SECRET
-rabbitmqctl  change_password * SECRET
-net  user * SECRET
-poetry  config http-basic.* * SECRET
-poetry  config pypi-token.* SECRET
-redis-cli  auth SECRET
-ngrok  authtoken SECRET
-ngrok  config add-authtoken SECRET
-mc  alias set * * * SECRET
-mc  config host add * * * SECRET
-`
-
 // Forms of the value of an option.
 const (
 	whole    = "whole"    // -p secret
@@ -64,10 +24,14 @@ type program struct {
 	before  [][]string  // words before a secret
 }
 
+// programs are the commands of commands.txt by the names of their programs.
 var programs = sync.OnceValue(func() map[string]*program {
 	m := make(map[string]*program)
-	for row := range strings.Lines(strings.TrimSpace(programTable)) {
+	for row := range strings.Lines(programTable) {
 		words := strings.Fields(row)
+		if words[0] == "#" {
+			continue
+		}
 		for name := range strings.SplitSeq(words[0], ",") {
 			if m[name] == nil {
 				m[name] = &program{}
@@ -237,9 +201,6 @@ func (f *finder) args(at, end int) (args []arg, stop int) {
 	}
 	return args, end
 }
-
-// readers are commands that read a password, and options by which they do.
-var readers = wordSet{text: "chpasswd passwd -S --stdin --with-token cryptsetup --passphrase-fd --pinentry-mode kinit"}
 
 // piped masks what echo writes into a command that reads a password.
 func (f *finder) piped(args []arg, stop int) {

@@ -111,13 +111,6 @@ func wordsBefore(s string, start, n int) int {
 	return start
 }
 
-// Members of an object that says the name of a value in one member and the value in
-// another.
-var (
-	namingWords = wordSet{text: "name key k variable header option field parametername env property id username"}
-	valueWords  = wordSet{text: "value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current parametervalue param-value paramvalue"}
-)
-
 // valueBefore returns the value of a name that follows its value: "value": "x",
 // "name": "password".
 func (f *finder) valueBefore(start int) (none value) {

@@ -50,7 +50,7 @@ type announcement struct {
 // announcements are words that announce a secret, with what looks for it there.
 func announcements() []announcement {
 	return []announcement{
-		{nameWords(), (*finder).name},
+		{slices.Concat(nameWords.words(), services.words(), servicePhrases.words()), (*finder).name},
 		{[]string{"://"}, (*finder).url},
 		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
 		{[]string{"jdbc:oracle:", "sqlplus "}, (*finder).oracle},
@@ -62,7 +62,7 @@ func announcements() []announcement {
 		{[]string{"private-lines:", "private-mac:"}, (*finder).putty},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
-		{callWords, (*finder).call},
+		{callWords.words(), (*finder).call},
 		{[]string{"securestring", "identified by", "identified with"}, (*finder).statement},
 		{[]string{"login"}, (*finder).netrc},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
@@ -83,8 +83,8 @@ var allTriggers = sync.OnceValue(func() *triggers {
 		sets[class] = &set
 	}
 	t := &triggers{}
-	for i := range Rules {
-		for _, text := range Rules[i].Shapes {
+	for i, r := range rules() {
+		for _, text := range r.shapes {
 			sh := parseShape(i, text, sets)
 			t.list = append(t.list, trigger{word: strings.ToLower(sh.parts[sh.anchor].literal), shape: sh})
 		}
@@ -142,9 +142,9 @@ func (f *finder) shape(sh *shape, at int) {
 	}
 	if start, end, ok := sh.match(f.s, at, f.runs); ok {
 		end = f.continued(end)
-		f.add(start, end, Rules[sh.rule].ID)
+		f.add(start, end, rules()[sh.rule].id)
 		f.token = [2]int{max(start, at), max(end, f.token[1])}
-		if Rules[sh.rule].ID == "aws-key" {
+		if rules()[sh.rule].id == "aws-key" {
 			f.secretOf(end)
 		}
 	}
@@ -215,7 +215,7 @@ func (v *view) find(spans []Span) []Span {
 }
 
 // joined puts spans in order. Of overlapping ones it makes one, which the rule that
-// comes first in Rules names.
+// comes first names.
 func joined(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans

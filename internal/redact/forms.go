@@ -118,9 +118,6 @@ func (f *finder) parameter(at int) {
 	}
 }
 
-// parametric are schemes whose credential is a list of parameters.
-var parametric = wordSet{text: "digest hawk oauth snowflake mac signature"}
-
 // authorization masks the credentials after the name of the header, or after "bearer".
 func (f *finder) authorization(at int) {
 	s := f.s
@@ -315,9 +312,6 @@ func (f *finder) jwk(at int) {
 	}
 }
 
-// fillers are words between the verb of a sentence and what it says.
-var fillers = wordSet{text: "now to set be changed"}
-
 // sentence masks a password in a sentence: the password is X. at is its word for password.
 func (f *finder) sentence(at int) {
 	if isAlnum(char(f.s, at-1)) {
@@ -367,9 +361,6 @@ func afterVerb(s string, i int) int {
 	}
 	return i
 }
-
-// callWords are calls whose arguments include a password or token.
-var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "getconnection(", "passwordauthentication(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot("}
 
 // call masks the last quoted argument of a call if it looks like a password or token.
 func (f *finder) call(at int) {
@@ -468,8 +459,6 @@ func (f *finder) netrc(at int) {
 		}
 	}
 }
-
-var dataMembers = wordSet{text: `data: data": stringData: stringData":`}
 
 // kubernetes masks the data of a Secret.
 func (f *finder) kubernetes(at int) {

@@ -77,9 +77,6 @@ func (m *masker) value(v jsonl.Value, name string, private bool) {
 	}
 }
 
-// jwkPrivate are the members of a JSON Web Key that are secret.
-var jwkPrivate = wordSet{text: "d p q dp dq qi k"}
-
 func (m *masker) object(v jsonl.Value, name string) {
 	// What its members name, before their values are masked.
 	var private bool

@@ -79,9 +79,6 @@ func (c *claim) tokenRule() string {
 	return ""
 }
 
-// settlers are words before a name that set it: set NAME value, ENV NAME value.
-var settlers = wordSet{text: "set put add env setenv setx arg config:set"}
-
 // settles reports whether the word before the name sets it.
 func (c *claim) settles() bool {
 	end := trimRight(c.s, c.start, " ")
@@ -162,20 +159,11 @@ func (c *claim) wholeLine() bool {
 	return true
 }
 
-// directives are names that take their values after a space.
-var directives = wordSet{text: "requirepass masterauth bindpw rootpw masteruser storepass keypass password-file-content"}
-
-// setters end the names of functions that set a value, and of those that take headers.
-var setters = []string{"define", "set", "setenv", "putenv", "put", "add", "header", "property", "config", "param", "option", "withenv", "field", "append"}
-
 // setter reports whether the name is the argument of such a function.
 func (c *claim) setter() bool {
 	before, called := strings.CutSuffix(strings.TrimRight(c.s[max(0, c.start-40):c.start], "\\\"'` "), "(")
-	return called && slices.ContainsFunc(setters, func(w string) bool { return hasSuffixFold(before, w) })
+	return called && slices.ContainsFunc(setters.words(), func(w string) bool { return hasSuffixFold(before, w) })
 }
-
-// prompts are words before the name of a value that a program asks for or shows.
-var prompts = wordSet{text: "enter new your confirm current old initial temporary default admin root generated"}
 
 func (c *claim) firstOnLine() bool {
 	i := len(strings.TrimRight(c.s[:c.start], " \t-\"'#/.>*|+"))

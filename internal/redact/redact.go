@@ -1,7 +1,7 @@
 // Package redact masks what looks like a secret: keys, tokens, passwords, private
-// keys. Rules names the kinds of secrets and the shapes of tokens that are recognized
-// by their own characters; names (names.go), commands (commands.go) and other forms
-// (forms.go) announce the rest. A text is searched without colours, escapes and one
+// keys. rules.txt has the kinds of secrets and the shapes of tokens that are recognized by
+// their own characters (tokens.go); names (names.go), commands (commands.go) and other
+// forms (forms.go) announce the rest. A text is searched without colours, escapes and one
 // layer of encoding (normal.go). All of it takes time that is linear in the text.
 //
 // A secret is replaced by [redacted:ID], with the id of the rule. The surrounding

@@ -74,9 +74,9 @@ func TestSecretsAreMasked(t *testing.T) {
 			t.Errorf("in JSON %q is %q, want %q", text, back["output"], want)
 		}
 	}
-	for _, r := range Rules {
-		if !seen[r.ID] {
-			t.Errorf("rule %s has no sample in testdata/secrets.txt", r.ID)
+	for _, r := range rules() {
+		if !seen[r.id] {
+			t.Errorf("rule %s has no sample in testdata/secrets.txt", r.id)
 		}
 	}
 }
@@ -277,8 +277,8 @@ func TestDocs(t *testing.T) {
 	}
 	var b bytes.Buffer
 	b.WriteString("| rule | masks |\n|---|---|\n")
-	for _, r := range Rules {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", r.ID, r.What)
+	for _, r := range rules() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.id, r.what)
 	}
 	parts := strings.Split(string(data), mark)
 	if len(parts) != 3 {

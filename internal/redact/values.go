@@ -16,12 +16,6 @@ func isPath(v string) bool {
 	return len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') || strings.HasPrefix(v, "file:")
 }
 
-// sentenceWords are words that hardly any passphrase contains and hardly any
-// sentence lacks.
-var sentenceWords = wordSet{text: `a all an and are at be by can cannot does enter expired failed field for from has have in incorrect input invalid is
-	it match missing must no not of on or provide provided required reset should some string successfully than that the this to
-	too type was when will with you your`}
-
 // isSentence reports whether a value of several words is part of a sentence.
 func isSentence(v string) bool {
 	words := strings.Fields(v)
@@ -82,12 +76,6 @@ func count(v string) (t tally) {
 	return t
 }
 
-// placeholders are words used in place of a secret.
-var placeholders = wordSet{text: `any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme compat dummy empty example fake false field files foo foobar hidden incorrect
-	input int invalid masked missing n/a none null nil not-set number object omitted optional passwd password pass placeholder prompt redacted removed required sample sanitized secret
-	self set sha256 str string string[] test text this todo token true undefined unknown unset value void xxx yes your-password yourpassword your_password replaceme replace-me replace_me mypassword
-	<nil> <none> <unset> <redacted> <hidden> <sensitive> (sensitive) *****`}
-
 // isPlaceholder reports whether a value only represents a secret: a variable, a
 // type, an expression, stars.
 func isPlaceholder(v string) bool {
@@ -104,12 +92,8 @@ func isPlaceholder(v string) bool {
 	case strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-"):
 		return true
 	}
-	return slices.ContainsFunc(references, func(r string) bool { return strings.HasPrefix(lower, r) })
+	return slices.ContainsFunc(references.words(), func(r string) bool { return strings.HasPrefix(lower, r) })
 }
-
-// references begin what says where a secret is.
-var references = []string{"process.env", "os.environ", "os.getenv", "env.", "env[", "config.", "settings.", "secrets.", "var.", "vars.", "local.", "import.meta.", "deno.env", "system.getenv",
-	"op://", "vault:", "arn:", "ref+", "data.", "module.", "valuefrom", "secretkeyref", "enc["}
 
 // isExpression reports whether a value is a variable of a shell or template, or
 // another expression.
