@@ -3,7 +3,6 @@ package redact
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Forms of the value of an option.
@@ -25,22 +24,22 @@ type program struct {
 }
 
 // programs are the commands of commands.txt by the names of their programs.
-var programs = sync.OnceValue(func() map[string]*program {
-	m := make(map[string]*program)
-	for row := range strings.Lines(programTable) {
+var programs = make(map[string]*program)
+
+func readCommands() {
+	for row := range strings.Lines(commandTable) {
 		words := strings.Fields(row)
 		if words[0] == "#" {
 			continue
 		}
 		for name := range strings.SplitSeq(words[0], ",") {
-			if m[name] == nil {
-				m[name] = &program{}
+			if programs[name] == nil {
+				programs[name] = &program{}
 			}
-			m[name].add(words[1:])
+			programs[name].add(words[1:])
 		}
 	}
-	return m
-})
+}
 
 func (p *program) add(words []string) {
 	if n := len(words) - 1; n > 0 && words[n] == "SECRET" {
@@ -58,7 +57,7 @@ func (p *program) add(words []string) {
 
 func commandWords() []string {
 	words := []string{"create secret "}
-	for name := range programs() {
+	for name := range programs {
 		if name != "create" {
 			words = append(words, name)
 		}
@@ -86,7 +85,7 @@ func (f *finder) command(at int) {
 		return
 	}
 	name := strings.TrimSuffix(f.text(args[0]), ".exe")
-	p := programs()[name]
+	p := programs[name]
 	if p == nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -50,7 +49,7 @@ type announcement struct {
 // announcements are words that announce a secret, with what looks for it there.
 func announcements() []announcement {
 	return []announcement{
-		{slices.Concat(nameWords.words(), services.words(), servicePhrases.words()), (*finder).name},
+		{slices.Concat(nameWords.words, services.words, servicePhrases.words), (*finder).name},
 		{[]string{"://"}, (*finder).url},
 		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
 		{[]string{"jdbc:oracle:", "sqlplus "}, (*finder).oracle},
@@ -62,7 +61,7 @@ func announcements() []announcement {
 		{[]string{"private-lines:", "private-mac:"}, (*finder).putty},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
-		{callWords.words(), (*finder).call},
+		{callWords.words, (*finder).call},
 		{[]string{"securestring", "identified by", "identified with"}, (*finder).statement},
 		{[]string{"login"}, (*finder).netrc},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
@@ -76,14 +75,16 @@ type triggers struct {
 	first [1<<16 + 1]uint16
 }
 
-var allTriggers = sync.OnceValue(func() *triggers {
+var allTriggers triggers
+
+func makeTriggers() {
 	sets := make(map[byte]*set, len(classes))
 	for class, chars := range classes {
 		set := setOf(chars)
 		sets[class] = &set
 	}
-	t := &triggers{}
-	for i, r := range rules() {
+	t := &allTriggers
+	for i, r := range rules {
 		for _, text := range r.shapes {
 			sh := parseShape(i, text, sets)
 			t.list = append(t.list, trigger{word: strings.ToLower(sh.parts[sh.anchor].literal), shape: sh})
@@ -104,14 +105,13 @@ var allTriggers = sync.OnceValue(func() *triggers {
 		}
 		t.first[p] = uint16(next)
 	}
-	return t
-})
+}
 
 func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
 // find looks for the secrets of the view.
 func find(s string) []Span {
-	t := allTriggers()
+	t := &allTriggers
 	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, budget: 16<<10 + 2*len(s)}
 	last := byte(0)
 	for i := range len(s) {
@@ -121,7 +121,7 @@ func find(s string) []Span {
 		for k := t.first[p]; k < t.first[int(p)+1]; k++ {
 			x := &t.list[k]
 			at := i - 1
-			if end := at + len(x.word); end > len(s) || !equalFold(s[at:end], x.word) {
+			if end := at + len(x.word); end > len(s) || !equalFold(s[at+2:end], x.word[2:]) {
 				continue
 			}
 			if x.shape != nil {
@@ -142,9 +142,9 @@ func (f *finder) shape(sh *shape, at int) {
 	}
 	if start, end, ok := sh.match(f.s, at, f.runs); ok {
 		end = f.continued(end)
-		f.add(start, end, rules()[sh.rule].id)
+		f.add(start, end, rules[sh.rule].id)
 		f.token = [2]int{max(start, at), max(end, f.token[1])}
-		if rules()[sh.rule].id == "aws-key" {
+		if rules[sh.rule].id == "aws-key" {
 			f.secretOf(end)
 		}
 	}
@@ -191,6 +191,7 @@ func Find(text string) []Span {
 	if len(text) < shortest {
 		return nil
 	}
+	load()
 	v := (&view{text: text}).decoded(&special, unit)
 	spans := v.find(nil)
 	if strings.Contains(v.text, "%") {

@@ -37,6 +37,7 @@ func JSON(raw []byte) []byte {
 	if !json.Valid(raw) {
 		return Bytes(raw)
 	}
+	load()
 	m := masker{raw: raw}
 	m.scanner.Trusting = true
 	m.scanner.Reset(raw)

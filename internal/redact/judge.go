@@ -162,7 +162,7 @@ func (c *claim) wholeLine() bool {
 // setter reports whether the name is the argument of such a function.
 func (c *claim) setter() bool {
 	before, called := strings.CutSuffix(strings.TrimRight(c.s[max(0, c.start-40):c.start], "\\\"'` "), "(")
-	return called && slices.ContainsFunc(setters.words(), func(w string) bool { return hasSuffixFold(before, w) })
+	return called && slices.ContainsFunc(setters.words, func(w string) bool { return hasSuffixFold(before, w) })
 }
 
 func (c *claim) firstOnLine() bool {

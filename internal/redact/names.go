@@ -3,7 +3,6 @@ package redact
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // What a name says about its value.
@@ -20,15 +19,10 @@ const (
 )
 
 // lastWords maps the last word of a name to the class of the name.
-var lastWords = sync.OnceValue(func() map[string]class {
-	m := make(map[string]class)
-	for name, c := range map[string]class{"class.password": password, "class.pass": pass, "class.token": token, "class.key": key, "class.phrase": phrase} {
-		for _, w := range lists()[name] {
-			m[w] = c
-		}
-	}
-	return m
-})
+var lastWords = make(map[string]class)
+
+// classNames are the classes by the names of their lists.
+var classNames = map[string]class{"class.password": password, "class.pass": pass, "class.token": token, "class.key": key, "class.phrase": phrase}
 
 var nameSeparators = setOf("_-. :/$[]'")
 
@@ -62,11 +56,11 @@ func classify(name string) class {
 	var words [maxSegments + 1]string
 	n := segments(name, &words)
 	i := 0
-	for i < n-1 && (suffixes.has(words[i]) || isNumber(words[i])) && lastWords()[words[i]] == noSecret {
+	for i < n-1 && (suffixes.has(words[i]) || isNumber(words[i])) && lastWords[words[i]] == noSecret {
 		i++
 	}
 	last, before := strings.TrimRight(words[i], digits), words[i+1]
-	c := lastWords()[last]
+	c := lastWords[last]
 	switch {
 	case c == noSecret && i == 0 && (last == "secretid" || last == "id" && (before == "secret" || before == "key" && (words[2] == "access" || words[2] == "private"))),
 		last == "sid" && before == "connect":
@@ -89,7 +83,7 @@ func classify(name string) class {
 	case c == key && last == "key" && before != "" && isVariable(name):
 		return token
 	}
-	if c == noSecret && !serviceNot.has(words[0]) && ofService(name) {
+	if c == noSecret && !serviceNot.has(words[0]) && hasService(name, words[:n]) {
 		return service
 	}
 	return c
@@ -98,9 +92,12 @@ func classify(name string) class {
 // ofService reports whether a name has that of a service in it.
 func ofService(name string) bool {
 	var words [maxSegments + 1]string
-	n := segments(name, &words)
+	return hasService(name, words[:segments(name, &words)])
+}
+
+func hasService(name string, words []string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(words[:n], isService) || slices.ContainsFunc(servicePhrases.words(), func(s string) bool { return strings.Contains(name, s) })
+	return slices.ContainsFunc(words, isService) || slices.ContainsFunc(servicePhrases.words, func(s string) bool { return strings.Contains(name, s) })
 }
 
 func isNumber(s string) bool {
@@ -109,7 +106,7 @@ func isNumber(s string) bool {
 }
 
 func isService(word string) bool {
-	return services.has(word) || slices.ContainsFunc(serviceEndings.words(), func(end string) bool {
+	return services.has(word) || slices.ContainsFunc(serviceEndings.words, func(end string) bool {
 		w, ok := strings.CutSuffix(word, end)
 		return ok && services.has(w)
 	})
@@ -119,9 +116,9 @@ func isService(word string) bool {
 func ending(word string) class {
 	isEnding := func(end string) bool { return strings.HasSuffix(word, end) }
 	switch {
-	case slices.ContainsFunc(passwordEndings.words(), isEnding):
+	case slices.ContainsFunc(passwordEndings.words, isEnding):
 		return password
-	case slices.ContainsFunc(tokenEndings.words(), isEnding):
+	case slices.ContainsFunc(tokenEndings.words, isEnding):
 		return token
 	}
 	return noSecret

@@ -36,6 +36,7 @@ type sample struct{ rule, before, secret, after string }
 
 func samples(t testing.TB) []sample {
 	t.Helper()
+	load()
 	var list []sample
 	for _, line := range lines(t, "secrets.txt") {
 		line = strings.NewReplacer("·", "", `\n`, "\n").Replace(line)
@@ -74,7 +75,7 @@ func TestSecretsAreMasked(t *testing.T) {
 			t.Errorf("in JSON %q is %q, want %q", text, back["output"], want)
 		}
 	}
-	for _, r := range rules() {
+	for _, r := range rules {
 		if !seen[r.id] {
 			t.Errorf("rule %s has no sample in testdata/secrets.txt", r.id)
 		}
@@ -270,6 +271,7 @@ func FuzzText(f *testing.F) {
 
 // The table in docs/redact.md is generated from the rules.
 func TestDocs(t *testing.T) {
+	load()
 	const path, mark = "../../docs/redact.md", "<!-- rules -->\n"
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -277,7 +279,7 @@ func TestDocs(t *testing.T) {
 	}
 	var b bytes.Buffer
 	b.WriteString("| rule | masks |\n|---|---|\n")
-	for _, r := range rules() {
+	for _, r := range rules {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.id, r.what)
 	}
 	parts := strings.Split(string(data), mark)

@@ -7,16 +7,45 @@ import (
 	"sync"
 )
 
-// What is known of secrets is in tables that are read when a text is searched first, since
-// most runs of the program mask nothing.
+// What is known of secrets is in tables.
 var (
 	//go:embed rules.txt
 	ruleTable string
 	//go:embed lists.txt
 	listTable string
 	//go:embed commands.txt
-	programTable string
+	commandTable string
 )
+
+// load reads the tables. Every search begins with it, and not the program, since most runs
+// mask nothing.
+var load = sync.OnceFunc(func() {
+	for _, p := range paragraphs(listTable) {
+		words := strings.Fields(p.text + p.more)
+		if class, ok := classNames[p.name]; ok {
+			for _, w := range words {
+				lastWords[w] = class
+			}
+			continue
+		}
+		l := lists[p.name]
+		l.words, l.set = words, make(map[string]bool)
+		for _, w := range words {
+			l.set[w] = true
+		}
+	}
+	for _, p := range paragraphs(ruleTable) {
+		r := rule{id: p.name, what: p.text}
+		for shape := range strings.SplitSeq(p.more, "  ") {
+			if shape != "" {
+				r.shapes = append(r.shapes, strings.TrimSpace(shape))
+			}
+		}
+		rules = append(rules, r)
+	}
+	readCommands()
+	makeTriggers()
+})
 
 // rule is a kind of secret.
 type rule struct {
@@ -27,21 +56,10 @@ type rule struct {
 
 // rules is the source of the names of rules, of the tokens they mask, and of the table in
 // docs/redact.md.
-var rules = sync.OnceValue(func() (all []rule) {
-	for _, p := range paragraphs(ruleTable) {
-		r := rule{id: p.name, what: p.text}
-		for shape := range strings.SplitSeq(p.more, "  ") {
-			if shape != "" {
-				r.shapes = append(r.shapes, strings.TrimSpace(shape))
-			}
-		}
-		all = append(all, r)
-	}
-	return all
-})
+var rules []rule
 
 // rank returns the place of a rule among all.
-func rank(id string) int { return slices.IndexFunc(rules(), func(r rule) bool { return r.id == id }) }
+func rank(id string) int { return slices.IndexFunc(rules, func(r rule) bool { return r.id == id }) }
 
 // paragraph is a name and the text after its colon, and the indented lines after it.
 type paragraph struct{ name, text, more string }
@@ -61,60 +79,45 @@ func paragraphs(table string) (all []paragraph) {
 	return all
 }
 
-var lists = sync.OnceValue(func() map[string][]string {
-	m := make(map[string][]string)
-	for _, p := range paragraphs(listTable) {
-		m[p.name] = strings.Fields(p.text + p.more)
-	}
-	return m
-})
-
-// wordSet is a list of lists.txt.
-type wordSet struct {
-	name string
-	once sync.Once
-	list []string
-	set  map[string]bool
+// list is a list of words of lists.txt, which says what it is for.
+type list struct {
+	words []string
+	set   map[string]bool
 }
 
-func (w *wordSet) read() *wordSet {
-	w.once.Do(func() {
-		w.list, w.set = lists()[w.name], make(map[string]bool)
-		for _, x := range w.list {
-			w.set[x] = true
-		}
-	})
-	return w
+func (l *list) has(word string) bool { return l.set[word] }
+
+var lists = make(map[string]*list)
+
+func listOf(name string) *list {
+	lists[name] = &list{}
+	return lists[name]
 }
 
-func (w *wordSet) words() []string      { return w.read().list }
-func (w *wordSet) has(word string) bool { return w.read().set[word] }
-
-// What the lists are for is said there.
 var (
-	nameWords       = wordSet{name: "nameWords"}
-	passwordEndings = wordSet{name: "passwordEndings"}
-	tokenEndings    = wordSet{name: "tokenEndings"}
-	keyWords        = wordSet{name: "keyWords"}
-	suffixes        = wordSet{name: "suffixes"}
-	notBefore       = wordSet{name: "notBefore"}
-	services        = wordSet{name: "services"}
-	servicePhrases  = wordSet{name: "servicePhrases"}
-	serviceEndings  = wordSet{name: "serviceEndings"}
-	serviceNot      = wordSet{name: "serviceNot"}
-	settlers        = wordSet{name: "settlers"}
-	directives      = wordSet{name: "directives"}
-	prompts         = wordSet{name: "prompts"}
-	setters         = wordSet{name: "setters"}
-	namingWords     = wordSet{name: "namingWords"}
-	valueWords      = wordSet{name: "valueWords"}
-	readers         = wordSet{name: "readers"}
-	parametric      = wordSet{name: "parametric"}
-	fillers         = wordSet{name: "fillers"}
-	callWords       = wordSet{name: "callWords"}
-	sentenceWords   = wordSet{name: "sentenceWords"}
-	placeholders    = wordSet{name: "placeholders"}
-	references      = wordSet{name: "references"}
-	jwkPrivate      = wordSet{name: "jwkPrivate"}
-	dataMembers     = wordSet{name: "dataMembers"}
+	nameWords       = listOf("nameWords")
+	passwordEndings = listOf("passwordEndings")
+	tokenEndings    = listOf("tokenEndings")
+	keyWords        = listOf("keyWords")
+	suffixes        = listOf("suffixes")
+	notBefore       = listOf("notBefore")
+	services        = listOf("services")
+	servicePhrases  = listOf("servicePhrases")
+	serviceEndings  = listOf("serviceEndings")
+	serviceNot      = listOf("serviceNot")
+	settlers        = listOf("settlers")
+	directives      = listOf("directives")
+	prompts         = listOf("prompts")
+	setters         = listOf("setters")
+	namingWords     = listOf("namingWords")
+	valueWords      = listOf("valueWords")
+	readers         = listOf("readers")
+	parametric      = listOf("parametric")
+	fillers         = listOf("fillers")
+	callWords       = listOf("callWords")
+	sentenceWords   = listOf("sentenceWords")
+	placeholders    = listOf("placeholders")
+	references      = listOf("references")
+	jwkPrivate      = listOf("jwkPrivate")
+	dataMembers     = listOf("dataMembers")
 )

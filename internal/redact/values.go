@@ -92,7 +92,7 @@ func isPlaceholder(v string) bool {
 	case strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-"):
 		return true
 	}
-	return slices.ContainsFunc(references.words(), func(r string) bool { return strings.HasPrefix(lower, r) })
+	return slices.ContainsFunc(references.words, func(r string) bool { return strings.HasPrefix(lower, r) })
 }
 
 // isExpression reports whether a value is a variable of a shell or template, or
