@@ -279,7 +279,7 @@ func encodeCurrent(number uint64) []byte {
 // none.
 func currentNumber(dir string) (uint64, error) {
 	data, err := files.ReadFile(filepath.Join(dir, currentName))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() { // which Windows does not say
 			return 0, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
 		}

@@ -176,8 +176,13 @@ func readIn(root *os.Root, name string) ([]byte, error) {
 // makeDirs makes a directory and its missing parents, with dirMode whatever the
 // umask. Directories that exist are left as they are.
 func makeDirs(path string) error {
-	if _, err := os.Stat(path); err == nil {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
+	} else if err == nil {
+		return fmt.Errorf("%s is a file, not a directory", path)
+	}
+	if target, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("%s is a link to %s, which cannot be reached", path, target)
 	}
 	if parent := filepath.Dir(path); parent != path {
 		if err := makeDirs(parent); err != nil {

@@ -23,8 +23,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			name = "-" + short
 		}
 		var hints []string
-		if name == "-v" {
-			hints = append(hints, "--verbose prints steps and timings, -V the version")
+		if instead := habits[name]; instead != "" {
+			hints = append(hints, instead)
 		}
 		if flag := nearestFlag(cmd, name); flag != "" {
 			hints = append(hints, "did you mean "+flag+"?")
@@ -41,6 +41,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		switch name := flagName(e.GetFlag()); {
 		case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange):
+			if e.GetFlag().Name == "limit" && e.GetFlag().Shorthand != "" {
+				help = "for line numbers: pigrep grep -n PATTERN; " + help
+			}
 			return problem.Usagef(help, "%s takes a number, not %q", name, e.GetValue())
 		case errors.Is(err, flags.ErrNegative):
 			return problem.Usagef(help, "%s takes a number >= 0, not %s", name, e.GetValue())
@@ -52,6 +55,14 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return problem.Usagef(help, "%s needs an argument", flagName(e.GetFlag()))
 	}
 	return problem.Usagef(help, "%v", err)
+}
+
+// habits are the hints for flags that users of grep give to other commands.
+var habits = map[string]string{
+	"-i": "leave it out: case is ignored; for exact lines: pigrep grep -s PATTERN",
+	"-r": "leave it out: all sessions are searched",
+	"-l": "for the sessions with these words: pigrep sessions WORDS; with a line: pigrep grep -l PATTERN",
+	"-v": "--verbose prints steps and timings, -V the version",
 }
 
 // flagName returns all names of a flag: the user may have typed either.

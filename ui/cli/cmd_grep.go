@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ type grepOptions struct {
 
 	fixed, ignoreCase, caseSensitive, smartCase bool
 	word, multiline                             bool
-	files, count, only, vimgrep, numbers        bool
+	files, count, only, vimgrep, numbers, null  bool
 	maxCount, limit, maxColumns                 flags.Number
 	sort                                        string
 	around                                      flags.Around
@@ -50,9 +51,10 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "word-regexp", "w", "", "match whole words only", &o.word)
 	flags.Add(f, "multiline", "U", "", "let matches span lines", &o.multiline)
 	flags.Add(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
+	flags.AddNull(f, &o.null)
 	flags.Add(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
 	flags.Add(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
-	flags.Add(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
+	flags.Add(f, "vimgrep", "", "", "for editors: print path:line:column:text for each match, in readable copies of the sessions", &o.vimgrep)
 	flags.Add(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
 	flags.Add(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
 	flags.Add(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
@@ -62,6 +64,10 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.AddWords(cmd, "sort", "ORDER", "search session files in this order: path (default), newest or oldest message first", orderNames(), &o.sort)
 	o.around.AddFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
 	flags.Add(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
+	flags.AddHabit(f, "recursive", "r")
+	flags.AddHabit(f, "dereference-recursive", "R")
+	flags.AddHabit(f, "extended-regexp", "E")
+	flags.AddHabit(f, "text", "a")
 	o.AddNoSearches(f)
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -96,16 +102,13 @@ func newGrepCommand(a *app.App) *cobra.Command {
 func insteadOf(flag string) string {
 	for _, f := range []struct{ name, short, instead string }{
 		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
-		{"extended-regexp", "E", "leave it out: patterns are regular expressions (RE2)"},
 		{"pcre2", "P", "leave it out: patterns are RE2, without look-around and back references"},
 		{"perl-regexp", "", "leave it out: patterns are RE2, without look-around and back references"},
 		{"line-regexp", "x", "for whole lines: pigrep grep '^PATTERN$'"},
-		{"recursive", "r", "leave it out: all session files are searched; --here, --project and --session narrow it"},
 		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
 		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
 		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
 		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
-		{"text", "a", "leave it out: all text is searched"},
 		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
 		{"no-filename", "I", "--jsonl has the text alone, in lines.text"},
 		{"quiet", "q", "the exit code says it: pigrep grep -l PATTERN >/dev/null"},
@@ -127,7 +130,7 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 		mode printer.GrepMode
 	}{
 		{o.only, "--only-matching", printer.GrepOnly}, {o.vimgrep, "--vimgrep", printer.GrepVim},
-		{o.count, "--count", printer.GrepCounts}, {o.files, "--files-with-matches", printer.GrepFiles},
+		{o.count, "--count", printer.GrepCounts}, {o.files || o.null, "--files-with-matches", printer.GrepFiles},
 	} {
 		if m.set {
 			mode, given = m.mode, m.name
@@ -187,6 +190,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	if len(args) > 0 {
 		o.patterns = []string{strings.Join(args, " ")}
 	}
+	o.warnOfNumber(a, args)
 	mode, err := o.mode()
 	if err != nil {
 		return err
@@ -201,6 +205,9 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	}
 	if err := req.Check(); err != nil { // before the first byte of the answer
 		return grepProblem(ctx, err)
+	}
+	if o.vimgrep && o.noIndex {
+		return problem.Usagef("", "--vimgrep and --no-index cannot be combined")
 	}
 	if o.heading && o.noHeading {
 		return problem.Usagef("", "--heading and --no-heading cannot be combined")
@@ -225,14 +232,39 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {
+		if o.vimgrep {
+			visit = (&readable{x: x, redact: o.Redact}).matches(ctx, visit)
+		}
 		sum, err = searchFiles(ctx, x, req, visit)
 		return err
 	}
 	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
-	if err := p.Print(out); err != nil {
+	if o.null {
+		last := ""
+		err = out.Each(func(m *grep.Match) error {
+			if m.SessionPath == last {
+				return nil
+			}
+			last = m.SessionPath
+			return printer.Paths(a.Out, []string{last}, a.Streams.OutTTY)
+		})
+	} else {
+		err = p.Print(out)
+	}
+	if err != nil {
 		return err
 	}
 	return finishGrep(x, req, sum.Lines > 0)
+}
+
+// warnOfNumber says that a number after -n, as in "foo -n 5", became part of the pattern.
+func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
+	if len(args) < 2 || !o.numbers {
+		return
+	}
+	if n, err := strconv.Atoi(args[len(args)-1]); err == nil {
+		a.Warn("searching for %q: -n prints line numbers; for at most %d lines: --limit %d", strings.Join(args, " "), n, n)
+	}
 }
 
 // searchFiles searches the session files, prints the first match at once, and completes the
@@ -277,6 +309,9 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 		}
 		for _, w := range unknown {
 			x.App.Warn("%s", w)
+		}
+		if len(unknown) == 0 {
+			x.App.Explain("", "no line matches in %s", whereSearched(req.Spec, len(x.Found.Files)))
 		}
 	})
 	return cmp.Or(failed, err)

@@ -41,6 +41,7 @@ type searchOptions struct {
 	flat       bool
 	sort       string
 	explain    bool
+	null       bool
 
 	around flags.Around
 	pager.Options
@@ -54,6 +55,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
 	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", rank.SortNames, &o.sort)
 	flags.Add(f, "explain", "", "", "show how each score was computed", &o.explain)
+	flags.AddNull(f, &o.null)
 	o.Options.AddFlags(f)
 	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.AddNoSearches(f)
@@ -98,6 +100,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	}
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
+	}
+	if o.null && (o.JSON || o.JSONL) {
+		return problem.Usagef("", "--null and --json cannot be combined")
 	}
 	q, err := begin(a, &o.Shared)
 	if err != nil {
@@ -144,7 +149,12 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
-	if err := pager.ShowIfLong(a, &o.Options, q.out, answer); err != nil {
+	if o.null {
+		err = printer.Paths(a.Out, pathsOf(res.Hits), a.Streams.OutTTY)
+	} else {
+		err = pager.ShowIfLong(a, &o.Options, q.out, answer)
+	}
+	if err != nil {
 		return err
 	}
 	return o.finish(x, req, res)
@@ -166,6 +176,16 @@ func shortenParts(res *search.Response) {
 	}
 }
 
+// pathsOf lists the session files of hits, each once.
+func pathsOf(hits []search.Hit) (paths []string) {
+	for i := range hits {
+		if !slices.Contains(paths, hits[i].SessionPath) {
+			paths = append(paths, hits[i].SessionPath)
+		}
+	}
+	return paths
+}
+
 // finish suggests other queries, and says why nothing was found.
 func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response) error {
 	a := x.App
@@ -177,7 +197,7 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 	if !found && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
 		where := ""
 		if len(res.Removed) == 0 { // otherwise the filters are the reason
-			where = " in " + whereSearched(req, res.Index.Files)
+			where = " in " + whereSearched(req.Spec, res.Index.Files)
 		}
 		a.Explain("", "nothing found%s", where)
 	}
@@ -254,14 +274,14 @@ func titles(sessions []session.Summary, redact bool) func(string) string {
 }
 
 // whereSearched describes the text that was searched.
-func whereSearched(r search.Request, files int) string {
-	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
+func whereSearched(r filter.Spec, files int) string {
+	what := fmt.Sprintf("the %s of %d session files", scopeOf(r), files)
 	switch {
 	case len(r.Kinds) > 0:
 		what = fmt.Sprintf("the selected kinds of text in %d session files", files)
-	case scopeOf(r.Spec) == scope.All:
+	case scopeOf(r) == scope.All:
 		what = fmt.Sprintf("all text of %d session files", files)
-	case slices.Contains(scope.Scopes, scopeOf(r.Spec)):
+	case slices.Contains(scope.Scopes, scopeOf(r)):
 		what += "; --scope all searches everything"
 	}
 	return what

@@ -34,7 +34,9 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
 	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
 	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
-	flags.Add(f, "print0", "0", "", "print only paths, separated by NUL bytes, for xargs -0", &o.print0)
+	flags.AddNull(f, &o.print0)
+	flags.Add(f, "print0", "", "", "the same as --null", &o.print0)
+	f.Lookup("print0").Hidden = true // its name in find
 	o.Options.AddFlags(f)
 	o.AddNoSearches(f)
 	o.Add(cmd, flags.SharedGroups)
@@ -49,7 +51,7 @@ func newSessionsCommand(a *app.App) *cobra.Command {
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
 	o.query = strings.Join(args, " ")
 	if o.print0 && (o.JSON || o.JSONL) {
-		return problem.Usagef("", "--print0 and --json cannot be combined")
+		return problem.Usagef("", "--null and --json cannot be combined")
 	}
 	q, err := begin(a, &o.Shared)
 	if err != nil {
@@ -59,7 +61,11 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {
-			return printer.Paths(out.Out, list)
+			paths := make([]string, len(list.Sessions))
+			for i := range list.Sessions {
+				paths[i] = list.Sessions[i].SessionPath
+			}
+			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
 		out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
 		for i, name := 0, sessions.Names(r.Summaries()); a.JSON && i < len(list.Sessions); i++ {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,7 @@ type showOptions struct {
 	pager.Options
 	target string
 	around flags.Number
+	last   flags.Number
 	leaf   string
 	tree   bool
 	all    bool
@@ -43,6 +45,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "around", "C", "N", "show N entries on each side of ENTRY (default 3)", &o.around)
 	flags.Add(f, "context", "", "N", "the same as --around", &o.around)
 	f.Lookup("context").Hidden = true // its name in search and grep
+	flags.Add(f, "last", "", "N", "show only the last N entries", &o.last)
 	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	flags.Add(f, "tree", "", "", "show the tree: branches, labels and the current leaf", &o.tree)
 	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
@@ -65,6 +68,8 @@ func (o *showOptions) check() error {
 	switch {
 	case o.tree && (o.raw || o.leaf != "" || o.around.Given):
 		return problem.Usagef("", "--tree shows the whole tree and cannot be combined with --raw, --leaf or --around")
+	case o.last.Given && (o.tree || o.around.Given || o.target == "-"):
+		return problem.Usagef("", "--last cannot be combined with --tree, --around or hits from stdin")
 	case o.all && o.leaf != "":
 		return problem.Usagef("", "--all and --leaf cannot be combined")
 	case o.raw && (o.JSON || o.JSONL):
@@ -205,6 +210,15 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 	if err != nil {
 		return err
 	}
+	if o.last.Given {
+		if len(focus) > 0 {
+			return problem.Usagef("leave out one of them", "--last shows the end of a session, not the surroundings of an entry")
+		}
+		whole = false
+		if list, err = lastOf(ctx, t, list, pass, o.last.N); err != nil {
+			return conversation.ReadProblem(ctx, err)
+		}
+	}
 	entries := conversation.ReadEntries(ctx, t, list, pass)
 	whole = whole && !entries.Filtered
 	if o.raw {
@@ -224,6 +238,24 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 		s.Gaps = gaps(t, list)
 	}
 	return entries.End(ctx, a, o.out.Print(s))
+}
+
+// lastOf returns the end of a list that has n entries which pass.
+func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*entry.Entry) bool, n int) ([]int, error) {
+	from := len(list)
+	for ; from > 0 && n > 0; from-- {
+		if pass != nil {
+			e, err := t.Read(list[from-1])
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			if !pass(e) {
+				continue
+			}
+		}
+		n--
+	}
+	return list[from:], nil
 }
 
 // allBranches reports whether entries of all branches are candidates. --branch then

@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/settings"
@@ -108,7 +109,11 @@ func completeSession(a *app.App) complete {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return fromIndex(a, cmd, prefix, sessionsOf), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
+		list := fromIndex(a, cmd, prefix, sessionsOf)
+		if prefix != "" && strings.HasPrefix(conversation.Last, prefix) {
+			list = append(list, conversation.Last+"\tthe latest session; "+conversation.Last+"~1 is the one before it")
+		}
+		return list, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
 	}
 }
 

@@ -19,6 +19,7 @@ type Failure struct {
 // Write writes the error on one line and the hint on another, or both as
 // {"error":{…}}. A width wraps lines between words; 0 is none.
 func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
+	f.Message, f.Hint = brief(f.Message), brief(f.Hint)
 	if asJSON {
 		return encode(w, struct {
 			Error Failure `json:"error"`
@@ -41,6 +42,7 @@ type Warning struct {
 // Write writes the warning on one line and the hint on another, or both as
 // {"warning":{…}}. A width wraps lines between words; 0 is none.
 func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
+	n.Message, n.Hint = brief(n.Message), brief(n.Hint)
 	if asJSON {
 		return encode(w, struct {
 			Warning Warning `json:"warning"`
@@ -64,6 +66,31 @@ func (p Progress) Write(w io.Writer) error {
 	return encode(w, struct {
 		Progress Progress `json:"progress"`
 	}{p})
+}
+
+// How much of what was typed or read a message repeats, in bytes.
+const (
+	wordBytes    = 300
+	messageBytes = 2000
+)
+
+// brief cuts a message that repeats much: in the middle of long words, such as paths, whose
+// ends tell most, and at its end.
+func brief(s string) string {
+	if len(s) <= wordBytes {
+		return s
+	}
+	var b strings.Builder
+	for word := range strings.SplitAfterSeq(s, " ") {
+		if len(word) > wordBytes {
+			word = strings.ToValidUTF8(word[:wordBytes/2], "") + "…" + strings.ToValidUTF8(word[len(word)-wordBytes/3:], "")
+		}
+		if b.Len()+len(word) > messageBytes {
+			return b.String() + "…"
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
 
 func hintLine(hint string, width int) string {

@@ -22,7 +22,7 @@ type GrepMode int
 const (
 	GrepLines  GrepMode = iota // matching lines and those around them
 	GrepOnly                   // each match on a line
-	GrepVim                    // sessionPath:line:column:text for each match
+	GrepVim                    // path:line:column:text for each match
 	GrepFiles                  // files with a match
 	GrepCounts                 // the number of matching lines of each file
 )

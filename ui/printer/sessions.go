@@ -23,11 +23,15 @@ type Sessions struct {
 	List     *sessions.Response
 }
 
-// Paths writes the paths of the sessions, each ended by a zero byte, which no path
-// contains.
-func Paths(w io.Writer, list *sessions.Response) error {
-	for i := range list.Sessions {
-		if _, err := io.WriteString(w, list.Sessions[i].SessionPath+"\x00"); err != nil {
+// Paths writes only paths, each with a NUL byte after it, for xargs -0. On a terminal each
+// is a line that is safe to print.
+func Paths(w io.Writer, paths []string, tty bool) error {
+	for _, path := range paths {
+		path += "\x00"
+		if tty {
+			path = terminal.Clean(strings.TrimSuffix(path, "\x00")) + "\n"
+		}
+		if _, err := io.WriteString(w, path); err != nil {
 			return err
 		}
 	}

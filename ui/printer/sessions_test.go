@@ -114,13 +114,13 @@ func TestSessionsForms(t *testing.T) {
 	}
 }
 
+// A program gets the bytes of paths, a terminal nothing that would change it.
 func TestPaths(t *testing.T) {
-	var b bytes.Buffer
-	if err := Paths(&b, fewSessions().List); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := b.String(), "/s/login.jsonl\x00/s/fork.jsonl\x00/s/evil.jsonl\x00/s/empty.jsonl\x00"; got != want {
-		t.Errorf("Paths = %q, want %q", got, want)
+	for tty, want := range map[bool]string{false: "/s/a b\x00/s/c\x1b[31m\x00", true: "/s/a b\n/s/c\n"} {
+		var b bytes.Buffer
+		if err := Paths(&b, []string{"/s/a b", "/s/c\x1b[31m"}, tty); err != nil || b.String() != want {
+			t.Errorf("Paths, terminal %t: %q, error %v, want %q", tty, b.String(), err, want)
+		}
 	}
 }
 

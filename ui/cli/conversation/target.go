@@ -2,11 +2,14 @@
 package conversation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +19,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -53,6 +57,13 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	if sessions.IsPath(name) {
 		return Open(x, x.App.Absolute(name), entry)
 	}
+	if n := nthLast(name); n >= 0 {
+		s, err := latest(x, n)
+		if err != nil {
+			return nil, err
+		}
+		return Open(x, s.Path, entry)
+	}
 	if name == "" && entry != "" {
 		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
 			Hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
@@ -74,6 +85,45 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		return nil, Problem(x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
 	}
 	return nil, Problem(x, err)
+}
+
+// Last names the latest session; last~1 is the one before it.
+const Last = "last"
+
+// nthLast returns how many sessions are later than the one with such a name, -1 for others.
+func nthLast(name string) int {
+	before, is := strings.CutPrefix(name, Last)
+	if is && before == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(before, "~"))
+	if !is || err != nil || before[0] != '~' || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// latest returns the session than which n are later: of those started in the working
+// directory or below it, or if there are none, of all. It is the order of resume --last.
+func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
+	here := (&filter.Spec{CWD: x.App.WorkDir}).Compile()
+	var list, all []*session.Summary
+	for i := range x.Reader.Summaries() {
+		s := &x.Reader.Summaries()[i]
+		if all = append(all, s); here.Session(s) {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		list = all
+	}
+	if n >= len(list) {
+		return nil, &problem.Error{Code: CodeNotFound, Message: fmt.Sprintf("no session %s~%d: there are %d", Last, n, len(list)), Hint: "`pigrep sessions` lists all sessions"}
+	}
+	slices.SortFunc(list, func(a, b *session.Summary) int {
+		return cmp.Or(b.Modified().Compare(a.Modified()), strings.Compare(a.Path, b.Path))
+	})
+	return list[n], nil
 }
 
 // Open opens a session file with its session record, from the index or, if the

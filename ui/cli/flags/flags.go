@@ -240,6 +240,18 @@ func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	}
 }
 
+// AddNull adds the flag that prints paths for xargs -0.
+func AddNull(flags *pflag.FlagSet, null *bool) {
+	Add(flags, "null", "0", "", "print only the paths of session files, each with a NUL byte after it, for xargs -0", null)
+}
+
+// AddHabit accepts a flag of other search tools that asks for what happens anyway. Help does
+// not list it.
+func AddHabit(flags *pflag.FlagSet, name, short string) {
+	Add(flags, name, short, "", "for habit: it changes nothing", new(bool))
+	flags.Lookup(name).Hidden = true
+}
+
 // AddWords is Add for a flag whose values are these words, which are completed.
 func AddWords(cmd *cobra.Command, name, value, usage string, words []string, variable any) {
 	Add(cmd.Flags(), name, "", value, usage, variable)

@@ -41,7 +41,7 @@ func Root(root *cobra.Command, brief bool) string {
 // Brief is the help of a command on a screen: its own flags, and three examples.
 func Brief(cmd *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmd.Short)
+	fmt.Fprintf(&b, "%s\n\n", cmd.Short)
 	writeUsage(&b, cmd)
 	if rows := flagRows(cmd.LocalFlags(), flags.GroupCommand); len(rows) > 0 {
 		b.WriteString("\nFlags:\n")
