@@ -16,7 +16,7 @@ import (
 )
 
 // pages are the files and directories of the source that every archive has.
-var pages = []string{"README.md", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs", "contrib"}
+var pages = []string{"README.md", "CHANGELOG.md", "LICENSE", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs", "contrib", "extensions/pi/package.json", "extensions/pi/README.md", "extensions/pi/src"}
 
 // extras is what an archive or a package has besides the program.
 type extras struct {

@@ -114,6 +114,8 @@ func (r *release) packaged(format packageFormat, program file, x *extras) ([]fil
 				files = append(files, file{"/usr/lib/systemd/user/pigrep-watch.service", 0o644, packagedUnit(page.data)})
 			}
 		case top == "contrib": // for other systems
+		case top == "extensions":
+			files = append(files, file{"/usr/share/pigrep/" + page.name, 0o644, page.data})
 		case page.name == "LICENSE" && format.name == "deb":
 			files = append(files, file{"/usr/share/doc/pigrep/copyright", 0o644, r.copyright(page.data)})
 		case page.name == "LICENSE":

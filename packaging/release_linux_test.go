@@ -114,7 +114,7 @@ func TestArchive(t *testing.T) {
 	const dir = "pigrep-v0.1.2-linux-amd64/"
 	for name, mode := range map[string]fs.FileMode{
 		"pigrep": 0o755, "LICENSE": 0o644, "THIRD-PARTY-LICENSES.txt": 0o644, "man/man1/pigrep-search.1": 0o644, "man/man7/pigrep-query.7": 0o644,
-		"completions/pigrep.powershell": 0o644, "contrib/launchd/pigrep.watch.plist": 0o644, "docs/watch.md": 0o644,
+		"completions/pigrep.powershell": 0o644, "contrib/launchd/pigrep.watch.plist": 0o644, "docs/watch.md": 0o644, "extensions/pi/src/index.ts": 0o644,
 	} {
 		if modes[dir+name] != mode {
 			t.Errorf("%s: mode %o, want %o", name, modes[dir+name], mode)
