@@ -113,6 +113,9 @@ type fileRead struct {
 	step   *Step
 	file   *os.File
 	now    time.Time // when the file's times were read
+
+	proved   time.Time // when the bytes before the checkpoint were hashed
+	unproved bool      // not now
 }
 
 // readFile updates the index for one file that is new, grown, rewritten or
@@ -130,7 +133,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	}
 	r := &fileRead{worker: w, step: s, file: f, now: w.Now()}
 	s.File.setStat(info)
-	if r.rec, r.marks, err = w.begin(s, f); r.rec == nil {
+	if err := r.begin(); r.rec == nil {
 		return err
 	}
 	if r.rec.Facts == nil {
@@ -220,6 +223,9 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 	if !whole {
 		r.rec.Size, r.rec.Ctime = r.rec.Checkpoint.Offset, unsettled
 	}
+	if r.unproved {
+		r.rec.Ctime = unsettled
+	}
 	if full != nil {
 		longest := full.LongestLine // which may be the unterminated one
 		full.Checkpoint = r.rec.Checkpoint
@@ -228,44 +234,64 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 		full.TailBytes = r.step.File.Size - r.rec.Checkpoint.Offset
 	}
 	r.worker.batch.Put(r.rec, full)
+	if whole {
+		r.worker.growing.keep(&growingFile{r.rec, r.proved}, r.unproved)
+	}
 	return nil
 }
 
-// begin returns the record to continue from, with the marks of the bytes before its
+// begin finds the record to continue from, with the marks of the bytes before its
 // checkpoint. It verifies that these bytes are as indexed, after the file's times were
-// read, so that a later change shows in the times. If they are not, the file counts as
-// rewritten, and begin deletes its documents. It returns no record if the file cannot be
-// read.
-func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) {
+// read, so that a later change shows in the times; of a file that a watcher keeps, only when
+// that is due. If they are not, the file counts as rewritten, and begin deletes its
+// documents. There is no record if the file cannot be read.
+func (r *fileRead) begin() error {
+	w, s := r.worker, r.step
+	r.proved = r.now
 	if s.Change == Grown {
-		rec, err := w.target.RecordToContinue(s.Known.File)
+		rec, err := r.known()
 		if err != nil {
-			return nil, nil, fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
+			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
 		s.Change, s.Reason = Rewritten, noRecord
 		if rec != nil {
-			same, err := sameBlocks(f, rec)
-			if err != nil {
-				return nil, nil, w.cannotRead(s, err)
+			same := r.unproved
+			if !same {
+				if same, err = sameBlocks(r.file, rec); err != nil {
+					return w.cannotRead(s, err)
+				}
 			}
 			if m, err := resumeMarks(rec); same && err == nil {
 				s.grown()
-				return rec, m, nil
+				r.rec, r.marks = rec, m
+				return nil
 			}
 			s.Reason = otherBytes
 		}
 		w.more(s.File.Size - s.Pending)
-		s.Pending = s.File.Size
+		s.Pending, r.unproved = s.File.Size, false
 	}
-	rec := &session.Record{}
-	rec.Path = s.File.Path
+	r.rec, r.marks = &session.Record{}, newMarks()
+	r.rec.Path = s.File.Path
 	if s.Known != nil {
-		rec.File = s.Known.File
-		w.batch.DeleteDocuments(rec.File)
+		r.rec.File = s.Known.File
+		w.batch.DeleteDocuments(r.rec.File)
 	} else {
-		rec.File = w.target.NextFile()
+		r.rec.File = w.target.NextFile()
 	}
-	return rec, newMarks(), nil
+	return nil
+}
+
+// known returns the record to continue from; nil if there is none.
+func (r *fileRead) known() (*session.Record, error) {
+	f, s := r.worker.growing.take(r.step.Known), r.step
+	if f == nil {
+		return r.worker.target.RecordToContinue(s.Known.File)
+	}
+	if r.unproved = s.File.Inode != 0 && s.File.Inode == s.Known.Inode && !r.now.Before(f.proved) && r.now.Before(f.due()); r.unproved {
+		r.proved = f.proved
+	}
+	return f.record, nil
 }
 
 // cannotRead records a file that cannot be read. Its documents stay, unless the file

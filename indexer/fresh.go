@@ -264,7 +264,7 @@ func (w *watcher) probed(e fsnotify.Event) bool {
 func (w *watcher) isFresh() bool {
 	h, t := &w.schedule.hints, &w.trust
 	return w.ready && w.trouble == trouble{} && // it works
-		!h.all && !h.verify && len(h.files) == 0 && len(h.moved) == 0 && // nothing is to be indexed
+		!h.all && !h.verify && len(h.files) == 0 && len(h.moved) == 0 && !w.schedule.prove.on && // nothing is to be indexed, or compared
 		len(w.reported) == 0 && !t.polling && len(t.missed) == 0 && !t.mayMiss && t.roots != nil
 }
 

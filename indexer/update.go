@@ -69,7 +69,8 @@ type Options struct {
 	BatchBytes int   // text per batch; 0: DefaultBatch
 	BulkBytes  int64 // bytes read from which an update is a bulk; 0: DefaultBulk
 
-	memory memoryLimit // zero: usualMemory
+	memory  memoryLimit // zero: usualMemory
+	growing *growing    // of a watcher
 }
 
 // DefaultBatch is the amount of text per commit. More makes a first build faster and

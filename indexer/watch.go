@@ -111,6 +111,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 		return err
 	}
 	w.keeper = keeper{Options: o.Options}
+	w.keeper.growing = &growing{unproved: make(map[string]time.Time)}
 	w.keeper.Progress = w.progress
 	defer w.keeper.release()
 
@@ -189,6 +190,7 @@ type schedule struct {
 	quiet, longest clock // until a pass for events
 	rescan, poll   clock // until a check of all files
 	retry          clock // until a pass after one that failed
+	prove          clock // until all bytes of files that grow are compared
 	release, beat  clock
 }
 
@@ -217,6 +219,11 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-s.longest.C():
 			w.follow(ctx)
 		case <-s.retry.C():
+			w.follow(ctx)
+		case <-s.prove.C():
+			for _, path := range w.keeper.growing.prove() {
+				s.hints.file(path)
+			}
 			w.follow(ctx)
 		case <-s.release.C():
 			if err := w.keeper.release(); err != nil {
@@ -257,6 +264,11 @@ func (w *watcher) follow(ctx context.Context) {
 		}
 		s.hints, w.trouble = hints{}, trouble{}
 		s.retry.stop()
+	}
+	if at, ok := w.keeper.growing.next(); ok {
+		s.prove.set(at.Sub(w.Now()))
+	} else {
+		s.prove.stop()
 	}
 	w.schedulePoll()
 	s.release.set(w.times.release)

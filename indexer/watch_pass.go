@@ -45,10 +45,8 @@ func (w *watcher) note(e fsnotify.Event) bool {
 	dir := filepath.Dir(e.Name)
 	switch {
 	case known && onlyBytes:
-		if h.files == nil {
-			h.files = make(map[string]bool)
-		}
-		h.files[e.Name], h.fromEvents = true, true
+		h.file(e.Name)
+		h.fromEvents = true
 		return true
 	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
 	case w.dirs[dir]:
@@ -76,6 +74,14 @@ func (w *watcher) note(e fsnotify.Event) bool {
 	}
 	h.all, h.fromEvents = true, true
 	return true
+}
+
+// file adds a session file.
+func (h *hints) file(path string) {
+	if h.files == nil {
+		h.files = make(map[string]bool)
+	}
+	h.files[path] = true
 }
 
 func (w *watcher) concernsRoot(path string) bool {

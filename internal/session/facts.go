@@ -179,24 +179,28 @@ func (f *Facts) Continue(left int, earlier func(piece int) (*Facts, error)) {
 // Err returns the error of reading an earlier piece. What was added after it may be wrong.
 func (f *Facts) Err() error { return f.err }
 
-// extend reads the last of the earlier pieces.
+// extend reads as many of the earlier pieces as there are later ones.
 func (f *Facts) extend() bool {
 	if f.left == 0 || f.err != nil {
 		return false
 	}
-	e, err := f.earlier(f.left - 1)
-	if err != nil {
-		f.err = err
-		return false
+	e, from := Facts{}, max(0, f.left-len(f.starts)-1)
+	for i := from; i < f.left; i++ {
+		p, err := f.earlier(i)
+		if err != nil {
+			f.err = err
+			return false
+		}
+		e.Usages, e.Calls, e.Touches = append(e.Usages, p.Usages...), append(e.Calls, p.Calls...), append(e.Touches, p.Touches...)
+		e.starts = append(e.starts, e.counts())
 	}
 	n := e.counts()
 	f.Usages, f.Calls, f.Touches = append(e.Usages, f.Usages...), append(e.Calls, f.Calls...), append(e.Touches, f.Touches...)
-	for i := range f.starts {
-		f.starts[i] = f.starts[i].plus(n)
+	for _, start := range f.starts {
+		e.starts = append(e.starts, start.plus(n))
 	}
-	f.starts = slices.Insert(f.starts, 0, n)
-	f.kept = f.kept.plus(n)
-	f.left, f.open = f.left-1, nil
+	f.starts, f.kept = e.starts, f.kept.plus(n)
+	f.left, f.open = from, nil
 	return true
 }
 

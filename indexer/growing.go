@@ -1,0 +1,107 @@
+package indexer
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"pigrep/internal/session"
+)
+
+// A watcher keeps the records of long files that grow, and does not hash all indexed bytes
+// of such a file at each line that is appended: it hashes provenBytes in a second on
+// average. Until it does, the checkpoint claims no times, so that every command hashes the
+// bytes itself, and the watcher does not vouch. An edit of old bytes is thus noticed by a
+// command as always, and by the watcher when the proof is due, whether the file still grows
+// or not.
+const (
+	provenBytes = 150 << 20
+	longFile    = 8 << 20 // bytes from which a record is kept
+	mostGrowing = 4       // records that are kept
+	fewEntries  = 4096    // in a record that is kept; more are in the index by then
+)
+
+// growing has the files that grow. Its methods do nothing if it is nil, as in all other
+// processes than watchers.
+type growing struct {
+	mu       sync.Mutex
+	files    []*growingFile       // the one that was read last is the last
+	unproved map[string]time.Time // when the proof is due, by path
+}
+
+type growingFile struct {
+	record *session.Record
+	proved time.Time // when all indexed bytes were hashed
+}
+
+// take returns the file whose record is the one of a summary, nil if there is none, and
+// forgets it.
+func (g *growing) take(s *session.Summary) *growingFile {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(g.files, func(f *growingFile) bool {
+		r := f.record
+		return r.File == s.File && r.Path == s.Path && r.Checkpoint == s.Checkpoint
+	})
+	if i < 0 {
+		return nil
+	}
+	f := g.files[i]
+	g.files = slices.Delete(g.files, i, i+1)
+	return f
+}
+
+// keep keeps the record of a file that was read to its end. unproved says that the bytes
+// before were not hashed.
+func (g *growing) keep(f *growingFile, unproved bool) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := f.record
+	if unproved {
+		g.unproved[r.Path] = f.due()
+	}
+	if r.Checkpoint.Offset < longFile || len(r.Nodes) > fewEntries || len(r.Facts.Usages)+len(r.Facts.Calls) > fewEntries {
+		return
+	}
+	if g.files = append(g.files, f); len(g.files) > mostGrowing {
+		g.files = slices.Delete(g.files, 0, 1)
+	}
+}
+
+// due is when all indexed bytes of the file are to be hashed again.
+func (f *growingFile) due() time.Time {
+	return f.proved.Add(time.Duration(float64(f.record.Checkpoint.Offset) / provenBytes * float64(time.Second)))
+}
+
+// prove returns the files that are to be hashed, and forgets that.
+func (g *growing) prove() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var paths []string
+	for path := range g.unproved {
+		paths = append(paths, path)
+	}
+	clear(g.unproved)
+	return paths
+}
+
+// next returns when the first proof is due; false if all files are proved.
+func (g *growing) next() (at time.Time, ok bool) {
+	if g == nil {
+		return at, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, due := range g.unproved {
+		if !ok || due.Before(at) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
