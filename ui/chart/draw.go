@@ -19,6 +19,7 @@ type drawing struct {
 	Title  string
 	Style  template.HTML
 	Class  string // axis: with room for one; low: of a low chart
+	Width  string // at most
 	Height int    // of the plot and the legend below it
 	Plot   int    // where the legend begins
 
@@ -74,6 +75,7 @@ type tableRow struct {
 const (
 	barsHeight   = 180
 	lowHeight    = 48
+	lowAxis      = 32 // as in the style sheet
 	above        = 14 // for the value at the top of the axis
 	below        = 26 // for the labels under it
 	rankHeight   = 36
@@ -86,14 +88,15 @@ const (
 	longestName = 44 // cells
 	mostYears   = 12 // that a calendar shows: the latest
 	mostTicks   = 6
-	leastSlots  = 40 // of a low chart, so that no bar is wider than 24 pixels in the widest page
+	leastSlots  = 24 // of a low chart, so that its labels have room
+	slotWidth   = 28 // of a low chart
 )
 
 func (c *Chart) draw() (*drawing, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	d := &drawing{Chart: c, Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Table: c.table()}
+	d := &drawing{Chart: c, Width: "100%", Title: clean(c.Title), Style: template.HTML("<style>\n" + Style() + "</style>"), Table: c.table()}
 	switch c.Kind {
 	case Bars:
 		d.Class = "axis"
@@ -155,6 +158,7 @@ func (d *drawing) bars() {
 	top := step * float64(steps)
 	if d.Low {
 		d.Class, height = "axis low", lowHeight
+		d.Width = strconv.Itoa(int(d.slots())*slotWidth + lowAxis)
 		step, steps = top, 1
 	}
 	for i := range steps + 1 {

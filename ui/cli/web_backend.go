@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"pigrep/index"
@@ -164,7 +165,7 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 		if !ok {
 			return nil, err
 		}
-		c.Notes = append(c.Notes, p.Error())
+		c.Notes = append(c.Notes, strings.TrimSuffix(p.Error()+"; "+p.Hint, "; "))
 	}
 	if masked {
 		c.Command = redact.Text(c.Command)
