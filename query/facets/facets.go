@@ -23,8 +23,8 @@ import (
 	"pigrep/query/search"
 )
 
-// Response says how many hits have which value. The hits are those with every word or, if
-// there are none, all.
+// Response says how many hits have which value. The hits are those that the list of the same
+// request has.
 type Response struct {
 	Hits   int
 	Fields []Field // in the order of the table of fields
@@ -92,7 +92,7 @@ func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		if err != nil {
 			return nil, err
 		}
-		d, err := rank.Collect(ctx, in)
+		d, err := rank.Collect(ctx, in, req.Options())
 		if err != nil {
 			return nil, err
 		}

@@ -162,12 +162,12 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		if resp.Sessions, err = f.sessions(); err != nil {
 			return nil, err
 		}
-		resp.TotalIsExact = found.SessionTotal == len(found.Sessions) && f.unread == 0 && f.lost == 0
+		resp.TotalIsExact = found.ListedSessions == len(found.Sessions) && f.unread == 0 && f.lost == 0
 		if len(resp.Sessions) > 0 || resp.TotalIsExact {
 			break
 		}
 		if i == len(rounds)-1 && f.lost == 0 {
-			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared only the most similar texts of %s of %s", human.Number(len(found.Sessions)), human.Plural(found.SessionTotal, "session", "sessions")))
+			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared only the most similar texts of %s of %s", human.Number(len(found.Sessions)), human.Plural(found.ListedSessions, "session", "sessions")))
 		}
 	}
 	order(resp.Sessions)

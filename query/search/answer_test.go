@@ -89,7 +89,7 @@ func TestSearchSortReadsLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := rank.Run(t.Context(), in, req.options())
+	found, err := rank.Run(t.Context(), in, req.Options())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,16 +65,8 @@ func countWords(ctx context.Context, in rank.Input, req Request, list []*words.E
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
 		return nil, nil
 	}
-	// An answer whose hits lack function words only needs no explanation.
-	if telling := slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight); len(telling) < len(list) {
-		if list = telling; len(list) < 2 {
-			return nil, nil
-		}
-		all := req
-		all.Text = requiring(list, restrictions)
-		if n, err := count(ctx, in, all); n.Total > 0 || err != nil {
-			return nil, err
-		}
+	if list = slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight); len(list) < 2 {
+		return nil, nil
 	}
 	var counts []WordCount
 	for _, x := range list {
@@ -96,7 +88,7 @@ func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, r
 		if n.Inexact && n.Total == 0 || err != nil {
 			return nil, err
 		}
-		if w.Hits, w.Sessions = n.Total, n.Sessions; w.Hits > 0 {
+		if w.Hits, w.Sessions = n.Total, n.TotalSessions; w.Hits > 0 {
 			return w, nil
 		}
 		if w.Removed, err = removed(ctx, in, req, withAll); err != nil {
@@ -120,7 +112,7 @@ func partsOf(ctx context.Context, in rank.Input, req Request, x *words.Expr, res
 
 // countParts is countWords for a query of one compound if all hits have only its parts.
 func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Result, x *words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
-	if found.Inexact() {
+	if found.Inexact {
 		return nil, nil
 	}
 	w := WordCount{Word: typed(x), Parts: found.Parts}

@@ -114,8 +114,8 @@ func TestShortListOfAllParts(t *testing.T) {
 				}
 			}
 			n := len(resp.Hits)
-			if one := resp.Sessions[0].Partial(); resp.Partial() != one || text == "getUserName" && (one != 1 || n != 1 || resp.Words[0].Parts != 1) {
-				t.Errorf("%s: %d partial hits, %d in the session, %d shown", text, resp.Partial(), one, n)
+			if one := resp.Sessions[0].Looser; resp.Looser()-resp.Folded != one || text == "getUserName" && (one != 1 || n != 1 || resp.Words[0].Parts != 1) {
+				t.Errorf("%s: %d looser hits, %d in the session, %d shown", text, resp.Looser()-resp.Folded, one, n)
 			}
 		}
 	}

@@ -60,7 +60,10 @@ func (s *responder) over() (bool, error) {
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
 	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
-	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Weak: found.Weak, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
+	resp := &Response{
+		SessionTotal: found.ListedSessions, Total: found.Total, TotalIn: found.TotalSessions, TotalAny: found.TotalAny, Weak: found.Weak, Folded: found.Folded(),
+		Warnings: in.Plan.Warnings, Index: StateOf(in.Reader),
+	}
 	var err error
 	if req.Flat {
 		resp.Hits, err = s.hits(found.Hits)
@@ -78,7 +81,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	}
 	lost := found.Losses()
 	resp.Late = s.late.Load()
-	resp.TotalIsExact = !found.Inexact()
+	resp.TotalIsExact = !found.Inexact
 	if n := lost.Changed(); n > 0 {
 		resp.TotalIsExact = false
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), entry.ErrChanged))
@@ -124,7 +127,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	}
 	hit := Describe(&rec.Summary, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
-	hit.Score, hit.Hits, hit.HitsAny, hit.Weak = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Weak
+	hit.Score, hit.Hits, hit.HitsAny, hit.Looser = rank.Rounded(x.Score), x.Total, x.TotalAny, max(0, x.Listed-x.Total)
 	hit.Forks = s.forks()[rec.Path]
 	if s.req.Redact {
 		hit.Redact()
@@ -156,7 +159,7 @@ func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 // distinct reads the hits of a session that are shown: of those that say the same the
 // first, and in place of the others the next ones.
 func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
-	most := s.req.options().PerSession
+	most := s.req.Options().PerSession
 	if most >= All {
 		return s.hits(x.Hits)
 	}
@@ -190,7 +193,7 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		hits, shown = append(hits, *h), append(shown, this)
 	}
 	for i := range hits {
-		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.TotalAny > len(x.Hits)+len(x.Reserve)
+		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.Listed > len(x.Hits)+len(x.Reserve)
 	}
 	return hits, nil
 }
@@ -227,6 +230,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		Label:       rec.Labels[node.ID],
 		Resume:      resume(&rec.Summary, s.req.Resume),
 	}
+	hit.Loose = len(hit.Missing) > len(hit.MissingCommon)
 	duplicates, err := s.found.Duplicates(h)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,8 @@ type Request struct {
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20); All for no limit
 	PerSession int  // hits shown of one session when grouped (0: 3, and those among the ten best of all); All for no limit
 	Flat       bool // hits by score, not grouped by session
-	AllWords   bool // only hits that lack nothing
+	AllWords   bool // only hits that lack nothing, not even words that say little
+	Any        bool // looser hits are listed even if there are enough others
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
 	After      int  // entries shown after each hit
@@ -60,9 +61,11 @@ const (
 type Response struct {
 	Hits         []Hit        // grouped: by the rank of their session; flat: by score
 	Sessions     []SessionHit // the sessions of Hits, best first; empty if flat
-	SessionTotal int          // sessions with hits
-	Total        int          // hits with every word, copies counted once
+	SessionTotal int          // sessions with hits that are listed, or would be without a limit
+	Total        int          // hits: they have every word, but maybe for some that say little; copies counted once
+	TotalIn      int          // sessions with such hits
 	TotalAny     int          // all hits, copies counted once
+	Folded       int          // of the looser hits: those that are left out because there are enough others
 	Searches     int          // hits that NoSearches left out, if all others fit into the limit
 	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
@@ -105,6 +108,7 @@ type Hit struct {
 	Rank  int     `json:"rank"` // 1-based, in the order of Response.Hits
 	Score float64 `json:"score"`
 	Tier  Tier    `json:"tier"`
+	Loose bool    `json:"looser,omitempty"` // it lacks a word that does not say little
 	Lacks
 
 	Kind        session.Kind `json:"kind"`
@@ -218,9 +222,9 @@ type SessionHit struct {
 	Type string `json:"type"` // "session"
 	SessionFacts
 	Score   float64 `json:"score"`
-	Hits    int     `json:"hits"`    // hits with every word
-	HitsAny int     `json:"hitsAny"` // all hits
-	Weak    int     `json:"-"`       // as of Response
+	Hits    int     `json:"hits"`             // as of Response.Total
+	HitsAny int     `json:"hitsAny"`          // all hits
+	Looser  int     `json:"looser,omitempty"` // looser hits that are listed, or would be without a limit
 	Resume  *Resume `json:"resume,omitempty"`
 }
 
@@ -244,17 +248,11 @@ type SessionFacts struct {
 	Cost          float64      `json:"cost,omitempty"`   // 0 if unknown
 }
 
-// options returns which hits are wanted, with the default limits filled in.
-func (r *Request) options() rank.Options {
-	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0}
+// Options returns which hits are wanted, with the default limits filled in.
+func (r *Request) Options() rank.Options {
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0, Fold: !r.Any}
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}
 	return opt
 }
-
-// Partial returns the number of hits that lack something and are not left out.
-func (r *Response) Partial() int { return r.TotalAny - r.Weak - r.Total }
-
-// Partial returns the number of hits that lack something and are not left out.
-func (h *SessionHit) Partial() int { return h.HitsAny - h.Weak - h.Hits }

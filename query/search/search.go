@@ -22,7 +22,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 		return nil, err
 	}
 	in.Misses = rank.NewMisses()
-	found, err := rank.Run(ctx, in, req.options())
+	found, err := rank.Run(ctx, in, req.Options())
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 
 // afterwards adds to a response what it takes further searches to say.
 func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) error {
-	shown, limit := len(resp.Sessions), req.options().Limit
+	shown, limit := len(resp.Sessions), req.Options().Limit
 	if req.Flat {
 		shown = len(resp.Hits)
 	}
@@ -63,9 +63,6 @@ func hasSearches(r *index.Reader) bool {
 		return at != 0 || err != nil
 	})
 }
-
-// Counts says how many hits a request has.
-type Counts = rank.Counts
 
 // Count counts the hits of a request.
 func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (Counts, error) {

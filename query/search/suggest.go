@@ -183,5 +183,5 @@ func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error)
 	if err != nil {
 		return rank.Counts{}, err
 	}
-	return rank.Count(ctx, in)
+	return rank.Count(ctx, in, req.Options())
 }

@@ -26,6 +26,7 @@ type Request struct {
 	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
+	Any   bool // as of search.Request
 	Named bool // only sessions with a name
 	Forks bool // only forks and sessions that have forks, each family together
 }
@@ -33,7 +34,7 @@ type Request struct {
 // FromSearch returns the request for the sessions that a search would find.
 func FromSearch(r search.Request) Request {
 	return Request{
-		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,
+		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,
 	}
 }
 
@@ -117,7 +118,7 @@ func (l *lister) sort(members []int) {
 func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
 	req := search.Request{
-		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
+		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Any: l.req.Any, Limit: limit, PerSession: 1,
 		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact,
 	}
 	narrowed := l.req.Named || l.req.Forks
@@ -139,7 +140,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 			continue
 		}
 		s := l.listed(i)
-		s.Score, s.Hits, s.HitsAny, s.Resume = hit.Score, hit.Hits, hit.HitsAny, hit.Resume
+		s.Score, s.Hits, s.HitsAny, s.Looser, s.Resume = hit.Score, hit.Hits, hit.HitsAny, hit.Looser, hit.Resume
 		s.Hit = hits[hit.SessionPath]
 		list.Sessions = append(list.Sessions, s)
 	}

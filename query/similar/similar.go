@@ -66,7 +66,7 @@ type Row struct {
 // Row returns the JSON form of a session.
 func (s *Session) Row() Row {
 	r := Row{Row: s.Session.Row(true), Shares: s.Shares}
-	r.Hits, r.HitsAny = nil, nil // of terms that nobody typed
+	r.Hits, r.HitsAny, r.Looser = nil, nil, 0 // of terms that nobody typed
 	return r
 }
 
@@ -102,7 +102,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	limit := cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
 	within := search.Request{
 		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
-		Limit: max(mostSessions, limit), PerSession: 1, Sort: rank.Relevance,
+		Limit: max(mostSessions, limit), PerSession: 1, Any: true, Sort: rank.Relevance,
 		Only: func(s *session.Summary) bool { return !x.family[x.lineage.IndexOf(s.Path)] },
 	}
 	within.Scope, within.Kinds = "", kinds

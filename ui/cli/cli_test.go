@@ -488,7 +488,7 @@ func TestTerminal(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\x1b[1mLogin timeouts\x1b[m\n", "\x1b[2m/home/dev/app · 2mo ago (", " · 0195aaaa\x1b[m\n",
-		"\x1b[32mprompt  \x1b[m ", "\x1b[1;31mconnection\x1b[m", "a1000001", "hits with every word",
+		"\x1b[32mprompt  \x1b[m ", "\x1b[1;31mconnection\x1b[m", "a1000001", "2 hits in 1 session, 4 looser ones",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out)

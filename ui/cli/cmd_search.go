@@ -38,6 +38,7 @@ type searchOptions struct {
 	limit      flags.Number
 	perSession flags.Number
 	allWords   bool
+	any        bool
 	flat       bool
 	sort       string
 	explain    bool
@@ -52,8 +53,9 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
 	flags.Add(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
 	flags.Add(f, "all-words", "", "", "only hits with every word, as if each had a +", &o.allWords)
+	flags.Add(f, "any", "", "", "also looser hits, which lack a word", &o.any)
 	flags.Add(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
-	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", rank.SortNames, &o.sort)
+	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
 	flags.Add(f, "explain", "", "", "show how each score was computed", &o.explain)
 	flags.AddNull(f, &o.null)
 	o.Options.AddFlags(f)
@@ -110,7 +112,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	}
 	req := q.request
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
-	req.AllWords, req.Sort, req.Explain = o.allWords, order, o.explain
+	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
 	req.Resume = q.Agents.ResumeCommand
 	var res *search.Response

@@ -24,6 +24,7 @@ type sessionsOptions struct {
 	pager.Options
 	query  string
 	limit  flags.Number
+	any    bool
 	named  bool
 	forks  bool
 	print0 bool
@@ -32,6 +33,7 @@ type sessionsOptions struct {
 func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
+	flags.Add(f, "any", "", "", "also sessions with looser hits only, which lack a word", &o.any)
 	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
 	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
 	flags.AddNull(f, &o.print0)
@@ -118,7 +120,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 // request returns the request of a question with these options.
 func (o *sessionsOptions) request(q *asking) sessions.Request {
 	base := q.request
-	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.Limit()
+	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.limit.Limit(), o.any
 	req := sessions.FromSearch(base)
 	req.Named, req.Forks = o.named, o.forks
 	if o.JSON || o.JSONL { // the only ones that have it

@@ -176,7 +176,7 @@ func TestBadArguments(t *testing.T) {
 		{"search", `{"query":"x","max_bytes":3}`, `nearest: maxBytes;`},
 		{"search", `{"query":"x","per_session":3}`, `nearest: perSession;`},
 		{"search", `{"query":"x","include_current":true}`, `nearest: includeCurrent`},
-		{"search", `{"query":"x","zzz":true}`, `hint: there are allWords, branch, context`},
+		{"search", `{"query":"x","zzz":true}`, `hint: there are allWords, any, branch, context`},
 		{"search", `{"query":3}`, `the argument "query" cannot be of type number`},
 		{"search", `{"query":["x"]}`, "it is a string"},
 		{"search", `{"query":"x","model":[1]}`, `the argument "model" cannot be`},

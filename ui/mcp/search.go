@@ -26,8 +26,9 @@ type SearchInput struct {
 	Filters
 	Sort       string `json:"sort,omitempty" jsonschema:"default relevance"`
 	AllWords   bool   `json:"allWords,omitempty" jsonschema:"only hits with every word"`
+	Any        bool   `json:"any,omitempty" jsonschema:"looser hits"`
 	Flat       bool   `json:"flat,omitempty" jsonschema:"by rank, not by session"`
-	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions a page, default 10; flat: hits, default 20"`
+	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions a page, default 10; flat: hits, 20"`
 	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of a session, default 2"`
 	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries around each hit, default 0"`
 	Paging
@@ -44,10 +45,13 @@ type searchAnswer struct {
 	Hits       []hitRow      `json:"hits,omitzero" jsonschema:"with flat"`
 	Total      int           `json:"total" jsonschema:"hits with every word"`
 	TotalAny   int           `json:"totalAny" jsonschema:"all hits"`
+	Looser     int           `json:"looser,omitempty" jsonschema:"hits that lack a word"`
+	Folded     int           `json:"folded,omitempty" jsonschema:"of them those that only any true lists"`
 	Inexact    bool          `json:"inexact,omitempty" jsonschema:"the totals may be larger"`
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
 	footer
+	counts search.Counts
 }
 
 // sessionHits is a session with its hits, which do not repeat its name.
@@ -103,7 +107,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
 	req.UntilDeadline, req.PhraseBytes = true, search.FastPhraseBytes
-	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
+	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
 	res, err := search.Run(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, err
@@ -118,7 +122,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	}
 	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
-		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, removed(res.Removed), removed),
 	}
 	if res.Late {
@@ -230,9 +234,6 @@ func notes(res *search.Response, without []search.Removed, named func([]search.R
 	if why := search.ExplainWords(words, without, dropping); why != "" {
 		list = append(list, visible(why)+".")
 	}
-	if res.Weak > 0 {
-		list = append(list, human.Plural(res.Weak, "weaker hit", "weaker hits")+" left out.")
-	}
 	all := ""
 	if res.TotalAny > 0 {
 		all = " with every word"
@@ -266,10 +267,15 @@ func (a *searchAnswer) text(files int) string {
 	switch {
 	case a.TotalAny == 0:
 		fmt.Fprintf(&b, "No hits in %s.\n", human.Plural(files, "session file", "session files"))
-	case a.Total == a.TotalAny:
-		fmt.Fprintf(&b, "%s.\n", human.Plural(a.Total, "hit", "hits"))
+	case a.Total == 0:
+		fmt.Fprintf(&b, "%s, none with every word.\n", search.Found(a.counts))
 	default:
-		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny, "hit", "hits"), a.Total)
+		fmt.Fprintf(&b, "%s.\n", search.Found(a.counts))
+	}
+	if apart := search.Apart(a.counts); a.Folded > 0 {
+		fmt.Fprintf(&b, "%s not listed (any true lists them).\n", apart)
+	} else if apart != "" {
+		fmt.Fprintf(&b, "And %s.\n", apart)
 	}
 	for _, note := range a.Notes {
 		b.WriteString(note + "\n")

@@ -106,7 +106,7 @@ func answer() *Search {
 		},
 		Sessions: []search.SessionHit{
 			{
-				Type: "session", Score: 12.5, Hits: 1, HitsAny: 4, SessionFacts: search.SessionFacts{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
+				Type: "session", Score: 12.5, Hits: 1, HitsAny: 4, Looser: 3, SessionFacts: search.SessionFacts{SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
 					CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello", Title: "Fix the login redirect"},
 			},
 			{
@@ -115,7 +115,7 @@ func answer() *Search {
 					FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Title: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです"},
 			},
 		},
-		Total: 3, TotalAny: 6, TotalIsExact: true,
+		Total: 3, TotalIn: 2, TotalAny: 6, SessionTotal: 2, TotalIsExact: true,
 		Warnings: []string{"no field is called \"knd\": searched as text"},
 		Index:    search.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
 	}
@@ -215,17 +215,21 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 	}
 }
 
-// The last line counts the hits that are shown or behind -n; of the others it says that they are left out.
+// The last line counts hits apart from looser ones, and says what shows more of each.
 func TestClosingCountsWhatIsShown(t *testing.T) {
 	r := &search.Response{
-		TotalAny: 1177, Weak: 1086, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),
+		TotalAny: 1177, Weak: 1086, SessionTotal: 9, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),
 		Words: []search.WordCount{{Word: "getUserName", Parts: 91}},
 	}
-	if got, want := closing(&Search{Response: r}), "91 hits with all parts of getUserName, none as written; 91 shown in 9 sessions, 1,086 weaker hits left out"; got != want {
+	if got, want := closing(&Search{Response: r}), "91 looser hits in 9 sessions, with all parts of getUserName, none as written"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r = &search.Response{Total: 2, TotalAny: 6, TotalIsExact: true, Hits: make([]search.Hit, 6), Sessions: make([]search.SessionHit, 4)}
-	if got, want := closing(&Search{Response: r}), "2 hits with every word, 4 with some; 4 sessions"; got != want {
+	if got, want := closing(&Search{Response: r}), "2 hits, 4 looser ones"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r = &search.Response{Total: 15, TotalIn: 4, TotalAny: 467, Folded: 452, TotalIsExact: true, Hits: make([]search.Hit, 9)}
+	if got, want := closing(&Search{Response: r}), "15 hits in 4 sessions; 9 shown (more: -n); 452 looser ones (--any)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

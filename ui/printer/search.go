@@ -41,6 +41,9 @@ func (s *Search) json(j *jsonWriter) error {
 			return struct {
 				Total        int                `json:"total"`
 				TotalAny     int                `json:"totalAny"`
+				TotalIn      int                `json:"totalSessions"`
+				Looser       int                `json:"looser"`
+				Folded       int                `json:"folded,omitempty"`
 				Weak         int                `json:"minor,omitempty"`
 				TotalIsExact bool               `json:"totalIsExact"`
 				Warnings     []string           `json:"warnings"`
@@ -48,7 +51,7 @@ func (s *Search) json(j *jsonWriter) error {
 				Words        []search.WordCount `json:"words,omitempty"`
 				Removed      []search.Removed   `json:"removed,omitempty"`
 				Index        search.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.Weak, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
@@ -213,11 +216,11 @@ func (s *Search) heading(t *hitText, b *strings.Builder, h *search.Hit, sh *sear
 	if sh != nil {
 		when, title = sh.Modified.Time, sh.Title
 		hits = human.Plural(sh.Hits, "hit", "hits")
-		switch partial := sh.Partial(); {
+		switch {
 		case sh.Hits == 0:
-			hits = human.Number(partial) + " partial"
-		case partial > 0:
-			hits += ", " + human.Number(partial) + " partial"
+			hits = human.Plural(sh.Looser, "looser hit", "looser hits")
+		case sh.Looser > 0:
+			hits += ", " + human.Number(sh.Looser) + " looser"
 		}
 	}
 	if title == "" && s.Title != nil {
@@ -403,42 +406,32 @@ func closing(s *Search) string {
 	if r.TotalAny == 0 {
 		return ""
 	}
-	line := atLeast(r.TotalIsExact)
-	joined := " in "
-	switch partial := r.Partial(); {
-	case partial == 0:
-		line += human.Plural(r.Total, "hit", "hits")
-	case r.Total == 0 && len(r.Words) == 1:
+	n := r.Counts()
+	line := search.Found(n)
+	switch {
+	case r.Total > 0:
+	case len(r.Words) == 1:
 		all := ""
-		if r.Words[0].Parts == partial {
+		if r.Words[0].Parts == r.Looser() {
 			all = "all "
 		}
-		line += fmt.Sprintf("%s with %sparts of %s, none as written", human.Plural(partial, "hit", "hits"), all, terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
-	case r.Total == 0:
-		line += fmt.Sprintf("%s with some of the words, none with all", human.Plural(partial, "hit", "hits"))
+		line += fmt.Sprintf(", with %sparts of %s, none as written", all, terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
 	default:
-		line += fmt.Sprintf("%s with every word, %s with some", human.Plural(r.Total, "hit", "hits"), human.Number(partial))
-		joined = "; "
-	}
-	sessions := ""
-	if !s.Flat {
-		sessions = human.Plural(len(r.Sessions), "session", "sessions")
-	}
-	shown := human.Number(len(r.Hits)) + " shown"
-	if sessions != "" {
-		shown += " in " + sessions
+		line += ", none with every word"
 	}
 	told := len(r.Hits) // shown, or counted by a hit that says the same
 	for i := range r.Hits {
 		told += r.Hits[i].NearDuplicates
 	}
-	switch {
-	case told < r.TotalAny-r.Weak:
-		return line + fmt.Sprintf("; %s (more: -n)", shown)
-	case r.Weak > 0:
-		return line + fmt.Sprintf("; %s, %s left out", shown, human.Plural(r.Weak, "weaker hit", "weaker hits"))
-	case sessions != "":
-		return line + joined + sessions
+	apart := search.Apart(n)
+	if apart != "" && r.Folded == 0 {
+		line += ", " + apart
+	}
+	if told < n.Listed {
+		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(len(r.Hits)))
+	}
+	if apart != "" && r.Folded > 0 {
+		line += "; " + apart + " (--any)"
 	}
 	return line
 }

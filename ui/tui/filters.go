@@ -189,10 +189,10 @@ func (m *menu) annotate(counts map[sessions.Facet]search.Counts) {
 		if !ok {
 			continue
 		}
-		partial := n.TotalAny - n.Weak
-		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && partial == 0
-		if n.Total == 0 && partial > 0 {
-			c.note = human.Number(partial) + " partial"
+		looser := n.Looser()
+		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && looser == 0
+		if n.Total == 0 && looser > 0 {
+			c.note = human.Number(looser) + " looser"
 		}
 		if name, ok := dateNames[c.label]; ok {
 			c.note = name + " · " + c.note

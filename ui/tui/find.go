@@ -328,7 +328,7 @@ func (m *Model) nextHit(n int) tea.Cmd {
 func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	hits = slices.Clone(r.Hits)
 	total := r.TotalAny
-	full := slices.DeleteFunc(slices.Clone(hits), func(h search.Hit) bool { return len(h.Missing) > 0 })
+	full := slices.DeleteFunc(slices.Clone(hits), func(h search.Hit) bool { return h.Loose })
 	if len(full) > 0 {
 		hits, total = full, r.Total
 	}

@@ -341,8 +341,8 @@ func (g *group) facts(v view, width int) string {
 	switch {
 	case g.Hits > 0:
 		facts = append(facts, human.Plural(g.Hits, "hit", "hits"))
-	case g.Partial() > 0:
-		facts = append(facts, fmt.Sprintf("%s partial", human.Number(g.Partial())))
+	case g.Looser > 0:
+		facts = append(facts, fmt.Sprintf("%s looser", human.Number(g.Looser)))
 	default:
 		facts = append(facts, human.Plural(g.Messages, "message", "messages"))
 	}

@@ -33,7 +33,8 @@ type searching struct {
 type summary struct {
 	shown    string // the text that was searched
 	total    int    // hits with every word
-	totalAny int
+	looser   int
+	folded   int
 	exact    bool
 	sessions int // that exist, or that are shown
 	more     bool
@@ -178,7 +179,7 @@ func (m *Model) read(msg searched) (groups []group) {
 		s.indexed, s.generation = msg.list.Index.Files, msg.list.Index.Generation
 	default:
 		groups = groupHits(r)
-		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.Total+r.Partial(), r.TotalIsExact, len(groups)
+		s.total, s.looser, s.folded, s.exact, s.sessions = r.Total, r.Looser(), r.Folded, r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
 		s.why, s.mean = search.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean
 		s.removed, s.warnings = r.Removed, r.Warnings

@@ -15,6 +15,7 @@ import (
 // those that are on.
 type toggles struct {
 	allWords bool
+	any      bool   // looser hits, too
 	here     bool   // only sessions of the working directory
 	session  *group // only this session; nil: all
 }
@@ -25,7 +26,7 @@ const mostInSession = 500
 // narrow returns the request of a search with the toggles.
 func (m *Model) narrow(r search.Request) search.Request {
 	t := &m.toggles
-	r.AllWords = t.allWords
+	r.AllWords, r.Any = t.allWords, t.any
 	if t.here {
 		r.CWD = m.options.WorkDir
 	}
@@ -38,6 +39,11 @@ func (m *Model) narrow(r search.Request) search.Request {
 
 func (m *Model) toggleAllWords() tea.Cmd {
 	m.toggles.allWords = !m.toggles.allWords
+	return m.changed()
+}
+
+func (m *Model) toggleAny() tea.Cmd {
+	m.toggles.any = !m.toggles.any
 	return m.changed()
 }
 
@@ -69,6 +75,9 @@ func (m *Model) on() []key.Binding {
 	var list []key.Binding
 	if t.allWords {
 		list = append(list, m.hint("all-words", "all words"))
+	}
+	if t.any {
+		list = append(list, m.hint("any", "looser hits"))
 	}
 	if t.here {
 		list = append(list, m.hint("here", "in "+terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))))

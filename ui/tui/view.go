@@ -356,14 +356,18 @@ func (m *Model) found() string {
 		return "searching …"
 	case !s.answered || s.failed != nil || s.noWord != "":
 		return ""
-	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
+	case s.shown == "" || s.total+s.looser == 0 && s.sessions > 0:
 		return human.Plural(s.sessions, "session", "sessions")
-	case s.total == s.totalAny:
+	case s.looser == 0:
 		return atLeast + human.Plural(s.total, "hit", "hits")
 	case s.total == 0:
-		return atLeast + human.Plural(s.totalAny, "partial hit", "partial hits")
+		return atLeast + human.Plural(s.looser, "looser hit", "looser hits")
 	}
-	return atLeast + human.Plural(s.total, "hit", "hits") + ", " + human.Number(s.totalAny-s.total) + " partial"
+	looser := human.Number(s.looser) + " looser"
+	if keys := m.keysOf("any"); s.folded > 0 && keys != "" {
+		looser += " (" + keys + ")"
+	}
+	return atLeast + human.Plural(s.total, "hit", "hits") + ", " + looser
 }
 
 // upToDate is the usual state of the index.

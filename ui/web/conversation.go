@@ -60,7 +60,7 @@ func (p place) below(path, name, value string) string {
 	v := url.Values{}
 	if p.Text != "" {
 		q := p.searchParams
-		q.Sort, q.All, q.Limit = 0, false, firstLimit
+		q.Sort, q.All, q.Any, q.Limit = 0, false, false, firstLimit
 		v = q.values()
 	}
 	if p.leaf != "" {
@@ -257,7 +257,8 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 	if err != nil {
 		return nil, nil, err
 	}
-	if req.AllWords = len(offsets) > 0; !req.AllWords {
+	all := len(offsets) > 0
+	if !all {
 		req.PerSession = mostPartial
 	}
 	res, err := s.Search(ctx, req)
@@ -265,7 +266,10 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 		return nil, nil, err
 	}
 	for i := range res.Hits {
-		if !req.AllWords {
+		if all && res.Hits[i].Loose {
+			continue
+		}
+		if !all {
 			offsets = append(offsets, res.Hits[i].Offset)
 		}
 		marks = append(marks, marked(res.Hits[i].Fragment)...)

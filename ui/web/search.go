@@ -32,6 +32,7 @@ type searchParams struct {
 	Scope scope.Scope
 	Sort  rank.Sort
 	All   bool // only hits with every word
+	Any   bool // looser hits, too
 	Limit int
 }
 
@@ -45,7 +46,7 @@ const (
 
 // parseSearchParams reads a query from the parameters of a URL.
 func parseSearchParams(v url.Values) (q searchParams, err error) {
-	q = searchParams{Text: strings.TrimSpace(v.Get("q")), Scope: scope.Default, All: v.Get("all") != "", Limit: firstLimit}
+	q = searchParams{Text: strings.TrimSpace(v.Get("q")), Scope: scope.Default, All: v.Get("all") != "", Any: v.Get("any") != "", Limit: firstLimit}
 	if name := v.Get("scope"); name != "" {
 		if q.Scope, err = scope.Parse(name); err != nil {
 			return q, &Error{Status: http.StatusBadRequest, Message: err.Error()}
@@ -72,6 +73,7 @@ func (q searchParams) values() url.Values {
 	set("scope", string(q.Scope), q.Scope == scope.Default)
 	set("sort", rank.SortNames[q.Sort], q.Sort == rank.Relevance)
 	set("all", "1", !q.All)
+	set("any", "1", !q.Any)
 	set("limit", strconv.Itoa(q.Limit), q.Limit == firstLimit)
 	return v
 }
@@ -133,6 +135,7 @@ type searchPage struct {
 // answer is the data of the template "answer".
 type answer struct {
 	Summary     string // the number of hits or sessions
+	Looser      *link  // the number of looser hits; the URL lists them, "" if they are listed
 	Heading     string // of the list
 	Notes       []string
 	Suggestions []link // suggested queries
@@ -264,7 +267,7 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 // request returns the search request for a query.
 func (s *Server) request(q searchParams, redact bool) search.Request {
 	req := search.Request{
-		Text: q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Limit: q.Limit, Redact: redact,
+		Text: q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Any: q.Any, Limit: q.Limit, Redact: redact,
 		PhraseBytes: search.FastPhraseBytes,
 		Env:         filter.Env{Now: s.Now().In(s.Zone)},
 	}
@@ -290,7 +293,7 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &answer{Heading: "Hits by session", Summary: summaryOf(res), Notes: slices.Clone(res.Warnings)}
+	x := &answer{Heading: "Hits by session", Summary: summaryOf(res), Looser: looserOf(q, res), Notes: slices.Clone(res.Warnings)}
 	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
 		x.Notes = append(x.Notes, why)
 	}
@@ -313,7 +316,7 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	}
 	for i := range res.Sessions {
 		h, f := &res.Sessions[i], &x.Sessions[i]
-		if rest := h.Hits + h.Partial() - len(f.Hits); rest > 0 && h.SessionID != "" && req.PerSession == 0 {
+		if rest := h.Hits + h.Looser - len(f.Hits); rest > 0 && h.SessionID != "" && req.PerSession == 0 {
 			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.with(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
 		}
 	}
@@ -351,23 +354,31 @@ func (s *Server) latest(ctx context.Context, q searchParams, req search.Request)
 	return x, nil
 }
 
-// summaryOf says how many hits there are. Looser ones lack a word.
+// summaryOf says how many hits there are.
 func summaryOf(res *search.Response) string {
-	in := " in " + human.Plural(res.SessionTotal, "session", "sessions")
-	atLeast := ""
-	if !res.TotalIsExact {
-		atLeast = "at least "
-	}
-	switch partial := res.Partial(); {
-	case res.TotalAny == 0:
+	if res.TotalAny == 0 {
 		return "Nothing found"
-	case res.Total == 0:
-		return human.Plural(partial, "hit", "hits") + in + ", none with every word"
-	case partial > 0:
-		return atLeast + human.Plural(res.Total, "hit", "hits") + " and " + human.Plural(partial, "looser one", "looser ones") + in
-	default:
-		return atLeast + human.Plural(res.Total, "hit", "hits") + in
 	}
+	text := search.Found(res.Counts())
+	if res.Total == 0 {
+		text += ", none with every word"
+	}
+	return text
+}
+
+// looserOf says how many looser hits there are, with a link that lists them if they are not
+// listed; nil if there are none.
+func looserOf(q searchParams, res *search.Response) *link {
+	text := search.Apart(res.Counts())
+	if text == "" {
+		return nil
+	}
+	l := &link{Text: text}
+	if res.Folded > 0 {
+		q.Any, q.Limit = true, firstLimit
+		l.Address = q.Address()
+	}
+	return l
 }
 
 // suggest suggests other queries: a corrected word, or a filter removed.

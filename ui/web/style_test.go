@@ -11,6 +11,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/match"
 	"pigrep/query/search"
+	"pigrep/scope"
 	"pigrep/ui/html"
 	"pigrep/ui/report"
 )
@@ -134,18 +135,22 @@ func TestFragmentsWithoutSigns(t *testing.T) {
 	}
 }
 
-// The headline counts the hits with every word, as the facets and the histogram do, and the
-// looser ones apart from them.
+// The headline counts the hits with every word. Looser ones are apart from them, with a link if
+// they are not listed.
 func TestSummary(t *testing.T) {
 	for want, res := range map[string]search.Response{
-		"15 hits in 10 sessions":                          {Total: 15, TotalAny: 15},
-		"15 hits and 452 looser ones in 10 sessions":      {Total: 15, TotalAny: 467},
-		"at least 1 hit and 2 looser ones in 10 sessions": {Total: 1, TotalAny: 3},
-		"452 hits in 10 sessions, none with every word":   {TotalAny: 452},
+		"15 hits in 4 sessions":                                {Total: 15, TotalAny: 15},
+		"15 hits in 4 sessions · 452 looser ones /?any=1&q=x":  {Total: 15, TotalAny: 467, Folded: 452},
+		"at least 1 hit in 4 sessions · 2 looser ones ":        {Total: 1, TotalAny: 3},
+		"452 looser hits in 10 sessions, none with every word": {TotalAny: 452},
 		"Nothing found": {},
 	} {
-		res.SessionTotal, res.TotalIsExact = 10, !strings.HasPrefix(want, "at least")
-		if got := summaryOf(&res); got != want {
+		res.TotalIn, res.SessionTotal, res.TotalIsExact = min(4, res.Total*4), 10, !strings.HasPrefix(want, "at least")
+		got := summaryOf(&res)
+		if l := looserOf(searchParams{Text: "x", Scope: scope.Default, Limit: firstLimit}, &res); l != nil {
+			got += " · " + l.Text + " " + l.Address
+		}
+		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -125,7 +125,7 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 			if (withHead) lines.push(withHead);
 			withHead = "";
 			lines.push(line);
-			if (!hit.missing?.length) shown++;
+			if (missing.length === 0) shown++;
 			else loose++;
 		}
 	}

@@ -64,15 +64,11 @@ type collector struct {
 	counts  []fileCount // by file
 	keepAll bool        // keep all candidates
 
-	best     topScores // of all files
-	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
+	any, whole ranking // of all candidates, and of those that lack nothing, which may be the only ones listed
 
 	// Of the run:
-	bestHere topScores
-	weighty  int       // candidates with a weighty word and a score
-	copies   topScores // of candidates that may be duplicates
-	unsure   bool      // some candidate has to be verified
-	runBest  []Candidate
+	unsure  bool // some candidate has to be verified
+	runBest []Candidate
 
 	// Of the segment at work:
 	others docset.Set // documents to test even without any word; nil: none
@@ -87,13 +83,74 @@ func (s *search) newCollector(sc *scores) *collector {
 		eval: newEvaluator(s.plan, s.eval.allWords), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
 	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
-	c.best.most = rerankCandidates
-	if s.opt.Flat {
-		c.best.most += s.opt.Limit
+	c.any = newRanking(&s.opt)
+	if s.opt.Fold && s.folds() {
+		c.whole = newRanking(&s.opt)
 	}
-	c.bestHere.most, c.copies.most = s.opt.kept(), sharesOf
-	c.sessions.most = s.opt.Limit
 	return c
+}
+
+// A ranking is what is known of the best candidates of a list.
+type ranking struct {
+	opt      *Options
+	best     topScores // of all files
+	sessions topScores // lower bounds of the scores of sessions; see leavesOutRun
+
+	// Of the run:
+	here    topScores
+	weighty int       // candidates with a weighty word and a score
+	copies  topScores // of candidates that may be duplicates
+}
+
+func newRanking(opt *Options) ranking {
+	r := ranking{opt: opt}
+	r.best.most = rerankCandidates
+	if opt.Flat {
+		r.best.most += opt.Limit
+	}
+	r.here.most, r.copies.most, r.sessions.most = opt.kept(), sharesOf, opt.Limit
+	return r
+}
+
+// add adds a candidate, if it may be listed or read, and reports whether it may.
+func (r *ranking) add(score float32, weighty bool) bool {
+	if weighty && score > 0 {
+		r.weighty++
+	}
+	if !r.admits(score) {
+		return false
+	}
+	r.here.add(score)
+	r.best.add(score)
+	return true
+}
+
+// admits reports whether a candidate may be among the best of its file, or of all.
+func (r *ranking) admits(score float32) bool { return r.here.admits(score) || r.best.admits(score) }
+
+// leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
+// none, duplicates included, is among those that the second stage reads, and if enough sessions have better
+// scores: the second stage lowers the scores of all other candidates by the same factor,
+// and none by more. A session with several runs may have a better score than in this one.
+// Candidates without any weighty word may be left out in the end, so that the score of a
+// session counts without them; they come after all others.
+func (r *ranking) leavesOutRun() bool {
+	if r.weighty > 0 {
+		r.sessions.add(float32(r.here.sessionScore(min(r.weighty, sharesOf))))
+	}
+	for _, score := range r.here.list {
+		r.copies.add(score)
+	}
+	if len(r.copies.list) == 0 {
+		return true
+	}
+	best, most := r.copies.list[len(r.copies.list)-1], float32(r.copies.sessionScore(sharesOf))
+	return !r.best.admits(best) && !r.sessions.admits(most)
+}
+
+// endRun prepares for the next run.
+func (r *ranking) endRun() {
+	r.here.list, r.copies.list, r.weighty = r.here.list[:0], r.copies.list[:0], 0
 }
 
 // rounding is the relative error that the factors of the second stage may add to a
@@ -268,18 +325,20 @@ func (c *collector) collect(seg *segmentState) error {
 			case pending:
 				c.unsure = true
 			case !final:
-				c.copies.add(score)
+				c.any.copies.add(score)
+				if v.verdict.whole && c.whole.opt != nil {
+					c.whole.copies.add(score)
+				}
 			default:
 				c.counts[at].count(mask, partial, v.verdict, false)
 				seg.marks.add(doc, v.verdict)
-				if v.weighty && score > 0 {
-					c.weighty++
+				kept := c.any.add(score, v.weighty)
+				if v.verdict.whole && c.whole.opt != nil {
+					kept = c.whole.add(score, true) || kept
 				}
-				if !c.bestHere.admits(score) && !c.best.admits(score) {
+				if !kept {
 					continue
 				}
-				c.bestHere.add(score)
-				c.best.add(score)
 			}
 			x := Candidate{
 				segment: int32(seg.number), file: at, doc: doc,
@@ -321,33 +380,27 @@ func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool 
 func (c *collector) flush(seg *segmentState) {
 	if len(c.runBest) > 0 && !c.leavesOutRun() {
 		for i := range c.runBest {
-			if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
+			x := &c.runBest[i]
+			if c.any.admits(x.score) || c.whole.opt != nil && c.whole.admits(x.score) && c.eval.evaluate(x.mask, x.partial).whole {
 				seg.found.add(*x)
 			}
 		}
 	}
-	c.runBest, c.bestHere.list, c.copies.list, c.unsure = c.runBest[:0], c.bestHere.list[:0], c.copies.list[:0], false
-	c.weighty = 0
+	c.runBest, c.unsure = c.runBest[:0], false
+	c.any.endRun()
+	c.whole.endRun()
 }
 
-// leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
-// none, duplicates included, is among those that the second stage reads, and if enough sessions have better
-// scores: the second stage lowers the scores of all other candidates by the same factor,
-// and none by more. A session with several runs may have a better score than in this one.
-// Candidates without any weighty word may be left out in the end, so that the score of a
-// session counts without them; they come after all others.
+// leavesOutRun reports whether no candidate of the run can be shown or read.
 func (c *collector) leavesOutRun() bool {
-	if c.opt.Flat || c.files[c.at].runs != 1 || len(c.bestHere.list) == 0 {
+	if c.opt.Flat || c.files[c.at].runs != 1 || len(c.any.here.list) == 0 {
 		return false
 	}
-	if c.weighty > 0 {
-		c.sessions.add(float32(c.bestHere.sessionScore(min(c.weighty, sharesOf))))
+	out := c.any.leavesOutRun()
+	if c.whole.opt != nil {
+		out = c.whole.leavesOutRun() && out
 	}
-	for _, score := range c.bestHere.list {
-		c.copies.add(score)
-	}
-	best, most := c.copies.list[len(c.copies.list)-1], float32(c.copies.sessionScore(sharesOf))
-	return !c.unsure && !c.best.admits(best) && !c.sessions.admits(most)
+	return out && !c.unsure
 }
 
 // fieldBits adds the bits of the fields to the mask, and reports whether the entry
@@ -388,39 +441,39 @@ type Documents struct {
 	Sets []docset.Set // of each segment; nil: none of it
 }
 
-// Collect returns the documents that lack nothing or, if there are none, all hits.
-func Collect(ctx context.Context, in Input) (*Documents, error) {
-	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+// Collect returns the documents that a list with these options has.
+func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
+	s := newSearch(ctx, in, opt.counting())
 	for _, seg := range s.segs {
-		seg.marks = &marks{whole: docset.New(seg.Len()), all: docset.New(seg.Len())}
+		seg.marks = &marks{}
+		for level := levelWeak; level <= levelWhole; level++ {
+			seg.marks[level] = docset.New(seg.Len())
+		}
 	}
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	d := &Documents{Counts: s.counts()}
+	d := &Documents{Counts: s.counts}
 	for _, seg := range s.segs {
-		switch {
-		case !seg.prepared:
+		if !seg.prepared {
 			d.Sets = append(d.Sets, nil)
-		case d.Total > 0:
-			d.Sets = append(d.Sets, seg.marks.whole)
-		default:
-			d.Sets = append(d.Sets, seg.marks.all)
+			continue
 		}
+		set := seg.marks[levelWhole]
+		for level := s.least; level < levelWhole; level++ {
+			set.Or(seg.marks[level])
+		}
+		d.Sets = append(d.Sets, set)
 	}
 	return d, s.err()
 }
 
-// marks are the hits of a segment.
-type marks struct{ whole, all docset.Set }
+// marks are the hits of a segment, by their levels.
+type marks [levelWhole + 1]docset.Set
 
 func (m *marks) add(doc uint32, v verdict) {
-	if m == nil || !v.hit {
-		return
-	}
-	m.all.Add(doc)
-	if v.whole {
-		m.whole.Add(doc)
+	if m != nil && v.hit {
+		m[v.level()].Add(doc)
 	}
 }
 

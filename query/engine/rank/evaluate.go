@@ -1,30 +1,38 @@
 package rank
 
 import (
-	"math/bits"
-
 	"pigrep/query/engine/words"
 )
 
 // verdict says what a document is to a query.
 type verdict struct {
 	hit     bool
-	whole   bool // it lacks nothing
+	whole   bool // it lacks nothing, or only words that say little
 	parts   bool // it lacks nothing, if all parts of a compound are enough
 	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
 }
 
-// level returns how good a hit is; 0 for none.
+// The levels of hits, the best last; 0 for no hit.
+const (
+	levelWeak = iota + 1
+	levelWeighty
+	levelParts
+	levelWhole
+)
+
+// level returns how good a hit is.
 func (v verdict) level() uint8 {
 	switch {
 	case !v.hit:
 		return 0
 	case v.whole:
-		return 3
+		return levelWhole
 	case v.parts:
-		return 2
+		return levelParts
+	case v.weighty:
+		return levelWeighty
 	}
-	return 1
+	return levelWeak
 }
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
@@ -32,8 +40,9 @@ func (v verdict) level() uint8 {
 type evaluator struct {
 	root     *words.Expr
 	weighty  uint64 // words that weigh enough for a hit to be shown
+	slight   uint64 // words that a hit may lack
 	unscored bool   // no word of the query is scored
-	allWords bool   // a hit lacks nothing
+	allWords bool   // a hit lacks nothing, not even words that say little
 	latest   [256]evaluated
 
 	covered func(mask, partial uint64, v verdict) float32 // nil: not needed
@@ -47,7 +56,11 @@ type evaluated struct {
 }
 
 func newEvaluator(p *words.ResolvedQuery, allWords bool) evaluator {
-	return evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.ImportantMask, allWords: allWords}
+	e := evaluator{root: p.Query.Root, unscored: p.Scored() == 0, weighty: p.ImportantMask, slight: p.SlightMask, allWords: allWords}
+	if allWords {
+		e.slight = 0
+	}
+	return e
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -61,7 +74,7 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := e.root.Hit(full(mask, partial), partial)
-		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask, nil)) == 0 }
+		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask|e.slight, nil)) == 0 }
 		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask)}
 		v.weighty = v.whole || e.unscored || mask&e.weighty != 0
 		v.hit = hit && (v.whole || !e.allWords)
@@ -74,25 +87,25 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 }
 
 // Who types keywords wants texts with all of them, and a text with half of them must not
-// rank above one with all because it is shorter. If there are two, a text with both counts
-// many times as much. A sentence has words that no text needs to have. A text without any
-// weighty word comes after all others.
+// rank above one with all because it is shorter. If one word decides what the query is
+// about, as one of two always does, a text with all words counts many times as much. A
+// sentence has words that no text needs to have. A text without any weighty word comes
+// after all others.
 const (
 	coverageShare = 0.6 // of a score, that depends on how much of the query a document has
-	coverageBoth  = 10
+	coverageAll   = 100
 	coverageMinor = 1e-4
 )
 
 // covered returns the factor for how much of the query a document has.
 func covered(p *words.ResolvedQuery, mask, partial uint64, v verdict) float32 {
-	pair := bits.OnesCount64(p.InformativeMask) == 2 && !p.IsSentence
 	switch {
 	case !v.weighty:
 		return coverageMinor
+	case p.HasKey && (v.parts || mask&p.InformativeMask == p.InformativeMask):
+		return coverageAll
 	case p.IsSentence || p.Weight == 0:
 		return 1
-	case pair && (v.parts || mask&p.InformativeMask == p.InformativeMask):
-		return coverageBoth
 	case v.parts:
 		return 1
 	}

@@ -14,17 +14,9 @@ const (
 	shownBest = 10 // of the best hits of all that Options.ShowBest shows
 )
 
-// result selects the sessions, or the hits, of the answer.
-func (s *search) result() (*Result, error) {
-	n := s.counts()
-	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts, Weak: n.Weak}
-	leavesOut := s.leavesOut()
-	for i := range s.files {
-		f := &s.files[i]
-		if f.weighty > 0 || f.all > 0 && !leavesOut {
-			r.SessionTotal++
-		}
-	}
+// selected selects the sessions, or the hits, of the answer.
+func (s *search) selected() (*Result, error) {
+	r := &Result{s: s, Counts: s.counts}
 	if s.opt.Sort != Relevance {
 		return r, s.byTime(r)
 	}
@@ -95,25 +87,11 @@ func (s *search) bestSessions(r *Result) {
 	}
 }
 
-// shown returns the hits that are not left out.
+// shown returns the candidates that are listed.
 func (s *search) shown() func(yield func(*Candidate) bool) {
-	if !s.leavesOut() {
-		return s.hits()
-	}
-	return func(yield func(*Candidate) bool) {
-		for c := range s.hits() {
-			if s.eval.evaluate(c.mask, c.partial).weighty && !yield(c) {
-				return
-			}
-		}
-	}
-}
-
-// hits returns the candidates that are hits and no duplicates.
-func (s *search) hits() func(yield func(*Candidate) bool) {
 	return func(yield func(*Candidate) bool) {
 		for c := range s.found.all() {
-			if !c.dropped && s.eval.evaluate(c.mask, c.partial).hit && !yield(c) {
+			if !c.dropped && s.eval.evaluate(c.mask, c.partial).level() >= s.least && !yield(c) {
 				return
 			}
 		}
@@ -123,11 +101,7 @@ func (s *search) hits() func(yield func(*Candidate) bool) {
 // session returns a session with its counts.
 func (s *search) session(at int32) Session {
 	f := &s.files[at]
-	x := Session{File: int(at), Total: f.hits, TotalAny: f.all}
-	if s.leavesOut() {
-		x.Weak = f.all - f.weighty
-	}
-	return x
+	return Session{File: int(at), Total: f.hits, TotalAny: f.all, Listed: s.listedOf(&f.fileCount)}
 }
 
 // insertBest inserts a candidate into a list of at most so many best ones.
@@ -143,18 +117,13 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 	return slices.Insert(list, at, c)
 }
 
-// byTime selects the newest or the oldest sessions, or, with Options.Flat, hits. It
-// considers hits with every word. If there are none, it considers hits that have all parts
-// of their missing words. If there are none either, it considers all hits. It visits
+// byTime selects the newest or the oldest sessions, or, with Options.Flat, hits. It visits
 // sessions in the order of their last, or first, entries, and stops at the first session
 // that cannot improve the answer. So it reads nothing of most sessions.
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
 	for c := range s.shown() {
-		v := s.eval.evaluate(c.mask, c.partial)
-		if v.whole || r.Total == 0 && (v.parts || r.Parts == 0) {
-			ofFile[c.file] = append(ofFile[c.file], c)
-		}
+		ofFile[c.file] = append(ofFile[c.file], c)
 	}
 	order := make([]int32, 0, len(ofFile))
 	for at := range ofFile {

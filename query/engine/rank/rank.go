@@ -54,7 +54,11 @@ type Options struct {
 	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
 	PerSession int  // hits of each session; at least 1
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
+	Fold       bool // looser hits are left out if there are enough others
 }
+
+// leastFolding is how many hits with every word are enough.
+const leastFolding = 5
 
 // reserve is how many hits of a session, beyond those wanted, can take the place of some.
 const reserve = 7
@@ -80,13 +84,9 @@ type Input struct {
 // Result is the outcome of a search: which hits there are, how many, and in which
 // order. Its candidates can be read again as long as the index reader is open.
 type Result struct {
-	Total        int          // hits that lack nothing, duplicates counted once
-	TotalAny     int          // all hits, duplicates counted once
-	Parts        int          // hits whose missing words are all present in parts
-	Weak         int          // hits without any weighty word, nor all parts of one, which are left out
-	SessionTotal int          // sessions with hits that are not left out
-	Sessions     []Session    // best first; none with Options.Flat
-	Hits         []*Candidate // best first, with Options.Flat alone
+	Counts
+	Sessions []Session    // best first; none with Options.Flat
+	Hits     []*Candidate // best first, with Options.Flat alone
 
 	s *search // to read hits later
 }
@@ -99,7 +99,7 @@ type Session struct {
 	Reserve  []*Candidate // the next ones, for hits that are not shown after all
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
-	Weak     int          // as of Result
+	Listed   int          // as of Counts
 }
 
 // Run finds, ranks and selects. Session files are read only where a phrase or a
@@ -116,28 +116,45 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 		}
 	}
 	s.trim()
-	r, err := s.result()
+	r, err := s.selected()
 	if err == nil {
 		err = s.err()
 	}
 	return r, err
 }
 
-// Counts are the numbers of hits, duplicates counted once.
+// Counts are the numbers of hits, duplicates counted once. A hit lacks nothing, or it is a
+// looser one; words that say little may be missing from both. What a list leaves out is
+// either weak or folded.
 type Counts struct {
-	Total, TotalAny, Parts, Weak int  // as in Result
-	Sessions                     int  // with hits that lack nothing
-	Inexact                      bool // as in Result
+	Total          int  // hits that lack nothing
+	TotalAny       int  // all hits
+	Parts          int  // hits whose missing words are all present in parts
+	Weak           int  // hits without any weighty word, nor all parts of one, which are left out
+	Listed         int  // hits that are not left out
+	TotalSessions  int  // with hits that lack nothing
+	ListedSessions int  // with hits that are not left out
+	Inexact        bool // hits may be missing: not every phrase could be verified, or a prefix has more terms than were searched
 }
 
-// Count counts the hits.
-func Count(ctx context.Context, in Input) (n Counts, err error) {
-	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+// Looser returns the number of hits that lack something and are not weak.
+func (n *Counts) Looser() int { return n.TotalAny - n.Weak - n.Total }
+
+// Folded returns the number of looser hits that are left out.
+func (n *Counts) Folded() int { return n.Total + n.Looser() - n.Listed }
+
+// Count counts the hits, and those that a list with these options has.
+func Count(ctx context.Context, in Input, opt Options) (Counts, error) {
+	s := newSearch(ctx, in, opt.counting())
 	if err := s.find(); err != nil {
 		return Counts{}, err
 	}
-	n = s.counts()
-	return n, s.err()
+	return s.counts, s.err()
+}
+
+// counting returns the options for a search whose hits are only counted.
+func (o Options) counting() Options {
+	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, Fold: o.Fold}
 }
 
 // Every calls visit for every document with all words of the query, duplicates
@@ -169,10 +186,12 @@ type search struct {
 	filter      *filter.Filter
 	opt         Options
 	eval        evaluator
-	wordless    bool // documents without any word or id of the query may be hits
-	keepAll     bool // keep all candidates, not only the best of each session
-	enough      int  // see verifier
-	phraseBytes int  // as of Input
+	counts      Counts
+	least       uint8 // level of the hits that are listed; see countAll
+	wordless    bool  // documents without any word or id of the query may be hits
+	keepAll     bool  // keep all candidates, not only the best of each session
+	enough      int   // see verifier
+	phraseBytes int   // as of Input
 
 	found      candidates
 	duplicates duplicates
@@ -189,10 +208,6 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
 }
-
-// Inexact reports whether hits may be missing: not every phrase could be verified, or
-// a prefix has more terms than were searched.
-func (r *Result) Inexact() bool { return r.s.inexact() }
 
 func (s *search) inexact() bool { return s.plan.Inexact || s.unverified }
 
@@ -235,6 +250,7 @@ func (s *search) find() error {
 			}
 		}
 	}
+	s.countAll()
 	return nil
 }
 
@@ -344,34 +360,60 @@ func (s *search) scoreAll(window int) error {
 	return nil
 }
 
-// counts returns the numbers of hits.
-func (s *search) counts() Counts {
+// countAll counts the hits, and decides which are listed. Those without any weighty word are
+// left out of a list that is not meant to be complete, if there are others. Looser ones are
+// left out if they would stand behind enough others, and of a list by time, where they would
+// stand between them.
+func (s *search) countAll() {
 	n := Counts{Inexact: s.inexact()}
-	leavesOut := s.leavesOut()
+	weighty := 0
 	for i := range s.files {
 		f := &s.files[i]
 		n.Total += f.hits
 		n.TotalAny += f.all
 		n.Parts += f.parts
-		if leavesOut {
-			n.Weak += f.all - f.weighty
-		}
+		weighty += f.weighty
 		if f.hits > 0 {
-			n.Sessions++
+			n.TotalSessions++
 		}
 	}
-	return n
+	s.least = levelWeak
+	byTime := s.opt.Sort != Relevance
+	switch {
+	case s.opt.Fold && (byTime && n.Total > 0 || !byTime && n.Total >= leastFolding && s.folds()):
+		s.least = levelWhole
+	case s.opt.Fold && byTime && n.Parts > 0:
+		s.least = levelParts
+	case weighty > 0 && s.opt.Limit < completeList:
+		s.least = levelWeighty
+	}
+	if s.opt.Limit < completeList && weighty > 0 {
+		n.Weak = n.TotalAny - weighty
+	}
+	for i := range s.files {
+		if listed := s.listedOf(&s.files[i].fileCount); listed > 0 {
+			n.Listed += listed
+			n.ListedSessions++
+		}
+	}
+	s.counts = n
 }
 
-// leavesOut reports whether hits without any weighty word are left out: in a list that is
-// not meant to be complete, if other hits are there.
-func (s *search) leavesOut() bool {
-	for i := range s.files {
-		if s.files[i].weighty > 0 {
-			return s.opt.Limit < completeList
-		}
+// folds reports whether looser hits may be folded: those of an open question may answer it
+// better than others, and a complete list has all.
+func (s *search) folds() bool { return !s.plan.IsOpen && s.opt.Limit < completeList }
+
+// listedOf returns how many of the hits of a file are listed.
+func (s *search) listedOf(f *fileCount) int {
+	switch s.least {
+	case levelWhole:
+		return f.hits
+	case levelParts:
+		return f.hits + f.parts
+	case levelWeighty:
+		return f.weighty
 	}
-	return false
+	return f.all
 }
 
 // verify verifies the candidates found so far.

@@ -22,7 +22,10 @@ type ResolvedQuery struct {
 	Weight          float64         // sum of the words' weights
 	ImportantMask   uint64          // a hit that has none of these, nor all parts of one, comes after all others
 	InformativeMask uint64          // words that say something about what is wanted and occur in the index
+	SlightMask      uint64          // words that say little: a hit without them lacks nothing
 	IsSentence      bool            // some words are function words or cues, and others say something
+	HasKey          bool            // one informative word of several has about half of their weight: other texts are hardly about the same
+	IsOpen          bool            // a sentence that says more than a text with its answer needs to have
 	WantsLatest     bool            // the query asks for the latest of several hits
 	WantsUser       bool            // the query asks for what the person said
 	Inexact         bool            // a prefix has more terms than are searched

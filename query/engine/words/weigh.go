@@ -29,6 +29,12 @@ const (
 
 	// A word below this share of the weight of the weightiest word makes a minor hit.
 	leastShare = 0.2
+
+	// From this share of the weight of the informative words, one of them decides what the query is about.
+	keyShare = 0.45
+
+	// Of a sentence with more words that say something, no text needs to have all.
+	mostTopics = 3
 )
 
 // functionWords are words of several languages that carry grammar, and those that fill
@@ -139,6 +145,7 @@ func (p *ResolvedQuery) weigh() {
 	n := telling()
 	damped := n >= leastAsked || n > 0 && len(slight) >= leastAsked
 	p.IsSentence = damped && len(slight) >= leastAsked
+	p.IsOpen = p.IsSentence && (n > mostTopics || len(cues) > 0)
 	for _, w := range p.Words {
 		w.Emphasis = 1
 		if by, ok := slight[w]; ok && damped {
@@ -146,6 +153,7 @@ func (p *ResolvedQuery) weigh() {
 		}
 	}
 	p.setMasks(bare, damped)
+	p.HasKey = p.hasKey() && !(p.IsSentence && len(cues) > 0)
 }
 
 // damp lowers the weight of a word by a factor.
@@ -174,6 +182,7 @@ func (p *ResolvedQuery) setMasks(bare []*ResolvedWord, damped bool) {
 			p.InformativeMask |= w.Bit
 		}
 		if damped && w.Emphasis < 1 {
+			p.SlightMask |= w.Bit
 			continue
 		}
 		// A word that no text has may be an id.
@@ -181,6 +190,17 @@ func (p *ResolvedQuery) setMasks(bare []*ResolvedWord, damped bool) {
 			p.ImportantMask |= w.Bit
 		}
 	}
+}
+
+// hasKey reports whether one of several informative words has about half of their weight.
+func (p *ResolvedQuery) hasKey() bool {
+	sum, most := 0.0, 0.0
+	for _, w := range p.Words {
+		if w.Bit&p.InformativeMask != 0 {
+			sum, most = sum+w.Weight, max(most, w.Weight)
+		}
+	}
+	return most < sum && most >= keyShare*sum
 }
 
 // IsSlight reports whether an expression is a single word that says little.

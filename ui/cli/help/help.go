@@ -46,7 +46,9 @@ func Brief(cmd *cobra.Command) string {
 	if rows := flagRows(cmd.LocalFlags(), flags.GroupCommand); len(rows) > 0 {
 		b.WriteString("\nFlags:\n")
 		for _, r := range rows {
-			writeFlag(&b, r.inShort())
+			if !strings.Contains(r.name, "--no-pager") { // every command with long output has it
+				writeFlag(&b, r.inShort())
+			}
 		}
 	}
 	examples := strings.Split(cmd.Example, "\n")
