@@ -89,8 +89,8 @@ func char(s string, i int) byte {
 	return 0
 }
 
-// before returns the byte before i, or a newline at the start and after the end of the text.
-func before(s string, i int) byte {
+// byteBefore returns the byte before i, or a newline at the start and after the end of the text.
+func byteBefore(s string, i int) byte {
 	if uint(i-1) < uint(len(s)) {
 		return s[i-1]
 	}

@@ -198,8 +198,8 @@ func isParameter(s string) bool {
 	return n > 0 && (n == len(s) || s[n] == '=')
 }
 
-// assigned reports whether a name begins a line as variables in env and .env do: their
-// values go to the next space.
+// assigned reports whether the name begins its line, as in a .env file and the output of
+// env. Such a value ends at the next white space.
 func (c *claim) assigned(p valuePlace) bool {
 	if p.link != linkAssign || p.spaced || p.colon || p.named || strings.ContainsAny(c.name, letters[:26]) {
 		return false
@@ -245,32 +245,32 @@ func (c *claim) endsCell(end int) bool {
 	return oneOf(char(c.s, blanks.skip(c.s, marks.skip(c.s, end))), ",|\n")
 }
 
+// maxColumns is how many columns of a table are looked at.
+const maxColumns = 32
+
 // column masks the values of the column of CSV or of a table that the name is the header of.
 func (c *claim) column() {
 	from, to := c.line(c.start)
-	if c.class == noSecret || to == len(c.s) {
-		return
-	}
-	header := c.s[from:to]
 	sep := "|"
-	if !strings.Contains(header, sep) {
-		if sep = ","; !strings.Contains(header, sep) {
-			return
-		}
-	}
-	for _, cell := range strings.Split(header, sep) {
-		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == "," {
-			return
-		}
+	if !strings.Contains(c.s[from:to], sep) {
+		sep = ","
 	}
 	n := strings.Count(c.s[from:c.start], sep)
-	place, class := c.place, c.class
+	if c.class == noSecret || to == len(c.s) || n >= maxColumns {
+		return
+	}
+	if from != c.header.start {
+		if from < c.header.end { // a row
+			return
+		}
+		c.header = header{start: from, end: to, cells: headerCells(c.s[from:to], sep)}
+	}
+	rows, place := c.window(to+1, maxValue), c.place
 	c.place = valuePlace{at: -1, link: linkCell}
-	rows := c.window(to+1, maxValue)
 	for at := to + 1; at < len(rows); {
 		end := breaks.until(rows, at)
-		cells := strings.Split(rows[at:end], sep)
-		if len(cells) != strings.Count(header, sep)+1 {
+		cells := strings.SplitN(rows[at:end], sep, n+2)
+		if c.header.cells < 2 || strings.Count(rows[at:end], sep)+1 != c.header.cells {
 			break
 		}
 		start := at + n
@@ -279,11 +279,29 @@ func (c *claim) column() {
 		}
 		stop := start + len(cells[n])
 		start = skipAny(rows[:stop], start, " \"'")
-		c.set(value{start: start, end: backOver(rows, stop, " \"'\r"), quoted: true})
-		if c.value.end > start {
-			c.add(start, c.value.end, c.rule())
+		if stop = backOver(rows, stop, " \"'\r"); stop > start {
+			c.set(value{start: start, end: stop, quoted: true})
+			c.add(start, stop, c.rule())
 		}
 		at = end + 1
+		c.header.end = max(c.header.end, at)
 	}
-	c.place, c.class, c.value, c.text = place, class, value{}, ""
+	c.place, c.value, c.text = place, value{}, ""
+}
+
+// header is the line with the names of columns that was looked at last.
+type header struct {
+	start, end int // up to the end of its rows
+	cells      int // 0 if these are no names
+}
+
+// headerCells returns the number of cells in a line if all are names.
+func headerCells(line, sep string) int {
+	cells := strings.Split(line, sep)
+	for _, cell := range cells {
+		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == "," {
+			return 0
+		}
+	}
+	return len(cells)
 }

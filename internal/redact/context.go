@@ -111,7 +111,7 @@ func wordsBefore(s string, start, n int) int {
 	return start
 }
 
-// valueBefore returns the value of a name that follows its value: "value": "x",
+// valueBefore returns the value for a name that stands after it: "value": "x",
 // "name": "password".
 func (f *finder) valueBefore(start int) (none value) {
 	if !marks[char(f.s, start-1)] {
@@ -253,8 +253,8 @@ func (f *finder) nextElement(start, i int, p valuePlace) valuePlace {
 	switch next := char(f.s, i); {
 	case p.named || strings.HasPrefix(f.s[start:], "--"):
 		p.link = linkList
-	case !p.spaced && !marks[next] && !spaces[next] && oneOf(before(f.s, start), ",; \t\n\v"): // name,value of CSV
-		if end := untilAny(f.window(i, maxJudge), i, ",;\n\v\"'({"); oneOf(before(f.s, end+1), ",;\n\v") {
+	case !p.spaced && !marks[next] && !spaces[next] && oneOf(byteBefore(f.s, start), ",; \t\n\v"): // name,value of CSV
+		if end := untilAny(f.window(i, maxJudge), i, ",;\n\v\"'({"); oneOf(byteBefore(f.s, end+1), ",;\n\v") {
 			p.link, p.at = linkList, i
 		}
 		return p
@@ -317,9 +317,9 @@ func (f *finder) valueAfterSpace(s string, start, i int, p valuePlace) valuePlac
 	return p
 }
 
-// afterType returns where the value begins after a type and an equals sign, or i. glued
-// says that they may have no space between, if the value is quoted: without a quote the
-// sign may be the end of base64.
+// afterType returns where the value begins after a type and an equals sign, as in
+// string = "x", or i if they are not there. With glued, the equals sign may follow the type
+// without a space, but only before a quote: elsewhere it may be the padding of base64.
 func afterType(s string, i int, glued bool) int {
 	n := typeLength(s[i:])
 	j := blanks.skip(s, i+n)

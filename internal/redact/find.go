@@ -15,18 +15,19 @@ import (
 
 // finder looks for the secrets of a view.
 type finder struct {
-	s     string
-	runs  runs
-	spans []Span
-	kind  int           // the announcement that is looked at
-	done  [maxKinds]int // up to where secrets of an announcement were looked for
-	token [2]int        // the last token
-	row   [2]int        // the line that was looked at last
-	words []arg         // of the command that was looked at last
+	s      string
+	runs   runs
+	spans  []Span
+	kind   int           // the announcement that is looked at
+	done   [maxKinds]int // how far the text was searched for each kind, see looked
+	token  [2]int        // the last token
+	row    [2]int        // the line that was looked at last
+	words  []arg         // of the command that was looked at last
+	header header
 
-	// budget is how many bytes of values are still judged: several times the text. In a
-	// text that is made to make this slow, where values are parts of one another, the
-	// rest is masked unjudged.
+	// budget is how many bytes of values may still be judged: a few times the length of the
+	// text. Only a hostile text, whose values contain each other, uses it up. The values
+	// that are left are masked without being judged.
 	budget int
 }
 
@@ -112,7 +113,7 @@ func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 // find looks for the secrets of the view.
 func find(s string) []Span {
 	t := &allTriggers
-	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, budget: 16<<10 + 2*len(s)}
+	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}, header: header{start: -1}, budget: 16<<10 + 2*len(s)}
 	last := byte(0)
 	for i := range len(s) {
 		c := lower(s[i])
@@ -159,7 +160,8 @@ func (f *finder) secretOf(end int) {
 	}
 }
 
-// looked says that what is announced like this was looked for up to a position.
+// looked records how far the text has been searched for the current kind of announcement.
+// Words of that kind before this position are skipped.
 func (f *finder) looked(end int) { f.done[f.kind] = end }
 
 // add notes a secret, unless no rule names it or it is a piece of a mask.

@@ -14,7 +14,7 @@ var hostile = []string{
 	"key=", "secret:=", "password=\"", "password=\\\"password=\\\\\"", "password='a b c is x'\n", "password: {", "<password ", "password >", "password is ", "=\"token\" type=\"",
 	"name: password\n value: ", `"value":"x","name":"token"`, "api key ", "token token ", "adafruit_api: aaaa9", "密码:", "eyJ.eyJ", "-eyJa", "ghp_", "sk-", "SG.aaaaaaaaaaaaaaaaaaaaaaa",
 	"aaaaaaaaaaaaaa.atlasv1.", "Q~", "AC", "_", "A1", "ZZ", "curl -u ", "echo x | ", "login a password ", "login(\"a\",", "Authorization: Bearer ", "cookie: a=b; ", "://a:b", "a:b:c:5432:",
-	"-----BEGIN PRIVATE KEY", "Private-Lines:\nAAAAAAAAAAAAAAAAAAAA\n", "kind: Secret\n", `{"kty":`, "YWJjZGVmZ2hpamtsbW5vcA==\n", `\u0041`, "%41%70", "\x1b[", "&quot;", "[1", "=",
+	"-----BEGIN PRIVATE KEY", "Private-Lines:\nAAAAAAAAAAAAAAAAAAAA\n", "kind: Secret\n", `{"kty":`, "YWJjZGVmZ2hpamtsbW5vcA==\n", "key,password\n", "token,", "| password ", "a | secret\n", "~/.pgpass ", "AKIA0123456789ABCDEF ", "curl\n -u", "mfa.MTA", `\u0041`, "%41%70", "\x1b[", "&quot;", "[1", "=",
 }
 
 // The time to search a text follows its length. A text that is sixteen times as long

@@ -32,9 +32,9 @@ func (v *view) original(start, end int) (int, int) {
 	return int(v.from[start]), int(v.to[end-1])
 }
 
-// decoded returns the view with everything replaced that unit decodes: it returns the
-// text for the start of s and the length of the encoding, which is 0 for plain text. An
-// encoding begins with a byte of starts.
+// decoded returns a view in which every encoding is replaced by the text it stands for. An
+// encoding begins with a byte of starts. unit decodes the one at the start of s and returns
+// its length, or 0 if s does not begin with one.
 func (v *view) decoded(starts *set, unit func(s string) (text string, n int)) *view {
 	s := v.text
 	var text []byte

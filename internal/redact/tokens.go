@@ -132,7 +132,7 @@ func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	if from := i + len(sh.parts[sh.anchor].literal); from < end && looksWritten(s[from:end]) || sh.brief && (oneOf(before(s, start), "+/") || oneOf(char(s, end), "+/(") || !isDense(s[start:end])) {
+	if from := i + len(sh.parts[sh.anchor].literal); from < end && looksWritten(s[from:end]) || sh.brief && (oneOf(byteBefore(s, start), "+/") || oneOf(char(s, end), "+/(") || !isDense(s[start:end])) {
 		return 0, 0, false
 	}
 	return start, end, true
