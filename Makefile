@@ -144,7 +144,7 @@ wine:
 	lab/wine/run
 
 man:
-	go run ./ui/cli/man dist/share/man
+	go run . help --man dist/share/man
 
 # What a release has; see docs/release.md. packaging is a module of its own.
 dist:

@@ -26,7 +26,7 @@ import (
 var floors = map[string][]string{
 	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
-	"ui/cli":       {"man", ".", "help", "settings", "pager", "resume", "conversation", "snapshot", "location", "flags", "app", "problem", "system", "shell"},
+	"ui/cli":       {".", "help", "settings", "pager", "resume", "conversation", "snapshot", "location", "flags", "app", "problem", "system", "shell"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
@@ -59,7 +59,6 @@ var sealed = map[string][]string{
 	"github.com/spf13/":                {"pigrep/ui/cli"},
 	"github.com/schollz/progressbar":   {"pigrep/ui/cli"},
 	"github.com/pelletier/go-toml":     {"pigrep/ui/cli"},
-	"github.com/cpuguy83/":             {"pigrep/ui/cli/man"},
 	"github.com/aymanbagabas/go-udiff": {"pigrep/ui/diff"},
 	"github.com/alecthomas/":           {"pigrep/ui/highlight"},
 	"charm.land/bubble":                {"pigrep/ui/tui"},
@@ -253,7 +252,6 @@ var processFiles = []string{
 	"ui/cli/process.go", "ui/cli/system/system_unix.go", "ui/cli/system/system_windows.go",
 	"ui/cli/system/system.go",   // a program that takes the terminal, the time zone
 	"ui/cli/snapshot/memory.go", // the garbage collector only
-	"ui/cli/man/main.go",
 }
 
 func TestGlobalsStayInTheirFiles(t *testing.T) {

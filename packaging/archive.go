@@ -35,7 +35,7 @@ func (r *release) extras(work string) (*extras, error) {
 		return nil, err
 	}
 	man := filepath.Join(work, "man")
-	if _, err := r.command(nil, "go", "run", "./ui/cli/man", man); err != nil {
+	if _, err := r.command(nil, "go", "run", ".", "help", "--man", man); err != nil {
 		return nil, err
 	}
 	if x.man, err = tree(man, "man1", "man7"); err != nil {

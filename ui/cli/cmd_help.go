@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/internal/terminal"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -15,6 +14,7 @@ import (
 )
 
 func newHelpCommand(a *app.App) *cobra.Command {
+	manual := ""
 	cmd := &cobra.Command{
 		Use: "help [COMMAND | TOPIC]",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -30,6 +30,9 @@ func newHelpCommand(a *app.App) *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if manual != "" {
+				return writeManual(a, a.Absolute(manual))
+			}
 			if len(args) == 0 {
 				return cmd.Root().Help()
 			}
@@ -48,6 +51,7 @@ func newHelpCommand(a *app.App) *cobra.Command {
 		},
 	}
 	help.Describe(cmd)
+	flags.Add(cmd.Flags(), "man", "", "DIR", "write the man pages to man1 and man7 in DIR", &manual)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
@@ -66,11 +70,11 @@ func printHelp(a *app.App, cmd *cobra.Command, args []string) {
 	}
 }
 
-// Manual returns the commands and topics for the man pages.
-func Manual() (root *cobra.Command, pages []help.ManTopic) {
-	root = newRootCommand(&app.App{
-		Process: app.Process{Getenv: func(string) string { return "" }},
-		Speech:  app.Speech{Streams: &terminal.Streams{}},
-	})
-	return root, help.Manual(root)
+// writeManual writes the man pages to a directory.
+func writeManual(a *app.App, dir string) error {
+	if err := help.WriteManual(newRootCommand(a), dir); err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the man pages", Err: err}
+	}
+	a.Warn("wrote the man pages to %s; to read one: man -M %s pigrep", dir, dir)
+	return nil
 }

@@ -56,7 +56,7 @@ func commandMeant(word string) string {
 		}
 	}
 	if word == "man" {
-		return "help"
+		return "help --man DIR"
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func TestWordsThatRunACommand(t *testing.T) {
 func TestWordsThatMeanACommand(t *testing.T) {
 	for word, meant := range map[string]string{
 		"ls": "sessions", "list": "sessions", "session": "sessions", "sesions": "sessions", "stats": "usage", "cost": "usage",
-		"serve": "web", "browse": "web", "ui": "tui", "man": "help", "tool": "tools", "statuss": "status",
+		"serve": "web", "browse": "web", "ui": "tui", "man": "help --man DIR", "tool": "tools", "statuss": "status",
 	} {
 		want := "pigrep: " + word + " is not a command and was searched as text; did you mean: pigrep " + meant
 		if _, _, errs := runIn(t, t.Context(), true, word); !strings.Contains(errs, want) || strings.Count(errs, "did you mean") > 1 {

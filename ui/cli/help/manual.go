@@ -2,96 +2,145 @@ package help
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
 )
 
-// ManTopic is a help topic as a man page, in Markdown as md2man reads it.
-type ManTopic struct {
-	Name string // as in pigrep-query
-	Text string
-}
-
-// Manual changes the commands for their man pages, and returns those of topics. Long texts are Markdown and
-// include the flags in the groups of help; the flags themselves are hidden, because
-// cobra/doc would list them ungrouped, with defaults instead of value names.
-func Manual(root *cobra.Command) (pages []ManTopic) {
-	root.DisableAutoGenTag = true
-	root.InitDefaultHelpCmd()
-	root.Long = verbatim(Root(root, false)) + "\n# TOPICS\n\n" + topicPages()
-	for _, c := range root.Commands() {
-		manCommand(c)
-	}
-	for _, t := range Topics {
-		pages = append(pages, ManTopic{"pigrep-" + t, topicPage(t)})
-	}
-	return pages
-}
-
-func manCommand(c *cobra.Command) {
-	var b strings.Builder
-	for paragraph := range strings.SplitSeq(c.Long, "\n\n") {
-		if strings.HasPrefix(paragraph, " ") {
-			b.WriteString(verbatim(paragraph) + "\n")
-		} else {
-			b.WriteString(manText(paragraph) + "\n\n")
+// WriteManual writes the man pages to a directory, in roff: man1 has those of commands, man7
+// those of topics.
+func WriteManual(root *cobra.Command, dir string) error {
+	pages := map[string]string{"man1/pigrep.1": rootPage(root)}
+	var add func(c *cobra.Command)
+	add = func(c *cobra.Command) {
+		pages["man1/"+strings.ReplaceAll(c.CommandPath(), " ", "-")+".1"] = commandPage(c)
+		for _, below := range c.Commands() {
+			add(below)
 		}
 	}
+	for _, c := range root.Commands() {
+		add(c)
+	}
+	for _, t := range Topics {
+		pages["man7/pigrep-"+t+".7"] = topicPage(t)
+	}
+	for name, text := range pages {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page is a man page in roff.
+type page struct{ strings.Builder }
+
+func newPage(name, section, short string) *page {
+	p := &page{}
+	fmt.Fprintf(p, ".TH %q %q \"\" \"pigrep\" \"pigrep manual\"\n.nh\n.ad l\n", strings.ToUpper(name), section)
+	p.section("Name")
+	p.line(name + " - " + strings.ToLower(short[:1]) + short[1:])
+	return p
+}
+
+func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", strings.ToUpper(title)) }
+
+// line writes a line of text, which roff fills with those beside it.
+func (p *page) line(text string) {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
+		text = `\&` + text
+	}
+	p.WriteString(text + "\n")
+}
+
+// text writes paragraphs. Lines that begin with a space stay as they are.
+func (p *page) text(text string) {
+	kept := false
+	keep := func(keeps bool) {
+		if keeps != kept {
+			p.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[keeps])
+			kept = keeps
+		}
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		keep(strings.HasPrefix(line, " ") || kept && line == "")
+		if line == "" && !kept {
+			line = ".PP"
+			p.WriteString(line + "\n")
+			continue
+		}
+		p.line(line)
+	}
+	keep(false)
+}
+
+// item writes a term and what it means.
+func (p *page) item(term, meaning string) {
+	p.WriteString(".TP\n.B ")
+	p.line(term)
+	p.line(meaning)
+}
+
+func (p *page) seeAlso(names ...string) string {
+	for _, t := range Topics {
+		names = append(names, "pigrep-"+t+"(7)")
+	}
+	p.section("See also")
+	p.line(strings.Join(names, ", "))
+	return p.String()
+}
+
+func rootPage(root *cobra.Command) string {
+	p := newPage("pigrep", "1", root.Short)
+	p.section("Description")
+	p.text(Root(root, false))
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, "pigrep-"+c.Name()+"(1)")
+	}
+	return p.seeAlso(names...)
+}
+
+func commandPage(c *cobra.Command) string {
+	p := newPage(strings.ReplaceAll(c.CommandPath(), " ", "-"), "1", c.Short)
+	p.section("Synopsis")
+	var usage strings.Builder
+	writeUsage(&usage, c)
+	p.text(usage.String())
+	p.section("Description")
+	p.text(c.Long + "\n")
 	for _, group := range flags.Groups {
 		rows := flagRows(c.LocalFlags(), group)
 		if len(rows) > 0 {
-			fmt.Fprintf(&b, "# %s\n\n", strings.ToUpper(string(group)))
+			p.section(string(group))
 		}
 		for _, r := range rows {
-			fmt.Fprintf(&b, "**%s**\n: %s\n\n", manText(strings.TrimSpace(r.name)), manText(r.usage))
+			p.item(strings.TrimSpace(r.name), r.usage)
 		}
 	}
-	b.WriteString("# EXIT STATUS\n\n")
+	p.section("Examples")
+	p.text("  " + strings.ReplaceAll(c.Example, "\n", "\n  ") + "\n")
+	p.section("Exit status")
 	for _, e := range problem.ExitCodes {
-		fmt.Fprintf(&b, "**%d**\n: %s\n\n", e.Code, manText(e.Meaning))
+		p.item(fmt.Sprint(e.Code), e.Meaning)
 	}
-	c.Long = b.String() + "# TOPICS\n\n" + topicPages()
-	c.Use += " [FLAGS]"
-	c.InitDefaultHelpFlag()
-	c.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = true })
-	for _, below := range c.Commands() {
-		manCommand(below)
-	}
-}
-
-// topicPages lists the pages of the topics.
-func topicPages() string {
-	var names []string
-	for _, t := range Topics {
-		names = append(names, "**pigrep-"+t+"**(7)")
-	}
-	return strings.Join(names, ", ")
+	return p.seeAlso("pigrep(1)")
 }
 
 func topicPage(topic string) string {
-	name := "pigrep-" + topic
-	title := short(topicFile(topic))
-	return fmt.Sprintf("%% %q \"7\" \"\" \"pigrep\" \"pigrep manual\"\n\n# NAME\n\n%s - %s\n\n# DESCRIPTION\n\n%s\n# SEE ALSO\n\n**pigrep**(1)\n",
-		strings.ToUpper(name), manText(name), manText(strings.ToLower(title[:1])+title[1:]), verbatim(Topic(topic)))
+	p := newPage("pigrep-"+topic, "7", short(topicFile(topic)))
+	p.section("Description")
+	p.text(Topic(topic))
+	return p.seeAlso("pigrep(1)")
 }
-
-// verbatim returns the text as a Markdown code block.
-func verbatim(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
-		b.WriteString("    " + line)
-	}
-	return b.String()
-}
-
-// manText escapes Markdown.
-func manText(text string) string {
-	return manEscapes.Replace(text)
-}
-
-var manEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "{", `\{`, "}", `\}`, "#", `\#`, "~", `\~`)
