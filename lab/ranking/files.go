@@ -17,7 +17,7 @@ import (
 )
 
 // Classes are the ways in which people ask.
-var Classes = []string{"few", "sentence", "several", "latest", "noise"}
+var Classes = []string{"few", "sentence", "several", "latest", "noise", "topic"}
 
 // Best is the grade of an entry that answers the query.
 const Best = 3
