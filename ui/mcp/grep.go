@@ -213,12 +213,11 @@ func around(text string, spans [][2]int, most int) string {
 // text is the answer as text.
 func (a *grepAnswer) text() string {
 	var b strings.Builder
+	lines, files := atLeast(a.Inexact)+human.Plural(a.Lines, "line", "lines"), a.Files
 	if a.Lines == 0 && !a.Inexact {
-		fmt.Fprintf(&b, "No line matches in %s.\n", human.Plural(a.searched, "session file", "session files"))
-		a.footer.write(&b)
-		return b.String()
+		lines, files = "No line matches", a.searched
 	}
-	fmt.Fprintf(&b, "%s%s in %s.\n", atLeast(a.Inexact), human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
+	fmt.Fprintf(&b, "%s in %s.\n", lines, human.Plural(files, "session file", "session files"))
 	for i := range a.Entries {
 		e := &a.Entries[i]
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(fmt.Sprint(e.place, " ", e.Kind, " ", e.Tool, " ", e.Time)), " "))

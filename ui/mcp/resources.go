@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"net/url"
@@ -65,32 +66,31 @@ func (s *server) sessionResource(ctx context.Context, req *mcp.ReadResourceReque
 	return textResource(uri, result.Content[0].(*mcp.TextContent).Text), nil
 }
 
+// promptTexts has the text of each prompt, by its name.
+//
+//go:embed prompts
+var promptTexts embed.FS
+
 // promptRow is a prompt about a topic.
-type promptRow struct{ name, title, description, argument, about, text string }
+type promptRow struct{ name, title, description, argument, about string }
 
 var prompts = []promptRow{
 	{
 		"find_where_we_solved", "Find where we solved…", "Find the past session in which a problem was solved, and how.",
 		"problem", "the problem: an error message, a symptom, a task",
-		`Find where we solved this in past sessions: %s
-
-1. Call search of pigrep with the few words that would stand in the solution or the error message; for a message known letter by letter call grep. Nothing found: other words, fewer words, scope all.
-2. Open the best hits with read_session {"session":"SESSION:ENTRY"}, and read on until the problem is solved there: the last call that works, the reply that says why.
-3. Answer with the solution, the commands or changes it took, and SESSION:ENTRY of where it stands. Say so when it was tried and not solved, or when nothing is there.`,
 	},
 	{
 		"summarise_what_was_tried", "Summarise what was tried about…", "Tell what past sessions tried about a topic, what worked and what did not.",
 		"topic", "the topic: a feature, a bug, a tool",
-		`Summarise what was tried about this in past sessions: %s
-
-1. Call search of pigrep with its main words, and list_sessions with the same query, to see all sessions about it; follow nextCursor while hits are about the topic.
-2. Read around the best hit of each session with read_session; tool_calls with failed true and a word of the topic shows what did not work.
-3. Answer in the order of time: what was tried, what came of it, why it was given up or kept, each with its date and SESSION:ENTRY. End with what has not been tried.`,
 	},
 }
 
 func addPrompts(m *mcp.Server) {
 	for _, p := range prompts {
+		text, err := promptTexts.ReadFile("prompts/" + p.name + ".txt")
+		if err != nil {
+			panic(err) // each prompt has a file
+		}
 		described := &mcp.Prompt{
 			Name: p.name, Title: p.title, Description: p.description,
 			Arguments: []*mcp.PromptArgument{{Name: p.argument, Description: p.about, Required: true}},
@@ -102,7 +102,7 @@ func addPrompts(m *mcp.Server) {
 			}
 			return &mcp.GetPromptResult{
 				Description: p.description,
-				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: fmt.Sprintf(p.text, about)}}},
+				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: fmt.Sprintf(string(text), about)}}},
 			}, nil
 		})
 	}
