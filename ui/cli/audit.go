@@ -17,7 +17,6 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/search"
-	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -53,6 +52,7 @@ var auditOthers = []string{"scope", "kind", "role"}
 
 func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
+	o.AddFormat(f, nil)
 	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
 	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
 	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
@@ -153,8 +153,8 @@ func (run *auditRun) takesTrend(by []string) bool {
 
 // prepare builds the request and says where the index is.
 func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
-	if o.csv && (o.JSON || o.JSONL) {
-		return nil, problem.Usagef("", "--csv and --json cannot be combined")
+	if o.csv && (o.JSON || o.JSONL || o.Format != "") {
+		return nil, problem.Usagef("", "--csv and --json or --format cannot be combined")
 	}
 	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
 		return nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
@@ -198,7 +198,7 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 			return err
 		}
 	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
-		return err
+		return flags.FormatProblem(err)
 	}
 	if x.Rows == 0 && run.out.Format.Records() {
 		if nothing, err := x.Nothing(run.out.Layout.Now); err != nil {
@@ -264,7 +264,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	x, err := run.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		asked := *run
 		asked.reader = r
-		run.out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
+		run.out.Layout.Know(r.Summaries())
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())

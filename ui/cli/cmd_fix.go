@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/human"
 	"pigrep/query/fix"
 	"pigrep/query/search"
-	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -33,6 +32,7 @@ var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
 	groups := flags.SharedGroups
 	o.Add(cmd, groups, noFixFilters...)
 	flags.Ignore(cmd, groups, "model")
@@ -78,7 +78,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.out.Layout.ShortID = sessions.ShortIDs(x.Reader.Summaries())
+	q.out.Layout.Know(x.Reader.Summaries())
 	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}

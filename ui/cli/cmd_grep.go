@@ -37,7 +37,7 @@ type grepOptions struct {
 	maxCount, limit, maxColumns                 flags.Number
 	sort                                        string
 	around                                      flags.Around
-	heading, noHeading                          bool
+	heading, noHeading, paths                   bool
 	noIndex                                     bool
 }
 
@@ -57,7 +57,8 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "vimgrep", "", "", "for editors: print path:line:column:text for each match, in readable copies of the sessions", &o.vimgrep)
 	flags.Add(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
 	flags.Add(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
-	flags.Add(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
+	flags.Add(f, "no-heading", "", "", "print the session on each line; default in a pipe", &o.noHeading)
+	flags.Add(f, "with-filename", "H", "", "print the path of the session on each line, not its id", &o.paths)
 	flags.Add(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
 	flags.Add(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
 	flags.Add(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
@@ -69,6 +70,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.AddHabit(f, "extended-regexp", "E")
 	flags.AddHabit(f, "text", "a")
 	o.AddNoSearches(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Grep{}) })
 	o.Add(cmd, flags.SharedGroups)
 }
 
@@ -109,7 +111,6 @@ func insteadOf(flag string) string {
 		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
 		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
 		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
-		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
 		{"no-filename", "I", "--jsonl has the text alone, in lines.text"},
 		{"quiet", "q", "the exit code says it: pigrep grep -l PATTERN >/dev/null"},
 		{"no-line-number", "N", "leave it out: in a pipe there are numbers with -n only"},
@@ -139,6 +140,8 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 	switch {
 	case given != "" && (o.JSON || o.JSONL):
 		return mode, problem.Usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
+	case given != "" && mode != printer.GrepOnly && o.Format != "":
+		return mode, problem.Usagef("", "%s and --format cannot be combined", given)
 	case given != "" && o.maxColumns.N > 0:
 		return mode, problem.Usagef("", "%s and --max-columns cannot be combined", given)
 	case o.count && o.limit.N > 0:
@@ -222,13 +225,14 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	}
 	defer x.Close()
 	out := &printer.Grep{
-		Mode: mode, Numbers: o.numbers, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+		Mode: mode, Numbers: o.numbers, Paths: o.paths, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading && !o.paths, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
 	}
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
 	}
 	if x.Reader != nil {
 		out.Session = headings(x.Reader.Summaries(), o.Redact)
+		p.Layout.Know(x.Reader.Summaries())
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {

@@ -61,6 +61,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	o.Options.AddFlags(f)
 	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.AddNoSearches(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
 
@@ -122,7 +123,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 			return err
 		}
 		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
-		if q.out.Format == printer.FormatText {
+		if !a.JSON {
 			r.Summaries() // decoded while the files are still compared
 		}
 		return nil
@@ -140,9 +141,10 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	answer := &printer.Search{
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
 	}
-	if q.out.Format == printer.FormatText {
-		answer.Title, q.out.Layout.ShortID = titles(x.Reader.Summaries(), o.Redact), sessions.ShortIDs(x.Reader.Summaries())
-	} else if a.JSON {
+	if !a.JSON {
+		answer.Title = titles(x.Reader.Summaries(), o.Redact)
+		q.out.Layout.Know(x.Reader.Summaries())
+	} else {
 		name := sessions.Names(x.Reader.Summaries())
 		for i := range res.Sessions {
 			res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)

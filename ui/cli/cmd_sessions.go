@@ -41,6 +41,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	f.Lookup("print0").Hidden = true // its name in find
 	o.Options.AddFlags(f)
 	o.AddNoSearches(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
 
@@ -69,7 +70,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 			}
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
-		out.Layout.ShortID = sessions.ShortIDs(r.Summaries())
+		out.Layout.Know(r.Summaries())
 		for i, name := 0, sessions.Names(r.Summaries()); a.JSON && i < len(list.Sessions); i++ {
 			s := &list.Sessions[i]
 			s.ShortID = name(s.SessionID, s.SessionPath)

@@ -157,7 +157,7 @@ func (o *showing) showHits(ctx context.Context, hits namedHits) error {
 
 func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, again bool) error {
 	a := o.x.App
-	t, err := conversation.Open(o.x, path, "")
+	t, err := conversation.Find(o.x, path)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", sessions.DefaultSessions), &o.limit)
 	o.Options.AddFlags(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
 	groups := flags.SharedGroups
 	o.Add(cmd, groups, noSimilarFilters...)
 	flags.Ignore(cmd, groups)
@@ -83,7 +84,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	q.out.Layout.ShortID = t.ShortID
+	q.out.Layout.Know(x.Reader.Summaries())
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID

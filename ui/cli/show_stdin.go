@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"sync"
 
 	"pigrep/ui/cli/problem"
 )
@@ -14,8 +16,9 @@ import (
 // hitLine is the part of a hit or session on stdin that matters here.
 type hitLine struct {
 	Type        string          `json:"type"`
-	SessionPath string          `json:"sessionPath"`
+	SessionPath string          `json:"sessionPath"` // in text also another name
 	EntryID     string          `json:"entryId"`
+	Place       string          `json:"-"` // SESSION:ENTRY, in a line of text
 	Offset      *int64          `json:"offset"`
 	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
 	Data        json.RawMessage `json:"data"` // of a message of grep
@@ -75,18 +78,39 @@ func (n *namedHits) add(h *hitLine) {
 	}
 }
 
-// readHits reads hits as JSON, one object per line: hits, sessions, messages of grep, or
-// whole envelopes.
+// place matches what begins a line of text: SESSION:ENTRY or SESSION, where SESSION is a
+// name or a path.
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\t]*?\.jsonl|[^\s:]+)(?::([^\s:]+))?`) })
+
+// addPlace adds the place that begins a line of text.
+func (n *namedHits) addPlace(line string) bool {
+	at := place().FindStringSubmatch(line)
+	if line == grepGap || at == nil {
+		return line == grepGap
+	}
+	n.add(&hitLine{SessionPath: at[1], EntryID: at[2]})
+	return true
+}
+
+// grepGap separates groups of lines.
+const grepGap = "--"
+
+// readHits reads hits, one a line: as JSON hits, sessions, messages of grep, or whole
+// envelopes, or as text that begins with a session and its entry.
 func readHits(r io.Reader) (namedHits, error) {
 	found := namedHits{entries: make(map[string][]hitLine)}
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		data, readErr := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(data)) > 0 {
+		line := bytes.TrimSpace(data)
+		if len(line) > 0 && line[0] != '{' && found.addPlace(string(line)) {
+			line = nil
+		}
+		if len(line) > 0 {
 			var h hitLine
 			if err := json.Unmarshal(data, &h); err != nil {
 				return found, &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("line %d of the input is not a hit", n), Err: err,
-					Hint: "pipe hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
+					Hint: "pipe hits to it: pigrep QUERY | pigrep show -"}
 			}
 			found.add(&h)
 		}

@@ -125,6 +125,8 @@ func (a *Audit) json(j *jsonWriter) error {
 	})
 }
 
+func (a *Audit) sheet(Layout) table { return a.table }
+
 func (a *Audit) plain(p plain) (err error) {
 	a.Rows, err = p.table(a.table)
 	return err

@@ -35,13 +35,16 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
 		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
-		{column{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
+		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
 		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
 		{column{Name: "model"}, func(r *row) cell { return textCell(r.Model) }},
 		{column{Name: "kind"}, func(r *row) cell { return textCell(r.Kind) }},
+		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
+		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
+		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
 	}
 	if risky {
 		columns[3].Title, columns[4].Title = "", ""

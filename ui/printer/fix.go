@@ -34,15 +34,11 @@ func (f *Fix) json(j *jsonWriter) error {
 	})
 }
 
-func (f *Fix) sheet(Layout) table {
+func (f *Fix) sheet(layout Layout) table {
 	type row = fix.Session
 	return &sheet[row]{rows: listed(f.Response.Sessions), columns: []sheetColumn[row]{
-		recordColumn("session path", func(s *row) string { return s.SessionPath }),
-		recordColumn("line", func(s *row) string { return strconv.Itoa(s.Error.Line) }),
-		recordColumn("entry id", func(s *row) string { return s.Error.EntryID }),
+		recordColumn("place", func(s *row) string { return layout.place(s.SessionID, s.SessionPath, s.Error.EntryID, s.Error.Offset) }),
 		recordColumn("outcome", func(s *row) string { return string(s.Outcome) }),
-		recordColumn("timestamp (UTC)", func(s *row) string { return stampUTC(s.Error.Timestamp.Time) }),
-		recordColumn("working directory", func(s *row) string { return s.CWD }),
 		recordColumn("error", func(s *row) string { return s.Error.Text }),
 		recordColumn("calls", func(s *row) string {
 			var calls []string
@@ -61,6 +57,14 @@ func (f *Fix) sheet(Layout) table {
 			}
 			return s.Reply.Text
 		}),
+		recordColumn("timestamp (UTC)", func(s *row) string { return stampUTC(s.Error.Timestamp.Time) }),
+		{column{Name: "working directory", Field: "cwd"}, func(s *row) cell { return textCell(s.CWD) }},
+		recordColumn("session path", func(s *row) string { return s.SessionPath }),
+		fieldColumn("id", func(s *row) string { return layout.name(s.SessionID, s.SessionPath) }),
+		fieldColumn("sessionId", func(s *row) string { return s.SessionID }),
+		fieldColumn("title", func(s *row) string { return s.Title }),
+		fieldColumn("entryId", func(s *row) string { return s.Error.EntryID }),
+		fieldColumn("line", func(s *row) string { return strconv.Itoa(s.Error.Line) }),
 	}}
 }
 

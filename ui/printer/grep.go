@@ -34,7 +34,8 @@ const grepSeparator = "--"
 type Grep struct {
 	Mode     GrepMode
 	Numbers  bool // print line numbers within the part; text always does
-	Heading  bool // the session above its lines, instead of its path on each line
+	Heading  bool // the session above its lines, instead of its name on each line
+	Paths    bool // the path of the session on each line, instead of its name
 	Context  bool // separate groups of lines
 	Patterns []string
 	Scope    string // "" when kinds were named
@@ -51,7 +52,55 @@ type Grep struct {
 func (g *Grep) text(t *text) error { return g.lines(&grepText{text: t, Grep: g}) }
 
 func (g *Grep) plain(p plain) error {
-	return g.lines(&grepText{text: &text{w: p.w}, Grep: g, plain: true})
+	return g.lines(&grepText{text: &text{w: p.w, Layout: p.Layout}, Grep: g, plain: true})
+}
+
+// grepLine is a line of a template: a line of a part or, with GrepOnly, a match in it.
+type grepLine struct {
+	*grep.Match
+	number int
+	text   string
+}
+
+func (g *Grep) rows(visit func(*grepLine) error) error {
+	return g.Each(func(m *grep.Match) error {
+		var rows []grepLine
+		for i := range m.Lines {
+			l := &m.Lines[i]
+			if g.Mode != GrepOnly {
+				rows = append(rows, grepLine{m, l.Number, l.Text})
+				continue
+			}
+			for _, s := range l.Spans {
+				rows = append(rows, grepLine{m, l.Number + strings.Count(l.Text[:s[0]], "\n"), l.Text[s[0]:s[1]]})
+			}
+		}
+		return listed(rows)(visit)
+	})
+}
+
+func (g *Grep) sheet(layout Layout) table {
+	type row = grepLine
+	return &sheet[row]{rows: g.rows, columns: []sheetColumn[row]{
+		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
+		fieldColumn("kind", func(r *row) string { return string(r.Kind) }),
+		fieldColumn("number", func(r *row) string { return strconv.Itoa(r.number) }),
+		fieldColumn("text", func(r *row) string { return r.text }),
+		fieldColumn("timestamp", func(r *row) string { return stampUTC(r.Timestamp.Time) }),
+		fieldColumn("sessionPath", func(r *row) string { return r.SessionPath }),
+		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
+		fieldColumn("sessionId", func(r *row) string { return r.SessionID }),
+		fieldColumn("title", func(r *row) string {
+			if g.Session == nil {
+				return ""
+			}
+			title, _ := g.Session(r.Match)
+			return title
+		}),
+		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
+		fieldColumn("line", func(r *row) string { return strconv.Itoa(r.Line) }),
+		fieldColumn("tool", func(r *row) string { return r.Tool }),
+	}}
 }
 
 func (g *Grep) lines(out *grepText) error {
@@ -63,15 +112,16 @@ func (g *Grep) lines(out *grepText) error {
 
 // grepText writes lines of text:
 //
-//	sessionPath:entryId:kind:number:text    with - for : around a match
+//	SESSION:ENTRY:kind:number:text    with - for : around a match, after ENTRY
 //
-// With a heading the path is not on these lines.
+// SESSION is a name or a path. With a heading it is not on these lines.
 type grepText struct {
 	*text
 	*Grep
 	plain bool
 
 	path    string // of the current file
+	session string // before its lines
 	count   int
 	started bool
 	last    lastLine
@@ -95,7 +145,10 @@ func (g *grepText) match(m *grep.Match) error {
 		if err := g.endFile(); err != nil {
 			return err
 		}
-		g.path = m.SessionPath
+		g.path, g.session = m.SessionPath, g.cleanPath(m.SessionPath)
+		if !g.Paths {
+			g.session = g.style(grepPathStyle, terminal.Clean(g.name(m.SessionID, m.SessionPath)))
+		}
 	}
 	g.count += m.Matched
 	if g.Mode == GrepFiles || g.Mode == GrepCounts {
@@ -152,7 +205,7 @@ func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) 
 		sep = "-"
 	}
 	if !g.Heading {
-		b.WriteString(g.cleanPath(m.SessionPath) + sep)
+		b.WriteString(g.session + ":")
 	} else if !g.started || g.last.path != m.SessionPath {
 		if g.started {
 			b.WriteByte('\n')
@@ -160,7 +213,7 @@ func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) 
 		b.WriteString(g.Links.File(g.heading(m), m.SessionPath) + "\n")
 	}
 	sep = g.dim(sep)
-	b.WriteString(g.style(grepEntryStyle, terminal.Clean(m.EntryID)) + sep)
+	b.WriteString(g.style(grepEntryStyle, terminal.Clean(m.EntryID)) + g.dim(":"))
 	b.WriteString(g.style(kindStyles[m.Kind], string(m.Kind)) + sep)
 	if g.Numbers || !g.plain {
 		b.WriteString(g.style(grepNumberStyle, strconv.Itoa(number)) + sep)

@@ -12,11 +12,13 @@ package printer
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/sessions"
 )
 
 // Answer is the answer of a command, which can be written in every form. Its records are
@@ -40,10 +42,11 @@ const (
 	FormatJSON
 	FormatJSONL
 	FormatCSV
+	FormatTemplate
 )
 
 // Records reports whether the form consists of records only.
-func (f Format) Records() bool { return f == FormatPlain || f == FormatCSV }
+func (f Format) Records() bool { return f == FormatPlain || f == FormatCSV || f == FormatTemplate }
 
 // Layout is what text depends on: the terminal and its user.
 type Layout struct {
@@ -56,7 +59,8 @@ type Layout struct {
 	Charts bool            // bars and lines of bars beside numbers
 	Source bool            // Markdown as it was written
 
-	ShortID func(id string) string // as sessions.ShortIDs; nil for the full id
+	ShortID func(id string) string       // as sessions.ShortIDs; nil for the full id
+	Name    func(id, path string) string // as sessions.Names; nil for the full id
 }
 
 // sessionID is the id of a session in the form that commands accept, which also exists for a
@@ -67,6 +71,31 @@ func (l Layout) sessionID(id, path string) string {
 		return handle
 	}
 	return l.ShortID(handle)
+}
+
+// Know makes the layout use the short names of these sessions.
+func (l *Layout) Know(list []session.Summary) {
+	l.ShortID, l.Name = sessions.ShortIDs(list), sessions.Names(list)
+}
+
+// named is the layout of records, which have names of sessions only.
+func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name} }
+
+// name is what commands accept as the name of a session.
+func (l Layout) name(id, path string) string {
+	if l.Name == nil {
+		return session.Handle(id, path)
+	}
+	return l.Name(id, path)
+}
+
+// place is what commands accept as the name of an entry: SESSION:ENTRY, where ENTRY is an id
+// or an offset.
+func (l Layout) place(id, path, entry string, offset int64) string {
+	if entry == "" {
+		entry = "@" + strconv.FormatInt(offset, 10)
+	}
+	return l.name(id, path) + ":" + entry
 }
 
 // age is how old something is, or with Dates when it was.
@@ -114,6 +143,8 @@ type Printer struct {
 	Out    io.Writer
 	Format Format
 	Layout Layout
+	// Template is that of FormatTemplate.
+	Template *Template
 	// MaxBytes bounds the JSON of all answers together: rows are dropped at the end
 	// of an answer, and its "dropped" counts them. 0 means no bound.
 	MaxBytes int
@@ -134,12 +165,18 @@ func (p *Printer) Print(a Answer) error {
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
-			return a.plain(plain{w: p.Out})
+			return a.plain(plain{w: p.Out, Layout: p.Layout.named()})
 		case tabular:
-			_, err := plain{w: p.Out}.table(a.sheet(Layout{}))
+			_, err := plain{w: p.Out}.table(a.sheet(p.Layout.named()))
 			return err
 		}
 		return a.text(&text{w: p.Out})
+	case FormatTemplate:
+		n, err := a.(tabular).sheet(p.Layout.named()).template(p.Out, p.Template)
+		if audit, ok := a.(*Audit); ok {
+			audit.Rows = n
+		}
+		return err
 	case FormatCSV:
 		table, ok := a.(*Audit)
 		if !ok {

@@ -62,36 +62,103 @@ func (s *Search) json(j *jsonWriter) error {
 	return j.stream(answer)
 }
 
-// searchColumns are the columns of a hit. They make no sheet: only hits have an
-// explanation, and a separator has one column.
-var searchColumns = []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}
+// searchRow is a hit, or an entry around one.
+type searchRow struct {
+	*search.Hit
+	around *search.Neighbour
+}
 
-// plain writes a record for each hit, with its explanation as an extra column. The
-// entries around a hit have no session path and no directory; lines of -- separate
-// the hits then.
-func (s *Search) plain(p plain) error {
-	var records [][]string
-	neighbours := func(list []search.Neighbour) {
-		for _, n := range list {
-			records = append(records, []string{"", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text})
+// rows visits the hits, each between the entries around it.
+func (s *Search) rows(visit func(*searchRow) error) error {
+	for i := range s.Response.Hits {
+		h := &s.Response.Hits[i]
+		rows := []searchRow{{Hit: h}}
+		for j := range h.After {
+			rows = append(rows, searchRow{h, &h.After[j]})
+		}
+		for j := range slices.Backward(h.Before) {
+			rows = slices.Insert(rows, 0, searchRow{h, &h.Before[j]})
+		}
+		if err := listed(rows)(visit); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+func (s *Search) sheet(layout Layout) table {
+	type row = searchRow
+	// ofHit is a value that entries around a hit do not have.
+	ofHit := func(c column, value func(h *search.Hit) string) sheetColumn[row] {
+		return sheetColumn[row]{c, func(r *row) cell {
+			if r.around != nil {
+				return cell{}
+			}
+			return textCell(value(r.Hit))
+		}}
+	}
+	entry := func(r *row) search.Neighbour {
+		if r.around != nil {
+			return *r.around
+		}
+		h := r.Hit
+		return search.Neighbour{EntryID: h.EntryID, Kind: h.Kind, Timestamp: h.Timestamp, Line: h.Line, Text: h.Fragment.Text}
+	}
+	sheet := &sheet[row]{rows: s.rows, columns: []sheetColumn[row]{
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, entry(r).EntryID, r.Offset) }),
+		recordColumn("kind", func(r *row) string { return string(entry(r).Kind) }),
+		recordColumn("text", func(r *row) string { return entry(r).Text }),
+		recordColumn("timestamp (UTC)", func(r *row) string { return stampUTC(entry(r).Timestamp.Time) }),
+		ofHit(column{Name: "working directory", Field: "cwd"}, func(h *search.Hit) string { return h.CWD }),
+		ofHit(column{Name: "session path"}, func(h *search.Hit) string { return h.SessionPath }),
+		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
+		fieldColumn("sessionId", func(r *row) string { return r.SessionID }),
+		fieldColumn("title", func(r *row) string { return s.title(r.Hit) }),
+		fieldColumn("entryId", func(r *row) string { return entry(r).EntryID }),
+		fieldColumn("line", func(r *row) string { return strconv.Itoa(entry(r).Line) }),
+		ofHit(column{Field: "rank"}, func(h *search.Hit) string { return strconv.Itoa(h.Rank) }),
+		ofHit(column{Field: "tier"}, func(h *search.Hit) string { return string(h.Tier) }),
+		ofHit(column{Field: "role"}, func(h *search.Hit) string { return h.Role }),
+		ofHit(column{Field: "tool"}, func(h *search.Hit) string { return h.Tool }),
+		ofHit(column{Field: "model"}, func(h *search.Hit) string { return h.Model }),
+		ofHit(column{Field: "branch"}, func(h *search.Hit) string { return h.Branch }),
+		ofHit(column{Field: "label"}, func(h *search.Hit) string { return h.Label }),
+	}}
+	if hits := s.Response.Hits; len(hits) > 0 && hits[0].Explain != nil {
+		sheet.columns = append(sheet.columns, ofHit(column{Name: "score"}, explanation))
+	}
+	return sheet
+}
+
+// title is the title of the session of a hit.
+func (s *Search) title(h *search.Hit) string {
+	if s.Title == nil {
+		return h.SessionName
+	}
+	return cmp.Or(s.Title(h.SessionPath), h.SessionName)
+}
+
+// plain writes the rows. Lines of -- separate hits with entries around them.
+func (s *Search) plain(p plain) error {
 	hits := s.Response.Hits
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
-	for i := range hits {
-		h := &hits[i]
-		if around && i > 0 {
-			records = append(records, []string{"--"})
-		}
-		neighbours(h.Before)
-		hit := []string{h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stampUTC(h.Timestamp.Time), h.CWD, h.Fragment.Text}
-		if h.Explain != nil {
-			hit = append(hit, explanation(h))
-		}
-		records = append(records, hit)
-		neighbours(h.After)
+	if !around {
+		_, err := p.table(s.sheet(p.Layout))
+		return err
 	}
-	return p.records(records)
+	for i := range hits {
+		if i > 0 {
+			if err := p.record(grepSeparator); err != nil {
+				return err
+			}
+		}
+		one := *s.Response
+		one.Hits = hits[i : i+1]
+		if _, err := p.table((&Search{Response: &one, Title: s.Title}).sheet(p.Layout)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // narrow is the width below which hits have no gutter.
@@ -223,11 +290,8 @@ func (s *Search) heading(t *hitText, b *strings.Builder, h *search.Hit, sh *sear
 			hits += ", " + human.Number(sh.Looser) + " looser"
 		}
 	}
-	if title == "" && s.Title != nil {
-		title = s.Title(h.SessionPath)
-	}
 	t.when = when
-	t.session(b, human.Title(cmp.Or(title, h.SessionName)), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(b, human.Title(cmp.Or(title, s.title(h))), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

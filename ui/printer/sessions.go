@@ -87,13 +87,13 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	return &sheet[row]{
 		columns: []sheetColumn[row]{
 			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(layout.age(x.Modified.Time)) }},
-			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
-			{column{Name: "session id"}, func(x *row) cell { return textCell(x.SessionID) }},
-			{column{Title: "ID"}, func(x *row) cell { return dimCell(layout.sessionID(x.SessionID, x.SessionPath)) }},
-			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
-			{column{Name: "last message (UTC)"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
+			{column{Name: "id", Title: "ID"}, func(x *row) cell {
+				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: dimStyle}
+			}},
+			{column{Name: "title", Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
+			{column{Name: "last message (UTC)", Field: "modified"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
-			{column{Name: "working directory"}, func(x *row) cell { return textCell(x.CWD) }},
+			{column{Name: "working directory", Field: "cwd"}, func(x *row) cell { return textCell(x.CWD) }},
 			{column{Title: "DIRECTORY", Left: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
 				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, layout.Home)), max(leastDirectory, layout.Width/6))
@@ -107,8 +107,13 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell { return textCell(usageText(x)) }},
 			{column{Name: "hits", Title: hits, Right: true}, s.hits},
 			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
-			{column{Name: "name"}, func(x *row) cell { return textCell(x.Name) }},
-			{column{Name: "first prompt"}, func(x *row) cell { return textCell(x.FirstPrompt) }},
+			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
+			fieldColumn("sessionId", func(x *row) string { return x.SessionID }),
+			fieldColumn("name", func(x *row) string { return x.Name }),
+			fieldColumn("firstPrompt", func(x *row) string { return x.FirstPrompt }),
+			fieldColumn("created", func(x *row) string { return stampUTC(x.Created.Time) }),
+			fieldColumn("tokens", func(x *row) string { return strconv.FormatInt(x.Tokens, 10) }),
+			fieldColumn("cost", func(x *row) string { return strconv.FormatFloat(x.Cost, 'g', -1, 64) }),
 		},
 		rows: listed(s.List.Sessions),
 	}
@@ -128,7 +133,7 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 // sessionTitle is the cell with the title and labels of a session; a fork is
 // indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
-	c := cell{Text: human.Title(x.Title)}
+	c := cell{Text: human.Title(x.Title), Plain: x.Title}
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
 	}
@@ -284,8 +289,9 @@ func (s *Similar) sheet(layout Layout) table {
 		plain.Sessions = append(plain.Sessions, x.Session)
 	}
 	sheet := (&Sessions{List: plain}).rows(layout)
-	sheet.columns = append(sheet.columns,
-		sheetColumn[row]{column{Name: "similarity"}, func(x *row) cell { return textCell(fmt.Sprintf("%.3f", x.Score)) }},
+	path := slices.IndexFunc(sheet.columns, func(c sheetColumn[row]) bool { return c.Name == "session path" })
+	sheet.columns = slices.Insert(sheet.columns, path,
+		sheetColumn[row]{column{Name: "similarity", Field: "score"}, func(x *row) cell { return textCell(fmt.Sprintf("%.3f", x.Score)) }},
 		sheetColumn[row]{column{Name: "shares"}, func(x *row) cell { return textCell(strings.Join(shares[x.SessionPath], ", ")) }})
 	sheet.finish = func(x *row, r *sheetRow) { r.below = []string{"shares: " + strings.Join(shares[x.SessionPath], ", ")} }
 	return sheet

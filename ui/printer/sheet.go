@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,7 @@ type sheetColumn[T any] struct {
 // column says how a column is laid out.
 type column struct {
 	Name  string // in plain and CSV; "" omits it there
+	Field string // in templates; "" for the words of Name in one
 	Title string // in text; "" omits it there
 	Right bool   // aligned
 	Left  bool   // a path: clipped at the beginning
@@ -83,6 +85,8 @@ type table interface {
 	values(visit func(any) error) error
 	sum() *sheetRow
 	titled() bool
+	fields() []string
+	template(w io.Writer, t *Template) (n int, err error)
 }
 
 // in reports whether a form has the column.
@@ -187,6 +191,11 @@ func (p plain) table(s table) (n int, err error) {
 // recordColumn is a column of records only.
 func recordColumn[T any](name string, value func(*T) string) sheetColumn[T] {
 	return sheetColumn[T]{column{Name: name}, func(v *T) cell { return cell{Plain: value(v)} }}
+}
+
+// fieldColumn is a column of templates only.
+func fieldColumn[T any](field string, value func(*T) string) sheetColumn[T] {
+	return sheetColumn[T]{column{Field: field}, func(v *T) cell { return cell{Plain: value(v)} }}
 }
 
 func textCell(s string) cell { return cell{Plain: s} }

@@ -12,6 +12,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/query/fix"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
 )
@@ -53,6 +54,7 @@ func (t *text) dim(s string) string { return t.style(dimStyle, s) }
 
 // plain writes a record a line, for pipes.
 type plain struct {
+	Layout
 	w    io.Writer
 	line []byte // reused
 }
@@ -92,7 +94,7 @@ func stampUTC(t time.Time) string {
 // Columns lists the columns of the records of each command, for help and docs.
 func Columns() []CommandColumns {
 	return []CommandColumns{
-		{"search", searchColumns},
+		{"search", names((&Search{Response: &search.Response{}}).sheet(Layout{}))},
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Layout{}))},
 		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Layout{}))},
 		{"fix", names((&Fix{Response: &fix.Response{}}).sheet(Layout{}))},

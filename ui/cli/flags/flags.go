@@ -39,6 +39,8 @@ type Shared struct {
 	progress       bool
 	JSON, JSONL    bool
 	Color          string
+	Format         string
+	formatFields   func() []string
 	hyperlink      string
 	quiet, Verbose bool
 }
@@ -198,6 +200,38 @@ func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {
 	row := filter.Lookup(filter.Searches)
 	Add(flags, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
+}
+
+// Format is the name of the flag of AddFormat.
+const Format = "format"
+
+// AddFormat adds the flag with the form of each row of a list. fields lists what it may
+// name; nil if that depends on the answer.
+func (o *Shared) AddFormat(flags *pflag.FlagSet, fields func() []string) {
+	o.formatFields = fields
+	Add(flags, Format, "", "TEMPLATE", "print each row in this form, as '{id}\\t{title}'; {} lists the fields", &o.Format)
+	flags.Lookup(Format).Annotations = map[string][]string{Annotation: {string(GroupOutput)}}
+}
+
+// template reads the flag.
+func (o *Shared) template() (*printer.Template, error) {
+	if o.JSON || o.JSONL {
+		return nil, problem.Usagef("", "--format and --json cannot be combined")
+	}
+	var fields []string
+	if o.formatFields != nil {
+		fields = o.formatFields()
+	}
+	t, err := printer.ParseTemplate(o.Format, fields)
+	return t, FormatProblem(err)
+}
+
+// FormatProblem turns an error of a template into one about the flag.
+func FormatProblem(err error) error {
+	if e, ok := errors.AsType[*printer.TemplateError](err); ok {
+		return problem.Usagef(e.Hint, "--format: %s", e.Message)
+	}
+	return err
 }
 
 // Ignore makes the command accept shared flags that have no effect on it, so that
@@ -387,8 +421,15 @@ func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
 	if err != nil {
 		return nil, err
 	}
+	var template *printer.Template
+	if o.Format != "" {
+		if template, err = o.template(); err != nil {
+			return nil, err
+		}
+		format = printer.FormatTemplate
+	}
 	layout := printer.Layout{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Links: links, Dates: o.dates}
-	return &printer.Printer{Out: a.Out, Format: format, Layout: layout, MaxBytes: o.maxBytes.N}, nil
+	return &printer.Printer{Out: a.Out, Format: format, Layout: layout, Template: template, MaxBytes: o.maxBytes.N}, nil
 }
 
 // linksTo returns the writer of hyperlinks for output with or without colours; nil for none.

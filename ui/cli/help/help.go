@@ -121,6 +121,9 @@ func flagRows(set *pflag.FlagSet, group flags.Group) []flagHelp {
 		})
 		return rows
 	}
+	if f := set.Lookup(flags.Format); f != nil && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
+		row(f)
+	}
 	for _, s := range flags.Table {
 		if f := set.Lookup(s.Name); f != nil && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
 			row(f)
