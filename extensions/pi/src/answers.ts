@@ -129,7 +129,7 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 			else loose++;
 		}
 	}
-	const looser = Math.max(loose, answer.totalAny - answer.total - (answer.minor ?? 0));
+	const looser = Math.max(loose, answer.looser ?? 0);
 	const head = answer.total > 0 ? [`${shown} of ${Math.max(shown, answer.total)} hits with every word`] : ["No hit has every word"];
 	if (loose > 0 || looser > 0) head.push(`${loose} of ${looser} looser ones`);
 	return [`${head.join("; ")}.`, ...(answer.total === 0 ? nothing(answer) : []), ...notes, ...lines, "", foot].join("\n");

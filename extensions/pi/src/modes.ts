@@ -129,11 +129,12 @@ function withoutSearches(filters: Filters): Filters {
 }
 
 /** How much was found: hits with every word, and apart from them those that lack some. */
-export function counts(a: { total: number; totalAny: number; minor?: number; totalIsExact?: boolean }): string {
-	const looser = a.totalAny - a.total - (a.minor ?? 0);
+export function counts(a: { total: number; totalSessions?: number; looser?: number; totalIsExact?: boolean }): string {
+	const looser = a.looser ?? 0;
+	const sessions = a.totalSessions ? ` in ${plural(a.totalSessions, "session")}` : "";
 	const some = a.totalIsExact === false ? " or more" : "";
 	if (a.total === 0 && looser > 0) return `no hit has every word; ${looser.toLocaleString("en")} looser ${looser === 1 ? "one" : "ones"}${some}`;
-	return `${plural(a.total, "hit")}${some}${looser > 0 ? ` · ${looser.toLocaleString("en")} looser` : ""}`;
+	return `${plural(a.total, "hit")}${some}${a.total > 0 ? sessions : ""}${looser > 0 ? ` · ${looser.toLocaleString("en")} looser` : ""}`;
 }
 
 export function titleOf(s: Session): string {

@@ -92,6 +92,8 @@ export interface Hit extends Position {
 	missing?: string[];
 	/** Words of `missing` that say little, such as "how". */
 	missingCommon?: string[];
+	/** It lacks a word that matters. */
+	looser?: boolean;
 	/** No spans where only fields of the query match. */
 	fragment: { text: string; spans?: [number, number][] };
 	resume?: Resume;
@@ -109,8 +111,10 @@ export interface SearchAnswer extends Envelope {
 	sessions?: Session[];
 	total: number;
 	totalAny: number;
-	/** Of `totalAny`: hits of little worth, which are left out. */
-	minor?: number;
+	/** Sessions with hits. */
+	totalSessions?: number;
+	/** Hits that lack a word that matters, beside `total`. */
+	looser?: number;
 	totalIsExact?: boolean;
 	didYouMean?: string;
 }

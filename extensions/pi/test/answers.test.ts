@@ -26,7 +26,7 @@ function shown(entries: Entry[]): ShowAnswer {
 }
 
 test("a hit is one line that begins with the name that session_read takes", () => {
-	const text = searchText(answer([hit(1, "raise\n  the timeout", { isError: true, kind: "result", tool: "bash", missing: ["how", "pool"], missingCommon: ["how"] }), hit(2, "raise")], { total: 1 }));
+	const text = searchText(answer([hit(1, "raise\n  the timeout", { isError: true, kind: "result", tool: "bash", missing: ["how", "pool"], missingCommon: ["how"], looser: true }), hit(2, "raise")], { total: 1 }));
 	assert.match(text, /^1 of 1 hits with every word; 1 of 1 looser ones\.\n/);
 	assert.match(text, /^0195aaaa:e1 result bash error \(lacks pool\): raise the timeout$/m);
 	assert.match(text, /session_read/);
