@@ -17,7 +17,7 @@ import (
 type FactSet struct {
 	kinds []FactKind
 	mu    sync.Mutex
-	files map[uint32][]storedPiece // ordered by name, the tail last
+	files [][]storedPiece // by file, ordered by name, the tail last
 }
 
 // Stored reads the stored form of a piece, into the given memory if it fits.
@@ -53,13 +53,16 @@ type Piece struct {
 
 // NewFactSet returns an empty set for these kinds of facts.
 func NewFactSet(kinds ...FactKind) *FactSet {
-	return &FactSet{kinds: kinds, files: make(map[uint32][]storedPiece)}
+	return &FactSet{kinds: kinds}
 }
 
 // Add adds a piece of a file. It may be called by several goroutines.
 func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n := int(file) + 1; n > len(s.files) {
+		s.files = slices.Grow(s.files, n-len(s.files))[:n]
+	}
 	pieces := s.files[file]
 	i, found := slices.BinarySearchFunc(pieces, name, func(p storedPiece, name string) int {
 		return strings.Compare(p.name, name)
@@ -74,9 +77,17 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 // Pieces returns the number of pieces of a file that count.
 func (s *FactSet) Pieces(file uint32) int { return len(s.pieces(file)) }
 
+// stored returns all pieces of a file.
+func (s *FactSet) stored(file uint32) []storedPiece {
+	if int(file) >= len(s.files) {
+		return nil
+	}
+	return s.files[file]
+}
+
 // pieces returns the pieces of a file that count, in order.
 func (s *FactSet) pieces(file uint32) []storedPiece {
-	list := s.files[file]
+	list := s.stored(file)
 	if last := len(list) - 1; last >= 0 && list[last].name == Tail {
 		return list[last:]
 	}
@@ -310,7 +321,7 @@ func (p *Piece) appendTo(f *session.Facts) {
 // them: in all its pieces, those included that do not count beside a tail. The set must
 // have been made for all kinds.
 func (s *FactSet) SumsFit(file uint32) (bool, error) {
-	pieces := s.files[file]
+	pieces := s.stored(file)
 	for i := range pieces {
 		var p Piece
 		if err := s.read(&pieces[i], &p, reading{}); err != nil {

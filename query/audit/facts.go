@@ -86,7 +86,10 @@ func (x *auditor) listFiles() {
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
-		return cmp.Or(session.CompareStarts(a.Timestamp, b.Timestamp), cmp.Compare(a.Path, b.Path))
+		if c := session.CompareStarts(a.Timestamp, b.Timestamp); c != 0 { // most: paths are compared only where they decide
+			return c
+		}
+		return cmp.Compare(a.Path, b.Path)
 	})
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)

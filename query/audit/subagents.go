@@ -36,7 +36,7 @@ func (x *auditor) listFamilies() {
 		byPath[session.Slashed(x.files[i].Path)], number[x.files[i].File] = i, i
 	}
 	summaries := x.r.Summaries()
-	lineage := sessions.NewLineage(summaries)
+	lineage, enclosing := sessions.NewLineage(summaries), make(map[string]int)
 	parents, any := make([]int, len(x.files)), false
 	for i := range parents {
 		parents[i] = -1
@@ -46,8 +46,8 @@ func (x *auditor) listFamilies() {
 		child := number[s.File]
 		if parent := lineage.Parent(i); parent != nil && !isFork(s) {
 			parents[child] = number[parent.File]
-		} else if p, ok := enclosing(byPath, s.Path); ok {
-			parents[child] = p
+		} else {
+			parents[child] = enclosingOf(path.Dir(session.Slashed(s.Path)), byPath, enclosing)
 		}
 		any = any || parents[child] >= 0
 	}
@@ -62,15 +62,21 @@ func isFork(s *session.Summary) bool {
 	return !s.Oldest.IsZero() && !s.Header.Timestamp.IsZero() && s.Oldest.Before(s.Header.Timestamp)
 }
 
-// enclosing returns the session whose directory of subagents a file is in: that beside
-// its own file, with the same name.
-func enclosing(byPath map[string]int, file string) (parent int, ok bool) {
-	for dir := path.Dir(session.Slashed(file)); dir != path.Dir(dir); dir = path.Dir(dir) {
-		if i, ok := byPath[dir+".jsonl"]; ok {
-			return i, true
+// enclosingOf returns the session whose directory of subagents dir is or is in: that beside
+// its own file, with the same name; -1 for none. known has those of other directories.
+func enclosingOf(dir string, byPath, known map[string]int) (parent int) {
+	if parent, ok := known[dir]; ok {
+		return parent
+	}
+	parent, ok := byPath[dir+".jsonl"]
+	if above := path.Dir(dir); !ok {
+		parent = -1
+		if above != dir {
+			parent = enclosingOf(above, byPath, known)
 		}
 	}
-	return -1, false
+	known[dir] = parent
+	return parent
 }
 
 // root returns the session that a subagent works for in the end; for another session

@@ -309,7 +309,10 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	rows := b.table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		return cmp.Or(comparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
+		if c := cmp.Or(comparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens())); c != 0 {
+			return c
+		}
+		return slices.Compare(a.keys, b.keys)
 	})
 	for _, g := range rows {
 		row := g.finish()

@@ -85,7 +85,7 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	s.Note = human.Plural(len(list.Sessions), "session", "sessions")
 	t := &Table{Head: []Head{{Text: "session"}, {Text: "project"}, {Text: "last message"}, {Text: "messages", Number: true}, {Text: "tokens", Number: true}, {Text: "cost", Number: true}}}
-	for i := range list.Sessions {
+	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
 		cost, at := "–", ""
 		if h.Cost > 0 {
@@ -99,6 +99,9 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: at},
 			{Text: human.Number(h.Messages), Number: true}, {Text: human.Number(h.Tokens), Number: true}, {Text: cost, Number: true},
 		}})
+	}
+	if left := len(list.Sessions) - len(t.Rows); left > 0 {
+		t.More = human.Plural(left, "more session", "more sessions") + " (pigrep sessions)"
 	}
 	s.Tables = []*Table{t}
 	return s
@@ -166,6 +169,8 @@ type Cell struct {
 
 // How many rows sections have.
 const (
+	mostSessions = 1000 // more make a page that browsers take seconds to show
+
 	mostRows   = 25
 	mostCalls  = 30 // of a list of calls
 	mostRanked = 12 // bars of a ranking

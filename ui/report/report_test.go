@@ -169,3 +169,15 @@ func TestSourceFails(t *testing.T) {
 		t.Errorf("Audit() = %v", err)
 	}
 }
+
+// A page lists as many sessions as browsers can show, and says how many more there are.
+func TestMostSessions(t *testing.T) {
+	list := &sessions.Response{Sessions: make([]sessions.Session, mostSessions+7)}
+	s := (&View{Now: time.Unix(0, 0)}).Sessions(list)
+	if rows := s.Tables[0]; len(rows.Rows) != mostSessions || rows.More != "7 more sessions (pigrep sessions)" {
+		t.Errorf("%d rows, and %q", len(rows.Rows), rows.More)
+	}
+	if s.Note != "1,007 sessions" {
+		t.Errorf("note %q", s.Note)
+	}
+}
