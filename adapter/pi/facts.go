@@ -64,6 +64,9 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 		if !f.HasUsage {
 			f.HasUsage = p.subagentUsage(&f.Usage)
 		}
+		if f.HasUsage {
+			f.SubModel = p.subagentModel()
+		}
 	case session.RoleShell:
 		f.Calls = append(f.Calls, p.shellFacts())
 	}
@@ -216,6 +219,42 @@ const (
 	maxPaths = 1000
 	maxPath  = 4096
 )
+
+// subagentModel returns provider/model of the messages of subagents in the details of a
+// result, "" if there are none or these name several models.
+func (p *parser) subagentModel() (model string) {
+	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
+	if p.json.Kind(results) != '[' {
+		return ""
+	}
+	for list := p.json.Elements(results); list.Next(); {
+		if p.json.Kind(list.Val) != '{' {
+			continue
+		}
+		messages := p.json.Fields(list.Val).Find("messages")
+		if p.json.Kind(messages) != '[' {
+			continue
+		}
+		for messages := p.json.Elements(messages); messages.Next(); {
+			if p.json.Kind(messages.Val) != '{' {
+				continue
+			}
+			all := p.json.Fields(messages.Val)
+			named := p.json.Name(all.Find("model"))
+			if provider := p.json.Name(all.Find("provider")); provider != "" && named != "" {
+				named = provider + "/" + named
+			}
+			switch {
+			case named == "" || named == model:
+			case model != "":
+				return ""
+			default:
+				model = named
+			}
+		}
+	}
+	return model
+}
 
 // subagentUsage reads the usage of subagents from the details of a result, and reports
 // whether there is any. pi's example extension writes it only there: it runs subagents

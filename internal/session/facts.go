@@ -48,6 +48,7 @@ const Unknown = -1 << 31
 type EntryFacts struct {
 	Usage    Usage
 	HasUsage bool
+	SubModel string // provider/model of the subagents whose usage a result has, if they have one
 
 	Calls []EntryCall // in order
 

@@ -8,6 +8,7 @@ package shellcmd
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"pigrep/internal/session"
@@ -54,7 +55,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
 			u.Source = e.Role
 		}
 		u.Source = o.name(u.Source)
-		u.Model = model
+		u.Model = cmp.Or(o.name(f.SubModel), model)
 		to.Usages = append(to.Usages, u)
 	}
 	if f.IsResult {

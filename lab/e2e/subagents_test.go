@@ -75,6 +75,12 @@ func TestSubagents(t *testing.T) {
 	if table.Repeated != 3 || table.Total.Sessions != 12 {
 		t.Errorf("%d results repeat subagents in %d sessions, want 3 in 12", table.Repeated, table.Total.Sessions)
 	}
+	req := audit.Request{By: []string{"model"}}
+	req.Sessions = []string{"sub-e"}
+	byModel, err := audit.Usage(t.Context(), r, req)
+	if err != nil || len(byModel.Rows) != 2 || *byModel.Rows[1].Model != "p/small" || byModel.Rows[1].Cost != 0.75 {
+		t.Errorf("the model that the messages of subagents name: %v, %+v", err, byModel.Rows)
+	}
 	got, table = usage(audit.Request{Tree: true})
 	want = map[string]spend{
 		"both.jsonl":    {3350, 65, 3.35, 7, 3, 0.35},
@@ -90,7 +96,7 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("%d sessions with Tree, want 6", table.Total.Sessions)
 	}
 	// A filter on sessions takes the subagents along.
-	req := audit.Request{Tree: true}
+	req = audit.Request{Tree: true}
 	req.Sessions = []string{"sub-a"}
 	got, table = usage(req)
 	check("of a session with Tree", map[string]spend{"both.jsonl": want["both.jsonl"], "total": want["both.jsonl"]}, got)

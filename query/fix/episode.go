@@ -33,8 +33,9 @@ const (
 type episode struct {
 	outcome     Outcome
 	last        Place
-	closeness   float64 // of the last occurrence
-	names       float64 // of all its occurrences: they are about the same things
+	closeness   float64  // of the last occurrence
+	names       float64  // of all its occurrences: they are about the same things
+	lacks       []string // as of match, of the last occurrence
 	occurrences int
 	later       int     // occurrences after it
 	made        []event // calls after the last occurrence
@@ -102,7 +103,7 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 		case x.what == occurred && x.match.names > e.names:
 			end = i // another error, which is closer
 		case x.what == occurred && x.match.names == e.names:
-			e.last, e.closeness = x.place, x.match.closeness
+			e.last, e.closeness, e.lacks = x.place, x.match.closeness, x.match.lacks
 			e.occurrences++
 			if x.call >= 0 && c.facts[x.call].Failed {
 				e.failed = append(e.failed[max(0, len(e.failed)-mostFailed+1):], x.call)
@@ -190,7 +191,7 @@ func (t *trail) session(e *episode) *Session {
 	x := &Session{
 		Type: "fix", Outcome: e.outcome, Closeness: math.Round(1000*e.closeness) / 1000,
 		SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title(), CWD: s.CWD, Modified: session.Time{Time: s.Modified()},
-		Error: e.last, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply,
+		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply,
 	}
 	for _, c := range e.made {
 		f := &e.facts[c.call]

@@ -66,9 +66,10 @@ func leastWords(share float64) float64 { return (share - neighbours) / (1 - neig
 
 // A match is where a text contains an error.
 type match struct {
-	start, end int     // of the best line of the error
-	closeness  float64 // from 0 to 1: how much is the same
-	names      float64 // from 0 to 1: how many of the names are there
+	start, end int      // of the best line of the error
+	closeness  float64  // from 0 to 1: how much is the same
+	names      float64  // from 0 to 1: how many of the names are there
+	lacks      []string // names and words of the line that the text has nowhere near, as they were typed
 }
 
 // A match is close enough if this much of a line of the error is there: words and, for
@@ -116,6 +117,7 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 		same, ok = share, true
 		best.start, best.end = body.words[from].start, body.words[to-1].end
 		values, best.names = body.valuesNear(best.start, best.end, l.values)
+		best.lacks = body.lacking(best.start, best.end, l)
 	}
 	if f.ctx.Err() != nil {
 		return match{}, false
@@ -221,6 +223,32 @@ func (b *body) valuesNear(start, end int, values []value) (all, names float64) {
 		}
 	}
 	return share(there[0]+there[1], of[0]+of[1]), share(there[1], of[1])
+}
+
+// lacking returns the names and words of a line that are not near a range.
+func (b *body) lacking(start, end int, l *signatureLine) (list []string) {
+	found := make(map[string]bool)
+	for _, v := range b.values {
+		if v.start >= start-near && v.start <= end+near {
+			found[v.text] = true
+		}
+	}
+	for _, w := range b.words {
+		if w.start >= start-near && w.end <= end+near {
+			found[w.term] = true
+		}
+	}
+	for _, v := range l.values {
+		if v.name && !found[v.text] {
+			list = append(list, v.text)
+		}
+	}
+	for _, w := range l.words {
+		if !found[w.term] {
+			list = append(list, l.raw[w.start:w.end])
+		}
+	}
+	return list
 }
 
 // share returns n / total, or 1 if total is 0.

@@ -47,6 +47,7 @@ var ErrNoWords = errors.New("the error has no words")
 // and the request.
 type Response struct {
 	Text         string    // the lines that were looked for
+	Missing      []string  // names and words of the error that it has in none of the sessions
 	Sessions     []Session // those where it was fixed first, then the closest, then the latest
 	Total        int       // sessions in which the error occurred, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
@@ -81,6 +82,7 @@ type Session struct {
 	Modified    session.Time `json:"modified,omitzero"`
 
 	Error       Place          `json:"error"`           // the last occurrence
+	Lacks       []string       `json:"lacks,omitempty"` // names and words of the request that it does not have
 	Occurrences int            `json:"occurrences"`     // in the episode
 	Later       int            `json:"later,omitempty"` // occurrences after the episode, on its branch
 	Calls       []Call         `json:"calls"`           // after the last occurrence
@@ -171,12 +173,23 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		}
 	}
 	order(resp.Sessions)
+	resp.Missing = lackedByAll(resp.Sessions)
 	resp.Total = len(resp.Sessions)
 	resp.Sessions = resp.Sessions[:min(cmp.Or(max(req.Limit, 0), DefaultLimit), len(resp.Sessions))]
 	if f.lost > 0 {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
 	}
 	return resp, nil
+}
+
+// lackedByAll returns what the error lacks in all of the sessions.
+func lackedByAll(list []Session) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(list[0].Lacks), func(name string) bool {
+		return slices.ContainsFunc(list, func(s Session) bool { return !slices.Contains(s.Lacks, name) })
+	})
 }
 
 // text returns the lines of the error as they may be shown.

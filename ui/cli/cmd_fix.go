@@ -82,6 +82,9 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}
+	if len(res.Missing) > 0 && q.out.Format.Records() {
+		a.Advise("", "no session has this error with %s; these are like it", strings.Join(res.Missing, ", "))
+	}
 	found := len(res.Sessions) > 0
 	if !found && res.Index.Complete && !res.TotalIsExact {
 		if o.limit.Limit() != search.All {

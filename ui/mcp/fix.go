@@ -77,6 +77,9 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	inexact := !res.TotalIsExact && res.Total > 0
 	p.render = func(rows []fixRow, f footer) (any, string) {
 		head := atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with this error."
+		if len(res.Missing) > 0 {
+			head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with an error like it."
+		}
 		return fixAnswer{rows, res.Total, inexact, f}, p.text(head, rows, f)
 	}
 	return p, nil

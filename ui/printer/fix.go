@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,7 +30,10 @@ func (f *Fix) json(j *jsonWriter) error {
 			Query string `json:"query"`
 		}{r.Text},
 		tail: func(int) any {
-			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}
+			return struct {
+				Missing []string `json:"missing,omitempty"`
+				listTail
+			}{r.Missing, listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}}
 		},
 	})
 }
@@ -82,11 +86,15 @@ func (f *Fix) text(t *text) error {
 		}
 	}
 	out := t.hitsOf(hits)
+	if names := f.Response.Missing; len(names) > 0 {
+		line := "no session has this error with " + terminal.Clean(strings.Join(names, ", ")) + "; these are like it:"
+		b.WriteString(ansi.Wordwrap(line, t.Width, "") + "\n\n")
+	}
 	for i := range f.Response.Sessions {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		out.fix(&b, &f.Response.Sessions[i])
+		out.fix(&b, &f.Response.Sessions[i], f.Response.Missing)
 	}
 	if line := f.closing(); line != "" {
 		b.WriteString(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")) + "\n")
@@ -96,9 +104,14 @@ func (f *Fix) text(t *text) error {
 }
 
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
-// and what is unusual.
-func (t *hitText) fix(b *strings.Builder, s *fix.Session) {
-	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), t.sessionID(s.SessionID, s.SessionPath))
+// and what is unusual. All sessions lack what is missing, which is not said again.
+func (t *hitText) fix(b *strings.Builder, s *fix.Session, missing []string) {
+	without := slices.DeleteFunc(slices.Clone(s.Lacks), func(name string) bool { return slices.Contains(missing, name) })
+	lacks := ""
+	if len(without) > 0 {
+		lacks = "without " + strings.Join(without, ", ")
+	}
+	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
@@ -199,5 +212,9 @@ func (f *Fix) closing() string {
 	if r.Total == 0 {
 		return ""
 	}
-	return atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, "session has this error", "sessions have this error")
+	one, many := "session has this error", "sessions have this error"
+	if len(r.Missing) > 0 {
+		one, many = "session has an error like it", "sessions have errors like it"
+	}
+	return atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, one, many)
 }
