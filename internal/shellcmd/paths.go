@@ -29,6 +29,17 @@ func lists(tool string) bool {
 	return false
 }
 
+// WaitsForPerson reports whether a tool of this name asks the user, and takes as long as the
+// answer does.
+func WaitsForPerson(tool string) bool {
+	switch strings.ToLower(tool) {
+	case "ask", "ask_user", "askuser", "ask_question", "ask_user_question", "askuserquestion", "ask_followup_question",
+		"question", "questionnaire", "confirm", "request_user_input", "user_input", "elicit":
+		return true
+	}
+	return false
+}
+
 var (
 	homeOf   = compiled(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
 	harmless = compiled(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm|tcp|udp)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)

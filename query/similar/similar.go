@@ -21,6 +21,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 )
@@ -30,7 +31,7 @@ type Request struct {
 	Of    *entry.Conversation
 	Entry int // its number in the file, -1 for the whole session
 	filter.Spec
-	Limit int // 0: sessions.DefaultSessions
+	Limit int // 0: DefaultLimit
 
 	Env    filter.Env
 	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
@@ -73,6 +74,9 @@ func (s *Session) Row() Row {
 // kinds are the kinds of text that say what a session is about.
 var kinds = []session.Kind{session.KindPrompt, session.KindReply, session.KindTitle, session.KindSummary}
 
+// DefaultLimit is the limit of a request that names none: further sessions share little.
+const DefaultLimit = 5
+
 // How many sessions are compared: all would take long, and the best are among the first.
 const mostSessions = 50
 
@@ -99,7 +103,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(terms) == 0 {
 		return resp, nil
 	}
-	limit := cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
+	limit := cmp.Or(max(req.Limit, 0), DefaultLimit)
 	within := search.Request{
 		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
 		Limit: max(mostSessions, limit), PerSession: 1, Any: true, Sort: rank.Relevance,
@@ -154,12 +158,14 @@ func (x *finder) similar(terms []term, found *search.Response) (list []Session) 
 			quoted := `"` + t.text + `"`
 			if !slices.Contains(h.Missing, quoted) || slices.Contains(h.Elsewhere, quoted) {
 				shared += t.weight
-				s.Shares = append(s.Shares, t.text)
+				if !words.IsFunctionWord(t.text) { // which is no reason
+					s.Shares = append(s.Shares, t.text)
+				}
 			}
 		}
 		// Half of it is whether an entry has several of them.
 		s.Score = math.Round(1000*shared/all*(1+hit.Score/best)/2) / 1000
-		if s.Score >= least {
+		if s.Score >= least && len(s.Shares) > 0 {
 			list = append(list, s)
 		}
 	}

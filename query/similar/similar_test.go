@@ -100,10 +100,10 @@ func TestFind(t *testing.T) {
 		req             Request
 		want            []string
 	}{
-		{"a session", "websocket", "", Request{}, []string{"proxy: heartbeat idle nginx the websocket"}},
-		{"one entry", "websocket", "w3", Request{}, []string{"zanzibar: zanzibar", "proxy: the"}},
+		{"a session", "websocket", "", Request{}, []string{"proxy: heartbeat idle nginx websocket"}},
+		{"one entry", "websocket", "w3", Request{}, []string{"zanzibar: zanzibar"}},
 		{"an entry of any kind", "dump", "dump-0001", Request{}, []string{"websocket: heartbeat idle nginx websocket zanzibar", "proxy: heartbeat idle nginx websocket", "zanzibar: zanzibar"}},
-		{"the best one", "websocket", "", Request{Limit: 1}, []string{"proxy: heartbeat idle nginx the websocket"}},
+		{"the best one", "websocket", "", Request{Limit: 1}, []string{"proxy: heartbeat idle nginx websocket"}},
 		{"filtered", "websocket", "", Request{Spec: filter.Spec{Sessions: []string{"id-of-zanzibar"}}}, []string{"zanzibar: zanzibar"}},
 		{"nothing in common", "cooking", "", Request{}, nil},
 	} {

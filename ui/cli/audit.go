@@ -193,6 +193,7 @@ func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
 
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
+	x.Verbose = o.Verbose
 	if o.svg != "" {
 		if err := o.draw(ctx, a, run, x); err != nil {
 			return err
@@ -208,7 +209,7 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 		}
 	}
 	if run.out.Format.Records() { // stdout has only rows
-		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location()))
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location(), x.Verbose))
 	}
 	if !a.JSON && x.Warnings != nil {
 		for _, w := range x.Warnings() {

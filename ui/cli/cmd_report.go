@@ -177,7 +177,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	}
 	return &report.Report{
 		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
-		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location()),
+		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location(), true),
 	}, nil
 }
 

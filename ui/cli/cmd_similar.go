@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/human"
-	"pigrep/query/sessions"
 	"pigrep/query/similar"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -33,7 +32,7 @@ var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
 
 func (o *similarOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", sessions.DefaultSessions), &o.limit)
+	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", similar.DefaultLimit), &o.limit)
 	o.Options.AddFlags(f)
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
 	groups := flags.SharedGroups

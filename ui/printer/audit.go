@@ -26,6 +26,7 @@ type Audit struct {
 	State    search.IndexState
 	Warnings func() []string // called after the last row is printed
 	Rows     int             // printed so far
+	Verbose  bool            // text has the counts that need a reason
 
 	Chart func() *chart.Chart // the same rows as a picture; nil for none
 
@@ -140,7 +141,7 @@ func (a *Audit) text(t *text) (err error) {
 	if a.Rows, err = write(t); err != nil {
 		return err
 	}
-	lines := []string{CoverageLine(a.Coverage, t.Now.Location())}
+	lines := []string{CoverageLine(a.Coverage, t.Now.Location(), a.Verbose)}
 	nothing, err := a.Nothing(t.Now)
 	if err != nil {
 		return err
@@ -194,8 +195,8 @@ func foldWords(line string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// CoverageLine says which sessions an audit covers.
-func CoverageLine(c *audit.Coverage, zone *time.Location) string {
+// CoverageLine says which sessions an audit covers; in detail also what it does not count.
+func CoverageLine(c *audit.Coverage, zone *time.Location, detail bool) string {
 	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
 		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
@@ -205,8 +206,10 @@ func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 			parts = append(parts, human.Plural(n, one, many))
 		}
 	}
-	add(c.Copies, "copied entry counted once", "copied entries counted once")
-	add(c.SkippedLines, "line skipped", "lines skipped")
+	if detail {
+		add(c.Copies, "entry copied by a fork counts once", "entries copied by forks count once")
+		add(c.SkippedLines, "unreadable line skipped", "unreadable lines skipped")
+	}
 	add(c.Vanished, "file deleted since it was indexed", "files deleted since they were indexed")
 	add(c.Changed, "file rewritten or grown since it was indexed", "files rewritten or grown since they were indexed")
 	add(c.New, "file not indexed yet", "files not indexed yet")
@@ -287,9 +290,15 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Key: true}
 		switch name {
 		case "tool":
-			add(c, func(k *audit.Key) cell { return named(k.Tool) })
+			add(c, func(k *audit.Key) cell {
+				c := named(k.Tool)
+				if c.Plain == session.ShellTool {
+					c.Text = "! (your own shell)"
+				}
+				return c
+			})
 		case "model":
-			c.Left = i != flex // models differ at the end
+			c.Left = true // models differ at the end
 			add(c, func(k *audit.Key) cell { return named(k.Model) })
 		case "project":
 			c.Left = true

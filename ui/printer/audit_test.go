@@ -45,8 +45,7 @@ bash          1,200 █████████████▋         60  5.0% 
 evil name =1    300 ███▍                    0     -         1                  0 B  2026-03-01 10:30
 (none)            0                         0     -         0                  0 B  2026-03-01 10:30
 total         1,500                        60  4.0%         4                  0 B  2026-03-01 10:30
-2 calls have no result · 1 result has no call
-4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30 · 3 copied entries counted once · 1 line skipped
+4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

@@ -41,6 +41,7 @@ type column struct {
 	Share bool   // with a bar: the share of the sum of the column
 	Flex  bool   // takes the remaining width
 	Key   bool   // what rows are grouped by: never hidden
+	Weak  bool   // gives way before the Flex column is cut
 	Whole bool   // never clipped; the others of the row give up the room
 	Width int    // fixed, so that rows can be written as they come; 0 measures the cells
 	Most  int    // the widest that is measured; 0 for maxMeasured
@@ -204,6 +205,13 @@ func dimCell(s string) cell { return cell{Plain: s, Style: dimStyle} }
 
 func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
+}
+
+// tokenCell is a number of tokens, in text in few characters.
+func tokenCell(n int64) cell {
+	c := countCell(n)
+	c.Text = human.Short(n)
+	return c
 }
 
 // dollars formats the amounts of an answer, all with the same number of decimals.
@@ -373,6 +381,14 @@ func (l *tableLayout) spread(width int) (spare int) {
 		}
 		if l.widths[flex] > 0 {
 			need = min(need, l.widths[flex])
+		}
+	}
+	if flex >= 0 {
+		for i, c := range l.columns {
+			if c.Weak && l.widths[i] > 0 && room < l.widths[flex] {
+				room += l.widths[i] + columnGap
+				l.widths[i] = 0
+			}
 		}
 	}
 	for _, right := range []bool{false, true} {

@@ -11,6 +11,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/ui/chart"
 )
@@ -29,8 +30,8 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
-		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return millisCell(r.P50) }},
-		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
+		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return waitCell(r, r.P50) }},
+		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return waitCell(r, r.P95) }},
 		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
 		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return layout.lastCell(r.Last.Time) }},
 		trendColumn(byDay, &t.Total, key),
@@ -39,7 +40,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "nested"}, func(r *row) cell { return countCell(r.Nested) }},
 		{column{Name: "timed"}, func(r *row) cell { return countCell(r.Timed) }},
 	}...)
-	return &Audit{
+	a := &Audit{
 		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Chart: func() *chart.Chart {
@@ -48,23 +49,23 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 			return chart.Tools(&drawn, layout.Home)
 		},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
-		closing: func(rows int) string {
-			var parts []string
-			if rows < len(t.Rows) {
-				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
-			}
-			if n := t.Total.NoResult; n > 0 {
-				parts = append(parts, human.Plural(n, "call has no result", "calls have no result"))
-			}
-			if n := t.Total.NoCall; n > 0 {
-				parts = append(parts, human.Plural(n, "result has no call", "results have no call"))
-			}
-			if n := t.Total.Nested; n > 0 {
-				parts = append(parts, human.Plural(n, "call was made by a tool", "calls were made by tools"))
-			}
-			return strings.Join(parts, " · ")
-		},
 	}
+	a.closing = func(rows int) string {
+		var parts []string
+		if rows < len(t.Rows) {
+			parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+		}
+		add := func(n int, one, many string) {
+			if n > 0 && a.Verbose {
+				parts = append(parts, human.Plural(n, one, many))
+			}
+		}
+		add(t.Total.NoResult, "call has no result", "calls have no result")
+		add(t.Total.NoCall, "result has no call", "results have no call")
+		add(t.Total.Nested, "call was made by a tool", "calls were made by tools")
+		return strings.Join(parts, " · ")
+	}
+	return a
 }
 
 // latest returns a function that finds the latest time of rows.
@@ -83,6 +84,16 @@ func rateCell(r *audit.ToolRow) cell {
 	c := cell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
 	if r.Errors > 0 {
 		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
+	}
+	return c
+}
+
+// waitCell is a duration of the calls of a row. That of a tool that waits for a person says
+// nothing about the tool.
+func waitCell(r *audit.ToolRow, ms *int32) cell {
+	c := millisCell(ms)
+	if ms != nil && r.Tool != nil && shellcmd.WaitsForPerson(*r.Tool) {
+		c.Text = "–"
 	}
 	return c
 }

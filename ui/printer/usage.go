@@ -34,10 +34,10 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 	money := dollars{human.DollarsUpTo(t.Total.Cost)}
 	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
-		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
-		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return countCell(r.Output) }},
-		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return countCell(r.CacheRead) }},
-		{column{Name: "cache write", Title: "CACHE WRITE", Right: true}, func(r *row) cell { return countCell(r.CacheWrite) }},
+		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return tokenCell(r.Input) }},
+		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return tokenCell(r.Output) }},
+		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return tokenCell(r.CacheRead) }},
+		{column{Name: "cache write", Title: "CACHE WRITE", Right: true, Weak: true}, func(r *row) cell { return tokenCell(r.CacheWrite) }},
 		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
 		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return usageCost(money, r) }},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},

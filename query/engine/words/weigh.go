@@ -111,6 +111,9 @@ func phrases(text string) func() map[string][][]string {
 	})
 }
 
+// IsFunctionWord reports whether a folded word carries grammar, or fills sentences.
+func IsFunctionWord(word string) bool { return functionWords()[word] }
+
 // weigh sets the emphasis of the words, which of the hits the query asks for, and the
 // words without which a hit is minor.
 func (p *ResolvedQuery) weigh() {
