@@ -460,3 +460,40 @@ func TestSearchIDs(t *testing.T) {
 		t.Errorf("the beginning of an entry id finds %q", got)
 	}
 }
+
+// A word of a question is an id only if it looks like one, whatever ids there are.
+func TestSearchWordsAreNoIDs(t *testing.T) {
+	const random = "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd"
+	asked := []turn{prompt("hello"), reply("hello")}
+	l := newLibrary(t,
+		story{Name: "talk", ID: "talk", Entries: []turn{
+			prompt("which model writes the summaries of migration 404040 behind the facade?").Named("t-ask"), reply("haiku").Named("t-say"),
+		}},
+		story{Name: "end", ID: "weekly-summaries", Entries: asked},
+		story{Name: "beginning", ID: "migration-of-2026", Entries: asked},
+		story{Name: "entries", ID: "other", Entries: []turn{prompt("hello").Named("facade12"), reply("hello").Named("4040404f")}},
+		story{Name: "random", ID: random, Entries: []turn{prompt("the summaries of the random one").Named("r-ask")}},
+		story{Name: "nothing", ID: "nothing", Raw: "{\"type\":\"mess", Entries: nil},
+	)
+	for _, text := range []string{
+		"which model writes the summaries", "migration of the model", "the model behind the facade", "migration 404040", "summaries", "SUMMARIES model",
+	} {
+		resp := l.search(Request{Text: text, Flat: true})
+		for _, h := range resp.Hits {
+			if h.Score > 1000 {
+				t.Errorf("Run(%q) takes a word for the id of %s in %s", text, h.EntryID, h.SessionID)
+			}
+		}
+		if len(resp.Hits) == 0 || !slices.Contains([]string{"t-ask", "r-ask"}, resp.Hits[0].EntryID) {
+			t.Errorf("Run(%q) finds %v, want an entry with the words", text, ids(resp))
+		}
+	}
+	for text, want := range map[string]string{
+		"229a5ccd": "r-ask", "what was 229A5CCD about": "r-ask", "summaries 01a1f7e5": "r-ask", random: "r-ask",
+		"facade": "facade12", "the prompt facade12": "facade12", "hello 4040404f": "4040404f",
+	} {
+		if resp := l.search(Request{Text: text, Flat: true}); len(resp.Hits) == 0 || resp.Hits[0].EntryID != want || resp.Hits[0].Score < 1000 {
+			t.Errorf("Run(%q) finds %v, want %s first, which the id names", text, ids(resp), want)
+		}
+	}
+}

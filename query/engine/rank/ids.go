@@ -1,8 +1,10 @@
 package rank
 
 import (
+	"math/bits"
 	"strings"
 	"sync"
+	"unicode"
 
 	"pigrep/index/segment"
 	"pigrep/internal/near"
@@ -11,30 +13,45 @@ import (
 	"pigrep/query/engine/words"
 )
 
-// minID is the shortest word that is looked up as a prefix of session and entry ids,
-// MaxIDs how many of each it may match, and idScore the score of such a hit, which is
-// more than any word can reach.
+// minID is the shortest word that is looked up as a part of session and entry ids, MaxIDs
+// how many of each it may match, and idScore the score of such a hit, which is more than
+// any word can reach.
 const (
 	minID   = 6
 	MaxIDs  = 20
 	idScore = 10_000
 )
 
-// An idPrefix is a word that may be a prefix of an id.
+// An idPrefix is a word that may be a prefix of an id or, if it looks like a part of one,
+// the end of a session's.
 type idPrefix struct {
-	text string
-	bit  uint64
+	text  string
+	bit   uint64
+	looks bool
 
 	mu   sync.Mutex
 	seen map[string]bool // matching ids of entries; more than MaxIDs when there are too many
 }
 
+// names reports whether the word names the session with this id.
+func (p *idPrefix) names(id string) bool {
+	if p.looks {
+		return near.IsID(id, p.text)
+	}
+	return near.HasPrefixFold(id, p.text)
+}
+
 type idPrefixes []*idPrefix
 
+// newIDs returns the words that may be ids. Among other words only what looks like an id is
+// one: ids that people made up begin and end with words, and random ones may begin with a
+// word of the letters a to f or with a number.
 func newIDs(p *words.ResolvedQuery) (list idPrefixes) {
+	alone := bits.OnesCount64(p.Scored()) == 1
 	for i, w := range p.Words {
-		if w.Match == syntax.Literal && w.Scored && len(w.Text) >= minID && IsID(w.Text) {
-			list = append(list, &idPrefix{text: w.Text, bit: 1 << i, seen: map[string]bool{}})
+		looks := looksLikeID(w.Text)
+		if w.Match == syntax.Literal && w.Scored && len(w.Text) >= minID && IsID(w.Text) && (looks || alone) {
+			list = append(list, &idPrefix{text: w.Text, bit: 1 << i, looks: looks, seen: map[string]bool{}})
 		}
 	}
 	return list
@@ -67,7 +84,7 @@ func (s *search) hasIDs(list idPrefixes) bool {
 			return true
 		}
 		for at := range s.files {
-			if near.IsID(s.files[at].id, p.text) {
+			if p.names(s.files[at].id) {
 				return true
 			}
 		}
@@ -75,16 +92,15 @@ func (s *search) hasIDs(list idPrefixes) bool {
 	return false
 }
 
-// findIDs finds the sessions whose ids begin or end with a word, and the entries whose ids
-// begin with it. A session is
-// represented by its first prompt that passes the filters; none of its documents lacks
-// the word.
+// findIDs finds the sessions that a word names, and the entries whose ids begin with it. A
+// session is represented by its first prompt that passes the filters; none of its documents
+// lacks the word.
 func (s *search) findIDs(list idPrefixes) error {
 	for _, p := range list {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == MaxIDs || !near.IsID(f.id, p.text) {
+			if found == MaxIDs || !p.names(f.id) {
 				continue
 			}
 			found++
@@ -105,6 +121,14 @@ func IsID(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '-' && r != '_' && r != '.' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r)
 	})
+}
+
+// looksLikeID reports whether a text looks like a part of an id rather than like a word or
+// a number: it has letters and digits, or at least as many hexadecimal digits as a short id.
+func looksLikeID(s string) bool {
+	letters := strings.ContainsFunc(s, unicode.IsLetter)
+	digits := strings.ContainsAny(s, "0123456789")
+	return letters && digits || len(s) >= near.ShortID && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
 func (seg *segmentState) addIDHit(doc uint32, bit uint64) {
