@@ -75,8 +75,8 @@ func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
 // Put sets the record of a file, and its summary. base is the record as of the
 // checkpoint, from which reading continues. full includes an unterminated last line; it is
 // nil if there is none, and otherwise has the summary of the file. Put stores only those
-// pieces of base's entries and facts that are not stored yet. So these must be those that
-// were read with the record, plus new ones, unless the file's documents are deleted.
+// pieces of base's entries and facts that are not stored yet. So base must have those that
+// were read with the record and then new ones, unless the file's documents are deleted.
 func (b *Batch) Put(base, full *session.Record) {
 	last := full
 	if last == nil {

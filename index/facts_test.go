@@ -100,7 +100,7 @@ func TestFactsOfFiles(t *testing.T) {
 	}
 }
 
-// What is added to long facts, or changes in them, is all that is read and written again;
+// Of long facts, only what is added or changed is read and written again;
 // every read returns all of them.
 func TestFactsThatGrow(t *testing.T) {
 	testkit.Unraced(t)

@@ -211,7 +211,7 @@ func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
 }
 
 // RecordsToContinue is RecordToContinue for several files. The map has no entry for a file
-// without a record. The records may read more from the reader.
+// without a record. The records may read from the reader later.
 func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
 	return recordsToContinue(r.segments, files, func(file uint32, piece int) (*session.Facts, error) {
 		return earlierFacts(r.segments, file, piece)

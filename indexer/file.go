@@ -242,9 +242,9 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 
 // begin finds the record to continue from, with the marks of the bytes before its
 // checkpoint. It verifies that these bytes are as indexed, after the file's times were
-// read, so that a later change shows in the times; of a file that a watcher keeps, only when
-// that is due. If they are not, the file counts as rewritten, and begin deletes its
-// documents. There is no record if the file cannot be read.
+// read, so that a later change shows in the times. For a file that a watcher keeps, it does
+// so only when that is due. If the bytes differ, the file counts as rewritten, and begin
+// deletes its documents. There is no record if the file cannot be read.
 func (r *fileRead) begin() error {
 	w, s := r.worker, r.step
 	r.proved = r.now

@@ -23,5 +23,6 @@ func (f *File) statIn(_ uintptr, _ string) (names uint64, err error) {
 	return 1, err
 }
 
-// reportsChanges is not known here: no watcher confirms anything.
+// reportsChanges is false, because nothing is known of file systems here: no watcher
+// confirms anything.
 func reportsChanges(string) bool { return false }

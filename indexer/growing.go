@@ -8,12 +8,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// A watcher keeps the records of long files that grow, and does not hash all indexed bytes
-// of such a file at each line that is appended: it hashes provenBytes in a second on
-// average. Until it does, the checkpoint claims no times, so that every command hashes the
-// bytes itself, and the watcher does not vouch. An edit of old bytes is thus noticed by a
-// command as always, and by the watcher when the proof is due, whether the file still grows
-// or not.
+// A watcher keeps the records of long files that grow. It does not hash all indexed bytes
+// of such a file for each appended line, but at most provenBytes a second on average. Until
+// the bytes are hashed, the checkpoint claims no times, so that every command hashes them
+// itself, and the watcher confirms nothing. So a command notices an edit of old bytes as
+// always, and the watcher when the proof is due, whether the file still grows or not.
 const (
 	provenBytes = 150 << 20
 	longFile    = 8 << 20 // bytes from which a record is kept
@@ -21,8 +20,8 @@ const (
 	fewEntries  = 4096    // in a record that is kept; more are in the index by then
 )
 
-// growing has the files that grow. Its methods do nothing if it is nil, as in all other
-// processes than watchers.
+// growing has the files that grow. It is nil in processes that are no watchers; then its
+// methods do nothing.
 type growing struct {
 	mu       sync.Mutex
 	files    []*growingFile       // the one that was read last is the last
@@ -34,8 +33,7 @@ type growingFile struct {
 	proved time.Time // when all indexed bytes were hashed
 }
 
-// take returns the file whose record is the one of a summary, nil if there is none, and
-// forgets it.
+// take removes and returns the file whose record has this summary; nil if there is none.
 func (g *growing) take(s *session.Summary) *growingFile {
 	if g == nil {
 		return nil
@@ -55,7 +53,7 @@ func (g *growing) take(s *session.Summary) *growingFile {
 }
 
 // keep keeps the record of a file that was read to its end. unproved says that the bytes
-// before were not hashed.
+// that were already indexed were not hashed.
 func (g *growing) keep(f *growingFile, unproved bool) {
 	if g == nil {
 		return
@@ -79,7 +77,7 @@ func (f *growingFile) due() time.Time {
 	return f.proved.Add(time.Duration(float64(f.record.Checkpoint.Offset) / provenBytes * float64(time.Second)))
 }
 
-// prove returns the files that are to be hashed, and forgets that.
+// prove removes and returns the paths of the files that are still to be hashed.
 func (g *growing) prove() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,9 +12,8 @@ import (
 	"pigrep/index"
 )
 
-// A watcher hashes all bytes of a long file that grows only when that is due. An edit of old
-// bytes is noticed then, by a line that is appended or by the watcher's own look, and by a
-// command at once.
+// A watcher hashes all bytes of a long file that grows only when that is due. It then notices
+// an edit of old bytes, whether a line is appended or not. A command notices it at once.
 func TestLongFileThatGrows(t *testing.T) {
 	for _, byLine := range []bool{true, false} {
 		root := t.TempDir()

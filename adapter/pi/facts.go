@@ -220,8 +220,8 @@ const (
 	maxPath  = 4096
 )
 
-// subagentModel returns provider/model of the messages of subagents in the details of a
-// result, "" if there are none or these name several models.
+// subagentModel returns the provider/model of the subagents' messages in the details of a
+// result; "" if there are none, or if they name several models.
 func (p *parser) subagentModel() (model string) {
 	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
 	if p.json.Kind(results) != '[' {

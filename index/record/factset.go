@@ -77,7 +77,7 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 // Pieces returns the number of pieces of a file that count.
 func (s *FactSet) Pieces(file uint32) int { return len(s.pieces(file)) }
 
-// stored returns all pieces of a file.
+// stored returns all pieces of a file, those that do not count included.
 func (s *FactSet) stored(file uint32) []storedPiece {
 	if int(file) >= len(s.files) {
 		return nil

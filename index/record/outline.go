@@ -89,14 +89,14 @@ type nodes struct {
 	parts             []nodeGroups // the pieces, and the rest
 }
 
-// nodeGroups are groups of entries.
+// nodeGroups are encoded groups of entries: the table that finds them, and their rows.
 type nodeGroups struct {
 	table string
 	rows  string
 }
 
-// appendNodes appends the entries of a record, and returns those pieces of them that are to
-// be stored from the first on.
+// appendNodes appends the entries of a record that are in no piece. It returns the pieces
+// of the others, from number first on.
 func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
 	names := slices.Clone(known.Names)
 	number := make(map[string]uint64)
@@ -184,8 +184,8 @@ func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) [
 
 func groupsOf(entries int) int { return (entries + nodeGroup - 1) / nodeGroup }
 
-// nodes reads the entries that follow without decoding them. It returns how many pieces of
-// them are apart.
+// nodes reads the entries that follow without decoding them. It returns how many pieces
+// are stored apart.
 func (d *decoder) nodes(n *nodes) (pieces int) {
 	n.names = d.Strings()
 	n.count, pieces = d.Count(), d.Count()
@@ -214,7 +214,7 @@ func (d *decoder) groups() (g nodeGroups) {
 	return g
 }
 
-// attach adds the pieces.
+// attach adds the pieces that are stored apart, which come before the rest.
 func (n *nodes) attach(pieces [][]byte) error {
 	var parts []nodeGroups
 	for _, b := range pieces {
@@ -236,7 +236,7 @@ func (n *nodes) attach(pieces [][]byte) error {
 	return nil
 }
 
-// known returns what a record is known to have that leaves the parts before the last one in
+// known returns the stored state of a record whose parts before number last were left in
 // the index.
 func (n *nodes) known(last int) *session.Known {
 	k := &session.Known{
@@ -265,7 +265,7 @@ func (n *nodes) group(g int) (offset int64, rows string) {
 	return offset, p.rows[min(d.Fixed(), uint64(len(p.rows))):]
 }
 
-// all decodes the entries of the parts from one on.
+// all decodes the entries of the parts from number from on.
 func (n *nodes) all(from int) (list []session.Node, err error) {
 	if left := n.count - from*pieceEntries; left > 0 {
 		list = make([]session.Node, 0, left)

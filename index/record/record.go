@@ -66,7 +66,7 @@ func Encode(base, full *session.Record) Encoded {
 	return e
 }
 
-// Pieces reads so many pieces of the entries of a record, from the first one on.
+// Pieces reads the first n pieces of the entries of a record.
 type Pieces func(n int) ([][]byte, error)
 
 // Decode decodes a stored record: as of the checkpoint if base, else with the
@@ -134,8 +134,8 @@ func decodeOutline(b []byte, base bool, pieces Pieces) (*Outline, error) {
 
 var errRecord = format.Damaged("session record: unreadable")
 
-// appendRecord appends a record and returns the pieces of its entries from the first on.
-// known is what was stored, and becomes what is.
+// appendRecord appends a record and returns the pieces of its entries from number first on.
+// known is the state that was stored; it becomes that of this record.
 func appendRecord(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
 	b = appendSummary(b, &r.Summary)
 
@@ -165,7 +165,8 @@ func appendRecord(b []byte, r *session.Record, known *session.Known, first int) 
 	return appendNodes(b, r, known, first)
 }
 
-// record decodes a record but for its entries. It returns how many pieces of them are apart.
+// record decodes a record without its entries. It returns how many pieces of them are
+// stored apart.
 func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	d.summary(&r.Summary)
 

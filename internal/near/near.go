@@ -98,7 +98,7 @@ func HasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// ShortID is how many characters of an id are shown. As many of its end name it as well.
+// ShortID is how many characters of an id are shown. That many from its end name it too.
 const ShortID = 8
 
 // IsID reports whether typed names the thing with this id: whether it is the id, its

@@ -76,7 +76,7 @@ func untilAny(s string, i int, chars string) int {
 	return len(s)
 }
 
-// backOver returns where the run of these characters that ends at end begins.
+// backOver returns the start of the run of these characters that ends at end.
 func backOver(s string, end int, chars string) int { return len(strings.TrimRight(s[:end], chars)) }
 
 func oneOf(c byte, chars string) bool { return strings.IndexByte(chars, c) >= 0 }

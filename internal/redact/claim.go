@@ -237,7 +237,7 @@ func (c *claim) block(i int) (v value) {
 	return v
 }
 
-// headerCell are the characters of the name of a column.
+// headerCell has the characters that the name of a column may consist of.
 var headerCell = setOf(alnum + " _-.\"'")
 
 // endsCell reports whether a name that ends here may be the header of a column.
@@ -248,7 +248,7 @@ func (c *claim) endsCell(end int) bool {
 // maxColumns is how many columns of a table are looked at.
 const maxColumns = 32
 
-// column masks the values of the column of CSV or of a table that the name is the header of.
+// column masks the values of a column, in CSV or a table, if the name is its header.
 func (c *claim) column() {
 	from, to := c.line(c.start)
 	sep := "|"

@@ -111,7 +111,7 @@ func wordsBefore(s string, start, n int) int {
 	return start
 }
 
-// valueBefore returns the value for a name that stands after it: "value": "x",
+// valueBefore returns the value of a name that follows it: "value": "x",
 // "name": "password".
 func (f *finder) valueBefore(start int) (none value) {
 	if !marks[char(f.s, start-1)] {

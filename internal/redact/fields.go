@@ -9,8 +9,8 @@ import (
 // Strings masks the strings in a value that a pointer points to: in fields that other
 // packages can set, in elements and behind pointers. It is for the rows of answers, so
 // that no field is forgotten: a path may have a token in it. The tag `redact:"-"`
-// excludes a field that was masked with more around it, and that marks point into. A string
-// with an ellipsis may have been cut there.
+// excludes a field that was already masked as part of a longer text, and whose marked
+// ranges must stay valid. A string that ends in an ellipsis may have been cut there.
 func Strings(v any) { fields(reflect.ValueOf(v)) }
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()

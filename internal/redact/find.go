@@ -151,7 +151,7 @@ func (f *finder) shape(sh *shape, at int) {
 	}
 }
 
-// secretOf masks the secret key of AWS that stands after the id of a key, without a name.
+// secretOf masks the secret key of AWS that follows the id of a key without a name.
 func (f *finder) secretOf(end int) {
 	start := skipAny(f.window(end, 8), end, " \t\"',;:|/\\")
 	end = base64Chars.skip(f.window(start, 41), start)
@@ -217,8 +217,8 @@ func (v *view) find(spans []Span) []Span {
 	return spans
 }
 
-// joined puts spans in order. Of overlapping ones it makes one, which the rule that
-// comes first names.
+// joined puts spans in order. It makes one of overlapping spans, named by the rule that
+// comes first.
 func joined(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans

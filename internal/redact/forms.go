@@ -419,7 +419,7 @@ func (f *finder) statement(at int) {
 }
 
 // pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the
-// one with a port that is usual, and in those around the name of the file.
+// line with the usual port, or in those after the name of the file.
 func (f *finder) pgpass(at int) {
 	start, end := f.line(at)
 	if f.s[at] != ':' {

@@ -49,7 +49,7 @@ func (c *claim) rule() string {
 // isFlag reports whether the name is an option of a command.
 func (c *claim) isFlag() bool { return strings.HasPrefix(c.name, "-") }
 
-// isHeader reports whether the name is that of a header which an option of a command gives.
+// isHeader reports whether the name is that of a header in an option of a command.
 func (c *claim) isHeader() bool {
 	before := strings.TrimRight(c.s[max(0, c.start-12):c.start], "\"'= ")
 	return strings.HasSuffix(before, " -H") || strings.HasSuffix(before, "--header")

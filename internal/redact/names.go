@@ -89,7 +89,7 @@ func classify(name string) class {
 	return c
 }
 
-// ofService reports whether a name has that of a service in it.
+// ofService reports whether a name contains the name of a service.
 func ofService(name string) bool {
 	var words [maxSegments + 1]string
 	return hasService(name, words[:segments(name, &words)])

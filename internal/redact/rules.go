@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// What is known of secrets is in tables.
+// The tables of secrets.
 var (
 	//go:embed rules.txt
 	ruleTable string
@@ -17,8 +17,8 @@ var (
 	commandTable string
 )
 
-// load reads the tables. Every search begins with it, and not the program, since most runs
-// mask nothing.
+// load reads the tables. Every search calls it first. The program does not load them when
+// it starts, since most runs mask nothing.
 var load = sync.OnceFunc(func() {
 	for _, p := range paragraphs(listTable) {
 		words := strings.Fields(p.text + p.more)
@@ -58,13 +58,13 @@ type rule struct {
 // docs/redact.md.
 var rules []rule
 
-// rank returns the place of a rule among all.
+// rank returns the position of a rule in the table.
 func rank(id string) int { return slices.IndexFunc(rules, func(r rule) bool { return r.id == id }) }
 
-// paragraph is a name and the text after its colon, and the indented lines after it.
+// paragraph is a name, the text after its colon, and the indented lines that follow.
 type paragraph struct{ name, text, more string }
 
-// paragraphs returns those of a table, in which a number sign begins a comment.
+// paragraphs returns the paragraphs of a table. A line that begins with # is a comment.
 func paragraphs(table string) (all []paragraph) {
 	for line := range strings.Lines(table) {
 		switch line = strings.TrimRight(line, "\n"); {

@@ -180,14 +180,14 @@ func isRandom(v string) bool {
 	return t.changes*6 >= len(v) && !isWordy(v)
 }
 
-// isMixed reports whether the cases of a value alternate as those of no name do.
+// isMixed reports whether upper and lower case alternate as in no name.
 func isMixed(v string) bool {
 	t := count(v)
 	return t.upper > 0 && t.lower > 0 && t.changes*5 >= len(v)*2 && !isWordy(v)
 }
 
-// isDense reports whether a value is hexadecimal, or has so many digits and changes so often
-// from one kind of character to another as generated ones do, and names never.
+// isDense reports whether a value is hexadecimal, or has as many digits and changes between
+// kinds of characters as only generated values have.
 func isDense(v string) bool {
 	t := count(v)
 	return isHex(v[2:]) || t.changes*2 >= len(v) || t.changes*3 >= len(v) && t.digit >= 4

@@ -170,14 +170,14 @@ func (f *Facts) IsStored(i int) bool {
 	return to.usages <= f.kept.usages && to.calls <= f.kept.calls && to.touches <= f.kept.touches && !f.stale[i]
 }
 
-// Continue makes these facts the last stored piece of those of a file. Pieces before it are
+// Continue makes these facts the last stored piece of a file's facts. Pieces before it are
 // read when they are needed.
 func (f *Facts) Continue(left int, earlier func(piece int) (*Facts, error)) {
 	f.left, f.earlier = left, earlier
 	f.Stored()
 }
 
-// Err returns the error of reading an earlier piece. What was added after it may be wrong.
+// Err returns the error of reading an earlier piece. What was added since may be wrong.
 func (f *Facts) Err() error { return f.err }
 
 // extend reads as many of the earlier pieces as there are later ones.

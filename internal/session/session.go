@@ -149,7 +149,7 @@ func Handle(id, file string) string {
 }
 
 // IsTypable reports whether a name can stand for a session in SESSION:ENTRY: it is neither a
-// path nor a flag, and has no colon, no @, and no character that takes quoting.
+// path nor a flag, and has no colon, no @, and no character that needs quoting.
 func IsTypable(name string) bool {
 	return name != "" && name[0] != '-' && !strings.HasSuffix(name, ".jsonl") && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)

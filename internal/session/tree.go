@@ -278,8 +278,9 @@ func (r *Record) Marks() (active, context Runs) {
 // more, building the tree takes less time.
 const fewNew = 50
 
-// moreMarks returns the marks without the older entries, if each new one only lengthens the
-// active branch and the context or begins another branch, and is named nowhere else.
+// moreMarks returns the marks without reading the older entries. That works if each new entry
+// only lengthens the active branch and the context, or begins another branch, and no other
+// entry names it.
 func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
 	active, context = slices.Clone(k.Active), slices.Clone(k.InContext)
 	first := k.Entries - k.Left // of the new entries

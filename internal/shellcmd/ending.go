@@ -8,8 +8,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// The exit code of a shell command is that of one of its programs: of the last one that
-// ran. Which that was cannot always be known: of "a && b" it may be either.
+// The exit code of a shell command is that of the last of its programs that ran. It cannot
+// always be known which one that was: in "a && b" it may be either.
 
 // ending says how to read the exit code of a program.
 type ending struct {
@@ -17,7 +17,7 @@ type ending struct {
 	idle bool  // it hardly ever fails, so that the blame is on others
 }
 
-// endings has the programs that end in a special way, by their labels.
+// endings has the programs whose exit codes are special, by their labels.
 var endings = sync.OnceValue(func() map[string]ending {
 	m := make(map[string]ending)
 	add := func(e ending, labels string) {
@@ -42,8 +42,8 @@ func (d *dissector) isIdle(commands []int) bool {
 // either returns the commands of both lists.
 func either(a, b []int) []int { return append(a[:len(a):len(a)], b...) }
 
-// blamed returns the programs that may have set the exit code, by bits; numbers has those
-// of the commands, -1 for none.
+// blamed returns the programs that may have set the exit code, as bits. numbers has the
+// number of each command's program, -1 for none.
 func (d *dissector) blamed(numbers []int) (set uint64) {
 	last, idle := d.last, d.isIdle(d.last)
 	if idle {
@@ -57,11 +57,11 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 	return set
 }
 
-// complaint matches what a shell prints that cannot run a program.
+// complaint matches what a shell prints if it cannot run a program.
 var complaint = compiled(`(?m)^\S*(?:ba|z|da|k)?sh: (?:line )?\d+: ([^\s:]+): `)
 
-// settle finishes the outcome of a shell command, which printed these parts: who made it
-// fail, if it did.
+// settle completes the outcome of a shell command that printed these parts: which programs
+// made it fail, if it failed.
 func settle(c *session.CallFact, printed []session.Part) {
 	if !c.Failed || !c.Shell {
 		return
@@ -95,8 +95,8 @@ func settle(c *session.CallFact, printed []session.Part) {
 	}
 }
 
-// saysNo reports whether each program that may have set the exit code of a call answers no
-// with it.
+// saysNo reports whether the exit code of a call means "no" for each program that may have
+// set it.
 func saysNo(c *session.CallFact) bool {
 	if c.Blamed == 0 || c.Exit == 0 {
 		return false
@@ -109,8 +109,8 @@ func saysNo(c *session.CallFact) bool {
 	return true
 }
 
-// SaysNo reports whether the exit code of a shell command only says no, as that of grep
-// does when nothing matches.
+// SaysNo reports whether the exit code of a shell command only says no, as grep's does when
+// nothing matches.
 func SaysNo(command string, exit int32) bool {
 	o, c := NewFolder(), session.CallFact{Shell: true, Outcome: session.Outcome{Exit: exit}}
 	o.rules.d.dissect(command, "")

@@ -7,7 +7,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Of a shell command that failed, the programs are named that may have set its exit code.
+// The programs that may have set the exit code of a failed shell command are named.
 // An exit code that says no is no failure.
 func TestEndings(t *testing.T) {
 	const interrupted = session.Unknown

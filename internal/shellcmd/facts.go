@@ -3,7 +3,7 @@
 //
 // A Folder folds the facts of entries into session.Facts during indexing. What is
 // risky is defined by data, Rules. The index has the rules that each call matches; an
-// Evaluator says which part of the call does.
+// Evaluator says which part of the call matches.
 package shellcmd
 
 import (
@@ -125,7 +125,7 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 	to.AddCall(fact)
 }
 
-// command adds what the shell command that was dissected last runs.
+// command adds the programs of the shell command that was dissected last.
 func (o *Folder) command(fact *session.CallFact) {
 	d := o.rules.d
 	fact.Broken = d.broken

@@ -29,8 +29,8 @@ func lists(tool string) bool {
 	return false
 }
 
-// WaitsForPerson reports whether a tool of this name asks the user, and takes as long as the
-// answer does.
+// WaitsForPerson reports whether a tool of this name asks the user, so that its duration is
+// that of the user's answer.
 func WaitsForPerson(tool string) bool {
 	switch strings.ToLower(tool) {
 	case "ask", "ask_user", "askuser", "ask_question", "ask_user_question", "askuserquestion", "ask_followup_question",

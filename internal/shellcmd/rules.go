@@ -69,8 +69,8 @@ var (
 	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
 )
 
-// Rules lists all rules. The index has the rules that each call matches, so that a new
-// rule, or another pattern, needs a new index.SchemaVersion.
+// Rules lists all rules. The index has the rules that each call matches, so a new or
+// changed rule needs a new index.SchemaVersion.
 var Rules = []Rule{
 	{
 		ID:       "recursive-delete",

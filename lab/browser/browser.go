@@ -165,8 +165,8 @@ func (b *Browser) Show(address string, l Look, wait string) {
 	b.Run(chromedp.EmulateViewport(l.Width, 900, phone...), chromedp.Navigate(address), chromedp.WaitReady(wait))
 }
 
-// Value returns the value of a JavaScript expression, evaluated in the page. A page that is being
-// left is asked again, like the one that follows it.
+// Value evaluates a JavaScript expression in the page and returns its value. If the page is
+// being left, it tries again, on the next page.
 func Value[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {

@@ -20,14 +20,14 @@ import (
 	"pigrep/internal/redact"
 )
 
-// surrounding is what is around a secret: of one with a name, of one alone, and of a text
-// that has its own.
+// surrounding is the text around a secret: around one with a name, around one alone, and
+// around a text that already surrounds its secret.
 type surrounding struct {
 	what, named, alone, whole string
 	encode                    func(string) string // of the secret, or of the whole text
 }
 
-// {N} is the name as that of a variable.
+// {n} is the name, {N} the name written as that of a variable, {s} the secret.
 var surroundings = []surrounding{
 	{"prose", "I think the {n} is {s} since last week.", "Then I typed {s} into the form.", "They wrote this to me:\n\n{s}\n\nand nothing else.", nil},
 	{"JSON", `{"id": 7, "{n}": "{s}", "active": true}`, `{"id": 7, "value": "{s}", "active": true}`, `{"id": 7, "text": "{s}"}`, quoted},
@@ -67,7 +67,7 @@ func (c surrounding) text(s sample) string {
 
 var masks = regexp.MustCompile(`\[redacted:[a-z-]+\]`)
 
-// shows reports whether half of what was invented is in a masked text, as it is or encoded.
+// shows reports whether a masked text still has half of what was invented, plain or encoded.
 func (c surrounding) shows(masked string, s sample) bool {
 	masked = masks.ReplaceAllString(masked, "\x00")
 	core := s.core
@@ -95,7 +95,7 @@ func rules(t *testing.T) config.Config {
 	return cfg
 }
 
-// Of the secrets that gitleaks finds, 98 in 100 are masked in each surrounding.
+// In each surrounding, 98 of 100 secrets that gitleaks finds are masked.
 func TestSecretsOfGitleaksAreMasked(t *testing.T) {
 	const each = 8 // samples of a rule
 	cfg := rules(t)

@@ -15,7 +15,7 @@ import (
 	"pigrep/lab/corpus"
 )
 
-// harmless are forms of text that look generated and are no secret.
+// harmless has forms of text that look generated but are not secret.
 var harmless = []struct {
 	what string
 	form *regexp.Regexp
@@ -26,7 +26,7 @@ var harmless = []struct {
 	{"minified", regexp.MustCompile(`[^\s"]*[;{(,][^\s]{200,}`)}, // by pieces of 64 bytes
 }
 
-// mistakes counts what is masked of the harmless.
+// mistakes counts the harmless texts that are masked.
 type mistakes struct {
 	all, masked [4]int
 	examples    []string
@@ -144,7 +144,7 @@ func TestGeneratedSessionsStayAsTheyAre(t *testing.T) {
 	m.report(t)
 }
 
-// Checksums of modules and packages, and scripts of Go's own tools, which others minified.
+// Checksums of modules and packages, and minified scripts of Go's own tools.
 func TestFilesOfOthersStayAsTheyAre(t *testing.T) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package leaks measures internal/redact against the rules of gitleaks, which others
-// wrote: how many of the secrets that these find are masked, and how much is masked that
-// is none. It is a module of its own, so that pigrep does not depend on gitleaks. `make
+// wrote: how many of the secrets that these find are masked, and how much is masked by
+// mistake. It is a module of its own, so that pigrep does not depend on gitleaks. `make
 // leaks` runs it and prints the figures.
 package leaks
 
@@ -36,7 +36,7 @@ const (
 	alnum     = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// add appends a text that re matches. Outside of groups that capture, it is the shortest.
+// add appends a text that re matches. Outside of capturing groups, it is the shortest one.
 func (v *inventor) add(re *syntax.Regexp, captured bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -68,7 +68,7 @@ func (v *inventor) add(re *syntax.Regexp, captured bool) {
 	}
 }
 
-// has reports whether a class, which is pairs of bounds, has a character.
+// has reports whether a class, given as pairs of bounds, contains a character.
 func has(class []rune, c rune) bool {
 	for i := 0; i < len(class); i += 2 {
 		if class[i] <= c && c <= class[i+1] {
@@ -99,8 +99,8 @@ func (v *inventor) repeat(re *syntax.Regexp, low, high int, captured bool) {
 	}
 }
 
-// invent appends a character of a class: a letter or digit of one that has most others too,
-// white space where that is allowed and no part of the secret.
+// invent appends a character of a class: white space if it is allowed and not part of the
+// secret, and only letters and digits if the class has most other characters too.
 func (v *inventor) invent(class []rune, captured bool) {
 	if has(class, ' ') && (!captured || !has(class, 'a')) || has(class, '\n') && !has(class, 'a') {
 		v.text = append(v.text, []string{" ", "\n", "\n  "}[v.IntN(3)]...)
@@ -149,7 +149,7 @@ func samplesOf(cfg config.Config, rule config.Rule, n int, rnd *rand.Rand) (samp
 	return samples
 }
 
-// detector is a gitleaks of one rule.
+// detector is gitleaks with a single rule.
 type detector struct {
 	*detect.Detector
 	rule config.Rule
@@ -173,7 +173,7 @@ func detectorOf(cfg config.Config, rule config.Rule) detector {
 	return d
 }
 
-// finds returns what gitleaks finds in a text: the first secret that has invented bytes.
+// finds returns the first secret with invented bytes that gitleaks finds in a text.
 func (d detector) finds(text string, first, last int) (start, end int, ok bool) {
 	fragment := detect.Fragment(sources.Fragment{Raw: text, FilePath: d.path}) //lint:ignore SA1019 Detect takes no other
 	for _, f := range d.Detect(fragment) {
@@ -188,14 +188,14 @@ func (d detector) finds(text string, first, last int) (start, end int, ok bool) 
 	return 0, 0, false
 }
 
-// onlyName matches what stands before a secret if it is a name, and a sign or two.
+// onlyName matches the text before a secret if it is only a name and punctuation.
 var onlyName = regexp.MustCompile(`^(\w[\w.-]*\w)\W*$`)
 
-// endings complete a name that gitleaks wants, which may be only that of a service.
+// endings complete the name that gitleaks requires, which may be just that of a service.
 var endings = []string{"_token", "Token", "_api_key", "-token"}
 
-// sample returns the sample in what was invented, if gitleaks finds it there, and beside
-// nothing but a name.
+// sample returns the sample in the invented text, if gitleaks finds it: without its
+// surroundings, if gitleaks also finds it next to a name or alone.
 func (d detector) sample(v inventor, i int) (s sample, ok bool) {
 	text := string(v.text)
 	start, end, ok := d.finds(text, v.first, v.last)
@@ -214,7 +214,7 @@ func (d detector) sample(v inventor, i int) (s sample, ok bool) {
 	return s, true
 }
 
-// beside returns the sample of a rule that wants a word near the secret.
+// beside returns the sample of a rule that requires a word near the secret.
 func (d detector) beside(text string, v inventor, i int) (s sample, ok bool) {
 	for _, word := range d.rule.Keywords {
 		s = sample{name: word + endings[i%len(endings)], secret: strings.TrimRight(text, "\"'`; \n"), core: text[max(0, v.first):max(0, v.first, v.last)]}

@@ -168,8 +168,8 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 	return lines
 }
 
-// matches returns the rules that a call matches, with what of it does. A command is read
-// again where the facts hold its beginning only.
+// matches returns the rules that a call matches, each with the part that matches. A command
+// is read again if the facts have only its beginning.
 func (r *callRun) matches(number int) []RuleMatch {
 	c := &r.facts[number]
 	command := c.Line

@@ -245,8 +245,8 @@ func (f *file) millis(ms int64) int64 {
 	return f.timeOf(0).UnixMilli()
 }
 
-// timeAt returns a time of Unix milliseconds; none for 0, and for what millis returns
-// where no time is known.
+// timeAt returns the time of Unix milliseconds; no time for 0, and for the value that millis
+// returns if the time is unknown.
 func timeAt(ms int64) session.Time {
 	if ms <= 0 {
 		return session.Time{}

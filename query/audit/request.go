@@ -66,7 +66,7 @@ func (c *Coverage) addSession(s *session.Summary) {
 	}
 }
 
-// rules returns the rules of which a call must match one; 0 if it need not.
+// rules returns the rules of which a call must match at least one; 0 if it need not match.
 func (r *Request) rules() (set shellcmd.RuleSet, err error) {
 	if r.Risky && len(r.Rules) == 0 {
 		return shellcmd.AllRules, nil

@@ -62,8 +62,8 @@ func isFork(s *session.Summary) bool {
 	return !s.Oldest.IsZero() && !s.Header.Timestamp.IsZero() && s.Oldest.Before(s.Header.Timestamp)
 }
 
-// enclosingOf returns the session whose directory of subagents dir is or is in: that beside
-// its own file, with the same name; -1 for none. known has those of other directories.
+// enclosingOf returns the session to whose subagents dir belongs; -1 for none. The subagents
+// of NAME.jsonl are in the directory NAME beside it, and below. known has earlier results.
 func enclosingOf(dir string, byPath, known map[string]int) (parent int) {
 	if parent, ok := known[dir]; ok {
 		return parent

@@ -9,7 +9,7 @@ import (
 	"pigrep/query/audit"
 )
 
-// What happened at an unknown time, in a file without a time, has no last use.
+// Calls at an unknown time, in a file without a time, have no last use.
 func TestUnknownTimes(t *testing.T) {
 	dir := t.TempDir()
 	w, err := index.OpenWriter(dir, index.WriterOptions{})

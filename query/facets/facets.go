@@ -23,8 +23,8 @@ import (
 	"pigrep/query/search"
 )
 
-// Response says how many hits have which value. The hits are those that the list of the same
-// request has.
+// Response says how many hits have each value. They are the hits that a list shows for the
+// same request.
 type Response struct {
 	Hits   int
 	Fields []Field // in the order of the table of fields

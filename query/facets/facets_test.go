@@ -36,8 +36,8 @@ func samples(t testing.TB) (*index.Reader, adapter.Adapter) {
 	return res.Reader, registry
 }
 
-// A facet says how many hits of the list of its query have it, and so how many the query
-// lists with it.
+// A facet counts the hits with its value in the list of a query, and so the hits that the
+// query lists with this value added.
 func TestFacetsAreWhatTheirQueriesFind(t *testing.T) {
 	r, a := samples(t)
 	zone := time.FixedZone("", 5*3600+1800)

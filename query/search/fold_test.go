@@ -8,8 +8,8 @@ import (
 	"pigrep/query/engine/rank"
 )
 
-// shelfOf returns a library with so many prompts about the timeout of redis, and ten that say
-// redis only.
+// shelfOf returns a library with this many prompts about the timeout of redis, and ten that
+// only say redis.
 func shelfOf(t *testing.T, hits int) *library {
 	list := []story{{Name: "both", Start: day}, {Name: "one", Start: day}}
 	for i := range hits {
@@ -24,8 +24,8 @@ func shelfOf(t *testing.T, hits int) *library {
 	return newLibrary(t, list...)
 }
 
-// Looser hits are folded if there are five others, or in a list by time one. What a list says
-// of them is what it has.
+// Looser hits are folded if there are five others, or one in a list by time. The counts of a
+// list are those of the hits that it has.
 func TestLooserHitsAreFolded(t *testing.T) {
 	for _, test := range []struct {
 		hits   int
@@ -76,8 +76,8 @@ func TestLooserHitsAreFolded(t *testing.T) {
 	}
 }
 
-// Words that say little make no hit a looser one. A question with many words folds nothing:
-// the answer seldom repeats them all.
+// A hit that lacks words that say little is not looser. A question with many words folds
+// nothing: its answer seldom repeats them all.
 func TestQuestionsAreNotFolded(t *testing.T) {
 	l := shelfOf(t, 5)
 	if resp := l.search(Request{Text: "what is the redis timeout about"}); resp.Total != 5 || resp.Folded != 10 {

@@ -161,10 +161,10 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 // minEntryID is the shortest prefix of an entry id that FindEntries looks up.
 const minEntryID = 4
 
-// ShortIDs returns a function that shortens a session id, or a session.Handle, to what
-// FindSession finds it by: its first eight characters or, where another id begins so, its
-// last eight, as pi's ids begin with the time. What neither identifies keeps as much of
-// its end as does. A file's copy has the same id, and so the same short one.
+// ShortIDs returns a function that shortens a session id, or a session.Handle, so that
+// FindSession still finds it: to its first eight characters or, if another id begins with
+// them, as pi's ids begin with the time, to its last eight. If neither is unique, it keeps as
+// much of the end as is. A copy of a file has the same id, and so the same short id.
 func ShortIDs(sessions []session.Summary) func(id string) string {
 	type sorted struct{ heads, tails []string }
 	all := sync.OnceValue(func() (s sorted) { // lazily: not every output shows short ids
@@ -199,7 +199,7 @@ func ShortIDs(sessions []session.Summary) func(id string) string {
 	}
 }
 
-// cutAt returns the first n bytes of s, and the rest of a character that begins there.
+// cutAt returns the first n bytes of s, and the rest of a character that they cut.
 func cutAt(s string, n int) string {
 	for n < len(s) && !utf8.RuneStart(s[n]) {
 		n++
@@ -213,8 +213,8 @@ func reversed(s string) string {
 	return string(b)
 }
 
-// sharedStart returns how many bytes s begins with that another one of a sorted list also
-// begins with.
+// sharedStart returns the length of the longest common prefix of s and another string of a
+// sorted list.
 func sharedStart(sorted []string, s string) (n int) {
 	at, found := slices.BinarySearch(sorted, s)
 	others := []int{at - 1, at}
@@ -261,7 +261,7 @@ func Names(sessions []session.Summary) func(id, path string) string {
 	}
 }
 
-// baseName is the name of a session file without its ending.
+// baseName is the name of a session file without its extension.
 func baseName(file string) string {
 	return strings.TrimSuffix(path.Base(session.Slashed(file)), ".jsonl")
 }

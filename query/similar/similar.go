@@ -74,7 +74,7 @@ func (s *Session) Row() Row {
 // kinds are the kinds of text that say what a session is about.
 var kinds = []session.Kind{session.KindPrompt, session.KindReply, session.KindTitle, session.KindSummary}
 
-// DefaultLimit is the limit of a request that names none: further sessions share little.
+// DefaultLimit is the limit of a request without one: further sessions share little.
 const DefaultLimit = 5
 
 // How many sessions are compared: all would take long, and the best are among the first.

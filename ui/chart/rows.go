@@ -129,8 +129,9 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 	return c
 }
 
-// Top keeps the first n labels of a ranking, of those that have a share of the total. The
-// others are counted below them, without a bar, which could be longer than all.
+// Top keeps at most n labels of a ranking, and at least one: the first ones, as long as they
+// have this share of the total. The others are counted below them, without a bar, which could
+// be longer than all.
 func (c *Chart) Top(n int, share float64) {
 	n = min(n, len(c.Labels))
 	for least := share * c.total(); n > 1 && c.sum(n-1) < least; {

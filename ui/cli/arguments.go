@@ -51,8 +51,8 @@ func commandFirst(a *app.App, args []string) []string {
 	return append([]string{searchName}, args...)
 }
 
-// queryIn returns the search for words that began with the name of a command and so ran it,
-// as it is typed; "" if they were meant for the command, as flags and quotes show.
+// queryIn returns the command line that searches for words which ran a command because they
+// begin with its name; "" if flags or quotes show that the command was meant.
 func queryIn(args []string) string {
 	isNoWord := func(arg string) bool { return strings.HasPrefix(arg, "-") || strings.ContainsAny(arg, " \t\n:/") }
 	if len(args) < 2 || args[0] == searchName || !slices.Contains(commandNames(), args[0]) || slices.ContainsFunc(args, isNoWord) {
@@ -61,7 +61,7 @@ func queryIn(args []string) string {
 	return problem.SearchFor(args)
 }
 
-// startsAtOnce reports whether a command starts work that its words may not have meant.
+// startsAtOnce reports whether a command starts work that may not have been meant.
 func startsAtOnce(args []string) bool {
 	return args[0] == "web" || args[0] == "fix" && len(args) > 2
 }

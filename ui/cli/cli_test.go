@@ -330,8 +330,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// -h is one screen: what a command is, its own flags and three examples. grep has as many
-// flags as rows.
+// -h fits on one screen: what a command does, its own flags and three examples. grep has as
+// many flags as the screen has rows.
 func TestBriefHelp(t *testing.T) {
 	root := newRootCommand(func() *app.App { a, _, _ := testApp(t); return a }())
 	commands := make(map[string]bool) // that have a text

@@ -261,7 +261,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	return finishGrep(x, req, sum.Lines > 0)
 }
 
-// warnOfNumber says that a number after -n, as in "foo -n 5", became part of the pattern.
+// warnOfNumber warns that a number after -n, as in "foo -n 5", became part of the pattern.
 func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
 	if len(args) < 2 || !o.numbers {
 		return

@@ -56,7 +56,7 @@ func newHelpCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// printHelp prints the help of a command: with -h on one screen, else all of it. Write
+// printHelp prints the help of a command: one screen with -h, otherwise all of it. Write
 // errors are reported when the run flushes its output.
 func printHelp(a *app.App, cmd *cobra.Command, args []string) {
 	brief := len(args) > 0 && !slices.Contains(args, "--help")

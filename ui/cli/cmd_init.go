@@ -13,8 +13,8 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// scripts has the code for shells. That of init binds a key: {key} is the key as the shell
-// writes it, {name} as people do. The text on the command line becomes the query; it stays
+// scripts has the code for shells. The code of init binds a key: {key} is the key as the
+// shell writes it, {name} as people write it. The text on the command line becomes the query; it stays
 // if nothing is chosen. The chosen command is put on the command line and not run: it leaves
 // the directory of the shell, which the user should see first and find in the history.
 //
@@ -30,7 +30,7 @@ func script(name string) string {
 	return string(data)
 }
 
-// keyBinding says how a shell writes keys with Ctrl and Alt.
+// keyBinding says how a shell writes a key with Ctrl or Alt.
 type keyBinding struct{ shell, ctrl, alt string }
 
 var keyBindings = []keyBinding{

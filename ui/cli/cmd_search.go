@@ -164,11 +164,11 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	return o.finish(x, req, res)
 }
 
-// sessionsWithParts is how many sessions are shown where no hit has the word as written.
+// sessionsWithParts is how many sessions are shown if no hit has the word as written.
 const sessionsWithParts = 3
 
-// shortenParts keeps the best sessions of an answer in which hits only have the parts of a
-// word: they are rarely what was meant.
+// shortenParts keeps the best sessions of an answer whose hits only have the parts of a word:
+// such hits are rarely what was meant.
 func shortenParts(res *search.Response) {
 	if res.Total > 0 || len(res.Words) != 1 || res.Words[0].Parts == 0 || len(res.Sessions) <= sessionsWithParts {
 		return
@@ -210,8 +210,8 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 }
 
 // suggestCommand says that the first word of a query looks like a mistyped command and
-// occurs nowhere, whatever the filters, or that others call a command what the only word
-// says. It reports whether it did.
+// occurs nowhere, whatever the filters, or that the only word is another program's name for
+// a command. It reports whether it did.
 func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	const said = "%s is not a command and was searched as text; did you mean: pigrep %s"

@@ -240,7 +240,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 	return entries.End(ctx, a, o.out.Print(s))
 }
 
-// lastOf returns the end of a list that has n entries which pass.
+// lastOf returns the end of a list, from the n-th last entry that passes.
 func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*entry.Entry) bool, n int) ([]int, error) {
 	from := len(list)
 	for ; from > 0 && n > 0; from-- {

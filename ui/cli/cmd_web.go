@@ -124,8 +124,8 @@ func hasDesktop(a *app.App) bool {
 	return runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 }
 
-// howToOpen says how to open the address, which follows, where there is no desktop. From another
-// machine, ssh forwards the port.
+// howToOpen says how to open the address that follows it if there is no desktop. To open it on
+// another machine, ssh forwards the port.
 func howToOpen(a *app.App, port int) string {
 	text := "there is no desktop to open a browser on: open this address yourself"
 	host := "HOST"

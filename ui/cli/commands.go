@@ -47,8 +47,8 @@ func commands() []command {
 	}
 }
 
-// commandMeant returns the command whose name is nearly a word, or that others call so; ""
-// for none.
+// commandMeant returns the command whose name is close to a word, or that other programs call
+// by this word; "" for none.
 func commandMeant(word string) string {
 	for _, c := range commands() {
 		if slices.Contains(strings.Fields(c.also), word) || word+"s" == c.name || word == c.name+"s" {

@@ -12,8 +12,8 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// Every line that grep --vimgrep names is in the file that it names, and has the match there.
-// It is no session file, which nobody wants to read.
+// Every line that grep --vimgrep names exists in the file that it names, and has the match at
+// that column. The file is a readable copy, not the session file.
 func TestVimgrepNamesReadableLines(t *testing.T) {
 	_, out, errs := runIn(t, t.Context(), false, "grep", "--vimgrep", "--scope", "all", "-i", "[a-z]{5,}")
 	seen := 0
@@ -67,7 +67,7 @@ func TestHabitsOfSearchTools(t *testing.T) {
 	}
 }
 
-// last names the session that lists have first, and last~1 the next one.
+// last names the first session of a list, and last~1 the next one.
 func TestLastIsTheFirstOfTheList(t *testing.T) {
 	_, list, _ := runIn(t, t.Context(), false, "sessions", "--null")
 	paths := strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
@@ -81,7 +81,7 @@ func TestLastIsTheFirstOfTheList(t *testing.T) {
 	}
 }
 
-// Paths for xargs -0 have a NUL byte each, and nothing that would change a terminal.
+// Each path for xargs -0 ends with a NUL byte, and none can change a terminal.
 func TestPathsForXargs(t *testing.T) {
 	for _, args := range []string{"sessions -0", "search -0 connection", "grep -l -0 connection", "sessions --print0"} {
 		code, out, errs := runIn(t, t.Context(), false, strings.Fields(args)...)
@@ -104,7 +104,7 @@ func TestPathsForXargs(t *testing.T) {
 	}
 }
 
-// A message repeats little of what was typed, and names the place of what is in the way.
+// A message repeats little of what was typed, and names the path of what is in the way.
 func TestMessagesAreBrief(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	for _, args := range [][]string{
@@ -117,7 +117,7 @@ func TestMessagesAreBrief(t *testing.T) {
 	}
 }
 
-// Where the cache cannot have a directory, the answer comes from memory, with the reason.
+// If no directory can be made in the cache, the answer comes from memory and says why.
 func TestCacheThatIsNoDirectory(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "link")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

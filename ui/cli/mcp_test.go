@@ -671,7 +671,7 @@ func TestSecretsAreMaskedForAgents(t *testing.T) {
 	}
 }
 
-// Where a time leaves nothing, the answer says when the newest entry was written.
+// If the times exclude everything, the answer says when the newest entry was written.
 func TestNothingInThisTime(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, samples)
@@ -693,7 +693,7 @@ func TestNothingInThisTime(t *testing.T) {
 	}
 }
 
-// No error repeats what was sent at length, and no answer exceeds its budget for it.
+// No error repeats long input, and no answer exceeds its budget because of it.
 func TestErrorsAreBrief(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, samples)

@@ -15,10 +15,10 @@ import (
 	"pigrep/ui/cli/snapshot"
 )
 
-// Editors open the lines that grep --vimgrep names. A line of a session file is JSON, so it
-// names lines of a copy in the directory for temporary files: the text of each part, under a
-// line that says what it is. The copy has the same name each time, and only its owner can
-// read it.
+// Editors open the lines that grep --vimgrep names. Since a line of a session file is JSON,
+// grep names the lines of a copy in the directory for temporary files. The copy has the text
+// of each part, below a line that says what it is. It has the same name each time, and only
+// its owner can read it.
 
 // readable writes such copies.
 type readable struct {
@@ -30,13 +30,13 @@ type readable struct {
 	first   map[partOf]int
 }
 
-// partOf is a part of a session file; its value in a readable is the line before its text.
+// partOf names a part of a session file. A readable maps it to the line before its text.
 type partOf struct {
 	offset int64
 	part   int
 }
 
-// matches returns a visitor that passes a match on as lines of the copy of its session.
+// matches returns a visitor that passes each match on as lines of the copy of its session.
 func (r *readable) matches(ctx context.Context, visit func(*grep.Match) error) func(*grep.Match) error {
 	return func(m *grep.Match) error {
 		if m.SessionPath != r.session {

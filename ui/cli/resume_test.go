@@ -153,7 +153,7 @@ func TestReportOpens(t *testing.T) {
 	}
 }
 
-// Candidates stand in columns, whatever their names, and what is odd in a title stays harmless.
+// Candidates stand in columns, whatever their names, and odd characters in a title do no harm.
 func TestCandidatesAlign(t *testing.T) {
 	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 	at := func(age time.Duration, title string) *session.Summary {

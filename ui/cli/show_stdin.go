@@ -78,7 +78,7 @@ func (n *namedHits) add(h *hitLine) {
 	}
 }
 
-// place matches what begins a line of text: SESSION:ENTRY or SESSION, where SESSION is a
+// place matches the beginning of a line of text: SESSION:ENTRY or SESSION, where SESSION is a
 // name or a path.
 var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\t]*?\.jsonl|[^\s:]+)(?::([^\s:]+))?`) })
 
@@ -95,8 +95,8 @@ func (n *namedHits) addPlace(line string) bool {
 // grepGap separates groups of lines.
 const grepGap = "--"
 
-// readHits reads hits, one a line: as JSON hits, sessions, messages of grep, or whole
-// envelopes, or as text that begins with a session and its entry.
+// readHits reads hits: JSON lines with hits, sessions or lines of grep, a whole JSON answer, or
+// lines of text that begin with a session and its entry.
 func readHits(r io.Reader) (namedHits, error) {
 	found := namedHits{entries: make(map[string][]hitLine)}
 	in := bufio.NewReader(r)

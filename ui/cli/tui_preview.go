@@ -217,7 +217,7 @@ func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Promp
 	return list, nil
 }
 
-// longestPrompt is the width of a prompt in an outline: more than a terminal has.
+// longestPrompt is the longest prompt in an outline: wider than any terminal.
 const longestPrompt = 400
 
 // text returns the text of an entry, as in the file.

@@ -175,8 +175,8 @@ func TestWebCommand(t *testing.T) {
 	}
 }
 
-// Where no browser can be opened, what to do comes before the address; over ssh it is the command
-// that forwards the port.
+// If no browser can be opened, the address comes after a line that says what to do; over ssh, the
+// command that forwards the port.
 func TestHowToOpen(t *testing.T) {
 	for _, test := range []struct{ connection, want string }{
 		{"", "there is no desktop to open a browser on: open this address yourself; from another machine, forward the port first: ssh -L 4711:127.0.0.1:4711 HOST"},

@@ -26,8 +26,8 @@ func runIn(t *testing.T, ctx context.Context, terminal bool, args ...string) (co
 	return code, out.String(), strings.Join(strings.Fields(errs.String()), " ")
 }
 
-// Words that are searched for may begin with the name of a command. On a terminal pigrep says
-// what it ran, and how to search for the words.
+// Words to search for may begin with the name of a command. On a terminal, pigrep says what it
+// ran and how to search for the words.
 func TestWordsThatRunACommand(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
@@ -62,7 +62,7 @@ func TestWordsThatRunACommand(t *testing.T) {
 	}
 }
 
-// A word that others call a command is searched for, and the command is named.
+// A word that other programs use for a command is searched for, and the command is named.
 func TestWordsThatMeanACommand(t *testing.T) {
 	for word, meant := range map[string]string{
 		"ls": "sessions", "list": "sessions", "session": "sessions", "sesions": "sessions", "stats": "usage", "cost": "usage",

@@ -47,8 +47,8 @@ func (p *Page) time(t time.Time, layout string) *when {
 	return &when{local.Format(layout), local.Format("2006-01-02 15:04:05 MST") + " (" + t.UTC().Format("2006-01-02 15:04:05") + " UTC)", t.UTC().Format(time.RFC3339)}
 }
 
-// facts are what is known of a session: what a line below the title has room for, more, and
-// where it is.
+// facts are what is known of a session: the facts for the line below the title, the others,
+// and where the session is.
 func (p *Page) facts() (line, more, place []fact) {
 	f := &p.Session
 	add := func(list *[]fact, name, value string) {

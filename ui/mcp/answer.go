@@ -165,8 +165,8 @@ func (q *question) footer(warnings []string) footer {
 
 const longestWarning = 400
 
-// newest returns when the newest entry was written that passes the filters on sessions, for a
-// request with times; "" if there is none.
+// newest returns the time of the newest entry of the sessions that pass the filters; "" if
+// there is none, or if the request has no times.
 func (q *question) newest() string {
 	spec := q.request.Spec
 	if spec.Since.IsZero() && spec.Until.IsZero() {

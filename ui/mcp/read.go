@@ -39,7 +39,7 @@ type ReadInput struct {
 
 const defaultAround = 3
 
-// briefBytes is the default of maxBytes for beginnings of texts.
+// briefBytes is the default of maxBytes if only the beginnings of texts are shown.
 const briefBytes = 10_000
 
 // readAnswer is the answer of read_session.
@@ -344,8 +344,8 @@ func (w *entryWriter) tooSmall(room int, r *entryRow) error {
 	return budgetError("a piece of the next entry", w.max+w.entrySize(r)+leastPiece-room, w.max)
 }
 
-// entrySize is the bytes of an entry in an answer, structured and as text. Of one that
-// exceeds every answer, it is some number of which that is true.
+// entrySize is the number of bytes of an entry in an answer, in both of its parts. For an entry
+// that fits into no answer, it is some number that is too large for any answer.
 func (w *entryWriter) entrySize(r *entryRow) int {
 	texts := 0
 	for i := range r.Parts {
@@ -357,7 +357,7 @@ func (w *entryWriter) entrySize(r *entryRow) int {
 	return encodedLen(r) + encodedLen(entryText(r)) + 2
 }
 
-// partSize is the bytes of a part in an answer.
+// partSize is the number of bytes of a part in an answer.
 func (w *entryWriter) partSize(p *partRow) int {
 	if len(p.Text) > w.max {
 		return len(p.Text)
@@ -365,9 +365,9 @@ func (w *entryWriter) partSize(p *partRow) int {
 	return encodedLen(p) + encodedLen(partText(p)) + 2
 }
 
-// short returns what is shown of a text without full, and how many bytes that leaves out:
-// its beginning on one line or, in a transcript, all but the middle. How much that is
-// depends on the scope of its kind.
+// short returns what is shown of a text without full, and how many bytes that omits. It shows
+// the beginning, on one line, or in a transcript all but the middle. How much it shows depends
+// on the scope of the text's kind.
 func (w *entryWriter) short(text string, k session.Kind) (string, int) {
 	most, brief := 200, 60
 	switch {
@@ -534,7 +534,7 @@ func shorten(s string, most int) (short string, cut int) {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
 }
 
-// text is the answer as text.
+// text returns the answer as text.
 func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
 	b.WriteString(a.Session.text() + "\n")

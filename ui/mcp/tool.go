@@ -64,8 +64,7 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	})
 }
 
-// briefly shortens the errors of the protocol, which repeat the names and addresses that they
-// were sent.
+// briefly shortens errors of the protocol, which repeat the names and addresses in requests.
 func briefly(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -78,10 +77,9 @@ func briefly(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// failure is the result of a tool that failed, for the agent to read: what it was sent is
-// not repeated at length. It has no
-// structured part: clients check that against the schema of answers, and some reject the
-// whole result.
+// failure is the result of a tool that failed, for the agent to read. It does not repeat long
+// input. It has no structured part: clients check that against the schema of answers, and some
+// reject the whole result.
 func failure(err error) *mcp.CallToolResult {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

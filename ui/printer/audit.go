@@ -195,7 +195,7 @@ func foldWords(line string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// CoverageLine says which sessions an audit covers; in detail also what it does not count.
+// CoverageLine says which sessions an audit covers and, with detail, what it does not count.
 func CoverageLine(c *audit.Coverage, zone *time.Location, detail bool) string {
 	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {

@@ -68,14 +68,14 @@ func (p Progress) Write(w io.Writer) error {
 	}{p})
 }
 
-// How much of what was typed or read a message repeats, in bytes.
+// How many bytes of what was typed or read a message repeats.
 const (
 	wordBytes    = 300
 	messageBytes = 2000
 )
 
-// brief cuts a message that repeats much: in the middle of long words, such as paths, whose
-// ends tell most, and at its end.
+// brief shortens a message that repeats much. It cuts long words, such as paths, in the middle,
+// since their ends say most, and then the end of the message.
 func brief(s string) string {
 	if len(s) <= wordBytes {
 		return s

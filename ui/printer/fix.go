@@ -104,7 +104,7 @@ func (f *Fix) text(t *text) error {
 }
 
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
-// and what is unusual. All sessions lack what is missing, which is not said again.
+// and what is unusual. It does not mention missing, which all sessions lack.
 func (t *hitText) fix(b *strings.Builder, s *fix.Session, missing []string) {
 	without := slices.DeleteFunc(slices.Clone(s.Lacks), func(name string) bool { return slices.Contains(missing, name) })
 	lacks := ""

@@ -114,7 +114,7 @@ func (g *Grep) lines(out *grepText) error {
 //
 //	SESSION:ENTRY:kind:number:text    with - for : around a match, after ENTRY
 //
-// SESSION is a name or a path. With a heading it is not on these lines.
+// SESSION is a name or a path. With a heading, these lines are without it.
 type grepText struct {
 	*text
 	*Grep

@@ -78,7 +78,7 @@ func (l *Layout) Know(list []session.Summary) {
 	l.ShortID, l.Name = sessions.ShortIDs(list), sessions.Names(list)
 }
 
-// named is the layout of records, which have names of sessions only.
+// named is the layout of records, of which only the names of sessions depend on the layout.
 func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name} }
 
 // name is what commands accept as the name of a session.
@@ -117,7 +117,7 @@ func (l Layout) ago(t time.Time) string {
 	return human.Ago(l.Now, t) + " (" + l.dayOf(t) + ")"
 }
 
-// dayOf is the day of a time, for those that have another one; with Dates the time.
+// dayOf is the day of a time, to be shown beside its age; with Dates the time.
 func (l Layout) dayOf(t time.Time) string {
 	if t.IsZero() || l.Dates {
 		return l.date(t)

@@ -215,7 +215,7 @@ func TestFragmentLinesShowMostWords(t *testing.T) {
 	}
 }
 
-// The last line counts hits apart from looser ones, and says what shows more of each.
+// The last line counts hits and looser hits separately, and says what shows more of each.
 func TestClosingCountsWhatIsShown(t *testing.T) {
 	r := &search.Response{
 		TotalAny: 1177, Weak: 1086, SessionTotal: 9, TotalIsExact: true, Hits: make([]search.Hit, 91), Sessions: make([]search.SessionHit, 9),

@@ -68,7 +68,7 @@ type searchRow struct {
 	around *search.Neighbour
 }
 
-// rows visits the hits, each between the entries around it.
+// rows visits the hits, each with the entries around it, in order.
 func (s *Search) rows(visit func(*searchRow) error) error {
 	for i := range s.Response.Hits {
 		h := &s.Response.Hits[i]
@@ -195,7 +195,7 @@ func entryID(id string) string {
 	return terminal.Clean(id)
 }
 
-// gutter is the width of what is before the text of a hit.
+// gutter is the width of the columns before the text of a hit.
 func (t *hitText) gutter() int {
 	if t.Width < narrow {
 		return 4
@@ -236,7 +236,7 @@ func (s *Search) text(t *text) error {
 	return err
 }
 
-// folded is a line of facts, broken where it is too long.
+// folded is a line of facts, broken if it is too long.
 func (t *text) folded(line string, width int) string {
 	s := ""
 	if line == "" {
@@ -253,8 +253,8 @@ func (s *Search) closingSays(note string) bool {
 	return s.Response.Total == 0 && strings.HasPrefix(note, search.OnlyParts)
 }
 
-// session writes hits of one session below its heading and what is true of all of them,
-// unless it stands above all sessions.
+// session writes the hits of one session, below its heading and the remarks on all of them,
+// without the remarks that stand above all sessions.
 func (s *Search) session(out *hitText, b *strings.Builder, hits []search.Hit, sh *search.SessionHit, above []string) {
 	s.heading(out, b, &hits[0], sh)
 	notes := slices.DeleteFunc(slices.Clone(out.said), func(n string) bool { return slices.Contains(above, n) || s.closingSays(n) })
@@ -352,7 +352,7 @@ func (t *hitText) hit(b *strings.Builder, h *search.Hit) {
 	b.WriteString(note + "\n")
 }
 
-// shortened cuts the end of a line to a width if no match is lost, and not much else.
+// shortened cuts the end of a line to fit a width, if that loses no match and little text.
 func shortened(line []cluster, width int) ([]cluster, bool) {
 	if cellsOf(line) <= width {
 		return line, true
@@ -435,7 +435,7 @@ func remarks(h *search.Hit) []string {
 // compacted is the remark on sessions; that on a hit is shorter.
 const compacted = "no longer in context (compacted)"
 
-// places are remarks on where a hit is.
+// places are the remarks on where a hit is.
 func places(h *search.Hit) (notes []string) {
 	if h.Branch == "abandoned" {
 		notes = append(notes, "on an abandoned branch")
@@ -448,7 +448,7 @@ func places(h *search.Hit) (notes []string) {
 	return notes
 }
 
-// common are the remarks on how and where hits matched that all of them have.
+// common are the remarks that all hits have, on how and where they matched.
 func common(hits []search.Hit) (notes []string) {
 	for i := range hits {
 		h := &hits[i]

@@ -11,8 +11,8 @@ import (
 	"pigrep/query/search"
 )
 
-// What is true of all hits of a session stands once, above them; what is true of all hits
-// stands once above the answer; only what differs stands at a hit. No id has two places.
+// A remark on all hits stands once above the answer, a remark on all hits of a session once
+// above them; only other remarks stand at a hit. Ids of entries always stand in one place.
 func TestRemarksOnce(t *testing.T) {
 	hit := func(path string, n int, change func(*search.Hit)) search.Hit {
 		h := search.Hit{

@@ -23,8 +23,8 @@ type Sessions struct {
 	List     *sessions.Response
 }
 
-// Paths writes only paths, each with a NUL byte after it, for xargs -0. On a terminal each
-// is a line that is safe to print.
+// Paths writes only paths, each with a NUL byte after it, for xargs -0. On a terminal, each
+// path is a line that is safe to print.
 func Paths(w io.Writer, paths []string, tty bool) error {
 	for _, path := range paths {
 		path += "\x00"
@@ -164,7 +164,7 @@ type Candidate struct {
 	Session *session.Summary
 }
 
-// Candidates describes candidates in columns, a line each, and counts those beyond the most.
+// Candidates describes candidates in columns, a line each, and counts those that exceed most.
 func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
 	shown := list[:min(len(list), most)]
 	var names, ages []string

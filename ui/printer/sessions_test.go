@@ -114,7 +114,7 @@ func TestSessionsForms(t *testing.T) {
 	}
 }
 
-// A program gets the bytes of paths, a terminal nothing that would change it.
+// A program gets the bytes of paths; a terminal gets nothing that could change it.
 func TestPaths(t *testing.T) {
 	for tty, want := range map[bool]string{false: "/s/a b\x00/s/c\x1b[31m\x00", true: "/s/a b\n/s/c\n"} {
 		var b bytes.Buffer

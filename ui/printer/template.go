@@ -12,8 +12,8 @@ import (
 )
 
 // A Template writes a line for each row: its text, with the values of the row in place of
-// {field}. {{ and }} are braces; \t, \n, \0 and \\ are a tab, the end of a line, a zero
-// byte and a backslash. Values are on one line, without control characters.
+// {field}. {{ and }} stand for braces; \t, \n, \0 and \\ for a tab, a newline, a NUL byte
+// and a backslash. Values are on one line, without control characters.
 type Template struct {
 	pieces []templatePiece
 	end    string // after each row
@@ -27,8 +27,8 @@ type TemplateError struct{ Message, Hint string }
 
 func (e *TemplateError) Error() string { return e.Message }
 
-// ParseTemplate reads a template for rows with these fields. Without any, they are checked
-// when the rows are printed.
+// ParseTemplate reads a template for rows with these fields. Without fields, those of the
+// template are checked when the rows are printed.
 func ParseTemplate(s string, fields []string) (*Template, error) {
 	t := &Template{end: "\n"}
 	var text strings.Builder
@@ -77,7 +77,7 @@ func unknownField(name string, fields []string) error {
 // Fields lists the fields that a template of this answer may have.
 func Fields(a Answer) []string { return a.(tabular).sheet(Layout{}).fields() }
 
-// field is the name of a column in templates: that of its value in JSON.
+// field is the name of a column in templates: the name of its value in JSON.
 func (c *column) field() string {
 	if c.Field != "" {
 		return c.Field
@@ -102,7 +102,7 @@ func (s *sheet[T]) fields() (list []string) {
 	return list
 }
 
-// template writes and counts the rows as a template says.
+// template writes the rows in the form of a template, and counts them.
 func (s *sheet[T]) template(w io.Writer, t *Template) (n int, err error) {
 	cells := make([]func(*T) cell, len(t.pieces))
 	for i, p := range t.pieces { // the last one has no field

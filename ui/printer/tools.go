@@ -88,8 +88,8 @@ func rateCell(r *audit.ToolRow) cell {
 	return c
 }
 
-// waitCell is a duration of the calls of a row. That of a tool that waits for a person says
-// nothing about the tool.
+// waitCell is a duration of the calls of a row; "–" in text for a tool that waits for a person, as it
+// says nothing about the tool.
 func waitCell(r *audit.ToolRow, ms *int32) cell {
 	c := millisCell(ms)
 	if ms != nil && r.Tool != nil && shellcmd.WaitsForPerson(*r.Tool) {

@@ -69,7 +69,7 @@ func (r *Report) Write(w io.Writer) error {
 	}{r, policy(), template.HTML("<style>" + style() + "</style>")})
 }
 
-// HTML writes sections as a part of a page, below their headlines.
+// HTML writes headlines and then the sections, as a part of a page.
 func HTML(w io.Writer, sections []*Section) error {
 	if err := templates().ExecuteTemplate(w, "tiles", sections); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	d.Tables = append(d.Tables, t)
 }
 
-// Span is the time that a request covers of that in which something was done.
+// Span is the part of the covered time that a request asks for.
 func Span(req audit.Request, c *audit.Coverage) (first, last time.Time) {
 	first, last = c.First.Time, c.Last.Time
 	if req.Since.After(first) {

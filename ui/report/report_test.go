@@ -170,7 +170,7 @@ func TestSourceFails(t *testing.T) {
 	}
 }
 
-// A page lists as many sessions as browsers can show, and says how many more there are.
+// A page lists no more sessions than browsers can show, and says how many more there are.
 func TestMostSessions(t *testing.T) {
 	list := &sessions.Response{Sessions: make([]sessions.Session, mostSessions+7)}
 	s := (&View{Now: time.Unix(0, 0)}).Sessions(list)

@@ -103,7 +103,7 @@ var classes = map[string]Class{
 	session.RoleCompactionSummary: Summary, session.RoleBranchSummary: Summary, session.RoleCustom: Note, session.RoleHook: Note,
 }
 
-// The names of entries by role, and by type for those without a role that is known.
+// The names of entries by role, and by type for those without a known role.
 var (
 	roleNames = map[string]string{
 		session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",

@@ -291,7 +291,7 @@ type hitTour struct {
 	running    bool
 }
 
-// mostVisited bounds how many hits of a session can be visited one by one.
+// mostVisited is the largest number of hits of a session that can be visited one by one.
 const mostVisited = 2000
 
 // nextHit goes to the n-th next hit of the query in the session.

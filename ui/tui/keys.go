@@ -299,8 +299,9 @@ func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
 	return filled(lines, width, height)
 }
 
-// keysOf returns the keys of an action for people: the first, and beside a function key, which
-// some keyboards and terminals keep for themselves, the next; "" if it has none.
+// keysOf returns the keys of an action as people write them; "" if it has none. It returns the
+// first one and, if that is a function key, which some keyboards and terminals keep for
+// themselves, also the next one.
 func (m *Model) keysOf(name string) string {
 	i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" })
 	if i < 0 || len(m.keys[i].keys) == 0 {

@@ -258,8 +258,8 @@ func TestNoSessions(t *testing.T) {
 	}
 }
 
-// The prompts of a conversation are a menu that leads to each, in a terminal without room for
-// a preview too.
+// The prompts of a conversation are a menu that leads to each, even if the terminal has no room
+// for a preview.
 func TestOutline(t *testing.T) {
 	for _, width := range []int{40, 120} {
 		d := drive(t, Options{Query: "token"}, width, 24)
@@ -274,7 +274,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// Where only the list or the preview has room, the preview is that of the selection.
+// If there is room only for the list or the preview, the preview shows the selection.
 func TestNarrowPreviewFollowsTheSelection(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 40, 12)
 	d.keys("tab", "tab", "down", "down", "down", "down", "tab")

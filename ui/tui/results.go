@@ -38,8 +38,8 @@ type group struct {
 	open bool // all hits are listed, because the user has been here
 }
 
-// A pane with fewer lines than airyFrom, and more to show than it has room for, has no blank
-// lines, and fewer hits of each session that is not open.
+// A pane with fewer lines than airyFrom, and more to show than fits, has no blank lines and
+// shows fewer hits of each session that is not open.
 const (
 	airyFrom  = 16
 	mostHits  = 3
@@ -98,7 +98,7 @@ func groupHits(r *search.Response) []group {
 }
 
 // set replaces the list. If keep is set, the selection stays on its hit as long as that
-// is still in the list, and what was open stays so. A single session is open.
+// is still in the list, and open sessions stay open. A single session is always open.
 func (r *results) set(groups []group, keep bool) {
 	for i := range groups {
 		groups[i].open = len(groups) == 1 || keep && slices.ContainsFunc(r.groups, func(g group) bool { return g.open && g.SessionPath == groups[i].SessionPath })
@@ -106,7 +106,7 @@ func (r *results) set(groups []group, keep bool) {
 	r.fill(groups, keep)
 }
 
-// fill lists the sessions with those of their hits that are listed now. If keep is set, the
+// fill lists the sessions, each with as many hits as there is room for. If keep is set, the
 // selection stays where it is.
 func (r *results) fill(groups []group, keep bool) {
 	before, had := r.selected()

@@ -98,8 +98,8 @@ func TestOneLineForEachSession(t *testing.T) {
 	}
 }
 
-// Where room is short two hits of each session are listed, elsewhere three, and all of them once
-// the user has selected one of them. What is open stays open.
+// Two hits of each session are listed in a small pane, three in a large one, and all once the user
+// has selected one of them. A session that is open stays open.
 func TestSessionOpensWhenItIsSelected(t *testing.T) {
 	groups := library()[:3]
 	for range 7 {

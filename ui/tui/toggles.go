@@ -88,7 +88,7 @@ func (m *Model) on() []key.Binding {
 	return list
 }
 
-// within says where is searched.
+// within says which sessions are searched.
 func (m *Model) within() string {
 	text := string(m.scope())
 	if t := &m.toggles; t.session != nil {

@@ -316,8 +316,8 @@ func (m *Model) status(v view) string {
 	return look.Render(left) + strings.Repeat(" ", m.width-terminal.Width(left)-terminal.Width(right)) + right
 }
 
-// counts returns number of hits, time, freshness, scope and order, without those that matter
-// least if there is no room for all.
+// counts returns the number of hits, the time, freshness, scope and order. If there is no room
+// for all, it leaves out those that matter least.
 func (m *Model) counts(room int) string {
 	s := &m.search
 	parts := []string{m.found(), "", m.freshness(), string(m.scope()), ""}

@@ -178,7 +178,7 @@ func (s *Server) when(t time.Time) *when {
 	return &when{human.Ago(s.Now(), t), t.In(s.Zone).Format("2006-01-02 15:04:05 MST"), t.UTC().Format(time.RFC3339)}
 }
 
-// day is when for a list below an age: the day, with the time in the current year.
+// day is the day of a time, for a list, below an age; in the current year with the time of day.
 func (s *Server) day(t time.Time) *when {
 	w := s.when(t)
 	if w == nil {
@@ -423,10 +423,10 @@ func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	return f
 }
 
-// signs are those of Markdown that a line shows only as noise: of headings, emphasis and code.
+// signs matches the Markdown signs that are only noise in a line: of headings, emphasis and code.
 var signs = regexp.MustCompile("(?:^|\\s)#{1,6} |\\*\\*|`+")
 
-// withoutSigns drops the signs of Markdown from what was written as such.
+// withoutSigns drops the signs of Markdown from text that was written as Markdown.
 func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
 	switch kind {
 	case session.KindPrompt, session.KindReply, session.KindThinking, session.KindSummary, session.KindNote:

@@ -135,8 +135,8 @@ func TestFragmentsWithoutSigns(t *testing.T) {
 	}
 }
 
-// The headline counts the hits with every word. Looser ones are apart from them, with a link if
-// they are not listed.
+// The headline counts the hits with every word and, separately, looser ones, with a link if they
+// are not listed.
 func TestSummary(t *testing.T) {
 	for want, res := range map[string]search.Response{
 		"15 hits in 4 sessions":                                {Total: 15, TotalAny: 15},

@@ -32,7 +32,7 @@ var updateFiles = flag.Bool("update", false, "write the pictures of pages")
 // samples are the session files that the pages show.
 var samples = filepath.Join("..", "..", "..", "testdata", "sessions")
 
-// odd are session files that lack what others have.
+// odd has session files that lack what others have.
 var odd = filepath.Join("..", "..", "..", "testdata", "odd")
 
 // webTest is a server for a copy of session files, and a browser that has its cookie.
@@ -299,8 +299,8 @@ func TestWebInABrowser(t *testing.T) {
 }
 
 // The remarks of a hit stand below its text and leave it the whole width; text of programs has a
-// fixed pitch. A title leads to the best hit. The bars of a histogram are narrow; a few are none,
-// and neither is the list without a query, which has a line for each session.
+// fixed pitch. A title leads to the best hit. The bars of a histogram are narrow. There is no
+// histogram for a few bars, nor above the list without a query, which has a line for each session.
 func TestWebListOfHits(t *testing.T) {
 	w := newWebTest(t, samples, odd)
 	for _, query := range []string{"", "?q=token", "?q=quokka"} {

@@ -171,7 +171,7 @@ func (v *confirming) change(rnd *rand.Rand) (what, word string, want int) {
 }
 
 // Whatever was written before a command began is in its answer, although a watcher confirms
-// for the files and the command does not look at them.
+// the files and the command does not look at them.
 func TestConfirmedAnswersMissNothing(t *testing.T) {
 	v := newConfirming(t)
 	startWatcher(t, v.home, v.where)

@@ -138,7 +138,7 @@ func (r *Row) readInto(s *Spec, value string, env Env) error {
 	return in.apply(nil)
 }
 
-// isEmpty reports whether a value says nothing: it is blank, or a list without a name.
+// isEmpty reports whether a value is blank, or a list without a name.
 func (r *Row) isEmpty(value string) bool {
 	if r.Many {
 		return strings.Trim(value, ", \t\n") == ""

@@ -90,7 +90,7 @@ func (s *search) newCollector(sc *scores) *collector {
 	return c
 }
 
-// A ranking is what is known of the best candidates of a list.
+// A ranking has the scores of the best candidates of a list.
 type ranking struct {
 	opt      *Options
 	best     topScores // of all files
@@ -129,11 +129,11 @@ func (r *ranking) add(score float32, weighty bool) bool {
 func (r *ranking) admits(score float32) bool { return r.here.admits(score) || r.best.admits(score) }
 
 // leavesOutRun reports whether no candidate of the run can be shown or read. That is so if
-// none, duplicates included, is among those that the second stage reads, and if enough sessions have better
-// scores: the second stage lowers the scores of all other candidates by the same factor,
-// and none by more. A session with several runs may have a better score than in this one.
-// Candidates without any weighty word may be left out in the end, so that the score of a
-// session counts without them; they come after all others.
+// the second stage reads none of them, duplicates included, and if enough sessions have
+// better scores: the second stage lowers the scores of all other candidates by the same
+// factor, and none by more. A session with several runs may have a better score than in this
+// one. The score of a session counts without candidates that have no weighty word: they come
+// after all others, and may be left out in the end.
 func (r *ranking) leavesOutRun() bool {
 	if r.weighty > 0 {
 		r.sessions.add(float32(r.here.sessionScore(min(r.weighty, sharesOf))))

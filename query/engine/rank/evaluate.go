@@ -12,7 +12,7 @@ type verdict struct {
 	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
 }
 
-// The levels of hits, the best last; 0 for no hit.
+// The levels of hits, the best one last; 0 is no hit.
 const (
 	levelWeak = iota + 1
 	levelWeighty
@@ -86,11 +86,11 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	return l
 }
 
-// Who types keywords wants texts with all of them, and a text with half of them must not
-// rank above one with all because it is shorter. If one word decides what the query is
-// about, as one of two always does, a text with all words counts many times as much. A
-// sentence has words that no text needs to have. A text without any weighty word comes
-// after all others.
+// Someone who types keywords wants texts with all of them. A text with half of them must not
+// rank above one with all of them because it is shorter. If one word decides what the query
+// is about, as one of two always does, a text with all words counts many times as much. A
+// sentence has words that a text may lack. A text without any weighty word comes after all
+// others.
 const (
 	coverageShare = 0.6 // of a score, that depends on how much of the query a document has
 	coverageAll   = 100

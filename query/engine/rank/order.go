@@ -117,7 +117,7 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 	return slices.Insert(list, at, c)
 }
 
-// byTime selects the newest or the oldest sessions, or, with Options.Flat, hits. It visits
+// byTime selects the newest or the oldest sessions, or hits with Options.Flat. It visits
 // sessions in the order of their last, or first, entries, and stops at the first session
 // that cannot improve the answer. So it reads nothing of most sessions.
 func (s *search) byTime(r *Result) error {

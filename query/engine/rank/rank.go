@@ -57,7 +57,7 @@ type Options struct {
 	Fold       bool // looser hits are left out if there are enough others
 }
 
-// leastFolding is how many hits with every word are enough.
+// leastFolding is the number of hits with every word from which looser ones are folded.
 const leastFolding = 5
 
 // reserve is how many hits of a session, beyond those wanted, can take the place of some.
@@ -123,9 +123,8 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	return r, err
 }
 
-// Counts are the numbers of hits, duplicates counted once. A hit lacks nothing, or it is a
-// looser one; words that say little may be missing from both. What a list leaves out is
-// either weak or folded.
+// Counts are the numbers of hits, duplicates counted once. A hit lacks nothing, or is looser;
+// both may lack words that say little. A hit that a list leaves out is weak or folded.
 type Counts struct {
 	Total          int  // hits that lack nothing
 	TotalAny       int  // all hits
@@ -143,7 +142,7 @@ func (n *Counts) Looser() int { return n.TotalAny - n.Weak - n.Total }
 // Folded returns the number of looser hits that are left out.
 func (n *Counts) Folded() int { return n.Total + n.Looser() - n.Listed }
 
-// Count counts the hits, and those that a list with these options has.
+// Count counts the hits, and those that a list with these options shows.
 func Count(ctx context.Context, in Input, opt Options) (Counts, error) {
 	s := newSearch(ctx, in, opt.counting())
 	if err := s.find(); err != nil {
@@ -360,10 +359,10 @@ func (s *search) scoreAll(window int) error {
 	return nil
 }
 
-// countAll counts the hits, and decides which are listed. Those without any weighty word are
-// left out of a list that is not meant to be complete, if there are others. Looser ones are
-// left out if they would stand behind enough others, and of a list by time, where they would
-// stand between them.
+// countAll counts the hits, and decides which are listed. A list that is not meant to be
+// complete leaves out hits without any weighty word, if there are others. Looser hits are
+// left out if there are enough others before them. A list by time leaves them out if there is
+// any other, because they would stand between the others.
 func (s *search) countAll() {
 	n := Counts{Inexact: s.inexact()}
 	weighty := 0
@@ -399,8 +398,8 @@ func (s *search) countAll() {
 	s.counts = n
 }
 
-// folds reports whether looser hits may be folded: those of an open question may answer it
-// better than others, and a complete list has all.
+// folds reports whether looser hits may be folded. They may not for an open question, which
+// they may answer better than others, nor in a complete list, which has all hits.
 func (s *search) folds() bool { return !s.plan.IsOpen && s.opt.Limit < completeList }
 
 // listedOf returns how many of the hits of a file are listed.

@@ -30,10 +30,10 @@ const (
 	// A word below this share of the weight of the weightiest word makes a minor hit.
 	leastShare = 0.2
 
-	// From this share of the weight of the informative words, one of them decides what the query is about.
+	// A word with this share of the weight of the informative words decides what the query is about.
 	keyShare = 0.45
 
-	// Of a sentence with more words that say something, no text needs to have all.
+	// If a sentence has more words that say something, a text need not have all of them.
 	mostTopics = 3
 )
 
@@ -195,7 +195,7 @@ func (p *ResolvedQuery) setMasks(bare []*ResolvedWord, damped bool) {
 	}
 }
 
-// hasKey reports whether one of several informative words has about half of their weight.
+// hasKey reports whether one of several informative words has at least keyShare of their weight.
 func (p *ResolvedQuery) hasKey() bool {
 	sum, most := 0.0, 0.0
 	for _, w := range p.Words {

@@ -46,9 +46,8 @@ type Target struct {
 
 func (t *Target) Close() error { return t.File.Close() }
 
-// Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is
-// a path, an id, or the start or end of one. An entry id alone is enough if only one session has
-// it.
+// Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is a path, an
+// id, the start or end of one, or Last. An entry id alone is enough if only one session has it.
 func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	name, entry := sessions.SplitTarget(arg)
 	if sessions.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
@@ -90,7 +89,7 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 // Last names the latest session; last~1 is the one before it.
 const Last = "last"
 
-// nthLast returns how many sessions are later than the one with such a name, -1 for others.
+// nthLast returns N for last~N, 0 for last, and -1 for any other name.
 func nthLast(name string) int {
 	before, is := strings.CutPrefix(name, Last)
 	if is && before == "" {
@@ -103,8 +102,8 @@ func nthLast(name string) int {
 	return n
 }
 
-// latest returns the session than which n are later: of those started in the working
-// directory or below it, or if there are none, of all. It is the order of resume --last.
+// latest returns the session after the n latest ones: of those started in the working
+// directory or below it or, if there are none, of all. The order is that of resume --last.
 func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 	here := (&filter.Spec{CWD: x.App.WorkDir}).Compile()
 	var list, all []*session.Summary

@@ -205,8 +205,8 @@ func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {
 // Format is the name of the flag of AddFormat.
 const Format = "format"
 
-// AddFormat adds the flag with the form of each row of a list. fields lists what it may
-// name; nil if that depends on the answer.
+// AddFormat adds the flag for the form of each row of a list. fields lists the fields that it
+// may name; nil if they depend on the answer.
 func (o *Shared) AddFormat(flags *pflag.FlagSet, fields func() []string) {
 	o.formatFields = fields
 	Add(flags, Format, "", "TEMPLATE", "print each row in this form, as '{id}\\t{title}'; {} lists the fields", &o.Format)
@@ -226,7 +226,7 @@ func (o *Shared) template() (*printer.Template, error) {
 	return t, FormatProblem(err)
 }
 
-// FormatProblem turns an error of a template into one about the flag.
+// FormatProblem turns an error in a template into one about the flag.
 func FormatProblem(err error) error {
 	if e, ok := errors.AsType[*printer.TemplateError](err); ok {
 		return problem.Usagef(e.Hint, "--format: %s", e.Message)
@@ -279,7 +279,7 @@ func AddNull(flags *pflag.FlagSet, null *bool) {
 	Add(flags, "null", "0", "", "print only the paths of session files, each with a NUL byte after it, for xargs -0", null)
 }
 
-// AddHabit accepts a flag of other search tools that asks for what happens anyway. Help does
+// AddHabit accepts a flag of other search tools for something that happens anyway. Help does
 // not list it.
 func AddHabit(flags *pflag.FlagSet, name, short string) {
 	Add(flags, name, short, "", "for habit: it changes nothing", new(bool))

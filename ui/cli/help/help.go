@@ -17,7 +17,7 @@ import (
 // MainFlags are the flags of a search that the help of pigrep names.
 var MainFlags = []string{"here", "project", "since", "kind", "all-words", "sort", "limit", "context", "json"}
 
-// Root is the help of pigrep, in brief if that is asked for.
+// Root is the help of pigrep: one screen if brief is set, otherwise all of it.
 func Root(root *cobra.Command, brief bool) string {
 	_, text := read("commands/pigrep" + map[bool]string{true: "-h"}[brief] + ".txt")
 	return complete(text, map[string]func(b *strings.Builder){
@@ -38,7 +38,7 @@ func Root(root *cobra.Command, brief bool) string {
 	})
 }
 
-// Brief is the help of a command on a screen: its own flags, and three examples.
+// Brief is the help of a command on one screen: its own flags, and three examples.
 func Brief(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", cmd.Short)
@@ -57,7 +57,7 @@ func Brief(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// writeUsage writes how a command and those below it are called.
+// writeUsage writes how to call a command and its subcommands.
 func writeUsage(b *strings.Builder, cmd *cobra.Command) {
 	for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
 		path := strings.TrimSuffix(c.CommandPath(), c.Name())
@@ -94,7 +94,7 @@ func Command(cmd *cobra.Command) string {
 // flagHelp is a flag in a help text.
 type flagHelp struct{ name, usage string }
 
-// inShort leaves out the details of a flag: it takes one line.
+// inShort leaves out the details of a flag, so that it takes one line.
 func (f flagHelp) inShort() flagHelp {
 	for _, detail := range []string{"; ", " (", ", which ", ": "} {
 		if before, _, ok := strings.Cut(f.usage, detail); ok && strings.Contains(before, " ") {
@@ -105,7 +105,7 @@ func (f flagHelp) inShort() flagHelp {
 	return f
 }
 
-// nameWidth is the width of the names of flags.
+// nameWidth is the width of the column with the names of flags.
 const nameWidth = 22
 
 // flagRows lists the flags of a group: shared flags in the order of their table, those

@@ -12,8 +12,8 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// WriteManual writes the man pages to a directory, in roff: man1 has those of commands, man7
-// those of topics.
+// WriteManual writes the man pages to a directory, in roff: those of commands to man1, those of
+// topics to man7.
 func WriteManual(root *cobra.Command, dir string) error {
 	pages := map[string]string{"man1/pigrep.1": rootPage(root)}
 	var add func(c *cobra.Command)
@@ -54,7 +54,7 @@ func newPage(name, section, short string) *page {
 
 func (p *page) section(title string) { fmt.Fprintf(p, ".SH %s\n", strings.ToUpper(title)) }
 
-// line writes a line of text, which roff fills with those beside it.
+// line writes a line of text, which roff joins with its neighbours.
 func (p *page) line(text string) {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
@@ -63,7 +63,7 @@ func (p *page) line(text string) {
 	p.WriteString(text + "\n")
 }
 
-// text writes paragraphs. Lines that begin with a space stay as they are.
+// text writes paragraphs. Lines that begin with a space are kept as they are.
 func (p *page) text(text string) {
 	kept := false
 	keep := func(keeps bool) {
@@ -85,7 +85,7 @@ func (p *page) text(text string) {
 	keep(false)
 }
 
-// item writes a term and what it means.
+// item writes a term and its meaning.
 func (p *page) item(term, meaning string) {
 	p.WriteString(".TP\n.B ")
 	p.line(term)

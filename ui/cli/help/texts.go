@@ -22,8 +22,8 @@ import (
 	"pigrep/ui/printer"
 )
 
-// The texts of commands and topics, a file each: what it is in one line, then the text, and
-// for a command its examples. A line such as {fields} stands for a table that the program
+// The texts of commands and topics, one file each: a line that says what it is, the text, and
+// the examples of a command. A line such as {fields} stands for a table that the program
 // uses.
 //
 //go:embed commands topics
@@ -114,7 +114,7 @@ func Describe(cmd *cobra.Command) {
 	cmd.Example = strings.TrimSpace(strings.ReplaceAll("\n"+examples, "\n  ", "\n"))
 }
 
-// complete writes the tables that a text names, also those of more.
+// complete puts the tables that a text names in their places. more has further tables.
 func complete(text string, more map[string]func(b *strings.Builder)) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

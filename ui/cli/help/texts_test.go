@@ -9,7 +9,7 @@ import (
 )
 
 // Every text has the parts that help and manual need, its lines fit, and the tables that it
-// names are there. A file that no topic and no command has would be one that nobody reads.
+// names exist. Every file belongs to a topic or a command.
 func TestTexts(t *testing.T) {
 	placeholder := regexp.MustCompile(`(?m)^\{([a-z-]+)\}$`)
 	root := []string{"commands", "main-flags"} // those of the help of pigrep, which knows the commands

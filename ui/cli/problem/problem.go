@@ -122,8 +122,8 @@ func Usagef(hint, format string, args ...any) error {
 	return &Error{Code: CodeUsage, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// SearchFor returns the command that searches for words which ran a command, the first of
-// them.
+// SearchFor returns the command line that searches for words, the first of which is the name
+// of a command.
 func SearchFor(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

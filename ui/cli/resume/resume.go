@@ -34,8 +34,8 @@ type Manner struct {
 	In   string
 }
 
-// Plan builds the command and checks that it will work. The command comes with a
-// DirectoryGoneError, for those who want to change it.
+// Plan builds the command and checks that it will work. It returns the
+// command with a DirectoryGoneError too, so that it can be changed.
 func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
