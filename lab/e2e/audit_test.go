@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/internal/shellcmd"
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
 	"pigrep/query/audit"
@@ -229,6 +231,19 @@ type plainTool struct {
 	P50, P95                                          int
 }
 
+// saysNo reports whether the result of a shell command has an exit code that says no.
+func saysNo(call, result map[string]any) bool {
+	for _, block := range blocks(result["content"]) {
+		if m := exited.FindStringSubmatch(text(block["text"])); m != nil {
+			code, err := strconv.ParseInt(m[1], 10, 32)
+			return err == nil && shellcmd.SaysNo(text(object(call["arguments"])["command"]), int32(code))
+		}
+	}
+	return false
+}
+
+var exited = regexp.MustCompile(`Command exited with code (\d+)\s*$`)
+
 // toolName is the name of a tool. Audits keep 256 bytes of it.
 func toolName(v any) string {
 	s := text(v)
@@ -305,7 +320,7 @@ func plainTools(files []*plainFile) map[string]plainTool {
 							s.NoResult++
 							return
 						}
-						if r.message["isError"] == true {
+						if r.message["isError"] == true && !saysNo(block, r.message) {
 							s.Errors++
 						}
 						for _, block := range blocks(r.message["content"]) {
@@ -348,7 +363,7 @@ func plainTools(files []*plainFile) map[string]plainTool {
 				}
 				add(f, "!", func(s *plainTool) {
 					s.Calls++
-					if code, ok := e.message["exitCode"].(float64); ok && int(code) != 0 {
+					if code, ok := e.message["exitCode"].(float64); ok && int(code) != 0 && !shellcmd.SaysNo(text(e.message["command"]), int32(code)) {
 						s.Errors++
 					}
 					s.Bytes += int64(len(text(e.message["output"])))
