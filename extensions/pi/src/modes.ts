@@ -111,7 +111,7 @@ export const history: Mode = {
 	},
 };
 
-/** The items of what an answer lists. What is not as it should be costs its own row and no other. */
+/** The items of what an answer lists. A malformed item costs only its own row. */
 function each<T>(list: readonly T[], make: (value: T) => Item | undefined): Item[] {
 	return list.flatMap((value) => {
 		try {
@@ -123,12 +123,12 @@ function each<T>(list: readonly T[], make: (value: T) => Item | undefined): Item
 	});
 }
 
-/** What pigrep was asked and answered repeats other sessions; scope "all" has it too. */
+/** Calls of pigrep and their results repeat other sessions; only scope "all" has them. */
 function withoutSearches(filters: Filters): Filters {
 	return filters.scope === "all" ? filters : { ...filters, searches: false };
 }
 
-/** How much was found: hits with every word, and apart from them those that lack some. */
+/** How much was found: hits with every word, and separately those that lack some. */
 export function counts(a: { total: number; totalSessions?: number; looser?: number; totalIsExact?: boolean }): string {
 	const looser = a.looser ?? 0;
 	const sessions = a.totalSessions ? ` in ${plural(a.totalSessions, "session")}` : "";

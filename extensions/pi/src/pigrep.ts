@@ -67,7 +67,7 @@ export interface Resume {
 
 /**
  * What a hit of search and a match of grep have in common. Spans are byte offsets. pigrep omits what
- * a file does not say: only what has no ? is always there.
+ * a file does not say: only fields without ? are always there.
  */
 export interface Position {
 	sessionPath: string;
@@ -204,7 +204,7 @@ export interface Filters {
 	cwd?: string;
 	/** Only these sessions, by path. */
 	sessions?: string[];
-	/** What pigrep itself was asked and answered, which repeats other sessions. */
+	/** Calls of pigrep and their results, which repeat other sessions. */
 	searches?: boolean;
 	limit?: number;
 }
@@ -304,7 +304,7 @@ export class Pigrep {
 		return this.json(["show", "--redact", ...(entry ? ["--around", "0"] : ["--kind", "prompt"]), "--", target], options);
 	}
 
-	/** Without `since` from the first day. */
+	/** From the first day if there is no `since`. */
 	usage(by: string, since: string | undefined, cwd: string | undefined, options: RunOptions = {}): Promise<UsageAnswer> {
 		return this.json(["usage", "--by", by, ...(since ? ["--since", since] : []), ...(cwd ? ["--cwd", cwd] : [])], options);
 	}

@@ -27,7 +27,7 @@ export function startOf(period: Period, now: Date): string | undefined {
 	return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
 }
 
-/** The words behind /usage: a period, and "here" or "everywhere". */
+/** Reads the arguments of /usage: a period, and "here" or "everywhere". */
 export function spanOf(args: string): Span {
 	const span: Span = { period: "week", here: true };
 	for (const word of args.split(/\s+/).filter(Boolean)) {
@@ -104,7 +104,7 @@ export interface UsageHost {
 	done(): void;
 }
 
-/** Shows the use of a span, and others on keys. */
+/** Shows the usage of a period; keys change period and place. */
 export class Panel {
 	private readonly host: UsageHost;
 	private span: Span;
