@@ -25,7 +25,7 @@ import (
 type footer struct {
 	Warnings   []string `json:"warnings,omitempty"`
 	LeftOut    *leftOut `json:"leftOut,omitempty"`
-	Newest     string   `json:"newest,omitempty" jsonschema:"if since and until leave nothing: when the newest entry was written"`
+	Newest     string   `json:"newest,omitempty" jsonschema:"time of the newest entry, if since and until exclude everything"`
 	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
 	NextCursor string   `json:"nextCursor,omitempty"`
 	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`

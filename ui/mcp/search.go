@@ -46,7 +46,7 @@ type searchAnswer struct {
 	Total      int           `json:"total" jsonschema:"hits with every word"`
 	TotalAny   int           `json:"totalAny" jsonschema:"all hits"`
 	Looser     int           `json:"looser,omitempty" jsonschema:"hits that lack a word"`
-	Folded     int           `json:"folded,omitempty" jsonschema:"of them those that only any true lists"`
+	Folded     int           `json:"folded,omitempty" jsonschema:"looser hits left out; any true lists them"`
 	Inexact    bool          `json:"inexact,omitempty" jsonschema:"the totals may be larger"`
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
