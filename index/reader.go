@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -265,6 +266,39 @@ func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
 		}
 	}
 	return files, true
+}
+
+// Copies returns the number of entries whose like is elsewhere in the index, each after the
+// first, among those that have documents. known is false if the duplicates are not known.
+func (r *Reader) Copies() (copies int, known bool) {
+	type piece struct {
+		hash uint64
+		part int
+	}
+	seen, entries := make(map[piece]int), make(map[uint64]int) // an entry has each part at most once
+	for _, s := range r.segments {
+		marked, deleted := s.PossibleDuplicates(), s.Deleted()
+		var docs []uint32
+		for word, b := range marked {
+			for ; b != 0; b &= b - 1 {
+				if doc := uint32(word*64 + bits.TrailingZeros64(b)); deleted == nil || !deleted.Contains(doc) {
+					docs = append(docs, doc)
+				}
+			}
+		}
+		if marked == nil && s.Len() > 0 {
+			return 0, false
+		}
+		s.KnownDuplicates(docs, func(_ uint32, hash uint64, part int) {
+			p := piece{hash, part}
+			seen[p]++
+			entries[hash] = max(entries[hash], seen[p])
+		})
+	}
+	for _, n := range entries {
+		copies += n - 1
+	}
+	return copies, true
 }
 
 // Generations returns the number of generations on disk up to the reader's, and when

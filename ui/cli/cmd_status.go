@@ -175,6 +175,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 			s.Kinds = append(s.Kinds, printer.KindCount{Kind: string(row.Kind), Documents: n})
 		}
 	}
+	s.Copies, _ = r.Copies()
 	var err error
 	if s.Size, err = r.SizeOnDisk(); err != nil {
 		return err

@@ -36,6 +36,7 @@ type Status struct {
 	Watcher   *Watcher          `json:"watcher,omitempty"`
 	Foreign   []string          `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
 	Unused    []index.Unused    `json:"unused,omitempty"`  // indexes of session directories that are gone
+	Copies    int               `json:"-"`                 // entries that are elsewhere, too
 	Skipped   []Skipped         `json:"skipped,omitempty"` // the first of the skipped lines
 	Errors    []FileError       `json:"errors,omitempty"`
 	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
@@ -261,6 +262,9 @@ func (l *factList) content(s *Status) {
 	}
 	if !s.Updated.IsZero() {
 		l.add("updated", "%s, %s kept", l.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
+	}
+	if s.Copies > 0 {
+		l.add("copies", "%s", human.Plural(s.Copies, "entry copied by a fork, counts once", "entries copied by forks, each counts once"))
 	}
 	l.add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
 }

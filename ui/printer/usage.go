@@ -49,7 +49,7 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 		{column{Name: "subagents"}, func(r *row) cell { return countCell(r.Subagents) }},
 		{column{Name: "subagent cost"}, func(r *row) cell { return money.cell(r.SubagentCost) }},
 	}...)
-	return &Audit{
+	a := &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Chart: func() *chart.Chart {
@@ -63,13 +63,14 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 			Unpriced []string          `json:"unpricedModels"`
 			Repeated int               `json:"repeatedResults"`
 		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated},
-		last:    func() (time.Time, error) { return t.Total.Last.Time, nil },
-		closing: func(rows int) string { return usageClosing(t, rows, money) },
+		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
+	a.closing = func(rows int) string { return usageClosing(t, rows, money, a.Verbose) }
+	return a
 }
 
-// usageClosing says which sources the cost has, and what it lacks.
-func usageClosing(t *audit.UsageTable, rows int, money dollars) string {
+// usageClosing says which sources the cost has, and what it lacks; in detail also what it does not count.
+func usageClosing(t *audit.UsageTable, rows int, money dollars, detail bool) string {
 	var parts []string
 	if rows < len(t.Rows) {
 		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
@@ -85,7 +86,7 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars) string {
 	if t.Total.Filled > 0 {
 		parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
 	}
-	if t.Repeated > 0 {
+	if detail && t.Repeated > 0 {
 		parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
 	}
 	if n := t.Total.Unusable; n > 0 {

@@ -106,7 +106,7 @@ var Table = append(filterRows(), []Row{
 		bind: func(o *Shared) any { return &o.hyperlink }, Words: whenNames},
 	{Name: "quiet", Group: GroupOutput, usage: "print no progress and no warnings",
 		bind: func(o *Shared) any { return &o.quiet }},
-	{Name: "verbose", Group: GroupOutput, usage: "print steps and timings on stderr",
+	{Name: "verbose", Group: GroupOutput, usage: "print steps and timings on stderr, and more counts below tables",
 		bind: func(o *Shared) any { return &o.Verbose }},
 }...)
 
