@@ -61,6 +61,18 @@ func SplitTarget(arg string) (name, entry string) {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
+// Last names the latest session; last~1 is the one before it.
+const Last = "last"
+
+// EntryName is what commands accept as the name of an entry of a session: its id, or if that
+// cannot be typed, @ and its offset.
+func EntryName(id string, offset int64) string {
+	if !session.IsTypable(strings.TrimPrefix(id, "@")) {
+		return "@" + strconv.FormatInt(offset, 10)
+	}
+	return id
+}
+
 // FindSession returns the session with this id or file name, or the only one whose id
 // begins with it, or if there is none, whose id ends with it, or whose file name begins with
 // it. Ids are compared without regard to case.
@@ -250,7 +262,7 @@ func Names(sessions []session.Summary) func(id, path string) string {
 	})
 	return func(id, path string) string {
 		handle := session.Handle(id, path)
-		if !session.IsTypable(handle) || files()[strings.ToLower(handle)] != 1 {
+		if !session.IsTypable(handle) || handle == Last || files()[strings.ToLower(handle)] != 1 {
 			return path
 		}
 		name := short(handle)

@@ -206,6 +206,21 @@ func TestFindEntry(t *testing.T) {
 	}
 }
 
+// The name of every entry finds that entry behind the name of its session, whatever its id.
+func TestEntryNamesFindTheirEntry(t *testing.T) {
+	rec := &session.Record{}
+	for i, id := range []string{"5e6f7a8b", "@200", "a:b", "a\tb", "-n", "a/b", "x.jsonl", "7", "\x1b[31m", strings.Repeat("x", 3000)} {
+		rec.Nodes = append(rec.Nodes, session.Node{ID: id, Type: "message", Offset: int64(100 * (i + 1))})
+	}
+	for i, n := range rec.Nodes {
+		arg := "01a1f7de:" + EntryName(n.ID, n.Offset)
+		name, entry := SplitTarget(arg)
+		if found, err := FindEntry(rec, rec.Tree(), entry); found != i || name != "01a1f7de" {
+			t.Errorf("%.40q for the entry %.20q: found %d of %q, error %v", arg, n.ID, found, name, err)
+		}
+	}
+}
+
 // The name of every session finds that session, alone and before the id of an entry, as an
 // argument of commands and as a filter.
 func TestNamesFindTheirSession(t *testing.T) {
@@ -231,12 +246,13 @@ func TestNamesFindTheirSession(t *testing.T) {
 		summary("/s/-rf.jsonl", "", "", 19),
 		summary("/s/me@12.jsonl", "", "", 20),
 		summary("/s/日本語のセッション.jsonl", "", "", 21),
+		summary("/s/last.jsonl", "", "", 22),
 	}
 	names := Names(list)
 	for i := range list {
 		name := names(list[i].ID, list[i].Path)
-		if strings.HasPrefix(name, "-") {
-			t.Errorf("the name %q is a flag", name)
+		if strings.HasPrefix(name, "-") || name == Last {
+			t.Errorf("the name %q means something else", name)
 		}
 		for _, entry := range []string{"", "5e6f7a8b", "@12"} {
 			arg := name

@@ -170,7 +170,7 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 			i = t.Record.NodeAt(*h.Offset)
 		}
 		if i < 0 || t.Record.Nodes[i].ID != h.EntryID {
-			if i = t.Tree.Find(h.EntryID); i < 0 {
+			if i, err = sessions.FindEntry(t.Record, t.Tree, h.EntryID); err != nil {
 				a.Warn("%s: entry %s no longer exists", path, h.EntryID)
 				continue
 			}

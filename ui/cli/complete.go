@@ -14,8 +14,8 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/settings"
@@ -110,8 +110,8 @@ func completeSession(a *app.App) complete {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		list := fromIndex(a, cmd, prefix, sessionsOf)
-		if prefix != "" && strings.HasPrefix(conversation.Last, prefix) {
-			list = append(list, conversation.Last+"\tthe latest session; "+conversation.Last+"~1 is the one before it")
+		if prefix != "" && strings.HasPrefix(sessions.Last, prefix) {
+			list = append(list, sessions.Last+"\tthe latest session; "+sessions.Last+"~1 is the one before it")
 		}
 		return list, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
 	}

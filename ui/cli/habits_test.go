@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,6 +102,37 @@ func TestPathsForXargs(t *testing.T) {
 	writeSessions(t, dir, 1)
 	if code := Run(t.Context(), a, []string{"sessions", "-0", "--session-dir", dir}); code != 0 || strings.ContainsAny(out.String(), "\x1b\x00") || !strings.HasSuffix(out.String(), ".jsonl\n") {
 		t.Errorf("on a terminal: exit code %d, %q %s", code, out, errs)
+	}
+}
+
+// What search and grep print in a pipe is what show takes, however odd files and ids are.
+func TestPlacesOfOddSessionsAreRead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such names of files")
+	}
+	dir := t.TempDir()
+	for name, lines := range map[string][]string{
+		"tab\tand\nnewline.jsonl": {`{"type":"session","version":3,"timestamp":"2026-03-01T10:00:00.000Z"}`, `{"type":"message","id":"e1","message":{"role":"user","content":"frobnicate apple"}}`},
+		"last.jsonl":              {`{"type":"session","version":3,"id":"last"}`, `{"type":"message","id":"a:b","timestamp":"2001-03-01T10:00:00.000Z","message":{"role":"user","content":"frobnicate plum"}}`},
+		"no-header.jsonl":         {`{"type":"message","id":"a\tb","message":{"role":"user","content":"frobnicate cherry"}}`, `{"type":"message","id":"-n","message":{"role":"user","content":"frobnicate grape"}}`},
+		"noid.jsonl":              {`{"type":"session","id":null}`, `{"type":"message","message":{"role":"user","content":"frobnicate lemon"}}`, `{"type":"mess`},
+		"empty.jsonl":             nil,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{"search", "grep"} {
+		a, found, errs := testApp(t)
+		Run(t.Context(), a, []string{command, "frobnicate", "--session-dir", dir})
+		b, shown, more := testApp(t)
+		b.Streams.In = strings.NewReader(found.String())
+		code := Run(t.Context(), b, []string{"show", "-", "--around", "0", "--session-dir", dir})
+		for _, word := range []string{"apple", "plum", "cherry", "grape", "lemon"} {
+			if text := "frobnicate " + word; code != 0 || strings.Count(shown.String(), "  "+text+"\n") != 1 {
+				t.Errorf("%s: exit code %d, %q is not shown once: %s%s\n%s\n%s", command, code, text, errs, more, found, shown)
+			}
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/grep"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 )
 
 // GrepMode says what grep prints for its matches.
@@ -213,7 +214,7 @@ func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) 
 		b.WriteString(g.Links.File(g.heading(m), m.SessionPath) + "\n")
 	}
 	sep = g.dim(sep)
-	b.WriteString(g.style(grepEntryStyle, terminal.Clean(m.EntryID)) + g.dim(":"))
+	b.WriteString(g.style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)) + g.dim(":"))
 	b.WriteString(g.style(kindStyles[m.Kind], string(m.Kind)) + sep)
 	if g.Numbers || !g.plain {
 		b.WriteString(g.style(grepNumberStyle, strconv.Itoa(number)) + sep)

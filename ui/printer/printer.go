@@ -12,7 +12,6 @@ package printer
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"pigrep/internal/human"
@@ -89,13 +88,9 @@ func (l Layout) name(id, path string) string {
 	return l.Name(id, path)
 }
 
-// place is what commands accept as the name of an entry: SESSION:ENTRY, where ENTRY is an id
-// or an offset.
+// place is what commands accept as the name of an entry: SESSION:ENTRY.
 func (l Layout) place(id, path, entry string, offset int64) string {
-	if entry == "" {
-		entry = "@" + strconv.FormatInt(offset, 10)
-	}
-	return l.name(id, path) + ":" + entry
+	return l.name(id, path) + ":" + sessions.EntryName(entry, offset)
 }
 
 // age is how old something is, or with Dates when it was.

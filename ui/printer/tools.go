@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
+	"pigrep/query/sessions"
 	"pigrep/ui/chart"
 )
 
@@ -213,13 +214,9 @@ func groupColumns[T any](l Layout, place func(*T) callPlace) []sheetColumn[T] {
 	}
 }
 
-// entryCell returns an entry as show accepts it: SESSION:ENTRY, where ENTRY is an id or an
-// offset.
+// entryCell returns an entry as show accepts it: SESSION:ENTRY.
 func (l Layout) entryCell(id, path, entry string, offset int64) cell {
-	if entry == "" {
-		entry = "@" + strconv.FormatInt(offset, 10)
-	}
-	return textCell(l.idCell(id, path).Text + ":" + entry)
+	return textCell(l.idCell(id, path).Text + ":" + sessions.EntryName(entry, offset))
 }
 
 // touchSheet is the history of a file as rows.

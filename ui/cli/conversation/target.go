@@ -54,7 +54,7 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		name, entry = arg, ""
 	}
 	if sessions.IsPath(name) {
-		return Open(x, x.App.Absolute(name), entry)
+		return Open(x, asPrinted(x, x.App.Absolute(name)), entry)
 	}
 	if n := nthLast(name); n >= 0 {
 		s, err := latest(x, n)
@@ -86,12 +86,23 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	return nil, Problem(x, err)
 }
 
-// Last names the latest session; last~1 is the one before it.
-const Last = "last"
+// asPrinted returns the path of the session whose path is printed like this one: text has no
+// tabs, newlines and other control characters. Without such a session it returns the path.
+func asPrinted(x *snapshot.Snapshot, path string) string {
+	if location.IsFile(path) {
+		return path
+	}
+	for i := range x.Reader.Summaries() {
+		if s := &x.Reader.Summaries()[i]; s.Path != path && terminal.Clean(s.Path) == path {
+			return s.Path
+		}
+	}
+	return path
+}
 
 // nthLast returns N for last~N, 0 for last, and -1 for any other name.
 func nthLast(name string) int {
-	before, is := strings.CutPrefix(name, Last)
+	before, is := strings.CutPrefix(name, sessions.Last)
 	if is && before == "" {
 		return 0
 	}
@@ -117,7 +128,7 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 		list = all
 	}
 	if n >= len(list) {
-		return nil, &problem.Error{Code: CodeNotFound, Message: fmt.Sprintf("no session %s~%d: there are %d", Last, n, len(list)), Hint: "`pigrep sessions` lists all sessions"}
+		return nil, &problem.Error{Code: CodeNotFound, Message: fmt.Sprintf("no session %s~%d: there are %d", sessions.Last, n, len(list)), Hint: "`pigrep sessions` lists all sessions"}
 	}
 	slices.SortFunc(list, func(a, b *session.Summary) int {
 		return cmp.Or(b.Modified().Compare(a.Modified()), strings.Compare(a.Path, b.Path))
