@@ -75,6 +75,10 @@ type Summary struct {
 // lines, and is "" without a prompt.
 func (s *Summary) Title() string { return cmp.Or(s.Name, s.Subject, s.FirstPrompt) }
 
+// IsSession reports whether the file is a session: it has a header, or messages. Others are
+// empty, or something else.
+func (s *Summary) IsSession() bool { return s.Version != 0 || s.Messages > 0 }
+
 // Record is the session record: everything the index knows about one session file.
 type Record struct {
 	Summary

@@ -98,7 +98,7 @@ func (x *auditor) listFiles() {
 
 // cover counts a session that passes the filters.
 func (x *auditor) cover(f *file) {
-	if f.wanted && (f.Version != 0 || f.Messages > 0) {
+	if f.wanted && f.IsSession() {
 		x.coverage.addSession(f.Summary)
 	}
 }

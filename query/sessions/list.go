@@ -166,9 +166,8 @@ func (l *lister) passesLineage(i int) bool {
 	return true
 }
 
-// filter returns the sessions that pass the filters. A file without a header and
-// without messages is no session. A session passes filters on documents when one of
-// its documents passes all of them.
+// filter returns the sessions that pass the filters. A session passes filters on documents
+// when one of its documents passes all of them.
 func (l *lister) filter(ctx context.Context) ([]int, error) {
 	spec := l.req.Spec.WithAllKinds()
 	models := spec.Models // tested on the summary, which lists them
@@ -189,7 +188,7 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 			return nil, ctx.Err()
 		}
 		switch {
-		case s.Version == 0 && s.Messages == 0, files != nil && !files[s.File], !l.passesLineage(i), !f.Session(s):
+		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(i), !f.Session(s):
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):
 			continue

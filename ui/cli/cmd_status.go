@@ -145,7 +145,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	for _, sum := range r.Summaries() {
 		s.Entries += sum.Entries
 		s.Indexed += sum.Checkpoint.Offset + sum.TailBytes
-		if sum.Version != 0 {
+		if sum.IsSession() {
 			s.Sessions++
 		}
 		if sum.Newest.After(s.Newest.Time) {

@@ -82,6 +82,36 @@ func TestLastIsTheFirstOfTheList(t *testing.T) {
 	}
 }
 
+// A file without a header and messages is no session in any list, name and count.
+func TestWhatIsNoSession(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"headless.jsonl": `{"type":"message","id":"e1","timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"frobnicate"}}` + "\n",
+		"header.jsonl":   `{"type":"session","version":3,"id":"01a1f7de","timestamp":"2026-03-02T10:00:00.000Z"}` + "\n{\"ty",
+		"empty.jsonl":    "",
+		"other.jsonl":    "no\nJSON\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := []string{"--session-dir", dir, "--index-dir", filepath.Join(t.TempDir(), "index")}
+	a, _, _ := testApp(t)
+	Run(t.Context(), a, append([]string{"index"}, options...))
+	for args, want := range map[string]string{
+		"status":             "sessions\t2\n",
+		"tools --json":       `"coverage":{"sessions":2,`,
+		"sessions --json":    `"total":2,`,
+		"show last~0 --json": "header.jsonl",
+		"show last~1 --json": "headless.jsonl",
+	} {
+		a, out, errs := testApp(t)
+		if Run(t.Context(), a, append(strings.Fields(args), options...)); !strings.Contains(out.String(), want) {
+			t.Errorf("pigrep %s: no %q in %s%s", args, want, out, errs)
+		}
+	}
+}
+
 // Each path for xargs -0 ends with a NUL byte, and none can change a terminal.
 func TestPathsForXargs(t *testing.T) {
 	for _, args := range []string{"sessions -0", "search -0 connection", "grep -l -0 connection", "sessions --print0"} {

@@ -120,6 +120,9 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 	var list, all []*session.Summary
 	for i := range x.Reader.Summaries() {
 		s := &x.Reader.Summaries()[i]
+		if !s.IsSession() {
+			continue
+		}
 		if all = append(all, s); here.Session(s) {
 			list = append(list, s)
 		}
