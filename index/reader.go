@@ -268,8 +268,8 @@ func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
 	return files, true
 }
 
-// Copies returns the number of entries whose like is elsewhere in the index, each after the
-// first, among those that have documents. known is false if the duplicates are not known.
+// Copies returns the number of entries with documents that are copies of other entries; the
+// first one of each does not count. known is false if the duplicates are not known.
 func (r *Reader) Copies() (copies int, known bool) {
 	type piece struct {
 		hash uint64
