@@ -22,6 +22,7 @@ const roomForExit = 90
 func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, layout Layout) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "status", Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "SESSION", Width: near.ShortID, Whole: true}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
@@ -37,19 +38,18 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
 		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
 		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
-		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
 		{column{Name: "model"}, func(r *row) cell { return textCell(r.Model) }},
 		{column{Name: "kind"}, func(r *row) cell { return textCell(r.Kind) }},
+		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
-		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
 		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
 	}
 	if risky {
-		columns[3].Title, columns[4].Title = "", ""
-		columns[7].Title = "" // rules and what matches them are on lines of their own
-		columns[8].Flex, columns[8].Least = true, minFlex/2
+		columns[4].Title, columns[5].Title = "", ""
+		columns[8].Title = "" // rules and what matches them are on lines of their own
+		columns[9].Flex, columns[9].Least = true, minFlex/2
 	}
 	return &Audit{
 		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },

@@ -223,15 +223,16 @@ func (l Layout) entryCell(id, path, entry string, offset int64) cell {
 func touchSheet(rows []audit.TouchRow, layout Layout) table {
 	type row = audit.TouchRow
 	columns := []sheetColumn[row]{
+		recordColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
 		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return layout.timeCell(r.Timestamp.Time) }},
 		{column{Name: "action", Title: "ACTION"}, func(r *row) cell { return textCell(r.Action) }},
 		{column{Name: "status", Title: "STATUS"}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return layout.pathCell(r.Path) }},
 		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
-		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return layout.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
+		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 	}
 	return &sheet[row]{columns: columns, rows: listed(rows), finish: func(t *row, r *sheetRow) { alarm(r, t.Status) }}
 }
