@@ -378,3 +378,14 @@ func appendLine(t *testing.T, path string, n int) int64 {
 	}
 	return info.Size()
 }
+
+// A file that was edited in place is not said to lack nothing.
+func TestLagText(t *testing.T) {
+	for lag, want := range map[indexer.Lag]string{
+		{Files: 1, Bytes: 3000}: "1 file (3.0 kB) is", {Files: 2, Bytes: 3000}: "2 files (3.0 kB) are", {Files: 1}: "1 file is", {Files: 2}: "2 files are",
+	} {
+		if got := lagText(lag); got != want {
+			t.Errorf("%+v: %q, want %q", lag, got, want)
+		}
+	}
+}

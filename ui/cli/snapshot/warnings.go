@@ -15,10 +15,14 @@ import (
 	"pigrep/ui/cli/problem"
 )
 
-// lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
+// lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are". How much
+// of a file of the same length has changed is unknown before it is read.
 func lagText(lag indexer.Lag) string {
-	size := human.Bytes(lag.Bytes)
-	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
+	size := " "
+	if lag.Bytes > 0 {
+		size = " (" + human.Bytes(lag.Bytes) + ") "
+	}
+	return human.Plural(lag.Files, "file"+size+"is", "files"+size+"are")
 }
 
 // KeptText says what an unfinished update has indexed. Together with lagText it covers
