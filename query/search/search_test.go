@@ -271,10 +271,42 @@ func TestNegationsNeedAFilter(t *testing.T) {
 	}
 	// Clients always give these: they say where to look, or what else to leave out.
 	for _, spec := range []filter.Spec{{Scope: scope.All}, {Excludes: []string{"x"}}, {NoSearches: true}} {
-		_, err := Run(t.Context(), l.Reader, pi.New(), Disk{}, Request{Text: "NOT auth", Spec: spec})
-		if _, ok := errors.AsType[*words.TextError](err); !ok {
-			t.Errorf("with %+v: error %v, want a TextError", spec, err)
+		for _, text := range []string{"NOT auth", ""} {
+			_, err := Run(t.Context(), l.Reader, pi.New(), Disk{}, Request{Text: text, Spec: spec})
+			if _, ok := errors.AsType[*words.TextError](err); !ok {
+				t.Errorf("%q with %+v: error %v, want a TextError", text, spec, err)
+			}
 		}
+	}
+}
+
+// A filter alone lists what passes it, newest first, whether it is in the query or beside it.
+func TestFilterAlone(t *testing.T) {
+	odd := newLibrary(t,
+		story{Name: "old", ID: "old", Entries: []turn{prompt("the old prompt").Named("o-ask"), reply("the old reply").Named("o-say")}},
+		story{Name: "new", ID: "new", Start: day.AddDate(0, 0, 2), Entries: []turn{prompt("the new prompt").Named("n-ask"), reply("the new reply").Named("n-say")}},
+		story{Name: "no entries", ID: "none", Raw: "\n"},
+		story{Name: "torn", ID: "torn", Start: day.AddDate(0, 0, 1), Raw: `{"type":"mess` + "\n", Entries: []turn{prompt("after a torn line").Named("t-ask")}},
+	)
+	for _, c := range []struct {
+		query string
+		spec  filter.Spec
+		want  []string
+	}{
+		{"kind:prompt", filter.Spec{Kinds: []session.Kind{session.KindPrompt}}, []string{"n-ask", "t-ask", "o-ask"}},
+		{"model:opus", filter.Spec{Models: []string{"opus"}}, []string{"n-say", "o-say"}},
+		{"session:old", filter.Spec{Sessions: []string{"old"}}, []string{"o-say", "o-ask"}},
+		{"model:nobody", filter.Spec{Models: []string{"nobody"}}, []string{}},
+	} {
+		for _, req := range []Request{{Text: c.query, Flat: true}, {Text: " ", Spec: c.spec, Flat: true}} {
+			resp := odd.search(req)
+			if diff := cmp.Diff(c.want, ids(resp)); diff != "" || resp.Total != len(c.want) || resp.TotalAny != resp.Total {
+				t.Errorf("%q with %+v: %d hits of %d (-want +got):\n%s", req.Text, req.Spec, resp.Total, resp.TotalAny, diff)
+			}
+		}
+	}
+	if resp := odd.search(Request{Spec: filter.Spec{Kinds: []session.Kind{session.KindPrompt}}}); len(resp.Sessions) != 3 || resp.Sessions[0].SessionID != "new" {
+		t.Errorf("grouped, a kind lists %+v, want three sessions, the newest first", resp.Sessions)
 	}
 }
 

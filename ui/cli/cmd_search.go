@@ -101,9 +101,6 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if err != nil {
 		return problem.Usagef("", "--sort: %v", err)
 	}
-	if strings.TrimSpace(o.query) == "" {
-		return emptyQuery()
-	}
 	if o.null && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
 	}
@@ -112,6 +109,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		return err
 	}
 	req := q.request
+	if strings.TrimSpace(o.query) == "" && !req.Selects() {
+		return emptyQuery()
+	}
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
@@ -244,7 +244,7 @@ func scopeOf(r filter.Spec) scope.Scope {
 }
 
 func emptyQuery() error {
-	return &problem.Error{Code: problem.CodeQuery, Message: "the query is empty", Hint: "type words to search for, for example: pigrep connection timeout"}
+	return &problem.Error{Code: problem.CodeQuery, Message: "the query is empty", Hint: "type words to search for, for example: pigrep connection timeout; or name a filter, such as --kind prompt"}
 }
 
 // searchProblem adds hints to an error of a search.

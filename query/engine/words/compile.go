@@ -82,13 +82,18 @@ const (
 	opField        // a leaf that the surrounding list requires
 )
 
-// Compile turns the text of a query into words and an expression. It fails with a
-// *TextError when there is nothing to search for.
+// Compile turns the text of a query into words and an expression. A text without anything
+// matches every document if a filter beside it says what is wanted. It fails with a *TextError
+// when there is nothing to search for.
 func Compile(text string, env filter.Env) (*Query, error) {
 	root, warnings := syntax.Parse(text)
 	c := compiler{Query: &Query{Warnings: warnings}, env: env}
-	if root != nil {
+	switch {
+	case root != nil:
 		c.Root = c.expr(root, true)
+	case env.Filtered:
+		c.Root = &Expr{op: opAnd}
+		return c.Query, nil
 	}
 	switch {
 	case c.tooMany > 0:
