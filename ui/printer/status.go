@@ -264,7 +264,7 @@ func (l *factList) content(s *Status) {
 		l.add("updated", "%s, %s kept", l.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
 	}
 	if s.Copies > 0 {
-		l.add("copies", "%s", human.Plural(s.Copies, "entry copied by a fork, counts once", "entries copied by forks, each counts once"))
+		l.add("copies", "%s", human.Plural(s.Copies, "entry copied by a fork counts once", "entries copied by forks count once"))
 	}
 	l.add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
 }
