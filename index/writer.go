@@ -160,13 +160,17 @@ func (w *Writer) openHead(number uint64, have []*segment.Segment) (h *head, err 
 // Continues reports whether the reader's generation is the last commit, so that batches
 // that were added to the reader can be committed.
 func (w *Writer) Continues(r *Reader) bool {
+	return w.Head() == r.ID()
+}
+
+// Head returns the last commit; zero if there is none.
+func (w *Writer) Head() ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g := w.head.generation
-	if g == nil {
-		return r.ID() == ID{}
+	if w.head.generation == nil {
+		return ID{}
 	}
-	return g.ID == r.ID()
+	return w.head.generation.ID
 }
 
 // Table returns the summaries of all files as of the last commit.
@@ -187,15 +191,16 @@ func (w *Writer) Empty() bool { return w.Table().Len() == 0 }
 // no record.
 func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	err = w.reading(func(segments []*segment.Segment) error {
-		records, err := recordsToContinue(segments, []uint32{file}, w.earlierFacts)
+		records, err := recordsToContinue(segments, []uint32{file}, w.EarlierFacts)
 		r = records[file]
 		return err
 	})
 	return r, err
 }
 
-// earlierFacts returns a piece of the facts of a file as of the last commit.
-func (w *Writer) earlierFacts(file uint32, piece int) (f *session.Facts, err error) {
+// EarlierFacts returns a piece of the facts of a file as of the last commit. The record to
+// continue reads earlier pieces from the writer that returned it, while that is open.
+func (w *Writer) EarlierFacts(file uint32, piece int) (f *session.Facts, err error) {
 	err = w.reading(func(segments []*segment.Segment) error {
 		f, err = earlierFacts(segments, file, piece)
 		return err

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"pigrep/index"
 	"pigrep/internal/session"
 )
 
@@ -61,6 +62,7 @@ func (g *growing) keep(f *growingFile, unproved bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := f.record
+	delete(g.unproved, r.Path)
 	if unproved {
 		g.unproved[r.Path] = f.due()
 	}
@@ -70,6 +72,33 @@ func (g *growing) keep(f *growingFile, unproved bool) {
 	if g.files = append(g.files, f); len(g.files) > mostGrowing {
 		g.files = slices.Delete(g.files, 0, 1)
 	}
+}
+
+// resume makes the records continue with another writer of the index. It forgets them if
+// another process has written since the writer before: last is what that one left.
+func (g *growing) resume(w *index.Writer, last index.ID) {
+	if g == nil {
+		return
+	}
+	if w.Head() != last {
+		g.forget()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range g.files {
+		file := f.record.File
+		f.record.Facts.ReadFrom(func(piece int) (*session.Facts, error) { return w.EarlierFacts(file, piece) })
+	}
+}
+
+// forget forgets the records: the index may have others. The proofs stay due.
+func (g *growing) forget() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.files = nil
 }
 
 // due is when all indexed bytes of the file are to be hashed again.

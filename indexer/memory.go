@@ -114,7 +114,8 @@ type uncommitted struct {
 
 // indexInMemory replaces the reader by one that also has what is pending, as an update
 // would have indexed it. Nothing is written. It calls stopped before it closes the reader.
-// After errTooMuch the reader is as before.
+// After errTooMuch the reader is as before, and the lag has all bytes of files whose indexed
+// bytes have changed.
 func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) error {
 	base := r.Reader
 	if base == nil {
@@ -135,10 +136,14 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 		}
 	}
 	if pending > limit {
+		r.Lag = lagOf(u.steps)
 		return errTooMuch
 	}
 	u.prepare()
 	if err := u.run(ctx); err != nil {
+		if errors.Is(err, errTooMuch) {
+			r.Lag = lagOf(u.steps)
+		}
 		return err
 	}
 	r.noteRead(u.steps)
@@ -154,6 +159,20 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 		o.Opened(with)
 	}
 	return nil
+}
+
+// lagOf returns the lag of an index for which the steps remain to be done.
+func lagOf(steps []Step) (lag Lag) {
+	for i := range steps {
+		switch s := &steps[i]; s.Change {
+		case Unchanged, Touched, Unreadable:
+		case Gone:
+			lag.add(nil, 0)
+		default:
+			lag.add(&s.File, s.Pending)
+		}
+	}
+	return lag
 }
 
 // pays reports whether committing what is in memory pays off. It does whenever text is

@@ -149,12 +149,16 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	stopping.Go(stop)
 	defer stopping.Wait()
 	if o.fitsMemory(r) {
+		unseen := r.Lag.Files == 0
 		err := r.indexInMemory(ctx, o, stopping.Wait)
 		switch {
 		case o.rebuildable(err):
 			r.Rebuilt, o.Rebuild = err.Error(), true
 		case !errors.Is(err, errTooMuch):
 			return r, err
+		}
+		if unseen { // the watcher will compare old bytes later: see growing
+			r.Watcher = nil
 		}
 		*r = Result{Reader: r.Reader, Found: r.Found, Rebuilt: r.Rebuilt, Changes: make(map[Change]int), Lag: r.Lag, Watcher: r.Watcher}
 		r.noteUnusable()
@@ -274,6 +278,7 @@ type keeper struct {
 	Options
 	writer     *index.Writer // nil if released
 	bulk       bool          // the last update was large
+	left       index.ID      // the last commit when the writer was released
 	generation index.ID      // the last published one
 	skipped    int           // malformed pieces of lines in it
 }
@@ -288,6 +293,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 			return nil, err
 		}
 		k.writer = writer
+		k.growing.resume(writer, k.left)
 	} else {
 		k.merge()
 	}
@@ -309,11 +315,15 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	if k.Compact && err == nil && publishErr == nil {
 		err = k.writer.Compact(ctx)
 	}
-	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
+	failed := cmp.Or(err, publishErr)
+	if failed != nil {
+		k.growing.forget()
+	}
+	if k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
 		// Later updates merge in proportion to their own size.
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
 	}
-	return u.steps, cmp.Or(err, publishErr)
+	return u.steps, failed
 }
 
 // updateAll compares all discovered files with the index, updates it, and opens it
@@ -360,7 +370,7 @@ func (k *keeper) release() error {
 	}
 	k.merge()
 	writer := k.writer
-	k.writer = nil
+	k.writer, k.left = nil, writer.Head()
 	return writer.Close()
 }
 
