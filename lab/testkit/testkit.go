@@ -54,7 +54,7 @@ func Sequences(usual int) {
 
 // Programs are those that tests drive and that not every machine has. Continuous
 // integration installs them (.ci/run).
-var Programs = []string{"tmux", "zsh", "fish", "strace", "chromium"}
+var Programs = []string{"tmux", "zsh", "fish", "strace", "fzf", "jq", "vim", "chromium"}
 
 // Program returns the path of a program that the test drives. Where it is missing,
 // the test is skipped; with CI=true it fails, so that no promise goes unchecked

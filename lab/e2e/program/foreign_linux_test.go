@@ -30,8 +30,8 @@ var everyRun = map[string][]string{
 	"doctor":     {"", "--deep", "--repair"},
 	"export":     {"0195aaaa", "0195aaaa -o out.html", "0195aaaa -o out.md", "0195aaaa --open"},
 	"fix":        {"timeout"},
-	"grep":       {"login"},
-	"help":       {"", "scopes"},
+	"grep":       {"login", "--vimgrep login"},
+	"help":       {"", "scopes", "--man pages"},
 	"index":      {"", "--rebuild", "--compact"},
 	"init":       {"bash", "zsh", "fish"},
 	"mcp":        {"", "--print-config codex"},
@@ -65,6 +65,7 @@ type spot struct {
 const (
 	sessionsDir = `work/all-sessions(/.*\.html)?`
 	indexDir    = `home/cache(/pigrep.*)?`
+	manDir      = `work/pages(/man[17](/.*)?)?`
 )
 
 var spots = []spot{
@@ -73,6 +74,8 @@ var spots = []spot{
 	{row: "`NAME-sessions/`", pattern: sessionsDir, force: true},
 	{row: "`TITLE-ID.md`", pattern: `work/login-timeouts-0195aaaa\.\w+`, never: true},
 	{row: "`pigrep-SESSION.html`", pattern: `tmp/pigrep-0195aaaa\.html`},
+	{row: "`pigrep-SESSION.txt`", pattern: `tmp/pigrep-[-0-9a-f]+\.txt`},
+	{row: "`man1/` and `man7/` in DIR", pattern: manDir, linked: true},
 	{row: "`~/.local/state/pigrep/history`", pattern: `home/\.local(/state(/pigrep(/history)?)?)?`, linked: true},
 	{row: "`~/.pi/agent/skills/pigrep/SKILL.md`", pattern: `home/\.pi/agent/skills(/pigrep(/SKILL\.md)?)?`, linked: true},
 	{row: "`~/.cache/pigrep/ID/`", pattern: indexDir},
@@ -307,7 +310,7 @@ var things = []thing{
 
 // outside is where a link at a path leads to.
 func (g *ground) outside(path string) string {
-	return filepath.Join(g.dir, "outside", filepath.Base(path))
+	return filepath.Join(g.dir, "outside", strings.ReplaceAll(strings.TrimPrefix(path, g.dir+"/"), "/", "-"))
 }
 
 // state describes what is at a path, and at the end of a link that is there.

@@ -2,12 +2,14 @@ package help
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/files"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
 )
@@ -34,7 +36,12 @@ func WriteManual(root *cobra.Command, dir string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		out, err := files.FindOutput(path)
+		if err != nil {
+			return err
+		}
+		out.Overwrite = true
+		if err := out.Replace(0o644, func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 			return err
 		}
 	}
