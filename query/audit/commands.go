@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"pigrep/adapter"
@@ -88,7 +89,14 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		return nil, err
 	}
 	t := &c.table
+	failures := req.Failed || req.Error
+	if failures { // of a call that failed, the other programs are not listed
+		maps.DeleteFunc(c.groups, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
+	}
 	rows := c.groups.sorted(func(a, b *commandGroup) int {
+		if failures && a.row.Failed != b.row.Failed {
+			return cmp.Compare(b.row.Failed, a.row.Failed)
+		}
 		if a.row.Runs != b.row.Runs { // most rows: names are compared only where they decide
 			return cmp.Compare(b.row.Runs, a.row.Runs)
 		}

@@ -537,6 +537,9 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 	var commandRows []audit.CommandRow
 	for _, g := range commands {
 		r := *g.row
+		if req.Failed && r.Failed == 0 {
+			continue // it made nothing fail
+		}
 		r.Sessions, r.Last = len(g.files), session.Time{Time: time.UnixMilli(g.last).UTC()}
 		commandRows = append(commandRows, r)
 	}
