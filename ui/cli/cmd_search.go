@@ -104,14 +104,20 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if o.null && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
 	}
+	if strings.TrimSpace(o.query) == "" {
+		req, err := o.Request(a)
+		if err == nil && !req.Selects() {
+			err = emptyQuery()
+		}
+		if err != nil {
+			return err
+		}
+	}
 	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
 	req := q.request
-	if strings.TrimSpace(o.query) == "" && !req.Selects() {
-		return emptyQuery()
-	}
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
