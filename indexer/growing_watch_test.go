@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"pigrep/lab/testkit"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,7 @@ const userMessage = `{"role":"user","content":"more"}`
 // watcher confirms nothing, and a command sees that old bytes were edited. If it cannot
 // index them now, it says how much its answer lacks, and does not leave that to the watcher.
 func TestEditBeforeTheProof(t *testing.T) {
+	testkit.Unraced(t)
 	s := newLongSession(t)
 	if !s.confirms() {
 		t.Fatal("the watcher does not confirm what it has indexed")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"pigrep/lab/testkit"
 	"runtime"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 // A large file that has to be read from the start is indexed on disk, even if the little
 // that was appended or cut off would fit into memory.
 func TestTooMuchForMemory(t *testing.T) {
+	testkit.Unraced(t)
 	original := lines(60, 300<<10) // 18 MB
 	edited := bytes.Replace(original, []byte("x"), []byte("y"), 1)
 	for name, data := range map[string][]byte{
