@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"pigrep/lab/testkit"
 	"strings"
 	"testing"
 	"time"
 
 	"pigrep/index"
+	"pigrep/lab/testkit"
 )
 
 // A watcher hashes all bytes of a long file that grows only when that is due. It then notices

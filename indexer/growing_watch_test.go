@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"pigrep/lab/testkit"
 	"strings"
 	"testing"
 	"time"
 
 	"pigrep/index"
+	"pigrep/lab/testkit"
 )
 
 // longSession is a session with many calls that wait for their results, and a watcher of it

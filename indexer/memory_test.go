@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"pigrep/lab/testkit"
 	"runtime"
 	"testing"
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/lab/testkit"
 )
 
 // A large file that has to be read from the start is indexed on disk, even if the little
