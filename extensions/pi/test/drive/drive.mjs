@@ -85,9 +85,13 @@ async function fresh() {
 	await t.gone(mark);
 	await t.see("New session started");
 }
+/** pi ends at a second Ctrl-C within half a second. */
+let cleared = 0;
 async function clearEditor(text) {
+	await new Promise((done) => setTimeout(done, cleared + 500 - Date.now()));
 	await t.keys("C-c");
 	await t.gone(text);
+	cleared = Date.now();
 }
 async function command(line) {
 	await t.type(line);
