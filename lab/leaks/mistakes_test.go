@@ -117,7 +117,7 @@ func sessions(t *testing.T, dir string) (files []string) {
 
 func TestRealSessionsStayAsTheyAre(t *testing.T) {
 	dir := os.Getenv("PIGREP_FIXTURES")
-	if dir == "" {
+	if dir == "" { // real sessions are not in the repository; the generated ones are always tested
 		t.Skip("PIGREP_FIXTURES names no sessions")
 	}
 	var m mistakes

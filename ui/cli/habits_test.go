@@ -138,7 +138,7 @@ func TestPathsForXargs(t *testing.T) {
 // What search and grep print in a pipe is what show takes, however odd files and ids are.
 func TestPlacesOfOddSessionsAreRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no such names of files")
+		t.Skip("Windows has no such names of files")
 	}
 	dir := t.TempDir()
 	for name, lines := range map[string][]string{
@@ -186,7 +186,7 @@ func TestCacheThatIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("/nowhere/at/all", link); err != nil {
-		t.Skip(err)
+		t.Skip("this user may make no links, as on Windows:", err)
 	}
 	for cache, why := range map[string]string{file: file + " is a file", link: link + " is a link to /nowhere/at/all"} {
 		a, out, errs := testApp(t)

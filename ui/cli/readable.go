@@ -16,7 +16,7 @@ import (
 )
 
 // Editors open the lines that grep --vimgrep names. Since a line of a session file is JSON,
-// grep names the lines of a copy in the directory for temporary files. The copy has the text
+// With --vimgrep, grep names the lines of a copy in the directory for temporary files. The copy has the text
 // of each part, below a line that says what it is. It has the same name each time, and only
 // its owner can read it.
 
