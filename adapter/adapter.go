@@ -24,17 +24,34 @@ type Adapter interface {
 
 // State is what a parser needs to continue in the middle of a file.
 type State struct {
-	Path     string         // of the file, absolute
-	Header   session.Header // Version 0: no header seen yet
-	Lines    int            // physical lines before the next one
-	LastTime int64          // Unix milliseconds of the entry before, 0 when none
-	Facts    bool           // whether the parser makes the facts of entries
+	// Path is the absolute path of the file, without the suffix of a compression. It is for
+	// agents whose file names say what the lines do not.
+	Path string
+	// Header is what is known of the session. Version 0: no header seen yet. Its Agent and
+	// Notes are set from the beginning, and are kept by the Registry, whatever the parser
+	// makes of the rest.
+	Header   session.Header
+	Lines    int   // physical lines before the next one
+	LastTime int64 // Unix milliseconds of the entry before, 0 when none
+	Facts    bool  // whether the parser makes the facts of entries
+
+	// Memo is what the parser remembers of earlier lines beside the rest of the state, in a
+	// form of its own, of at most MaxMemo bytes. It is stored with the checkpoint: parsing
+	// from there must equal parsing at once. It is nil at the start of a file, and when
+	// entries are read alone or a part of the lines is: see session.Entry for what may
+	// depend on it. A Memo is never changed in place; the parser may keep and share it.
+	Memo []byte
 }
+
+// MaxMemo is the largest size of a Memo in bytes. What is too much, a parser forgets by a
+// number of lines or entries, never by time or by how it was called.
+const MaxMemo = 4 << 10
 
 // Line is one physical line of a session file.
 type Line = jsonl.Line
 
-// Parser turns the lines of one file, in order, into entries.
+// Parser turns the lines of one file, in order, into entries. It may be given only some of
+// the lines, each alone.
 type Parser interface {
 	// Parse passes every entry on the line to emit, in order. Headers go into
 	// the state. Each piece of the line that is not an entry is returned as a

@@ -10,12 +10,28 @@ import (
 )
 
 // Agent is a program whose session files can be read. It may also implement Viewer,
-// Layout, Keeper, Resumer and Host.
+// Homed, Overwriter, Keeper, Resumer and Host.
 type Agent interface {
 	Adapter
 	// Name identifies the agent and the format of its files, for instance
-	// "pi.sessions_jsonl.v1".
+	// "pi.sessions_jsonl.v1". It stands in the record of each file that the agent's parser
+	// read: it never changes, and no two agents have the same.
 	Name() string
+	// Label is the agent's name for people, such as "Claude Code".
+	Label() string
+	// Short is the agent's name on command lines and in JSON, such as "claude": lower-case
+	// letters and digits. Agents of one family may share it.
+	Short() string
+	// Revision is raised when files that are already indexed would be read differently.
+	// The files of this agent, and no others, are then read again.
+	Revision() int
+	// Recognize says by the start of a file, up to HeadLength bytes, what it is to this
+	// agent: a Transcript or Notes, or Foreign if the format is not this agent's. It may
+	// see a head that is cut within a line, is damaged, or begins in the middle of a
+	// session. It is asked once about each new file, and decides about files that no root
+	// assigns, and against the root if the root's agent does not recognize a file and
+	// another agent does. It is strict: a file of another agent must be Foreign.
+	Recognize(head []byte) Sort
 	// Roots lists where this agent keeps session files in this environment, in
 	// order of precedence. It does not check whether they exist. The roots
 	// returned with an error are valid.
@@ -29,11 +45,55 @@ type Root struct {
 	Agent  string // Name of the agent whose files are there, set by the Registry; "" when unknown
 	Usual  bool   // the agent's own choice, which does not exist until the agent is first used
 	Follow bool   // follow symbolic links that lead out of the session directories
+
+	// Layout says what is below the root. With nil, it is the layout of an agent's home
+	// directory (see Homed) if the root is one; else every *.jsonl below it is a session.
+	Layout   Layout
+	Optional bool // searched only if its agent is asked for by name
 }
 
-// Layout is an Adapter for an agent that keeps sessions in a directory with other
-// files, which must not be read.
+// Layout says, by names alone, what is below a root. What it does not name is neither listed
+// nor opened. It is asked once about each directory entry, so it must be fast and not
+// allocate. Paths are relative to the root, with slashes; their bytes are valid during the
+// call. A path of a file is without the suffix of a compression.
 type Layout interface {
+	// Enter reports whether files below the directory may be sessions or notes.
+	Enter(dir []byte) bool
+	File(path []byte) Sort
+}
+
+// Sort is what a file is to its agent.
+type Sort uint8
+
+// The sorts of files.
+const (
+	Foreign    Sort = iota // never opened
+	Transcript             // a session, or a part of one
+	Loose                  // a Transcript if an agent recognizes it, else Foreign; of a Layout only
+	Notes                  // what an agent keeps about sessions outside of their files, such as their names: see session.Entry.About
+)
+
+// Homed is an Agent with a directory in which it keeps sessions among other files. A
+// person may name it in place of the directories with sessions.
+type Homed interface {
+	// Home returns the layout of the agent's directory if the names in a directory permit
+	// that it is one, else nil. has reports whether there is an entry of a name. Whoever
+	// asks makes sure that the agent recognizes the files.
+	Home(has func(name string) bool) Layout
+}
+
+// Overwriter is an Agent that overwrites bytes at the start of its files in place, while
+// the rest only grows.
+type Overwriter interface {
+	// Volatile returns the range of these bytes: whole lines within the first HeadLength
+	// bytes; from == to if there are none. They are compared apart: if nothing else has
+	// changed, only their lines are read again.
+	Volatile(head []byte) (from, to int64)
+}
+
+// Directories is an Adapter for an agent that keeps sessions in a directory with other
+// files, which must not be read.
+type Directories interface {
 	// SessionDirs returns the names of the directories in an agent directory
 	// that contain session files. A root with the first of them is an agent
 	// directory: only these directories are read, and session files directly
@@ -50,23 +110,36 @@ type Keeper interface {
 type Resumer interface {
 	// ResumeCommand returns the command that resumes a session and the
 	// directory to run it in. It uses only the summary. argv is nil if the
-	// agent cannot resume the session.
+	// agent cannot resume the session. For a session that only its parent can continue,
+	// it is the parent's command.
 	ResumeCommand(env Environment, s *session.Summary) (dir string, argv []string)
-	// Resume returns how to continue a session, or a fork of it. The head is
-	// the start of the file, up to HeadLength bytes. The error is an *Obstacle
+	// Resume returns how to continue a session, or a fork of it. The error is an *Obstacle
 	// if the agent would not open the file, or not as that session.
-	Resume(env Environment, rec *session.Record, head []byte, fork bool) (*Resumption, error)
+	Resume(env Environment, r *ResumeRequest) (*Resumption, error)
 }
 
-// HeadLength is how much of a file Resume needs.
+// HeadLength is how much of a file Recognize, Volatile and Resume see at most, in bytes.
 const HeadLength = 64 << 10
+
+// ResumeRequest is a session that a person wants to continue.
+type ResumeRequest struct {
+	Record *session.Record  // of the file that the agent would open
+	Root   *session.Summary // the session that a subagent works for in the end; nil for others, or if it is not indexed
+	Head   []byte           // the start of the file, up to HeadLength bytes
+	Fork   bool             // in a new session with the same history
+	Dir    string           // to continue in another directory than the session's, absolute; "" for its own
+	Packed bool             // the file is compressed
+	Kept   bool             // the agent's own file is gone
+}
 
 // Resumption is how to continue a session.
 type Resumption struct {
 	Argv       []string // to be run in the directory where the session continues
+	Dir        string   // this directory, if it is not that of the session's header
 	Install    string   // the command that installs the program
 	Warnings   []string // effects that a person would not expect
 	BeforeFork string   // what to do first, if the session can be resumed as it is; "" for nothing
+	Branches   string   // how to go back to an entry of an abandoned branch: "use /tree in pi to go back to it"; "" if that is not possible
 }
 
 // An Obstacle is the reason why an agent does not open a session file, or not as that

@@ -11,7 +11,7 @@ import (
 )
 
 // Registry knows all agents and finds the agent of a file. It is itself an Adapter, a
-// Viewer and a Layout, so code that reads session files need not know that there are
+// Viewer and a Directories, so code that reads session files need not know that there are
 // several agents. It is immutable and safe for concurrent use.
 type Registry struct {
 	env     Environment
@@ -137,9 +137,9 @@ func (r *Registry) View(state State, line Line, emit func(*session.Entry, *sessi
 	return View(r.Agent(state.Path), state, line, emit)
 }
 
-// SessionDirs implements Layout.
+// SessionDirs implements Directories.
 func (r *Registry) SessionDirs(root string) []string {
-	if l, ok := r.Agent(root).(Layout); ok {
+	if l, ok := r.Agent(root).(Directories); ok {
 		return l.SessionDirs(root)
 	}
 	return nil
@@ -165,14 +165,13 @@ func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string)
 	return "", nil
 }
 
-// Resume returns how to continue a session, or a fork of it. The head is the start of
-// the file, up to HeadLength bytes. The error may be an *Obstacle.
-func (r *Registry) Resume(rec *session.Record, head []byte, fork bool) (*Resumption, error) {
-	agent := r.Agent(rec.Path)
+// Resume returns how to continue a session, or a fork of it. The error may be an *Obstacle.
+func (r *Registry) Resume(q *ResumeRequest) (*Resumption, error) {
+	agent := r.Agent(q.Record.Path)
 	if a, ok := agent.(Resumer); ok {
-		return a.Resume(r.env, rec, head, fork)
+		return a.Resume(r.env, q)
 	}
-	return nil, &Obstacle{Program: agent.Name(), Reason: "sessions of this agent cannot be resumed"}
+	return nil, &Obstacle{Program: agent.Label(), Reason: "sessions of this agent cannot be resumed"}
 }
 
 // Variables lists the environment variables of all agents.

@@ -1,6 +1,7 @@
 package adapter_test
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,19 @@ import (
 type scribe string
 
 func (s scribe) Name() string { return string(s) }
+
+func (s scribe) Label() string { return string(s) }
+
+func (s scribe) Short() string { return string(s) }
+
+func (s scribe) Revision() int { return 0 }
+
+func (s scribe) Recognize(head []byte) adapter.Sort {
+	if bytes.HasPrefix(head, []byte(s)) {
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
 
 func (s scribe) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	roots := []adapter.Root{{Path: filepath.Join(env.Home, string(s)), Origin: "default"}}
@@ -132,7 +146,7 @@ func TestRegistryOfAPlainAgent(t *testing.T) {
 	if _, argv := r.ResumeCommand(&session.Summary{}); argv != nil {
 		t.Errorf("it is resumed by %q", argv)
 	}
-	if _, err := r.Resume(&session.Record{}, nil, false); err == nil || !strings.HasPrefix(err.Error(), "one cannot resume it: ") {
+	if _, err := r.Resume(&adapter.ResumeRequest{Record: &session.Record{}}); err == nil || !strings.HasPrefix(err.Error(), "one cannot resume it: ") {
 		t.Errorf("Resume: error %v", err)
 	}
 	if id, path := r.Current(); id != "" || path != "" || len(r.Stores()) > 0 || len(r.Variables()) > 0 || r.SkillDir() != "" || r.SessionDirs("/") != nil {

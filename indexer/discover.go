@@ -160,7 +160,7 @@ func (w *walker) root(path string) error {
 // sessionDirs returns the names of the directories with session files, if the path
 // is an agent directory.
 func sessionDirs(a adapter.Adapter, path string) []string {
-	l, ok := a.(adapter.Layout)
+	l, ok := a.(adapter.Directories)
 	if !ok {
 		return nil
 	}

@@ -147,11 +147,11 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 		switch string(m.Key) {
 		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
 			"target_file", "paths", "files", "file_paths":
-			c.Paths = p.texts(c.Paths, m.Val)
+			c.Files = p.filesIn(c.Files, m.Val)
 		case "edits":
 			for edits := p.json.Elements(m.Val); edits.Next(); {
 				if v := p.json.Fields(edits.Val).Find("path"); p.json.Kind(v) == '"' {
-					c.Paths = p.texts(c.Paths, v)
+					c.Files = p.filesIn(c.Files, v)
 				}
 			}
 		}
@@ -209,6 +209,16 @@ func (p *parser) texts(list []string, v jsonl.Value) []string {
 			if s := p.json.Name(e.Val); s != "" && len(s) <= maxPath {
 				list = append(list, s)
 			}
+		}
+	}
+	return list
+}
+
+// filesIn adds the files that an argument names.
+func (p *parser) filesIn(list []session.FileUse, v jsonl.Value) []session.FileUse {
+	for _, path := range p.texts(nil, v) {
+		if len(list) < maxPaths {
+			list = append(list, session.FileUse{Path: path})
 		}
 	}
 	return list

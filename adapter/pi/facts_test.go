@@ -58,9 +58,9 @@ func TestFactsOfCalls(t *testing.T) {
 		{Outcome: none, Calls: []session.EntryCall{
 			{Part: 1, ID: "a", Tool: "bash", Text: []byte("timeout: 5\ncommand: ls \"x\"\nrm"), Command: []byte("ls \"x\"\nrm"), Outcome: none},
 			{Part: -1, Outcome: none},
-			{Part: 2, ID: "b", Tool: "edit", Text: []byte("path: p.go\nedits.0.path: q.go\nedits.0.old: x\nedits.1: 7"), Paths: []string{"p.go", "q.go"}, Outcome: none},
+			{Part: 2, ID: "b", Tool: "edit", Text: []byte("path: p.go\nedits.0.path: q.go\nedits.0.old: x\nedits.1: 7"), Files: []session.FileUse{{Path: "p.go"}, {Path: "q.go"}}, Outcome: none},
 			{Part: 3, ID: "c", Tool: "Shell", Text: []byte("command.0: bash\ncommand.1: -lc\ncommand.2: it's"), Command: []byte(`'bash' '-lc' 'it'\''s'`), Outcome: none},
-			{Part: 4, ID: "d", Tool: "other", Text: []byte("command: ls\nfiles.0: m\nfiles.1: n\nfiles.2: 3"), Paths: []string{"m", "n"}, Outcome: none},
+			{Part: 4, ID: "d", Tool: "other", Text: []byte("command: ls\nfiles.0: m\nfiles.1: n\nfiles.2: 3"), Files: []session.FileUse{{Path: "m"}, {Path: "n"}}, Outcome: none},
 		}},
 		{IsResult: true, Outcome: session.Outcome{Failed: true, Bytes: 33, Exit: 137, Duration: 7}},
 		{IsResult: true, Outcome: session.Outcome{Bytes: 26, Exit: 3, Duration: session.Unknown}},

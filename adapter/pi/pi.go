@@ -4,7 +4,13 @@
 // adapter.Agent. The package imports adapter, jsonl, scope and internal/session.
 package pi
 
-import "pigrep/adapter"
+import (
+	"bytes"
+
+	"pigrep/adapter"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
 
 // Name identifies the session files of pi.
 const Name = "pi.sessions_jsonl.v1"
@@ -18,6 +24,29 @@ func New() Agent { return Agent{} }
 
 // Name implements adapter.Agent.
 func (Agent) Name() string { return Name }
+
+// Label implements adapter.Agent.
+func (Agent) Label() string { return "pi" }
+
+// Short implements adapter.Agent.
+func (Agent) Short() string { return "pi" }
+
+// Revision implements adapter.Agent.
+func (Agent) Revision() int { return 0 }
+
+// Recognize implements adapter.Agent. A session has a header.
+func (a Agent) Recognize(head []byte) adapter.Sort {
+	parser := a.Parse(adapter.State{})
+	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
+		line, err := lines.Next()
+		if err != nil {
+			return adapter.Foreign
+		}
+		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
+			return adapter.Transcript
+		}
+	}
+}
 
 // Parse implements adapter.Adapter.
 func (Agent) Parse(state adapter.State) adapter.Parser {

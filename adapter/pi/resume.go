@@ -43,18 +43,21 @@ func (Agent) ResumeCommand(env adapter.Environment, s *session.Summary) (dir str
 }
 
 // Resume implements adapter.Resumer.
-func (Agent) Resume(env adapter.Environment, rec *session.Record, head []byte, fork bool) (*adapter.Resumption, error) {
-	agentDir := agentDir(env)
-	if why := obstacle(rec, head, agentDir); why != "" {
+func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
+	rec, agentDir := q.Record, agentDir(env)
+	if why := obstacle(rec, q.Head, agentDir); why != "" {
 		o := &adapter.Obstacle{Program: program, Reason: why}
 		if filepath.Dir(rec.Path) == agentDir && rec.Version > 0 && rec.Version != libraryVersion {
 			o.Hint = "start pi once, then: pigrep resume " + rec.ID
 		}
 		return nil, o
 	}
-	r := &adapter.Resumption{Install: "npm install -g @earendil-works/pi-coding-agent"}
+	r := &adapter.Resumption{
+		Install:  "npm install -g @earendil-works/pi-coding-agent",
+		Branches: "use /tree in pi to go back to it",
+	}
 	old := rec.Version > 0 && rec.Version < currentVersion
-	if fork {
+	if q.Fork {
 		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
 		if old {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version))

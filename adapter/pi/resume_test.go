@@ -90,7 +90,7 @@ func TestResume(t *testing.T) {
 		{"an entry before the header", before, head, false, "", "", "before its header", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := New().Resume(env, test.rec, []byte(test.head), test.fork)
+			got, err := New().Resume(env, &adapter.ResumeRequest{Record: test.rec, Head: []byte(test.head), Fork: test.fork})
 			if test.obstacle != "" {
 				obstacle, ok := errors.AsType[*adapter.Obstacle](err)
 				if !ok || obstacle.Program != "pi" || !strings.Contains(obstacle.Reason, test.obstacle) || !strings.Contains(obstacle.Hint, test.hint) || (test.hint == "") != (obstacle.Hint == "") {

@@ -26,7 +26,7 @@ var sessionDirs = []string{"sessions", "subagent-sessions"}
 // sessionsIn returns the directory where pi keeps sessions by default.
 func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
 
-// SessionDirs implements adapter.Layout.
+// SessionDirs implements adapter.Directories.
 func (Agent) SessionDirs(string) []string { return sessionDirs }
 
 // Roots implements adapter.Agent. Pi uses one of these directories at a time. All of

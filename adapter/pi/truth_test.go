@@ -3,6 +3,7 @@ package pi
 import (
 	"bytes"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -161,7 +162,7 @@ func TestReadingOn(t *testing.T) {
 			if diff := gocmp.Diff(wantProblems, problems); diff != "" {
 				t.Errorf("%s, read on at line %d: problems (-whole +parts):\n%s", name, k, diff)
 			}
-			if p.State() != end {
+			if !reflect.DeepEqual(p.State(), end) {
 				t.Errorf("%s, read on at line %d: state %+v, want %+v", name, k, p.State(), end)
 			}
 		}

@@ -50,11 +50,21 @@ type EntryFacts struct {
 	HasUsage bool
 	SubModel string // provider/model of the subagents whose usage a result has, if they have one
 
+	// UsageOf identifies the response that the usage is of, in all files: a hash of its id. Of
+	// several usages of one response in a file, the figures of the last count, at the place
+	// of the first; of several files, the first one counts. 0: the response is the entry.
+	UsageOf uint64
+
 	Calls []EntryCall // in order
 
 	// Of a result: it answers the call Entry.ToolCallID.
 	IsResult bool
 	Outcome
+
+	// Amends is the id of an earlier call whose outcome this result completes, beside that
+	// of its own call: that of a command which went on in the background. Figures that are
+	// known replace those of the earlier call, and bytes are added to its. "" for none.
+	Amends string
 
 	ReadFiles, ModifiedFiles []string // listed by a summary
 }
@@ -64,16 +74,61 @@ type EntryCall struct {
 	Kind    CallKind
 	Part    int // number of its part, -1 if it has none
 	ID      string
-	Tool    string
-	Text    []byte // the arguments, "name: value", one per line
-	Command []byte // the shell command, nil if it runs none
-	Paths   []string
-	Outcome // of nested calls and shells
+	Tool    string // as written
+	Deed    Deed
+	Text    []byte    // the arguments, "name: value", one per line
+	Command []byte    // the shell command, nil if it runs none: as a person would type it, not the list of words that runs a shell
+	Dialect Dialect   // of the command
+	Dir     string    // where the command runs, or where relative paths begin; "" for the working directory of the entry
+	Files   []FileUse // that the arguments name
+	Outcome           // of nested calls and shells
+	Escapes bool      // it asks to run outside of the agent's sandbox
 }
+
+// Deed says what a call does, in words that all agents share.
+type Deed uint8
+
+// The deeds.
+const (
+	DeedOther    Deed = iota
+	DeedRun           // a command
+	DeedRead          // a file
+	DeedWrite         // a whole file
+	DeedEdit          // a part of a file
+	DeedDelete        // a file
+	DeedList          // files, or lines in files: names, patterns
+	DeedFetch         // something from the network
+	DeedDelegate      // work to another agent
+	DeedPlan          // keeps a list of what is to be done
+	DeedAsk           // the person
+	DeedPoll          // waits for a command that goes on in the background, or ends it
+)
+
+func (d Deed) String() string {
+	return [...]string{"other", "run", "read", "write", "edit", "delete", "list", "fetch", "delegate", "plan", "ask", "poll"}[d]
+}
+
+// FileUse is a file among the arguments of a call, and what the call does to it: moving a
+// file deletes one and writes another.
+type FileUse struct {
+	Path string
+	Deed Deed // DeedOther: that of the call
+}
+
+// Dialect is the language of a shell command.
+type Dialect uint8
+
+// The dialects.
+const (
+	DialectPOSIX Dialect = iota
+	DialectPowerShell
+	DialectCmd
+)
 
 // Outcome is how a call ended.
 type Outcome struct {
 	Failed   bool
+	Rejected bool  // the person did not let it run; it did not fail
 	NoMatch  bool  // it did not fail: its exit code says no, as that of grep does when nothing matches
 	Bytes    int64 // size of its output
 	Exit     int32 // exit code, or Unknown

@@ -38,15 +38,53 @@ const (
 	KindOther    Kind = "other"
 )
 
-// Header is the header line of a session file.
+// Header is what a session file says about the session as a whole: in a header line, in
+// several lines, or in its name. Later lines may change it.
 type Header struct {
-	ID            string
-	CWD           string
-	ParentSession string    // path of the session this one was forked from; v1 calls it branchedFrom
-	Version       int       // 1 if the header has none; 0 if the file has no header
-	Timestamp     time.Time // zero if absent or unreadable
-	Offset        int64     // where the header's JSON object begins
+	ID            string    // "" only if neither the file nor its name has one
+	CWD           string    // where the session began
+	ParentSession string    // path or id of the session that Relation is to, as the file or its place says
+	Version       int       // 0 if no line of a session was seen; 1 if the format has no versions and entries name no parents, else 2 or more
+	Timestamp     time.Time // of the beginning; zero if absent or unreadable
+	Offset        int64     // where the JSON object of the header line begins; that of the first entry if there is no such line
+
+	// Agent and Notes say who read the file, and as what. They are set when a file is new, and
+	// parsers leave them alone; a path is never asked again.
+	Agent string // adapter.Agent.Name of the parser; "" if the index is older
+	Notes bool   // the file is no session: its entries are about other sessions, see Entry.About
+
+	Relation Relation // to ParentSession
+	Part     string   // which file of its session this is, if there are several; "" for the first or only one
+	Base     Base     // where its history begins in another file; zero if it begins here
+	Ordinal  int64    // of the first line, if lines are numbered throughout the files of a session
+	Git      string   // the last branch; "" if unknown
+	Nested   bool     // texts may be JSON within JSON strings, so that the raw bytes of an entry rule out no word
 }
+
+// Relation says what a session is to the one that its header names.
+type Relation uint8
+
+// The relations.
+const (
+	Unrelated Relation = iota // or not known
+	Copied                    // it begins with copies of the other's entries: a fork
+	Continued                 // it goes on where its Base says, and copies nothing: a fork
+	Reverted                  // as Continued, with the same id: what the other has from Base on is abandoned
+	Spawned                   // it is a subagent of the other
+)
+
+// Base is a place in another file: before its line with this ordinal. The offset is only a
+// hint, because that file may be converted later.
+type Base struct {
+	Session, Part string
+	Ordinal       int64
+	Offset        int64
+}
+
+// Context is what holds from one line of a file on until another line says otherwise. A
+// record has the contexts of a file, and nodes the number of theirs, because an entry that
+// is read alone does not say it.
+type Context struct{ Provider, Model, CWD, Git string }
 
 // At says where a part is in its session file, as answers in JSON do.
 type At struct {
@@ -75,6 +113,10 @@ func (e *Entry) OriginOf(p *Part) Origin {
 //
 // The strings and slices of an Entry from a parser, Parts included, are valid
 // only until the parser continues; copy what you keep.
+//
+// An entry is read again alone, from its own bytes and the Header. So Type, Role, ID, Copy
+// and Parts must depend on nothing else. The fields from ParentID to HasParent, those from
+// Message to Context, and all of Facts may also depend on earlier lines.
 type Entry struct {
 	Type string // TypeMessage, TypeCompaction, …, or as written
 	Role string // of a message entry: RoleUser, RoleAssistant, …, or as written
@@ -113,6 +155,31 @@ type Entry struct {
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
 
+	// Of a session_info entry. NameRank is how much a name counts: of those with the highest
+	// rank, the last one names the session. An empty one clears names of its rank and below.
+	// With a TargetID, it names the session only if an entry with this ID is in the file, or
+	// comes later: old versions of some agents wrote names into the files of other sessions.
+	NameRank uint8
+
+	// Its place in the conversation.
+	Message string // the id of the message that it is a piece of, if its agent writes messages in pieces, an entry each; "" for a whole one
+	Side    string // the conversation beside the main one that it belongs to, such as that of a subagent in the same file; "" for the main one
+	Aside   bool   // it hangs beside the branch, as the results of parallel calls do: it is active if its parent is, and never the leaf
+	Apart   bool   // it is no part of the tree: state that its agent repeats anywhere in the file
+	About   string // in Notes: the id of the session that it is about
+
+	// Text that stands twice in a file. What repeats other text has no documents, does not
+	// count and is not shown; its node stays, hidden. There are three ways to say it:
+	Once    bool    // its agent writes an entry once: if an earlier one has the same ID, this one repeats it
+	Repeats bool    // it repeats an earlier entry, as the parser knows from its Memo; it needs no parts then, but for being read alone
+	Shadows []int64 // offsets of earlier Pending entries that repeat this one: they are hidden from now on
+	Pending bool    // a later entry may say Shadows of it; a pending entry has no facts
+
+	// Context is what holds at this entry. An assistant message that names no model has that
+	// of its context; its working directory and branch are those of the context, if there are
+	// any. The parser sets it on every entry, or on none.
+	Context Context
+
 	Parts []Part
 	Facts *EntryFacts // nil unless requested from the parser, or if there are none
 }
@@ -137,6 +204,9 @@ type Part struct {
 // system.
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
+// BaseName returns the name of a session file without directory and extension.
+func BaseName(file string) string { return strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl") }
+
 // Handle returns the name to show for a session, which commands accept: its id. For a file
 // without an id that can be typed it returns the id in the file name: ID in
 // 2026-01-15T10-30-00-000Z_ID.jsonl.
@@ -144,7 +214,7 @@ func Handle(id, file string) string {
 	if IsTypable(id) {
 		return id
 	}
-	base := strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl")
+	base := BaseName(file)
 	return base[strings.LastIndexByte(base, '_')+1:]
 }
 

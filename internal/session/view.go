@@ -22,6 +22,7 @@ type Block struct {
 type Call struct {
 	ID        string
 	Tool      string
+	Deed      Deed       // what it does
 	Arguments []Argument // in file order
 	Raw       []byte     // the arguments as JSON, nil if there are none
 	Command   []byte     // the shell command among the arguments, nil if it runs none

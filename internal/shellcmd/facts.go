@@ -109,8 +109,8 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		fact.Line, fact.Cut = line(c.Text, MaxLine)
 		fact.Search = isSearch(c.Tool, c.Text)
 	}
-	for _, path := range c.Paths {
-		fact.Paths = append(fact.Paths, o.name(path))
+	for i := range c.Files {
+		fact.Paths = append(fact.Paths, o.name(c.Files[i].Path))
 	}
 	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd))
 	if fact.Shell {

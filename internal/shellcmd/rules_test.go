@@ -27,7 +27,7 @@ func foundIn(t *testing.T, text string) []Found {
 	call := session.EntryCall{Tool: "bash", Command: []byte(strings.ReplaceAll(text, `\n`, "\n"))}
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
 		tool, path, _ := strings.Cut(rest, " ")
-		call = session.EntryCall{Tool: tool, Paths: []string{path}}
+		call = session.EntryCall{Tool: tool, Files: []session.FileUse{{Path: path}}}
 	}
 	var facts session.Facts
 	NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, cwd)

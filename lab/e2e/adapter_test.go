@@ -31,6 +31,19 @@ type chat struct{}
 
 func (chat) Name() string { return "chat.v1" }
 
+func (chat) Label() string { return "Chat" }
+
+func (chat) Short() string { return "chat" }
+
+func (chat) Revision() int { return 0 }
+
+func (chat) Recognize(head []byte) adapter.Sort {
+	if bytes.HasPrefix(head, []byte(`{"room":`)) {
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
+
 func (chat) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	return []adapter.Root{{Path: filepath.Join(env.Home, ".chat"), Origin: "default", Usual: true}}, nil
 }
@@ -84,11 +97,11 @@ func (chat) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir string
 	return s.CWD, []string{"chat", "--room", s.ID}
 }
 
-func (c chat) Resume(env adapter.Environment, rec *session.Record, _ []byte, fork bool) (*adapter.Resumption, error) {
-	if fork {
+func (c chat) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
+	if q.Fork {
 		return nil, &adapter.Obstacle{Program: "chat", Reason: "it has no copies"}
 	}
-	_, argv := c.ResumeCommand(env, &rec.Summary)
+	_, argv := c.ResumeCommand(env, &q.Record.Summary)
 	return &adapter.Resumption{Argv: argv, Install: "install chat"}, nil
 }
 

@@ -252,7 +252,7 @@ func TestObstaclesEqualPi(t *testing.T) {
 			t.Skip("pi begins a new session in an empty file")
 		}
 		env := adapter.Environment{Home: "/none", Getenv: func(string) string { return "" }}
-		_, why := pi.New().Resume(env, readRecord(t, path), data, false)
+		_, why := pi.New().Resume(env, &adapter.ResumeRequest{Record: readRecord(t, path), Head: data})
 		if (want.OpenError != "") != (why != nil) {
 			t.Errorf("pi says %q, pigrep %v", want.OpenError, why)
 		}

@@ -119,7 +119,9 @@ func newPart(path string, e *session.Entry, i int) *Part {
 	}
 	for _, call := range facts.Calls {
 		if call.Part == i {
-			p.addPaths(call.Paths)
+			for _, use := range call.Files {
+				p.addPaths([]string{use.Path})
+			}
 			if len(call.Command) > 0 {
 				p.commands = append(p.commands, string(call.Command))
 			}

@@ -246,7 +246,7 @@ func (f *fileTest) Matches(p *Part) bool {
 		if c.Part != p.Number {
 			continue
 		}
-		if slices.ContainsFunc(c.Paths, isIt) || len(c.Command) > 0 && f.isNamedIn(p.Commands.Fold(c.Command)) {
+		if slices.ContainsFunc(c.Files, func(u session.FileUse) bool { return isIt(u.Path) }) || len(c.Command) > 0 && f.isNamedIn(p.Commands.Fold(c.Command)) {
 			return true
 		}
 		if len(c.Command) > 0 {

@@ -48,7 +48,7 @@ func (o *Manner) Plan(a *app.App, t *conversation.Target) (*printer.Resume, erro
 		head = head[:n]
 	}
 	r.Fork = o.Fork || o.In != ""
-	how, err := t.Agents.Resume(rec, head, r.Fork)
+	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Head: head, Fork: r.Fork})
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
