@@ -1,7 +1,12 @@
 package segment
 
 import (
+	"cmp"
+	"math"
+	"math/bits"
 	"slices"
+	"sort"
+	"strconv"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -157,4 +162,211 @@ func (s *Segment) deletedBits() []uint64 {
 		}
 	})
 	return s.deletedSet
+}
+
+// Duplicates are the documents of a segment whose entries may have a duplicate in
+// the index: an entry with the same hash elsewhere.
+type Duplicates struct {
+	Bits   []uint64 // by document, in words of 64; nil when nothing is known
+	Hashes []uint64 // of the marked documents, in order
+	Parts  []uint32 // their parts: ID.Part
+	Files  []uint32 // their files, ascending, each once
+}
+
+// NewDuplicates returns empty Duplicates for a segment with this number of documents. It
+// has room for marked ones.
+func NewDuplicates(documents, marked int) Duplicates {
+	return Duplicates{Bits: make([]uint64, (documents+63)/64), Hashes: make([]uint64, marked), Parts: make([]uint32, marked)}
+}
+
+// Mark marks a document, which has this id and belongs to an entry with the hash.
+func (d *Duplicates) Mark(doc uint32, hash uint64, id ID) {
+	if d.has(doc) {
+		return
+	}
+	before := bits.OnesCount64(d.Bits[doc/64] & (1<<(doc%64) - 1))
+	for _, w := range d.Bits[:doc/64] {
+		before += bits.OnesCount64(w)
+	}
+	d.Bits[doc/64] |= 1 << (doc % 64)
+	d.Hashes = slices.Insert(d.Hashes, before, hash)
+	d.Parts = slices.Insert(d.Parts, before, uint32(id.Part))
+	if i, ok := slices.BinarySearch(d.Files, id.File); !ok {
+		d.Files = slices.Insert(d.Files, i, id.File)
+	}
+}
+
+func (d *Duplicates) has(doc uint32) bool { return d.Bits[doc/64]>>(doc%64)&1 != 0 }
+
+// visit visits documents, whose numbers ascend, if all of them are marked, and
+// reports whether they are.
+func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
+	if d.Bits == nil {
+		return false
+	}
+	for _, doc := range docs {
+		if !d.has(doc) {
+			return false
+		}
+	}
+	word, before := uint32(0), 0
+	for _, doc := range docs {
+		for ; word < doc/64; word++ {
+			before += bits.OnesCount64(d.Bits[word])
+		}
+		at := before + bits.OnesCount64(d.Bits[word]&(1<<(doc%64)-1))
+		visit(doc, d.Hashes[at], int(d.Parts[at]))
+	}
+	return true
+}
+
+// PossibleDuplicates returns a bit for each document, in words of 64, set when its
+// entry may have a duplicate in the index; nil when nothing is known. The slice is
+// the segment's own and must not be changed.
+func (s *Segment) PossibleDuplicates() []uint64 {
+	if s.duplicates == nil {
+		return nil
+	}
+	return s.duplicates().Bits
+}
+
+// FilesWithDuplicates returns the files with documents that may have a duplicate in the
+// index. known is false if the duplicates are not known.
+func (s *Segment) FilesWithDuplicates() (files []uint32, known bool) {
+	if s.duplicates == nil {
+		return nil, false
+	}
+	d := s.duplicates()
+	return d.Files, d.Bits != nil || s.length == 0
+}
+
+// KnownDuplicates visits documents, whose numbers ascend, with the hash of their entry and
+// their part, if all of them are among the possible duplicates that are known, and reports
+// whether they are. It reads nothing of the segment.
+func (s *Segment) KnownDuplicates(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
+	if s.duplicates == nil {
+		return false
+	}
+	d := s.duplicates()
+	return d.visit(docs, visit)
+}
+
+// EntryHashes visits those of the documents, whose numbers ascend, that have a hash
+// of their entry.
+func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)) (err error) {
+	if s.KnownDuplicates(docs, func(doc uint32, hash uint64, _ int) { visit(doc, hash) }) {
+		return nil
+	}
+	var visiting bool
+	defer format.ContainUnless(format.Guard(), &visiting, "read which entries are copies", &err)
+	bad := false
+	err = s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
+		hash, ok := parseEntryHash(value)
+		bad = bad || !ok
+		visiting = true
+		visit(doc, hash)
+		visiting = false
+	})
+	if bad && err == nil {
+		err = format.Damaged("values of %s", FieldEntryHash)
+	}
+	return err
+}
+
+// FileRuns has the files of the documents of a segment. The documents of one file are
+// usually adjacent. A run ends where the next one begins. The last run has no documents,
+// or stored values only.
+type FileRuns []FileRun
+
+// FileRun is a run of adjacent documents of one file. File is NoFile for stored values.
+type FileRun struct{ First, File uint32 }
+
+// End returns the document after a run, for the last one the highest number.
+func (r FileRuns) End(i int) uint32 {
+	if i+1 < len(r) {
+		return r[i+1].First
+	}
+	return math.MaxUint32
+}
+
+// File returns the file number of a document, NoFile for a stored value.
+func (r FileRuns) File(doc uint32) uint32 {
+	i := sort.Search(len(r), func(i int) bool { return r[i].First > doc })
+	if i == 0 {
+		return NoFile
+	}
+	return r[i-1].File
+}
+
+// fileCache holds the result of Files for all references to a segment.
+type fileCache struct {
+	once sync.Once
+	runs FileRuns
+	err  error
+}
+
+// Files returns the files of all documents. The slice is the segment's own and must
+// not be changed.
+func (s *Segment) Files() (FileRuns, error) {
+	c := s.files
+	c.once.Do(func() { c.runs, c.err = s.readFiles() })
+	return c.runs, c.err
+}
+
+func (s *Segment) readFiles() (runs FileRuns, err error) {
+	defer format.Contain(format.Guard(), "read the files of documents", &err)
+	type piece struct{ first, last, file uint32 }
+	var pieces []piece
+	var docs roaring.Bitmap
+	err = s.eachTerm(FieldFile, nil, nil, func(term []byte, at PostingsOffset) error {
+		number, err := strconv.ParseUint(string(term), 16, 32)
+		if err != nil {
+			return format.Damaged("file number %q", term)
+		}
+		if err := s.readDocuments(at, &docs); err != nil {
+			return err
+		}
+		eachRun(&docs, func(first, last uint32) { pieces = append(pieces, piece{first, last, uint32(number)}) })
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.first, b.first) })
+	runs = make(FileRuns, 0, 2*len(pieces)+1)
+	next := uint32(0) // the document after the last piece
+	for _, p := range pieces {
+		if p.first < next || int(p.last) >= s.length {
+			return nil, format.Damaged("documents of file %d", p.file)
+		}
+		if p.first > next {
+			runs = append(runs, FileRun{next, NoFile})
+		}
+		runs = append(runs, FileRun{p.first, p.file})
+		next = p.last + 1
+	}
+	return append(runs, FileRun{next, NoFile}), nil
+}
+
+// eachRun visits the documents as runs of documents side by side: their first and
+// last.
+func eachRun(docs *roaring.Bitmap, visit func(first, last uint32)) {
+	if docs.IsEmpty() {
+		return
+	}
+	first, last := docs.Minimum(), docs.Maximum()
+	if uint64(last)-uint64(first)+1 == docs.GetCardinality() {
+		visit(first, last)
+		return
+	}
+	from, end := uint64(first), uint64(first) // of the run so far
+	docs.Iterate(func(doc uint32) bool {
+		if uint64(doc) != end {
+			visit(uint32(from), uint32(end-1))
+			from = uint64(doc)
+		}
+		end = uint64(doc) + 1
+		return true
+	})
+	visit(uint32(from), uint32(end-1))
 }

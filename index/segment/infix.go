@@ -1,12 +1,19 @@
 package segment
 
 import (
+	"encoding/binary"
+	"io"
+	"path/filepath"
 	"slices"
+	"sort"
+	"strings"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/format"
+	"pigrep/internal/files"
 )
 
 // Infix returns the live documents with a term that contains the needle, at its end
@@ -193,4 +200,261 @@ func (w *infixWalk) add(value uint64) {
 	if w.err = w.segment.readDocuments(at, &docs); w.err == nil {
 		w.docs.Or(&docs)
 	}
+}
+
+// Trigrams say where in the dictionary of the text of a segment terms with a needle
+// may be. The terms, in their order, are cut into columns; for every three bytes
+// there is a row of bits, one for each column in which some term has them. Three
+// bytes that hash alike share a row. The end of a term counts as a byte 0, which no
+// term has.
+//
+// They lie in a file beside the segment, made when it is first published. The file
+// is derived: without it, or when it is not as it was written, Infix visits all
+// terms. Segments with few terms have none. Reading takes only the rows of a needle.
+//
+// They pay for themselves: grep -c for a piece of a rare word takes 65 ms of CPU in
+// 1 GB of sessions, without them 204; in 300 MB 35 and 82. Making them adds 2 % to the
+// CPU of a first index and 1.2 % to the size of the index.
+//
+// All numbers are little endian:
+//
+//	8 bytes   "pgtrigr2"
+//	8 bytes   xxhash of what follows up to the rows
+//	8, 8      size and hash of the segment's Fingerprint
+//	4 bytes   number of columns
+//	4 bytes   words of 64 columns in a row
+//	4 each    by column: the first 3 bytes of its first term, the first one highest
+//	          the rows: 8 bytes for each word, and 8 for the xxhash of them
+type trigrams struct {
+	first []uint32 // by column: the first 3 bytes of its first term; ascending
+	words int      // of a row
+	rows  []uint64
+}
+
+// columns are those of the trigrams that may have a term with a needle.
+type columns struct {
+	first []uint32 // as in trigrams
+	bits  []uint64 // one for each column
+}
+
+// TrigramsExt is the extension of the file with the trigrams of a segment.
+const TrigramsExt = ".tri"
+
+const (
+	trigramsMagic = "pgtrigr2"
+	trigramsHead  = 40
+
+	rowBits      = 12
+	trigramRows  = 1 << rowBits
+	prefixBytes  = 3   // of a term; those of a prefix are in one column
+	columnTerms  = 640 // at least
+	trigramTerms = 32 * columnTerms
+	mostWords    = 512 // of a row
+
+	minTrigramSegment = 8 * trigramTerms // bytes, below which a segment has fewer terms
+)
+
+func rowOf(a, b, c byte) int {
+	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - rowBits))
+}
+
+// any reports whether a column that is left has prefixes from low to high.
+func (c *columns) any(low, high uint32) bool {
+	last := sort.Search(len(c.first), func(i int) bool { return c.first[i] > high }) - 1
+	for i := last; i >= 0; i-- {
+		if c.bits[i/64]>>(i%64)&1 != 0 {
+			return true
+		}
+		if c.first[i] <= low {
+			break
+		}
+	}
+	return false
+}
+
+// makeTrigrams makes the trigrams of a dictionary; nil when it has few terms.
+func makeTrigrams(t fst) *trigrams {
+	if t.terms < trigramTerms {
+		return nil
+	}
+	w := trigramMaker{trigrams: &trigrams{first: []uint32{0}}}
+	w.words = min((t.terms/columnTerms+1+63)/64, mostWords)
+	w.rows = make([]uint64, trigramRows*w.words)
+	_ = t.walk(nil, nil, nil, w.add)
+	return w.trigrams
+}
+
+type trigramMaker struct {
+	*trigrams
+	last  []byte // the term before
+	count int    // of terms in the last column
+}
+
+// add adds the next term. A column begins with the first term of a prefix of 3 bytes.
+func (w *trigramMaker) add(term []byte, _ PostingsOffset) error {
+	same := 0 // bytes that the term before has too
+	for same < min(len(term), len(w.last)) && term[same] == w.last[same] {
+		same++
+	}
+	if same < prefixBytes && len(term) >= prefixBytes {
+		w.begin(uint32(term[0])<<16 | uint32(term[1])<<8 | uint32(term[2]))
+	}
+	for i := max(same, prefixBytes-1); i < len(term); i++ {
+		w.set(term[i-2], term[i-1], term[i])
+	}
+	w.count++
+	if n := len(term); n >= 2 {
+		w.set(term[n-2], term[n-1], 0)
+	}
+	w.last = append(w.last[:0], term...)
+	return nil
+}
+
+func (w *trigramMaker) begin(prefix uint32) {
+	if w.count >= columnTerms && len(w.first) < 64*w.words {
+		w.first, w.count = append(w.first, prefix), 0
+	}
+}
+
+func (w *trigramMaker) set(a, b, c byte) {
+	column := len(w.first) - 1
+	w.rows[rowOf(a, b, c)*w.words+column/64] |= 1 << (column % 64)
+}
+
+func (t *trigrams) encode(of Fingerprint) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 16, trigramsHead+4*len(t.first)+trigramRows*rowSize(t.words))
+	copy(b, trigramsMagic)
+	b = le.AppendUint64(b, uint64(of.Size))
+	b = le.AppendUint64(b, of.Hash)
+	b = le.AppendUint32(b, uint32(len(t.first)))
+	b = le.AppendUint32(b, uint32(t.words))
+	for _, p := range t.first {
+		b = le.AppendUint32(b, p)
+	}
+	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
+	for row := range slices.Chunk(t.rows, t.words) {
+		start := len(b)
+		for _, word := range row {
+			b = le.AppendUint64(b, word)
+		}
+		b = le.AppendUint64(b, xxhash.Sum64(b[start:]))
+	}
+	return b
+}
+
+// rowSize is the bytes that a row of so many words takes in the file.
+func rowSize(words int) int { return 8*words + 8 }
+
+// readColumns returns the columns of a segment, with all bits set, and where in the
+// file the rows are; nil when the file does not have the trigrams of the segment.
+func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
+	le := binary.LittleEndian
+	b := make([]byte, usualHead)
+	n, err := f.ReadAt(b, 0)
+	if b = b[:n]; err != nil && err != io.EOF || n < trigramsHead || string(b[:8]) != trigramsMagic {
+		return nil, 0
+	}
+	count, words := int(le.Uint32(b[32:])), int(le.Uint32(b[36:]))
+	if words > mostWords || count == 0 || count > 64*words {
+		return nil, 0
+	}
+	size := trigramsHead + 4*count
+	if size > n {
+		b = append(b, make([]byte, size-n)...)
+		if _, err := f.ReadAt(b[n:], int64(n)); err != nil {
+			return nil, 0
+		}
+	}
+	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.Size) || le.Uint64(b[24:]) != of.Hash {
+		return nil, 0
+	}
+	c = &columns{first: make([]uint32, count), bits: slices.Repeat([]uint64{^uint64(0)}, words)}
+	for i := range c.first {
+		c.first[i] = le.Uint32(b[trigramsHead+4*i:])
+	}
+	return c, int64(size)
+}
+
+// usualHead is more than the bytes before the rows for a segment of the usual size.
+const usualHead = 4 << 10
+
+// columns returns the columns that may have a term with the needle, at its end if
+// atEnd; nil when nothing is known.
+func (s *Segment) columns(needle []byte, atEnd bool) *columns {
+	if s.fingerprint.Size < minTrigramSegment {
+		return nil
+	}
+	f, err := files.Open(trigramsPath(s.path))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	c, rows := readColumns(f, s.fingerprint)
+	if c == nil {
+		return nil
+	}
+	buf := make([]byte, rowSize(len(c.bits)))
+	keep := func(x, y, z byte) bool {
+		if _, err := f.ReadAt(buf, rows+int64(rowOf(x, y, z)*len(buf))); err != nil {
+			return false
+		}
+		end := 8 * len(c.bits)
+		for i := range c.bits {
+			c.bits[i] &= binary.LittleEndian.Uint64(buf[8*i:])
+		}
+		return binary.LittleEndian.Uint64(buf[end:]) == xxhash.Sum64(buf[:end])
+	}
+	for i := 0; i+2 < len(needle); i++ {
+		if !keep(needle[i], needle[i+1], needle[i+2]) {
+			return nil
+		}
+	}
+	if n := len(needle); atEnd && n >= 2 && !keep(needle[n-2], needle[n-1], 0) {
+		return nil
+	}
+	return c
+}
+
+// trigramsPath returns the name of the trigrams of a segment.
+func trigramsPath(segment string) string {
+	return strings.TrimSuffix(segment, Ext) + TrigramsExt
+}
+
+// NewTrigrams returns the name and the content of the file with the trigrams of the
+// segment, which belongs beside it. It is nil if the file is there or the segment has few
+// terms.
+func (s *Segment) NewTrigrams() (name string, data []byte, err error) {
+	path := trigramsPath(s.path)
+	if s.fingerprint.Size < minTrigramSegment || s.hasTrigrams(path) {
+		return "", nil, nil
+	}
+	t, err := s.makeTrigrams()
+	s.Trim()
+	if err != nil || t == nil {
+		return "", nil, err
+	}
+	return filepath.Base(path), t.encode(s.fingerprint), nil
+}
+
+// hasTrigrams reports whether the file at path has the trigrams of the segment. It reads
+// only the head of the file.
+func (s *Segment) hasTrigrams(path string) bool {
+	f, err := files.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	c, _ := readColumns(f, s.fingerprint)
+	return c != nil
+}
+
+// makeTrigrams makes the trigrams of the segment; nil when it has few terms.
+func (s *Segment) makeTrigrams() (t *trigrams, err error) {
+	defer format.Contain(format.Guard(), "read the terms of "+filepath.Base(s.path), &err)
+	tree, have, err := s.fst(FieldText)
+	if err != nil || !have {
+		return nil, err
+	}
+	return makeTrigrams(tree), nil
 }

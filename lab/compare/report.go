@@ -1,12 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"pigrep/lab/must"
 )
 
 // result is the outcome of one query.
@@ -96,4 +105,153 @@ func (r *report) finish() bool {
 
 func (t *tally) print(w io.Writer) {
 	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", t.corpus, t.command, t.asked, t.asked-t.different-t.intended, t.different, t.intended)
+}
+
+// normalised lists what differs between two runs of the same build. It is replaced
+// before answers are compared; everything else counts, the order of JSON fields
+// included.
+var normalised = []struct {
+	why     string
+	pattern *regexp.Regexp
+	put     func(match string) string
+}{
+	{"--verbose prints times", regexp.MustCompile(`(?m)^time=\S+ level=`), constant("time=TIME level=")},
+	{"--verbose prints times", regexp.MustCompile(`\btook=\S+`), constant("took=TIME")},
+	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`"generations?":\d+`), constant(`"generation":0`)},
+	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`\bgeneration \d+`), constant("generation 0")},
+	{"so does the size of the index, and status prints when it was written", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
+	{"so does the size of the index, and status prints when it was written", regexp.MustCompile(`(?m)^(size|share|updated)\t.*$`), constant("size\t0")},
+	{"a server names its version", regexp.MustCompile(`"serverInfo":\{[^}]*\}`), constant(`"serverInfo":{}`)},
+	{"a cursor contains a random number of its index", regexp.MustCompile(`(Next page: cursor |"nextCursor":")[\w-]+`), plainCursor},
+}
+
+func constant(text string) func(string) string { return func(string) string { return text } }
+
+var cursorIndex = regexp.MustCompile(`"[gr]":\d+,`)
+
+// plainCursor decodes the position in a cursor and drops the generation, the
+// random number and the checksum.
+func plainCursor(match string) string {
+	at := strings.LastIndexAny(match, ` "`) + 1
+	data, err := base64.RawURLEncoding.DecodeString(match[at:])
+	if err != nil {
+		return match
+	}
+	position, _, _ := strings.Cut(string(data), "}")
+	return match[:at] + cursorIndex.ReplaceAllString(position, "")
+}
+
+// normal returns the answer with all that is normalised replaced, and the path of
+// its index.
+func normal(a answer, indexDir string) answer {
+	for _, text := range []*string{&a.Stdout, &a.Stderr} {
+		*text = strings.ReplaceAll(*text, indexDir, "INDEX")
+		for _, n := range normalised {
+			*text = n.pattern.ReplaceAllStringFunc(*text, n.put)
+		}
+	}
+	return a
+}
+
+// difference describes how two answers differ; "" when they are equal.
+func difference(old, new answer) string {
+	var b strings.Builder
+	if old.Code != new.Code {
+		fmt.Fprintf(&b, "exit code %d, now %d\n", old.Code, new.Code)
+	}
+	for _, stream := range []struct{ name, old, new string }{{"stdout", old.Stdout, new.Stdout}, {"stderr", old.Stderr, new.Stderr}} {
+		if stream.old != stream.new {
+			fmt.Fprintf(&b, "%s\n%s", stream.name, unified(stream.old, stream.new))
+		}
+	}
+	return b.String()
+}
+
+// Limits of what is shown of a difference.
+const (
+	around     = 3
+	shownLines = 24
+	shownRunes = 200
+)
+
+// unified returns a short diff around the first line that differs. JSON is
+// indented first, one field a line, unless only its white space differs.
+func unified(old, new string) string {
+	a, b := layOut(old), layOut(new)
+	if a == b {
+		a, b = old, new
+	}
+	diff := must.Get(udiff.ToUnifiedDiff("", "", a, udiff.Lines(a, b), around))
+	lines := diff.Hunks[0].Lines
+	at := slices.IndexFunc(lines, func(l udiff.Line) bool { return l.Kind != udiff.Equal })
+	var out strings.Builder
+	fmt.Fprintf(&out, "@@ line %d @@\n", diff.Hunks[0].FromLine+at)
+	from := firstDifference(lines[at:])
+	for _, line := range lines[:min(len(lines), shownLines)] {
+		mark := map[udiff.OpKind]string{udiff.Equal: " ", udiff.Delete: "-", udiff.Insert: "+"}[line.Kind]
+		fmt.Fprintf(&out, "%s %s\n", mark, clip(line.Content, from))
+		if mark != " " && !strings.HasSuffix(line.Content, "\n") {
+			fmt.Fprintln(&out, "\\ no newline at the end")
+		}
+	}
+	if more := len(lines) - shownLines; more > 0 {
+		fmt.Fprintf(&out, "… %d more lines\n", more)
+	}
+	return out.String()
+}
+
+// firstDifference returns the byte from which the first line differs from the one that
+// replaces it, 0 if none does.
+func firstDifference(lines []udiff.Line) (at int) {
+	i := slices.IndexFunc(lines, func(l udiff.Line) bool { return l.Kind == udiff.Insert })
+	if i <= 0 || lines[0].Kind != udiff.Delete {
+		return 0
+	}
+	a, b := lines[0].Content, lines[i].Content
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+// clip shortens a long line to the part around the byte at from.
+func clip(line string, from int) string {
+	line = strings.TrimSuffix(line, "\n")
+	start := 0
+	if from = min(from, len(line)); from > shownRunes/2 && len(line) > shownRunes {
+		start = from - shownRunes/2
+		for start > 0 && !utf8.RuneStart(line[start]) {
+			start--
+		}
+	}
+	text := line[start:]
+	if start > 0 {
+		text = "…" + text
+	}
+	if runes := []rune(text); len(runes) > shownRunes {
+		text = string(runes[:shownRunes]) + "…"
+	}
+	return strings.NewReplacer("\x1b", "␛", "\r", "␍", "\x00", "␀").Replace(text)
+}
+
+// layOut indents the JSON objects in a text, be it the whole text or some of its lines.
+func layOut(text string) string {
+	if laid, ok := indent(text); ok {
+		return laid
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		laid, _ := indent(line)
+		b.WriteString(laid)
+	}
+	return b.String()
+}
+
+// indent returns a JSON object with a field on each line, another text as it is.
+func indent(text string) (string, bool) {
+	var laid bytes.Buffer
+	if !strings.HasPrefix(text, "{") || json.Indent(&laid, []byte(text), "", "  ") != nil {
+		return text, false
+	}
+	return laid.String(), true
 }

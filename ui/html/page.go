@@ -10,17 +10,25 @@
 package html
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/printer"
 	"pigrep/ui/transcript"
@@ -205,3 +213,269 @@ func (p *Page) StepOf(i int) int {
 	p.mainFirst()
 	return slices.IndexFunc(p.Steps, func(s entry.Step) bool { return s.Entry == i })
 }
+
+// fact is a line of the table above a conversation.
+type fact struct {
+	Name, Value string
+	When        *when // instead of Value
+}
+
+// IsLong reports whether the value takes up two columns.
+func (f fact) IsLong() bool { return len(f.Value) > 24 }
+
+// when is a moment as a page shows it.
+type when struct {
+	Text string
+	Full string // with date and zone
+	UTC  string // for programs
+}
+
+// Title is the title of the conversation.
+func (p *Page) Title() string {
+	return Line(human.Headline(p.Session.Title))
+}
+
+// time returns a moment in the time zone of the page; nil if it is unknown.
+func (p *Page) time(t time.Time, layout string) *when {
+	if t.IsZero() {
+		return nil
+	}
+	local := t.In(p.Zone)
+	return &when{local.Format(layout), local.Format("2006-01-02 15:04:05 MST") + " (" + t.UTC().Format("2006-01-02 15:04:05") + " UTC)", t.UTC().Format(time.RFC3339)}
+}
+
+// facts are what is known of a session: the facts for the line below the title, the others,
+// and where the session is.
+func (p *Page) facts() (line, more, place []fact) {
+	f := &p.Session
+	add := func(list *[]fact, name, value string) {
+		if value = Line(value); value != "" {
+			*list = append(*list, fact{Name: name, Value: value})
+		}
+	}
+	moment := func(list *[]fact, name string, t session.Time, layout string) {
+		if at := p.time(t.Time, layout); at != nil {
+			*list = append(*list, fact{Name: name, When: at})
+		}
+	}
+	const minute = "2006-01-02 15:04 MST"
+	add(&line, "Directory", p.directory(f.CWD))
+	moment(&line, "Day", cmp.Or(f.Created, f.Modified), "2 January 2006")
+	add(&line, "Messages", human.Plural(f.Messages, "message", "messages"))
+	moment(&more, "Started", f.Created, minute)
+	moment(&more, "Last message", f.Modified, minute)
+	add(&more, "Models", strings.Join(f.Models, ", "))
+	if f.Tokens > 0 {
+		add(&more, "Tokens", human.Number(f.Tokens))
+	}
+	if f.Cost > 0 {
+		add(&line, "Cost", Money(f.Cost))
+	}
+	add(&more, "Labels", strings.Join(f.Labels, ", "))
+	if f.ParentSession != "" {
+		add(&more, "Forked from", p.file(f.ParentSession))
+	}
+	add(&place, "Session", f.SessionID)
+	add(&place, "File", p.file(f.SessionPath))
+	return line, more, place
+}
+
+// homes matches home directories of users, of this machine or another one.
+var homes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|(?i:[a-z]:)?[/\\](?i:users)[/\\][^/\\]+)([/\\]|$)`)
+})
+
+// directory returns a directory without the private parts of its path: the name of the
+// user and, outside of home directories, everything but the last element.
+func (p *Page) directory(dir string) string {
+	if p.Site != nil { // of its owner
+		return human.Path(dir, p.Home)
+	}
+	if p.FullPaths {
+		return dir
+	}
+	if short := human.Path(dir, p.Home); short != dir {
+		return short
+	}
+	if m := homes().FindStringSubmatchIndex(dir); m != nil {
+		return "~" + dir[m[2]:]
+	}
+	return p.file(dir)
+}
+
+// file is the name of a file.
+func (p *Page) file(name string) string {
+	if p.Site != nil {
+		return human.Path(name, p.Home)
+	}
+	if p.FullPaths || name == "" {
+		return name
+	}
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+}
+
+// Money formats a cost in dollars.
+func Money(cost float64) string {
+	if cost < 0.095 {
+		return fmt.Sprintf("$%.3f", cost)
+	}
+	return fmt.Sprintf("$%.2f", cost)
+}
+
+// index lists the prompts of a conversation and other landmarks: summaries, labelled
+// entries, branches.
+type index struct {
+	Items    []*indexItem
+	Summary  string
+	number   map[int]int // of prompts on the main line, by the entry
+	previous map[int]*indexItem
+	next     map[int]*indexItem
+	branches map[int]string // what each branch is about, by its first step
+
+	last      *indexItem // prompt of the main line
+	lastEntry int
+}
+
+type indexItem struct {
+	Address, Text, What, Label string
+	Number                     int // of a prompt on the main line
+	Depth                      int
+}
+
+// maxIndexText is the length in cells of a line of the index.
+const maxIndexText = 160
+
+// Limits on the index of a page of a site. If the conversation has more items, the index has
+// only those near the entries on the page, and reads no others.
+const (
+	maxIndexed = 2000 // items
+	nearby     = 300  // steps before and after the page
+)
+
+func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) {
+	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
+	steps, begins := p.landmarks()
+	partial := p.Site != nil && len(steps) > maxIndexed
+	for _, k := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s := p.Steps[k]
+		node := &p.Conversation.Record.Nodes[s.Entry]
+		isPrompt := node.Role == session.RoleUser
+		branch, isSubject := begins[k]
+		if partial && !isSubject && (k < p.Site.From-nearby || k >= p.Site.To+nearby) {
+			if isPrompt && s.Depth == 0 {
+				x.number[s.Entry] = len(x.number) + 1
+			}
+			continue
+		}
+		e, err := p.Conversation.Read(s.Entry)
+		if err != nil {
+			return nil, err
+		}
+		if p.Pass != nil && !p.Pass(e) {
+			continue
+		}
+		item := &indexItem{
+			What: "entry", Address: p.address(k, names[s.Entry]), Depth: min(s.Depth, maxFolds), Label: Line(e.Labelled),
+			Text: terminal.Clip(Line(indexText(e)), maxIndexText),
+		}
+		x.Items = append(x.Items, item)
+		switch {
+		case isSubject:
+			item.What = "branch"
+			x.branches[branch] = item.Text
+		case isSummaryNode(node):
+			item.What = "summary"
+		case isPrompt:
+			item.What = "prompt"
+			if s.Depth == 0 {
+				x.addPrompt(s.Entry, item)
+			}
+		}
+	}
+	x.Summary = x.summary(p.Pass == nil, partial)
+	return x, nil
+}
+
+// addPrompt numbers a prompt of the main line, and links it with the one before.
+func (x *index) addPrompt(entry int, item *indexItem) {
+	item.Number = len(x.number) + 1
+	x.number[entry] = item.Number
+	if x.last != nil {
+		x.previous[entry], x.next[x.lastEntry] = x.last, item
+	}
+	x.last, x.lastEntry = item, entry
+}
+
+// summary counts what is in the index; whole says that no entry was left out.
+func (x *index) summary(whole, partial bool) string {
+	var parts []string
+	if n := len(x.number); n > 0 || whole {
+		parts = append(parts, human.Plural(n, "prompt", "prompts"))
+	}
+	if n := len(x.branches); n > 0 {
+		parts = append(parts, human.Plural(n, "other branch", "other branches"))
+	}
+	if partial {
+		parts = append(parts, "the nearest listed")
+	}
+	return cmp.Or(strings.Join(parts, ", "), "Index")
+}
+
+// landmarks returns the steps that the index lists, and the first step of each branch by the
+// step that describes it.
+func (p *Page) landmarks() (steps []int, begins map[int]int) {
+	begins = make(map[int]int)
+	for k, s := range p.Steps {
+		if s.Starts {
+			begins[p.subject(k)] = k
+		}
+		node := &p.Conversation.Record.Nodes[s.Entry]
+		if _, isSubject := begins[k]; isSubject || node.Role == session.RoleUser || isSummaryNode(node) || p.Conversation.Record.Labels[node.ID] != "" {
+			steps = append(steps, k)
+		}
+	}
+	return steps, begins
+}
+
+func isSummaryNode(n *session.Node) bool {
+	return n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary
+}
+
+// subject returns the step that describes a branch: its first prompt before it forks, or
+// else its first entry.
+func (p *Page) subject(start int) int {
+	for k := start; k < len(p.Steps); k++ {
+		if s := p.Steps[k]; s.Depth != p.Steps[start].Depth || s.Starts && k > start {
+			break
+		}
+		if p.Conversation.Record.Nodes[p.Steps[k].Entry].Role == session.RoleUser {
+			return k
+		}
+	}
+	return start
+}
+
+// indexText is the line of an entry in an index.
+func indexText(e *entry.Entry) string {
+	if e.Role == session.RoleUser {
+		if e.UserText == "" && len(e.Images) > 0 {
+			return "(image)"
+		}
+		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText))
+	}
+	it := transcript.Describe(e)
+	what := titleOf(&it)
+	for _, b := range it.Blocks {
+		switch b.Kind {
+		case session.KindReply, session.KindSummary, session.KindNote:
+			return what + ": " + strings.TrimLeft(start(string(b.Text)), "#* \n")
+		}
+	}
+	return what
+}
+
+// start returns enough of a text to fill a line of the index.
+func start(s string) string { return strings.ToValidUTF8(s[:min(len(s), 4*maxIndexText)], "") }

@@ -3,18 +3,24 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -381,4 +387,174 @@ func (f *footer) write(b *strings.Builder) {
 	if !f.Complete {
 		b.WriteString("Not complete: not every session file was searched.\n")
 	}
+}
+
+// A cursor is where the next page of an answer begins. The number of the index snapshot and
+// a hash of the request identify the answer. A cursor is not secret and grants nothing; its
+// checksum only detects damage.
+type cursor struct {
+	Snapshot uint64 `json:"g"`
+	Request  uint64 `json:"r"`
+	At       int    `json:"a,omitempty"` // items before it
+	Window   int    `json:"w,omitempty"` // of a search: sessions that were requested
+	Part     int    `json:"p,omitempty"` // of an entry: parts before it
+	Offset   int    `json:"o,omitempty"` // bytes of the text of the part before it
+	Now      int64  `json:"n,omitempty"` // Unix milliseconds: what relative times are relative to
+
+	relative bool // the request has relative times
+}
+
+func (c *cursor) encode() string {
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // numbers can always be encoded
+	}
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(data, xxhash.Sum64(data)))
+}
+
+// decodeCursor returns the cursor, which must have the hash of the request.
+func decodeCursor(text string, request uint64) (*cursor, error) {
+	const maxCursor = 400
+	bad := &Error{codeCursor, "not a cursor of pigrep", "use nextCursor of the previous answer unchanged, or omit cursor"}
+	if len(text) > maxCursor {
+		return nil, bad
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) < 8 {
+		return nil, bad
+	}
+	data, sum := data[:len(data)-8], binary.BigEndian.Uint64(data[len(data)-8:])
+	c := &cursor{}
+	if xxhash.Sum64(data) != sum || json.Unmarshal(data, c) != nil || min(c.At, c.Window, c.Part, c.Offset) < 0 {
+		return nil, bad
+	}
+	if c.Request != request {
+		return nil, &Error{codeCursor, "this cursor belongs to another request",
+			"repeat the request that returned it and add the cursor; only maxBytes may differ"}
+	}
+	return c, nil
+}
+
+// errExpired is the error for a cursor whose snapshot is gone.
+var errExpired = &Error{codeCursorExpired, "the index has changed since the previous page", "ask again without the cursor"}
+
+// hashRequest identifies a request by its tool and arguments; cursor and maxBytes
+// must have been cleared.
+func hashRequest(index, tool string, input any) uint64 {
+	data, err := json.Marshal(input)
+	if err != nil {
+		panic(err) // it was just decoded
+	}
+	h := xxhash.New()
+	for _, s := range []string{index, tool, string(data)} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return h.Sum64()
+}
+
+// place names a session, or an entry of one, as input of read_session.
+type place struct {
+	Session string `json:"session,omitempty"`
+	Entry   string `json:"entry,omitempty"`
+}
+
+func (p place) String() string {
+	if p.Entry == "" {
+		return p.Session
+	}
+	return p.Session + ":" + p.Entry
+}
+
+// ids names the sessions of an index.
+type ids struct {
+	session func(id, path string) string // the shortest name that read_session accepts
+	masks   bool                         // mask secrets in rows of sessions
+}
+
+// wholeName returns a name of a session that stays valid: its id, or its path.
+func wholeName(r *index.Reader, s *session.Summary) string {
+	list := r.Summaries()
+	if !session.IsTypable(s.ID) || slices.ContainsFunc(list, func(o session.Summary) bool { return o.ID == s.ID && o.Path != s.Path }) {
+		return s.Path
+	}
+	return s.ID
+}
+
+func (n *ids) place(id, path, entry string) place { return place{n.session(id, path), entry} }
+
+// sessionRow is what answers say about a session.
+type sessionRow struct {
+	Session  string `json:"session"`
+	Title    string `json:"title,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	Modified string `json:"modified,omitempty"`
+	Messages int    `json:"messages"`
+}
+
+const longestTitle = 64 // bytes
+
+func (n *ids) row(x *search.SessionHit) sessionRow {
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
+	if n.masks {
+		redact.Strings(&r)
+	}
+	return r
+}
+
+func (r *sessionRow) text() string {
+	return joined(" · ", r.Session, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
+}
+
+// atLeast is what is written before a number that may be larger.
+func atLeast(inexact bool) string { return noted(inexact, "at least ") }
+
+// joined joins the texts that are not empty.
+func joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
+}
+
+// noted is a text if it holds, and otherwise empty.
+func noted(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+// minute is a time in UTC, which since and until accept.
+func minute(t session.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+// beginning returns the first bytes of a text on one line.
+func beginning(s string, most int) string {
+	s = visible(strings.Join(strings.Fields(s), " "))
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// visible writes control characters other than tabs as escapes. Agents print what they
+// read.
+func visible(s string) string {
+	hidden := func(r rune) bool { return r != '\t' && terminal.Hidden(r) }
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+	}
+	return b.String()
 }

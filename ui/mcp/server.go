@@ -12,17 +12,26 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
 	"pigrep/query/search"
@@ -173,4 +182,243 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 		return context.Cause(ctx) // nil if the client went away
 	}
 	return err
+}
+
+// A tool makes a result of its arguments, which it may change.
+type tool[In any] struct {
+	name, title, description string
+	output                   *jsonschema.Schema
+	call                     func(ctx context.Context, in *In) (*mcp.CallToolResult, error)
+}
+
+// add adds a tool to the server.
+func add[In any](m *mcp.Server, s *server, t tool[In]) {
+	input := inputSchema[In]()
+	no := false
+	described := &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: t.output,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+	}
+	s.catalogue = append(s.catalogue, described)
+	m.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				s.Logger.Error("panic", "tool", t.name, "value", r)
+				result, err = failure(fmt.Errorf("internal error: %v", r)), nil
+			}
+		}()
+		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+			s.client.Store(&p.ClientInfo.Name)
+		}
+		var in In
+		if err := decode(req.Params.Arguments, input, &in); err != nil {
+			return failure(err), nil
+		}
+		result, err = t.call(ctx, &in)
+		if errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
+			var again In
+			if err = decode(req.Params.Arguments, input, &again); err == nil {
+				result, err = t.call(ctx, &again)
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // the client does not wait any more
+		case errors.Is(err, context.DeadlineExceeded):
+			return failure(&Error{codeLate, fmt.Sprintf("not answered within %s", answerWithin), lateHint}), nil
+		case err != nil:
+			s.Logger.Debug("refused", "tool", t.name, "error", err)
+			return failure(err), nil
+		}
+		return result, nil
+	})
+}
+
+// briefly shortens errors of the protocol, which repeat the names and addresses in requests.
+func briefly(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		result, err := next(ctx, method, req)
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok && len(e.Message)+len(e.Data) > longestWarning {
+			err = &jsonrpc.Error{Code: e.Code, Message: beginning(e.Message, longestWarning)}
+		} else if !ok && err != nil && len(err.Error()) > longestWarning {
+			err = errors.New(beginning(err.Error(), longestWarning))
+		}
+		return result, err
+	}
+}
+
+// failure is the result of a tool that failed, for the agent to read. It does not repeat long
+// input. It has no structured part: clients check that against the schema of answers, and some
+// reject the whole result.
+func failure(err error) *mcp.CallToolResult {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Code: "internal", Message: err.Error()}
+	}
+	said := &Error{Message: beginning(e.Message, 500), Hint: beginning(e.Hint, 2000)}
+	return &mcp.CallToolResult{IsError: true, Meta: mcp.Meta{codeKey: e.Code}, Content: []mcp.Content{&mcp.TextContent{Text: said.Error()}}}
+}
+
+// codeKey is where the metadata of a failed call has the code of the error.
+const codeKey = "pigrep/code"
+
+// encode writes JSON without escaping for HTML.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// encodedLen is the length of a value on the wire, where the protocol escapes JSON
+// for HTML.
+func encodedLen(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(data)
+}
+
+// StatusInput is the arguments of status: none.
+type StatusInput struct{}
+
+func (s *server) addStatus(m *mcp.Server) {
+	add(m, s, tool[StatusInput]{
+		name: "status", title: "What is indexed",
+		description: "What is indexed, how fresh it is, and what was skipped.",
+		output:      &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, call: s.status,
+	})
+}
+
+func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, error) {
+	f, err := s.Status()
+	if err != nil {
+		return nil, err
+	}
+	data, err := encode(printer.StatusJSON(f))
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	switch {
+	case f.Damage != "":
+		fmt.Fprintf(&b, "The index is damaged: %s\n", f.Damage)
+	case !f.Built:
+		b.WriteString("There is no index yet; the first search builds it.\n")
+	default:
+		fmt.Fprintf(&b, "%s, %s, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), minute(f.Newest))
+	}
+	for _, r := range f.Roots {
+		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))
+	}
+	if f.State.PendingFiles > 0 {
+		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.State.PendingFiles, "session file is", "session files are"))
+	}
+	for _, path := range f.Outside {
+		fmt.Fprintf(&b, "%s is not followed: the link leads out of the session directories.\n", path)
+	}
+	if f.State.SkippedLines > 0 {
+		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.State.SkippedLines, "line is", "lines are"))
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimRight(b.String(), "\n")}}, StructuredContent: data}, nil
+}
+
+// The URIs of resources. Their SESSION and ENTRY are those of read_session.
+const (
+	helpURI    = "pigrep://help/query"
+	sessionURI = "pigrep://session/"
+)
+
+// resourceBytes bounds a resource, since all of it gets into the context.
+const resourceBytes = 64_000
+
+func (s *server) addResources(m *mcp.Server) {
+	m.AddResource(&mcp.Resource{
+		URI: helpURI, Name: "query-language", Title: "The query language", MIMEType: "text/plain",
+		Description: "How to phrase a query of search: fields, phrases, alternatives, what each does.",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return textResource(req.Params.URI, s.Help()), nil
+	})
+	m.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: sessionURI + "{session}", Name: "session", Title: "A past session", MIMEType: "text/plain",
+		Description: "The transcript of a session from its beginning, long results cut. read_session reads on.",
+	}, s.sessionResource)
+	m.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: sessionURI + "{session}/{entry}", Name: "entry", Title: "An entry of a past session", MIMEType: "text/plain",
+		Description: "One entry of a session, its texts whole.",
+	}, s.sessionResource)
+}
+
+func textResource(uri, text string) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}
+}
+
+func (s *server) sessionResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	name, entry, one := strings.Cut(strings.TrimPrefix(uri, sessionURI), "/")
+	var err error
+	if name, err = url.PathUnescape(name); err != nil {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	if entry, err = url.PathUnescape(entry); err != nil || name == "" || one && entry == "" {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	in := &ReadInput{Session: name, Entry: entry, Full: one, Transcript: true, Paging: Paging{MaxBytes: 2 * resourceBytes}}
+	if one {
+		in.Around = new(int)
+	}
+	result, err := s.read(ctx, in)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Code == codeNotFound || e.Code == codeAmbiguous) {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	return textResource(uri, result.Content[0].(*mcp.TextContent).Text), nil
+}
+
+// promptTexts has the text of each prompt, by its name.
+//
+//go:embed prompts
+var promptTexts embed.FS
+
+// promptRow is a prompt about a topic.
+type promptRow struct{ name, title, description, argument, about string }
+
+var prompts = []promptRow{
+	{
+		"find_where_we_solved", "Find where we solved…", "Find the past session in which a problem was solved, and how.",
+		"problem", "the problem: an error message, a symptom, a task",
+	},
+	{
+		"summarise_what_was_tried", "Summarise what was tried about…", "Tell what past sessions tried about a topic, what worked and what did not.",
+		"topic", "the topic: a feature, a bug, a tool",
+	},
+}
+
+func addPrompts(m *mcp.Server) {
+	for _, p := range prompts {
+		text, err := promptTexts.ReadFile("prompts/" + p.name + ".txt")
+		if err != nil {
+			panic(err) // each prompt has a file
+		}
+		described := &mcp.Prompt{
+			Name: p.name, Title: p.title, Description: p.description,
+			Arguments: []*mcp.PromptArgument{{Name: p.argument, Description: p.about, Required: true}},
+		}
+		m.AddPrompt(described, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			about := req.Params.Arguments[p.argument]
+			if about == "" {
+				return nil, fmt.Errorf("the argument %q is missing: %s", p.argument, p.about)
+			}
+			return &mcp.GetPromptResult{
+				Description: p.description,
+				Messages:    []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: fmt.Sprintf(string(text), about)}}},
+			}, nil
+		})
+	}
 }

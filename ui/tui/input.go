@@ -1,12 +1,20 @@
 package tui
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/files"
 	"pigrep/internal/terminal"
 )
 
@@ -125,4 +133,143 @@ func (i *input) render(width int) (text string, cursor int) {
 		text = "…" + ansi.Cut(i.text, from+1, from+width-1)
 	}
 	return text, min(cursor-from, width-1)
+}
+
+// history is the list of earlier queries, kept in a file, one per line, latest last.
+// Only its owner can read it. Several processes may append to it at the same time.
+type history struct {
+	path    string   // "" for none
+	queries []string // latest first, without duplicates
+}
+
+// maxHistory is how many queries are kept. At twice as many lines the file is
+// rewritten.
+const maxHistory = 500
+
+func (m *Model) loadHistory() tea.Cmd {
+	path := m.history.path
+	if path == "" {
+		return nil
+	}
+	return command(func() then {
+		list, err := readHistory(path)
+		if err != nil {
+			return failing(err)
+		}
+		return func(m *Model) tea.Cmd {
+			m.history.queries = list
+			return nil
+		}
+	})
+}
+
+// readHistory returns the queries of the file, latest first; none when there is no file.
+func readHistory(path string) ([]string, error) {
+	out, err := files.FindOutput(path)
+	if err == nil && out.Kind != files.File {
+		return nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(out.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	var list []string
+	seen := make(map[string]bool)
+	lines := strings.Split(string(data), "\n")
+	for _, line := range slices.Backward(lines) {
+		line = terminal.Clean(line)
+		if line != "" && !seen[line] && len(list) < maxHistory {
+			seen[line] = true
+			list = append(list, line)
+		}
+	}
+	if len(lines) > 2*maxHistory {
+		return list, writeHistory(out, list)
+	}
+	return list, nil
+}
+
+// writeHistory replaces the file with one of these queries, given latest first.
+func writeHistory(out *files.Output, list []string) error {
+	var b strings.Builder
+	for _, q := range slices.Backward(list) {
+		b.WriteString(q + "\n")
+	}
+	out.Overwrite = true
+	err := out.Replace(0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the history: %w", err)
+	}
+	return nil
+}
+
+// appendHistory appends a query to the file. What is there and is no file, such as a link
+// to /dev/null, turns the history off.
+func appendHistory(path, query string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write the history: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	out, err := files.FindOutput(path)
+	if err != nil || out.Kind != files.Missing && out.Kind != files.File {
+		return err
+	}
+	f, err := os.OpenFile(out.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// The file may have been created with another umask.
+	if err := f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	_, err = f.WriteString(query + "\n")
+	return err
+}
+
+// remember adds the query to the history.
+func (m *Model) remember() tea.Cmd {
+	text := strings.TrimSpace(m.query.text)
+	h := &m.history
+	if text == "" || len(h.queries) > 0 && h.queries[0] == text {
+		return nil
+	}
+	h.queries = slices.DeleteFunc(h.queries, func(q string) bool { return q == text })
+	h.queries = slices.Insert(h.queries, 0, text)
+	path := h.path
+	if path == "" {
+		return nil
+	}
+	return command(func() then {
+		if err := appendHistory(path, text); err != nil {
+			return failing(err)
+		}
+		return nil
+	})
+}
+
+func (m *Model) openHistory() tea.Cmd {
+	var choices []choice
+	for _, q := range m.history.queries {
+		choices = append(choices, choice{label: q, do: func(m *Model) tea.Cmd {
+			m.query.set(q)
+			return nil
+		}})
+	}
+	empty := "there are no earlier queries"
+	if m.history.path == "" {
+		empty += "; this run keeps them in memory only (--no-history)"
+	}
+	m.setMenu(newMenu("earlier query", empty, choices))
+	return nil
 }

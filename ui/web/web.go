@@ -12,18 +12,28 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"runtime"
+	"strings"
+	"sync"
 	"time"
 
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/ui/html"
 	"pigrep/ui/printer"
 	"pigrep/ui/report"
 )
@@ -153,4 +163,227 @@ func (s *Server) handle(pattern string, h handler) {
 			s.fail(w, r, err)
 		}
 	})
+}
+
+// ErrIdle means that a server stopped because nobody used it.
+var ErrIdle = errors.New("nobody has used the page")
+
+const (
+	headerTimeout = 10 * time.Second // to read the headers of a request
+	grace         = time.Second      // to finish running requests when the server stops
+)
+
+// Serve answers requests until the context ends. It returns ErrIdle if the server was idle for
+// too long.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer s.life.begin(func() { stop(ErrIdle) })()
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTimeout, ErrorLog: nil,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: s.connContext,
+	}
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { s.Follow(ctx, s.life.report) })
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if h.Shutdown(late) != nil {
+			_ = h.Close() // every connection is dropped, whatever the error
+		}
+	}()
+	err := h.Serve(l)
+	stop(nil)
+	<-ended
+	if !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrIdle) {
+		return cause
+	}
+	return nil
+}
+
+// life stops an idle server, and notifies open pages of changes of the index.
+type life struct {
+	idle time.Duration
+
+	mu      sync.Mutex
+	end     *time.Timer // nil before begin, and if the server never stops by itself
+	users   int         // running requests; each open page has one, to /events
+	state   State
+	changed chan struct{} // closed at the next report of a state; nil if nobody waits
+}
+
+// begin starts the idle timer, which calls end. stop stops the timer.
+func (l *life) begin(end func()) (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.idle <= 0 {
+		return func() {}
+	}
+	l.end = time.AfterFunc(l.idle, end)
+	return func() { l.end.Stop() }
+}
+
+// use counts a running request until done is called.
+func (l *life) use() (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.users++; l.end != nil {
+		l.end.Stop()
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.users--; l.users == 0 && l.end != nil {
+			l.end.Reset(l.idle)
+		}
+	}
+}
+
+func (l *life) report(state State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = state
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// watch returns the state, and a channel that is closed when the next one is reported.
+func (l *life) watch() (State, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.state, l.changed
+}
+
+// showEvents sends an event for each change of the index as long as the page is open.
+func (s *Server) showEvents(w http.ResponseWriter, r *http.Request) error {
+	out := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	for {
+		state, changed := s.life.watch()
+		if _, err := fmt.Fprintf(w, "data: %d\n\n", state.Generation); err != nil || out.Flush() != nil {
+			return nil // the page was closed
+		}
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+var (
+	//go:embed templates
+	templateFiles embed.FS
+	//go:embed static
+	staticFiles embed.FS
+
+	templates = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("").Funcs(template.FuncMap{"static": staticAddress}).ParseFS(templateFiles, "templates/*.html"))
+	})
+)
+
+// frame is the data of a template: what all pages have in common, and the data of the page.
+type frame struct {
+	Title  string
+	Pages  []page
+	Here   string // path of this page
+	Redact bool
+	Back   string // URL of this page
+	Note   string // about the index
+	Data   any    // what the page itself shows
+}
+
+func (s *Server) frame(r *http.Request, title string, data any) *frame {
+	state, _ := s.life.watch()
+	return &frame{Title: title, Pages: pages(), Here: r.URL.Path, Redact: s.redacts(r), Back: r.URL.RequestURI(), Note: state.Note, Data: data}
+}
+
+// show writes a page.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name, title string, data any) error {
+	return s.write(w, http.StatusOK, name, s.frame(r, title, data))
+}
+
+// write executes a template and sends the result. After an error it has sent nothing.
+func (s *Server) write(w http.ResponseWriter, status int, name string, data any) error {
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // fails only if the browser has disconnected
+	return nil
+}
+
+// fail shows an error as a page.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // the browser has disconnected
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Status: http.StatusInternalServerError, Message: err.Error(), Hint: "`pigrep doctor` checks the index"}
+	}
+	if e.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Refresh", "1") // until there is an index
+	}
+	if err := s.write(w, e.Status, "error", s.frame(r, http.StatusText(e.Status), e)); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// static returns a file that pages link to.
+func static(name string) ([]byte, error) {
+	switch name {
+	case readerStyle:
+		return []byte(html.Style()), nil
+	case figuresStyle:
+		return []byte(report.Style()), nil
+	}
+	return staticFiles.ReadFile("static/" + name)
+}
+
+// readerStyle is the style sheet of conversations. It defines the colours of all pages.
+const readerStyle = "reader.css"
+
+// figuresStyle is the style sheet of charts and their tables.
+const figuresStyle = "figures.css"
+
+// staticAddress returns the URL of a static file. It includes a hash of the content, so that
+// browsers can cache the file forever.
+func staticAddress(name string) (string, error) {
+	data, err := static(name)
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	h.Write(data)
+	return fmt.Sprintf("/static/%s?%x", name, h.Sum64()), nil
+}
+
+// contentTypes replaces mime.TypeByExtension, whose answers depend on the system.
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+func (s *Server) showStatic(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	data, err := static(name)
+	if err != nil || strings.ContainsAny(name, `/\`) {
+		return errNoPage
+	}
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = w.Write(data) // fails only if the browser has disconnected
+	return nil
 }
