@@ -113,7 +113,10 @@ func TestEntriesReadAgainAlone(t *testing.T) {
 				Ended:  true,
 			}, func(got *session.Entry) {
 				again++
-				got.Timestamp = e.Timestamp // may come from the entry before
+				got.Timestamp = e.Timestamp     // may come from the entry before
+				if reflect.DeepEqual(e, *got) { // what Diff takes a hundred times as long for
+					return
+				}
 				if diff := gocmp.Diff(e, *got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%s: entry at %d, read alone (-first +again):\n%s", path, e.Offset, diff)
 				}
