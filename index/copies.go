@@ -9,8 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/index/format"
 	"pigrep/index/segment"
-	"pigrep/internal/files"
 )
 
 // The file copies of a generation says which documents may have a duplicate: those
@@ -22,15 +22,17 @@ import (
 //
 // Deleted entries may count, so a marked entry may have no duplicate left. An entry that
 // is not marked has none. The file is written when the generation is published, based on
-// the file of the previous generation if little was added since. It is derived: if it
-// is missing or damaged, every entry may have duplicates. All numbers are little endian:
+// the file of the previous generation if little was added since. If nothing more is to be
+// marked, it is that file: a link to it. So it may have segments that are gone. It is
+// derived: if it is missing or damaged, every entry may have duplicates. All numbers are
+// little endian:
 //
 //	8 bytes   "pgcopie4"
 //	8 bytes   xxhash of everything after it
-//	4 bytes   number of segments, then for each, in the order of the manifest:
+//	4 bytes   number of segments with marked documents, then for each:
 //	          8 bytes size and 8 bytes hash of its Fingerprint, 4 bytes number of
 //	          documents, 4 bytes number of marked documents, 4 bytes number of their files
-//	          for each segment: the bits in words of 64, then of each marked document the
+//	          for each of them: the bits in words of 64, then of each marked document the
 //	          hash in 8 bytes, then of each the part in 4, then each file number in 4
 const (
 	duplicatesMagic = "pgcopie4"
@@ -45,43 +47,62 @@ type duplicatesRow struct {
 
 func encodeDuplicates(segments []*segment.Segment, list []segment.Duplicates) []byte {
 	le := binary.LittleEndian
-	b := make([]byte, 16)
+	var rows []duplicatesRow
+	size := duplicatesHead
+	for i, d := range list {
+		if len(d.Hashes) == 0 {
+			continue
+		}
+		f := segments[i].Fingerprint()
+		rows = append(rows, duplicatesRow{uint64(f.Size), f.Hash, uint32(segments[i].Len()), uint32(len(d.Hashes)), uint32(len(d.Files))})
+		size += binary.Size(rows[0]) + 8*len(d.Bits) + 12*len(d.Hashes) + 4*len(d.Files)
+	}
+	b := make([]byte, 16, size)
 	copy(b, duplicatesMagic)
 	put := func(values ...any) {
 		for _, v := range values {
 			b, _ = binary.Append(b, le, v) // which takes all these types
 		}
 	}
-	put(uint32(len(segments)))
-	for i, s := range segments {
-		f := s.Fingerprint()
-		put(duplicatesRow{uint64(f.Size), f.Hash, uint32(s.Len()), uint32(len(list[i].Hashes)), uint32(len(list[i].Files))})
-	}
+	put(uint32(len(rows)), rows)
 	for _, d := range list {
-		put(d.Bits, d.Hashes, d.Parts, d.Files)
+		if len(d.Hashes) > 0 {
+			put(d.Bits, d.Hashes, d.Parts, d.Files)
+		}
 	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
 	return b
 }
 
-// duplicates reads the possible duplicates of each segment, in the order of the
-// manifest, or nil if they are not known.
-func (g *generation) duplicates() []segment.Duplicates {
-	b, err := files.ReadFile(filepath.Join(g.path, duplicatesName))
-	if err != nil {
+// duplicates reads the possible duplicates of segments of the generation, or nil if they are
+// not known.
+func (g *generation) duplicates(segments []*segment.Segment) (list []segment.Duplicates) {
+	_ = g.withDuplicates(func(b []byte) error {
+		list = decodeDuplicates(b, segments)
 		return nil
-	}
-	return decodeDuplicates(b, g.segments())
+	})
+	return list
 }
 
-// decodeDuplicates returns nil when the bytes are not those of these segments.
-func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
-	le := binary.LittleEndian
-	if len(b) < duplicatesHead || string(b[:8]) != duplicatesMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
-		le.Uint32(b[16:]) != uint32(len(segments)) {
-		return nil
+// withDuplicates calls a function with the bytes of the file copies, if they are as they
+// were written. They are valid until it returns.
+func (g *generation) withDuplicates(use func(b []byte) error) (err error) {
+	b, unmap, err := segment.Map(filepath.Join(g.path, duplicatesName))
+	defer func() { err = errors.Join(err, unmap()) }()
+	defer format.Contain(format.Guard(), "read which entries are copies", &err)
+	switch {
+	case err != nil:
+		return err
+	case len(b) < duplicatesHead, string(b[:8]) != duplicatesMagic, binary.LittleEndian.Uint64(b[8:]) != xxhash.Sum64(b[16:]):
+		return format.Damaged("%s of generation %d", duplicatesName, g.Number)
 	}
-	b = b[duplicatesHead:]
+	return use(b)
+}
+
+// decodeDuplicates returns the possible duplicates of segments from the bytes of a file, nil
+// if that has another number of documents of one.
+func decodeDuplicates(b []byte, segments []*segment.Segment) []segment.Duplicates {
+	le := binary.LittleEndian
 	take := func(values ...any) bool {
 		for _, v := range values {
 			n, err := binary.Decode(b, le, v)
@@ -92,16 +113,25 @@ func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 		}
 		return true
 	}
-	rows := make([]duplicatesRow, len(segments))
-	if !take(rows) {
+	count := le.Uint32(b[duplicatesHead-4:])
+	b = b[duplicatesHead:]
+	if int64(count)*int64(binary.Size(duplicatesRow{})) > int64(len(b)) {
 		return nil
 	}
-	list := make([]segment.Duplicates, len(segments))
-	for i, f := range segments {
-		row := rows[i]
+	rows := make([]duplicatesRow, count)
+	take(rows)
+	list := noDuplicates(segments)
+	for _, row := range rows {
 		size := (int(row.Documents)+63)/64*8 + int(row.Marked)*12 + int(row.Files)*4
-		if row.Size != uint64(f.Size) || row.Hash != f.Hash || size > len(b) {
+		if size > len(b) {
 			return nil
+		}
+		i := slices.IndexFunc(segments, func(s *segment.Segment) bool {
+			return s.Fingerprint() == segment.Fingerprint{Size: int64(row.Size), Hash: row.Hash}
+		})
+		if i < 0 {
+			b = b[size:]
+			continue
 		}
 		d := segment.NewDuplicates(int(row.Documents), int(row.Marked))
 		d.Files = make([]uint32, row.Files)
@@ -110,7 +140,7 @@ func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 		for _, word := range d.Bits {
 			ones += bits.OnesCount64(word)
 		}
-		if ones != int(row.Marked) {
+		if ones != int(row.Marked) || int(row.Documents) != segments[i].Len() {
 			return nil
 		}
 		list[i] = d
@@ -118,41 +148,76 @@ func decodeDuplicates(b []byte, segments []listedFile) []segment.Duplicates {
 	return list
 }
 
+// noDuplicates returns for each segment that it has no possible duplicates.
+func noDuplicates(segments []*segment.Segment) []segment.Duplicates {
+	list := make([]segment.Duplicates, len(segments))
+	for i, s := range segments {
+		list[i] = segment.NewDuplicates(s.Len(), 0)
+	}
+	return list
+}
+
 // duplicateFinder finds the possible duplicates among the documents of segments.
 type duplicateFinder struct {
 	segments []*segment.Segment
-	found    []segment.Duplicates // by segment; without Bits where the segment is new
+	known    func() []segment.Duplicates // what is known of the segments that are not new
+	isNew    []bool                      // by segment
+	found    []segment.Duplicates        // by segment; nil while nothing more than what is known is marked
+}
+
+// newFinder returns a finder for segments that are all new.
+func newFinder(segments []*segment.Segment) *duplicateFinder {
+	f := &duplicateFinder{
+		segments: segments, isNew: make([]bool, len(segments)),
+		known: func() []segment.Duplicates { return noDuplicates(segments) },
+	}
+	for i := range f.isNew {
+		f.isNew[i] = true
+	}
+	return f
+}
+
+// all returns what is known and what was found.
+func (f *duplicateFinder) all() []segment.Duplicates {
+	if f.found == nil {
+		f.found = f.known()
+	}
+	return f.found
 }
 
 // lookUpCost is the time to look up a hash in a segment, divided by the time to read one.
 const lookUpCost = 16
 
-// inherit copies the duplicates of segments that the previous generation also has, if
-// looking up the hashes of new segments in them costs less than reading all hashes.
-func (f *duplicateFinder) inherit(g, before *generation) {
-	listed, known := before.segments(), before.duplicates()
-	if known == nil {
-		return
-	}
-	inherited := make([]segment.Duplicates, len(f.segments))
+// inherit takes over what is known of the segments that the previous generation also has,
+// if looking up the hashes of new segments in them costs less than reading all hashes. b is
+// the file of that generation. It reports whether it did.
+func (f *duplicateFinder) inherit(g, before *generation, b []byte) bool {
+	listed := before.segments()
+	isNew := make([]bool, len(f.segments))
 	added, stay, documents := 0, 0, 0
 	for i, l := range g.segments() {
 		n := f.segments[i].Len()
 		documents += n
-		if k := slices.Index(listed, l); k >= 0 && len(known[k].Bits) == (n+63)/64 {
-			inherited[i] = known[k]
-			stay++
-		} else {
+		if isNew[i] = !slices.Contains(listed, l); isNew[i] {
 			added += n
+		} else {
+			stay++
 		}
 	}
-	if added*stay*lookUpCost <= documents {
-		f.found = inherited
+	if added*stay*lookUpCost > documents {
+		return false
 	}
+	f.isNew, f.known = isNew, func() []segment.Duplicates {
+		list := decodeDuplicates(b, f.segments)
+		if list == nil {
+			panic(format.Damaged("%s of generation %d", duplicatesName, before.Number))
+		}
+		return list
+	}
+	return true
 }
 
-func (f *duplicateFinder) isNew(i int) bool { return f.found[i].Bits == nil }
-
+// find marks the documents of new segments that have duplicates, and those duplicates.
 func (f *duplicateFinder) find() error {
 	hashes, all, err := f.readNew()
 	if err != nil {
@@ -167,7 +232,7 @@ func (f *duplicateFinder) find() error {
 	}
 	all = slices.Compact(all)
 	for i, s := range f.segments {
-		if f.isNew(i) {
+		if f.isNew[i] {
 			continue
 		}
 		for _, h := range all {
@@ -177,8 +242,11 @@ func (f *duplicateFinder) find() error {
 		}
 		s.Trim()
 	}
+	if len(repeated) == 0 {
+		return nil
+	}
 	for i := range f.segments {
-		if f.isNew(i) {
+		if f.isNew[i] {
 			if err := f.markNew(i, hashes[i], repeated); err != nil {
 				return err
 			}
@@ -192,7 +260,7 @@ func (f *duplicateFinder) find() error {
 func (f *duplicateFinder) readNew() (hashes [][]uint64, entries []uint64, err error) {
 	hashes = make([][]uint64, len(f.segments))
 	for i, s := range f.segments {
-		if !f.isNew(i) {
+		if !f.isNew[i] {
 			continue
 		}
 		if hashes[i], err = entryHashes(s); err != nil {
@@ -229,7 +297,7 @@ func (f *duplicateFinder) markNew(i int, hashes []uint64, repeated map[uint64]bo
 	}
 	slices.Sort(d.Files)
 	d.Files = slices.Compact(d.Files)
-	f.found[i] = d
+	f.all()[i] = d
 	return nil
 }
 
@@ -250,7 +318,7 @@ func (f *duplicateFinder) markOld(i int, hash uint64, repeated map[uint64]bool) 
 		if err != nil {
 			return err
 		}
-		f.found[i].Mark(doc, hash, id)
+		f.all()[i].Mark(doc, hash, id)
 	}
 }
 

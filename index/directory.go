@@ -133,6 +133,11 @@ func (d *directory) create(name string, data []byte) (*os.File, error) {
 	return f, nil
 }
 
+// link makes another name of a file, in place of an older file.
+func (d *directory) link(file, name string) error {
+	return errors.Join(layout.Remove(d.root, name), d.root.Link(file, name))
+}
+
 // replace replaces or creates a file, and syncs it.
 func (d *directory) replace(name string, data []byte) error {
 	return layout.Replace(d.root, name, func(f *os.File) error {

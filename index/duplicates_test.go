@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pigrep/index"
@@ -138,6 +139,65 @@ func TestPossibleDuplicates(t *testing.T) {
 	}
 	add(1)
 	check(true)
+}
+
+// A generation in which no more documents are marked has the file of the one before.
+func TestDuplicatesCarriedOver(t *testing.T) {
+	dir := tempDir(t)
+	w := openWriter(t, dir)
+	add := func(name string, hashes ...uint64) (copies string) {
+		b := index.NewBatch()
+		r := &session.Record{Summary: session.Summary{File: w.NextFile(), Path: name}}
+		for i, hash := range hashes {
+			b.Add(&segment.Document{ID: segment.ID{File: r.File, Offset: int64(i)}, Kind: session.KindReply, Text: []byte("text"), Copy: hash})
+			r.Documents++
+		}
+		b.Put(r, nil)
+		commit(t, w, b)
+		return filepath.Join(dir, fmt.Sprintf("gen-%06d", publish(t, w)), "copies")
+	}
+	marked := func() (hashes []uint64) {
+		for _, s := range openReader(t, dir).Segments() {
+			for doc := range uint32(s.Len()) {
+				s.KnownDuplicates([]uint32{doc}, func(_ uint32, hash uint64, _ int) { hashes = append(hashes, hash) })
+			}
+			if s.PossibleDuplicates() == nil {
+				t.Error("the duplicates of a segment are not known")
+			}
+		}
+		slices.Sort(hashes)
+		return hashes
+	}
+	many := make([]uint64, 2000)
+	for i := range many {
+		many[i] = uint64(i+1) * 0x9e3779b97f4a7c15
+	}
+	last, hashes := add("/many.jsonl", append(many, many[0])...), []uint64{many[0], many[0]}
+	for i, c := range []struct {
+		hashes  []uint64
+		carried bool
+	}{
+		{[]uint64{5}, true},
+		{[]uint64{6, 7}, true},
+		{nil, true},
+		{[]uint64{many[1]}, false},
+		{[]uint64{8}, true},
+		{[]uint64{9, 9}, false}, // of each other
+	} {
+		copies := add(fmt.Sprintf("/%d.jsonl", i), c.hashes...)
+		before, err1 := os.Stat(last)
+		now, err2 := os.Stat(copies)
+		if err1 != nil || err2 != nil || os.SameFile(before, now) != c.carried {
+			t.Errorf("after %d: the same file: %t, want %t; %v, %v", c.hashes, !c.carried, c.carried, err1, err2)
+		}
+		if last = copies; !c.carried {
+			hashes = append(hashes, c.hashes[0], c.hashes[0])
+			slices.Sort(hashes)
+		}
+		if got := marked(); !slices.Equal(got, hashes) {
+			t.Errorf("after %d: marked %x, want %x", c.hashes, got, hashes)
+		}
+	}
 }
 
 func flip(data []byte, at int) []byte {

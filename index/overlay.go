@@ -79,24 +79,24 @@ func (r *Reader) change(b *Batch) error {
 // duplicatesWith finds the possible duplicates of the reader's segments, based on those
 // of the generation below it. It returns nil if these are not known.
 func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
-	var known []segment.Duplicates
-	if len(below.segments) > 0 {
-		if known = below.generation.duplicates(); known == nil {
-			return nil
-		}
+	known := below.generation.duplicates(below.segments)
+	if len(below.segments) > 0 && known == nil {
+		return nil
 	}
-	f := duplicateFinder{found: make([]segment.Duplicates, len(r.segments))}
+	f := newFinder(make([]*segment.Segment, len(r.segments)))
+	list := make([]segment.Duplicates, len(r.segments))
 	for i, s := range r.segments {
 		// Not the segment itself, which asks for its duplicates.
-		other := s.Reference(s.Deleted())
-		defer other.Close()
-		f.segments = append(f.segments, other)
+		f.segments[i] = s.Reference(s.Deleted())
+		defer f.segments[i].Close()
+		list[i] = segment.NewDuplicates(s.Len(), 0)
 		if k := slices.IndexFunc(below.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }); k >= 0 {
-			f.found[i] = known[k]
+			list[i], f.isNew[i] = known[k], false
 		}
 	}
+	f.known = func() []segment.Duplicates { return list }
 	if f.find() != nil {
 		return nil
 	}
-	return f.found
+	return f.all()
 }

@@ -82,18 +82,39 @@ func (w *Writer) addTrigrams(s *segment.Segment) error {
 	return w.replace(path.Join(segmentsName, name), data)
 }
 
-// addDuplicates writes the file copies of a new generation with these segments.
-// before is the last generation that was published, or nil.
+// addDuplicates makes the file copies of a new generation with these segments: that of the
+// last one that was published, nil for none, unless more is to be marked.
 func (w *Writer) addDuplicates(g *generation, segments []*segment.Segment, before *generation) (err error) {
 	defer format.Contain(format.Guard(), "look for copies", &err)
-	f := duplicateFinder{segments: segments, found: make([]segment.Duplicates, len(segments))}
+	name := path.Join(g.name(), duplicatesName)
 	if before != nil {
-		f.inherit(g, before)
+		f := newFinder(segments)
+		inherited := false
+		err := before.withDuplicates(func(b []byte) error {
+			if inherited = f.inherit(g, before, b); !inherited {
+				return nil
+			}
+			if err := f.find(); err != nil {
+				return err
+			}
+			if f.found == nil && w.link(path.Join(before.name(), duplicatesName), name) == nil {
+				return nil
+			}
+			return w.writeDuplicates(name, f)
+		})
+		if inherited && !errors.Is(err, ErrDamaged) {
+			return err
+		}
 	}
+	f := newFinder(segments)
 	if err := f.find(); err != nil {
 		return err
 	}
-	file, err := w.create(path.Join(g.name(), duplicatesName), encodeDuplicates(segments, f.found))
+	return w.writeDuplicates(name, f)
+}
+
+func (w *Writer) writeDuplicates(name string, f *duplicateFinder) error {
+	file, err := w.create(name, encodeDuplicates(f.segments, f.all()))
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (r *Reader) load(have []*segment.Segment) error {
 	if r.segments, r.table, err = r.generation.open(state, have); err != nil {
 		return err
 	}
-	segment.Share(r.segments, r.generation.duplicates)
+	segment.Share(r.segments, func() []segment.Duplicates { return r.generation.duplicates(r.segments) })
 	return nil
 }
 
@@ -339,11 +339,11 @@ func (r *Reader) Close() (err error) {
 	return err
 }
 
-// SizeOnDisk returns the size of all files in the index directory. A segment counts
-// once, although the store links to it.
+// SizeOnDisk returns the size of all files in the index directory. A file with several names
+// counts once.
 func (r *Reader) SizeOnDisk() (int64, error) {
 	var size int64
-	var segments []fs.FileInfo
+	var linked []fs.FileInfo
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return ignoreMissing(err)
@@ -352,11 +352,11 @@ func (r *Reader) SizeOnDisk() (int64, error) {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		if filepath.Ext(path) == segment.Ext {
-			if slices.ContainsFunc(segments, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+		if filepath.Ext(path) == segment.Ext || e.Name() == duplicatesName {
+			if slices.ContainsFunc(linked, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
 				return nil
 			}
-			segments = append(segments, info)
+			linked = append(linked, info)
 		}
 		size += info.Size()
 		return nil
