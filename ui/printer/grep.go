@@ -160,15 +160,12 @@ func (g *grepText) match(m *grep.Match) error {
 		l := &m.Lines[i]
 		switch {
 		case g.Mode == GrepVim:
-			for _, s := range l.Spans {
-				line, start := lineAt(l.Text, s[0])
-				fmt.Fprintf(b, "%s:%d:%d:", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1)
-				b.WriteString(safeLine(line))
-				b.WriteByte('\n')
-			}
+			g.jumps(b, m, l)
 		case g.Mode == GrepOnly:
+			number, seen := l.Number, 0
 			for _, s := range l.Spans {
-				number := l.Number + strings.Count(l.Text[:s[0]], "\n")
+				number, seen = number+strings.Count(l.Text[seen:s[0]], "\n"), s[0]
+				number := number
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
 					g.head(b, m, number, true)
 					b.WriteString(g.style(matchStyle, safeLine(piece)) + "\n")
@@ -319,11 +316,21 @@ func (g *grepText) cleanPath(path string) string {
 	return g.Links.File(g.style(grepPathStyle, terminal.Clean(human.Path(path, g.Home))), path)
 }
 
-// lineAt returns the line that contains an offset of the text, and where it begins.
-func lineAt(text string, at int) (line string, start int) {
-	start = 1 + strings.LastIndexByte(text[:at], '\n')
-	line, _, _ = strings.Cut(text[start:], "\n")
-	return line, start
+// jumps writes a line for each match, with the text around it: a line of many matches
+// would otherwise be written as many times.
+func (g *grepText) jumps(b *bufio.Writer, m *grep.Match, l *grep.Line) {
+	path, start, seen := g.cleanPath(m.SessionPath), 0, 0
+	for _, s := range l.Spans {
+		if i := strings.LastIndexByte(l.Text[seen:s[0]], '\n'); i >= 0 {
+			start = seen + i + 1
+		}
+		seen = s[0]
+		fmt.Fprintf(b, "%s:%d:%d:", path, m.Line, s[0]-start+1)
+		from, to := max(start, s[0]-leadBytes), min(len(l.Text), s[0]+2*leadBytes)
+		line, _, _ := strings.Cut(strings.ToValidUTF8(l.Text[from:to], ""), "\n")
+		b.WriteString(safeLine(line))
+		b.WriteByte('\n')
+	}
 }
 
 // endFile writes the output that depends on all matches of a file.
