@@ -147,10 +147,7 @@ func (m *merger) adjacency() (uint64, error) {
 	ends := make([]uint32, 0, m.docs)
 	end := uint32(0)
 	for _, s := range m.sources {
-		filters, err := s.adjacency()
-		if err != nil {
-			return 0, err
-		}
+		filters := s.adjacency()
 		for _, doc := range s.live {
 			filter := filters.of(doc)
 			m.out = append(m.out, filter...)
@@ -173,22 +170,22 @@ type filters struct {
 }
 
 // adjacency finds the filters of the segment.
-func (s *Segment) adjacency() (filters, error) {
+func (s *Segment) adjacency() filters {
 	f := filters{body: &s.body}
 	if s.fieldIndex < 16 {
-		return f, nil
+		return f
 	}
-	pointer, ok := s.bytes(s.fieldIndex-16, 16)
-	if !ok || string(pointer[8:]) != adjacencyMagic {
-		return f, nil
+	pointer := s.bytes(s.fieldIndex-16, 16)
+	if string(pointer[8:]) != adjacencyMagic {
+		return f
 	}
 	f.offsets = binary.BigEndian.Uint64(pointer)
-	last, ok := s.bytes(f.offsets+4*uint64(s.length), 4)
-	if !ok || uint64(binary.BigEndian.Uint32(last)) > f.offsets {
-		return f, format.Damaged("adjacency filters of segment %s", s.name)
+	size := uint64(binary.BigEndian.Uint32(s.bytes(f.offsets+4*uint64(s.length), 4))) // of all filters
+	if size > f.offsets {
+		panic(format.Damaged("adjacency filters of segment %s", s.name))
 	}
-	f.start = f.offsets - uint64(binary.BigEndian.Uint32(last))
-	return f, nil
+	f.start = f.offsets - size
+	return f
 }
 
 // of returns the filter of a document.
@@ -196,14 +193,9 @@ func (f *filters) of(doc uint32) []byte {
 	if f.offsets == 0 {
 		return nil
 	}
-	at, ok := f.bytes(f.offsets+4*uint64(doc), 8)
-	if ok {
-		start, end := binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])
-		if filter, ok := f.bytes(f.start+uint64(start), uint64(end-start)); ok && start <= end {
-			return filter
-		}
-	}
-	panic(format.Damaged("adjacency filters of segment %s", f.name))
+	at := f.bytes(f.offsets+4*uint64(doc), 8)
+	start, end := uint64(binary.BigEndian.Uint32(at)), uint64(binary.BigEndian.Uint32(at[4:]))
+	return f.bytes(f.start+start, end-start)
 }
 
 // has reports whether a document with this filter may have all the pairs.
@@ -228,9 +220,9 @@ func (s *Segment) KeepAdjacent(docs []uint64, pairs []Pair) (err error) {
 	if len(pairs) == 0 {
 		return nil
 	}
-	filters, err := s.adjacency()
-	if err != nil || filters.offsets == 0 {
-		return err
+	filters := s.adjacency()
+	if filters.offsets == 0 {
+		return nil
 	}
 	for i, word := range docs {
 		for ; word != 0; word &= word - 1 {

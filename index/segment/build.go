@@ -11,6 +11,8 @@ import (
 	engine "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"pigrep/index/format"
 )
 
 // chunkMode makes the engine choose the size of a chunk of frequencies by the
@@ -145,16 +147,14 @@ func (w *writer) fieldEnd(f fieldSpec, dictionary uint64, appendValues func(b []
 	return w.fieldHeader(fieldOffsets{start, end, dictionary})
 }
 
-// readUvarint reads a varint at an offset and returns the offset after it.
-func readUvarint(data []byte, at uint64) (v, end uint64, ok bool) {
-	if at >= uint64(len(data)) {
-		return 0, 0, false
-	}
-	v, n := binary.Uvarint(data[at:])
+// readUvarint reads a varint at an offset and returns the offset after it. It panics if there
+// is none.
+func readUvarint(data []byte, at uint64) (v, end uint64) {
+	v, n := binary.Uvarint(data[min(at, uint64(len(data))):])
 	if n <= 0 {
-		return 0, 0, false
+		panic(format.Damaged("there is no number at byte %d", at))
 	}
-	return v, at + uint64(n), true
+	return v, at + uint64(n)
 }
 
 // probes is about how many terms of a field, and how many ids, check looks up.

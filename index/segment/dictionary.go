@@ -111,23 +111,23 @@ func (w *writer) invert(f *inverted) {
 // PostingsOffset looks up a term; 0 when no document has it.
 func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err error) {
 	defer format.Contain(format.Guard(), "look up a term", &err)
-	return s.lookUp(f, term)
+	return s.lookUp(f, term), nil
 }
 
 // lookUp is PostingsOffset for callers that contain faults.
-func (s *Segment) lookUp(f Field, term []byte) (PostingsOffset, error) {
-	tree, have, err := s.fst(f)
-	if err != nil || !have {
-		return 0, err
+func (s *Segment) lookUp(f Field, term []byte) PostingsOffset {
+	tree, have := s.fst(f)
+	if !have {
+		return 0
 	}
-	return PostingsOffset(tree.get(term)), nil
+	return PostingsOffset(tree.get(term))
 }
 
 // eachTerm visits the terms of a field in [start, end), as fst.walk does.
 func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
-	tree, have, err := s.fst(f)
-	if err != nil || !have {
-		return err
+	tree, have := s.fst(f)
+	if !have {
+		return nil
 	}
 	return tree.walk(start, end, nil, visit)
 }
@@ -139,10 +139,7 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 	var visiting bool
 	defer format.ContainUnless(format.Guard(), &visiting, "list terms", &err)
 	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
-		count, ok := s.countPostings(at)
-		if !ok {
-			return format.Damaged("postings of a term of %s", f)
-		}
+		count := s.countPostings(at)
 		visiting = true
 		more := visit(term, count)
 		if visiting = false; !more {

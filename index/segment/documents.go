@@ -39,19 +39,13 @@ func (s *Segment) Hidden() (*roaring.Bitmap, error) {
 // caller's.
 func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 	defer format.Contain(format.Guard(), "look up a keyword", &err)
-	at, err := s.lookUp(f, term)
-	if err != nil {
-		return nil, err
-	}
 	b = roaring.New()
-	if at == 0 {
-		return b, nil
+	if at := s.lookUp(f, term); at != 0 {
+		s.readDocuments(at, b)
+		b.CloneCopyOnWriteContainers() // they are in mapped memory
+		s.keepLive(b)
 	}
-	if err := s.readDocuments(at, b); err != nil {
-		return nil, err
-	}
-	b.CloneCopyOnWriteContainers() // they are in mapped memory
-	return b, s.keepLive(b)
+	return b, nil
 }
 
 // Mark sets the bits of the live documents that have the term with these postings,
@@ -64,9 +58,7 @@ func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
 	}
 	m := markers.Get().(*marker)
 	defer markers.Put(m)
-	if err := s.readDocuments(at, &m.docs); err != nil {
-		return err
-	}
+	s.readDocuments(at, &m.docs)
 	if m.docs.IsEmpty() {
 		return nil
 	}
@@ -116,9 +108,7 @@ func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []by
 	defer format.ContainUnless(format.Guard(), &visiting, "look up keywords", &err)
 	var having roaring.Bitmap
 	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
-		if err := s.readDocuments(at, &having); err != nil {
-			return err
-		}
+		s.readDocuments(at, &having)
 		for i, doc := range docs {
 			if having.Contains(doc) {
 				visiting = true
@@ -132,7 +122,7 @@ func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []by
 
 // keepLive removes deleted documents from a bitmap. Callers use the numbers as
 // indices, so it fails on those out of range.
-func (s *Segment) keepLive(b *roaring.Bitmap) error {
+func (s *Segment) keepLive(b *roaring.Bitmap) {
 	if s.deleted != nil {
 		b.AndNot(s.deleted)
 	}
@@ -140,10 +130,9 @@ func (s *Segment) keepLive(b *roaring.Bitmap) error {
 	it := b.Iterator()
 	for it.AdvanceIfNeeded(uint32(s.length) &^ 0xffff); it.HasNext(); {
 		if doc := it.Next(); int(doc) >= s.length {
-			return format.Damaged("document number %d", doc)
+			panic(format.Damaged("document number %d", doc))
 		}
 	}
-	return nil
 }
 
 // deletedBits returns a bit for each document, in words of 64, set when it is
@@ -259,18 +248,16 @@ func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)
 	}
 	var visiting bool
 	defer format.ContainUnless(format.Guard(), &visiting, "read which entries are copies", &err)
-	bad := false
-	err = s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
+	s.docValues(FieldEntryHash, docs, func(doc uint32, value []byte) {
 		hash, ok := parseEntryHash(value)
-		bad = bad || !ok
+		if !ok {
+			panic(format.Damaged("values of %s", FieldEntryHash))
+		}
 		visiting = true
 		visit(doc, hash)
 		visiting = false
 	})
-	if bad && err == nil {
-		err = format.Damaged("values of %s", FieldEntryHash)
-	}
-	return err
+	return nil
 }
 
 // FileRuns has the files of the documents of a segment. The documents of one file are
@@ -323,9 +310,7 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 		if err != nil {
 			return format.Damaged("file number %q", term)
 		}
-		if err := s.readDocuments(at, &docs); err != nil {
-			return err
-		}
+		s.readDocuments(at, &docs)
 		eachRun(&docs, func(first, last uint32) { pieces = append(pieces, piece{first, last, uint32(number)}) })
 		return nil
 	})

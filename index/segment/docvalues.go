@@ -3,7 +3,6 @@ package segment
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -92,34 +91,25 @@ var uncompressedChunks = sync.Pool{New: func() any { return new([]byte) }}
 
 // docValues visits the doc values of documents, whose numbers ascend. A value is
 // valid during the visit only.
-func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
+func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value []byte)) {
 	at, ok := s.fields[f]
 	if !ok || at.values == noValues {
-		return nil
+		return
 	}
-	bad := fmt.Errorf("%w: values of %s", format.ErrDamaged, f)
-	if at.values > at.valuesEnd || at.valuesEnd-at.values < 16 {
-		return bad
-	}
-	numbers, ok := s.bytes(at.valuesEnd-16, 16)
-	if !ok {
-		return bad
-	}
+	numbers := s.bytes(at.valuesEnd-16, 16)
 	endsLen, chunks := binary.BigEndian.Uint64(numbers), binary.BigEndian.Uint64(numbers[8:])
-	size := at.valuesEnd - at.values - 16 // of the chunks and their ends
-	if endsLen > size || chunks > endsLen {
-		return bad
+	size := at.valuesEnd - at.values - 16 - endsLen // of the chunks
+	if at.values+16 > at.valuesEnd || endsLen > at.valuesEnd-at.values-16 {
+		panic(format.Damaged("values of %s", f))
 	}
-	size -= endsLen
-	ends, _ := s.bytes(at.values+size, endsLen)
-
+	ends := s.bytes(at.values+size, endsLen)
 	memory := uncompressedChunks.Get().(*[]byte)
 	defer uncompressedChunks.Put(memory)
 	var start uint64
-	for chunk := range chunks {
-		end, n := binary.Uvarint(ends)
-		if n <= 0 || end < start || end > size {
-			return bad
+	for chunk := uint64(0); chunk < chunks && len(docs) > 0; chunk++ {
+		end, n := readUvarint(ends, 0)
+		if end < start || end > size {
+			panic(format.Damaged("values of %s", f))
 		}
 		ends = ends[n:]
 		k := 0 // documents in this chunk
@@ -127,51 +117,41 @@ func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value
 			k++
 		}
 		if k > 0 && end > start {
-			data, _ := s.bytes(at.values+start, end-start)
-			if *memory, ok = valuesOfChunk(data, *memory, docs[:k], visit); !ok {
-				return bad
-			}
+			*memory = valuesOfChunk(s.bytes(at.values+start, end-start), *memory, docs[:k], visit)
 		}
-		docs = docs[k:]
-		if len(docs) == 0 {
-			return nil
-		}
-		start = end
+		docs, start = docs[k:], end
 	}
-	return nil
 }
 
 // valuesOfChunk visits the values of documents in one chunk. It returns the memory
 // that it uncompressed into, for the next chunk.
-func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
-	count, at, ok := readUvarint(b, 0)
-	if !ok || count > uint64(len(b))/2 {
-		return scratch, false
+func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) []byte {
+	bad := format.Damaged("values of a document")
+	count, at := readUvarint(b, 0)
+	if count > uint64(len(b))/2 {
+		panic(bad)
 	}
 	table := b[at:]
 	for left := 2 * count; left > 0; at++ { // numbers before the data
-		if at == uint64(len(b)) {
-			return scratch, false
-		}
 		if b[at] < 0x80 {
 			left--
 		}
 	}
 	if n, err := snappy.DecodedLen(b[at:]); err != nil || n > maxChunk {
-		return scratch, false
+		panic(bad)
 	}
 	data, err := snappy.Decode(scratch[:cap(scratch)], b[at:])
 	if err != nil {
-		return scratch, false
+		panic(bad)
 	}
 	var start uint64
 	for range count {
-		doc, n := binary.Uvarint(table)
-		end, m := binary.Uvarint(table[max(n, 0):])
-		if n <= 0 || m <= 0 || end < start || end > uint64(len(data)) {
-			return data, false
+		doc, n := readUvarint(table, 0)
+		end, n := readUvarint(table, n)
+		if end < start || end > uint64(len(data)) {
+			panic(bad)
 		}
-		table = table[n+m:]
+		table = table[n:]
 		for len(docs) > 0 && uint64(docs[0]) < doc {
 			docs = docs[1:]
 		}
@@ -189,5 +169,5 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		}
 		start = end
 	}
-	return data, true
+	return data
 }

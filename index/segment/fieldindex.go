@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	zap "github.com/blevesearch/zapx/v17"
-
-	"pigrep/index/format"
 )
 
 // The field index, at the address that the footer names:
@@ -69,64 +67,32 @@ func (w *writer) fieldIndex(headers []uint64, adjacency uint64) uint64 {
 
 // readFieldIndex reads where the parts of each field are, from the address of the
 // index. Fields without terms may be missing.
-func (b *body) readFieldIndex(index uint64) (map[Field]fieldOffsets, error) {
-	bad := format.Damaged("fields of a segment")
-	count, at, ok := b.uvarint(index)
-	if !ok || count > uint64(len(b.data))/8 {
-		return nil, bad
-	}
-	addresses, ok := b.bytes(at, 8*count)
-	if !ok {
-		return nil, bad
-	}
+func (b *body) readFieldIndex(index uint64) map[Field]fieldOffsets {
+	count, at := b.uvarint(index)
 	fields := make(map[Field]fieldOffsets)
-	for address := range slices.Chunk(addresses, 8) {
-		name, f, ok := b.readField(binary.BigEndian.Uint64(address))
-		if !ok {
-			return nil, bad
-		}
-		if f.dictionary != 0 {
+	for address := range slices.Chunk(b.bytes(at, 8*min(count, uint64(len(b.data)))), 8) {
+		if name, f := b.readField(binary.BigEndian.Uint64(address)); f.dictionary != 0 {
 			fields[Field(name)] = f
 		}
 	}
-	return fields, nil
+	return fields
 }
 
-func (b *body) readField(at uint64) (name string, f fieldOffsets, ok bool) {
-	size, at, ok := b.uvarint(at)
-	if !ok {
-		return "", f, false
-	}
-	text, ok := b.bytes(at, size)
-	if !ok {
-		return "", f, false
-	}
-	name = string(text)
-	_, at, ok = b.uvarint(at + size)
-	var sections uint64
-	if ok {
-		sections, at, ok = b.uvarint(at)
-	}
-	if !ok {
-		return "", f, false
-	}
-	for range sections {
-		section, ok := b.bytes(at, 10)
-		if !ok {
-			return "", f, false
-		}
-		kind, address := binary.BigEndian.Uint16(section), binary.BigEndian.Uint64(section[2:])
+func (b *body) readField(at uint64) (name string, f fieldOffsets) {
+	size, at := b.uvarint(at)
+	name = string(b.bytes(at, size))
+	_, at = b.uvarint(at + size)
+	sections, at := b.uvarint(at)
+	for ; sections > 0; sections-- {
+		section := b.bytes(at, 10)
 		at += 10
-		if kind != zap.SectionInvertedTextIndex || address == 0 {
-			continue
+		kind, address := binary.BigEndian.Uint16(section), binary.BigEndian.Uint64(section[2:])
+		if kind == zap.SectionInvertedTextIndex && address != 0 {
+			f.values, address = b.uvarint(address)
+			f.valuesEnd, address = b.uvarint(address)
+			f.dictionary, _ = b.uvarint(address)
+			break
 		}
-		var next uint64
-		if f.values, next, ok = b.uvarint(address); ok {
-			if f.valuesEnd, next, ok = b.uvarint(next); ok {
-				f.dictionary, _, ok = b.uvarint(next)
-			}
-		}
-		return name, f, ok
 	}
-	return name, f, true
+	return name, f
 }

@@ -177,22 +177,21 @@ func (b *body) compare(block uint64) error {
 	return nil
 }
 
-// bytes returns the bytes [at, at+size), whose blocks it checks first. It returns false
-// if the body ends before them.
-func (b *body) bytes(at, size uint64) ([]byte, bool) {
+// bytes returns the bytes [at, at+size), whose blocks it checks first. Like all that reads a
+// body, it panics as check does if there are no such bytes.
+func (b *body) bytes(at, size uint64) []byte {
 	if at > uint64(len(b.data)) || size > uint64(len(b.data))-at {
-		return nil, false
+		panic(format.Damaged("segment %s refers to %d bytes at %d, but its body has %d", b.name, size, at, len(b.data)))
 	}
 	b.check(at, at+size)
-	return b.data[at : at+size], true
+	return b.data[at : at+size]
 }
 
 // uvarint checks and reads the varint at an address, and returns the address after it.
-func (b *body) uvarint(at uint64) (v, end uint64, ok bool) {
-	if at >= uint64(len(b.data)) {
-		return 0, 0, false
+func (b *body) uvarint(at uint64) (v, end uint64) {
+	if at < uint64(len(b.data)) {
+		b.check(at, min(at+binary.MaxVarintLen64, uint64(len(b.data))))
 	}
-	b.check(at, min(at+binary.MaxVarintLen64, uint64(len(b.data))))
 	return readUvarint(b.data, at)
 }
 

@@ -68,25 +68,22 @@ type fst struct {
 }
 
 // fst returns the FST of a field; ok is false if the field has no terms.
-func (s *Segment) fst(f Field) (t fst, ok bool, err error) {
+func (s *Segment) fst(f Field) (t fst, ok bool) {
 	field, ok := s.fields[f]
 	if !ok {
-		return t, false, nil
+		return t, false
 	}
-	bad := func() error { return format.Damaged("dictionary of %s", f) }
-	size, at, ok := s.uvarint(field.dictionary)
-	if !ok || size < fstHeader+fstFooter || size > uint64(len(s.data))-at {
-		return t, false, bad()
+	size, at := s.uvarint(field.dictionary)
+	data := s.data[at:]
+	if size < fstHeader+fstFooter || size > uint64(len(data)) {
+		panic(format.Damaged("dictionary of %s", f))
 	}
-	footer, ok := s.bytes(at+size-fstFooter, fstFooter)
-	if !ok {
-		return t, false, bad()
-	}
+	footer := s.bytes(at+size-fstFooter, fstFooter)
 	terms, root := binary.LittleEndian.Uint64(footer), binary.LittleEndian.Uint64(footer[8:])
 	if root >= size-fstFooter || terms > maxTerms {
-		return t, false, bad()
+		panic(format.Damaged("dictionary of %s", f))
 	}
-	return fst{body: &s.body, base: at, data: s.data[at : at+size], root: int(root), terms: int(terms)}, root != 1, nil
+	return fst{body: &s.body, base: at, data: data[:size], root: int(root), terms: int(terms)}, root != 1
 }
 
 // hasOne reports whether the node at an address, which must not be 0, has one

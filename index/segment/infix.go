@@ -22,9 +22,9 @@ import (
 func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roaring.Bitmap, ok bool, err error) {
 	defer format.Contain(format.Guard(), "search the terms", &err)
 	docs = roaring.New()
-	tree, have, err := s.fst(f)
-	if err != nil || !have || len(needle) == 0 || len(needle) > 254 {
-		return docs, err == nil, err
+	tree, have := s.fst(f)
+	if !have || len(needle) == 0 || len(needle) > 254 {
+		return docs, true, nil
 	}
 	key := infixKey{f, string(needle), atEnd}
 	found, known := s.infixes.get(key)
@@ -33,8 +33,8 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 		if f == FieldText {
 			w.columns = s.columns(needle, atEnd)
 		}
-		if w.walk(tree.root, 0, 0, 0, 0); w.err != nil || w.most < 0 {
-			return nil, false, w.err
+		if w.walk(tree.root, 0, 0, 0, 0); w.most < 0 {
+			return nil, false, nil
 		}
 		docs.AddMany(w.single)
 		docs.CloneCopyOnWriteContainers() // they are in mapped memory
@@ -45,7 +45,8 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 		return nil, false, nil
 	}
 	docs = found.docs.Clone()
-	return docs, true, s.keepLive(docs)
+	s.keepLive(docs)
+	return docs, true, nil
 }
 
 // infixCache has the latest results of Infix for all references to a segment. Visiting the
@@ -132,7 +133,6 @@ type infixWalk struct {
 
 	docs   *roaring.Bitmap
 	single []uint32 // documents that are the only ones of a term
-	err    error
 }
 
 // walk visits the terms below a node. prefix has the first bytes on the path to it,
@@ -188,7 +188,7 @@ func (w *infixWalk) skips(prefix uint32, depth int) bool {
 
 // add adds the documents of a term.
 func (w *infixWalk) add(value uint64) {
-	if w.most--; w.most < 0 || w.err != nil {
+	if w.most--; w.most < 0 {
 		return
 	}
 	at := PostingsOffset(value)
@@ -197,9 +197,8 @@ func (w *infixWalk) add(value uint64) {
 		return
 	}
 	var docs roaring.Bitmap // not used again: w.docs may share its containers
-	if w.err = w.segment.readDocuments(at, &docs); w.err == nil {
-		w.docs.Or(&docs)
-	}
+	w.segment.readDocuments(at, &docs)
+	w.docs.Or(&docs)
 }
 
 // Trigrams say where in the dictionary of the text of a segment terms with a needle
@@ -452,9 +451,9 @@ func (s *Segment) hasTrigrams(path string) bool {
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
 func (s *Segment) makeTrigrams() (t *trigrams, err error) {
 	defer format.Contain(format.Guard(), "read the terms of "+filepath.Base(s.path), &err)
-	tree, have, err := s.fst(FieldText)
-	if err != nil || !have {
-		return nil, err
+	tree, have := s.fst(FieldText)
+	if !have {
+		return nil, nil
 	}
 	return makeTrigrams(tree), nil
 }

@@ -139,18 +139,15 @@ func (m *merger) stored() (uint64, error) {
 	addresses := make([]uint64, 0, m.docs)
 	for _, s := range m.sources {
 		for _, doc := range s.live {
-			id, description, at, ok := s.storedParts(doc)
-			if !ok {
-				return 0, errStored
-			}
-			compressed, ok := s.bytes(at.at, at.size)
+			id, description, at := s.storedParts(doc)
+			compressed := s.bytes(at.at, at.size)
 			var start, size uint64
 			has := len(description) > 0
-			if has && ok {
-				start, size, ok = parseDescription(description)
+			if has {
+				start, size = parseDescription(description)
 			}
-			if !ok || start != 0 {
-				return 0, errStored
+			if start != 0 {
+				panic(errStored)
 			}
 			addresses = append(addresses, m.at())
 			m.storedDocument(id, compressed, has, int(size))
@@ -166,9 +163,9 @@ func (m *merger) stored() (uint64, error) {
 func (m *merger) field(f fieldSpec) (header uint64, err error) {
 	dictionary, err := m.dictionary(func(insert insertTerm) error {
 		return m.eachTerm(f.name, func(term []byte, having []*cursor) error {
-			at, err := m.postings(f, having)
-			if err != nil || at == 0 {
-				return err
+			at := m.postings(f, having)
+			if at == 0 {
+				return nil
 			}
 			if err := insert(term, at); err != nil {
 				return err
@@ -180,18 +177,17 @@ func (m *merger) field(f fieldSpec) (header uint64, err error) {
 		return 0, err
 	}
 	values := &mergedValues{field: f.name, sources: m.sources}
-	header = m.fieldEnd(f, dictionary, values.appendValues)
-	return header, values.err
+	return m.fieldEnd(f, dictionary, values.appendValues), nil
 }
 
 // postings merges the postings of a term; 0 if no live document has it.
-func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error) {
+func (m *merger) postings(f fieldSpec, having []*cursor) PostingsOffset {
 	m.hits = m.hits[:0]
 	for _, c := range having {
 		if c.at.isOneHit() { // without a list, which most terms do not need
 			doc := c.at.document()
 			if int(doc) >= len(c.numbers) {
-				return 0, errPostings
+				panic(errPostings)
 			}
 			if number := c.numbers[doc]; number != noDocument {
 				m.hits = append(m.hits, hit{number, 1})
@@ -199,9 +195,7 @@ func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error)
 			}
 			continue
 		}
-		if err := c.readLong(c.at, &m.list); err != nil {
-			return 0, err
-		}
+		c.readLong(c.at, &m.list)
 		p := &m.read
 		*p = Postings{list: m.list, segment: c.Segment, deleted: c.deletedBits()}
 		p.iterate(&m.iterator)
@@ -213,16 +207,16 @@ func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error)
 			}
 		}
 		if p.Err() != nil {
-			return 0, p.Err()
+			panic(p.Err())
 		}
 	}
 	switch {
 	case len(m.hits) == 0:
-		return 0, nil
+		return 0
 	case f.options.SkipFreqNorm():
-		return m.writer.postings(m.hits, nil), nil
+		return m.writer.postings(m.hits, nil)
 	default:
-		return m.writer.postings(m.hits, m.lengths), nil
+		return m.writer.postings(m.hits, m.lengths)
 	}
 }
 
@@ -307,7 +301,6 @@ type mergedValues struct {
 	read    bool      // whether the first one was read
 	data    []byte    // values, each followed by valueEnd
 	ends    []int     // by live document, in data
-	err     error
 }
 
 // appendValues is for writer.docValues.
@@ -330,7 +323,7 @@ func (v *mergedValues) appendValues(b []byte, doc int) []byte {
 
 func (v *mergedValues) readSource(s *source) {
 	v.data, v.ends = v.data[:0], v.ends[:0]
-	err := s.docValues(v.field, s.live, func(doc uint32, value []byte) {
+	s.docValues(v.field, s.live, func(doc uint32, value []byte) {
 		for len(v.ends) < int(s.numbers[doc])-s.first {
 			v.ends = append(v.ends, len(v.data))
 		}
@@ -339,5 +332,4 @@ func (v *mergedValues) readSource(s *source) {
 	for len(v.ends) < len(s.live) {
 		v.ends = append(v.ends, len(v.data))
 	}
-	v.err = errors.Join(v.err, err)
 }

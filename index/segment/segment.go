@@ -124,20 +124,19 @@ func (s *Segment) load(want *Fingerprint) (err error) {
 	if err := s.readFooter(); err != nil {
 		return err
 	}
-	return s.loadFields()
+	s.loadFields()
+	return nil
 }
 
-func (s *Segment) loadFields() (err error) {
-	s.length = s.docs
-	s.fields, err = s.readFieldIndex(s.fieldIndex)
-	return err
-}
+func (s *Segment) loadFields() { s.length, s.fields = s.docs, s.readFieldIndex(s.fieldIndex) }
 
 // Segment returns the segment in memory, without a file. It shares the image's bytes.
-func (m *Image) Segment() (*Segment, error) {
-	s := &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache), infixes: new(infixCache)}
+func (m *Image) Segment() (s *Segment, err error) {
+	defer format.Contain(format.Guard(), "open a segment in memory", &err)
+	s = &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache), infixes: new(infixCache)}
 	s.refs.Store(1)
-	return s, s.loadFields()
+	s.loadFields()
+	return s, nil
 }
 
 // Reference returns a second reference to the segment with these documents deleted;

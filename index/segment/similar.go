@@ -19,9 +19,9 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 	if distance < 1 || distance > 2 {
 		return fmt.Errorf("terms within %d edits cannot be looked for", distance)
 	}
-	tree, have, err := s.fst(f)
-	if err != nil || !have {
-		return err
+	tree, have := s.fst(f)
+	if !have {
+		return nil
 	}
 	a := newLevenshtein(term, uint8(distance))
 	return tree.walk(prefix, prefixEnd(prefix), a, func(found []byte, _ PostingsOffset) error {
@@ -43,9 +43,9 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
 	var visiting bool
 	defer format.ContainUnless(format.Guard(), &visiting, "list similar terms", &err)
-	tree, have, err := s.fst(f)
-	if err != nil || !have {
-		return err
+	tree, have := s.fst(f)
+	if !have {
+		return nil
 	}
 	var found []string
 	// try follows the pieces from the node after term[:before], and keeps the term

@@ -70,38 +70,28 @@ var errStored = format.Damaged("session record: stored values")
 
 // storedParts returns the id of a document, the rest of its description, and the place
 // of its compressed values, which is not checked yet.
-func (s *Segment) storedParts(doc uint32) (id, description []byte, values place, ok bool) {
+func (s *Segment) storedParts(doc uint32) (id, description []byte, values place) {
 	if int(doc) >= s.length {
-		return nil, nil, values, false
+		panic(format.Damaged("document number %d", doc))
 	}
-	address, ok := s.bytes(s.storedIndex+8*uint64(doc), 8)
-	if !ok {
-		return nil, nil, values, false
-	}
-	described, at, ok1 := s.uvarint(binary.BigEndian.Uint64(address))
-	size, at, ok2 := s.uvarint(at)
-	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || described > left || size > left-described {
-		return nil, nil, values, false
-	}
-	description, _ = s.bytes(at, described)
-	n, k := binary.Uvarint(description)
-	if k <= 0 || n > size {
-		return nil, nil, values, false
-	}
+	described, at := s.uvarint(binary.BigEndian.Uint64(s.bytes(s.storedIndex+8*uint64(doc), 8)))
+	size, at := s.uvarint(at)
+	description = s.bytes(at, described)
 	at += described
-	id, ok = s.bytes(at, n)
-	return id, description[k:], place{at + n, size - n}, ok
+	n, k := readUvarint(description, 0)
+	if n > size || size > uint64(len(s.data))-at {
+		panic(errStored)
+	}
+	return s.bytes(at, n), description[k:], place{at + n, size - n}
 }
 
 // ID returns the id of a document, deleted or not. For a stored value, its File is
 // NoFile.
 func (s *Segment) ID(doc uint32) (id ID, err error) {
 	defer format.Contain(format.Guard(), "read an id", &err)
-	b, _, _, ok := s.storedParts(doc)
+	b, _, _ := s.storedParts(doc)
+	id, ok := parseID(b)
 	if !ok {
-		return ID{}, format.Damaged("id of document %d", doc)
-	}
-	if id, ok = parseID(b); !ok {
 		return ID{File: NoFile}, nil
 	}
 	return id, nil
@@ -111,15 +101,12 @@ func (s *Segment) ID(doc uint32) (id ID, err error) {
 // is the caller's.
 func (s *Segment) Stored(id string) (value []byte, err error) {
 	defer format.Contain(format.Guard(), "read a session record", &err)
-	p, err := s.postings(fieldID, []byte(id))
-	if err != nil {
-		return nil, err
-	}
+	p := s.postingsAt(s.lookUp(fieldID, []byte(id)))
 	doc, _, _, ok := p.Next()
 	if !ok {
 		return nil, p.Err()
 	}
-	return s.storedAt(doc, nil)
+	return s.storedAt(doc, nil), nil
 }
 
 // EachStored visits the ids in the range under which live documents have stored values,
@@ -143,50 +130,41 @@ func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) erro
 // caller's, in the given memory if it fits.
 func (s *Segment) StoredAt(doc uint32, memory []byte) (value []byte, err error) {
 	defer format.Contain(format.Guard(), "read a stored value", &err)
-	return s.storedAt(doc, memory)
+	return s.storedAt(doc, memory), nil
 }
 
 // storedAt is StoredAt without Contain.
-func (s *Segment) storedAt(doc uint32, memory []byte) ([]byte, error) {
-	_, description, at, ok := s.storedParts(doc)
-	if !ok {
-		return nil, errStored
-	}
+func (s *Segment) storedAt(doc uint32, memory []byte) []byte {
+	_, description, at := s.storedParts(doc)
 	if len(description) == 0 {
-		return nil, nil
+		return nil
 	}
-	values, ok := s.bytes(at.at, at.size)
-	if !ok {
-		return nil, errStored
-	}
-	start, length, ok := parseDescription(description)
-	if !ok {
-		return nil, errStored
-	}
+	values := s.bytes(at.at, at.size)
+	start, length := parseDescription(description)
 	const maxRatio = 64 // of snappy
 	size, err := snappy.DecodedLen(values)
 	if err != nil || size > maxRatio*len(values) || start > uint64(size) || length > uint64(size)-start {
-		return nil, errStored
+		panic(errStored)
 	}
 	b, err := snappy.Decode(memory[:cap(memory)], values)
 	if err != nil {
-		return nil, errStored
+		panic(errStored)
 	}
-	return b[start : start+length], nil
+	return b[start : start+length]
 }
 
 // parseDescription reads the description of one value, after the length of the id: where
 // the value starts, and its length.
-func parseDescription(b []byte) (start, length uint64, ok bool) {
+func parseDescription(b []byte) (start, length uint64) {
 	var number [5]uint64
+	at := uint64(0)
 	for i := range number {
-		var k int
-		if number[i], k = binary.Uvarint(b); k <= 0 {
-			return 0, 0, false
-		}
-		b = b[k:]
+		number[i], at = readUvarint(b, at)
 	}
-	return number[2], number[3], len(b) == 0
+	if at != uint64(len(b)) {
+		panic(errStored)
+	}
+	return number[2], number[3]
 }
 
 // DocumentsIn returns the documents and stored values with ids in the ranges,
@@ -213,10 +191,7 @@ func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) er
 		if at.isOneHit() {
 			return visit(id, at.document())
 		}
-		l, err := s.readList(at)
-		if err != nil {
-			return err
-		}
+		l := s.readList(at)
 		for it := l.docs.Iterator(); it.HasNext(); {
 			if err := visit(id, it.Next()); err != nil {
 				return err
