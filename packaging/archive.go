@@ -28,30 +28,17 @@ type extras struct {
 
 // extras collects what is the same on all systems. It builds the program for this one,
 // which prints completions.
-func (r *release) extras(work string) (*extras, error) {
-	x := &extras{completions: make(map[string][]byte)}
-	var err error
-	if x.pages, err = tree(r.root, pages...); err != nil {
-		return nil, err
-	}
+func (r *release) extras(work string) *extras {
+	x := &extras{pages: tree(r.root, pages...), completions: make(map[string][]byte), notices: r.notices()}
 	man := filepath.Join(work, "man")
-	if _, err := r.command(nil, "go", "run", ".", "help", "--man", man); err != nil {
-		return nil, err
-	}
-	if x.man, err = tree(man, "man1", "man7"); err != nil {
-		return nil, err
-	}
+	get(r.command(nil, "go", "run", ".", "help", "--man", man))
+	x.man = tree(man, "man1", "man7")
 	native := filepath.Join(work, "pigrep")
-	if _, err := r.command(nil, "go", "build", "-buildvcs=false", "-o", native, "."); err != nil {
-		return nil, err
-	}
+	get(r.command(nil, "go", "build", "-buildvcs=false", "-o", native, "."))
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		if x.completions[shell], err = r.command(nil, native, "completion", shell); err != nil {
-			return nil, err
-		}
+		x.completions[shell] = get(r.command(nil, native, "completion", shell))
 	}
-	x.notices, err = r.notices()
-	return x, err
+	return x
 }
 
 // archived returns the extras as they lie in an archive.
@@ -68,26 +55,16 @@ func (x *extras) archived() []file {
 
 // tree reads files and directories below a directory. Their modes in the checkout
 // depend on the umask and are not kept.
-func tree(root string, names ...string) ([]file, error) {
-	var files []file
+func tree(root string, names ...string) (files []file) {
 	for _, name := range names {
-		err := filepath.WalkDir(filepath.Join(root, name), func(path string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
+		do(filepath.WalkDir(filepath.Join(root, name), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				files = append(files, file{filepath.ToSlash(get(filepath.Rel(root, path))), 0o644, get(os.ReadFile(path))})
 			}
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			below, err := filepath.Rel(root, path)
-			files = append(files, file{filepath.ToSlash(below), 0o644, data})
 			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+		}))
 	}
-	return files, nil
+	return files
 }
 
 // archiveName is the name of the archive of a system, without its ending; everything in
@@ -103,116 +80,77 @@ func archiveEnding(system string) string {
 	return ".tar.gz"
 }
 
-func (r *release) archive(system, arch string, files []file) error {
+func (r *release) archive(system, arch string, files []file) {
 	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 	name := r.archiveName(system, arch)
 	pack := r.tarball
 	if system == "windows" {
 		pack = r.zip
 	}
-	data, err := pack(name, files)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(r.out, name+archiveEnding(system)), data, 0o644)
+	r.write(name+archiveEnding(system), pack(name, files))
 }
 
-func (r *release) tarball(dir string, files []file) ([]byte, error) {
+func (r *release) tarball(dir string, files []file) []byte {
 	var b bytes.Buffer
 	t := tar.NewWriter(&b)
 	for _, f := range files {
-		err := t.WriteHeader(&tar.Header{
+		do(t.WriteHeader(&tar.Header{
 			Typeflag: tar.TypeReg, Name: dir + "/" + f.name, Mode: int64(f.mode), Size: int64(len(f.data)),
 			ModTime: r.time, Uname: "root", Gname: "root", Format: tar.FormatUSTAR,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := t.Write(f.data); err != nil {
-			return nil, err
-		}
+		}))
+		get(t.Write(f.data))
 	}
-	if err := t.Close(); err != nil {
-		return nil, err
-	}
+	do(t.Close())
 	return compressed(b.Bytes())
 }
 
-func compressed(data []byte) ([]byte, error) {
+func compressed(data []byte) []byte {
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := z.Write(data); err != nil {
-		return nil, err
-	}
-	err = z.Close()
-	return b.Bytes(), err
+	z := get(gzip.NewWriterLevel(&b, gzip.BestCompression))
+	get(z.Write(data))
+	do(z.Close())
+	return b.Bytes()
 }
 
-func (r *release) zip(dir string, files []file) ([]byte, error) {
+func (r *release) zip(dir string, files []file) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, f := range files {
 		h := &zip.FileHeader{Name: dir + "/" + f.name, Method: zip.Deflate, Modified: r.time.UTC()}
 		h.SetMode(f.mode)
-		w, err := z.CreateHeader(h)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.data); err != nil {
-			return nil, err
-		}
+		get(get(z.CreateHeader(h)).Write(f.data))
 	}
-	err := z.Close()
-	return b.Bytes(), err
+	do(z.Close())
+	return b.Bytes()
 }
 
 // notices returns the licences of all that is linked into the program, on any system.
-func (r *release) notices() (file, error) {
+func (r *release) notices() file {
 	modules := make(map[string]string) // name and version to directory
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		out, err := r.command([]string{"GOOS=" + system}, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", ".")
-		if err != nil {
-			return file{}, err
-		}
+		out := get(r.command([]string{"GOOS=" + system}, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}", "."))
 		for line := range strings.Lines(string(out)) {
 			if module, dir, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && dir != r.root {
 				modules[module] = dir
 			}
 		}
 	}
-	out, err := r.command(nil, "go", "env", "GOROOT")
-	if err != nil {
-		return file{}, err
-	}
-	modules["Go"] = strings.TrimSpace(string(out))
-
+	modules["Go"] = strings.TrimSpace(string(get(r.command(nil, "go", "env", "GOROOT"))))
 	var text strings.Builder
 	text.WriteString("pigrep contains Go's runtime and standard library, and the modules below. Their licences:\n")
 	for _, module := range slices.Sorted(maps.Keys(modules)) {
 		licences := 0
 		for _, pattern := range []string{"LICENSE*", "LICENCE*", "COPYING*", "NOTICE*"} {
-			paths, err := filepath.Glob(filepath.Join(modules[module], pattern))
-			if err != nil {
-				return file{}, err
-			}
-			for _, path := range paths {
-				if info, err := os.Stat(path); err != nil || info.IsDir() {
-					continue
+			for _, path := range get(filepath.Glob(filepath.Join(modules[module], pattern))) {
+				if info, err := os.Stat(path); err == nil && !info.IsDir() {
+					fmt.Fprintf(&text, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), module, filepath.Base(path), bytes.TrimSpace(get(os.ReadFile(path))))
+					licences++
 				}
-				data, err := os.ReadFile(path)
-				if err != nil {
-					return file{}, err
-				}
-				fmt.Fprintf(&text, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), module, filepath.Base(path), bytes.TrimSpace(data))
-				licences++
 			}
 		}
 		if licences == 0 {
-			return file{}, fmt.Errorf("%s has no licence in %s", module, modules[module])
+			do(fmt.Errorf("%s has no licence in %s", module, modules[module]))
 		}
 	}
-	return file{"THIRD-PARTY-LICENSES.txt", 0o644, []byte(text.String())}, nil
+	return file{"THIRD-PARTY-LICENSES.txt", 0o644, []byte(text.String())}
 }

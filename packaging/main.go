@@ -41,6 +41,33 @@ func main() {
 	}
 }
 
+// failure is an error that ends the release: nothing of it is of use without the rest.
+type failure struct{ error }
+
+// do ends the release if there is an error, which then says what was being done.
+func do(err error, doing ...string) {
+	if err != nil {
+		panic(failure{fmt.Errorf("%s%w", strings.Join(append(doing, ""), ": "), err)})
+	}
+}
+
+// get returns the value, unless there is an error.
+func get[T any](value T, err error) T {
+	do(err)
+	return value
+}
+
+// catch, deferred, stores the error that ended the function, with what was being done.
+func catch(err *error, doing ...string) {
+	switch v := recover().(type) {
+	case nil:
+	case failure:
+		*err = fmt.Errorf("%s%w", strings.Join(append(doing, ""), ": "), v.error)
+	default:
+		panic(v)
+	}
+}
+
 // release is what all files of a release have in common.
 type release struct {
 	root, out string
@@ -64,92 +91,66 @@ const maxBinary = 26_500_000
 // with it does not work.
 const placeholder = "https://example.org/pigrep"
 
-func (r *release) run(platforms []string) error {
-	var err error
-	if r.root, err = filepath.Abs(r.root); err != nil {
-		return err
-	}
-	if r.time, err = r.sourceTime(); err != nil {
-		return err
-	}
+func (r *release) run(platforms []string) (err error) {
+	defer catch(&err)
+	r.root = get(filepath.Abs(r.root))
+	r.time = get(r.sourceTime())
 	if r.url == "" {
 		r.url = placeholder
 		fmt.Fprintln(os.Stderr, "packaging: no -url: the formula and the manifest name", placeholder)
 	}
-	if err := os.RemoveAll(r.out); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil {
-		return err
-	}
-	work, err := os.MkdirTemp("", "pigrep-packaging-")
-	if err != nil {
-		return err
-	}
+	do(os.RemoveAll(r.out))
+	do(os.MkdirAll(r.out, 0o755))
+	work := get(os.MkdirTemp("", "pigrep-packaging-"))
 	defer os.RemoveAll(work)
-	extras, err := r.extras(work)
-	if err != nil {
-		return err
-	}
+	extras := r.extras(work)
 	for _, platform := range platforms {
-		if err := r.platform(work, platform, extras); err != nil {
-			return fmt.Errorf("%s: %w", platform, err)
-		}
+		do(r.platform(work, platform, extras))
 	}
-	sums, err := r.checksums()
-	if err != nil {
-		return err
-	}
-	if err := r.manifests(sums); err != nil {
-		return err
-	}
-	if sums, err = r.checksums(); err != nil {
-		return err
-	}
+	r.manifests(r.checksums())
 	var list strings.Builder
+	sums := r.checksums()
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(list.String()), 0o644)
+	r.write("SHA256SUMS", []byte(list.String()))
+	return nil
+}
+
+// write writes a file of the release.
+func (r *release) write(name string, data []byte) {
+	do(os.WriteFile(filepath.Join(r.out, name), data, 0o644))
 }
 
 // platform writes the archive of a system, its bill of materials and its packages.
-func (r *release) platform(work, platform string, extras *extras) error {
+func (r *release) platform(work, platform string, extras *extras) (err error) {
+	defer catch(&err, platform)
 	system, arch, ok := strings.Cut(platform, "/")
 	if !ok {
-		return errors.New("not a system and an architecture, as in linux/amd64")
+		return fmt.Errorf("%s: not a system and an architecture, as in linux/amd64", platform)
 	}
 	program := file{"pigrep", 0o755, nil}
 	if system == "windows" {
 		program.name += ".exe"
 	}
 	path := filepath.Join(work, system+"-"+arch, program.name)
-	if err := r.build(path, system, arch); err != nil {
-		return err
-	}
-	var err error
-	if program.data, err = os.ReadFile(path); err != nil {
-		return err
-	}
+	r.build(path, system, arch)
+	program.data = get(os.ReadFile(path))
 	fmt.Printf("%s %d bytes\n", platform, len(program.data))
 	if len(program.data) > maxBinary {
-		return fmt.Errorf("the program is larger than %d bytes", maxBinary)
+		return fmt.Errorf("%s: the program is larger than %d bytes", platform, maxBinary)
 	}
-	if err := r.archive(system, arch, append(extras.archived(), program)); err != nil {
-		return err
+	r.archive(system, arch, append(extras.archived(), program))
+	r.materials(program.data, system, arch)
+	if system == "linux" {
+		r.packages(work, arch, program, extras)
 	}
-	if err := r.materials(program.data, system, arch); err != nil {
-		return err
-	}
-	if system != "linux" {
-		return nil
-	}
-	return r.packages(work, arch, program, extras)
+	return nil
 }
 
 // build builds the program. It sets every variable that could otherwise come from the
 // environment, and the commit: in a worktree of git, the go command finds none.
-func (r *release) build(path, system, arch string) error {
+func (r *release) build(path, system, arch string) {
 	const variables = "pigrep/ui/cli."
 	flags := "-s -w -X " + variables + "release=" + r.version
 	if head, err := r.git("rev-parse", "--short=12", "HEAD"); err == nil {
@@ -159,8 +160,7 @@ func (r *release) build(path, system, arch string) error {
 		}
 		flags += " -X " + variables + "commit=" + commit
 	}
-	_, err := r.command([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", path, ".")
-	return err
+	get(r.command([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", path, "."))
 }
 
 // sourceTime returns SOURCE_DATE_EPOCH, or the time of the commit.
@@ -197,20 +197,12 @@ func (r *release) command(env []string, name string, args ...string) ([]byte, er
 }
 
 // checksums returns the SHA-256 of every file of the release by its name.
-func (r *release) checksums() (map[string]string, error) {
-	entries, err := os.ReadDir(r.out)
-	if err != nil {
-		return nil, err
-	}
+func (r *release) checksums() map[string]string {
 	sums := make(map[string]string)
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(r.out, e.Name()))
-		if err != nil {
-			return nil, err
-		}
-		sums[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
+	for _, e := range get(os.ReadDir(r.out)) {
+		sums[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(get(os.ReadFile(filepath.Join(r.out, e.Name())))))
 	}
-	return sums, nil
+	return sums
 }
 
 var released = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.?\d*)?)$`)

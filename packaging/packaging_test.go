@@ -30,13 +30,10 @@ func TestPackageVersion(t *testing.T) {
 func TestZip(t *testing.T) {
 	files := []file{{"pigrep.exe", 0o755, []byte("MZ")}, {"README.md", 0o644, []byte("text")}}
 	when := time.Unix(1_700_000_000, 0)
-	a, err := (&release{time: when.UTC()}).zip("pigrep-v1", files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := (&release{time: when.In(time.FixedZone("", 20700))}).zip("pigrep-v1", files)
-	if err != nil || !bytes.Equal(a, b) {
-		t.Errorf("two zips differ, %v", err)
+	a := (&release{time: when.UTC()}).zip("pigrep-v1", files)
+	b := (&release{time: when.In(time.FixedZone("", 20700))}).zip("pigrep-v1", files)
+	if !bytes.Equal(a, b) {
+		t.Error("two zips differ")
 	}
 }
 
@@ -48,16 +45,12 @@ func TestManifests(t *testing.T) {
 	for i, name := range []string{"linux-amd64.tar.gz", "linux-arm64.tar.gz", "darwin-amd64.tar.gz", "darwin-arm64.tar.gz", "windows-amd64.zip"} {
 		sums["pigrep-v1.2.3-"+name] = strings.Repeat(string(rune('a'+i)), 64)
 	}
-	if err := r.manifests(sums); err != nil {
-		t.Fatal(err)
-	}
+	r.manifests(sums)
 	if _, err := os.Stat(filepath.Join(r.out, "pigrep.json")); err == nil {
 		t.Error("a manifest without an archive for arm64")
 	}
 	sums["pigrep-v1.2.3-windows-arm64.zip"] = strings.Repeat("f", 64)
-	if err := r.manifests(sums); err != nil {
-		t.Fatal(err)
-	}
+	r.manifests(sums)
 	formula, err := os.ReadFile(filepath.Join(r.out, "pigrep.rb"))
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +93,7 @@ func TestManifests(t *testing.T) {
 // A release has every file that its pages link to or name in a command.
 func TestReleaseHasPages(t *testing.T) {
 	named := regexp.MustCompile(`(?m)\]\(([^)#:]+)(?:#[^)]*)?\)|^cp (contrib/\S+)`)
-	shipped, err := tree("..", pages...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shipped := tree("..", pages...)
 	names := []string{}
 	for _, f := range shipped {
 		names = append(names, f.name)

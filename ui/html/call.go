@@ -106,10 +106,6 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:summaryWidth], "") + "…"
 }
 
-func (v *callView) unanswered() {
-	v.Notes = append(v.Notes, note{Text: "no result"})
-}
-
 // newShell is a command of the user.
 func (x *writer) newShell(e *entry.Entry, i int) *callView {
 	b := &e.View.Blocks[i]

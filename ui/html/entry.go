@@ -264,6 +264,8 @@ type writer struct {
 	lastDay, lastModel string
 	highlighted        int     // bytes of code so far
 	squares            float64 // of the lengths of sections so far; see affords
+
+	err error // the first one of writing; nothing is written after it
 }
 
 // branch is one that leaves the main line, or another branch.
@@ -276,50 +278,42 @@ type branch struct {
 // pages. Deeper branches are not folded.
 const maxFolds = 8
 
-func (x *writer) write(name string, data any) error {
-	return templates().ExecuteTemplate(x.w, name, data)
+func (x *writer) write(name string, data any) {
+	if x.err == nil {
+		x.err = templates().ExecuteTemplate(x.w, name, data)
+	}
 }
 
 // step writes the entry of a step, or keeps it.
-func (x *writer) step(k int, e *entry.Entry) error {
+func (x *writer) step(k int, e *entry.Entry) {
 	s := x.page.Steps[k]
 	x.at = k
 	if s.Starts {
-		if err := x.leave(s.Depth - 1); err != nil {
-			return err
-		}
+		x.leave(s.Depth - 1)
 		x.branches = append(x.branches, &branch{step: k})
 	} else if len(x.branches) > s.Depth {
-		if err := x.leave(s.Depth); err != nil {
-			return err
-		}
+		x.leave(s.Depth)
 	}
-	if x.page.Pass != nil && !x.page.Pass(e) {
-		return nil
-	}
-	if e.Role == session.RoleToolResult && x.answer(e) {
-		return nil
+	if x.page.Pass != nil && !x.page.Pass(e) || e.Role == session.RoleToolResult && x.answer(e) {
+		return
 	}
 	if len(x.calls) > 0 && isRemark(e) {
 		v, _ := x.newEntry(e)
 		x.behind = append(x.behind, v)
-		return nil
+		return
 	}
-	if err := x.flush(); err != nil {
-		return err
-	}
-	if err := x.enter(e); err != nil {
-		return err
-	}
+	x.flush()
+	x.enter(e)
 	if e.Role == session.RoleToolResult {
-		return x.write("entry", x.newResult(e))
+		x.write("entry", x.newResult(e))
+		return
 	}
 	v, calls := x.newEntry(e)
 	if e.Role == session.RoleAssistant && len(calls) > 0 {
 		x.turn, x.calls, x.before = v, calls, e.Time
-		return nil
+		return
 	}
-	return x.write("entry", v)
+	x.write("entry", v)
 }
 
 // isRemark reports whether an entry may occur between a call and its result.
@@ -328,43 +322,33 @@ func isRemark(e *entry.Entry) bool {
 }
 
 // flush writes what is held back.
-func (x *writer) flush() error {
+func (x *writer) flush() {
 	for _, c := range x.calls {
-		c.unanswered()
+		c.Notes = append(c.Notes, note{Text: "no result"})
 	}
 	if x.turn != nil {
-		if err := x.write("entry", x.turn); err != nil {
-			return err
-		}
+		x.write("entry", x.turn)
 	}
 	for _, v := range x.behind {
-		if err := x.write("entry", v); err != nil {
-			return err
-		}
+		x.write("entry", v)
 	}
 	x.turn, x.calls, x.behind = nil, nil, nil
-	return nil
 }
 
 // leave ends all but the outermost n branches.
-func (x *writer) leave(n int) error {
-	if err := x.flush(); err != nil {
-		return err
-	}
+func (x *writer) leave(n int) {
+	x.flush()
 	for len(x.branches) > n {
 		last := len(x.branches) - 1
 		if x.branches[last].written && last < maxFolds {
-			if err := x.write("branch-end", nil); err != nil {
-				return err
-			}
+			x.write("branch-end", nil)
 		}
 		x.branches = x.branches[:last]
 	}
-	return nil
 }
 
 // enter begins the branches of an entry that have none written yet.
-func (x *writer) enter(e *entry.Entry) error {
+func (x *writer) enter(e *entry.Entry) {
 	for depth, b := range x.branches {
 		if b.written {
 			continue
@@ -383,17 +367,13 @@ func (x *writer) enter(e *entry.Entry) error {
 		if x.page.Pass == nil {
 			entries = human.Plural(x.size(b.step), "entry", "entries")
 		}
-		err := x.write("branch", struct {
+		x.write("branch", struct {
 			Where, Text, Entries string
 			When                 *when
 			Address              string
 		}{where, cmp.Or(x.index.branches[b.step], Line(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04"), x.page.branchAddress(b.step)})
-		if err != nil {
-			return err
-		}
 		x.lastDay = ""
 	}
-	return nil
 }
 
 // enclose begins the branches that contain step k, if it is in the middle of them.
@@ -432,6 +412,3 @@ func (x *writer) size(k int) int {
 	}
 	return n
 }
-
-// end writes what is left.
-func (x *writer) end() error { return x.leave(0) }

@@ -87,25 +87,19 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	err = b.x.write("top", struct {
+	b.x.write("top", struct {
 		Title  string
 		Policy string
 		Style  template.HTML
 	}{p.Title(), policy(), template.HTML("<style>" + style() + "</style>")})
-	if err != nil {
-		return err
-	}
-	if err := b.Head(); err != nil {
-		return err
-	}
-	if err := b.x.write("main", nil); err != nil {
-		return err
-	}
+	b.Head()
+	b.x.write("main", nil)
 	if err := b.Entries(ctx); err != nil {
 		return err
 	}
 	_, _, place := p.facts()
-	return b.x.write("bottom", place)
+	b.x.write("bottom", place)
+	return b.x.err
 }
 
 // Body writes the conversation of a page.
@@ -126,13 +120,13 @@ func (p *Page) Body(ctx context.Context, w io.Writer) (*Body, error) {
 	return &Body{&writer{page: p, w: w, names: names, index: list}}, nil
 }
 
-// Head writes the title, the facts and the index.
-func (b *Body) Head() error {
+// Head writes the title, the facts and the index. Entries returns its error.
+func (b *Body) Head() {
 	line, more, place := b.x.page.facts()
 	if b.x.page.Site != nil { // a file has it at its end
 		more = append(more, place...)
 	}
-	return b.x.write("head", struct {
+	b.x.write("head", struct {
 		Title       string
 		Line, Facts []fact
 		Index       *index
@@ -147,7 +141,7 @@ func (b *Body) Entries(ctx context.Context) error {
 		from, to = p.Site.From, p.Site.To
 		x.enclose(from)
 	}
-	for k := from; k < to; k++ {
+	for k := from; k < to && x.err == nil; k++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -155,11 +149,10 @@ func (b *Body) Entries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := x.step(k, e); err != nil {
-			return err
-		}
+		x.step(k, e)
 	}
-	return x.end()
+	x.leave(0)
+	return x.err
 }
 
 // address is that of step k: on this page, or on another one.

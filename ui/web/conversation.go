@@ -165,9 +165,7 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 		if err != nil {
 			return err
 		}
-		if err := body.Head(); err != nil {
-			return err
-		}
+		body.Head()
 		if err := write("conversation-main"); err != nil {
 			return err
 		}
