@@ -208,7 +208,7 @@ func (b *suite) tree(name, dir string, write func(dir string)) *tree {
 	if _, err := os.Stat(t.dir); err != nil {
 		write(t.dir)
 	}
-	t.files, t.size = must.Get(sessionFiles(t.dir)), diskUse(t.dir)
+	t.files, t.size = sessionFiles(t.dir), diskUse(t.dir)
 	return t
 }
 
@@ -281,14 +281,14 @@ func (b *suite) ripgrep(t *tree, args func() []string) []peer {
 }
 
 // sessionFiles lists the session files below a directory, ordered by path.
-func sessionFiles(dir string) (paths []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+func sessionFiles(dir string) (paths []string) {
+	must.Do(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".jsonl") {
 			paths = append(paths, path)
 		}
 		return err
-	})
-	return paths, err
+	}))
+	return paths
 }
 
 // diskUse adds up the files below a directory, each real file once.

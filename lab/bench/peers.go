@@ -101,10 +101,6 @@ func (f *fts5) found(words []string) {
 // writeTexts writes the text of every part, ended by the byte 0x1e and with
 // that byte, 0x1f and NUL left out, for the import of sqlite3.
 func writeTexts(dir string, w io.Writer) error {
-	paths, err := sessionFiles(dir)
-	if err != nil {
-		return err
-	}
 	out := bufio.NewWriterSize(w, 1<<20)
 	clean := func(r rune) rune {
 		if r == 0x1e || r == 0x1f || r == 0 {
@@ -112,14 +108,11 @@ func writeTexts(dir string, w io.Writer) error {
 		}
 		return r
 	}
-	for _, path := range paths {
-		err := decode.Parts(path, func(p *session.Part) {
+	for _, path := range sessionFiles(dir) {
+		must.Do(decode.Parts(path, func(p *session.Part) {
 			out.Write(bytes.Map(clean, p.Text))
 			out.WriteByte(0x1e)
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
 	return out.Flush()
 }

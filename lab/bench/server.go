@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -85,28 +86,10 @@ func (a *agent) readWords(t *tree, n int) {
 // calls are what an agent calls in turn: a name of ours, a tool, and its arguments. $x and $y are
 // words that stand side by side in a text, $z is one of another text, $id an identifier, and $hit
 // the first hit of the last search.
-var calls = strings.Split(strings.TrimSpace(`
-word;                search;        {"query": "$x"}
-word;                search;        {"query": "$x"}
-words;               search;        {"query": "$x $y $z"}
-words;               search;        {"query": "$x $y $z"}
-phrase;              search;        {"query": "\"$x $y\""}
-phrase that is rare; search;        {"query": "\"$x $z\""}
-identifier;          search;        {"query": "$id"}
-read_session;        read_session;  {"session": "$hit", "around": 7}
-read_session;        read_session;  {"session": "$hit", "around": 0}
-read_session;        read_session;  {"session": "$hit", "around": 1}
-grep word;           grep;          {"pattern": "\\b$x\\b"}
-grep expression;     grep;          {"pattern": "$x.*$z"}
-grep piece;          grep;          {"pattern": "$piece"}
-list_sessions;       list_sessions; {"query": "$x"}
-list_sessions;       list_sessions; {"query": "$x"}
-list_sessions;       list_sessions; {}
-tool_calls;          tool_calls;    {"query": "$x", "results": true}
-tool_calls;          tool_calls;    {"failed": true}
-usage;               usage;         {"by": ["project", "model"]}
-status;              status;        {}
-`), "\n")
+var calls = strings.Split(strings.TrimSpace(callList), "\n")
+
+//go:embed calls.txt
+var callList string
 
 // mixed makes the call number n.
 func (a *agent) mixed(n int) {

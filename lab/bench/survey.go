@@ -22,6 +22,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/lab/decode"
+	"pigrep/lab/must"
 )
 
 // survey is what the session files of a tree have.
@@ -48,18 +49,15 @@ const (
 // takeSurvey reads all session files below a directory. Words come from the decoded
 // texts of prompts, replies and results: in the bytes of a file, what precedes a word
 // may look like a part of it.
-func takeSurvey(dir string) (survey, error) {
-	paths, err := sessionFiles(dir)
-	if err != nil {
-		return survey{}, err
-	}
+func takeSurvey(dir string) (s survey, err error) {
+	defer must.Catch(&err)
 	var (
 		all   = newCounter()
 		adds  sync.Mutex
 		group errgroup.Group
 	)
 	group.SetLimit(runtime.NumCPU())
-	for _, path := range paths {
+	for _, path := range sessionFiles(dir) {
 		group.Go(func() error {
 			c := newCounter()
 			err := decode.Parts(path, c.count)
@@ -69,12 +67,12 @@ func takeSurvey(dir string) (survey, error) {
 			return err
 		})
 	}
-	err = group.Wait()
-	s := survey{Terms: len(all.terms), Rare: sample(all.words, rareTexts), Identifiers: sample(all.identifiers, identifierTexts)}
-	if err == nil && (len(s.Rare) == 0 || len(s.Identifiers) == 0) {
-		err = fmt.Errorf("no rare word or no identifier in %s", dir)
+	must.Do(group.Wait())
+	s = survey{Terms: len(all.terms), Rare: sample(all.words, rareTexts), Identifiers: sample(all.identifiers, identifierTexts)}
+	if len(s.Rare) == 0 || len(s.Identifiers) == 0 {
+		must.Fail("no rare word or no identifier in %s", dir)
 	}
-	return s, err
+	return s, nil
 }
 
 // counter counts the texts that have a word.
@@ -159,10 +157,6 @@ func wordsOf(text []byte) [][]byte {
 // K·MB^β distinct terms. The fit is over many orders of the files, from 1 MB on,
 // because the order that they are listed in is no order of growth.
 func printHeaps(w io.Writer, dir string) error {
-	paths, err := sessionFiles(dir)
-	if err != nil {
-		return err
-	}
 	type file struct {
 		mb    float64
 		terms map[string]bool
@@ -174,18 +168,11 @@ func printHeaps(w io.Writer, dir string) error {
 		size     float64
 		tokens   int
 	)
-	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		f := file{float64(info.Size()) / 1e6, map[string]bool{}}
-		err = decode.Parts(path, func(p *session.Part) {
+	for _, path := range sessionFiles(dir) {
+		f := file{float64(must.Get(os.Stat(path)).Size()) / 1e6, map[string]bool{}}
+		must.Do(decode.Parts(path, func(p *session.Part) {
 			tokens += analyzer.Walk(p.Text, func(t analysis.Token) { f.terms[string(t.Term)], all[string(t.Term)] = true, true })
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		files, size = append(files, f), size+f.mb
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -194,16 +181,14 @@ func printHeaps(w io.Writer, dir string) error {
 		rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 		seen, mb := map[string]bool{}, 0.0
 		for _, f := range files {
-			for term := range f.terms {
-				seen[term] = true
-			}
+			maps.Copy(seen, f.terms)
 			if mb += f.mb; mb >= 1 {
 				x, y = append(x, math.Log(mb)), append(y, math.Log(float64(len(seen))))
 			}
 		}
 	}
 	beta, logK := line(x, y)
-	_, err = fmt.Fprintf(w, "%d files, %.1f MB, %.0f tokens per MB, %d distinct terms, %.0f per MB; Heaps' law: K %.0f, beta %.3f\n",
+	_, err := fmt.Fprintf(w, "%d files, %.1f MB, %.0f tokens per MB, %d distinct terms, %.0f per MB; Heaps' law: K %.0f, beta %.3f\n",
 		len(files), size, float64(tokens)/size, len(all), float64(len(all))/size, math.Exp(logK), beta)
 	return err
 }

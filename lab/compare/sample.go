@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"hash/fnv"
 	"maps"
@@ -49,45 +50,21 @@ type entryInfo struct {
 	line     int
 }
 
-// shapes are kinds of words that the analysis handles in different ways.
-var shapes = map[string]*regexp.Regexp{
-	"camel":    regexp.MustCompile(`\b[a-z]+(?:[A-Z][a-z0-9]+)+\b`),
-	"pascal":   regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+){2,}\b`),
-	"snake":    regexp.MustCompile(`\b[a-z]+(?:_[a-z0-9]+)+\b`),
-	"kebab":    regexp.MustCompile(`\b[a-z]+(?:-[a-z0-9]+)+\b`),
-	"path":     regexp.MustCompile(`(?:/?[A-Za-z0-9_.-]+){2,}(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.[a-z]{1,4}\b`),
-	"dotted":   regexp.MustCompile(`\b[A-Za-z]+(?:\.[A-Za-z]+){1,3}\b`),
-	"flag":     regexp.MustCompile(`(?:^|\s)--?[a-z][a-z-]+`),
-	"code":     regexp.MustCompile(`\b(?:E[A-Z]{4,}|[A-Z]{2,5}[0-9]{2,5}|0x[0-9a-f]+)\b`),
-	"number":   regexp.MustCompile(`\b[0-9]{2,6}\b`),
-	"version":  regexp.MustCompile(`\bv?[0-9]+\.[0-9]+(?:\.[0-9]+)?\b`),
-	"uuid":     regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
-	"hex":      regexp.MustCompile(`\b[0-9a-f]{7,12}\b`),
-	"url":      regexp.MustCompile(`https?://[A-Za-z0-9./_-]+`),
-	"han":      regexp.MustCompile(`\p{Han}{2,6}`),
-	"kana":     regexp.MustCompile(`[\p{Hiragana}\p{Katakana}]{2,8}`),
-	"hangul":   regexp.MustCompile(`\p{Hangul}{2,8}`),
-	"cyrillic": regexp.MustCompile(`\p{Cyrillic}{3,}`),
-	"accented": regexp.MustCompile(`\b[a-zA-Z]*[à-öø-ÿÀ-ÖØ-Þ]\pL*`),
-	"symbol":   regexp.MustCompile(`[\x{2000}-\x{2bff}\x{1f300}-\x{1faff}]`),
-}
+// shapes are the expressions of words.txt that find words, and invented its examples, by name.
+var shapes, invented = func() (map[string]*regexp.Regexp, map[string][]string) {
+	shapes, invented := map[string]*regexp.Regexp{}, map[string][]string{}
+	for line := range strings.Lines(wordKinds) {
+		if row := strings.Split(strings.TrimSuffix(line, "\n"), " | "); len(row) > 2 && line[0] != '#' {
+			if invented[row[0]] = row[2:]; row[1] != "" {
+				shapes[row[0]] = regexp.MustCompile(row[1])
+			}
+		}
+	}
+	return shapes, invented
+}()
 
-// invented fills in where a corpus has too few examples.
-var invented = map[string][]string{
-	"camel": {"getUserName", "parseConfig", "readLine"}, "pascal": {"HttpServer", "UserName", "ReadCloser"},
-	"snake": {"get_user_name", "max_size", "read_line"}, "kebab": {"no-cache", "dry-run", "re-index"},
-	"path": {"src/auth/login.ts", "internal/main.go", "/etc/hosts.conf"}, "dotted": {"os.path.join", "fmt.Println", "example.com"},
-	"flag": {"--no-cache", "-race", "--verbose"}, "code": {"ENOENT", "E2034", "0xdeadbeef"}, "number": {"137", "8080", "2026"},
-	"version": {"1.2.3", "v0.78.0", "3.12"}, "uuid": {"7e6d5c4b-3a29-4180-9f8e-7d6c5b4a3928"}, "hex": {"deadbeef", "a1b2c3d"},
-	"url": {"https://example.com/a"}, "han": {"连接超时", "數據庫", "東京"}, "kana": {"テスト", "ありがとう", "サーバー"},
-	"hangul": {"안녕하세요", "서버", "오류"}, "cyrillic": {"сервер", "ошибка", "привет"}, "accented": {"café", "naïve", "Größe"},
-	"symbol": {"→", "✓", "🚀"}, "label": {"keep", "todo", "v1"}, "title": {"login", "Gateway", "cleanup"},
-	"file": {"main.go", "src/app.ts", "README.md"}, "command": {"rm -rf build", "git push", "go test"},
-	"model": {"claude-sonnet-4-5", "gpt-5.4"}, "tool": {"bash", "read", "edit"}, "cwd": {"/home/dev/app", "/srv/app"},
-	"rare": someWords, "medium": someWords, "frequent": someWords, "word": someWords, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
-}
-
-var someWords = []string{"timeout", "connection", "error", "server"}
+//go:embed words.txt
+var wordKinds string
 
 // takeSample reads a seeded selection of the files.
 func takeSample(c *corpusTree) *sample {

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"pigrep/internal/near"
 )
 
 // A text is a text as words and phrases see it.
@@ -257,30 +259,4 @@ func similar(a, b string) bool {
 }
 
 // distance is the number of edits between two words, up to 4; exchanging neighbours is one.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	if d := len(x) - len(y); d > 3 || d < -3 {
-		return 4
-	}
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := range x {
-		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
-			rows[i+1][j+1] = min(rows[i][j+1]+1, rows[i+1][j]+1, rows[i][j]+cost)
-			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
-				rows[i+1][j+1] = min(rows[i+1][j+1], rows[i-1][j-1]+1)
-			}
-		}
-	}
-	return min(4, rows[len(x)][len(y)])
-}
+func distance(a, b string) int { return near.Distance(a, b, 3) }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/lab/must"
 	"pigrep/lab/stories"
 )
 
@@ -87,23 +88,18 @@ var ErrMissing = errors.New("no graded queries over real sessions")
 
 // OpenMade opens the set over the stories below the root of the repository. Its index
 // goes to the directory work. The caller closes the Library.
-func OpenMade(work, root string) (*Set, error) {
+func OpenMade(work, root string) (s *Set, err error) {
+	defer must.Catch(&err)
 	dir := filepath.Join(root, "testdata", "ranking")
-	queries, err := ReadQueries(filepath.Join(dir, "graded-made.txt"))
-	if err != nil {
-		return nil, err
-	}
-	list, err := ReadStories(filepath.Join(dir, "sessions.txt"), filepath.Join(dir, "graded-sessions.txt"))
-	if err != nil {
-		return nil, err
-	}
-	l, err := OpenStories(work, list)
-	return &Set{"made", queries, l}, err
+	queries := must.Get(ReadQueries(filepath.Join(dir, "graded-made.txt")))
+	list := must.Get(ReadStories(filepath.Join(dir, "sessions.txt"), filepath.Join(dir, "graded-sessions.txt")))
+	return &Set{"made", queries, must.Get(OpenStories(work, list))}, nil
 }
 
 // OpenReal opens the set over the real session files below the directory fixtures. It
 // returns ErrMissing if the queries or the files are not there.
-func OpenReal(work, root, fixtures string) (*Set, error) {
+func OpenReal(work, root, fixtures string) (s *Set, err error) {
+	defer must.Catch(&err)
 	if fixtures == "" {
 		return nil, fmt.Errorf("%w: PIGREP_FIXTURES is not set", ErrMissing)
 	}
@@ -113,29 +109,19 @@ func OpenReal(work, root, fixtures string) (*Set, error) {
 			return nil, fmt.Errorf("%w: %w", ErrMissing, err)
 		}
 	}
-	queries, err := ReadQueries(path)
-	if err != nil {
-		return nil, err
-	}
-	l, err := Open(work, sessions)
-	return &Set{"real", queries, l}, err
+	queries := must.Get(ReadQueries(path))
+	return &Set{"real", queries, must.Get(Open(work, sessions))}, nil
 }
 
 // ReadStories reads sessions that were written by hand; testdata/ranking/README.md
 // describes the format.
-func ReadStories(paths ...string) ([]stories.Story, error) {
-	var list []stories.Story
+func ReadStories(paths ...string) (list []stories.Story, err error) {
+	defer must.Catch(&err)
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		for i, line := range strings.Split(string(data), "\n") {
-			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-				continue
-			}
-			if list, err = addLine(list, line); err != nil {
-				return nil, fmt.Errorf("%s:%d: %w", filepath.Base(path), i+1, err)
+		for i, line := range strings.Split(string(must.Get(os.ReadFile(path))), "\n") {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				list, err = addLine(list, line)
+				must.Do(err, filepath.Base(path), ":", i+1)
 			}
 		}
 	}

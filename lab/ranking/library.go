@@ -31,6 +31,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/lab/decode"
+	"pigrep/lab/must"
 	"pigrep/lab/stories"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
@@ -92,15 +93,12 @@ func Open(work, root string) (*Library, error) {
 }
 
 // OpenStories writes stories to files below the directory work, and indexes them there.
-func OpenStories(work string, list []stories.Story) (*Library, error) {
+func OpenStories(work string, list []stories.Story) (l *Library, err error) {
+	defer must.Catch(&err)
 	root := filepath.Join(work, "sessions")
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return nil, err
-	}
+	must.Do(os.MkdirAll(root, 0o755))
 	for i := range list {
-		if err := os.WriteFile(filepath.Join(root, list[i].Name+".jsonl"), []byte(list[i].Text()), 0o644); err != nil {
-			return nil, err
-		}
+		must.Do(os.WriteFile(filepath.Join(root, list[i].Name+".jsonl"), []byte(list[i].Text()), 0o644))
 	}
 	return Open(work, root)
 }
@@ -322,27 +320,18 @@ type Result struct {
 }
 
 // Run answers all queries of a set.
-func (s *Set) Run() ([]Result, error) {
-	var list []Result
+func (s *Set) Run() (list []Result, err error) {
+	defer must.Catch(&err)
 	for _, q := range s.Queries {
 		r := Result{Set: s.Name, Class: q.Class, Held: q.Held, Query: q.Text, Grades: map[Entry]int{}}
 		for position, grade := range q.Grades {
 			e, err := s.Find(position)
-			if err != nil {
-				return nil, fmt.Errorf("%s set, %q: %w", s.Name, q.Text, err)
-			}
+			must.Do(err, s.Name, fmt.Sprintf(" set, %q", q.Text))
 			r.Grades[e] = max(r.Grades[e], grade)
 		}
-		var err error
-		if r.Flat, err = s.Flat(q.Text); err != nil {
-			return nil, err
-		}
-		grouped, err := s.Grouped(q.Text)
-		if err != nil {
-			return nil, err
-		}
+		r.Flat = must.Get(s.Flat(q.Text))
 		plain := s.Plain(q.Text)
-		r.Pigrep = s.Measure(r.Grades, r.Flat, grouped)
+		r.Pigrep = s.Measure(r.Grades, r.Flat, must.Get(s.Grouped(q.Text)))
 		r.Plain = s.Measure(r.Grades, plain, plain)
 		list = append(list, r)
 	}
