@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
@@ -18,6 +19,7 @@ type FactSet struct {
 	kinds []FactKind
 	mu    sync.Mutex
 	files [][]storedPiece // by file, ordered by name, the tail last
+	bytes atomic.Int64    // as of Read
 }
 
 // Stored reads the stored form of a piece, into the given memory if it fits.
@@ -73,6 +75,12 @@ func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	}
 	pieces[i].read[slices.Index(s.kinds, kind)] = read
 }
+
+// leastRead is how many bytes the facts of a piece count at least.
+const leastRead = 2 << 10
+
+// Read returns about how many bytes of segments were read.
+func (s *FactSet) Read() int64 { return s.bytes.Load() }
 
 // Pieces returns the number of pieces of a file that count.
 func (s *FactSet) Pieces(file uint32) int { return len(s.pieces(file)) }
@@ -140,6 +148,7 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind)
 		if err != nil {
 			return found, err
 		}
+		s.bytes.Add(int64(max(len(b), leastRead)))
 		p.memory[i], found = b, true
 		if entries {
 			err = p.decodeEntries(kind, b)

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"unsafe"
 
 	"pigrep/index"
 	"pigrep/index/record"
@@ -22,4 +23,25 @@ func CountSummed(r *index.Reader, req Request) (summed, all int, err error) {
 		return nil
 	})
 	return summed, all, err
+}
+
+// UsageGroupSize is how many bytes a row of usage has while it is made.
+const UsageGroupSize = unsafe.Sizeof(usageGroup{})
+
+// Releases returns how often the pages of the segments are released while the facts of all
+// calls are read, piece after piece.
+func Releases(r *index.Reader) (n int, err error) {
+	req := Request{}
+	x, err := newAuditor(context.Background(), r, &req, record.CallFacts, record.DetailFacts)
+	if err != nil {
+		return 0, err
+	}
+	last := x.trimmed
+	err = x.each(x.facts.All(x.ids), func(*file, *record.Piece) error {
+		if x.trimmed != last {
+			last, n = x.trimmed, n+1
+		}
+		return nil
+	})
+	return n, err
 }

@@ -37,7 +37,7 @@ type auditor struct {
 	families families
 	coverage Coverage
 	warnings []string
-	pieces   int              // read so far
+	trimmed  int64            // facts.Read when the pages were last released
 	rules    shellcmd.RuleSet // a call must match one of them; 0: no matter
 }
 
@@ -274,11 +274,12 @@ func (x *auditor) toRead() []uint32 {
 	return ids
 }
 
-// trimEvery is after how many pieces the pages that were read are released. At 1 GB of
-// session files that makes 9 MB less at the peak.
-const trimEvery = 250
+// trimAfter is after how many bytes of facts the pages that were read are released: mapping
+// them again for each of many small sessions takes longer than reading them.
+const trimAfter = 16 << 20
 
 func (x *auditor) trim() {
+	x.trimmed = x.facts.Read()
 	for _, s := range x.r.Segments() {
 		s.Trim()
 	}
@@ -286,7 +287,7 @@ func (x *auditor) trim() {
 
 // trimSometimes is called for each piece that is read.
 func (x *auditor) trimSometimes() {
-	if x.pieces++; x.pieces%trimEvery == 0 {
+	if x.facts.Read()-x.trimmed >= trimAfter {
 		x.trim()
 	}
 }

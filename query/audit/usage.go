@@ -48,6 +48,7 @@ type UsageTable struct {
 	By       []string
 	TimeZone string
 	Rows     []UsageRow
+	More     int // rows after those, with Request.Rows
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
@@ -65,19 +66,6 @@ type SourceRow struct {
 	Unpriced int     `json:"unpriced"` // entries without a price
 }
 
-// usageGroup is a row of the table under construction.
-type usageGroup struct {
-	row   UsageRow
-	keys  []string
-	cost  record.Sum
-	fill  record.Sum
-	files fileCount
-	last  int64 // Unix milliseconds
-
-	subagents fileCount
-	theirCost record.Sum
-}
-
 // use is a use of tokens, or the sum of several.
 type use struct {
 	input, output, cacheRead, cacheWrite int64
@@ -88,6 +76,34 @@ type use struct {
 	unpriced int
 	filled   int   // whose cost is from the prices of the request
 	at       int64 // the last one; Unix milliseconds
+}
+
+// add adds another use, but not its cost: the sum of floating point numbers depends on
+// their order.
+func (u *use) add(o *use) {
+	u.input += o.input
+	u.output += o.output
+	u.cacheRead += o.cacheRead
+	u.cacheWrite += o.cacheWrite
+	u.entries += o.entries
+	u.unusable += o.unusable
+	u.unpriced += o.unpriced
+	u.filled += o.filled
+	u.at = max(u.at, o.at)
+}
+
+func (u *use) tokens() int64 { return u.input + u.output + u.cacheRead + u.cacheWrite }
+
+// usageGroup is a row of the table under construction.
+type usageGroup struct {
+	use
+	keys  []string
+	fill  record.Sum
+	files fileCount
+
+	subagents   fileCount
+	theirCost   record.Sum
+	theirTokens int64
 }
 
 // newUse returns a use of a model, with a cost where only the request has a price.
@@ -115,28 +131,17 @@ func newUseOf(s *record.SummedUsages, i int) use {
 	}
 }
 
-func (u *use) tokens() int64 { return u.input + u.output + u.cacheRead + u.cacheWrite }
-
-// add adds a use of a session that counts for owner.
-func (g *usageGroup) add(f, owner *file, u *use) {
-	r := &g.row
-	r.Input += u.input
-	r.Output += u.output
-	r.CacheRead += u.cacheRead
-	r.CacheWrite += u.cacheWrite
-	r.Entries += u.entries
-	r.Unusable += u.unusable
-	r.Unpriced += u.unpriced
-	r.Filled += u.filled
-	g.last = max(g.last, u.at)
+// count adds a use of a session that counts for owner.
+func (g *usageGroup) count(f, owner *file, u *use) {
+	g.add(u)
 	if f != owner {
-		r.SubagentTokens += u.tokens()
+		g.theirTokens += u.tokens()
 	}
 	g.addSums(f, owner, u)
 }
 
 // addSums adds the cost of a use and counts its session: of a row and of the total each on
-// its own, because the sum of floating point numbers depends on the order.
+// its own, as of use.add.
 func (g *usageGroup) addSums(f, owner *file, u *use) {
 	g.cost.AddSum(u.cost)
 	if u.filled > 0 {
@@ -147,25 +152,6 @@ func (g *usageGroup) addSums(f, owner *file, u *use) {
 		g.theirCost.AddSum(u.cost)
 	}
 	g.files.add(owner)
-}
-
-// addRow adds the uses of a row of the table, but not what addSums adds.
-func (g *usageGroup) addRow(u *usageGroup) {
-	r := &g.row
-	r.Input += u.row.Input
-	r.Output += u.row.Output
-	r.CacheRead += u.row.CacheRead
-	r.CacheWrite += u.row.CacheWrite
-	r.Entries += u.row.Entries
-	r.Unusable += u.row.Unusable
-	r.Unpriced += u.row.Unpriced
-	r.Filled += u.row.Filled
-	r.SubagentTokens += u.row.SubagentTokens
-	g.last = max(g.last, u.last)
-}
-
-func (g *usageGroup) tokens() int64 {
-	return g.row.Input + g.row.Output + g.row.CacheRead + g.row.CacheWrite
 }
 
 // sourceGroup is a SourceRow under construction.
@@ -187,13 +173,13 @@ func (g *sourceGroup) add(u *use) {
 func rounded(s record.Sum) float64 { return math.Round(s.Total()*1e10) / 1e10 }
 
 // finish returns the row once all uses are added.
-func (g *usageGroup) finish() UsageRow {
-	r := g.row
-	r.Tokens = g.tokens()
-	r.Subagents, r.SubagentCost = g.subagents.n, rounded(g.theirCost)
-	r.Cost, r.FilledCost, r.Sessions = rounded(g.cost), rounded(g.fill), g.files.n
-	r.Last = timeAt(g.last)
-	return r
+func (g *usageGroup) finish(rowType string, key Key) UsageRow {
+	return UsageRow{
+		Type: rowType, Key: key, Input: g.input, Output: g.output, CacheRead: g.cacheRead, CacheWrite: g.cacheWrite, Tokens: g.tokens(),
+		Cost: rounded(g.cost), Entries: g.entries, Sessions: g.files.n, Unusable: g.unusable,
+		Unpriced: g.unpriced, Filled: g.filled, FilledCost: rounded(g.fill), Last: timeAt(g.at),
+		Subagents: g.subagents.n, SubagentTokens: g.theirTokens, SubagentCost: rounded(g.theirCost),
+	}
 }
 
 // usageBuild is a UsageTable under construction.
@@ -230,16 +216,16 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		x.adopt()
 	}
 	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool)}
-	b.total = b.group("total", nil)
-	b.table = newTable(&req, func(keys []string) *usageGroup { return b.group("usage", keys) })
+	b.total = b.group(nil)
+	b.table = newTable(&req, b.group)
 	if err := x.eachSum(b.table.samePeriod, b.addPiece); err != nil {
 		return nil, err
 	}
 	return b.finish(), nil
 }
 
-func (b *usageBuild) group(rowType string, keys []string) *usageGroup {
-	g := &usageGroup{keys: keys, row: UsageRow{Type: rowType}}
+func (b *usageBuild) group(keys []string) *usageGroup {
+	g := &usageGroup{keys: keys}
 	if b.req.Tree { // then the uses of a session do not come one after another
 		g.files.seen = make(map[*file]bool)
 	}
@@ -283,7 +269,7 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 
 // add adds use i of the piece.
 func (b *usageBuild) add(i int, u *use) {
-	b.table.row(i).add(b.file, b.owner, u)
+	b.table.row(i).count(b.file, b.owner, u)
 	n := b.source.Number(i)
 	if b.bySource[n] == nil {
 		b.bySource[n] = b.sources.row(b.source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
@@ -301,10 +287,11 @@ func (b *usageBuild) add(i int, u *use) {
 func (b *usageBuild) finish() *UsageTable {
 	by := b.req.By
 	for _, g := range b.table.rows {
-		b.total.addRow(g)
+		b.total.add(&g.use)
+		b.total.theirTokens += g.theirTokens
 	}
 	t := &UsageTable{
-		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish(), Unpriced: slices.Sorted(maps.Keys(b.without)),
+		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish("total", Key{}), Unpriced: slices.Sorted(maps.Keys(b.without)),
 		Warnings: b.warnings, Coverage: b.coverage, Index: search.StateOf(b.r),
 	}
 	rows := b.table.sorted(func(a, b *usageGroup) int {
@@ -314,10 +301,12 @@ func (b *usageBuild) finish() *UsageTable {
 		}
 		return slices.Compare(a.keys, b.keys)
 	})
-	for _, g := range rows {
-		row := g.finish()
-		row.Key = b.req.key(b.r, g.keys)
-		t.Rows = append(t.Rows, row)
+	if n := b.req.Rows; n > 0 && n < len(rows) {
+		rows, t.More = rows[:n], len(rows)-n
+	}
+	t.Rows = make([]UsageRow, len(rows))
+	for i, g := range rows {
+		t.Rows[i] = g.finish("usage", b.req.key(b.r, g.keys))
 	}
 	for _, g := range b.sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})

@@ -157,6 +157,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		}
 		o.Mask(list)
 	}
+	facts, listed := o.facts(a, list, view.Now), view.Sessions(list) // while audits are made, the list is not kept
 	src := auditSource(x.Reader, x.Agents)
 	coverage := audit.Coverage{}
 	usage := src.Usage
@@ -176,8 +177,8 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		return nil, searchProblem(ctx, err)
 	}
 	return &report.Report{
-		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: o.facts(a, list, view.Now),
-		Sections: append(append(sections, more...), view.Sessions(list)), Coverage: printer.CoverageLine(&coverage, view.Now.Location(), true),
+		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: facts,
+		Sections: append(append(sections, more...), listed), Coverage: printer.CoverageLine(&coverage, view.Now.Location(), true),
 	}, nil
 }
 

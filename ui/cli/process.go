@@ -128,6 +128,7 @@ var garbage = map[string]int{
 	"pigrep sessions":               800,
 	"pigrep grep":                   100, // texts may be large
 	"pigrep tools calls":            300, // little is kept of a long list
+	"pigrep report":                 50,  // most of it is kept
 	"pigrep tools commands --raw":   100,
 	"pigrep tools commands --risky": 100,
 	"pigrep tools commands --rule":  100,

@@ -320,11 +320,15 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	for _, by := range []string{"model", "project", "session"} {
 		t := models
 		if by != "model" {
-			if t, err = src.Usage(ctx, with(req, by)); err != nil {
+			shown := with(req, by)
+			if by == "session" { // of many
+				shown.Rows = mostRows
+			}
+			if t, err = src.Usage(ctx, shown); err != nil {
 				return nil, err
 			}
 		}
-		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows), func(i int) string {
+		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
 			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
 		})
 		if by == "project" && len(t.Rows) > 1 {
