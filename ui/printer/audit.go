@@ -2,8 +2,6 @@ package printer
 
 import (
 	"encoding/csv"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +32,11 @@ type Audit struct {
 
 	command string
 	table   table
-	write   func(*text) (rows int, err error) // writes text where the table does not; may be nil
-	last    func() (time.Time, error)         // when there was something for the last time
-	facts   any                               // a struct: JSON members before the rows; nil for none
-	sum     any                               // the total in JSON; nil for none
-	closing func(rows int) string             // the line below the rows in text
+	write   func(*text) (rows int)    // writes text where the table does not; may be nil
+	last    func() (time.Time, error) // when there was something for the last time
+	facts   any                       // a struct: JSON members before the rows; nil for none
+	sum     any                       // the total in JSON; nil for none
+	closing func(rows int) string     // the line below the rows in text
 }
 
 // Empty describes when there was something to report, for an answer whose time range has
@@ -98,8 +96,8 @@ func (e *Empty) Text(now time.Time) string {
 // they can no longer be printed.
 func (a *Audit) LastUse() (time.Time, error) { return a.last() }
 
-func (a *Audit) json(j *jsonWriter) error {
-	return j.stream(&stream{
+func (a *Audit) json(j *jsonWriter) {
+	j.stream(&stream{
 		command: a.command, lead: a.facts, name: "rows", rows: a.table.values, broken: true,
 		tail: func(n int) any {
 			a.Rows = n
@@ -128,39 +126,23 @@ func (a *Audit) json(j *jsonWriter) error {
 
 func (a *Audit) sheet(Layout) table { return a.table }
 
-func (a *Audit) plain(p plain) (err error) {
-	a.Rows, err = p.table(a.table)
-	return err
-}
+func (a *Audit) plain(p *plain) { a.Rows = p.table(a.table) }
 
-func (a *Audit) text(t *text) (err error) {
-	write := a.write
-	if write == nil {
-		write = func(t *text) (int, error) { return t.table(a.table) }
+func (a *Audit) text(t *text) {
+	if a.write != nil {
+		a.Rows = a.write(t)
+	} else {
+		a.Rows = t.table(a.table)
 	}
-	if a.Rows, err = write(t); err != nil {
-		return err
+	if t.err != nil {
+		return
 	}
-	lines := []string{CoverageLine(a.Coverage, t.Now.Location(), a.Verbose)}
-	nothing, err := a.Nothing(t.Now)
-	if err != nil {
-		return err
+	line, err := a.Nothing(t.Now)
+	t.fail(err)
+	if line == "" && a.closing != nil {
+		line = a.closing(a.Rows)
 	}
-	if nothing != "" {
-		lines = slices.Insert(lines, 0, nothing)
-	} else if a.closing != nil {
-		if line := a.closing(a.Rows); line != "" {
-			lines = slices.Insert(lines, 0, line)
-		}
-	}
-	for _, line := range lines {
-		for _, part := range foldLine(line, t.Width) {
-			if _, err := fmt.Fprintln(t.w, t.dim(part)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	t.print(t.folded(line, t.Width), t.folded(CoverageLine(a.Coverage, t.Now.Location(), a.Verbose), t.Width))
 }
 
 // foldLine breaks a long line between its facts, and a long fact between words.
@@ -218,23 +200,18 @@ func CoverageLine(c *audit.Coverage, zone *time.Location, detail bool) string {
 
 // csv writes comma-separated values. An apostrophe in front keeps a spreadsheet
 // from running a cell as a formula.
-func (a *Audit) csv(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(names(a.table)); err != nil {
-		return err
-	}
-	err := a.table.records(func(columns []string) error {
+func (a *Audit) csv(s *sink) {
+	out := csv.NewWriter(s)
+	_ = out.Write(names(a.table)) // Error has it
+	s.fail(a.table.records(func(columns []string) error {
 		a.Rows++
 		for i, c := range columns {
 			columns[i] = csvCell(c)
 		}
 		return out.Write(columns)
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	out.Flush()
-	return out.Error()
+	s.fail(out.Error())
 }
 
 // csvCell makes a cell safe: without control characters and no formula.

@@ -3,7 +3,6 @@ package printer
 import (
 	"bytes"
 	"fmt"
-	"io"
 )
 
 // Fit returns how many of the first items fit into an answer of at most max bytes,
@@ -28,7 +27,7 @@ func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fi
 // immediately; with a bound it waits for the end and then writes as many whole rows as
 // fit. Everything but rows is always written, even if it alone exceeds the bound.
 type budget struct {
-	w       io.Writer
+	*sink
 	max     int // 0 for no bound
 	written int
 
@@ -47,50 +46,50 @@ type boundedRow struct {
 	owner string
 }
 
-// write takes a piece that is not a row.
-func (b *budget) write(data []byte) error {
+// piece takes a piece that is not a row.
+func (b *budget) piece(data []byte) {
 	b.begun = false
 	if b.max > 0 {
 		b.around[b.at].Write(data)
-		return nil
+		return
 	}
-	return b.pass(data)
+	b.pass(data)
 }
 
 // row takes a row.
-func (b *budget) row(data []byte, owner string) error {
-	if b.max == 0 {
-		return b.next(data)
-	}
-	if b.dropped > 0 || b.size+len(data) > b.max {
+func (b *budget) row(data []byte, owner string) {
+	switch {
+	case b.max == 0:
+		b.next(data)
+	case b.dropped > 0 || b.size+len(data) > b.max:
 		b.drop()
-		return nil
+	default:
+		b.at = 1
+		b.rows = append(b.rows, boundedRow{bytes.Clone(data), owner})
+		b.size += len(data)
 	}
-	b.at = 1
-	b.rows = append(b.rows, boundedRow{bytes.Clone(data), owner})
-	b.size += len(data)
-	return nil
 }
 
 // other takes a row that is kept only if a row with the same owner is kept.
-func (b *budget) other(data []byte, owner string) error {
+func (b *budget) other(data []byte, owner string) {
 	if b.max == 0 {
-		return b.next(data)
+		b.next(data)
+		return
 	}
 	b.at = 2
 	b.others = append(b.others, boundedRow{bytes.Clone(data), owner})
-	return nil
 }
 
-// end takes the last piece, an object without its closing brace, and writes what
+// last takes the last piece, an object without its closing brace, and writes what
 // is kept.
-func (b *budget) end(last []byte) error {
+func (b *budget) last(data []byte) {
 	if b.max == 0 {
-		return b.pass(append(last, "}\n"...))
+		b.pass(append(data, "}\n"...))
+		return
 	}
-	b.around[b.at].Write(last)
+	b.around[b.at].Write(data)
 	n, _ := Fit(b.max, len(b.rows), func(i int) int { return len(b.rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
-	return b.pass(b.answer(n))
+	b.pass(b.answer(n))
 }
 
 // answer is the bounded answer with its first n rows.
@@ -121,22 +120,17 @@ func (b *budget) answer(n int) []byte {
 }
 
 // next writes a row and what separates it from the one before.
-func (b *budget) next(data []byte) error {
-	if err := b.separate(endsLine(data)); err != nil {
-		return err
-	}
-	return b.pass(data)
+func (b *budget) next(data []byte) {
+	b.separate(endsLine(data))
+	b.pass(data)
 }
 
 // separate writes what separates a row, which ends its line or not, from the one before.
-func (b *budget) separate(endsLine bool) error {
+func (b *budget) separate(endsLine bool) {
 	if b.begun && !endsLine {
-		if err := b.pass([]byte{','}); err != nil {
-			return err
-		}
+		b.pass([]byte{','})
 	}
 	b.begun = true
-	return nil
 }
 
 // drop leaves a row out of a bounded answer.
@@ -148,8 +142,7 @@ func (b *budget) drop() {
 // endsLine reports whether a row ends its line. Other rows need commas.
 func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
 
-func (b *budget) pass(data []byte) error {
-	n, err := b.w.Write(data)
+func (b *budget) pass(data []byte) {
+	n, _ := b.Write(data)
 	b.written += n
-	return err
 }

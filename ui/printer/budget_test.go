@@ -14,9 +14,9 @@ import (
 // streamed is a stream as an answer.
 type streamed struct{ *stream }
 
-func (s streamed) text(*text) error         { panic("no text") }
-func (s streamed) plain(plain) error        { panic("no records") }
-func (s streamed) json(j *jsonWriter) error { return j.stream(s.stream) }
+func (s streamed) text(*text)         { panic("no text") }
+func (s streamed) plain(*plain)       { panic("no records") }
+func (s streamed) json(j *jsonWriter) { j.stream(s.stream) }
 
 func bounded(t interface{ Fatal(...any) }, s *stream, most int, f Format) string {
 	var out bytes.Buffer
@@ -139,16 +139,15 @@ func TestBoundedIsAPrefix(t *testing.T) {
 
 func TestBoundedKeepsLittle(t *testing.T) {
 	var out bytes.Buffer
-	b := &budget{w: &out, max: 1000}
+	b := &budget{sink: newSink(&out), max: 1000}
 	for i := range 100_000 {
-		if err := b.row(fmt.Appendf(nil, `{"type":"entry","text":"%s %d"}`+"\n", strings.Repeat("x", 100), i), ""); err != nil {
-			t.Fatal(err)
-		}
+		b.row(fmt.Appendf(nil, `{"type":"entry","text":"%s %d"}`+"\n", strings.Repeat("x", 100), i), "")
 	}
 	if b.size > 2000 {
 		t.Errorf("%d bytes are kept for an answer of 1000", b.size)
 	}
-	if err := b.end([]byte(`{"type":"summary"`)); err != nil {
+	b.last([]byte(`{"type":"summary"`))
+	if err := b.end(); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() > 1000 || !strings.HasSuffix(out.String(), "{\"type\":\"summary\",\"dropped\":99993}\n") {

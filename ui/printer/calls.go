@@ -105,15 +105,13 @@ func projectName(dir string) string {
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
 	g := &ruleGroups{rows: make(map[string][]*audit.CallRow), others: make(map[string]int), limit: limit}
-	a.write = func(t *text) (int, error) {
-		err := l.Each(ctx, func(r *audit.CallRow) error {
+	a.write = func(t *text) int {
+		t.fail(l.Each(ctx, func(r *audit.CallRow) error {
 			g.add(r)
 			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
-		return g.all, t.ruleGroups(g)
+		}))
+		t.ruleGroups(g)
+		return g.all
 	}
 	a.closing = func(int) string { return g.closing() }
 	return a
@@ -164,7 +162,7 @@ func (g *ruleGroups) closing() string {
 }
 
 // ruleGroups writes a table for each rule, the most severe first.
-func (t *text) ruleGroups(g *ruleGroups) error {
+func (t *text) ruleGroups(g *ruleGroups) {
 	type row = audit.CallRow
 	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
@@ -178,25 +176,19 @@ func (t *text) ruleGroups(g *ruleGroups) error {
 		if i > 0 {
 			head = "\n" + head
 		}
-		if _, err := fmt.Fprintln(t.w, head); err != nil {
-			return err
-		}
-		sheet := &sheet[row]{columns: columns, bare: true, rows: func(visit func(*row) error) error {
+		t.print(head, "\n")
+		t.table(&sheet[row]{columns: columns, bare: true, finish: func(r *row, to *sheetRow) {
+			to.below = ruleLines(r, m.Rule)
+			alarm(to, r.Status)
+		}, rows: func(visit func(*row) error) error {
 			for _, r := range rows {
 				if err := visit(r); err != nil {
 					return err
 				}
 			}
 			return nil
-		}, finish: func(r *row, to *sheetRow) {
-			to.below = ruleLines(r, m.Rule)
-			alarm(to, r.Status)
-		}}
-		if _, err := t.table(sheet); err != nil {
-			return err
-		}
+		}})
 	}
-	return nil
 }
 
 // ruleLines returns a line for each part of a call that matches rules, with the names of

@@ -2,7 +2,6 @@ package printer
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -50,46 +49,35 @@ func doctorLine(d *Doctor) string {
 	return b.String()
 }
 
-func (d *Doctor) text(t *text) error {
-	var b strings.Builder
+func (d *Doctor) text(t *text) {
 	for _, f := range d.Findings {
 		if f.Path != "" {
-			fmt.Fprintf(&b, "%s\n  ", terminal.Clean(human.Path(f.Path, t.Home)))
+			t.print(terminal.Clean(human.Path(f.Path, t.Home)), "\n  ")
 		}
-		fmt.Fprintln(&b, terminal.Clean(f.What))
+		t.print(terminal.Clean(f.What), "\n")
 	}
-	fmt.Fprintln(&b, doctorLine(d))
-	_, err := io.WriteString(t.w, b.String())
-	return err
+	t.print(doctorLine(d), "\n")
 }
 
-func (d *Doctor) plain(p plain) error {
-	var records [][]string
+func (d *Doctor) plain(p *plain) {
 	for _, f := range d.Findings {
-		records = append(records, []string{"finding", f.Path, f.What})
+		p.record("finding", f.Path, f.What)
 	}
 	for _, r := range []struct {
 		name string
 		n    int
 	}{{"files", d.Files}, {"documents", d.Documents}, {"compared", d.Compared}, {"changed", d.Changed}, {"findings", len(d.Findings)}} {
-		records = append(records, []string{r.name, strconv.Itoa(r.n)})
+		p.record(r.name, strconv.Itoa(r.n))
 	}
 	if d.Repaired != "" {
-		records = append(records, []string{"repaired", d.Repaired})
+		p.record("repaired", d.Repaired)
 	}
-	return p.records(records)
 }
 
-func (d *Doctor) json(j *jsonWriter) error {
+func (d *Doctor) json(j *jsonWriter) {
 	answer := *d
-	answer.Findings = list(d.Findings)
-	if j.lines {
-		if err := rowsOf(j, "finding", d.Findings); err != nil {
-			return err
-		}
-		answer.Findings = []Finding{}
-	}
-	return j.object("doctor", struct {
+	answer.Findings = linesOf(j, "finding", d.Findings)
+	j.object("doctor", struct {
 		Dir   string `json:"indexDir"`
 		Sound bool   `json:"sound"`
 	}{d.Dir, len(d.Findings) == 0}, answer)

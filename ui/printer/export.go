@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -82,7 +81,7 @@ func entryNotes(s *Show, e *entry.Entry) []string {
 // exportMarkdown writes Markdown. What users and models wrote stays Markdown;
 // everything else goes into fences longer than any inside.
 func exportMarkdown(w io.Writer, s *Show) error {
-	b := bufio.NewWriter(w) // w itself if that has a buffer
+	b := newSink(w)
 	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
 	for _, f := range exportFacts(s) {
 		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
@@ -90,8 +89,8 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	names := make(map[string]int)  // how many entries have an anchor so far
 	shown := make(map[string]bool) // calls with a diff
 	for e, err := range s.Entries {
-		if err != nil {
-			return err
+		if b.fail(err); b.err != nil {
+			break
 		}
 		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
 		if names[name]++; names[name] > 1 {
@@ -100,49 +99,46 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", name, escapeMarkdown(it.Title))
 		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		for _, block := range it.Blocks {
-			b.WriteByte('\n')
+			b.print("\n")
 			markdownBlock(b, block)
 			if block.Call != nil {
 				shown[block.Call.ID] = true
 			}
 		}
 		if e.View.Diff != nil && !shown[e.ToolCallID] {
-			b.WriteByte('\n')
+			b.print("\n")
 			markdownDiff(b, transcript.Edits(e))
 		}
-		if _, err := b.Write(nil); err != nil { // the error of all writes
-			return err
-		}
 	}
-	return b.Flush()
+	return b.end()
 }
 
-func markdownBlock(b *bufio.Writer, block transcript.Block) {
+func markdownBlock(b *sink, block transcript.Block) {
 	switch block.Form {
 	case transcript.Call:
 		markdownCall(b, block.Call)
 	case transcript.Command:
 		fence(b, "sh", []byte(block.Shell.Command))
 		if len(block.Text) > 0 {
-			b.WriteByte('\n')
+			b.print("\n")
 			fence(b, "", block.Text)
 		}
 		if outcome, failed := transcript.Outcome(block.Shell); failed {
-			b.WriteString("\n" + outcome + "\n")
+			b.print("\n" + outcome + "\n")
 		}
 	case transcript.Image:
-		b.WriteString(escapeMarkdown(imageText(block.Image)) + "\n")
+		b.print(escapeMarkdown(imageText(block.Image)) + "\n")
 		if len(block.Text) > 0 {
-			b.WriteString("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
+			b.print("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
 		}
 	case transcript.Prose:
-		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
+		b.print(strings.TrimRight(tidy(block.Text), "\n") + "\n")
 	case transcript.Thinking:
-		b.WriteString("<details><summary>thinking</summary>\n\n")
+		b.print("<details><summary>thinking</summary>\n\n")
 		fence(b, "", block.Text)
-		b.WriteString("\n</details>\n")
+		b.print("\n</details>\n")
 	case transcript.Line:
-		b.WriteString(codeSpan(terminal.Clean(string(block.Text))) + "\n")
+		b.print(codeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
 		if block.Kind != session.KindResult {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)
@@ -152,7 +148,7 @@ func markdownBlock(b *bufio.Writer, block transcript.Block) {
 }
 
 // markdownCall writes a call: what it did to files, its command, and its other arguments.
-func markdownCall(b *bufio.Writer, c *session.Call) {
+func markdownCall(b *sink, c *session.Call) {
 	name := "call"
 	if c.Nested {
 		name = "nested call"
@@ -167,7 +163,7 @@ func markdownCall(b *bufio.Writer, c *session.Call) {
 		if a.Text && strings.Contains(string(a.Value), "\n") {
 			fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
 			fence(b, "", a.Value)
-			b.WriteByte('\n')
+			b.print("\n")
 			continue
 		}
 		fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
@@ -178,25 +174,25 @@ func markdownCall(b *bufio.Writer, c *session.Call) {
 }
 
 // markdownDiff writes what a call did to files.
-func markdownDiff(b *bufio.Writer, files []diff.File) {
+func markdownDiff(b *sink, files []diff.File) {
 	for i := range files {
 		f := &files[i]
 		if i > 0 {
-			b.WriteByte('\n')
+			b.print("\n")
 		}
 		if f.Path != "" {
-			b.WriteString(codeSpan(terminal.Clean(f.Path)) + " ")
+			b.print(codeSpan(terminal.Clean(f.Path)) + " ")
 		}
-		b.WriteString((&text{}).changeCounts(f) + "\n")
+		b.print((&text{}).changeCounts(f) + "\n")
 		if len(f.Hunks) > 0 {
-			b.WriteByte('\n')
+			b.print("\n")
 			fence(b, "diff", []byte(f.Unified(tidyLine)))
 		}
 	}
 }
 
 // fence writes a text as a code block.
-func fence(b *bufio.Writer, language string, text []byte) {
+func fence(b *sink, language string, text []byte) {
 	marks := 3
 	for line := range tidyLines(text) {
 		for run, i := 0, 0; i < len(line); i++ {
@@ -211,8 +207,7 @@ func fence(b *bufio.Writer, language string, text []byte) {
 	mark := strings.Repeat("`", marks)
 	fmt.Fprintf(b, "%s%s\n", mark, language)
 	for line := range tidyLines(text) {
-		b.WriteString(line)
-		b.WriteByte('\n')
+		b.print(line, "\n")
 	}
 	fmt.Fprintf(b, "%s\n", mark)
 }

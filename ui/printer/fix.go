@@ -1,8 +1,6 @@
 package printer
 
 import (
-	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,9 +20,9 @@ import (
 // Fix is the answer of the fix command.
 type Fix struct{ Response *fix.Response }
 
-func (f *Fix) json(j *jsonWriter) error {
+func (f *Fix) json(j *jsonWriter) {
 	r := f.Response
-	return j.stream(&stream{
+	j.stream(&stream{
 		command: "fix", name: "sessions", rows: rowsIn(r.Sessions, nil),
 		lead: struct {
 			Query string `json:"query"`
@@ -75,8 +73,7 @@ func (f *Fix) sheet(layout Layout) table {
 // shownCalls is how many calls of a session are shown: the first, and the last.
 const shownCalls = 8
 
-func (f *Fix) text(t *text) error {
-	var b strings.Builder
+func (f *Fix) text(t *text) {
 	var hits []search.Hit
 	for i := range f.Response.Sessions {
 		s := &f.Response.Sessions[i]
@@ -88,50 +85,48 @@ func (f *Fix) text(t *text) error {
 	out := t.hitsOf(hits)
 	if names := f.Response.Missing; len(names) > 0 {
 		line := "no session has this error with " + terminal.Clean(strings.Join(names, ", ")) + "; these are like it:"
-		b.WriteString(ansi.Wordwrap(line, t.Width, "") + "\n\n")
+		t.print(ansi.Wordwrap(line, t.Width, ""), "\n\n")
 	}
 	for i := range f.Response.Sessions {
 		if i > 0 {
-			b.WriteByte('\n')
+			t.print("\n")
 		}
-		out.fix(&b, &f.Response.Sessions[i], f.Response.Missing)
+		out.fix(&f.Response.Sessions[i], f.Response.Missing)
 	}
 	if line := f.closing(); line != "" {
-		b.WriteString(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")) + "\n")
+		t.print(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")), "\n")
 	}
-	_, err := io.WriteString(t.w, b.String())
-	return err
 }
 
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
 // and what is unusual. It does not mention missing, which all sessions lack.
-func (t *hitText) fix(b *strings.Builder, s *fix.Session, missing []string) {
+func (t *hitText) fix(s *fix.Session, missing []string) {
 	without := slices.DeleteFunc(slices.Clone(s.Lacks), func(name string) bool { return slices.Contains(missing, name) })
 	lacks := ""
 	if len(without) > 0 {
 		lacks = "without " + strings.Join(without, ", ")
 	}
-	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	t.session(human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
 	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
-	t.hit(b, &last)
+	t.hit(&last)
 	calls := s.Calls
 	if len(calls) > shownCalls {
-		t.calls(b, s.CWD, calls[:shownCalls/2])
-		fmt.Fprintln(b, t.dim("  → "+human.Plural(len(calls)-shownCalls, "more call", "more calls")))
+		t.calls(s.CWD, calls[:shownCalls/2])
+		t.print(t.dim("  → "+human.Plural(len(calls)-shownCalls, "more call", "more calls")), "\n")
 		calls = calls[len(calls)-shownCalls/2:]
 	}
-	t.calls(b, s.CWD, calls)
+	t.calls(s.CWD, calls)
 	if s.Reply != nil {
 		reply := placeHit(s.Reply)
-		t.hit(b, &reply)
+		t.hit(&reply)
 	}
 }
 
 // calls writes one call per line. Paths are relative to the directory of the session.
-func (t *hitText) calls(b *strings.Builder, cwd string, list []fix.Call) {
+func (t *hitText) calls(cwd string, list []fix.Call) {
 	for i := range list {
 		c := &list[i]
 		left := "  → " + terminal.Clean(c.Tool)
@@ -142,17 +137,14 @@ func (t *hitText) calls(b *strings.Builder, cwd string, list []fix.Call) {
 		}
 		mark := ""
 		if c.Status == "error" {
-			mark = "failed"
+			mark = "  failed"
 		}
-		room := t.Width - terminal.Width(left)
+		room := t.Width - terminal.Width(left) - len(mark)
+		t.print(t.style(kindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
 		if mark != "" {
-			room -= len(mark) + 2
+			t.print("  ", t.style(errorStyle, mark[2:]))
 		}
-		b.WriteString(t.style(kindStyles[session.KindCall], left) + terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
-		if mark != "" {
-			b.WriteString("  " + t.style(errorStyle, mark))
-		}
-		b.WriteByte('\n')
+		t.print("\n")
 	}
 }
 

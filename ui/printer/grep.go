@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,10 +49,10 @@ type Grep struct {
 	End  func() (*grep.Summary, search.IndexState)
 }
 
-func (g *Grep) text(t *text) error { return g.lines(&grepText{text: t, Grep: g}) }
+func (g *Grep) text(t *text) { g.lines(&grepText{text: t, Grep: g}) }
 
-func (g *Grep) plain(p plain) error {
-	return g.lines(&grepText{text: &text{w: p.w, Layout: p.Layout}, Grep: g, plain: true})
+func (g *Grep) plain(p *plain) {
+	g.lines(&grepText{text: &text{sink: p.sink, Layout: p.Layout}, Grep: g, plain: true})
 }
 
 // grepLine is a line of a template: a line of a part or, with GrepOnly, a match in it.
@@ -104,11 +103,9 @@ func (g *Grep) sheet(layout Layout) table {
 	}}
 }
 
-func (g *Grep) lines(out *grepText) error {
-	if err := g.Each(out.match); err != nil {
-		return err
-	}
-	return out.endFile()
+func (g *Grep) lines(out *grepText) {
+	out.fail(g.Each(out.match))
+	out.endFile()
 }
 
 // grepText writes lines of text:
@@ -143,9 +140,7 @@ var (
 
 func (g *grepText) match(m *grep.Match) error {
 	if m.SessionPath != g.path {
-		if err := g.endFile(); err != nil {
-			return err
-		}
+		g.endFile()
 		g.path, g.session = m.SessionPath, g.cleanPath(m.SessionPath)
 		if !g.Paths {
 			g.session = g.style(grepPathStyle, terminal.Clean(g.name(m.SessionID, m.SessionPath)))
@@ -153,68 +148,60 @@ func (g *grepText) match(m *grep.Match) error {
 	}
 	g.count += m.Matched
 	if g.Mode == GrepFiles || g.Mode == GrepCounts {
-		return nil
+		return g.err
 	}
-	b := bufio.NewWriterSize(g.w, grepBuffer) // g.w itself if that has a buffer
 	for i := range m.Lines {
 		l := &m.Lines[i]
 		switch {
 		case g.Mode == GrepVim:
-			g.jumps(b, m, l)
+			g.jumps(m, l)
 		case g.Mode == GrepOnly:
 			number, seen := l.Number, 0
 			for _, s := range l.Spans {
 				number, seen = number+strings.Count(l.Text[seen:s[0]], "\n"), s[0]
 				number := number
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
-					g.head(b, m, number, true)
-					b.WriteString(g.style(matchStyle, safeLine(piece)) + "\n")
+					g.head(m, number, true)
+					g.print(g.style(matchStyle, safeLine(piece)), "\n")
 					number++
 				}
 			}
 		default:
-			g.separate(b, m, l.Number)
-			g.printed(b, m, l)
+			g.separate(m, l.Number)
+			g.printed(m, l)
 		}
 	}
-	if b == g.w {
-		_, err := b.Write(nil) // the error of all writes
-		return err
-	}
-	return b.Flush()
+	return g.err
 }
 
-const grepBuffer = 64 << 10
-
 // separate writes the separator between groups of lines.
-func (g *grepText) separate(b *bufio.Writer, m *grep.Match, number int) {
+func (g *grepText) separate(m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
 	before.number++
 	if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
-		b.WriteString(g.dim(grepSeparator) + "\n")
+		g.print(g.dim(grepSeparator), "\n")
 	}
 }
 
 // head writes the columns before the text of a line.
-func (g *grepText) head(b *bufio.Writer, m *grep.Match, number int, match bool) {
+func (g *grepText) head(m *grep.Match, number int, match bool) {
 	sep := ":"
 	if !match {
 		sep = "-"
 	}
 	if !g.Heading {
-		b.WriteString(g.session + ":")
+		g.print(g.session, ":")
 	} else if !g.started || g.last.path != m.SessionPath {
 		if g.started {
-			b.WriteByte('\n')
+			g.print("\n")
 		}
-		b.WriteString(g.Links.File(g.heading(m), m.SessionPath) + "\n")
+		g.print(g.Links.File(g.heading(m), m.SessionPath), "\n")
 	}
 	sep = g.dim(sep)
-	b.WriteString(g.style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)) + g.dim(":"))
-	b.WriteString(g.style(kindStyles[m.Kind], string(m.Kind)) + sep)
+	g.print(g.style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.dim(":"), g.style(kindStyles[m.Kind], string(m.Kind)), sep)
 	if g.Numbers || !g.plain {
-		b.WriteString(g.style(grepNumberStyle, strconv.Itoa(number)) + sep)
+		g.print(g.style(grepNumberStyle, strconv.Itoa(number)), sep)
 	}
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
@@ -240,10 +227,10 @@ func (g *grepText) heading(m *grep.Match) string {
 const minTitle = 10
 
 // printed writes a line, or all lines of a match that spans several.
-func (g *grepText) printed(b *bufio.Writer, m *grep.Match, l *grep.Line) {
+func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
 	for line := range strings.SplitSeq(l.Text, "\n") {
-		g.head(b, m, number, l.Match)
+		g.head(m, number, l.Match)
 		end := start + len(line)
 		var marked [][2]int
 		for _, s := range spans {
@@ -252,13 +239,13 @@ func (g *grepText) printed(b *bufio.Writer, m *grep.Match, l *grep.Line) {
 			}
 		}
 		if l.From > 0 && start == 0 {
-			b.WriteString(g.dim("…"))
+			g.print(g.dim("…"))
 		}
-		g.marked(b, line, marked)
+		g.marked(line, marked)
 		if l.From+len(l.Text) < l.Whole && end == len(l.Text) {
-			b.WriteString(g.dim("…"))
+			g.print(g.dim("…"))
 		}
-		b.WriteByte('\n')
+		g.print("\n")
 		number++
 		start = end + 1
 	}
@@ -272,7 +259,7 @@ const (
 )
 
 // marked writes the line safe to print, with its matches marked.
-func (g *grepText) marked(b *bufio.Writer, line string, spans [][2]int) {
+func (g *grepText) marked(line string, spans [][2]int) {
 	from, to := 0, len(line)
 	if !g.plain && to > longLine {
 		if len(spans) > 0 {
@@ -286,7 +273,7 @@ func (g *grepText) marked(b *bufio.Writer, line string, spans [][2]int) {
 			to--
 		}
 		if from > 0 {
-			b.WriteString(g.dim("…"))
+			g.print(g.dim("…"))
 		}
 	}
 	at := from
@@ -294,13 +281,12 @@ func (g *grepText) marked(b *bufio.Writer, line string, spans [][2]int) {
 		if s[0] < at || s[1] > to || s[0] == s[1] {
 			continue
 		}
-		b.WriteString(safeLine(line[at:s[0]]))
-		b.WriteString(g.style(matchStyle, safeLine(line[s[0]:s[1]])))
+		g.print(safeLine(line[at:s[0]]), g.style(matchStyle, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
-	b.WriteString(safeLine(line[at:to]))
+	g.print(safeLine(line[at:to]))
 	if to < len(line) {
-		b.WriteString(g.dim("…"))
+		g.print(g.dim("…"))
 	}
 }
 
@@ -318,33 +304,27 @@ func (g *grepText) cleanPath(path string) string {
 
 // jumps writes a line for each match, with the text around it: a line of many matches
 // would otherwise be written as many times.
-func (g *grepText) jumps(b *bufio.Writer, m *grep.Match, l *grep.Line) {
+func (g *grepText) jumps(m *grep.Match, l *grep.Line) {
 	path, start, seen := g.cleanPath(m.SessionPath), 0, 0
 	for _, s := range l.Spans {
 		if i := strings.LastIndexByte(l.Text[seen:s[0]], '\n'); i >= 0 {
 			start = seen + i + 1
 		}
 		seen = s[0]
-		fmt.Fprintf(b, "%s:%d:%d:", path, m.Line, s[0]-start+1)
 		from, to := max(start, s[0]-leadBytes), min(len(l.Text), s[0]+2*leadBytes)
 		line, _, _ := strings.Cut(strings.ToValidUTF8(l.Text[from:to], ""), "\n")
-		b.WriteString(safeLine(line))
-		b.WriteByte('\n')
+		g.print(fmt.Sprintf("%s:%d:%d:", path, m.Line, s[0]-start+1), safeLine(line), "\n")
 	}
 }
 
 // endFile writes the output that depends on all matches of a file.
-func (g *grepText) endFile() error {
-	if g.path == "" {
-		return nil
-	}
-	var err error
-	switch g.Mode {
-	case GrepFiles:
-		_, err = fmt.Fprintln(g.w, g.cleanPath(g.path))
-	case GrepCounts:
-		_, err = fmt.Fprintf(g.w, "%s:%d\n", g.cleanPath(g.path), g.count)
+func (g *grepText) endFile() {
+	switch {
+	case g.path == "":
+	case g.Mode == GrepFiles:
+		g.print(g.cleanPath(g.path), "\n")
+	case g.Mode == GrepCounts:
+		g.print(g.cleanPath(g.path), ":", strconv.Itoa(g.count), "\n")
 	}
 	g.path, g.count = "", 0
-	return err
 }

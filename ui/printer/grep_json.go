@@ -1,8 +1,6 @@
 package printer
 
 import (
-	"cmp"
-
 	"pigrep/query/grep"
 	"pigrep/query/search"
 )
@@ -25,12 +23,13 @@ type grepMessage struct {
 	Data any    `json:"data"`
 }
 
-func (g *Grep) json(j *jsonWriter) error {
+func (g *Grep) json(j *jsonWriter) {
 	lead := grepLead{list(g.Patterns), g.Scope}
 	if j.lines {
-		return g.messages(&grepLines{j: j}, lead)
+		g.messages(&grepLines{jsonWriter: j}, lead)
+		return
 	}
-	return j.stream(&stream{
+	j.stream(&stream{
 		command: "grep", lead: lead, name: "matches",
 		rows: func(visit func(any) error) error {
 			return g.Each(func(m *grep.Match) error {
@@ -62,10 +61,10 @@ type grepRow struct{ grep.Row }
 
 func (r grepRow) size() int { return len(r.Text) }
 
-func (r grepRow) write(j *jsonWriter) error {
+func (r grepRow) write(j *jsonWriter) {
 	text := r.Text
 	r.Text = ""
-	return j.filled(r, `"text":""`, func() error { return j.inside(text) })
+	j.filled(r, `"text":""`, func() { j.inside(text) })
 }
 
 // grepLead begins the answer and the summary.
@@ -76,20 +75,18 @@ type grepLead struct {
 
 // grepLines writes the messages of ripgrep's --json with our location fields added.
 type grepLines struct {
-	j     *jsonWriter
+	*jsonWriter
 	path  string
 	stats grepStats // of the file
 }
 
-func (g *Grep) messages(out *grepLines, lead grepLead) error {
-	if err := g.Each(out.match); err != nil {
-		return err
-	}
-	if err := out.endFile(); err != nil {
-		return err
+func (g *Grep) messages(out *grepLines, lead grepLead) {
+	out.fail(g.Each(out.match))
+	if out.endFile(); out.err != nil {
+		return
 	}
 	sum, state := g.End()
-	message, err := out.j.encoded(grepMessage{"summary", struct {
+	message := out.encoded(grepMessage{"summary", struct {
 		head
 		grepLead
 		Stats    grepStats         `json:"stats"`
@@ -97,10 +94,7 @@ func (g *Grep) messages(out *grepLines, lead grepLead) error {
 		Warnings []string          `json:"warnings"`
 		Index    search.IndexState `json:"index"`
 	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, []string{}, state}})
-	if err != nil {
-		return err
-	}
-	return out.j.out.end(message[:len(message)-1])
+	out.last(message[:len(message)-1])
 }
 
 type grepSubmatch struct {
@@ -112,30 +106,24 @@ type grepSubmatch struct {
 func (g *grepLines) match(m *grep.Match) error {
 	path := grepString{m.SessionPath}
 	if m.SessionPath != g.path {
-		if err := g.endFile(); err != nil {
-			return err
-		}
+		g.endFile()
 		g.path = m.SessionPath
-		if err := g.j.row(grepMessage{"begin", struct {
+		g.line(grepMessage{"begin", struct {
 			Path        grepString `json:"path"`
 			SessionPath string     `json:"sessionPath"`
 			SessionID   string     `json:"sessionId,omitempty"`
-		}{path, m.SessionPath, m.SessionID}}); err != nil {
-			return err
-		}
+		}{path, m.SessionPath, m.SessionID}})
 		g.stats = grepStats{Searches: 1, SearchesWithMatch: 1}
 	}
 	g.stats.MatchedLines += m.Matched
 	g.stats.Matches += m.Matches
 	for i := range m.Lines {
-		if err := g.line(m, &m.Lines[i]); err != nil {
-			return err
-		}
+		g.lineOf(m, &m.Lines[i])
 	}
-	return nil
+	return g.err
 }
 
-func (g *grepLines) line(m *grep.Match, l *grep.Line) error {
+func (g *grepLines) lineOf(m *grep.Match, l *grep.Line) {
 	kind, end, submatches := "context", "", []grepSubmatch{}
 	if l.Match {
 		kind = "match"
@@ -158,9 +146,10 @@ func (g *grepLines) line(m *grep.Match, l *grep.Line) error {
 		}{grepString{m.SessionPath}, grepString{text}, l.Number, l.Offset, submatches, m.Location, l.Cut()}}
 	}
 	if len(l.Text) < longFrom {
-		return g.j.row(message(l.Text + end))
+		g.line(message(l.Text + end))
+		return
 	}
-	return g.j.long(longMessage{message(""), l.Text, end})
+	g.long(longMessage{message(""), l.Text, end})
 }
 
 // longMessage is a message with a long line, given without its text.
@@ -171,18 +160,18 @@ type longMessage struct {
 
 func (m longMessage) size() int { return len(m.text) }
 
-func (m longMessage) write(j *jsonWriter) error {
-	return j.filled(m.grepMessage, `"lines":{"text":""`, func() error {
-		return cmp.Or(j.inside(m.text), j.inside(m.end))
+func (m longMessage) write(j *jsonWriter) {
+	j.filled(m.grepMessage, `"lines":{"text":""`, func() {
+		j.inside(m.text)
+		j.inside(m.end)
 	})
 }
 
-func (g *grepLines) endFile() error {
-	if g.path == "" {
-		return nil
+func (g *grepLines) endFile() {
+	if g.path != "" {
+		g.line(grepMessage{"end", struct {
+			Path  grepString `json:"path"`
+			Stats grepStats  `json:"stats"`
+		}{grepString{g.path}, g.stats}})
 	}
-	return g.j.row(grepMessage{"end", struct {
-		Path  grepString `json:"path"`
-		Stats grepStats  `json:"stats"`
-	}{grepString{g.path}, g.stats}})
 }

@@ -28,7 +28,7 @@ func TestJumpsIntoLongLines(t *testing.T) {
 		return visit(m)
 	}}
 	var out strings.Builder
-	if err := g.plain(plain{w: &out}); err != nil {
+	if err := New(&out, FormatPlain, Layout{}).Print(g); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -28,21 +28,16 @@ type Pruned struct {
 	Removed []index.Unused `json:"removed"`
 }
 
-func (p *Pruned) json(j *jsonWriter) error {
-	return j.object("index", Pruned{list(p.Removed)})
-}
+func (p *Pruned) json(j *jsonWriter) { j.object("index", Pruned{list(p.Removed)}) }
 
 func (p *Pruned) sheet(layout Layout) table {
 	return factSheet(unusedFacts("removed", p.Removed, layout))
 }
 
-func (p *Pruned) text(t *text) error {
-	if len(p.Removed) == 0 {
-		_, err := fmt.Fprintln(t.w, "there is no unused index")
-		return err
+func (p *Pruned) text(t *text) {
+	if t.table(p.sheet(t.Layout)) == 0 {
+		t.print("there is no unused index\n")
 	}
-	_, err := t.table(p.sheet(t.Layout))
-	return err
 }
 
 // unusedFacts describes unused indexes, a line for each.
@@ -78,16 +73,10 @@ type FileError struct {
 	Reason string `json:"reason"`
 }
 
-func (x *Index) json(j *jsonWriter) error {
+func (x *Index) json(j *jsonWriter) {
 	answer := *x
-	answer.Changes = list(x.Changes)
-	if j.lines {
-		if err := rowsOf(j, "step", x.Steps); err != nil {
-			return err
-		}
-		answer.Steps = nil
-	}
-	return j.object("index", answer)
+	answer.Changes, answer.Steps = list(x.Changes), linesOf(j, "step", x.Steps)
+	j.object("index", answer)
 }
 
 // stepSheet is the plan of an update.
@@ -110,21 +99,17 @@ func stepSheet(x *Index, layout Layout) *sheet[Step] {
 	}
 }
 
-func (x *Index) plain(p plain) (err error) {
+func (x *Index) plain(p *plain) {
 	if x.DryRun {
-		_, err = p.table(stepSheet(x, Layout{}))
+		p.table(stepSheet(x, Layout{}))
 	} else {
-		_, err = fmt.Fprintln(p.w, indexLine(x))
+		p.print(indexLine(x), "\n")
 	}
-	return err
 }
 
-func (x *Index) text(t *text) error {
-	if _, err := t.table(stepSheet(x, t.Layout)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(t.w, indexLine(x))
-	return err
+func (x *Index) text(t *text) {
+	t.table(stepSheet(x, t.Layout))
+	t.print(indexLine(x), "\n")
 }
 
 // indexLine describes on one line what an update of the index did, or would do.

@@ -19,8 +19,8 @@ const SchemaVersion = 1
 // jsonWriter writes an answer as JSON: as one object or, with lines, as an object a
 // line: the rows, then a summary.
 type jsonWriter struct {
-	lines   bool
-	out     *budget
+	lines bool
+	*budget
 	buf     bytes.Buffer
 	encoder *json.Encoder // into buf
 }
@@ -59,138 +59,103 @@ type stream struct {
 }
 
 // stream writes an answer of rows.
-func (j *jsonWriter) stream(s *stream) error {
-	var err error
+func (j *jsonWriter) stream(s *stream) {
 	switch {
 	case !j.lines:
-		err = j.open(s)
+		members := j.members(j.head(s.command), s.lead)
+		if s.session != nil {
+			members = append(append(members, `,"session":`...), j.encoded(s.session)...)
+		}
+		j.piece(append([]byte{'{'}, members...))
 	case s.session != nil:
-		err = j.row(s.session)
+		j.line(s.session)
 	}
-	if err != nil {
-		return err
-	}
-	n, err := j.list(s, j.out.row)
-	if err == nil && s.others != nil {
-		_, err = j.list(s.others, j.out.other)
-	}
-	if err != nil {
-		return err
+	n := j.list(s, j.row)
+	if s.others != nil {
+		j.list(s.others, j.other)
 	}
 	var tail any
-	if s.tail != nil {
+	if s.tail != nil && j.err == nil {
 		tail = s.tail(n)
 	}
 	if j.lines {
-		return j.object(s.command, s.lead, tail)
+		j.object(s.command, s.lead, tail)
+		return
 	}
-	members, err := j.members(tail)
-	if err != nil {
-		return err
-	}
+	members := j.members(tail)
 	if len(members) > 0 {
 		members = append([]byte{','}, members...)
 	}
-	return j.out.end(members)
-}
-
-// open writes the beginning of an object, up to its rows.
-func (j *jsonWriter) open(s *stream) error {
-	members, err := j.members(j.head(s.command), s.lead)
-	if err != nil {
-		return err
-	}
-	if s.session != nil {
-		data, err := j.encoded(s.session)
-		if err != nil {
-			return err
-		}
-		members = append(append(members, `,"session":`...), data...)
-	}
-	return j.out.write(append([]byte{'{'}, members...))
+	j.last(members)
 }
 
 // list writes and counts rows.
-func (j *jsonWriter) list(s *stream, put func(data []byte, owner string) error) (n int, err error) {
+func (j *jsonWriter) list(s *stream, put func(data []byte, owner string)) (n int) {
 	if !j.lines {
-		if err := j.out.write(fmt.Appendf(nil, `,"%s":[`, s.name)); err != nil {
-			return 0, err
-		}
+		j.piece(fmt.Appendf(nil, `,"%s":[`, s.name))
 	}
-	err = s.rows(func(v any) error {
+	j.fail(s.rows(func(v any) error {
 		n++
-		if r, ok := v.(longRow); ok && r.size() >= longFrom && r.size() > j.out.max {
-			return j.long(r)
+		if r, ok := v.(longRow); ok && r.size() >= longFrom && r.size() > j.max {
+			j.long(r)
+			return j.err
 		}
-		data, err := j.encoded(v)
-		if err != nil {
-			return err
-		}
+		data := j.encoded(v)
 		switch {
 		case j.lines:
 			data = append(data, '\n')
-		case s.broken && j.out.max == 0:
+		case s.broken && j.max == 0:
 			data = append([]byte{'\n'}, data...)
 		}
 		owner := ""
-		if s.owner != nil && j.out.max > 0 {
+		if s.owner != nil && j.max > 0 {
 			owner = s.owner(v)
 		}
-		return put(data, owner)
-	})
-	if err != nil || j.lines {
-		return n, err
+		put(data, owner)
+		return j.err
+	}))
+	if !j.lines {
+		j.piece([]byte{']'})
 	}
-	return n, j.out.write([]byte{']'})
+	return n
 }
 
 // object writes an answer or a summary, with the members of all the structs.
-func (j *jsonWriter) object(command string, structs ...any) error {
-	members, err := j.members(append([]any{j.head(command)}, structs...)...)
-	if err != nil {
-		return err
-	}
-	return j.out.end(append([]byte{'{'}, members...))
+func (j *jsonWriter) object(command string, structs ...any) {
+	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
 }
 
-// row writes a line.
-func (j *jsonWriter) row(v any) error {
-	data, err := j.encoded(v)
-	if err != nil {
-		return err
-	}
-	return j.out.row(append(data, '\n'), "")
-}
+// line writes a line.
+func (j *jsonWriter) line(v any) { j.row(append(j.encoded(v), '\n'), "") }
 
 // typed puts a type in front of the members of a row.
 type typed struct {
 	Type string `json:"type"`
 }
 
-// rowsOf writes a line of this type for each row.
-func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
-	for i := range rows {
-		members, err := j.members(typed{kind}, &rows[i])
-		if err != nil {
-			return err
-		}
-		if err := j.out.row(append(append([]byte{'{'}, members...), "}\n"...), ""); err != nil {
-			return err
-		}
+// linesOf returns the list for an object. With lines it writes a line of this type for each
+// row instead, and returns an empty one.
+func linesOf[T any](j *jsonWriter, kind string, rows []T) []T {
+	if !j.lines {
+		return list(rows)
 	}
-	return nil
+	for i := range rows {
+		j.row(append(append([]byte{'{'}, j.members(typed{kind}, &rows[i])...), "}\n"...), "")
+	}
+	return []T{}
 }
 
 // encoded returns a value as JSON, valid until the next call.
-func (j *jsonWriter) encoded(v any) ([]byte, error) {
+func (j *jsonWriter) encoded(v any) []byte {
 	j.buf.Reset()
 	if j.encoder == nil {
 		j.encoder = newEncoder(&j.buf)
 	}
 	if err := j.encoder.Encode(v); err != nil {
-		return nil, err
+		j.fail(err)
+		return []byte("{}")
 	}
-	return escapeHidden(bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'})), nil
+	return escapeHidden(bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}))
 }
 
 func newEncoder(w io.Writer) *json.Encoder {
@@ -200,25 +165,18 @@ func newEncoder(w io.Writer) *json.Encoder {
 }
 
 // members returns the members of all the structs, without braces.
-func (j *jsonWriter) members(structs ...any) ([]byte, error) {
-	var all []byte
+func (j *jsonWriter) members(structs ...any) (all []byte) {
 	for _, v := range structs {
 		if v == nil {
 			continue
 		}
-		data, err := j.encoded(v)
-		if err != nil {
-			return nil, err
-		}
-		if data = data[1 : len(data)-1]; len(data) == 0 {
-			continue
-		}
-		if len(all) > 0 {
+		data := j.encoded(v)
+		if data = data[1 : len(data)-1]; len(data) > 0 && len(all) > 0 {
 			all = append(all, ',')
 		}
 		all = append(all, data...)
 	}
-	return all, nil
+	return all
 }
 
 // encode writes a value as one line of JSON.
@@ -234,57 +192,41 @@ func encode(w io.Writer, v any) error {
 // longRow is a row that may be too long to be encoded as a whole.
 type longRow interface {
 	size() int // about the bytes of its JSON
-	write(j *jsonWriter) error
+	write(j *jsonWriter)
 }
 
 // longFrom is the size from which on a row is written piece by piece.
 const longFrom = 1 << 20
 
 // long writes a long row. Of a bounded answer it is no part.
-func (j *jsonWriter) long(r longRow) error {
-	if j.out.max > 0 {
-		j.out.drop()
-		return nil
+func (j *jsonWriter) long(r longRow) {
+	if j.max > 0 {
+		j.drop()
+		return
 	}
-	if err := j.out.separate(j.lines); err != nil {
-		return err
+	j.separate(j.lines)
+	if r.write(j); j.lines {
+		j.pass([]byte{'\n'})
 	}
-	if err := r.write(j); err != nil || !j.lines {
-		return err
-	}
-	return j.out.pass([]byte{'\n'})
 }
 
 // filled writes a value with something in an empty list or string of it, whose JSON is
 // the first place like at: no string contains a place, because of its quotes.
-func (j *jsonWriter) filled(v any, at string, fill func() error) error {
-	data, err := j.encoded(v)
-	if err != nil {
-		return err
-	}
-	i := bytes.Index(data, []byte(at)) + len(at) - 1
-	rest := bytes.Clone(data[i:])
-	if err := j.out.pass(data[:i]); err != nil {
-		return err
-	}
-	if err := fill(); err != nil {
-		return err
-	}
-	return j.out.pass(rest)
+func (j *jsonWriter) filled(v any, at string, fill func()) {
+	before, rest, _ := bytes.Cut(j.encoded(v), []byte(at))
+	rest = append([]byte(at[len(at)-1:]), rest...)
+	j.pass(before)
+	j.pass([]byte(at[:len(at)-1]))
+	fill()
+	j.pass(rest)
 }
 
 // inside writes a text as a part of a string.
-func (j *jsonWriter) inside(text string) error {
+func (j *jsonWriter) inside(text string) {
 	for piece := range terminal.Pieces(text, false) {
-		data, err := j.encoded(piece)
-		if err != nil {
-			return err
-		}
-		if err := j.out.pass(data[1 : len(data)-1]); err != nil {
-			return err
-		}
+		data := j.encoded(piece)
+		j.pass(data[1 : len(data)-1])
 	}
-	return nil
 }
 
 // escapeHidden escapes characters that the encoder leaves alone and a terminal may

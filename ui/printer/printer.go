@@ -10,6 +10,8 @@
 package printer
 
 import (
+	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -23,11 +25,11 @@ import (
 // Answer is the answer of a command, which can be written in every form. Its records are
 // those of a recorder, the rows of a tabular one, or else its text as on no terminal.
 type Answer interface {
-	text(*text) error
-	json(*jsonWriter) error
+	text(*text)
+	json(*jsonWriter)
 }
 
-type recorder interface{ plain(plain) error }
+type recorder interface{ plain(*plain) }
 
 type tabular interface{ sheet(Layout) table }
 
@@ -154,36 +156,75 @@ func New(w io.Writer, f Format, layout Layout) *Printer {
 
 // Print writes an answer.
 func (p *Printer) Print(a Answer) error {
+	out := newSink(p.Out)
 	switch p.Format {
 	case FormatText:
-		return a.text(&text{w: p.Out, Layout: p.Layout})
+		a.text(&text{sink: out, Layout: p.Layout})
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
-			return a.plain(plain{w: p.Out, Layout: p.Layout.named()})
+			a.plain(&plain{sink: out, Layout: p.Layout.named()})
 		case tabular:
-			_, err := plain{w: p.Out}.table(a.sheet(p.Layout.named()))
-			return err
+			(&plain{sink: out}).table(a.sheet(p.Layout.named()))
+		default:
+			a.text(&text{sink: out})
 		}
-		return a.text(&text{w: p.Out})
 	case FormatTemplate:
-		n, err := a.(tabular).sheet(p.Layout.named()).template(p.Out, p.Template)
+		n := a.(tabular).sheet(p.Layout.named()).template(out, p.Template)
 		if audit, ok := a.(*Audit); ok {
 			audit.Rows = n
 		}
-		return err
 	case FormatCSV:
 		table, ok := a.(*Audit)
 		if !ok {
 			return fmt.Errorf("%T cannot be written as CSV", a)
 		}
-		return table.csv(p.Out)
+		table.csv(out)
+	default:
+		j := &jsonWriter{lines: p.Format == FormatJSONL, budget: &budget{sink: out}}
+		if p.MaxBytes > 0 {
+			j.max = max(1, p.MaxBytes-p.written)
+		}
+		a.json(j)
+		p.written += j.written
 	}
-	j := &jsonWriter{lines: p.Format == FormatJSONL, out: &budget{w: p.Out}}
-	if p.MaxBytes > 0 {
-		j.out.max = max(1, p.MaxBytes-p.written)
+	return out.end()
+}
+
+// sink takes what is printed, until something fails: then it takes nothing more. What may
+// print much looks at err.
+type sink struct {
+	buffer *bufio.Writer
+	out    io.Writer
+	err    error
+}
+
+// newSink returns a sink that writes to w, through a buffer unless w has one.
+func newSink(w io.Writer) *sink { return &sink{buffer: bufio.NewWriter(w), out: w} }
+
+func (s *sink) Write(b []byte) (n int, err error) {
+	if s.err == nil {
+		n, s.err = s.buffer.Write(b)
 	}
-	err := a.json(j)
-	p.written += j.out.written
-	return err
+	return n, s.err
+}
+
+// print writes texts.
+func (s *sink) print(texts ...string) {
+	for _, text := range texts {
+		if s.err == nil {
+			_, s.err = s.buffer.WriteString(text)
+		}
+	}
+}
+
+// fail ends the printing, unless the error is nil.
+func (s *sink) fail(err error) { s.err = cmp.Or(s.err, err) }
+
+// end writes what is in a buffer of its own, and returns the first error.
+func (s *sink) end() error {
+	if s.out != s.buffer {
+		s.err = cmp.Or(s.err, s.buffer.Flush())
+	}
+	return s.err
 }

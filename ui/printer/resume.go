@@ -1,7 +1,5 @@
 package printer
 
-import "io"
-
 // Resume is the command that resumes a session.
 type Resume struct {
 	Session   SessionFacts `json:"session"`
@@ -17,13 +15,10 @@ type Resume struct {
 
 // text writes the command and nothing else. Its quoting keeps all characters from
 // acting on a terminal.
-func (r *Resume) text(t *text) error {
-	_, err := io.WriteString(t.w, r.Command+"\n")
-	return err
-}
+func (r *Resume) text(t *text) { t.print(r.Command, "\n") }
 
-func (r *Resume) json(j *jsonWriter) error {
+func (r *Resume) json(j *jsonWriter) {
 	answer := *r
 	answer.Warnings = list(r.Warnings)
-	return j.object("resume", answer)
+	j.object("resume", answer)
 }

@@ -3,7 +3,6 @@ package printer
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type Search struct {
 	Title    func(sessionPath string) string // for a flat list; may be nil
 }
 
-func (s *Search) json(j *jsonWriter) error {
+func (s *Search) json(j *jsonWriter) {
 	r := s.Response
 	answer := &stream{
 		command: "search",
@@ -59,7 +58,7 @@ func (s *Search) json(j *jsonWriter) error {
 			name: "sessions", rows: rowsIn(r.Sessions, nil), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
 		}
 	}
-	return j.stream(answer)
+	j.stream(answer)
 }
 
 // searchRow is a hit, or an entry around one.
@@ -139,26 +138,21 @@ func (s *Search) title(h *search.Hit) string {
 }
 
 // plain writes the rows. Lines of -- separate hits with entries around them.
-func (s *Search) plain(p plain) error {
+func (s *Search) plain(p *plain) {
 	hits := s.Response.Hits
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	if !around {
-		_, err := p.table(s.sheet(p.Layout))
-		return err
+		p.table(s.sheet(p.Layout))
+		return
 	}
 	for i := range hits {
 		if i > 0 {
-			if err := p.record(grepSeparator); err != nil {
-				return err
-			}
+			p.record(grepSeparator)
 		}
 		one := *s.Response
 		one.Hits = hits[i : i+1]
-		if _, err := p.table((&Search{Response: &one, Title: s.Title}).sheet(p.Layout)); err != nil {
-			return err
-		}
+		p.table((&Search{Response: &one, Title: s.Title}).sheet(p.Layout))
 	}
-	return nil
 }
 
 // narrow is the width below which hits have no gutter.
@@ -203,8 +197,7 @@ func (t *hitText) gutter() int {
 	return 2 + kindWidth + 1 + t.idWidth + 2
 }
 
-func (s *Search) text(t *text) error {
-	var b strings.Builder
+func (s *Search) text(t *text) {
 	hits := s.Response.Hits
 	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
 	for i := range s.Response.Sessions {
@@ -216,7 +209,7 @@ func (s *Search) text(t *text) error {
 		all = nil // the heading of the only session has them
 	}
 	if note := strings.Join(slices.DeleteFunc(slices.Clone(all), s.closingSays), " · "); note != "" {
-		b.WriteString(t.folded("all hits · "+note, t.Width) + "\n")
+		t.print(t.folded("all hits · "+note, t.Width), "\n")
 	}
 	for len(hits) > 0 {
 		n := slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath != hits[0].SessionPath })
@@ -224,16 +217,14 @@ func (s *Search) text(t *text) error {
 			n = len(hits)
 		}
 		out.said = common(hits[:n])
-		s.session(out, &b, hits[:n], sessions[hits[0].SessionPath], all)
+		s.session(out, hits[:n], sessions[hits[0].SessionPath], all)
 		if hits = hits[n:]; len(hits) > 0 {
-			b.WriteByte('\n')
+			t.print("\n")
 		}
 	}
 	if line := closing(s); line != "" {
-		b.WriteString("\n" + t.folded(line, t.Width))
+		t.print("\n", t.folded(line, t.Width))
 	}
-	_, err := io.WriteString(t.w, b.String())
-	return err
 }
 
 // folded is a line of facts, broken if it is too long.
@@ -255,29 +246,29 @@ func (s *Search) closingSays(note string) bool {
 
 // session writes the hits of one session, below its heading and the remarks on all of them,
 // without the remarks that stand above all sessions.
-func (s *Search) session(out *hitText, b *strings.Builder, hits []search.Hit, sh *search.SessionHit, above []string) {
-	s.heading(out, b, &hits[0], sh)
+func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit, above []string) {
+	s.heading(out, &hits[0], sh)
 	notes := slices.DeleteFunc(slices.Clone(out.said), func(n string) bool { return slices.Contains(above, n) || s.closingSays(n) })
 	if !slices.ContainsFunc(hits, func(h search.Hit) bool { return !foundElsewhere(&h) }) {
 		notes = append(notes, "the rest of the session has every word")
 	}
 	if len(notes) > 0 {
-		b.WriteString(out.folded(strings.Join(notes, " · "), out.Width))
+		out.print(out.folded(strings.Join(notes, " · "), out.Width))
 	}
 	for i := range hits {
 		h := &hits[i]
-		out.neighbours(b, h.Before)
-		out.hit(b, h)
-		out.neighbours(b, h.After)
+		out.neighbours(h.Before)
+		out.hit(h)
+		out.neighbours(h.After)
 		if h.Explain != nil {
-			b.WriteString(out.dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")) + "\n")
+			out.print(out.dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")), "\n")
 		}
 	}
 }
 
 // heading writes the title of a session, then its directory, age, hits and id. In a flat
 // list sh is nil, and only the hit describes its session.
-func (s *Search) heading(t *hitText, b *strings.Builder, h *search.Hit, sh *search.SessionHit) {
+func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 	when := h.Timestamp.Time
 	var hits, title string
 	if sh != nil {
@@ -291,23 +282,23 @@ func (s *Search) heading(t *hitText, b *strings.Builder, h *search.Hit, sh *sear
 		}
 	}
 	t.when = when
-	t.session(b, human.Title(cmp.Or(title, s.title(h))), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.
-func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
-	fmt.Fprintln(b, t.style(titleStyle, terminal.Clip(title, t.Width)))
+func (t *text) session(title, cwd string, facts ...string) {
+	t.print(t.style(titleStyle, terminal.Clip(title, t.Width)), "\n")
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
 	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		fmt.Fprintln(b, t.dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest))
+		t.print(t.dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")
 		return
 	}
 	if dir != "" {
-		fmt.Fprintln(b, t.dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)))
+		t.print(t.dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)), "\n")
 	}
-	b.WriteString(t.folded(rest, t.Width))
+	t.print(t.folded(rest, t.Width))
 }
 
 // foundElsewhere reports whether a hit lacks words, but its session has them.
@@ -317,7 +308,7 @@ func foundElsewhere(h *search.Hit) bool {
 }
 
 // hit writes a hit on one or two lines, and its remarks on another if needed.
-func (t *hitText) hit(b *strings.Builder, h *search.Hit) {
+func (t *hitText) hit(h *search.Hit) {
 	style := kindStyles[h.Kind]
 	if h.IsError {
 		style = errorStyle
@@ -329,9 +320,9 @@ func (t *hitText) hit(b *strings.Builder, h *search.Hit) {
 	note := terminal.Clean(strings.ReplaceAll(strings.Join(notes, " · "), compacted, "compacted"))
 	kind, id, indent := string(h.Kind), entryID(h.EntryID), strings.Repeat(" ", t.gutter())
 	if t.Width < narrow {
-		fmt.Fprintf(b, "  %s %s\n%s", t.style(style, kind), t.dim(id), indent)
+		t.print("  ", t.style(style, kind), " ", t.dim(id), "\n", indent)
 	} else {
-		fmt.Fprintf(b, "  %s %s  ", t.style(style, terminal.Pad(kind, kindWidth)), t.dim(terminal.Pad(id, t.idWidth)))
+		t.print("  ", t.style(style, terminal.Pad(kind, kindWidth)), " ", t.dim(terminal.Pad(id, t.idWidth)), "  ")
 	}
 	room := t.Width - t.gutter()
 	lines := fragmentLines(h.Fragment, room, 2)
@@ -345,11 +336,11 @@ func (t *hitText) hit(b *strings.Builder, h *search.Hit) {
 	}
 	for i, line := range lines {
 		if i > 0 {
-			b.WriteString("\n" + indent)
+			t.print("\n", indent)
 		}
-		b.WriteString(t.marked(line))
+		t.print(t.marked(line))
 	}
-	b.WriteString(note + "\n")
+	t.print(note, "\n")
 }
 
 // shortened cuts the end of a line to fit a width, if that loses no match and little text.
@@ -371,11 +362,11 @@ func shortened(line []cluster, width int) ([]cluster, bool) {
 }
 
 // neighbours writes the entries around a hit, one a line.
-func (t *hitText) neighbours(b *strings.Builder, list []search.Neighbour) {
+func (t *hitText) neighbours(list []search.Neighbour) {
 	for i := range list {
 		n := &list[i]
 		left := fmt.Sprintf("  %s %s  ", terminal.Pad(string(n.Kind), kindWidth), terminal.Pad(entryID(n.EntryID), t.idWidth))
-		b.WriteString(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
+		t.print(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)), "\n")
 	}
 }
 

@@ -26,21 +26,20 @@ type Sessions struct {
 // Paths writes only paths, each with a NUL byte after it, for xargs -0. On a terminal, each
 // path is a line that is safe to print.
 func Paths(w io.Writer, paths []string, tty bool) error {
+	out := newSink(w)
 	for _, path := range paths {
-		path += "\x00"
 		if tty {
-			path = terminal.Clean(strings.TrimSuffix(path, "\x00")) + "\n"
-		}
-		if _, err := io.WriteString(w, path); err != nil {
-			return err
+			out.print(terminal.Clean(path), "\n")
+		} else {
+			out.print(path, "\x00")
 		}
 	}
-	return nil
+	return out.end()
 }
 
-func (s *Sessions) json(j *jsonWriter) error {
+func (s *Sessions) json(j *jsonWriter) {
 	l := s.List
-	return j.stream(&stream{
+	j.stream(&stream{
 		command: "sessions", name: "sessions",
 		lead: struct {
 			Query string `json:"query,omitempty"`
@@ -207,15 +206,15 @@ func usageText(x *sessions.Session) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Sessions) text(t *text) (err error) {
-	if t.Width < narrowSessions {
-		err = s.narrow(t)
-	} else {
-		_, err = t.table(s.sheet(t.Layout))
-	}
+func (s *Sessions) text(t *text) {
 	n := len(s.List.Sessions)
-	if err != nil || n == 0 {
-		return err
+	switch {
+	case n == 0:
+		return
+	case t.Width < narrowSessions:
+		s.narrow(t)
+	default:
+		t.table(s.sheet(t.Layout))
 	}
 	line := shown(n, s.List.Total, "session", "sessions")
 	if !s.List.TotalIsExact {
@@ -225,12 +224,11 @@ func (s *Sessions) text(t *text) (err error) {
 	if slices.ContainsFunc(s.List.Sessions, partial) {
 		line += "; ~ hits lack a word"
 	}
-	_, err = io.WriteString(t.w, "\n"+t.dim(line)+"\n")
-	return err
+	t.print("\n", t.dim(line), "\n")
 }
 
 // narrow writes a session on two lines.
-func (s *Sessions) narrow(t *text) error {
+func (s *Sessions) narrow(t *text) {
 	for i := range s.List.Sessions {
 		x := &s.List.Sessions[i]
 		c := sessionTitle(x)
@@ -248,11 +246,8 @@ func (s *Sessions) narrow(t *text) error {
 				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
 			}
 		}
-		if _, err := io.WriteString(t.w, name+"\n"+t.dim(terminal.Clip(line, t.Width))+"\n"); err != nil {
-			return err
-		}
+		t.print(name, "\n", t.dim(terminal.Clip(line, t.Width)), "\n")
 	}
-	return nil
 }
 
 // Similar is the answer of the similar command.
@@ -261,9 +256,9 @@ type Similar struct {
 	Response                        *similar.Response
 }
 
-func (s *Similar) json(j *jsonWriter) error {
+func (s *Similar) json(j *jsonWriter) {
 	r := s.Response
-	return j.stream(&stream{
+	j.stream(&stream{
 		command: "similar", name: "sessions",
 		lead: struct {
 			SessionPath string   `json:"sessionPath"`
@@ -297,12 +292,8 @@ func (s *Similar) sheet(layout Layout) table {
 	return sheet
 }
 
-func (s *Similar) text(t *text) error {
-	n, err := t.table(s.sheet(t.Layout))
-	if err != nil || n == 0 {
-		return err
+func (s *Similar) text(t *text) {
+	if n := t.table(s.sheet(t.Layout)); n > 0 {
+		t.print("\n", t.dim(atLeast(s.Response.TotalIsExact)+shown(n, s.Response.Total, "similar session", "similar sessions")), "\n")
 	}
-	line := atLeast(s.Response.TotalIsExact) + shown(n, s.Response.Total, "similar session", "similar sessions")
-	_, err = io.WriteString(t.w, "\n"+t.dim(line)+"\n")
-	return err
 }

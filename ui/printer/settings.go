@@ -2,7 +2,6 @@ package printer
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -82,7 +81,7 @@ func (s *Settings) sheet(layout Layout) table {
 	}
 }
 
-func (s *Settings) text(t *text) error {
+func (s *Settings) text(t *text) {
 	state := ""
 	switch {
 	case s.Path == "":
@@ -90,11 +89,8 @@ func (s *Settings) text(t *text) error {
 	case !s.Exists:
 		state = " (does not exist; it is optional)"
 	}
-	if _, err := fmt.Fprintf(t.w, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state); err != nil {
-		return err
-	}
-	_, err := t.table(s.sheet(t.Layout))
-	return err
+	t.print("settings file: ", terminal.Clean(human.Path(s.Path, t.Home)), state, "\n\n")
+	t.table(s.sheet(t.Layout))
 }
 
 // settingJSON is a setting in JSON.
@@ -105,7 +101,7 @@ type settingJSON struct {
 	From   string `json:"from,omitempty"`
 }
 
-func (s *Settings) json(j *jsonWriter) error {
+func (s *Settings) json(j *jsonWriter) {
 	rows := make([]settingJSON, len(s.List))
 	for i := range s.List {
 		row := &s.List[i]
@@ -115,13 +111,12 @@ func (s *Settings) json(j *jsonWriter) error {
 		Path   string `json:"path,omitempty"`
 		Exists bool   `json:"exists"`
 	}{s.Path, s.Exists}
-	if !j.lines {
-		return j.object("config", file, struct {
-			List []settingJSON `json:"settings"`
-		}{rows})
+	rows = linesOf(j, "setting", rows)
+	if j.lines {
+		j.object("config", file)
+		return
 	}
-	if err := rowsOf(j, "setting", rows); err != nil {
-		return err
-	}
-	return j.object("config", file)
+	j.object("config", file, struct {
+		List []settingJSON `json:"settings"`
+	}{rows})
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +86,7 @@ type table interface {
 	sum() *sheetRow
 	titled() bool
 	fields() []string
-	template(w io.Writer, t *Template) (n int, err error)
+	template(s *sink, t *Template) (n int)
 }
 
 // in reports whether a form has the column.
@@ -181,12 +180,13 @@ func names(s table) []string {
 }
 
 // table writes and counts the rows as records.
-func (p plain) table(s table) (n int, err error) {
-	err = s.records(func(columns []string) error {
+func (p *plain) table(s table) (n int) {
+	p.fail(s.records(func(columns []string) error {
 		n++
-		return p.record(columns...)
-	})
-	return n, err
+		p.record(columns...)
+		return p.err
+	}))
+	return n
 }
 
 // recordColumn is a column of records only.
@@ -284,7 +284,7 @@ type tableLayout struct {
 // table writes and counts the rows, below the titles of their columns. Rows are
 // measured first, unless a column has a fixed width: then they are written as they
 // come.
-func (t *text) table(s table) (n int, err error) {
+func (t *text) table(s table) (n int) {
 	l := &tableLayout{columns: s.shown(true)}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
 	each, total := s.each, s.sum()
@@ -294,46 +294,35 @@ func (t *text) table(s table) (n int, err error) {
 		measured = measured && c.Width == 0
 	}
 	if measured {
-		var rows []*sheetRow
-		err := each(func(r *sheetRow) error {
+		var rows []sheetRow
+		t.fail(each(func(r *sheetRow) error {
 			kept := *r
 			kept.cells = slices.Clone(r.cells)
-			rows = append(rows, &kept)
+			rows = append(rows, kept)
 			return nil
-		})
-		if err != nil {
-			return 0, err
-		}
+		}))
 		l.measure(t.Width, rows, total, s.titled())
-		each = func(visit func(*sheetRow) error) error {
-			for _, r := range rows {
-				if err := visit(r); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
+		each = listed(rows)
 	}
 	spare := l.spread(t.Width)
 	if t.Charts {
 		l.addBars(spare)
 	}
-	err = each(func(r *sheetRow) error {
+	t.fail(each(func(r *sheetRow) error {
 		if n++; n == 1 && s.titled() {
-			if err := t.tableRow(l.titles(), l, false); err != nil {
-				return err
-			}
+			t.tableRow(l.titles(), l, false)
 		}
-		return t.tableRow(r, l, true)
-	})
-	if err == nil && total != nil && n > 1 {
-		err = t.tableRow(total, l, false)
+		t.tableRow(r, l, true)
+		return t.err
+	}))
+	if total != nil && n > 1 {
+		t.tableRow(total, l, false)
 	}
-	return n, err
+	return n
 }
 
 // measure makes each column as wide as its widest cell, up to a limit.
-func (l *tableLayout) measure(width int, rows []*sheetRow, total *sheetRow, titled bool) {
+func (l *tableLayout) measure(width int, rows []sheetRow, total *sheetRow, titled bool) {
 	for i, c := range l.columns {
 		most := c.Most
 		switch {
@@ -446,7 +435,7 @@ func (l *tableLayout) titles() *sheetRow {
 	return r
 }
 
-func (t *text) tableRow(r *sheetRow, l *tableLayout, bars bool) error {
+func (t *text) tableRow(r *sheetRow, l *tableLayout, bars bool) {
 	t.line.Reset()
 	t.cells(r, l, bars)
 	line := bytes.TrimRight(t.line.Bytes(), " ")
@@ -457,8 +446,7 @@ func (t *text) tableRow(r *sheetRow, l *tableLayout, bars bool) error {
 	for _, below := range r.below {
 		line = append(line, t.dim("    "+terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4))))+"\n"...)
 	}
-	_, err := t.w.Write(line)
-	return err
+	_, _ = t.Write(line)
 }
 
 // widthsOf returns the widths of the cells of a row. Where a Whole cell is wider than its

@@ -57,8 +57,8 @@ type Relative struct {
 	ShortID     string       `json:"-"`
 }
 
-func (s *Show) json(j *jsonWriter) error {
-	return j.stream(&stream{
+func (s *Show) json(j *jsonWriter) {
+	j.stream(&stream{
 		command: "show", session: &s.Session, name: "entries",
 		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
 		tail: func(n int) any {
@@ -77,51 +77,40 @@ type entryRow struct{ entry.Row }
 
 func (r entryRow) size() int { return r.Length }
 
-func (r entryRow) write(j *jsonWriter) error {
+func (r entryRow) write(j *jsonWriter) {
 	parts := r.Parts
 	r.Parts = []entry.PartRow{}
-	return j.filled(r, `"parts":[]`, func() error {
+	j.filled(r, `"parts":[]`, func() {
 		for i, p := range parts {
 			if i > 0 {
-				if err := j.out.pass([]byte{','}); err != nil {
-					return err
-				}
+				j.pass([]byte{','})
 			}
 			text := p.Text
 			p.Text = ""
-			if err := j.filled(p, `"text":""`, func() error { return j.inside(text) }); err != nil {
-				return err
-			}
+			j.filled(p, `"text":""`, func() { j.inside(text) })
 		}
-		return nil
 	})
 }
 
 // RawEntries writes entries as they are in the session file, one a line; escaped if
 // they go to a terminal.
 func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, error], terminal bool) error {
-	write := func(raw []byte) error {
+	out := newSink(w)
+	write := func(raw []byte) {
 		if terminal {
 			raw = escapeHidden(bytes.ToValidUTF8(raw, []byte("\ufffd")))
 		}
-		if _, err := w.Write(raw); err != nil {
-			return err
-		}
-		_, err := w.Write([]byte{'\n'})
-		return err
+		_, _ = out.Write(raw) // end has the error
+		out.print("\n")
 	}
 	if len(header) > 0 {
-		if err := write(header); err != nil {
-			return err
-		}
+		write(header)
 	}
 	for e, err := range entries {
-		if err != nil {
-			return err
+		if out.fail(err); out.err != nil {
+			break
 		}
-		if err := write(e.Raw); err != nil {
-			return err
-		}
+		write(e.Raw)
 	}
-	return nil
+	return out.end()
 }

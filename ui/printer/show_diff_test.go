@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"slices"
@@ -63,9 +62,11 @@ func TestShowEdits(t *testing.T) {
 func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 	files := diff.Of(&session.Call{Edits: []session.Edit{{Path: "`a`", Old: []byte("```\nx\n````"), New: []byte("`````\ny\n```diff")}}})
 	var b strings.Builder
-	w := bufio.NewWriter(&b)
+	w := newSink(&b)
 	markdownDiff(w, files)
-	w.Flush()
+	if err := w.end(); err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	fence := strings.TrimSuffix(lines[2], "diff")
 	if strings.Trim(fence, "`") != "" || lines[len(lines)-1] != fence {

@@ -3,7 +3,6 @@ package printer
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +50,6 @@ type showText struct {
 	failed  bool // the next line is the first of a failure
 
 	written int     // bytes that have left out
-	err     error   // of writing them
 	owners  []owner // of the text so far
 }
 
@@ -69,9 +67,7 @@ type waitingCall struct {
 	files []diff.File // what it did to files
 }
 
-func (s *Show) text(t *text) error {
-	return s.print(&showText{text: t, s: s, out: &strings.Builder{}})
-}
+func (s *Show) text(t *text) { s.print(&showText{text: t, s: s, out: &strings.Builder{}}) }
 
 // Line is a line of a conversation.
 type Line struct {
@@ -83,8 +79,9 @@ type Line struct {
 // entry above it.
 func (s *Show) Lines(layout Layout) ([]Line, error) {
 	var out strings.Builder
-	p := &showText{text: &text{w: &out, Layout: layout}, s: s, out: &strings.Builder{}}
-	if err := s.print(p); err != nil {
+	p := &showText{text: &text{sink: newSink(&out), Layout: layout}, s: s, out: &strings.Builder{}}
+	s.print(p)
+	if err := p.end(); err != nil {
 		return nil, err
 	}
 	var lines []Line
@@ -102,11 +99,11 @@ func (s *Show) Lines(layout Layout) ([]Line, error) {
 	return lines, nil
 }
 
-func (s *Show) print(p *showText) error {
+func (s *Show) print(p *showText) {
 	p.facts()
 	for e, err := range s.Entries {
-		if err != nil {
-			return err
+		if p.fail(err); p.err != nil {
+			return
 		}
 		if s.Gaps[e.Index] {
 			p.release()
@@ -114,26 +111,20 @@ func (s *Show) print(p *showText) error {
 			p.last = ""
 		}
 		p.entry(e)
-		if err := p.flush(); err != nil {
-			return err
-		}
+		p.flush()
 	}
 	p.release()
-	return p.flush()
+	p.flush()
 }
 
-func (p *showText) flush() error {
+func (p *showText) flush() {
 	p.pass(p.marked())
 	p.out.Reset()
-	return p.err
 }
 
 func (p *showText) pass(s string) {
-	if p.err == nil {
-		var n int
-		n, p.err = io.WriteString(p.w, s)
-		p.written += n
-	}
+	p.print(s)
+	p.written += len(s)
 }
 
 // keptText is how much of an entry waits until all of it is printed.
@@ -143,14 +134,14 @@ const keptText = 1 << 20
 func (p *showText) put(pieces ...string) {
 	for _, s := range pieces {
 		if len(s) > keptText && len(p.s.Marks) == 0 {
-			_ = p.flush()
+			p.flush()
 			p.pass(s)
 			continue
 		}
 		p.out.WriteString(s)
 	}
 	if p.out.Len() > keptText {
-		_ = p.flush()
+		p.flush()
 	}
 }
 

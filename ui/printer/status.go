@@ -2,7 +2,6 @@ package printer
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -109,15 +108,10 @@ func (s *Status) listed() Status {
 	return answer
 }
 
-func (s *Status) json(j *jsonWriter) error {
+func (s *Status) json(j *jsonWriter) {
 	answer := s.listed()
-	if j.lines {
-		if err := errors.Join(rowsOf(j, "root", s.Roots), rowsOf(j, "skipped", s.Skipped)); err != nil {
-			return err
-		}
-		answer.Roots, answer.Skipped = []Root{}, nil
-	}
-	return j.object("status", answer)
+	answer.Roots, answer.Skipped = linesOf(j, "root", s.Roots), linesOf(j, "skipped", s.Skipped)
+	j.object("status", answer)
 }
 
 // fact is a line of a report.
@@ -138,10 +132,7 @@ func factSheet(facts []fact) *sheet[fact] {
 
 func (s *Status) sheet(layout Layout) table { return factSheet(statusFacts(s, layout)) }
 
-func (s *Status) text(t *text) error {
-	_, err := t.table(s.sheet(t.Layout))
-	return err
-}
+func (s *Status) text(t *text) { t.table(s.sheet(t.Layout)) }
 
 // Facts visits the lines of the text as names and values. Some names are indented below
 // the one before.
@@ -324,18 +315,17 @@ type Store struct {
 	Exists   *bool  `json:"exists,omitempty"` // nil for a private file, which is never checked
 }
 
-func (s Stores) json(j *jsonWriter) error {
-	if !j.lines {
-		return j.object("status", struct {
-			Stores []Store `json:"stores"`
-		}{list(s)})
+func (s Stores) json(j *jsonWriter) {
+	rows := linesOf(j, "store", s)
+	if j.lines {
+		j.object("status", struct {
+			Total int `json:"total"`
+		}{len(s)})
+		return
 	}
-	if err := rowsOf(j, "store", s); err != nil {
-		return err
-	}
-	return j.object("status", struct {
-		Total int `json:"total"`
-	}{len(s)})
+	j.object("status", struct {
+		Stores []Store `json:"stores"`
+	}{rows})
 }
 
 func (s Stores) sheet(layout Layout) table {
@@ -353,10 +343,7 @@ func (s Stores) sheet(layout Layout) table {
 	}
 }
 
-func (s Stores) text(t *text) error {
-	_, err := t.table(s.sheet(t.Layout))
-	return err
-}
+func (s Stores) text(t *text) { t.table(s.sheet(t.Layout)) }
 
 // there is whether the store exists.
 func there(s *Store) string {

@@ -2,7 +2,6 @@ package printer
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -103,7 +102,7 @@ func (s *sheet[T]) fields() (list []string) {
 }
 
 // template writes the rows in the form of a template, and counts them.
-func (s *sheet[T]) template(w io.Writer, t *Template) (n int, err error) {
+func (s *sheet[T]) template(out *sink, t *Template) (n int) {
 	cells := make([]func(*T) cell, len(t.pieces))
 	for i, p := range t.pieces { // the last one has no field
 		for j := range s.columns {
@@ -112,11 +111,12 @@ func (s *sheet[T]) template(w io.Writer, t *Template) (n int, err error) {
 			}
 		}
 		if i < len(t.pieces)-1 && cells[i] == nil {
-			return 0, unknownField(p.field, s.fields())
+			out.fail(unknownField(p.field, s.fields()))
+			return 0
 		}
 	}
 	var line []byte
-	err = s.rows(func(v *T) error {
+	out.fail(s.rows(func(v *T) error {
 		n++
 		line = line[:0]
 		for i, p := range t.pieces {
@@ -125,8 +125,8 @@ func (s *sheet[T]) template(w io.Writer, t *Template) (n int, err error) {
 				line = append(line, terminal.Clean(cells[i](v).Plain)...)
 			}
 		}
-		_, err := w.Write(append(line, t.end...))
+		_, err := out.Write(append(line, t.end...))
 		return err
-	})
-	return n, err
+	}))
+	return n
 }

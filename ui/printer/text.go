@@ -3,7 +3,6 @@ package printer
 import (
 	"bytes"
 	"context"
-	"io"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -19,7 +18,7 @@ import (
 
 // text writes for people.
 type text struct {
-	w io.Writer
+	*sink
 	Layout
 	line bytes.Buffer // the current row of a table
 }
@@ -54,14 +53,14 @@ func (t *text) dim(s string) string { return t.style(dimStyle, s) }
 
 // plain writes a record a line, for pipes.
 type plain struct {
+	*sink
 	Layout
-	w    io.Writer
 	line []byte // reused
 }
 
 // record writes the columns on one line. White space within a column, including
 // tabs and newlines, becomes one space.
-func (p *plain) record(columns ...string) error {
+func (p *plain) record(columns ...string) {
 	p.line = p.line[:0]
 	for i, c := range columns {
 		if i > 0 {
@@ -69,18 +68,7 @@ func (p *plain) record(columns ...string) error {
 		}
 		p.line = append(p.line, terminal.Clean(c)...)
 	}
-	p.line = append(p.line, '\n')
-	_, err := p.w.Write(p.line)
-	return err
-}
-
-func (p *plain) records(list [][]string) error {
-	for _, columns := range list {
-		if err := p.record(columns...); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, _ = p.Write(append(p.line, '\n'))
 }
 
 // stampUTC is a time in a column; "" for none.

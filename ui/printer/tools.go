@@ -150,7 +150,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 	if history {
 		rows := limited(t.Touches, limit)
 		a.table = touchSheet(rows, layout)
-		a.write = func(t *text) (int, error) { return len(rows), t.touches(rows) }
+		a.write = func(t *text) int { t.touches(rows); return len(rows) }
 		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
 			if rows == 0 {
@@ -239,7 +239,7 @@ func touchSheet(rows []audit.TouchRow, layout Layout) table {
 
 // touches writes the history of a file grouped by session, the last one to touch it
 // first. The column ENTRY is what show takes.
-func (t *text) touches(rows []audit.TouchRow) error {
+func (t *text) touches(rows []audit.TouchRow) {
 	type row = audit.TouchRow
 	var paths []string // of the sessions, in their order
 	ofSession := make(map[string][]row)
@@ -262,21 +262,13 @@ func (t *text) touches(rows []audit.TouchRow) error {
 	}
 	for i, path := range paths {
 		list := ofSession[path]
-		var head strings.Builder
 		if i > 0 {
-			head.WriteByte('\n')
+			t.print("\n")
 		}
 		last := &list[0]
-		t.session(&head, human.Title(last.Title), last.CWD, t.ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
-		if _, err := fmt.Fprint(t.w, head.String()); err != nil {
-			return err
-		}
-		s := &sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }}
-		if _, err := t.table(s); err != nil {
-			return err
-		}
+		t.session(human.Title(last.Title), last.CWD, t.ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
+		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
-	return nil
 }
 
 // touchAction is what happened to the file, or the tool if the action is unknown.

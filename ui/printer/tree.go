@@ -23,22 +23,19 @@ const maxTreeIndent = 12
 
 // text prints a line for each entry: the active branch at the left, other branches
 // below the entry where they fork, indented.
-func (s *Tree) text(t *text) error {
+func (s *Tree) text(t *text) {
 	p := &showText{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
 	p.facts()
 	p.out.WriteByte('\n')
 	last := 0
 	for r, err := range s.Rows {
-		if err != nil {
-			return err
+		if t.fail(err); t.err != nil {
+			return
 		}
 		p.treeRow(r, last)
 		last = r.Depth
-		if err := p.flush(); err != nil {
-			return err
-		}
+		p.flush()
 	}
-	return nil
 }
 
 func (p *showText) treeRow(r *entry.TreeRow, last int) {
@@ -181,8 +178,8 @@ func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
 	return j
 }
 
-func (s *Tree) json(j *jsonWriter) error {
-	return j.stream(&stream{
+func (s *Tree) json(j *jsonWriter) {
+	j.stream(&stream{
 		command: "show", session: &s.Session, name: "tree",
 		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
 		tail: func(n int) any {

@@ -19,17 +19,17 @@ type Version struct {
 	IndexSchema int `json:"indexSchema"`
 }
 
-func (v *Version) json(j *jsonWriter) error {
-	if j.lines {
-		return j.object("version", v)
+func (v *Version) json(j *jsonWriter) {
+	var scopes any
+	if !j.lines {
+		scopes = struct {
+			Scopes []scope.Scope `json:"scopes"`
+		}{scope.Scopes}
 	}
-	return j.object("version", v, struct {
-		Scopes []scope.Scope `json:"scopes"`
-	}{scope.Scopes})
+	j.object("version", v, scopes)
 }
 
-func (v *Version) text(t *text) error {
+func (v *Version) text(t *text) {
 	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
-	_, err := fmt.Fprintf(t.w, "pigrep %s (%s)\n", v.Version, strings.Join(parts, ", "))
-	return err
+	t.print("pigrep ", v.Version, " (", strings.Join(parts, ", "), ")\n")
 }

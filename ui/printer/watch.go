@@ -66,7 +66,7 @@ func watchLine(e *WatchEvent) string {
 	return e.Event + ": " + e.Message
 }
 
-func (e *WatchEvent) text(t *text) error {
+func (e *WatchEvent) text(t *text) {
 	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
 	if len(e.Steps) > 0 && e.Event == "update" {
 		path := human.Path(e.Steps[0].Path, t.Home)
@@ -78,8 +78,7 @@ func (e *WatchEvent) text(t *text) error {
 			line += "  " + t.dim(terminal.ClipLeft(terminal.Clean(path), room))
 		}
 	}
-	_, err := fmt.Fprintln(t.w, line)
-	return err
+	t.print(line, "\n")
 }
 
 // sheet has a row for each event but the summary.
@@ -112,14 +111,13 @@ func (e *WatchEvent) sheet(Layout) table {
 }
 
 // json writes a line for each event; without lines one object, at the end.
-func (e *WatchEvent) json(j *jsonWriter) error {
+func (e *WatchEvent) json(j *jsonWriter) {
 	answer := *e
 	answer.Changes = list(e.Changes)
 	switch {
 	case e.Event == "summary":
-		return j.object("watch", answer)
+		j.object("watch", answer)
 	case j.lines:
-		return rowsOf(j, e.Event, []WatchEvent{answer})
+		linesOf(j, e.Event, []WatchEvent{answer})
 	}
-	return nil
 }
