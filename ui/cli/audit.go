@@ -73,9 +73,12 @@ func (o *auditOptions) addChart(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
 }
 
+func (o *auditOptions) addFailed(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+}
+
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
+	o.addFailed(cmd)
 	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
 }
 
@@ -87,14 +90,17 @@ func ruleIDs() []string {
 	return ids
 }
 
-// newAuditCommand completes one of the audit commands.
-func newAuditCommand(a *app.App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *app.App, *auditOptions) error) *cobra.Command {
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
+// newAuditCommand returns one of the audit commands, with its own flags and the shared ones
+// but some.
+func newAuditCommand(a *app.App, use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *auditOptions) error, addFlags func(*auditOptions, *cobra.Command), without ...string) *cobra.Command {
+	o, cmd := &auditOptions{}, &cobra.Command{Use: use, Args: args, ValidArgsFunction: cobra.NoFileCompletions}
 	help.Describe(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.query = strings.Join(args, " ")
 		return run(cmd.Context(), a, o)
 	}
+	addFlags(o, cmd)
+	o.addAudit(cmd, without...)
 	return cmd
 }
 

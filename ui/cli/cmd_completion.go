@@ -20,10 +20,6 @@ func (*completionOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-func newCompletionCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &completionOptions{}, &cobra.Command{Use: "completion {" + strings.Join(shells, " | ") + "}", ValidArgs: shells, Args: oneShell}, runCompletion)
-}
-
 func runCompletion(_ context.Context, a *app.App, _ *completionOptions, args []string) error {
 	root := newRootCommand(a)
 	switch args[0] {

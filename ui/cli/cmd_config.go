@@ -33,13 +33,9 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups, others...)
 }
 
-func newConfigCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &configOptions{}, &cobra.Command{
-		Use: "config [KEY...]",
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return append(settings.Keys(), settings.TUIKeys()...), cobra.ShellCompDirectiveNoFileComp
-		},
-	}, runConfig)
+// completeSettings completes the names of settings.
+func completeSettings(*app.App) complete {
+	return cobra.FixedCompletions(append(settings.Keys(), settings.TUIKeys()...), cobra.ShellCompDirectiveNoFileComp)
 }
 
 func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) error {

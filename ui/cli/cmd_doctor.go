@@ -33,13 +33,6 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func newDoctorCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &doctorOptions{}, &cobra.Command{
-		Use:  "doctor",
-		Args: noArgs,
-	}, runDoctor)
-}
-
 func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {

@@ -54,14 +54,6 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "json", "", "", "the same as --format json", &o.JSON)
 }
 
-func newExportCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &exportOptions{}, &cobra.Command{
-		Use:               "export SESSION",
-		Args:              conversation.OneSession,
-		ValidArgsFunction: completeSession(a),
-	}, runExport)
-}
-
 func (o *exportOptions) check() error {
 	if o.JSON && (o.format == "" || o.format == "json") {
 		o.format = "json"

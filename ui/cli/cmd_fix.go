@@ -38,12 +38,6 @@ func (o *fixOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, groups, "model")
 }
 
-func newFixCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &fixOptions{}, &cobra.Command{
-		Use: "fix {ERROR... | -}",
-	}, runFix)
-}
-
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
 	o.text = strings.Join(args, " ")
 	q, err := begin(a, &o.Shared)

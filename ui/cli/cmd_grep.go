@@ -83,9 +83,7 @@ func orderNames() []string {
 }
 
 func newGrepCommand(a *app.App) *cobra.Command {
-	cmd := newCommand(a, &grepOptions{}, &cobra.Command{
-		Use: "grep PATTERN...",
-	}, runGrep)
+	cmd := of("grep PATTERN...", nil, nil, runGrep)(a)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		unknown, _ := errors.AsType[*pflag.NotExistError](err)
 		err = flagProblem(cmd, err)

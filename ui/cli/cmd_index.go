@@ -40,13 +40,6 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
-func newIndexCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &indexOptions{}, &cobra.Command{
-		Use:  "index",
-		Args: noArgs,
-	}, runIndex)
-}
-
 func runIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
 	if o.rebuild && o.dryRun {
 		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")

@@ -90,12 +90,12 @@ func (o *initOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-func newInitCommand(a *app.App) *cobra.Command {
-	var names []string
+// keyShells are the shells with a binding.
+func keyShells() (names []string) {
 	for _, b := range keyBindings {
 		names = append(names, b.shell)
 	}
-	return newCommand(a, &initOptions{}, &cobra.Command{Use: "init {" + strings.Join(names, " | ") + "}", ValidArgs: names, Args: oneShell}, runInit)
+	return names
 }
 
 // oneShell checks the arguments of a command for a shell.

@@ -35,13 +35,6 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newMCPCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &mcpOptions{}, &cobra.Command{
-		Use:  "mcp",
-		Args: noArgs,
-	}, runMCP)
-}
-
 func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	if o.printConfig != "" {
 		return o.printClient(a)

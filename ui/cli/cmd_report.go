@@ -53,13 +53,6 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newReportCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &reportOptions{}, &cobra.Command{
-		Use:  "report",
-		Args: noArgs,
-	}, runReport)
-}
-
 func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) error {
 	path := a.Absolute(o.output)
 	toFile := o.output != "" && o.output != "-"

@@ -38,13 +38,6 @@ func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
 }
 
-func newResumeCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &resumeOptions{}, &cobra.Command{
-		Use:               "resume [SESSION | QUERY...]",
-		ValidArgsFunction: completeSession(a),
-	}, runResume)
-}
-
 func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string) error {
 	o.words = args
 	if o.Exec && (o.JSON || o.JSONL) {

@@ -45,12 +45,6 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups)
 }
 
-func newSessionsCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &sessionsOptions{}, &cobra.Command{
-		Use: "sessions [QUERY...]",
-	}, runSessions)
-}
-
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
 	o.query = strings.Join(args, " ")
 	if o.print0 && (o.JSON || o.JSONL) {

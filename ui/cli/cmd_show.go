@@ -56,14 +56,6 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
 }
 
-func newShowCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &showOptions{}, &cobra.Command{
-		Use:               "show {SESSION[:ENTRY] | ENTRY | -}",
-		Args:              conversation.OneSession,
-		ValidArgsFunction: completeSession(a),
-	}, runShow)
-}
-
 func (o *showOptions) check() error {
 	switch {
 	case o.tree && (o.raw || o.leaf != "" || o.around.Given):

@@ -40,14 +40,6 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, groups)
 }
 
-func newSimilarCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &similarOptions{}, &cobra.Command{
-		Use:               "similar {SESSION[:ENTRY] | ENTRY}",
-		Args:              conversation.OneSession,
-		ValidArgsFunction: completeSession(a),
-	}, runSimilar)
-}
-
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
 	o.target = args[0]
 	q, err := begin(a, &o.Shared)

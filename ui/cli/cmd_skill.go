@@ -35,13 +35,6 @@ func (o *skillOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-func newSkillCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &skillOptions{}, &cobra.Command{
-		Use:  "skill",
-		Args: noArgs,
-	}, runSkill)
-}
-
 func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
 	if !o.install {
 		if o.yes {

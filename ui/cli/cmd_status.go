@@ -38,13 +38,6 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func newStatusCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &statusOptions{}, &cobra.Command{
-		Use:  "status",
-		Args: noArgs,
-	}, runStatus)
-}
-
 func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {

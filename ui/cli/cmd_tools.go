@@ -16,17 +16,32 @@ import (
 )
 
 func newToolsCommand(a *app.App) *cobra.Command {
-	o := &auditOptions{}
-	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:  "tools",
-		Args: noArgs,
-	}, runTools)
-	o.addBy(cmd, audit.Dimensions, "tool")
-	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
-	o.addChart(cmd)
-	o.addAudit(cmd)
-	cmd.AddCommand(newCallsCommand(a), newCommandsCommand(a), newFilesCommand(a))
+	cmd := newAuditCommand(a, "tools", noArgs, runTools, func(o *auditOptions, cmd *cobra.Command) {
+		o.addBy(cmd, audit.Dimensions, "tool")
+		o.addFailed(cmd)
+		o.addChart(cmd)
+	})
+	calls := newAuditCommand(a, "calls [QUERY...]", nil, runCalls, func(o *auditOptions, cmd *cobra.Command) {
+		flags.Add(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
+		flags.Add(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
+		o.addRisk(cmd)
+	})
+	commands := newAuditCommand(a, "commands [QUERY...]", nil, runCommands, func(o *auditOptions, cmd *cobra.Command) {
+		flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
+		flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
+		o.addRisk(cmd)
+		o.addBars(cmd)
+	})
+	cmd.AddCommand(calls, commands, newAuditCommand(a, "files [PATH]", onePath, runFiles, (*auditOptions).addFailed))
 	return cmd
+}
+
+// onePath checks the arguments of "tools files".
+func onePath(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
+	}
+	return nil
 }
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
@@ -47,21 +62,12 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	})
 }
 
-func newCallsCommand(a *app.App) *cobra.Command {
-	o := &auditOptions{}
-	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use: "calls [QUERY...]",
-	}, func(ctx context.Context, a *app.App, o *auditOptions) error {
-		return runCalls(ctx, a, o, "tools calls", o.Verbose)
-	})
-	flags.Add(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
-	flags.Add(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
-	o.addRisk(cmd)
-	o.addAudit(cmd)
-	return cmd
+func runCalls(ctx context.Context, a *app.App, o *auditOptions) error {
+	return o.answerCalls(ctx, a, "tools calls", o.Verbose)
 }
 
-func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, results bool) error {
+// answerCalls lists calls, with the first lines of their results if the command shows them.
+func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command string, results bool) error {
 	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
@@ -73,25 +79,12 @@ func runCalls(ctx context.Context, a *app.App, o *auditOptions, command string, 
 	})
 }
 
-func newCommandsCommand(a *app.App) *cobra.Command {
-	o := &auditOptions{}
-	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use: "commands [QUERY...]",
-	}, runCommands)
-	flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
-	flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
-	o.addRisk(cmd)
-	o.addBars(cmd)
-	o.addAudit(cmd)
-	return cmd
-}
-
 func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 	switch {
 	case o.risky || len(o.rules) > 0:
 		return runRisky(ctx, a, o)
 	case o.raw:
-		return runCalls(ctx, a, o, "tools commands", false)
+		return o.answerCalls(ctx, a, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Commands(ctx, run.reader, run.Agents, location.Disk{}, run.req)
@@ -114,22 +107,6 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 		}
 		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Layout), nil
 	})
-}
-
-func newFilesCommand(a *app.App) *cobra.Command {
-	o := &auditOptions{}
-	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use: "files [PATH]",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
-			}
-			return nil
-		},
-	}, runFiles)
-	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
-	o.addAudit(cmd)
-	return cmd
 }
 
 func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {

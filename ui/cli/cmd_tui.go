@@ -49,12 +49,6 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newTUICommand(a *app.App) *cobra.Command {
-	return newCommand(a, &tuiOptions{}, &cobra.Command{
-		Use: "tui [QUERY...]",
-	}, runTUI)
-}
-
 // errNoScreen is the error of a TUI that has no usable terminal.
 func errNoScreen(why string) error {
 	return &problem.Error{Code: problem.CodeUsage, Message: "the TUI needs a terminal, but " + why,

@@ -18,17 +18,12 @@ import (
 )
 
 func newUsageCommand(a *app.App) *cobra.Command {
-	o := &auditOptions{}
-	cmd := newAuditCommand(a, o, &cobra.Command{
-		Use:  "usage",
-		Args: noArgs,
-	}, runUsage)
-	o.addBy(cmd, byNames("tool"), "model")
-	flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
-	flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
-	o.addChart(cmd)
-	o.addAudit(cmd, "tool", "error")
-	return cmd
+	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
+		o.addBy(cmd, byNames("tool"), "model")
+		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
+		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
+		o.addChart(cmd)
+	}, "tool", "error")
 }
 
 func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {

@@ -25,14 +25,12 @@ func (o *versionOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-func newVersionCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &versionOptions{}, &cobra.Command{Use: "version", Args: noArgs}, func(_ context.Context, a *app.App, o *versionOptions, _ []string) error {
-		out, err := o.Printer(a)
-		if err != nil {
-			return err
-		}
-		return out.Print(buildVersion(a))
-	})
+func runVersion(_ context.Context, a *app.App, o *versionOptions, _ []string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	return out.Print(buildVersion(a))
 }
 
 func buildVersion(a *app.App) *printer.Version {

@@ -29,13 +29,6 @@ func (o *watchOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
-func newWatchCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &watchOptions{}, &cobra.Command{
-		Use:  "watch",
-		Args: noArgs,
-	}, runWatch)
-}
-
 func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
 	if _, err := o.Printer(a); err != nil {
 		return err

@@ -39,12 +39,6 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-func newWebCommand(a *app.App) *cobra.Command {
-	return newCommand(a, &webOptions{}, &cobra.Command{
-		Use: "web [QUERY...]",
-	}, runWeb)
-}
-
 func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error {
 	o.query = strings.Join(args, " ")
 	req, err := o.Request(a)

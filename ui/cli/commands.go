@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/help"
 )
 
@@ -21,29 +22,54 @@ type command struct {
 // commands is the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
-		{"completion", newCompletionCommand, ""},
-		{"config", newConfigCommand, "settings"},
-		{"doctor", newDoctorCommand, "fsck"},
-		{"export", newExportCommand, ""},
-		{"fix", newFixCommand, ""},
+		{"completion", forShell("completion", shells, runCompletion), ""},
+		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
+		{"doctor", of("doctor", noArgs, nil, runDoctor), "fsck"},
+		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
+		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", newGrepCommand, ""},
-		{"index", newIndexCommand, "rebuild reindex"},
-		{"init", newInitCommand, ""},
-		{"mcp", newMCPCommand, ""},
-		{"report", newReportCommand, ""},
-		{"resume", newResumeCommand, ""},
+		{"index", of("index", noArgs, nil, runIndex), "rebuild reindex"},
+		{"init", forShell("init", keyShells(), runInit), ""},
+		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
+		{"report", of("report", noArgs, nil, runReport), ""},
+		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
 		{searchName, newSearchCommand, ""},
-		{"sessions", newSessionsCommand, "ls list history"},
-		{"show", newShowCommand, "cat view"},
-		{"similar", newSimilarCommand, ""},
-		{"skill", newSkillCommand, ""},
-		{"status", newStatusCommand, ""},
+		{"sessions", of("sessions [QUERY...]", nil, nil, runSessions), "ls list history"},
+		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view"},
+		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
+		{"skill", of("skill", noArgs, nil, runSkill), ""},
+		{"status", of("status", noArgs, nil, runStatus), ""},
 		{"tools", newToolsCommand, "audit"},
-		{"tui", newTUICommand, "ui interactive"},
+		{"tui", of("tui [QUERY...]", nil, nil, runTUI), "ui interactive"},
 		{"usage", newUsageCommand, "cost costs stats tokens"},
-		{"version", newVersionCommand, ""},
-		{"watch", newWatchCommand, ""},
-		{"web", newWebCommand, "serve browse browser"},
+		{"version", of("version", noArgs, nil, runVersion), ""},
+		{"watch", of("watch", noArgs, nil, runWatch), ""},
+		{"web", of("web [QUERY...]", nil, nil, runWeb), "serve browse browser"},
+	}
+}
+
+// of returns what makes a command with options of its own: how it is called, which arguments
+// it takes and how they are completed, and what it runs.
+func of[T any, O interface {
+	*T
+	options
+}](use string, args cobra.PositionalArgs, completeArgs func(*app.App) complete, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+	return func(a *app.App) *cobra.Command {
+		cmd := &cobra.Command{Use: use, Args: args}
+		if completeArgs != nil {
+			cmd.ValidArgsFunction = completeArgs(a)
+		}
+		return newCommand(a, O(new(T)), cmd, run)
+	}
+}
+
+// forShell returns what makes a command whose argument is one of these shells.
+func forShell[T any, O interface {
+	*T
+	options
+}](name string, shells []string, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+	return func(a *app.App) *cobra.Command {
+		return newCommand(a, O(new(T)), &cobra.Command{Use: name + " {" + strings.Join(shells, " | ") + "}", ValidArgs: shells, Args: oneShell}, run)
 	}
 }
 
