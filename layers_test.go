@@ -309,7 +309,7 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 var formatExceptions = map[string]string{
 	"ui/transcript/transcript.go": "compaction", // a name, which happens to be the type
 	"internal/shellcmd/rules.go":  ".pi/",       // where many agents keep credentials: a rule for reviewers
-	"ui/cli/mcp_clients.go":       ".pi/",       // where MCP clients keep their settings
+	"ui/cli/cmd_mcp.go":           ".pi/",       // where MCP clients keep their settings
 }
 
 // Only the adapter of an agent knows the words and places of its files; the rest

@@ -1,16 +1,30 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/index"
+	"pigrep/internal/files"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/settings"
+	"pigrep/ui/printer"
 )
 
 func newHelpCommand(a *app.App) *cobra.Command {
@@ -77,4 +91,210 @@ func writeManual(a *app.App, dir string) error {
 	}
 	a.Warn("wrote the man pages to %s; to read one: man -M %s pigrep", dir, dir)
 	return nil
+}
+
+type configOptions struct {
+	flags.Shared
+	cmd    *cobra.Command
+	sample bool
+}
+
+func (o *configOptions) addFlags(cmd *cobra.Command) {
+	o.cmd = cmd
+	flags.Add(cmd.Flags(), "sample", "", "", "print a settings file with every key commented out", &o.sample)
+	var others []string
+	for _, row := range flags.Table {
+		if (row.Group == flags.GroupFilter || row.Group == flags.GroupAnswer) && !slices.Contains(settings.Keys(), row.Name) {
+			others = append(others, row.Name)
+		}
+	}
+	o.Add(cmd, flags.SharedGroups, others...)
+}
+
+// completeSettings completes the names of settings.
+func completeSettings(*app.App) complete {
+	return cobra.FixedCompletions(append(settings.Keys(), settings.TUIKeys()...), cobra.ShellCompDirectiveNoFileComp)
+}
+
+func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) error {
+	if o.sample {
+		_, err := fmt.Fprint(a.Out, settings.Sample(newRootCommand(a)))
+		return err
+	}
+	known := append(settings.Keys(), settings.TUIKeys()...)
+	for _, key := range keys {
+		if !slices.Contains(known, key) {
+			return problem.Usagef(settings.NearestHint(known, key), "unknown setting %q", key)
+		}
+	}
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	file, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
+	if err != nil {
+		return err
+	}
+	root := newRootCommand(a)
+	answer := &printer.Settings{Path: file.Path, Exists: file.Exists, Named: len(keys) > 0}
+	answer.List = settings.Rows(a, root, o.cmd, file, keys, func(key, standard string) []string { return o.inForce(a, key, standard) })
+	return out.Print(answer)
+}
+
+// inForce returns the default of a setting, nil if it has no single value.
+func (o *configOptions) inForce(a *app.App, key, standard string) []string {
+	switch key {
+	case "session-dir":
+		var paths []string
+		for _, r := range location.Roots(&o.Shared, a) {
+			paths = append(paths, r.Path)
+		}
+		return paths
+	case "index-dir":
+		if dir, err := location.DefaultIndexDir(a, location.Roots(&o.Shared, a)); err == nil {
+			return []string{dir}
+		}
+		return nil
+	}
+	if standard == "" {
+		return nil
+	}
+	return []string{standard}
+}
+
+//go:embed skill.md
+var skillText []byte
+
+// packageName is the name of the package for pi.
+const packageName = "pi-pigrep"
+
+type skillOptions struct {
+	install, yes bool
+}
+
+func (o *skillOptions) addFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
+	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+}
+
+func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
+	if !o.install {
+		if o.yes {
+			return problem.Usagef("", "--yes requires --install")
+		}
+		_, err := a.Out.Write(skillText)
+		return err
+	}
+	path := filepath.Join(a.Registry().SkillDir(), "pigrep", "SKILL.md")
+	out, had, err := readSkill(path)
+	if err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot read the installed skill", Err: err}
+	}
+	if a.Registry().HasPackage(packageName) {
+		fmt.Fprintf(a.Out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
+		if out.Kind != files.Missing {
+			a.Warn("the skill that was installed before repeats them; delete it: %s", path)
+		}
+		return nil
+	}
+	action := "write " + path
+	switch {
+	case out.Kind == files.File && bytes.Equal(had, skillText):
+		fmt.Fprintf(a.Out, "%s is up to date\n", path)
+		return nil
+	case out.Kind == files.File:
+		action = "replace " + path
+	}
+	if !o.yes {
+		if !a.Streams.InTTY {
+			return problem.Usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
+		}
+		if !ask(a, action+"?") {
+			return problem.ErrNothingFound
+		}
+	}
+	if err := writeSkill(path, out); err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
+	}
+	fmt.Fprintf(a.Out, "wrote %s; pi loads it from the next session on\n", path)
+	return nil
+}
+
+// ask asks a yes-or-no question. Anything but yes is a no.
+func ask(a *app.App, question string) bool {
+	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(a.Streams.In).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(a.Streams.Err)
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// readSkill reads what is installed. Only a file can be replaced by a skill.
+func readSkill(path string) (*files.Output, []byte, error) {
+	out, err := files.FindOutput(path)
+	if err != nil || out.Kind == files.Missing {
+		return out, nil, err
+	}
+	if out.Kind != files.File {
+		return nil, nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	out.Overwrite = true
+	had, err := os.ReadFile(out.Path)
+	return out, had, err
+}
+
+// writeSkill replaces the file atomically.
+func writeSkill(path string, out *files.Output) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return out.Replace(0o644, func(w io.Writer) error {
+		_, err := w.Write(skillText)
+		return err
+	})
+}
+
+// release and commit are the version of a release build and where it was built from, set
+// by the linker. Other builds know their commit if Go found it.
+var release, commit string
+
+type versionOptions struct{ flags.Shared }
+
+func (o *versionOptions) addFlags(cmd *cobra.Command) {
+	o.Add(cmd, []flags.Group{flags.GroupOutput}, "color", "hyperlink", "quiet", "verbose")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+}
+
+func runVersion(_ context.Context, a *app.App, o *versionOptions, _ []string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	return out.Print(buildVersion(a))
+}
+
+func buildVersion(a *app.App) *printer.Version {
+	v := &printer.Version{
+		Version: release, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.Registry().Names(), " "),
+		IndexSchema: index.SchemaVersion,
+	}
+	if v.Version == "" {
+		v.Version = "dev"
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok || v.Revision != "" {
+		return v
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.Revision = s.Value[:min(12, len(s.Value))] + v.Revision
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.Revision += "+changes"
+		}
+	}
+	return v
 }

@@ -3,18 +3,31 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
+	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 )
 
@@ -177,4 +190,470 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 		}
 	}
 	return all
+}
+
+type statusOptions struct {
+	flags.Shared
+	stores  bool
+	skipped bool
+}
+
+func (o *statusOptions) addFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
+	flags.Add(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
+}
+
+func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	if o.stores {
+		return out.Print(stores(a))
+	}
+	p, placeErr := location.Find(&o.Shared, a)
+	if p == nil {
+		return placeErr
+	}
+	s, err := status(p)
+	if err != nil {
+		return err
+	}
+	if o.skipped && s.Built && s.Damage == "" {
+		if s.Skipped, err = allSkipped(a, p); err != nil {
+			return err
+		}
+	}
+	if err := out.Print(s); err != nil {
+		return err
+	}
+	if s.Damage != "" {
+		return &problem.Error{Code: problem.CodeDamaged, Message: s.Damage, Hint: "rebuild it: pigrep index --rebuild"}
+	}
+	return placeErr
+}
+
+// status returns what is indexed and what is pending.
+func status(p *location.Location) (*printer.Status, error) {
+	a := p.App
+	s := &printer.Status{Dir: p.IndexDir}
+	var found *indexer.Found
+	var looking sync.WaitGroup
+	looking.Go(func() { found = indexer.Discover(p.Agents, p.Roots) })
+	reader, err := index.Open(p.IndexDir)
+	looking.Wait()
+	for _, r := range found.Roots {
+		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
+		if r.Err != nil {
+			root.Error = snapshot.Reason(r.Err)
+		}
+		s.Roots = append(s.Roots, root)
+	}
+	var known indexer.Index
+	switch {
+	case err == nil:
+		defer reader.Close()
+		known = reader
+		if err := fillStatus(s, reader); err != nil {
+			s.Damage = err.Error()
+		}
+	case errors.Is(err, index.ErrNoIndex):
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		s.Damage = err.Error()
+	default:
+		return nil, problem.OfIndex(err)
+	}
+	compareFiles(s, found, known)
+	whoIsAtWork(a, s)
+	if s.Foreign, err = index.Foreign(p.IndexDir); err != nil {
+		a.Warn("%v", err)
+	}
+	if s.Unused, err = index.ListUnused(location.IndexesDir(a)); err != nil {
+		a.Warn("%v", err)
+	}
+	return s, nil
+}
+
+// whoIsAtWork adds the processes that write and watch the index.
+func whoIsAtWork(a *app.App, s *printer.Status) {
+	pid, err := index.WriterPID(s.Dir)
+	if err != nil {
+		a.Warn("%v", err)
+	}
+	s.Writer = printer.Process(pid)
+	now := a.Now()
+	w, err := indexer.WatcherOf(s.Dir, now)
+	if err != nil {
+		a.Warn("%v", err)
+	}
+	if w != nil {
+		s.Watcher = &printer.Watcher{
+			PID: w.PID, Started: session.Time{Time: w.Started}, Scanned: session.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
+			IndexSchema: w.IndexSchema, OtherVersion: w.OtherVersion(),
+		}
+	}
+}
+
+// maxSkipped is how many skipped lines a status lists.
+const maxSkipped = 20
+
+// fillStatus adds the contents of the index to the status.
+func fillStatus(s *printer.Status, r *index.Reader) error {
+	s.Built, s.State, s.Documents = true, snapshot.StateOf(r), r.Documents()
+	for _, sum := range r.Summaries() {
+		s.Entries += sum.Entries
+		s.Indexed += sum.Checkpoint.Offset + sum.TailBytes
+		if sum.IsSession() {
+			s.Sessions++
+		}
+		if sum.Newest.After(s.Newest.Time) {
+			s.Newest = session.Time{Time: sum.Newest}
+		}
+		if sum.Skipped == 0 || len(s.Skipped) >= maxSkipped {
+			continue
+		}
+		rec, err := r.Record(sum.File)
+		if err != nil {
+			return err
+		}
+		for _, p := range rec.Problems[:min(len(rec.Problems), maxSkipped-len(s.Skipped))] {
+			s.Skipped = append(s.Skipped, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		}
+	}
+	for _, row := range scope.Kinds {
+		n := 0
+		for _, seg := range r.Segments() {
+			docs, err := seg.Bitmap(segment.FieldKind, []byte(row.Kind))
+			if err != nil {
+				return err
+			}
+			n += int(docs.GetCardinality())
+		}
+		if n > 0 {
+			s.Kinds = append(s.Kinds, printer.KindCount{Kind: string(row.Kind), Documents: n})
+		}
+	}
+	s.Copies, _ = r.Copies()
+	var err error
+	if s.Size, err = r.SizeOnDisk(); err != nil {
+		return err
+	}
+	s.Store = r.Store()
+	var updated time.Time
+	s.Kept, updated, err = r.Generations()
+	s.Updated = session.Time{Time: updated}
+	return err
+}
+
+// allSkipped lists every skipped line. Session records keep only the first ones, so it
+// reads the files again.
+func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
+	r, err := index.Open(p.IndexDir)
+	if err != nil {
+		return nil, problem.OfIndex(err)
+	}
+	defer r.Close()
+	var list []printer.Skipped
+	for _, sum := range r.Summaries() {
+		if sum.Skipped == 0 {
+			continue
+		}
+		err := skippedLines(p.Agents, sum.Path, func(p session.Problem) {
+			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		})
+		if err != nil {
+			a.Warn("skipped lines of %s: %s", sum.Path, snapshot.Reason(err))
+		}
+	}
+	return list, nil
+}
+
+func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) error {
+	f, _, err := location.OpenSession(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return entry.Problems(ad, path, f, emit)
+}
+
+// compareFiles adds what changed in the files since they were indexed.
+func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
+	s.Outside = found.Outside
+	for _, d := range found.Unreadable {
+		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: snapshot.Reason(d.Err)})
+	}
+	counts := make(map[indexer.Change]int)
+	for _, step := range indexer.Plan(found, known) {
+		counts[step.Change]++
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched:
+		case indexer.Unreadable:
+			if step.File.Err != nil || step.Known == nil {
+				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: snapshot.Reason(step.Err)})
+			}
+		default:
+			s.State.PendingFiles++
+			s.State.PendingBytes += step.Pending
+		}
+	}
+	s.Changes = changeCounts(counts)
+	// Without any readable root, nothing is known about the files.
+	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
+	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing && !leavesOut(known)
+}
+
+// leavesOut reports whether an index, which may be nil, lacks lines that are too long.
+func leavesOut(known indexer.Index) bool {
+	return known != nil && slices.ContainsFunc(known.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
+}
+
+// stores lists the stores of agents and which of them exist. Private ones are not even
+// stat'ed.
+func stores(a *app.App) printer.Stores {
+	var list printer.Stores
+	for _, s := range a.Registry().Stores() {
+		row := printer.Store{
+			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
+		}
+		if s.Coverage != adapter.Private {
+			_, err := os.Stat(row.Path)
+			exists := err == nil
+			row.Exists = &exists
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+type doctorOptions struct {
+	flags.Shared
+	deep   bool
+	repair bool
+	wait   time.Duration
+}
+
+func (o *doctorOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
+	flags.Add(f, "repair", "", "", "re-index what is wrong", &o.repair)
+	snapshot.AddWait(f, &o.wait)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
+}
+
+func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	opt := snapshot.Options(p)
+	snapshot.WaitFor(a, &opt, o.wait)
+	report, err := indexer.Check(ctx, opt, o.deep)
+	if err != nil {
+		return problem.OfIndex(err)
+	}
+	x := &printer.Doctor{
+		Dir: p.IndexDir, Deep: o.deep, Generation: report.Generation, Files: report.Files,
+		Documents: report.Documents, Compared: report.Compared, Changed: report.Changed,
+	}
+	for _, f := range report.Findings {
+		x.Findings = append(x.Findings, printer.Finding{Path: f.Path, What: f.What})
+	}
+	sound := len(x.Findings) == 0
+	if o.repair && !sound {
+		if x.Repaired, err = repair(ctx, a, opt, report, o.deep); err != nil {
+			return err
+		}
+		sound = true
+	}
+	if err := out.Print(x); err != nil {
+		return err
+	}
+	if !sound {
+		return problem.ErrIncomplete
+	}
+	return nil
+}
+
+// repair re-indexes the files named by the findings, or everything if one concerns the
+// whole index, and checks the result.
+func repair(ctx context.Context, a *app.App, opt indexer.Options, report *indexer.Report, deep bool) (string, error) {
+	opt.Again = make(map[string]bool)
+	for _, f := range report.Findings {
+		opt.Again[f.Path] = true
+	}
+	done := human.Plural(len(opt.Again), "file was", "files were") + " indexed again"
+	if opt.Again[""] {
+		opt.Rebuild, done = true, "the index was rebuilt"
+	}
+	progress, clear := snapshot.Progress(a)
+	opt.Progress = progress
+	res, err := indexer.Update(ctx, opt)
+	clear()
+	if res != nil && res.Reader != nil {
+		res.Reader.Close()
+	}
+	if err != nil {
+		return "", problem.OfIndex(err)
+	}
+	again, err := indexer.Check(ctx, opt, deep)
+	if err != nil {
+		return "", problem.OfIndex(err)
+	}
+	if n := len(again.Findings); n > 0 {
+		return "", &problem.Error{
+			Code: problem.CodeDamaged, Message: fmt.Sprintf("the index is not repaired: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
+			Hint: "try `pigrep index --rebuild`; if that does not help, check the disk",
+		}
+	}
+	return done, nil
+}
+
+type watchOptions struct {
+	flags.Shared
+}
+
+func (o *watchOptions) addFlags(cmd *cobra.Command) {
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
+}
+
+func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
+	if _, err := o.Printer(a); err != nil {
+		return err
+	}
+	p, err := location.Find(&o.Shared, a)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	v := &watchView{app: a, options: o, stop: stop}
+	if out, ok := a.Streams.Out.(*os.File); ok && !a.Quiet {
+		go system.WhenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
+	}
+	progress, end := snapshot.Progress(a)
+	v.endProgress = end
+	opt := indexer.WatchOptions{Options: snapshot.Options(p), Tell: v.event}
+	opt.Progress = func(at indexer.Progress) {
+		// Only the first update has a progress bar; later ones print lines.
+		if progress != nil && !v.begun {
+			progress(at)
+		}
+	}
+	err = indexer.Watch(watching, opt)
+	v.begin()
+	switch {
+	case system.IsClosedPipe(context.Cause(watching)):
+		return nil // as with `| head`
+	case v.err != nil:
+		return v.err
+	case errors.Is(err, indexer.ErrWatched):
+		return &problem.Error{Code: problem.CodeLocked, Message: err.Error(), Hint: "one watcher is enough; `pigrep status` shows its state"}
+	case err != nil:
+		return problem.OfIndex(err)
+	}
+	if err := v.summary(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && context.Cause(ctx) != problem.ErrTerminated {
+		return problem.ErrLeft
+	}
+	return nil
+}
+
+// watchView prints the events of a watch.
+type watchView struct {
+	app         *app.App
+	options     *watchOptions
+	stop        context.CancelCauseFunc // ends the watch when output fails
+	endProgress func()
+	begun       bool
+	err         error
+
+	last    printer.WatchEvent
+	updates int
+	bytes   int64
+	entries int
+}
+
+// begin ends the progress of the first update.
+func (v *watchView) begin() {
+	if !v.begun {
+		v.begun = true
+		v.endProgress()
+	}
+}
+
+func (v *watchView) event(e indexer.WatchEvent) {
+	x := printer.WatchEvent{
+		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
+		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
+	}
+	for _, s := range e.Steps {
+		x.Steps = append(x.Steps, printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending})
+	}
+	switch e.Kind {
+	case indexer.WatchReady, indexer.WatchUpdated:
+		v.begin()
+		x.State = search.IndexState{Generation: e.Generation.Number, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
+		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
+		if e.Kind == indexer.WatchReady {
+			v.updates--   // the first update is not counted
+			x.Steps = nil // it may list every file
+		}
+	case indexer.WatchPolling:
+		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()
+	default:
+		v.begin()
+		x.Message, x.State.Complete = e.Err.Error(), false
+	}
+	v.last = x
+	v.show(&x)
+}
+
+// show prints an event immediately. Without --jsonl, problems go to stderr.
+func (v *watchView) show(e *printer.WatchEvent) {
+	a := v.app
+	if !v.options.JSONL {
+		switch e.Event {
+		case "polling", "waiting", "failed":
+			a.Warn("%s: %s", e.Event, e.Message)
+			return
+		}
+	}
+	if a.Quiet || v.err != nil {
+		return
+	}
+	// The width of a terminal may have changed.
+	out, err := v.options.Printer(a)
+	if err == nil {
+		err = out.Print(e)
+	}
+	if err == nil {
+		err = a.Out.Flush()
+	}
+	if err != nil {
+		v.err = err
+		v.stop(err)
+	}
+}
+
+// summary prints the summary at the end of a watch.
+func (v *watchView) summary() error {
+	e := &printer.WatchEvent{
+		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,
+		Directories: v.last.Directories, State: v.last.State,
+	}
+	v.show(e)
+	if system.IsClosedPipe(v.err) {
+		return nil
+	}
+	return v.err
 }

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
@@ -111,4 +115,140 @@ func forAgents(s *snapshot.Snapshot) *mcp.Index {
 		Reader: s.Reader, Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Files: s.Files, Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
+}
+
+// client is a program that starts MCP servers, and its configuration.
+type client struct {
+	name string
+	file string // where it reads its configuration
+	note string
+	text func(started) (string, error)
+}
+
+// started is the command that starts the server.
+type started struct {
+	Type    string            `json:"type,omitempty" toml:"-"`
+	Command string            `json:"command" toml:"command"`
+	Args    []string          `json:"args" toml:"args"`
+	Env     map[string]string `json:"env,omitempty" toml:"env,inline,omitempty"`
+}
+
+var clients = []client{
+	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
+		"pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model", serversJSON("mcpServers", false)},
+	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
+	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
+	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
+}
+
+func clientNames() []string {
+	var names []string
+	for _, c := range clients {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// printClient prints the configuration on stdout, and on stderr where to put it.
+func (o *mcpOptions) printClient(a *app.App) error {
+	for _, c := range clients {
+		if c.name != o.printConfig {
+			continue
+		}
+		text, err := c.text(started{Command: ownCommand(a), Args: o.serverArgs(a), Env: serverEnv(a)})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(a.Out, text); err != nil {
+			return err
+		}
+		a.Warn("add this to %s", c.file)
+		if c.note != "" {
+			a.Warn("%s", c.note)
+		}
+		return nil
+	}
+	return problem.Usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
+}
+
+// serverArgs returns the arguments that start this server.
+func (o *mcpOptions) serverArgs(a *app.App) []string {
+	args := []string{"mcp"}
+	for _, dir := range o.SessionDir {
+		args = append(args, "--session-dir", a.Absolute(dir))
+	}
+	if o.IndexDir != "" {
+		args = append(args, "--index-dir", a.Absolute(o.IndexDir))
+	}
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{{o.NoUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
+		if f.set {
+			args = append(args, f.name)
+		}
+	}
+	return args
+}
+
+// serverEnv returns the variables that name directories. Clients do not pass on all
+// variables, and they may not be started from a shell.
+func serverEnv(a *app.App) map[string]string {
+	env := make(map[string]string)
+	names := []string{location.EnvIndexDir}
+	for _, v := range a.Registry().Variables() {
+		if v.Path {
+			names = append(names, v.Name)
+		}
+	}
+	for _, name := range names {
+		if value := a.Getenv(name); value != "" {
+			env[name] = a.Absolute(value)
+		}
+	}
+	return env
+}
+
+// ownCommand returns the command that starts this program: its name if PATH finds it,
+// otherwise its path.
+func ownCommand(a *app.App) string {
+	own, err := a.Executable()
+	if err != nil {
+		return "pigrep"
+	}
+	found, err := a.LookPath("pigrep")
+	if err == nil && sameFile(own, found) {
+		return "pigrep"
+	}
+	return own
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// serversJSON returns the configuration format of most clients.
+func serversJSON(key string, typed bool) func(started) (string, error) {
+	return func(s started) (string, error) {
+		if typed {
+			s.Type = "stdio"
+		}
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
+		return b.String(), err
+	}
+}
+
+func codexTOML(s started) (string, error) {
+	values, err := toml.Marshal(s)
+	return "[mcp_servers.pigrep]\n" + string(values), err
 }

@@ -1,25 +1,32 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
+	"pigrep/query/fix"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
@@ -295,4 +302,411 @@ func whereSearched(r filter.Spec, files int) string {
 		what += "; --scope all searches everything"
 	}
 	return what
+}
+
+// asking is a command that asks the index a question, as its shared flags say.
+type asking struct {
+	*location.Location
+	out     *printer.Printer
+	request search.Request
+}
+
+// begin turns the shared flags into how the answer is printed, what is asked, and where.
+func begin(a *app.App, o *flags.Shared) (*asking, error) {
+	out, err := o.Printer(a)
+	if err != nil {
+		return nil, err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := location.Find(o, a)
+	if err != nil {
+		return nil, err
+	}
+	return &asking{p, out, req}, nil
+}
+
+// ask opens the index and runs a question on it; see snapshot.Ask.
+func (q *asking) ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
+	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
+		if err := question(ctx, r); err != nil {
+			return searchProblem(ctx, err)
+		}
+		return nil
+	})
+}
+
+// finish is the outcome of a search whose answer has been printed. If nothing was found, it
+// says what was not searched, or lets explain say more. unread is how many hits could not be
+// read.
+func finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error {
+	complete := x.State.Complete && unread == 0
+	switch {
+	case found:
+	case complete:
+		explain()
+	default:
+		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
+	}
+	return outcome(found, complete)
+}
+
+// outcome is the error of an answer that has been printed.
+func outcome(found, complete bool) error {
+	switch {
+	case found:
+		return nil
+	case complete:
+		return problem.ErrNothingFound
+	}
+	return problem.ErrIncomplete
+}
+
+// suggestion is what an answer without a full hit says about its query.
+type suggestion struct {
+	partial    bool // there are hits with some of the words
+	didYouMean string
+	words      []search.WordCount
+	removed    []search.Removed
+}
+
+// suggest says why no hit has all words, and prints alternatives to the query. JSON has
+// them in the answer.
+func suggest(o *flags.Shared, a *app.App, s suggestion) {
+	if a.JSON {
+		return
+	}
+	if why := search.ExplainWords(s.words, s.removed, o.Without); why != "" {
+		a.Warn("%s", why)
+	}
+	if s.didYouMean != "" {
+		a.Warn("did you mean: %s", s.didYouMean)
+	}
+	if len(s.removed) > 0 {
+		there, all := "there are %d hits%s %s", ""
+		if s.removed[0].Hits == 1 {
+			there = "there is %d hit%s %s"
+		}
+		if s.partial {
+			all = " with every word"
+		}
+		text := fmt.Sprintf(there, s.removed[0].Hits, all, o.Without(s.removed[0].Filter))
+		for _, r := range s.removed[1:] {
+			text += fmt.Sprintf(", %d %s", r.Hits, o.Without(r.Filter))
+		}
+		a.Warn("%s", text)
+	}
+}
+
+// noneBelow says that no session was started in a directory or below it, if so.
+func noneBelow(o *flags.Shared, list []session.Summary, dir string) []string {
+	if dir == "" || len(list) == 0 {
+		return nil
+	}
+	below := (&filter.Spec{CWD: dir}).Compile()
+	if slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
+		human.Plural(len(list), "session", "sessions"), o.Without("cwd"))}
+}
+
+type sessionsOptions struct {
+	flags.Shared
+	pager.Options
+	query  string
+	limit  flags.Number
+	any    bool
+	named  bool
+	forks  bool
+	print0 bool
+}
+
+func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
+	flags.Add(f, "any", "", "", "also sessions with looser hits only, which lack a word", &o.any)
+	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
+	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
+	flags.AddNull(f, &o.print0)
+	flags.Add(f, "print0", "", "", "the same as --null", &o.print0)
+	f.Lookup("print0").Hidden = true // its name in find
+	o.Options.AddFlags(f)
+	o.AddNoSearches(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
+	o.Add(cmd, flags.SharedGroups)
+}
+
+func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
+	o.query = strings.Join(args, " ")
+	if o.print0 && (o.JSON || o.JSONL) {
+		return problem.Usagef("", "--null and --json cannot be combined")
+	}
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	out, req := q.out, o.request(q)
+	var list *sessions.Response
+	write := func(r *index.Reader) error {
+		if o.print0 {
+			paths := make([]string, len(list.Sessions))
+			for i := range list.Sessions {
+				paths[i] = list.Sessions[i].SessionPath
+			}
+			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
+		}
+		out.Layout.Know(r.Summaries())
+		for i, name := 0, sessions.Names(r.Summaries()); a.JSON && i < len(list.Sessions); i++ {
+			s := &list.Sessions[i]
+			s.ShortID = name(s.SessionID, s.SessionPath)
+		}
+		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
+	}
+	// Records do not tell the state of the index. Those of thousands of sessions are ready
+	// when the files have been compared.
+	var records bytes.Buffer
+	early := o.print0 || out.Format.Records()
+	if early {
+		out.Out = &records
+	}
+	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		if list, err = sessions.List(ctx, r, q.Agents, location.Disk{}, req); err != nil {
+			return err
+		}
+		o.Mask(list)
+		if early {
+			records.Reset()
+			records.Grow(sizeOfRecord * len(list.Sessions))
+			return write(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	x.Report(&list.Index, list.Warnings)
+	if early {
+		_, err = records.WriteTo(a.Out)
+	} else {
+		err = pager.Show(a, &o.Options, out, func() error { return write(x.Reader) })
+	}
+	if err != nil {
+		return err
+	}
+	if len(list.Sessions) == 0 && list.Index.Files > 0 && !a.JSON {
+		if err := o.explain(ctx, a, x, req, out.Layout.Now); err != nil {
+			return err
+		}
+	}
+	suggest(&o.Shared, a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
+	return outcome(len(list.Sessions) > 0, list.Index.Complete)
+}
+
+// request returns the request of a question with these options.
+func (o *sessionsOptions) request(q *asking) sessions.Request {
+	base := q.request
+	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.limit.Limit(), o.any
+	req := sessions.FromSearch(base)
+	req.Named, req.Forks = o.named, o.forks
+	if o.JSON || o.JSONL { // the only ones that have it
+		req.Resume = q.Agents.ResumeCommand
+	}
+	return req
+}
+
+// sizeOfRecord is about what a record takes, in bytes.
+const sizeOfRecord = 256
+
+// explain says why the list is empty, as far as the filters of sessions are the reason.
+func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.Snapshot, req sessions.Request, now time.Time) error {
+	why := noneBelow(&o.Shared, x.Reader.Summaries(), req.CWD) // the answer has warnings about other filters
+	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
+		none := printer.Empty{Since: req.Since, Until: req.Until}
+		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1
+		all, err := sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, req)
+		if err != nil {
+			return searchProblem(ctx, err)
+		}
+		if len(all.Sessions) > 0 {
+			none.Last = all.Sessions[0].Modified.Time
+			why = append(why, none.Text(now))
+		}
+	}
+	for _, w := range why {
+		a.Warn("%s", w)
+	}
+	if len(why) == 0 && x.State.Complete {
+		what := "no session passes the filters"
+		if req.Text != "" {
+			what = "no session matches " + req.Text
+		}
+		a.Explain("`pigrep sessions` lists all", "%s", what)
+	}
+	return nil
+}
+
+type similarOptions struct {
+	flags.Shared
+	pager.Options
+	target string
+	limit  flags.Number
+}
+
+// noSimilarFilters are the filters that similar does not have: it compares prompts,
+// replies, titles and summaries.
+var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
+
+func (o *similarOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", similar.DefaultLimit), &o.limit)
+	o.Options.AddFlags(f)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
+	groups := flags.SharedGroups
+	o.Add(cmd, groups, noSimilarFilters...)
+	flags.Ignore(cmd, groups)
+}
+
+func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
+	o.target = args[0]
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	x, err := snapshot.Open(ctx, q.Location)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := conversation.Find(x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.Redact = o.Redact
+	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
+	if o.JSON || o.JSONL { // the only ones that have it
+		req.Resume = q.Agents.ResumeCommand
+	}
+	start := a.Now()
+	res, err := similar.Find(ctx, x.Reader, q.Agents, location.Disk{}, req)
+	if errors.Is(err, similar.ErrNoTerms) {
+		what := "the session"
+		if t.Entry >= 0 {
+			what = "the entry"
+		}
+		return &problem.Error{Code: problem.CodeQuery, Message: what + " has no words to compare", Hint: "`pigrep show " + o.target + "` shows what it has"}
+	}
+	if err != nil {
+		return conversation.ReadProblem(ctx, err)
+	}
+	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+	x.Report(&res.Index, res.Warnings)
+	q.out.Layout.Know(x.Reader.Summaries())
+	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
+	if t.Entry >= 0 {
+		answer.EntryID = t.Record.Nodes[t.Entry].ID
+	}
+	o.Mask(answer)
+	if err := pager.Show(a, &o.Options, q.out, func() error { return q.out.Print(answer) }); err != nil {
+		return err
+	}
+	return finish(x, len(res.Sessions) > 0, 0, func() {
+		a.Explain("", "none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
+	})
+}
+
+type fixOptions struct {
+	flags.Shared
+	text  string
+	limit flags.Number
+}
+
+// noFixFilters are the filters that fix does not have: errors occur in results, error
+// messages, shell output and prompts, and it looks at all of them; these have no model.
+var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
+
+func (o *fixOptions) addFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
+	groups := flags.SharedGroups
+	o.Add(cmd, groups, noFixFilters...)
+	flags.Ignore(cmd, groups, "model")
+}
+
+func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
+	o.text = strings.Join(args, " ")
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	if o.text == "-" {
+		a.Final = true
+		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more byte shows that there is more
+			return fmt.Errorf("cannot read the error from stdin: %w", err)
+		}
+	}
+	if strings.TrimSpace(o.text) == "" {
+		return noErrorText("the error is empty")
+	}
+	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.Agents.ResumeCommand}
+	var res *fix.Response
+	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = fix.Find(ctx, r, q.Agents, location.Disk{}, req); errors.Is(err, fix.ErrNoWords) {
+			return noErrorText(err.Error())
+		}
+		if err == nil {
+			a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(&res.Index, res.Warnings)
+	o.Mask(res)
+	q.out.Layout.Know(x.Reader.Summaries())
+	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
+		return err
+	}
+	if len(res.Missing) > 0 && q.out.Format.Records() {
+		a.Advise("", "no session has this error with %s; these are like it", strings.Join(res.Missing, ", "))
+	}
+	found := len(res.Sessions) > 0
+	if !found && res.Index.Complete && !res.TotalIsExact {
+		if o.limit.Limit() != search.All {
+			a.Explain("`-n 0` compares all", "nothing found, but not everything was compared")
+		}
+		return problem.ErrIncomplete
+	}
+	return finish(x, found, 0, func() {
+		a.Explain("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
+	})
+}
+
+// readEnd reads a stream to its end, and returns its last n bytes.
+func readEnd(r io.Reader, n int) (string, error) {
+	var kept []byte
+	buf := make([]byte, n)
+	for {
+		k, err := r.Read(buf)
+		kept = append(kept, buf[:k]...)
+		kept = kept[max(0, len(kept)-n):]
+		if err == io.EOF {
+			return string(kept), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+func noErrorText(message string) error {
+	return &problem.Error{Code: problem.CodeQuery, Message: message, Hint: `give the text as it was printed: pigrep fix "No module named 'yaml'"`}
 }

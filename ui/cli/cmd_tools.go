@@ -2,18 +2,321 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/files"
+	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
+	"pigrep/query/search"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 )
+
+// auditOptions are the shared flags of the audit commands.
+type auditOptions struct {
+	flags.Shared
+	pager.Options
+	query  string
+	by     []string
+	utc    bool
+	csv    bool
+	limit  flags.Number
+	failed bool
+	risky  bool
+	rules  []string
+	args   []string
+	raw    bool
+	prices string
+	tree   bool
+	svg    string
+	bare   bool // --no-chart
+}
+
+// auditOthers are the shared filters that do not apply to tool calls, which have no
+// kind and no role.
+var auditOthers = []string{"scope", "kind", "role"}
+
+func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
+	f := cmd.Flags()
+	o.AddFormat(f, nil)
+	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
+	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
+	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
+	o.Options.AddFlags(f)
+	o.Add(cmd, flags.SharedGroups, slices.Concat(auditOthers, without)...)
+}
+
+func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
+	flags.AddWords(cmd, "by", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", dimensions, &o.by)
+}
+
+func (o *auditOptions) addBars(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
+}
+
+func (o *auditOptions) addChart(cmd *cobra.Command) {
+	o.addBars(cmd)
+	flags.Add(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
+}
+
+func (o *auditOptions) addFailed(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+}
+
+func (o *auditOptions) addRisk(cmd *cobra.Command) {
+	o.addFailed(cmd)
+	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range shellcmd.Rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// newAuditCommand returns one of the audit commands, with its own flags and the shared ones
+// but some.
+func newAuditCommand(a *app.App, use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *auditOptions) error, addFlags func(*auditOptions, *cobra.Command), without ...string) *cobra.Command {
+	o, cmd := &auditOptions{}, &cobra.Command{Use: use, Args: args, ValidArgsFunction: cobra.NoFileCompletions}
+	help.Describe(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.query = strings.Join(args, " ")
+		return run(cmd.Context(), a, o)
+	}
+	addFlags(o, cmd)
+	o.addAudit(cmd, without...)
+	return cmd
+}
+
+// auditRequest turns the flags into a request, given that of the shared flags.
+func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
+	for _, value := range o.by {
+		for by := range strings.SplitSeq(value, ",") {
+			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
+				return req, problem.Usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
+			}
+			if !slices.Contains(req.By, by) {
+				req.By = append(req.By, by)
+			}
+		}
+	}
+	for _, id := range o.rules {
+		if !slices.Contains(ruleIDs(), id) {
+			return req, problem.Usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
+		}
+	}
+	for _, arg := range o.args {
+		name, pattern, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return req, problem.Usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return req, problem.Usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
+		}
+		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
+	}
+	return req, nil
+}
+
+// zone returns the time zone that defines days.
+func (o *auditOptions) zone(a *app.App) *time.Location {
+	if o.utc {
+		return time.UTC
+	}
+	return a.Zone()
+}
+
+// auditRun is the state of a running audit command.
+type auditRun struct {
+	*asking
+	req    audit.Request
+	reader *index.Reader // of the question
+}
+
+// takesTrend reports whether the answer needs the rows by day, too.
+func (run *auditRun) takesTrend(by []string) bool {
+	return run.out.Format == printer.FormatText && run.out.Layout.TakesTrend(by)
+}
+
+// prepare builds the request and says where the index is.
+func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
+	if o.csv && (o.JSON || o.JSONL || o.Format != "") {
+		return nil, problem.Usagef("", "--csv and --json or --format cannot be combined")
+	}
+	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
+		return nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
+	}
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return nil, err
+	}
+	q.out.Layout.Now = q.out.Layout.Now.In(o.zone(a))
+	q.out.Layout.Charts = a.Streams.OutTTY && !o.bare
+	if o.csv {
+		q.out.Format = printer.FormatCSV
+	}
+	run := &auditRun{asking: q}
+	run.req, err = o.auditRequest(a, q.request)
+	return run, err
+}
+
+// addMissing adds what the snapshot does not have to the coverage of its answer.
+func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
+	if x.Missing.Files == 0 {
+		return
+	}
+	for _, step := range indexer.Plan(indexer.Discover(x.Agents, x.Roots), x.Reader) {
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
+		case indexer.New:
+			c.New++
+		case indexer.Gone:
+			c.Vanished++
+		default:
+			c.Changed++
+		}
+	}
+}
+
+// finish prints the answer; the error says if it is empty.
+func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
+	x.Verbose = o.Verbose
+	if o.svg != "" {
+		if err := o.draw(ctx, a, run, x); err != nil {
+			return err
+		}
+	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
+		return flags.FormatProblem(err)
+	}
+	if x.Rows == 0 && run.out.Format.Records() {
+		if nothing, err := x.Nothing(run.out.Layout.Now); err != nil {
+			return err
+		} else if nothing != "" {
+			a.Warn("%s", nothing)
+		}
+	}
+	if run.out.Format.Records() { // stdout has only rows
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location(), x.Verbose))
+	}
+	if !a.JSON && x.Warnings != nil {
+		for _, w := range x.Warnings() {
+			a.Warn("%s", w)
+		}
+	}
+	return outcome(x.Rows > 0, x.State.Complete)
+}
+
+// draw writes the answer as an SVG file. An answer without rows leaves the file alone.
+func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
+	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
+	c := x.Chart()
+	if x.Rows = len(c.Labels); x.Rows == 0 {
+		return nil
+	}
+	if o.svg == "-" {
+		return c.Write(a.Out)
+	}
+	path := a.Absolute(o.svg)
+	out, err := findPicture(path)
+	if err != nil {
+		return err
+	}
+	if err := writeExport(ctx, out, c.Write); err != nil {
+		return err
+	}
+	a.Warn("wrote %s", path)
+	return nil
+}
+
+// findPicture is findOutput for a picture, which may be drawn again. Any other file is left
+// alone.
+func findPicture(path string) (*files.Output, error) {
+	out, err := files.FindOutput(path)
+	if err != nil {
+		return nil, outputProblem(err)
+	}
+	isPicture := strings.EqualFold(filepath.Ext(out.Path), ".svg")
+	if out.Kind == files.File && !isPicture {
+		return nil, problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
+	}
+	return findOutput(path, isPicture)
+}
+
+// answer opens the index and prints the audit that make returns.
+func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
+	run, err := o.prepare(a)
+	if err != nil {
+		return err
+	}
+	var answer *printer.Audit
+	x, err := run.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		asked := *run
+		asked.reader = r
+		run.out.Layout.Know(r.Summaries())
+		start := a.Now()
+		if answer, err = make(ctx, &asked); err == nil {
+			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	addMissing(x, answer.Coverage)
+	x.Report(&answer.State, nil)
+	answer.Empty = func() (*printer.Empty, error) {
+		if run.req.Since.IsZero() && run.req.Until.IsZero() {
+			return nil, nil
+		}
+		whole := *run
+		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.Reader, time.Time{}, time.Time{}, 1
+		all, err := make(ctx, &whole)
+		if err != nil {
+			return nil, searchProblem(ctx, err)
+		}
+		last, err := all.LastUse()
+		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
+	}
+	if err := o.finish(ctx, a, run, answer); !errors.Is(err, problem.ErrNothingFound) || a.JSON {
+		return err
+	}
+	why, err := search.Unknown(x.Reader, &run.req.Spec, nil)
+	if err != nil {
+		return problem.OfIndex(err)
+	}
+	for _, w := range append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...) {
+		a.Warn("%s", w)
+	}
+	return problem.ErrNothingFound
+}
+
+// byNames lists the dimensions except one.
+func byNames(without string) []string {
+	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
+}
 
 func newToolsCommand(a *app.App) *cobra.Command {
 	cmd := newAuditCommand(a, "tools", noArgs, runTools, func(o *auditOptions, cmd *cobra.Command) {
@@ -122,4 +425,65 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		}
 		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Layout), nil
 	})
+}
+
+func newUsageCommand(a *app.App) *cobra.Command {
+	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
+		o.addBy(cmd, byNames("tool"), "model")
+		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
+		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
+		o.addChart(cmd)
+	}, "tool", "error")
+}
+
+func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
+	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
+		return problem.Usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
+	}
+	if o.tree && len(o.by) == 0 {
+		o.by = []string{"session"}
+	}
+	prices, err := o.readPrices(a)
+	if err != nil {
+		return err
+	}
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
+		run.req.Prices, run.req.Tree = prices, o.tree
+		t, err := audit.Usage(ctx, run.reader, run.req)
+		if err != nil {
+			return nil, err
+		}
+		if t.TimeZone == system.UnnamedZone {
+			t.TimeZone = a.Now().Format("UTC-07:00")
+		}
+		var days *audit.UsageTable
+		if run.takesTrend(t.By) {
+			req := run.req
+			req.By = append([]string{"day"}, t.By...)
+			if days, err = audit.Usage(ctx, run.reader, req); err != nil {
+				return nil, err
+			}
+		}
+		return printer.NewUsageAudit(t, days, o.limit.N, run.out.Layout), nil
+	})
+}
+
+// readPrices reads the file of --prices, nil without one.
+func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
+	if o.prices == "" {
+		return nil, nil
+	}
+	path := a.Absolute(o.prices)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
+	}
+	defer f.Close()
+	prices, err := audit.ReadPrices(f)
+	if e, ok := errors.AsType[*audit.PriceError](err); ok {
+		return nil, problem.Usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
+	} else if err != nil {
+		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
+	}
+	return prices, nil
 }

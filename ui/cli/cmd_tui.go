@@ -1,29 +1,50 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"iter"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
+	"pigrep/query/grep"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/resume"
 	"pigrep/ui/cli/settings"
+	"pigrep/ui/cli/shell"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
+	"pigrep/ui/printer"
 	"pigrep/ui/tui"
 )
 
@@ -209,4 +230,516 @@ func seed(o *flags.Shared, words string, req search.Request) string {
 		}
 	}
 	return strings.TrimSpace(text)
+}
+
+// tuiBackend implements the functions of the TUI: answers, and the work of other commands.
+type tuiBackend struct {
+	*backend
+	options *tuiOptions
+	context context.Context // of the run
+	links   *terminal.Links // in the preview; nil for none
+}
+
+// newTUIBackend returns the backend for an index. The caller closes the index.
+func newTUIBackend(ctx context.Context, o *tuiOptions, p *location.Location) *tuiBackend {
+	return &tuiBackend{backend: newBackend(ctx, p), options: o, context: ctx}
+}
+
+// functions are those of the TUI.
+func (b *tuiBackend) functions() tui.Backend {
+	return tui.Backend{
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.find, Prompts: b.prompts, Text: b.text, Facets: b.values, Count: b.count,
+		Export: b.export, Copy: b.copy,
+		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
+	}
+}
+
+func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	req.Scope = "" // a scope selects text, and this request has no text
+	return b.backend.sessions(ctx, req)
+}
+
+// openPlace opens the session of a place in the newest generation, and finds its entry.
+// The caller calls done.
+func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
+	x, t, done, err = b.openSession(func(*snapshot.Snapshot) (string, error) { return p.Path, nil })
+	if err == nil && (p.EntryID != "" || p.Line > 0) {
+		t.Entry = t.Record.NodeAt(p.Offset)
+		if t.Entry < 0 || t.Record.Nodes[t.Entry].ID != p.EntryID {
+			t.Entry = t.Tree.Find(p.EntryID)
+		}
+	}
+	return x, t, done, err
+}
+
+// resume builds the same command as `pigrep resume`.
+func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.Resume, error) {
+	x, t, done, err := b.openPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	o := b.options.how
+	o.Exec = how.Run && !b.options.print
+	if how.Dir != "" {
+		o.In = how.Dir
+	}
+	r, err := o.Plan(b.App, t)
+	if _, gone := errors.AsType[*resume.DirectoryGoneError](err); gone {
+		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.App, t.Record.CWD, x.Reader.Summaries())}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tui.Resume{Dir: r.Dir, Argv: r.Argv, Command: r.Command, Warnings: r.Warnings}, nil
+}
+
+// placesFor returns the directories where a session could continue whose own is gone: those
+// of other sessions that have its name, then the current one.
+func placesFor(a *app.App, gone string, list []session.Summary) []string {
+	const most = 8
+	var dirs []string
+	for _, s := range list {
+		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && resume.CheckDir(s.CWD) == nil {
+			dirs = append(dirs, s.CWD)
+		}
+	}
+	if !slices.Contains(dirs, a.WorkDir) {
+		dirs = append(dirs, a.WorkDir)
+	}
+	return dirs
+}
+
+// uiPager is less in the TUI. It stays open if everything fits on a screen, and starts at
+// the entry.
+const uiPager = "less -+F -+X '+/^" + printer.FocusMark + "'"
+
+// show shows the conversation of the entry in a pager.
+func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
+	x, t, done, err := b.openPlace(p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, a := b.context, b.borrow(in, out)
+	write := func() error {
+		facts, err := t.Facts(ctx, x)
+		if err != nil {
+			return problem.OfIndex(err)
+		}
+		list := t.Tree.Path()
+		s := &printer.Show{Session: facts, Focus: map[int]bool{}, Whole: true}
+		if t.Entry >= 0 {
+			s.Focus[t.Entry], s.Unfold = true, true
+			if !slices.Contains(list, t.Entry) {
+				list = t.Tree.Through(t.Entry)
+			}
+		}
+		s.Entries = conversation.ReadEntries(ctx, t, list, nil).All
+		look, err := b.options.Printer(a)
+		if err != nil {
+			return err
+		}
+		look.Layout.Links = nil // the pager may not take them
+		return conversation.ReadProblem(ctx, look.Print(s))
+	}
+	command := pager.Command(a, &pager.Options{})
+	if name, _ := pager.Name(a); command == "" && name != pager.None { // it is not installed
+		if _, err := a.LookPath(pager.Default); err != nil {
+			return fmt.Errorf("no pager: neither %s nor %s was found", name, pager.Default)
+		}
+		command = pager.Default
+	}
+	switch command {
+	case "": // without a pager the output would vanish immediately
+		if err := write(); err != nil {
+			return err
+		}
+		if err := a.Out.Flush(); err != nil {
+			return err
+		}
+		return waitForEnter(in, out)
+	case pager.Default:
+		command = uiPager
+		if t.Entry < 0 {
+			command = "less -+F -+X +G"
+		}
+	}
+	return pager.ShowWith(a, command, write)
+}
+
+// borrow returns a copy of the app that uses the terminal of the TUI.
+func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *app.App {
+	a := *b.App
+	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.App.Streams.Width}
+	if f, ok := out.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			a.Streams.Width = width
+		}
+	}
+	a.Out = bufio.NewWriter(out)
+	return &a
+}
+
+func waitForEnter(in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprint(out, "\n[Enter] "); err != nil {
+		return err
+	}
+	_, err := bufio.NewReader(in).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// export writes a session to a new file in the working directory.
+func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ string, err error) {
+	x, t, done, err := b.openPlace(tui.Place{Path: p.Path})
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	title := search.Describe(&t.Record.Summary, nil).Title
+	name := exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	path, err := newFile(b.App.WorkDir, name, "."+format)
+	if err != nil {
+		return "", &problem.Error{Code: problem.CodeIO, Message: "cannot write the export", Err: err, Hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	o := &exportOptions{format: format, output: path, force: true}
+	if err := o.export(ctx, x, t, search.Request{}, nil); err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// newFile creates an empty file with a name that no file has, for its owner alone.
+func newFile(dir, name, ext string) (string, error) {
+	for i := 1; ; i++ {
+		path := filepath.Join(dir, name+ext)
+		if i > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d%s", name, i, ext))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return path, f.Close()
+	}
+}
+
+// exportName is a name for a file with a session: the first words of its title, and its id.
+func exportName(title, id string) string {
+	const longest = 40
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(title) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			dash = b.Len() > 0
+			continue
+		}
+		if b.Len() >= longest {
+			break
+		}
+		if dash {
+			b.WriteByte('-')
+		}
+		dash = false
+		b.WriteRune(r)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('-')
+	}
+	id = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+	return b.String() + id
+}
+
+// copyTime bounds how long a clipboard program may take.
+const copyTime = 2 * time.Second
+
+// copy gives a text to the clipboard program of the system, if there is one and the terminal
+// is on this machine.
+func (b *tuiBackend) copy(ctx context.Context, text string) bool {
+	argv := system.Clipboard(runtime.GOOS, b.App.Getenv, func(name string) bool { _, err := b.App.LookPath(name); return err == nil })
+	if argv == nil {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, copyTime)
+	defer stop()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin = strings.NewReader(text)
+	// xclip and wl-copy stay in the background; with pipes Wait would wait for them.
+	cmd.Stdout, cmd.Stderr = nil, nil
+	return cmd.Run() == nil
+}
+
+// editorArgs are the arguments that open a file at a line, by the name of the editor.
+// Other editors get only the file.
+var editorArgs = map[string]string{
+	"vi": "+%d %s", "vim": "+%d %s", "nvim": "+%d %s", "nano": "+%d %s", "emacs": "+%d %s", "emacsclient": "+%d %s", "micro": "+%d %s",
+	"kak": "+%d %s", "jed": "+%d %s", "joe": "+%d %s", "less": "+%d %s", "mg": "+%d %s", "ne": "+%d %s", "mcedit": "+%d %s",
+	"hx": "%[2]s:%[1]d", "helix": "%[2]s:%[1]d", "zed": "%[2]s:%[1]d", "subl": "%[2]s:%[1]d",
+	"code": "--goto %[2]s:%[1]d", "codium": "--goto %[2]s:%[1]d", "cursor": "--goto %[2]s:%[1]d",
+}
+
+// editCommand returns the shell command that opens the file at the line.
+func editCommand(editor, path string, line int, quote func(string) string) string {
+	name, _, _ := strings.Cut(editor, " ")
+	name = strings.TrimSuffix(filepath.Base(name), ".exe")
+	form, ok := editorArgs[name]
+	if !ok || line <= 0 {
+		return editor + " " + quote(path)
+	}
+	return editor + " " + fmt.Sprintf(form, line, quote(path))
+}
+
+// edit opens the session file in the user's editor.
+func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
+	editor := system.UsualEditor
+	for _, name := range []string{"EDITOR", "VISUAL"} {
+		if v := strings.TrimSpace(b.App.Getenv(name)); v != "" {
+			editor = v
+		}
+	}
+	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
+	cmd.Dir = b.App.WorkDir
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == system.NotFound {
+		return &problem.Error{Code: problem.CodeIO, Message: "editor not found: " + editor, Hint: "set $EDITOR to another one"}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", editor, err)
+	}
+	return nil
+}
+
+// The preview of the TUI: a part of a conversation, and the search in all of it.
+
+const (
+	// openFrom is the size in bytes from which the entry of a hit is folded at first.
+	openFrom = 4 << 20
+	// foldedFrom is the size in bytes from which an entry stays folded.
+	foldedFrom = 16 << 20
+	// pageBytes is how many bytes of entries a preview reads on each side of its anchor.
+	pageBytes = 8 << 20
+)
+
+// preview renders the entries around one.
+func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
+	x, t, done, err := b.openPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	anchor, branch := anchorOf(t, extent.At)
+	if anchor < 0 {
+		return &tui.Preview{Anchor: -1, Lines: []tui.Line{{Text: "(nothing was said)", Entry: -1}}}, nil
+	}
+	from, to := pageOf(t, branch, anchor, extent.Around)
+	page := &tui.Preview{Anchor: anchor, Total: len(branch), Before: from > 0, After: to < len(branch)}
+	s := &printer.Show{
+		Focus: map[int]bool{t.Entry: true}, Open: map[int]bool{}, FoldHint: "o unfolds it",
+		Branches: !t.Tree.Active(anchor),
+	}
+	for n, i := range branch[from:to] {
+		node := &t.Record.Nodes[i]
+		e := tui.Entry{Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1, Result: node.Role == session.RoleToolResult}
+		open, set := extent.Unfolded(i)
+		switch {
+		case node.Length >= foldedFrom:
+			e.Large = int64(node.Length)
+		case set:
+			e.Open, s.Open[i] = open, open
+		case extent.All:
+			e.Open, s.Open[i] = true, true
+		case i == t.Entry && node.Length < openFrom:
+			e.Open, s.Unfold = true, true
+		}
+		page.Entries = append(page.Entries, e)
+	}
+	if s.Session, err = t.Facts(ctx, x); err != nil {
+		return nil, problem.OfIndex(err)
+	}
+	s.Entries = timed(conversation.ReadEntries(ctx, t, branch[from:to], nil).All, page.Entries)
+	lines, err := s.Lines(printer.Layout{Width: extent.Width, Colour: true, Now: b.App.Now(), Home: b.App.Home, Links: b.links})
+	if err != nil {
+		return nil, conversation.ReadProblem(ctx, err)
+	}
+	if page.Before { // the header belongs to the start of the conversation
+		if i := slices.IndexFunc(lines, func(l printer.Line) bool { return l.Text == "" }); i >= 0 {
+			lines = lines[i+1:]
+		}
+	}
+	page.Focus = max(0, slices.IndexFunc(lines, func(l printer.Line) bool { return l.Entry == anchor }))
+	for _, l := range lines {
+		page.Lines = append(page.Lines, tui.Line(l))
+	}
+	return page, nil
+}
+
+// anchorOf returns the entry that a preview is around, -1 if nothing was said, and a branch
+// that has it. at is that of an extent.
+func anchorOf(t *conversation.Target, at int) (anchor int, branch []int) {
+	anchor, branch = t.Entry, t.Tree.Path()
+	switch {
+	case at >= 0 && at < len(t.Record.Nodes):
+		anchor = at
+	case len(branch) == 0 && anchor < 0:
+		return -1, nil
+	case at == tui.AtStart || at == tui.AtEnd:
+		if anchor >= 0 {
+			branch = t.Through(branch, anchor)
+		}
+		anchor = branch[0]
+		if at == tui.AtEnd {
+			anchor = branch[len(branch)-1]
+		}
+	case anchor < 0:
+		anchor = branch[len(branch)-1]
+	}
+	return anchor, t.Through(branch, anchor)
+}
+
+// timed records the times of entries as they are read.
+func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*entry.Entry, error] {
+	return func(yield func(*entry.Entry, error) bool) {
+		for e, err := range read {
+			if err == nil {
+				if i := slices.IndexFunc(list, func(l tui.Entry) bool { return l.Index == e.Index }); i >= 0 {
+					list[i].Time = e.Time
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// pageOf returns the range of a branch around an entry: n messages on each side, fewer if
+// they are large. Results are not separated from their calls.
+func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) {
+	at := slices.Index(branch, anchor)
+	from, to = t.Around(branch, anchor, n)
+	isResult := func(at int) bool { return t.Record.Nodes[branch[at]].Role == session.RoleToolResult }
+	for size, i := 0, at-1; i >= from; i-- {
+		if size += t.Record.Nodes[branch[i]].Length; size > pageBytes && i < at-1 {
+			from = i + 1
+		}
+	}
+	for from > 0 && from > at-maxCalls && isResult(from) {
+		from--
+	}
+	for size, i := 0, at+1; i < to; i++ {
+		if size += t.Record.Nodes[branch[i]].Length; size > pageBytes && i > at+1 {
+			to = i
+		}
+	}
+	for to < len(branch) && to < at+n+maxCalls && isResult(to) {
+		to++
+	}
+	return from, to
+}
+
+// maxCalls bounds how many results a page is extended by to keep them with their calls.
+const maxCalls = 1000
+
+// find counts the matches of a text in the entries of a session.
+func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
+	x, t, done, err := b.openPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	input := grep.Input{Adapter: x.Agents, Source: location.Disk{}, Files: []grep.File{{Path: t.Record.Path}}}
+	if t.Index >= 0 {
+		known := &x.Reader.Summaries()[t.Index]
+		input.Reader, input.Files[0].Known, input.Files[0].Indexed = x.Reader, known, known.Checkpoint.Offset
+	}
+	if in != scope.All {
+		in = scope.Default
+	}
+	req := grep.Request{Spec: filter.Spec{Scope: in}, Patterns: []string{text}, Fixed: true, Case: literal.IgnoreCase}
+	var found []tui.Found
+	sum, err := grep.Run(ctx, input, req, func(m *grep.Match) error {
+		i := t.Record.NodeAt(m.Offset)
+		switch {
+		case i < 0: // it was written since the session was indexed
+		case len(found) > 0 && found[len(found)-1].Entry == i:
+			found[len(found)-1].Matches += m.Matches
+		default:
+			found = append(found, tui.Found{Entry: i, Matches: m.Matches})
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, grepProblem(ctx, err)
+	case len(sum.Errors) > 0 && !snapshot.IsTooLong(sum.Errors[0].Err):
+		return nil, sum.Errors[0].Err
+	}
+	return found, nil
+}
+
+// prompts lists the prompts of the branch that a preview shows.
+func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Prompt, err error) {
+	_, t, done, err := b.openPlace(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	_, branch := anchorOf(t, tui.AtPlace)
+	branch = slices.DeleteFunc(slices.Clone(branch), func(i int) bool { return t.Record.Nodes[i].Role != session.RoleUser })
+	for e, err := range conversation.ReadEntries(ctx, t, branch, nil).All {
+		if err != nil {
+			return nil, conversation.ReadProblem(ctx, err)
+		}
+		text := cmp.Or(session.Subject(e.UserText), e.UserText)
+		if text == "" && len(e.Images) > 0 {
+			text = "(image)"
+		}
+		node := &t.Record.Nodes[e.Index]
+		list = append(list, tui.Prompt{
+			Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line},
+			Text:  terminal.Clip(human.Title(text), longestPrompt), Time: e.Time,
+		})
+	}
+	return list, nil
+}
+
+// longestPrompt is the longest prompt in an outline: wider than any terminal.
+const longestPrompt = 400
+
+// text returns the text of an entry, as in the file.
+func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
+	_, t, done, err := b.openPlace(p)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if t.Entry < 0 {
+		return "", conversation.ReadProblem(ctx, entry.ErrChanged)
+	}
+	e, err := t.Read(t.Entry)
+	if err != nil {
+		return "", conversation.ReadProblem(ctx, err)
+	}
+	var text []string
+	for i := range e.Parts {
+		text = append(text, string(e.Parts[i].Text))
+	}
+	return strings.Join(text, "\n"), nil
 }

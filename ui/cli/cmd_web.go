@@ -1,23 +1,40 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
+	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/index"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/resume"
+	"pigrep/ui/cli/shell"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
+	"pigrep/ui/printer"
+	"pigrep/ui/report"
+	"pigrep/ui/tui"
 	"pigrep/ui/web"
 )
 
@@ -136,4 +153,214 @@ func browse(a *app.App, address string) {
 	if err := a.Open(address); err != nil {
 		a.Warn("cannot open a browser (%v): open the address yourself", err)
 	}
+}
+
+// webBackend implements the functions of the page in the browser.
+type webBackend struct {
+	*backend
+}
+
+// keepPages is how long pages of the index stay mapped after a question: until long after
+// the next key.
+const keepPages = 10 * time.Second
+
+// newWebBackend returns the backend for an index. The caller closes the index.
+func newWebBackend(ctx context.Context, p *location.Location) *webBackend {
+	b := &webBackend{newBackend(ctx, p)}
+	b.index.Keep = keepPages
+	return b
+}
+
+func (b *webBackend) options(o *webOptions) web.Options {
+	a := b.App
+	return web.Options{
+		Backend: web.Backend{
+			Search: forPages(b.search), Sessions: forPages(b.sessions), Facets: forPages(b.facets), Find: forPages(b.offsets),
+			Values: func(ctx context.Context) ([]sessions.Facet, error) {
+				list, err := b.values(ctx)
+				return list, pageError(err)
+			},
+			Audits: b.audits, Open: b.openPage, Command: b.command, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
+		},
+		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
+	}
+}
+
+// forPages returns a function with errors for pages.
+func forPages[Q, A any](answer func(context.Context, Q) (A, error)) func(context.Context, Q) (A, error) {
+	return func(ctx context.Context, question Q) (A, error) {
+		res, err := answer(ctx, question)
+		return res, pageError(err)
+	}
+}
+
+// pageError turns an error into one for pages.
+func pageError(err error) error {
+	if errors.Is(err, index.ErrNoIndex) {
+		return &web.Error{Status: http.StatusServiceUnavailable, Message: "There is no index yet.", Hint: "Load the page again when it is built; with --no-update, build it: pigrep index"}
+	}
+	p, ok := errors.AsType[*problem.Error](err)
+	if !ok {
+		return err
+	}
+	e := &web.Error{Status: http.StatusInternalServerError, Message: p.Error(), Hint: p.Hint}
+	if p.Code == conversation.CodeNotFound {
+		e.Status = http.StatusNotFound
+	}
+	return e
+}
+
+// findMasked returns the only session whose name, made of its masked path as rows of audits
+// have it, is name; -1 if there is none, or several.
+func findMasked(list []session.Summary, name string) int {
+	found := -1
+	for i := range list {
+		if web.ConversationName(redact.Text(list[i].Path), redact.Text(list[i].ID)) != name {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// find opens the session with a name in addresses. The caller calls done.
+func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
+	x, t, done, err = b.openSession(func(x *snapshot.Snapshot) (string, error) {
+		summaries := x.Reader.Summaries()
+		i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
+		if i < 0 {
+			i = findMasked(summaries, name)
+		}
+		if i >= 0 {
+			return summaries[i].Path, nil
+		}
+		s, err := sessions.FindSession(summaries, name)
+		if err != nil {
+			return "", &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
+		}
+		return s.Path, nil
+	})
+	return x, t, done, pageError(err)
+}
+
+// command quotes the command that resumes a session.
+func (b *webBackend) command(r *search.Resume) string {
+	if resume.CheckDir(r.Dir) != nil {
+		return ""
+	}
+	return shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
+}
+
+func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
+	x, t, done, err := b.find(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	t.Redact = masked
+	facts, err := t.Facts(ctx, x)
+	if err != nil {
+		return nil, pageError(problem.OfIndex(err))
+	}
+	var branch []int
+	if leaf != "" {
+		i := t.Tree.Find(leaf)
+		if i < 0 {
+			return nil, &web.Error{Status: http.StatusNotFound, Message: "There is no entry " + leaf + " in this session."}
+		}
+		branch = t.Tree.Through(i)
+	}
+	o := &exportOptions{leaf: leaf}
+	o.Redact = masked
+	c = &web.Conversation{Page: o.page(b.App, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
+	switch r, err := (&resume.Manner{}).Plan(b.App, t); {
+	case err == nil:
+		c.Command, c.Notes = r.Command, r.Warnings
+	default:
+		p, ok := errors.AsType[*problem.Error](err)
+		if !ok {
+			return nil, err
+		}
+		c.Notes = append(c.Notes, strings.TrimSuffix(p.Error()+"; "+p.Hint, "; "))
+	}
+	if masked {
+		c.Command = redact.Text(c.Command)
+		redact.Strings(&c.Notes)
+	}
+	return c, nil
+}
+
+func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
+	req.Env.Expand = b.App.Absolute
+	err = b.ask(ctx, func(r *index.Reader) error {
+		list = nil
+		in, err := req.Resolve(ctx, r, b.Agents, location.Disk{})
+		if err != nil {
+			return err
+		}
+		_, err = rank.Every(ctx, in, func(_ uint32, offset int64, _ int) { list = append(list, offset) })
+		return err
+	})
+	return list, err
+}
+
+func (b *webBackend) export(ctx context.Context, name, format string, masked bool) (file string, write func(io.Writer) error, err error) {
+	x, t, done, err := b.find(name)
+	if err != nil {
+		return "", nil, err
+	}
+	title := search.Describe(&t.Record.Summary, nil).Title
+	if masked {
+		title = t.Record.ID
+	}
+	file = exportName(title, t.ShortID(session.Handle(t.Record.ID, t.Record.Path)))
+	return file, func(w io.Writer) error {
+		defer done()
+		out := bufio.NewWriter(w)
+		o := &exportOptions{format: format}
+		o.Redact = masked
+		if err := o.export(ctx, x, t, search.Request{}, out); err != nil {
+			return err
+		}
+		return out.Flush()
+	}, nil
+}
+
+func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
+	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.Agents)) }))
+}
+
+func (b *webBackend) status() (*printer.Status, error) {
+	s, err := status(b.Location)
+	return s, pageError(err)
+}
+
+func (b *webBackend) follow(ctx context.Context, report func(web.State)) {
+	b.backend.follow(ctx, func(s tui.State) {
+		state := web.State{Generation: s.Generation, Note: s.Problem}
+		switch {
+		case s.Problem != "" && s.Hint != "":
+			state.Note += "; " + s.Hint
+		case s.Problem == "" && s.Indexing && s.First:
+			state.Note = fmt.Sprintf("%.0f %% of the session files are indexed", 100*s.Share)
+		case s.Problem == "":
+			state.Note = s.Lag
+		}
+		report(state)
+	})
+}
+
+func foreign(c net.Conn) bool {
+	remote, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	return system.OfAnotherUser(remote.Port)
 }

@@ -2,14 +2,22 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"pigrep/internal/near"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/problem"
 )
 
 // command is a row of the table of commands.
@@ -150,4 +158,216 @@ func newBareCommand(a *app.App) *cobra.Command {
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) { printHelp(a, cmd, args) })
 	root.SetHelpCommand(newHelpCommand(a))
 	return root
+}
+
+// commandFirst moves the command in the arguments to the front: flags may precede it.
+// Arguments without a command are a query. Only the first word that is neither a flag
+// nor the value of one can be a command.
+func commandFirst(a *app.App, args []string) []string {
+	if isCompletion(args) {
+		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
+			return append([]string{args[0]}, commandFirst(a, words)...)
+		}
+		return args // a single word may be the start of a command name
+	}
+	names := append(commandNames(), "help")
+	flags := sync.OnceValue(func() *pflag.FlagSet { return allFlags(a) })
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append([]string{searchName}, args...)
+		case arg == "-h" || arg == "--help":
+			if i == 0 {
+				return args
+			}
+		case arg == "--version" || arg == "-V" || arg == "-v" && len(args) == 1:
+			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if takesNext(flags(), arg) {
+				i++
+			}
+		case slices.Contains(names, arg):
+			return slices.Concat([]string{arg}, args[:i], args[i+1:])
+		default:
+			return append([]string{searchName}, args...)
+		}
+	}
+	if len(args) == 0 {
+		return args
+	}
+	return append([]string{searchName}, args...)
+}
+
+// queryIn returns the command line that searches for words which ran a command because they
+// begin with its name; "" if flags or quotes show that the command was meant.
+func queryIn(args []string) string {
+	isNoWord := func(arg string) bool { return strings.HasPrefix(arg, "-") || strings.ContainsAny(arg, " \t\n:/") }
+	if len(args) < 2 || args[0] == searchName || !slices.Contains(commandNames(), args[0]) || slices.ContainsFunc(args, isNoWord) {
+		return ""
+	}
+	return problem.SearchFor(args)
+}
+
+// startsAtOnce reports whether a command starts work that may not have been meant.
+func startsAtOnce(args []string) bool {
+	return args[0] == "web" || args[0] == "fix" && len(args) > 2
+}
+
+// allFlags returns the flags of all commands. Arguments without a command are a search,
+// so its flags take precedence; otherwise the first command with a flag does.
+func allFlags(a *app.App) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	commands := newRootCommand(a).Commands()
+	search := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == searchName })
+	for _, c := range append([]*cobra.Command{commands[search]}, commands...) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if flags.Lookup(f.Name) != nil {
+				return
+			}
+			if f.Shorthand != "" && flags.ShorthandLookup(f.Shorthand) != nil {
+				// The first command keeps the shorthand.
+				long := *f
+				long.Shorthand = ""
+				f = &long
+			}
+			flags.AddFlag(f)
+		})
+	}
+	return flags
+}
+
+// takesNext reports whether the value of the flag is the next argument.
+func takesNext(flags *pflag.FlagSet, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	if name, ok := strings.CutPrefix(arg, "--"); ok {
+		f := flags.Lookup(name)
+		return f != nil && f.NoOptDefVal == ""
+	}
+	// In joined short flags, the first one with a value takes the rest.
+	for i := 1; i < len(arg); i++ {
+		if f := flags.ShorthandLookup(arg[i : i+1]); f != nil && f.NoOptDefVal == "" {
+			return i == len(arg)-1
+		}
+	}
+	return false
+}
+
+// wantsJSON reports whether the arguments ask for JSON. It runs before the flag parser
+// so that errors of the parser are JSON too.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--jsonl", "--json=true", "--jsonl=true":
+			return true
+		}
+	}
+	return false
+}
+
+// isCompletion reports whether a shell asks for completions.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// flagProblem adds hints to an error of the flag parser.
+func flagProblem(cmd *cobra.Command, err error) error {
+	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + e.GetSpecifiedName()
+		if short := e.GetSpecifiedShortnames(); short != "" {
+			name = "-" + short
+		}
+		var hints []string
+		if instead := habits[name]; instead != "" {
+			hints = append(hints, instead)
+		}
+		if flag := nearestFlag(cmd, name); flag != "" {
+			hints = append(hints, "did you mean "+flag+"?")
+		}
+		if strings.Contains(cmd.Use, "QUERY") {
+			path := cmd.CommandPath()
+			if cmd.Name() == searchName {
+				path = cmd.Root().Name()
+			}
+			hints = append(hints, fmt.Sprintf("to search for the text %[2]s: %[1]s -- %[2]s", path, name))
+		}
+		return problem.Usagef(strings.Join(append(hints, help), "; "), "unknown flag %s", name)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		switch name := flagName(e.GetFlag()); {
+		case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange):
+			if e.GetFlag().Name == "limit" && e.GetFlag().Shorthand != "" {
+				help = "for line numbers: pigrep grep -n PATTERN; " + help
+			}
+			return problem.Usagef(help, "%s takes a number, not %q", name, e.GetValue())
+		case errors.Is(err, flags.ErrNegative):
+			return problem.Usagef(help, "%s takes a number >= 0, not %s", name, e.GetValue())
+		case e.GetFlag().Value.Type() == "duration":
+			return problem.Usagef("forms that work: 500ms, 30s, 2m, 0", "%s takes a time, not %q", name, e.GetValue())
+		}
+	}
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return problem.Usagef(help, "%s needs an argument", flagName(e.GetFlag()))
+	}
+	return problem.Usagef(help, "%v", err)
+}
+
+// habits are the hints for flags that users of grep give to other commands.
+var habits = map[string]string{
+	"-i": "leave it out: case is ignored; for exact lines: pigrep grep -s PATTERN",
+	"-r": "leave it out: all sessions are searched",
+	"-l": "for the sessions with these words: pigrep sessions WORDS; with a line: pigrep grep -l PATTERN",
+	"-v": "--verbose prints steps and timings, -V the version",
+}
+
+// flagName returns all names of a flag: the user may have typed either.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return "--" + f.Name
+	}
+	return "-" + f.Shorthand + ", --" + f.Name
+}
+
+// nearestFlag returns the long flag of the command that is most similar to name, "" if
+// there is none.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	name, long := strings.CutPrefix(name, "--")
+	if !long || name == "" {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name[0] == name[0] { // few mistype the first letter
+			names = append(names, f.Name)
+		}
+	})
+	if found := near.Nearest(names, name); len(found) > 0 {
+		return "--" + found[0]
+	}
+	return ""
+}
+
+// noArgs returns an error if a command without arguments gets some.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		hint := fmt.Sprintf("`%s --help` lists its subcommands", cmd.CommandPath())
+		if found := near.Nearest(names, args[0]); len(found) > 0 {
+			hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), found[0])
+		}
+		return problem.Usagef(hint, "%s has no subcommand %q", cmd.Name(), args[0])
+	}
+	return problem.Usagef("to search for these words: "+problem.SearchFor(append([]string{cmd.Name()}, args...)),
+		"%s takes no arguments, but got %q", cmd.Name(), args[0])
 }

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"encoding/csv"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -371,4 +372,240 @@ func (a *Audit) Grid() (*Grid, error) {
 	}
 	a.Rows = len(g.Rows)
 	return g, err
+}
+
+// NewUsageAudit returns the answer of "usage". A limit of 0 means no limit. days is the same
+// table grouped by day first, for Layout.TakesTrend; it may be nil.
+func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
+	type row = audit.UsageRow
+	key := func(r *row) *audit.Key { return &r.Key }
+	var byDay *trend
+	if days != nil {
+		byDay = newTrend(len(days.Rows), func(i int) (*audit.Key, float64) {
+			r := &days.Rows[i]
+			if t.Total.Cost > 0 {
+				return &r.Key, r.Cost
+			}
+			return &r.Key, float64(r.Tokens)
+		})
+	}
+	subagents := ""
+	if t.Total.Subagents > 0 {
+		subagents = "SUBAGENTS"
+	}
+	money := dollars{human.DollarsUpTo(t.Total.Cost)}
+	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
+		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
+		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return tokenCell(r.Input) }},
+		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return tokenCell(r.Output) }},
+		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return tokenCell(r.CacheRead) }},
+		{column{Name: "cache write", Title: "CACHE WRITE", Right: true, Weak: true}, func(r *row) cell { return tokenCell(r.CacheWrite) }},
+		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
+		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return usageCost(money, r) }},
+		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
+		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		trendColumn(byDay, &t.Total, key),
+		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
+		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
+		{column{Name: "filled in cost"}, func(r *row) cell { return money.cell(r.FilledCost) }},
+		{column{Name: "subagents"}, func(r *row) cell { return countCell(r.Subagents) }},
+		{column{Name: "subagent cost"}, func(r *row) cell { return money.cell(r.SubagentCost) }},
+	}...)
+	a := &Audit{
+		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Chart: func() *chart.Chart {
+			drawn := *t
+			drawn.Rows = limited(t.Rows, limit)
+			return chart.Usage(&drawn, layout.Home)
+		},
+		facts: struct {
+			TimeZone string            `json:"timeZone"`
+			Sources  []audit.SourceRow `json:"sources"`
+			Unpriced []string          `json:"unpricedModels"`
+			Repeated int               `json:"repeatedResults"`
+		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated},
+		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
+	}
+	a.closing = func(rows int) string { return usageClosing(t, rows, money, a.Verbose) }
+	return a
+}
+
+// usageClosing says which sources the cost has, and what it lacks; in detail also what it does not count.
+func usageClosing(t *audit.UsageTable, rows int, money dollars, detail bool) string {
+	var parts []string
+	if rows < len(t.Rows) {
+		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+	}
+	if len(t.Sources) > 1 {
+		for _, source := range t.Sources {
+			parts = append(parts, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
+		}
+	}
+	if line := withoutPrice(t); line != "" {
+		parts = append(parts, line)
+	}
+	if t.Total.Filled > 0 {
+		parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
+	}
+	if detail && t.Repeated > 0 {
+		parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
+	}
+	if n := t.Total.Unusable; n > 0 {
+		parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// usageCost is the cost of a row. Text shows when it is incomplete; in records an
+// unknown cost is empty.
+func usageCost(money dollars, r *audit.UsageRow) cell {
+	c := money.cell(r.Cost)
+	if c.Text = money.known(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
+		c.Plain = ""
+	}
+	return c
+}
+
+// subagentCost is the number of subagents and their share of the cost.
+func subagentCost(money dollars, r *audit.UsageRow) cell {
+	if r.Subagents == 0 {
+		return cell{}
+	}
+	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, money.known(r.SubagentCost, r.SubagentCost > 0, 0))}
+}
+
+// known formats a cost that may be unknown, or only a lower bound.
+func (d dollars) known(cost float64, known bool, unpriced int) string {
+	switch {
+	case !known:
+		return "–"
+	case unpriced > 0:
+		return "≥ " + d.Text(cost)
+	}
+	return d.Text(cost)
+}
+
+// withoutPrice names the models without a price.
+func withoutPrice(t *audit.UsageTable) string {
+	var parts []string
+	models := slices.DeleteFunc(slices.Clone(t.Unpriced), func(m string) bool { return m == "" })
+	if len(models) > 0 {
+		names := models[:min(len(models), namedModels)]
+		line := human.Plural(len(models), "model without a price", "models without a price") + ": " + terminal.Clean(strings.Join(names, ", "))
+		if len(names) < len(models) {
+			line += ", …"
+		}
+		parts = append(parts, line+" (--prices FILE)")
+	}
+	if len(models) < len(t.Unpriced) {
+		parts = append(parts, "entries without a price that name no model")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// namedModels is how many models without a price are named.
+const namedModels = 4
+
+const (
+	trendWidth   = 24  // cells at most
+	roomForTrend = 120 // the narrowest terminal with a trend
+)
+
+// TakesTrend reports whether an answer with these dimensions has a column that needs the
+// rows by day: where there is room, and rows are no periods themselves.
+func (l Layout) TakesTrend(by []string) bool {
+	return l.Charts && l.Width >= roomForTrend && !slices.ContainsFunc(by, func(name string) bool {
+		return name == "day" || name == "week" || name == "month"
+	})
+}
+
+// trend is the values of each row by day, as lines of small bars. Each line has the scale
+// of its largest value.
+type trend struct {
+	days  int // that a bar stands for
+	lines map[string][]float64
+	total []float64
+}
+
+// newTrend makes a trend of n rows that are grouped by day first; nil for a single day.
+func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
+	var first, last time.Time
+	at := make([]time.Time, n)
+	for i := range n {
+		k, _ := row(i)
+		day, err := time.Parse(time.DateOnly, k.Day)
+		if err != nil {
+			return nil
+		}
+		if at[i] = day; first.IsZero() || day.Before(first) {
+			first = day
+		}
+		if day.After(last) {
+			last = day
+		}
+	}
+	all := int(last.Sub(first)/(24*time.Hour)) + 1
+	if n == 0 || all < 2 {
+		return nil
+	}
+	t := &trend{days: (all + trendWidth - 1) / trendWidth, lines: make(map[string][]float64)}
+	bars := (all + t.days - 1) / t.days
+	t.total = make([]float64, bars)
+	for i := range n {
+		k, v := row(i)
+		id := rowID(k)
+		if t.lines[id] == nil {
+			t.lines[id] = make([]float64, bars)
+		}
+		bar := int(at[i].Sub(first)/(24*time.Hour)) / t.days
+		t.lines[id][bar] += v
+		t.total[bar] += v
+	}
+	return t
+}
+
+// rowID identifies a row by its dimensions, the day left out.
+func rowID(k *audit.Key) string {
+	id := k.SessionPath
+	for _, s := range []*string{k.Tool, k.Model, k.Project} {
+		if id += "\x00"; s != nil {
+			id += *s
+		}
+	}
+	return id
+}
+
+// trendColumn is the column of a trend; of nil one that is not shown.
+func trendColumn[T any](t *trend, total *T, key func(*T) *audit.Key) sheetColumn[T] {
+	if t == nil {
+		return sheetColumn[T]{column{}, func(*T) cell { return cell{} }}
+	}
+	title := "BY DAY"
+	if t.days > 1 {
+		title = fmt.Sprintf("BY %d DAYS", t.days)
+	}
+	return sheetColumn[T]{column{Title: title, From: roomForTrend}, func(r *T) cell {
+		if r == total {
+			return cell{Text: sparkline(t.total)}
+		}
+		return cell{Text: sparkline(t.lines[rowID(key(r))])}
+	}}
+}
+
+// sparkline draws values as small bars, and nothing as a dot.
+func sparkline(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	most := slices.Max(values)
+	var b strings.Builder
+	for _, v := range values {
+		if v <= 0 {
+			b.WriteRune('·')
+			continue
+		}
+		b.WriteRune([]rune("▁▂▃▄▅▆▇█")[min(int(8*v/most), 7)])
+	}
+	return b.String()
 }

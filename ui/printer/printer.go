@@ -1,6 +1,6 @@
 // Package printer writes answers. A command makes an Answer, and a Printer writes
 // it: as text for people, as plain records for pipes, as JSON or JSON Lines for
-// programs. Each answer has a file here, with all its forms.
+// programs. Each answer has all its forms in one file.
 //
 // Text fits the width of the terminal and may be coloured; it may change from version to
 // version. Plain is one record a line, with the columns of Columns separated by tabs;
@@ -11,15 +11,24 @@ package printer
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/audit"
+	"pigrep/query/fix"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
 // Answer is the answer of a command, which can be written in every form. Its records are
@@ -227,4 +236,193 @@ func (s *sink) end() error {
 		s.err = cmp.Or(s.err, s.buffer.Flush())
 	}
 	return s.err
+}
+
+// text writes for people.
+type text struct {
+	*sink
+	Layout
+	line bytes.Buffer // the current row of a table
+}
+
+// The styles. They only use attributes and the sixteen basic colours.
+var (
+	titleStyle = ansi.NewStyle().Bold()
+	dimStyle   = ansi.NewStyle().Faint()
+	matchStyle = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
+	errorStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
+)
+
+// kindStyles are the colours of kinds: they show who spoke.
+var kindStyles = map[session.Kind]ansi.Style{
+	session.KindPrompt:   ansi.NewStyle().ForegroundColor(ansi.Green),
+	session.KindReply:    ansi.NewStyle().ForegroundColor(ansi.Blue),
+	session.KindThinking: ansi.NewStyle().ForegroundColor(ansi.Magenta),
+	session.KindCall:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	session.KindResult:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
+	session.KindShell:    ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	session.KindError:    errorStyle,
+}
+
+func (t *text) style(s ansi.Style, text string) string {
+	if !t.Colour || text == "" {
+		return text
+	}
+	return s.Styled(text)
+}
+
+func (t *text) dim(s string) string { return t.style(dimStyle, s) }
+
+// plain writes a record a line, for pipes.
+type plain struct {
+	*sink
+	Layout
+	line []byte // reused
+}
+
+// record writes the columns on one line. White space within a column, including
+// tabs and newlines, becomes one space.
+func (p *plain) record(columns ...string) {
+	p.line = p.line[:0]
+	for i, c := range columns {
+		if i > 0 {
+			p.line = append(p.line, '\t')
+		}
+		p.line = append(p.line, terminal.Clean(c)...)
+	}
+	_, _ = p.Write(append(p.line, '\n'))
+}
+
+// stampUTC is a time in a column; "" for none.
+func stampUTC(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Columns lists the columns of the records of each command, for help and docs.
+func Columns() []CommandColumns {
+	return []CommandColumns{
+		{"search", names((&Search{Response: &search.Response{}}).sheet(Layout{}))},
+		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Layout{}))},
+		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Layout{}))},
+		{"fix", names((&Fix{Response: &fix.Response{}}).sheet(Layout{}))},
+		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
+		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
+		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Layout{}).table)},
+		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Layout{}).table)},
+		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, 0, Layout{}).table)},
+		{"index --dry-run", names(stepSheet(&Index{}, Layout{}))},
+		{"watch", names((&WatchEvent{}).sheet(Layout{}))},
+		{"config", names((&Settings{}).sheet(Layout{}))},
+		{"status --stores", names(Stores{}.sheet(Layout{}))},
+	}
+}
+
+// CommandColumns are the columns of the records of a command.
+type CommandColumns struct {
+	Command string
+	Columns []string
+}
+
+// Failure is an error for people or programs.
+type Failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// Candidates are what the user may have meant, safe to print.
+	Candidates []string `json:"candidates,omitempty"`
+}
+
+// Write writes the error on one line and the hint on another, or both as
+// {"error":{…}}. A width wraps lines between words; 0 is none.
+func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
+	f.Message, f.Hint = brief(f.Message), brief(f.Hint)
+	if asJSON {
+		return encode(w, struct {
+			Error Failure `json:"error"`
+		}{f})
+	}
+	s := messageLine("pigrep: ", f.Message, width)
+	for _, c := range f.Candidates {
+		s += "  " + c + "\n"
+	}
+	_, err := io.WriteString(w, s+hintLine(f.Hint, width))
+	return err
+}
+
+// Warning is a message beside the results that stops nothing.
+type Warning struct {
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Write writes the warning on one line and the hint on another, or both as
+// {"warning":{…}}. A width wraps lines between words; 0 is none.
+func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
+	n.Message, n.Hint = brief(n.Message), brief(n.Hint)
+	if asJSON {
+		return encode(w, struct {
+			Warning Warning `json:"warning"`
+		}{n})
+	}
+	_, err := io.WriteString(w, messageLine("pigrep: ", n.Message, width)+hintLine(n.Hint, width))
+	return err
+}
+
+// Progress is how far indexing is.
+type Progress struct {
+	Files       int   `json:"files"` // to index
+	Bytes       int64 `json:"bytes"`
+	BytesTotal  int64 `json:"bytesTotal"`
+	SecondsLeft int   `json:"secondsLeft,omitempty"` // absent if unknown
+	First       bool  `json:"first"`                 // there is no index yet
+}
+
+// Write writes the progress as {"progress":{…}}.
+func (p Progress) Write(w io.Writer) error {
+	return encode(w, struct {
+		Progress Progress `json:"progress"`
+	}{p})
+}
+
+// How many bytes of what was typed or read a message repeats.
+const (
+	wordBytes    = 300
+	messageBytes = 2000
+)
+
+// brief shortens a message that repeats much. It cuts long words, such as paths, in the middle,
+// since their ends say most, and then the end of the message.
+func brief(s string) string {
+	if len(s) <= wordBytes {
+		return s
+	}
+	var b strings.Builder
+	for word := range strings.SplitAfterSeq(s, " ") {
+		if len(word) > wordBytes {
+			word = strings.ToValidUTF8(word[:wordBytes/2], "") + "…" + strings.ToValidUTF8(word[len(word)-wordBytes/3:], "")
+		}
+		if b.Len()+len(word) > messageBytes {
+			return b.String() + "…"
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+func hintLine(hint string, width int) string {
+	if hint == "" {
+		return ""
+	}
+	return messageLine("hint: ", hint, width)
+}
+
+func messageLine(label, message string, width int) string {
+	line := label + terminal.Clean(message)
+	if width > 0 {
+		line = strings.Join(foldWords(line, width), "\n")
+	}
+	return line + "\n"
 }

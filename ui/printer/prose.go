@@ -1,11 +1,16 @@
 package printer
 
 import (
+	"bytes"
+	"iter"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/terminal"
+	"pigrep/query/engine/match"
 	"pigrep/ui/highlight"
 	"pigrep/ui/markdown"
 	"pigrep/ui/transcript"
@@ -90,4 +95,487 @@ func runStyle(r markdown.Run, faint bool) ansi.Style {
 		style = style.Underline(true)
 	}
 	return style
+}
+
+// lineStyle is the style of a line.
+type lineStyle uint8
+
+const (
+	linePlain lineStyle = iota
+	lineHeading
+	lineCode
+	lineFence
+)
+
+type line struct {
+	text  string
+	style lineStyle
+}
+
+const tabWidth = 4
+
+// tidyLines yields the lines of tidy(text) without empty ones at its ends.
+func tidyLines(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		begun, empty := false, 0
+		for piece := range terminal.Pieces(shared(text), true) {
+			for line := range strings.SplitSeq(strings.TrimSuffix(tidyText(piece), "\n"), "\n") {
+				if line == "" {
+					empty++
+					continue
+				}
+				for ; begun && empty > 0; empty-- {
+					if !yield("") {
+						return
+					}
+				}
+				if begun, empty = true, 0; !yield(line) {
+					return
+				}
+			}
+		}
+		if !begun {
+			yield("")
+		}
+	}
+}
+
+// tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
+// new line. The result may share the memory of the text.
+func tidy(text []byte) string { return tidyText(shared(text)) }
+
+// shared returns a text that nobody changes, without copying it.
+func shared(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
+
+func tidyText(s string) string {
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	s = terminal.CleanLines(s)
+	if strings.IndexByte(s, '\t') < 0 {
+		return s
+	}
+	var b strings.Builder
+	column := 0
+	for _, r := range s {
+		switch r {
+		case '\t':
+			n := tabWidth - column%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+			column += n
+		case '\n':
+			b.WriteRune(r)
+			column = 0
+		default:
+			b.WriteRune(r)
+			column++
+		}
+	}
+	return b.String()
+}
+
+// sourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
+// cells, lines of code blocks and tables are only broken where they are too long.
+// Width 0 breaks nothing. Nothing is omitted.
+func sourceLines(text []byte, width int) []line {
+	var lines []line
+	fence := ""
+	blank := true // skip leading and repeated blank lines
+	for s := range strings.SplitSeq(strings.TrimRight(tidy(text), "\n "), "\n") {
+		s = strings.TrimRight(s, " ")
+		trimmed := strings.TrimLeft(s, " ")
+		mark := fenceMark(trimmed)
+		switch {
+		case fence != "" && mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed) == mark:
+			lines, fence = append(lines, line{s, lineFence}), ""
+		case fence != "":
+			lines = append(lines, breakLine(s, width, lineCode)...)
+		case mark != "":
+			lines, fence = append(lines, breakLine(s, width, lineFence)...), mark
+		case trimmed == "":
+			if !blank {
+				lines = append(lines, line{})
+			}
+		case strings.HasPrefix(trimmed, "|"):
+			lines = append(lines, breakLine(s, width, linePlain)...)
+		case isHeading(trimmed):
+			lines = append(lines, wrapLine(s, width, lineHeading)...)
+		default:
+			lines = append(lines, wrapLine(s, width, linePlain)...)
+		}
+		blank = trimmed == "" && fence == ""
+	}
+	return lines
+}
+
+// fenceMark returns the backticks or tildes with which a line begins or ends a code
+// block; "" if it does neither.
+func fenceMark(s string) string {
+	for _, c := range "`~" {
+		n := 0
+		for n < len(s) && rune(s[n]) == c {
+			n++
+		}
+		if n >= 3 && (c == '~' || !strings.Contains(s[n:], "`")) {
+			return s[:n]
+		}
+	}
+	return ""
+}
+
+func isHeading(s string) bool {
+	n := 0
+	for n < len(s) && s[n] == '#' {
+		n++
+	}
+	return n > 0 && n <= 6 && n < len(s) && s[n] == ' '
+}
+
+// wrapLine breaks a line at spaces. Continuation lines are indented like the text
+// of the list item or quotation.
+func wrapLine(s string, width int, style lineStyle) []line {
+	if width <= 0 || terminal.Width(s) <= width {
+		return []line{{s, style}}
+	}
+	if len(s) > maxWrapped {
+		return breakLine(s, width, style)
+	}
+	first, hang := indentOf(s)
+	if hang > width/2 {
+		first, hang = s[:len(s)-len(strings.TrimLeft(s, " "))], 0
+		if len(first) > width/2 {
+			first = ""
+		}
+	}
+	rest := clusters(strings.TrimLeft(s[len(first):], " "), nil)
+	next := strings.Repeat(" ", hang)
+	if strings.HasPrefix(first, "> ") {
+		next = first
+	}
+	if len(first) > hang && hang == 0 {
+		next = first
+	}
+	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1)
+	var lines []line
+	for i, b := range broken {
+		prefix := next
+		if i == 0 {
+			prefix = first
+		}
+		lines = append(lines, line{strings.TrimRight(prefix+join(b), " "), style})
+	}
+	return lines
+}
+
+// indentOf returns the indentation and list marker of a line, and the indentation
+// of its continuation lines.
+func indentOf(s string) (prefix string, hang int) {
+	i := len(s) - len(strings.TrimLeft(s, " "))
+	j := i
+	switch {
+	case strings.HasPrefix(s[j:], "- "), strings.HasPrefix(s[j:], "* "), strings.HasPrefix(s[j:], "+ "), strings.HasPrefix(s[j:], "> "):
+		j += 2
+	default:
+		for j < len(s) && '0' <= s[j] && s[j] <= '9' {
+			j++
+		}
+		if j > i && j+1 < len(s) && (s[j] == '.' || s[j] == ')') && s[j+1] == ' ' {
+			j += 2
+		} else {
+			j = i
+		}
+	}
+	return s[:j], j
+}
+
+// maxWrapped is the length in bytes of the longest line that is broken at spaces.
+const maxWrapped = 64 << 10
+
+// breakLine breaks a line into lines of at most width cells.
+func breakLine(s string, width int, style lineStyle) []line {
+	var lines []line
+	for piece := range brokenLine(s, width) {
+		lines = append(lines, line{piece, style})
+	}
+	return lines
+}
+
+// brokenLine yields the texts of breakLine.
+func brokenLine(s string, width int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		left := len(s)
+		for piece := range brokenText(s, width) {
+			if left -= len(piece); left > 0 {
+				piece = strings.TrimRight(piece, " ")
+			}
+			if !yield(piece) {
+				return
+			}
+		}
+	}
+}
+
+// breakText breaks a text into pieces of at most width cells, not counting a trailing
+// space. It breaks after a space if there is one in the second half of the line, so that
+// long paths and base64 still fill lines. The pieces add up to the text.
+func breakText(s string, width int) []string { return slices.Collect(brokenText(s, width)) }
+
+// brokenText yields the pieces of breakText.
+func brokenText(s string, width int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if width <= 0 || len(s) < transcript.LongestLine && terminal.Width(s) <= width {
+			yield(s)
+			return
+		}
+		breakPieces(s, width, yield)
+	}
+}
+
+func breakPieces(s string, width int, yield func(string) bool) {
+	start, used := 0, 0
+	space, kept := 0, 0 // the end of the last word, and the cells before it
+	for at := 0; at < len(s); {
+		c, wide := terminal.Cluster(s[at:])
+		if used+wide > width && used > 0 {
+			end, next := at, 0 // where the piece ends, and the cells after it
+			switch {
+			case c == " ":
+				end = at + 1
+			case space > start && kept >= width/2:
+				end, next = space, used-kept
+			}
+			if !yield(s[start:end]) {
+				return
+			}
+			if start, used = end, next; end > at {
+				at = end
+				continue
+			}
+		}
+		at += len(c)
+		used += wide
+		if c == " " && strings.TrimLeft(s[start:at], " ") != "" {
+			space, kept = at, used
+		}
+	}
+	if start < len(s) {
+		yield(s[start:])
+	}
+}
+
+func join(list []cluster) string {
+	var b strings.Builder
+	for _, c := range list {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// folded is the first and last lines of a text.
+type folded struct {
+	head, tail []string
+	hidden     int // lines between them
+}
+
+// fold returns the first and last lines of a text and the number of lines between them. It
+// counts those by their newlines alone.
+func fold(text []byte, head, tail int) folded {
+	text = bytes.Trim(text, "\r\n")
+	if len(bytes.TrimSpace(text)) == 0 {
+		return folded{}
+	}
+	total := bytes.Count(text, []byte{'\n'}) + 1
+	if total <= head+tail+1 { // a note about one hidden line would take a line itself
+		return folded{head: cutLines(text, total)}
+	}
+	f := folded{head: cutLines(text, head), hidden: total - head - tail}
+	if tail > 0 {
+		at := len(text)
+		for range tail {
+			at = bytes.LastIndexByte(text[:at], '\n')
+		}
+		f.tail = cutLines(text[at+1:], tail)
+	}
+	return f
+}
+
+// cutLines returns the first n lines of a text, safe to print.
+func cutLines(text []byte, n int) []string {
+	lines := make([]string, 0, n)
+	for range n {
+		one := text
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			one, text = text[:i], text[i+1:]
+		} else {
+			text = nil
+		}
+		one = bytes.TrimRight(one, "\r")
+		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
+			one = one[i+1:] // what a terminal shows in the end
+		}
+		if len(one) > transcript.LongestLine {
+			one = append(one[:transcript.LongestLine:transcript.LongestLine], "…"...)
+		}
+		lines = append(lines, strings.TrimRight(strings.ReplaceAll(tidy(one), "\n", " "), " "))
+	}
+	return lines
+}
+
+// cluster is a grapheme cluster: what a reader sees as one character.
+type cluster struct {
+	text   string
+	width  int
+	marked bool
+}
+
+func clusters(s string, spans [][2]int) []cluster {
+	list := make([]cluster, 0, len(s))
+	for at := 0; at < len(s); {
+		c, width := terminal.Cluster(s[at:])
+		for len(spans) > 0 && at >= spans[0][1] {
+			spans = spans[1:]
+		}
+		marked := len(spans) > 0 && at >= spans[0][0]
+		list = append(list, cluster{c, width, marked})
+		at += len(c)
+	}
+	return list
+}
+
+// wrap breaks the clusters into at most n lines of at most width cells, at spaces or
+// around wide characters where possible; a word longer than a line is broken at the end
+// of the line. taken is the number of clusters in the lines.
+func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
+	for len(lines) < n && taken < len(list) {
+		if list[taken].text == " " && len(lines) > 0 {
+			taken++
+			continue
+		}
+		end, cells, breakAt := taken, 0, 0
+		for end < len(list) && cells+list[end].width <= width {
+			cells += list[end].width
+			end++
+			if list[end-1].text == " " || list[end-1].width > 1 {
+				breakAt = end
+			}
+		}
+		switch {
+		case end == taken: // not even one fits
+			end++
+		case end < len(list) && list[end].text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width:
+			end = breakAt
+		}
+		lines = append(lines, trimSpace(list[taken:end]))
+		taken = end
+	}
+	for taken < len(list) && list[taken].text == " " {
+		taken++
+	}
+	return lines, taken
+}
+
+// wordCells is the width of the word at the beginning of a list.
+func wordCells(list []cluster) (cells int) {
+	for _, c := range list {
+		if c.text == " " || c.width > 1 {
+			break
+		}
+		cells += c.width
+	}
+	return cells
+}
+
+var ellipsis = cluster{text: "…", width: 1}
+
+// fragmentLines lays out a fragment in at most n lines of at most width cells, choosing
+// the part with the most matches. The first of these is always visible.
+func fragmentLines(f match.Fragment, width, n int) [][]cluster {
+	s, spans := terminal.CleanSpans(f.Text, f.Spans)
+	list := trimSpace(clusters(s, spans))
+	lines, taken := wrap(list, width, n)
+	shown := list
+	most := matchesIn(list[:taken])
+	for at := range list {
+		if taken == len(list) || most == matchesIn(list) || !beginsMatch(list, at) {
+			continue
+		}
+		from := list[leadOf(list, at, width):]
+		if len(from) < len(list) {
+			from = append([]cluster{ellipsis}, from...)
+		}
+		if l, t := wrap(from, width, n); matchesIn(from[:t]) > most {
+			lines, taken, shown, most = l, t, from, matchesIn(from[:t])
+		}
+	}
+	if taken < len(shown) && len(lines) > 0 {
+		last := lines[len(lines)-1]
+		for cellsOf(last)+1 > width && len(last) > 1 {
+			last = last[:len(last)-1]
+		}
+		if len(last) == 0 || last[len(last)-1].text != "…" {
+			last = append(last[:len(last):len(last)], ellipsis)
+		}
+		lines[len(lines)-1] = last
+	}
+	return lines
+}
+
+// leadOf returns where the text shown for a match begins: at the start of a word, about
+// a third of a line before the match.
+func leadOf(list []cluster, match, width int) int {
+	from, cells := match, 0
+	for from > 0 && cells < width/3 {
+		from--
+		cells += list[from].width
+	}
+	if from == 0 {
+		return 0
+	}
+	for at := from; at < match; at++ {
+		if list[at].text == " " {
+			return at + 1
+		}
+	}
+	return from
+}
+
+func beginsMatch(list []cluster, at int) bool {
+	return list[at].marked && (at == 0 || !list[at-1].marked)
+}
+
+// matchesIn returns the total length of the matches in a list, counting each word once.
+func matchesIn(list []cluster) (length int) {
+	seen := map[string]bool{}
+	for at := range list {
+		if !beginsMatch(list, at) {
+			continue
+		}
+		word := ""
+		for ; at < len(list) && list[at].marked; at++ {
+			word += strings.ToLower(list[at].text)
+		}
+		if !seen[word] {
+			seen[word] = true
+			length += len(word)
+		}
+	}
+	return length
+}
+
+func trimSpace(list []cluster) []cluster {
+	for len(list) > 0 && list[0].text == " " {
+		list = list[1:]
+	}
+	for len(list) > 0 && list[len(list)-1].text == " " {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+func cellsOf(list []cluster) int {
+	n := 0
+	for _, c := range list {
+		n += c.width
+	}
+	return n
 }

@@ -2,11 +2,14 @@ package printer
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
+	"pigrep/scope"
 )
 
 // Settings are the settings in force.
@@ -119,4 +122,53 @@ func (s *Settings) json(j *jsonWriter) {
 	j.object("config", file, struct {
 		List []settingJSON `json:"settings"`
 	}{rows})
+}
+
+// Version says which pigrep this is.
+type Version struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Adapter  string `json:"adapter"`
+	// IndexSchema is the version of the index that it reads and writes.
+	IndexSchema int `json:"indexSchema"`
+}
+
+func (v *Version) json(j *jsonWriter) {
+	var scopes any
+	if !j.lines {
+		scopes = struct {
+			Scopes []scope.Scope `json:"scopes"`
+		}{scope.Scopes}
+	}
+	j.object("version", v, scopes)
+}
+
+func (v *Version) text(t *text) {
+	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
+	t.print("pigrep ", v.Version, " (", strings.Join(parts, ", "), ")\n")
+}
+
+// Resume is the command that resumes a session.
+type Resume struct {
+	Session   SessionFacts `json:"session"`
+	EntryID   string       `json:"entryId,omitempty"` // of the hit that the session was found by
+	Branch    string       `json:"branch,omitempty"`
+	InContext *bool        `json:"inContext,omitempty"` // of the entry
+	Dir       string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
+	Argv      []string     `json:"argv"`
+	Command   string       `json:"shell"` // for the user's shell
+	Fork      bool         `json:"fork"`
+	Warnings  []string     `json:"warnings"`
+}
+
+// text writes the command and nothing else. Its quoting keeps all characters from
+// acting on a terminal.
+func (r *Resume) text(t *text) { t.print(r.Command, "\n") }
+
+func (r *Resume) json(j *jsonWriter) {
+	answer := *r
+	answer.Warnings = list(r.Warnings)
+	j.object("resume", answer)
 }

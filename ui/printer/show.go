@@ -2,13 +2,19 @@ package printer
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
+	"pigrep/ui/diff"
+	"pigrep/ui/transcript"
 )
 
 // Show is a conversation or a part of one. Entries are read as they are printed, so a
@@ -114,3 +120,403 @@ func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, erro
 	}
 	return out.end()
 }
+
+// Tree is the tree of a conversation.
+type Tree struct {
+	Session SessionFacts
+	Rows    iter.Seq2[*entry.TreeRow, error]
+}
+
+// maxTreeIndent is the deepest indentation of branches, to leave room for text.
+const maxTreeIndent = 12
+
+// text prints a line for each entry: the active branch at the left, other branches
+// below the entry where they fork, indented.
+func (s *Tree) text(t *text) {
+	p := &showText{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
+	p.facts()
+	p.out.WriteByte('\n')
+	last := 0
+	for r, err := range s.Rows {
+		if t.fail(err); t.err != nil {
+			return
+		}
+		p.treeRow(r, last)
+		last = r.Depth
+		p.flush()
+	}
+}
+
+func (p *showText) treeRow(r *entry.TreeRow, last int) {
+	depth := min(r.Depth, maxTreeIndent)
+	if p.Width > 0 {
+		depth = min(depth, p.Width/8)
+	}
+	indent := strings.Repeat("│ ", depth)
+	if r.Starts && depth > 0 {
+		indent = strings.Repeat("│ ", depth-1) + "├─"
+	}
+	dot := "● "
+	if !r.Active {
+		dot = "○ "
+	}
+	if r.Skipped > 0 {
+		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
+		fmt.Fprintln(p.out, p.dim(p.cut(line, 0)))
+		return
+	}
+	what, text := p.treeText(r.Entry)
+	right := terminal.Clean(r.Entry.ID)
+	var notes []string
+	if l := r.Entry.Labelled; l != "" {
+		notes = append(notes, "["+terminal.Clean(l)+"]")
+	}
+	if r.Leaf {
+		notes = append(notes, "← leaf")
+	}
+	note := strings.Join(notes, " ")
+	if note != "" {
+		note = " " + note
+	}
+	room := p.Width - terminal.Width(indent) - terminal.Width(dot) - terminal.Width(what) - 1 - terminal.Width(note) - 2 - terminal.Width(right)
+	tail := "  " + right
+	switch {
+	case p.Width == 0:
+		tail = "  · " + right
+	case room < minBodyColumns:
+		room += terminal.Width(right) + 2
+		tail = ""
+		text = terminal.Clip(text, max(1, room))
+	default:
+		text = terminal.Clip(text, room)
+		tail = strings.Repeat(" ", room-terminal.Width(text)) + tail
+	}
+	style := kindStyles[kindOfEntry(r.Entry)]
+	if !r.Active {
+		style = dimStyle
+		text = p.dim(text)
+	}
+	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(style, what)+" "+text+p.style(matchStyle, note)+p.dim(tail), " "))
+}
+
+// kindOfEntry is the kind of the first block that is not thinking.
+func kindOfEntry(e *entry.Entry) session.Kind {
+	for i := range e.View.Blocks {
+		if e.View.Blocks[i].Kind != session.KindThinking {
+			return e.View.Blocks[i].Kind
+		}
+	}
+	return session.KindOther
+}
+
+// treeText returns what an entry is, and its text on one line.
+func (p *showText) treeText(e *entry.Entry) (what, text string) {
+	what = transcript.Describe(e).Name
+	switch e.Type {
+	case session.TypeLabel:
+		return what, terminal.Clean(e.Label) + " on " + terminal.Clean(e.TargetID)
+	case session.TypeSessionInfo:
+		return "name", terminal.Clean(e.Name)
+	}
+	thought := ""
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			text = terminal.Clean(b.Call.Tool) + " "
+			if c := transcript.CommandOf(b.Call); c != "" {
+				text += "$ " + terminal.Clean(c)
+			} else {
+				text += transcript.CallSummary(b.Call, p.s.Session.CWD, false)
+			}
+			if e.Role == session.RoleToolResult {
+				return what, text
+			}
+			return "call", text
+		case b.Shell != nil:
+			return what, "$ " + terminal.Clean(b.Shell.Command)
+		case b.Image != nil && len(b.Text) == 0:
+			text = imageText(b.Image)
+		case b.Kind == session.KindDetails:
+			continue
+		case b.Kind == session.KindThinking:
+			if thought == "" {
+				thought = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
+			}
+			continue
+		default:
+			text = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
+		}
+		if text != "" {
+			return what, text
+		}
+	}
+	if thought != "" {
+		return "thinking", thought
+	}
+	return what, text
+}
+
+// treeRowJSON is an entry of a tree, or the number of entries left out.
+type treeRowJSON struct {
+	Type      string       `json:"type"` // "node"
+	EntryID   string       `json:"entryId,omitempty"`
+	ParentID  string       `json:"parentId,omitempty"`
+	EntryType string       `json:"entryType,omitempty"`
+	Role      string       `json:"role,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	Depth     int          `json:"depth"`
+	Branch    string       `json:"branch"`
+	InContext bool         `json:"inContext"`
+	Leaf      bool         `json:"leaf,omitempty"` // the current leaf
+	Label     string       `json:"label,omitempty"`
+	Text      string       `json:"text,omitempty"`
+	Skipped   int          `json:"skipped,omitempty"` // entries left out here
+}
+
+func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
+	j := treeRowJSON{Type: "node", Depth: r.Depth, Branch: entry.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
+	if r.Active {
+		j.Branch = entry.BranchActive
+	}
+	if e := r.Entry; e != nil {
+		_, text := (&showText{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
+		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
+		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
+	}
+	return j
+}
+
+func (s *Tree) json(j *jsonWriter) {
+	j.stream(&stream{
+		command: "show", session: &s.Session, name: "tree",
+		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
+		tail: func(n int) any {
+			if !j.lines {
+				return nil
+			}
+			return struct {
+				Total int `json:"total"`
+			}{n}
+		},
+	})
+}
+
+// exportWidth is the width of exported text, because the width of the reader's screen is
+// unknown.
+const exportWidth = 100
+
+// Export writes a conversation as a standalone file: Markdown, JSON or text.
+func Export(w io.Writer, format string, s *Show) error {
+	s.Full = true
+	switch format {
+	case "md":
+		return exportMarkdown(w, s)
+	case "json":
+		return New(w, FormatJSON, Layout{}).Print(s)
+	case "txt":
+		return New(w, FormatText, Layout{Width: exportWidth}).Print(s)
+	}
+	return fmt.Errorf("unknown format %q", format)
+}
+
+// exportFacts are the names and values above an exported conversation.
+func exportFacts(s *Show) [][2]string {
+	f := &s.Session
+	facts := [][2]string{
+		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
+		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
+		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
+	}
+	kept := facts[:0]
+	for _, fact := range facts {
+		if fact[1] = terminal.Clean(fact[1]); fact[1] != "" {
+			kept = append(kept, fact)
+		}
+	}
+	return kept
+}
+
+// stamp is a time with its zone, for readers that may be anywhere.
+func (s *Show) stamp(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case s.Zone == nil:
+		return t.UTC().Format(time.RFC3339)
+	}
+	return t.In(s.Zone).Format(stampForm)
+}
+
+// entryNotes are the facts next to the heading of an exported entry.
+func entryNotes(s *Show, e *entry.Entry) []string {
+	notes := []string{s.stamp(e.Time)}
+	if e.Model != "" && e.Type == session.TypeMessage {
+		notes = append(notes, terminal.Clean(e.Model))
+	}
+	if e.Labelled != "" {
+		notes = append(notes, "["+terminal.Clean(e.Labelled)+"]")
+	}
+	if s.Branches && e.Branch == entry.BranchAbandoned {
+		notes = append(notes, "abandoned branch")
+	}
+	if e.Role == session.RoleToolResult && e.IsError {
+		notes = append(notes, "error")
+	}
+	return notes
+}
+
+// exportMarkdown writes Markdown. What users and models wrote stays Markdown;
+// everything else goes into fences longer than any inside.
+func exportMarkdown(w io.Writer, s *Show) error {
+	b := newSink(w)
+	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
+	for _, f := range exportFacts(s) {
+		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
+	}
+	names := make(map[string]int)  // how many entries have an anchor so far
+	shown := make(map[string]bool) // calls with a diff
+	for e, err := range s.Entries {
+		if b.fail(err); b.err != nil {
+			break
+		}
+		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
+		if names[name]++; names[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, names[name])
+		}
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", name, escapeMarkdown(it.Title))
+		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+		for _, block := range it.Blocks {
+			b.print("\n")
+			markdownBlock(b, block)
+			if block.Call != nil {
+				shown[block.Call.ID] = true
+			}
+		}
+		if e.View.Diff != nil && !shown[e.ToolCallID] {
+			b.print("\n")
+			markdownDiff(b, transcript.Edits(e))
+		}
+	}
+	return b.end()
+}
+
+func markdownBlock(b *sink, block transcript.Block) {
+	switch block.Form {
+	case transcript.Call:
+		markdownCall(b, block.Call)
+	case transcript.Command:
+		fence(b, "sh", []byte(block.Shell.Command))
+		if len(block.Text) > 0 {
+			b.print("\n")
+			fence(b, "", block.Text)
+		}
+		if outcome, failed := transcript.Outcome(block.Shell); failed {
+			b.print("\n" + outcome + "\n")
+		}
+	case transcript.Image:
+		b.print(escapeMarkdown(imageText(block.Image)) + "\n")
+		if len(block.Text) > 0 {
+			b.print("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
+		}
+	case transcript.Prose:
+		b.print(strings.TrimRight(tidy(block.Text), "\n") + "\n")
+	case transcript.Thinking:
+		b.print("<details><summary>thinking</summary>\n\n")
+		fence(b, "", block.Text)
+		b.print("\n</details>\n")
+	case transcript.Line:
+		b.print(codeSpan(terminal.Clean(string(block.Text))) + "\n")
+	default:
+		if block.Kind != session.KindResult {
+			fmt.Fprintf(b, "%s:\n\n", block.Kind)
+		}
+		fence(b, "", block.Text)
+	}
+}
+
+// markdownCall writes a call: what it did to files, its command, and its other arguments.
+func markdownCall(b *sink, c *session.Call) {
+	name := "call"
+	if c.Nested {
+		name = "nested call"
+	}
+	fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
+	files, command := diff.Of(c), transcript.CommandOf(c)
+	markdownDiff(b, files)
+	if command != "" {
+		fence(b, "sh", []byte(command))
+	}
+	for _, a := range transcript.Arguments(c, len(files) > 0, command) {
+		if a.Text && strings.Contains(string(a.Value), "\n") {
+			fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
+			fence(b, "", a.Value)
+			b.print("\n")
+			continue
+		}
+		fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
+	}
+	if len(c.Arguments) == 0 && len(c.Raw) > 0 {
+		fence(b, "json", c.Raw)
+	}
+}
+
+// markdownDiff writes what a call did to files.
+func markdownDiff(b *sink, files []diff.File) {
+	for i := range files {
+		f := &files[i]
+		if i > 0 {
+			b.print("\n")
+		}
+		if f.Path != "" {
+			b.print(codeSpan(terminal.Clean(f.Path)) + " ")
+		}
+		b.print((&text{}).changeCounts(f) + "\n")
+		if len(f.Hunks) > 0 {
+			b.print("\n")
+			fence(b, "diff", []byte(f.Unified(tidyLine)))
+		}
+	}
+}
+
+// fence writes a text as a code block.
+func fence(b *sink, language string, text []byte) {
+	marks := 3
+	for line := range tidyLines(text) {
+		for run, i := 0, 0; i < len(line); i++ {
+			if line[i] == '`' {
+				run++
+				marks = max(marks, run+1)
+			} else {
+				run = 0
+			}
+		}
+	}
+	mark := strings.Repeat("`", marks)
+	fmt.Fprintf(b, "%s%s\n", mark, language)
+	for line := range tidyLines(text) {
+		b.print(line, "\n")
+	}
+	fmt.Fprintf(b, "%s\n", mark)
+}
+
+// codeSpan writes a line of text as inline code.
+func codeSpan(s string) string {
+	if s == "" {
+		return "``"
+	}
+	mark := "`"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 || strings.HasPrefix(s, "`") {
+		return mark + " " + s + " " + mark
+	}
+	return mark + s + mark
+}
+
+var markdownEscaper = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "!", `\!`,
+)
+
+func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }

@@ -3,8 +3,16 @@ package printer
 import (
 	"bytes"
 	"fmt"
+	"iter"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
@@ -276,4 +284,471 @@ func (p *showText) outputLine(s string, failed bool) {
 		s = p.dim(s)
 	}
 	p.put(indent, s, "\n")
+}
+
+var (
+	addedStyle   = ansi.NewStyle().ForegroundColor(ansi.Green)
+	removedStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
+)
+
+const (
+	roomForNumbers = 60 // the narrowest terminal that shows numbers and indentation of lines
+	diffRows       = 3  // of a long line, unless --full is given
+)
+
+// callDiff prints what a call did to files.
+func (p *showText) callDiff(w *waitingCall, failed bool) {
+	if len(w.files) > 0 {
+		p.own(w.entry)
+		p.diff(w.files, resultIndent, p.diffLimit(w.entry, w.files), failed, p.s.Marks[w.entry.Index])
+	}
+}
+
+// diffLimit is how many lines of a diff are shown as a part of entry e.
+func (p *showText) diffLimit(e *entry.Entry, files []diff.File) int {
+	if len(files) == 1 && files[0].Whole {
+		return p.lineLimit(e, writeLines)
+	}
+	return p.lineLimit(e, diffLines)
+}
+
+// changeSummary names the files of a call and counts the lines of its diff, in a width.
+func (p *showText) changeSummary(files []diff.File, width int) string {
+	name, all := transcript.Inside(terminal.Clean(files[0].Path), p.s.Session.CWD), files[0]
+	if len(files) > 1 {
+		name, all = human.Plural(len(files), "file", "files"), diff.File{}
+		for i := range files {
+			all.Added += files[i].Added
+			all.Removed += files[i].Removed
+		}
+	}
+	counts := p.changeCounts(&all)
+	if p.Width > 0 {
+		name = terminal.ClipLeft(name, width-terminal.Width(counts)-1)
+	}
+	if path := files[0].Path; len(files) == 1 {
+		if !filepath.IsAbs(path) && p.s.Session.CWD != "" {
+			path = filepath.Join(p.s.Session.CWD, path)
+		}
+		name = p.Links.File(name, path)
+	}
+	return strings.TrimPrefix(name+" "+counts, " ")
+}
+
+// changeCounts says how many lines of a file were added and removed, omitting zeros.
+func (t *text) changeCounts(f *diff.File) string {
+	if f.Deleted {
+		return t.style(removedStyle, "deleted")
+	}
+	var words []string
+	if f.Added > 0 || f.Removed == 0 {
+		words = append(words, t.style(addedStyle, "+"+human.Number(f.Added)))
+	}
+	if f.Removed > 0 {
+		words = append(words, t.style(removedStyle, "−"+human.Number(f.Removed)))
+	}
+	return strings.Join(words, " ")
+}
+
+// diff prints at most limit lines of the changes of files, or all with -1: the first lines,
+// or those around the first mark. A failed change is dim, because it was not made.
+func (p *showText) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
+	total, marked := 0, -1
+	for r := range p.diffRows(files) {
+		if marked < 0 && contains(r.text, marks) {
+			marked = total
+		}
+		total++
+	}
+	if total == 0 {
+		return
+	}
+	above, shown := 0, total
+	if limit >= 0 && total > limit+1 {
+		shown = limit
+		if marked >= limit {
+			above = min(marked-diff.Context, total-limit)
+		}
+	}
+	if failed {
+		fmt.Fprintln(p.out, indent+p.dim("not applied:"))
+	}
+	rows := func(yield func(diffRow) bool) {
+		i := 0
+		for r := range p.diffRows(files) {
+			if i >= above+shown || i >= above && !yield(r) {
+				return
+			}
+			i++
+		}
+	}
+	layout := diffLayout{indent: indent, folded: limit >= 0, failed: failed}
+	if p.Width > 0 && p.Width < roomForNumbers {
+		layout.common = commonIndent(rows)
+	} else {
+		highest := 0
+		for r := range rows {
+			highest = max(highest, r.number)
+		}
+		if highest > 0 {
+			layout.digits = len(strconv.Itoa(highest))
+		}
+	}
+	p.moreDiff(indent, above)
+	for r := range rows {
+		p.diffRow(r, layout)
+	}
+	p.moreDiff(indent, total-above-shown)
+}
+
+func (p *showText) moreDiff(indent string, hidden int) {
+	if hidden > 0 {
+		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
+	}
+}
+
+// diffRow is a line of a diff, or a separator.
+type diffRow struct {
+	kind   diff.Kind // 0 for a separator
+	number int       // 0 if it is not known
+	text   string    // as in the session; of a separator as printed
+	pair   string    // the text that replaces it, or that it replaces; "" if there is none
+}
+
+// diffRows are the lines of a diff, with marks between hunks and the names of several
+// files.
+func (p *showText) diffRows(files []diff.File) iter.Seq[diffRow] {
+	return func(yield func(diffRow) bool) {
+		for i := range files {
+			f := &files[i]
+			if len(files) > 1 && !yield(diffRow{text: transcript.Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)}) {
+				return
+			}
+			for k, h := range f.Hunks {
+				if k > 0 && !yield(diffRow{text: p.dim("⋯")}) {
+					return
+				}
+				pairs := 0 // distance to the pair of a line, if its run has pairs
+				for n, l := range h.Lines {
+					if n == 0 || l.Kind != h.Lines[n-1].Kind {
+						pairs = pairing(h.Lines, n)
+					}
+					row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
+					if l.Kind == diff.Removed {
+						row.number = l.Old
+					}
+					if pairs != 0 {
+						row.pair = h.Lines[n+pairs].Text
+					}
+					if !yield(row) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// pairing returns the distance between each line of the run at n and the line that
+// replaces it, or that it replaces. It returns 0 unless as many lines are removed as are
+// added.
+func pairing(lines []diff.Line, n int) int {
+	run := func(from, step int) (length int) {
+		for i := from; i >= 0 && i < len(lines) && lines[i].Kind == lines[from].Kind; i += step {
+			length++
+		}
+		return length
+	}
+	length := run(n, 1)
+	switch kind := lines[n].Kind; {
+	case kind == diff.Removed && n+length < len(lines) && lines[n+length].Kind == diff.Added && run(n+length, 1) == length:
+		return length
+	case kind == diff.Added && n > 0 && lines[n-1].Kind == diff.Removed && run(n-1, -1) == length:
+		return -length
+	}
+	return 0
+}
+
+// commonIndent returns the indentation that all lines have.
+func commonIndent(rows iter.Seq[diffRow]) string {
+	common, first := "", true
+	for r := range rows {
+		rest := strings.TrimLeft(r.text, " \t")
+		if r.kind == 0 || rest == "" {
+			continue
+		}
+		indent := r.text[:len(r.text)-len(rest)]
+		if first {
+			common, first = indent, false
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	return common
+}
+
+// diffLayout is how the rows of a diff are printed.
+type diffLayout struct {
+	indent string
+	common string // indentation that is left out
+	digits int    // of the numbers of lines; 0 for none
+	folded bool
+	failed bool
+}
+
+// diffRow prints a line of a diff: its number, its sign and its text.
+func (p *showText) diffRow(r diffRow, l diffLayout) {
+	gutter := min(l.digits, 1) + l.digits // with a space
+	if r.kind == 0 {
+		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
+		return
+	}
+	style := ansi.Style{}
+	switch {
+	case l.failed:
+		style = dimStyle
+	case r.kind == diff.Added:
+		style = addedStyle
+	case r.kind == diff.Removed:
+		style = removedStyle
+	}
+	text := strings.TrimPrefix(r.text, l.common)
+	from, to := 0, 0 // what is bold
+	if p.Colour && r.pair != "" && len(r.text)+len(r.pair) < transcript.LongestLine {
+		text = tidyLine(text)
+		from, to = changed(text, tidyLine(strings.TrimPrefix(r.pair, l.common)))
+	} else {
+		if l.folded && len(text) > transcript.LongestLine {
+			text = text[:transcript.LongestLine] + "…"
+		}
+		text = tidyLine(text)
+	}
+	width := nothingToWrap
+	if p.Width > 0 {
+		width = max(minBodyColumns, p.Width-len(l.indent)-gutter-1)
+	}
+	parts := breakText(text, width)
+	if l.folded && len(parts) > diffRows {
+		parts = parts[:diffRows]
+		last := &parts[diffRows-1]
+		*last = terminal.Clip(*last+"……", width)
+	}
+	number, sign := "", string(r.kind)
+	if gutter > 0 && r.number > 0 {
+		number = strconv.Itoa(r.number)
+	}
+	at := 0
+	for _, part := range parts {
+		s := strings.TrimRight(part, " ")
+		a, b := min(max(from-at, 0), len(s)), min(max(to-at, 0), len(s))
+		at += len(part)
+		switch s = sign + s; {
+		case len(style) == 0:
+		case a == b:
+			s = p.style(style, s)
+		default:
+			s = p.style(style, s[:1+a]) + p.style(style.Bold(), s[1+a:1+b]) + p.style(style, s[1+b:])
+		}
+		margin := strings.Repeat(" ", max(0, l.digits-len(number)))
+		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
+		number, sign = "", " "
+	}
+}
+
+// changed returns the words of a line that differ from its pair, as one range. It is
+// empty if the two have no other words in common.
+func changed(line, pair string) (from, to int) {
+	for from < min(len(line), len(pair)) && line[from] == pair[from] {
+		from++
+	}
+	to = len(line)
+	for end := len(pair); to > from && end > from && line[to-1] == pair[end-1]; end-- {
+		to--
+	}
+	isPart := func(i int) bool {
+		c := line[i]
+		return c >= utf8.RuneSelf || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for from > 0 && from < len(line) && isPart(from-1) && isPart(from) {
+		from--
+	}
+	for to > from && to < len(line) && isPart(to-1) && isPart(to) {
+		to++
+	}
+	if strings.TrimSpace(line[:from]+line[to:]) == "" {
+		return 0, 0
+	}
+	return from, to
+}
+
+// tidyLine is tidy for one line.
+func tidyLine(s string) string { return tidy([]byte(strings.ReplaceAll(s, "\r", " "))) }
+
+// foundStyle marks matches in a conversation. It sets no colour, because the lines of a
+// diff have their own.
+var foundStyle = ansi.NewStyle().Bold().Reverse(true)
+
+// marked returns the contents of p.out with the matches marked, and adjusts the offsets
+// of the owners.
+func (p *showText) marked() string {
+	text := p.out.String()
+	if len(p.s.Marks) == 0 || !p.Colour {
+		return text
+	}
+	next := len(p.owners)
+	for next > 0 && p.owners[next-1].at >= p.written {
+		next--
+	}
+	now := -1
+	if next > 0 {
+		now = p.owners[next-1].entry
+	}
+	var b strings.Builder
+	at := p.written
+	for line := range strings.Lines(text) {
+		for ; next < len(p.owners) && p.owners[next].at <= at; next++ {
+			p.owners[next].at = p.written + b.Len()
+			now = p.owners[next].entry
+		}
+		whole := strings.TrimSuffix(line, "\n")
+		b.WriteString(markLine(whole, p.s.Marks[now]) + line[len(whole):])
+		at += len(line)
+	}
+	for ; next < len(p.owners); next++ {
+		p.owners[next].at = p.written + b.Len()
+	}
+	return b.String()
+}
+
+// markLine marks texts in a line. Attributes that the line sets within a match take
+// effect after the match.
+func markLine(line string, texts []string) string {
+	if len(texts) == 0 {
+		return line
+	}
+	m := lineMarker{rest: line}
+	plain := ansi.Strip(line)
+	for span := range found(plain, texts) {
+		m.copy(span[0])
+		m.b.WriteString(foundStyle.String())
+		m.marking = true
+		m.copy(span[1])
+		m.marking = false
+		m.b.WriteString(ansi.ResetStyle + m.style)
+	}
+	m.copy(len(plain))
+	return m.b.String()
+}
+
+// lineMarker copies a line with escape sequences, from its beginning to its end.
+type lineMarker struct {
+	b       strings.Builder
+	rest    string // not copied yet
+	at      int    // where rest begins in the text without sequences
+	style   string // the attributes that the line has set here
+	marking bool   // they wait for the end of a match
+}
+
+// copy copies the line up to an offset in its text.
+func (m *lineMarker) copy(end int) {
+	for m.rest != "" {
+		if m.rest[0] != ansi.ESC {
+			n := strings.IndexByte(m.rest, ansi.ESC)
+			if n < 0 {
+				n = len(m.rest)
+			}
+			if n = min(n, end-m.at); n == 0 {
+				return
+			}
+			m.b.WriteString(m.rest[:n])
+			m.rest, m.at = m.rest[n:], m.at+n
+			continue
+		}
+		sequence, _, n, _ := ansi.DecodeSequence(m.rest, ansi.NormalState, nil)
+		m.rest = m.rest[n:]
+		isStyle := strings.HasPrefix(sequence, "\x1b[") // else a link
+		switch {
+		case sequence == ansi.ResetStyle:
+			m.style = ""
+		case isStyle:
+			m.style += sequence
+		}
+		if !isStyle || !m.marking {
+			m.b.WriteString(sequence)
+		}
+	}
+}
+
+// found yields where texts occur in a line: anywhere as written, and at the start of a
+// word in any case. The search for a text resumes at its last occurrence, so a line of
+// any length is read once per text.
+func found(line string, texts []string) iter.Seq[[2]int] {
+	return func(yield func([2]int) bool) {
+		lower := strings.ToLower(line)
+		if len(lower) != len(line) { // offsets in one are not valid in the other
+			lower = line
+		}
+		var wanted []wantedText
+		for _, text := range texts {
+			if text = terminal.Clean(text); text != "" {
+				wanted = append(wanted, wantedText{text: text, lower: strings.ToLower(text), next: -1})
+			}
+		}
+		for at := 0; at < len(line); {
+			best := [2]int{len(line), 0}
+			for i := range wanted {
+				w := &wanted[i]
+				if w.next < at {
+					w.next = w.find(line, lower, at)
+				}
+				end := w.next + len(w.lower)
+				if w.next < best[0] || w.next == best[0] && w.next < len(line) && end > best[1] {
+					best = [2]int{w.next, end}
+				}
+			}
+			if best[1] == 0 || !yield(best) {
+				return
+			}
+			at = best[1]
+		}
+	}
+}
+
+// contains reports whether a line has one of the texts.
+func contains(line string, texts []string) bool {
+	for range found(line, texts) {
+		return true
+	}
+	return false
+}
+
+// wantedText is a text that is looked for in a line.
+type wantedText struct {
+	text, lower string
+	next        int // its next occurrence; the length of the line for none
+}
+
+// find returns the first occurrence of the text at or after an offset, or the length of
+// the line.
+func (w *wantedText) find(line, lower string, from int) int {
+	for ; from < len(line); from++ {
+		k := strings.Index(lower[from:], w.lower)
+		if k < 0 {
+			break
+		}
+		from += k
+		if line[from:from+len(w.lower)] == w.text || beginsWord(line, from) {
+			return from
+		}
+	}
+	return len(line)
+}
+
+// beginsWord reports whether a word begins at an offset, perhaps within a name such as
+// userName.
+func beginsWord(s string, at int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:at])
+	first, _ := utf8.DecodeRuneInString(s[at:])
+	return at == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) || unicode.IsUpper(first) && unicode.IsLower(before)
 }

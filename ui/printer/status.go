@@ -11,6 +11,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/search"
 )
 
@@ -354,4 +355,311 @@ func there(s *Store) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// Index is the outcome of the index command; with DryRun, what it would do.
+type Index struct {
+	DryRun  bool              `json:"dryRun"`
+	Dir     string            `json:"indexDir"`
+	Rebuilt string            `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Changes []ChangeCount     `json:"changes"`
+	Steps   []Step            `json:"steps,omitempty"` // with DryRun: the files that are not unchanged
+	Bytes   int64             `json:"bytes"`           // read, or with DryRun to be read
+	Entries int               `json:"entries"`
+	Errors  []FileError       `json:"errors,omitempty"`
+	State   search.IndexState `json:"index"`
+}
+
+// Pruned is the unused indexes that were removed.
+type Pruned struct {
+	Removed []index.Unused `json:"removed"`
+}
+
+func (p *Pruned) json(j *jsonWriter) { j.object("index", Pruned{list(p.Removed)}) }
+
+func (p *Pruned) sheet(layout Layout) table {
+	return factSheet(unusedFacts("removed", p.Removed, layout))
+}
+
+func (p *Pruned) text(t *text) {
+	if t.table(p.sheet(t.Layout)) == 0 {
+		t.print("there is no unused index\n")
+	}
+}
+
+// unusedFacts describes unused indexes, a line for each.
+func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
+	l := &factList{Layout: layout}
+	for _, x := range unused {
+		var roots []string
+		for _, r := range x.Roots {
+			roots = append(roots, l.path(r))
+		}
+		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.size(x.Size), strings.Join(roots, ", "))
+	}
+	return l.facts
+}
+
+// ChangeCount is the number of files with a kind of change.
+type ChangeCount struct {
+	Change string `json:"change"`
+	Files  int    `json:"files"`
+}
+
+// Step is what an update does about one file, and why.
+type Step struct {
+	Change string `json:"change"`
+	Path   string `json:"path"`
+	Reason string `json:"reason,omitempty"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// FileError is a file or directory that could not be used.
+type FileError struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+func (x *Index) json(j *jsonWriter) {
+	answer := *x
+	answer.Changes, answer.Steps = list(x.Changes), linesOf(j, "step", x.Steps)
+	j.object("index", answer)
+}
+
+// stepSheet is the plan of an update.
+func stepSheet(x *Index, layout Layout) *sheet[Step] {
+	return &sheet[Step]{
+		columns: []sheetColumn[Step]{
+			{column{Name: "change", Title: "CHANGE"}, func(s *Step) cell { return textCell(s.Change) }},
+			{column{Name: "bytes to read", Title: "TO READ", Right: true}, func(s *Step) cell {
+				return cell{Text: human.Bytes(s.Bytes), Plain: strconv.FormatInt(s.Bytes, 10)}
+			}},
+			{column{Name: "session path", Title: "FILE", Flex: true, Left: true}, func(s *Step) cell { return layout.pathCell(s.Path) }},
+			{column{Name: "reason"}, func(s *Step) cell { return textCell(s.Reason) }},
+		},
+		rows: listed(x.Steps),
+		finish: func(s *Step, r *sheetRow) {
+			if s.Reason != "" {
+				r.below = []string{s.Reason}
+			}
+		},
+	}
+}
+
+func (x *Index) plain(p *plain) {
+	if x.DryRun {
+		p.table(stepSheet(x, Layout{}))
+	} else {
+		p.print(indexLine(x), "\n")
+	}
+}
+
+func (x *Index) text(t *text) {
+	t.table(stepSheet(x, t.Layout))
+	t.print(indexLine(x), "\n")
+}
+
+// indexLine describes on one line what an update of the index did, or would do.
+func indexLine(x *Index) string {
+	var changes []string
+	files := 0
+	for _, c := range x.Changes {
+		files += c.Files
+		if c.Files > 0 && c.Change != "unchanged" {
+			changes = append(changes, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
+		}
+	}
+	line := human.Plural(files, "file", "files")
+	if len(changes) == 0 {
+		return line + ", nothing new"
+	}
+	line += " (" + strings.Join(changes, ", ") + ")"
+	if x.DryRun {
+		return line + ", " + human.Bytes(x.Bytes) + " to read"
+	}
+	return line + ", " + human.Bytes(x.Bytes) + " read"
+}
+
+// Doctor is the outcome of the doctor command.
+type Doctor struct {
+	Dir        string    `json:"-"`
+	Deep       bool      `json:"deep"`
+	Generation uint64    `json:"generation"`
+	Files      int       `json:"files"`
+	Documents  int       `json:"documents"`
+	Compared   int       `json:"compared"` // files read and compared part by part
+	Changed    int       `json:"changed"`  // files not compared: new or changed since they were indexed
+	Findings   []Finding `json:"findings"`
+	Repaired   string    `json:"repaired,omitempty"` // what was done about the findings
+}
+
+// Finding is a defect of the index.
+type Finding struct {
+	Path string `json:"path,omitempty"` // of the session file; "" for the index as a whole
+	What string `json:"what"`
+}
+
+// doctorLine is the last line of the report.
+func doctorLine(d *Doctor) string {
+	var b strings.Builder
+	if len(d.Findings) == 0 {
+		b.WriteString("sound")
+	} else {
+		b.WriteString(human.Plural(len(d.Findings), "finding", "findings"))
+	}
+	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, human.Plural(d.Files, "file", "files"), human.Plural(d.Documents, "document", "documents"))
+	if d.Deep {
+		fmt.Fprintf(&b, ", %s compared with the index part by part", human.Plural(d.Compared, "file", "files"))
+	}
+	if d.Changed > 0 {
+		fmt.Fprintf(&b, "; %s not compared: new or changed since (run `pigrep index` first)", human.Plural(d.Changed, "file", "files"))
+	}
+	if d.Repaired != "" {
+		b.WriteString("; repaired: " + d.Repaired)
+	}
+	return b.String()
+}
+
+func (d *Doctor) text(t *text) {
+	for _, f := range d.Findings {
+		if f.Path != "" {
+			t.print(terminal.Clean(human.Path(f.Path, t.Home)), "\n  ")
+		}
+		t.print(terminal.Clean(f.What), "\n")
+	}
+	t.print(doctorLine(d), "\n")
+}
+
+func (d *Doctor) plain(p *plain) {
+	for _, f := range d.Findings {
+		p.record("finding", f.Path, f.What)
+	}
+	for _, r := range []struct {
+		name string
+		n    int
+	}{{"files", d.Files}, {"documents", d.Documents}, {"compared", d.Compared}, {"changed", d.Changed}, {"findings", len(d.Findings)}} {
+		p.record(r.name, strconv.Itoa(r.n))
+	}
+	if d.Repaired != "" {
+		p.record("repaired", d.Repaired)
+	}
+}
+
+func (d *Doctor) json(j *jsonWriter) {
+	answer := *d
+	answer.Findings = linesOf(j, "finding", d.Findings)
+	j.object("doctor", struct {
+		Dir   string `json:"indexDir"`
+		Sound bool   `json:"sound"`
+	}{d.Dir, len(d.Findings) == 0}, answer)
+}
+
+// WatchEvent is what a watch reports: a line, written when it happens.
+type WatchEvent struct {
+	Event       string            `json:"-"` // ready, update, polling, waiting, failed, or summary at the end
+	Time        session.Time      `json:"time,omitzero"`
+	Updates     *int              `json:"updates,omitempty"` // of a summary
+	Changes     []ChangeCount     `json:"changes"`
+	Steps       []Step            `json:"steps,omitempty"` // what changed
+	Bytes       int64             `json:"bytes"`           // read
+	Entries     int               `json:"entries"`
+	Directories int               `json:"directories"`       // watched
+	Errors      []FileError       `json:"errors,omitempty"`  // not reported before
+	Rebuilt     string            `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Message     string            `json:"message,omitempty"` // of polling, waiting and failed: why
+	State       search.IndexState `json:"index"`
+}
+
+// watchLine is an event on one line.
+func watchLine(e *WatchEvent) string {
+	var done []string
+	for _, c := range e.Changes {
+		done = append(done, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
+	}
+	if e.Entries > 0 {
+		done = append(done, human.Plural(e.Entries, "entry", "entries"))
+	}
+	if e.Bytes > 0 {
+		done = append(done, human.Bytes(e.Bytes))
+	}
+	if e.Rebuilt != "" {
+		done = append(done, "rebuilt: "+e.Rebuilt)
+	}
+	for _, f := range e.Errors {
+		done = append(done, f.Path+": "+f.Reason)
+	}
+	what := strings.Join(done, ", ")
+	switch e.Event {
+	case "ready":
+		line := fmt.Sprintf("watching %s in %s", human.Plural(e.State.Files, "file", "files"), human.Plural(e.Directories, "directory", "directories"))
+		if what != "" {
+			line += ": " + what
+		}
+		return line
+	case "summary":
+		line := "stopped after " + human.Plural(*e.Updates, "update", "updates")
+		if what != "" {
+			line += ": " + what
+		}
+		return line
+	case "update":
+		return what
+	}
+	return e.Event + ": " + e.Message
+}
+
+func (e *WatchEvent) text(t *text) {
+	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
+	if len(e.Steps) > 0 && e.Event == "update" {
+		path := human.Path(e.Steps[0].Path, t.Home)
+		if n := len(e.Steps) - 1; n > 0 {
+			path += fmt.Sprintf(" and %d more", n)
+		}
+		room := t.Width - terminal.Width(line) - 2
+		if room >= 20 {
+			line += "  " + t.dim(terminal.ClipLeft(terminal.Clean(path), room))
+		}
+	}
+	t.print(line, "\n")
+}
+
+// sheet has a row for each event but the summary.
+func (e *WatchEvent) sheet(Layout) table {
+	path, reason, files := "", e.Message, 0
+	for _, c := range e.Changes {
+		files += c.Files
+	}
+	if len(e.Steps) > 0 {
+		path = e.Steps[0].Path
+	}
+	if len(e.Errors) > 0 {
+		path, reason = e.Errors[0].Path, e.Errors[0].Reason
+	}
+	rows := []WatchEvent{*e}
+	if e.Event == "summary" {
+		rows = nil
+	}
+	type row = WatchEvent
+	return &sheet[row]{rows: listed(rows), columns: []sheetColumn[row]{
+		recordColumn("time (UTC)", func(e *row) string { return e.Time.UTC().Format(time.RFC3339) }),
+		recordColumn("event", func(e *row) string { return e.Event }),
+		recordColumn("files that changed", func(*row) string { return strconv.Itoa(files) }),
+		recordColumn("entries read", func(e *row) string { return strconv.Itoa(e.Entries) }),
+		recordColumn("bytes read", func(e *row) string { return strconv.FormatInt(e.Bytes, 10) }),
+		recordColumn("generation", func(e *row) string { return strconv.FormatUint(e.State.Generation, 10) }),
+		recordColumn("first session path", func(*row) string { return path }),
+		recordColumn("reason", func(*row) string { return reason }),
+	}}
+}
+
+// json writes a line for each event; without lines one object, at the end.
+func (e *WatchEvent) json(j *jsonWriter) {
+	answer := *e
+	answer.Changes = list(e.Changes)
+	switch {
+	case e.Event == "summary":
+		j.object("watch", answer)
+	case j.lines:
+		linesOf(j, e.Event, []WatchEvent{answer})
+	}
 }

@@ -3,9 +3,11 @@ package conversation
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,15 +17,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 )
 
@@ -245,3 +252,192 @@ func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
 
 // MaxCandidates is how many candidates an error lists.
 const MaxCandidates = 10
+
+// Entries is a sequence of entries, read lazily.
+type Entries struct {
+	All      iter.Seq2[*entry.Entry, error]
+	Filtered bool // a filter applies
+	passed   int  // entries that passed the filters so far
+}
+
+// ReadEntries reads the entries of the list that pass the filter; nil passes all.
+func ReadEntries(ctx context.Context, t *Target, list []int, pass func(*entry.Entry) bool) *Entries {
+	c := &Entries{Filtered: pass != nil}
+	c.All = func(yield func(*entry.Entry, error) bool) {
+		for _, i := range list {
+			e, err := t.Read(i)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil && pass != nil && !pass(e) {
+				continue
+			}
+			c.passed++
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+	return c
+}
+
+// Count returns a filter that counts what it passes; nil for nil.
+func (c *Entries) Count(pass func(*entry.Entry) bool) func(*entry.Entry) bool {
+	if pass == nil {
+		return nil
+	}
+	return func(e *entry.Entry) bool {
+		ok := pass(e)
+		if ok {
+			c.passed++
+		}
+		return ok
+	}
+}
+
+// End returns the error of the command, given that of printing the entries.
+func (c *Entries) End(ctx context.Context, a *app.App, err error) error {
+	if err == nil && c.Filtered && c.passed == 0 {
+		if a.Streams.ErrTTY && !a.JSON {
+			a.Warn("no entry passes the filters; --branch any includes all branches")
+		}
+		return problem.ErrNothingFound
+	}
+	return ReadProblem(ctx, err)
+}
+
+// UntilDone ends a sequence with the error of the context when that is done.
+func UntilDone[T any](ctx context.Context, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range all {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ReadHeader returns the header line of the session.
+func ReadHeader(t *Target) ([]byte, error) {
+	end := t.Record.Checkpoint.Offset + t.Record.TailBytes
+	if len(t.Record.Nodes) > 0 {
+		if first := t.Record.Nodes[0].Offset; first > t.Record.Header.Offset {
+			end = first
+		}
+	} else if t.Record.Size > 0 {
+		end = t.Record.Size
+	}
+	return t.Header(end)
+}
+
+// ReadProblem adds hints to an error of reading a session file.
+func ReadProblem(ctx context.Context, err error) error {
+	switch {
+	case err == nil, system.IsClosedPipe(err):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, entry.ErrChanged):
+		return &problem.Error{Code: problem.CodeIO, Message: err.Error(), Hint: "run it again; without --no-update the index is updated first"}
+	}
+	return err
+}
+
+// Facts returns the header of a conversation: the session and its relatives.
+func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.SessionFacts, err error) {
+	rec := t.Record
+	if t.Redact {
+		defer redact.Strings(&f)
+	}
+	f = printer.SessionFacts{
+		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
+		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+	}
+	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
+	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
+		f.Begun = rec.Oldest
+	}
+	for i := range rec.Nodes {
+		if !t.Tree.Active(i) {
+			f.Abandoned++
+		}
+	}
+	if t.Redact {
+		f.Redact()
+	}
+	err = t.addRelatives(ctx, x.Reader, &f)
+	return f, err
+}
+
+// addRelatives adds the parent of the session, its forks and its twins.
+func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.SessionFacts) error {
+	var own, parent *session.Summary
+	if t.Index >= 0 {
+		own, parent = &r.Summaries()[t.Index], t.Lineage.Parent(t.Index)
+	}
+	named := t.Record.ParentSession
+	switch {
+	case parent != nil:
+		p := t.relative(parent)
+		var err error
+		if p.Shared, err = shared(ctx, r, own, parent); err != nil {
+			return err
+		}
+		if parent.Path != named && !location.IsFile(named) {
+			p.State = "moved"
+		}
+		f.Parent = &p
+	case named != "":
+		f.Parent = &printer.Relative{SessionPath: named}
+		if !location.IsFile(named) {
+			f.Parent.State = "missing"
+		}
+	}
+	if own == nil {
+		return nil
+	}
+	forks := t.Lineage.Forks(t.Index)
+	f.Forks = len(forks)
+	for _, s := range forks[:min(len(forks), maxForks)] {
+		fork := t.relative(s)
+		var err error
+		if fork.Shared, err = shared(ctx, r, s, own); err != nil {
+			return err
+		}
+		f.Children = append(f.Children, fork)
+	}
+	for _, s := range t.Lineage.Twins(t.Index) {
+		f.Twins = append(f.Twins, s.Path)
+	}
+	return nil
+}
+
+// relative describes a session that is related to this one.
+func (t *Target) relative(s *session.Summary) printer.Relative {
+	r := printer.Relative{
+		SessionPath: s.Path, SessionID: s.ID, ShortID: t.ShortID(session.Handle(s.ID, s.Path)),
+		Title: s.Title(), Created: session.Time{Time: s.Created()},
+	}
+	if t.Redact {
+		r.Title = redact.Beginning(r.Title) // it may have been cut
+	}
+	return r
+}
+
+// shared counts the entries that a fork shares with its parent.
+func shared(ctx context.Context, r *index.Reader, fork, parent *session.Summary) (int, error) {
+	records := [2]*session.Record{}
+	for i, s := range []*session.Summary{fork, parent} {
+		var err error
+		if records[i], err = r.Record(s.File); err != nil || records[i] == nil {
+			return 0, err
+		}
+	}
+	return sessions.Shared(records[0], records[1]), ctx.Err()
+}
+
+// maxForks is how many forks of a session are listed.
+const maxForks = 20
