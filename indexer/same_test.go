@@ -1,6 +1,9 @@
 package indexer
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"testing"
 
 	"pigrep/internal/session"
@@ -47,5 +50,62 @@ func TestSameAsStored(t *testing.T) {
 		if change(other); sameFacts(facts(), other) {
 			t.Errorf("another %s is not noticed", name)
 		}
+	}
+}
+
+// The blocks of a long file are compared where they are mapped, with the same result as by
+// reading them. If the file becomes shorter meanwhile, that is a difference, not a crash.
+func TestSameBlocks(t *testing.T) {
+	const size = 2*blocksEach*session.HashedBlock + 4711
+	data := make([]byte, size)
+	for i := range data {
+		data[i] = byte(i * i >> 7)
+	}
+	rec, m := &session.Record{}, newMarks()
+	m.add(data)
+	m.write(rec)
+	rec.Checkpoint.Offset = size
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	compare := func(what string, want bool) {
+		t.Helper()
+		if same, err := sameBlocks(file, rec); same != want || err != nil {
+			t.Errorf("%s: the same: %t, want %t, %v", what, same, want, err)
+		}
+	}
+	write := func(b byte, at int64) {
+		t.Helper()
+		if _, err := file.WriteAt([]byte{b}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := file.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	compare("the file that was hashed", true)
+	if same, err := sameMapped(file, 0, size, rec.Blocks[:blocksEach]); runtime.GOOS == "linux" && (!same || err != nil) {
+		t.Errorf("blocks in memory: the same: %t, %v", same, err)
+	}
+	for at := int64(session.HashedBlock / 2); at < size; at += session.HashedBlock {
+		write(data[at]^1, at)
+		compare(fmt.Sprintf("a bit at %d", at), false)
+		write(data[at], at)
+	}
+	write(data[size-1]^1, size-1)
+	compare("the last bit", false)
+	write(data[size-1], size-1)
+	write('x', size)
+	compare("one byte more", true)
+	for _, shorter := range []int64{size - 1, size / 2, session.HashedBlock + 1, 0} {
+		if err := file.Truncate(shorter); err != nil {
+			t.Fatal(err)
+		}
+		compare(fmt.Sprintf("%d bytes", shorter), false)
+	}
+	if same, err := sameMapped(file, 0, size, rec.Blocks[:blocksEach]); err == nil {
+		t.Errorf("blocks of an empty file in memory: the same: %t, want an error", same)
 	}
 }
