@@ -201,7 +201,7 @@ func TestStoreOfFixtures(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "index")
 			res, err := indexer.Update(t.Context(), indexer.Options{
-				Dir: dir, Adapter: pi.New(), Roots: []adapter.Root{{Path: root}}, Now: time.Now, BatchBytes: 100 << 10,
+				Dir: dir, Adapter: pi.New(), Roots: []adapter.Root{{Path: root}}, Now: time.Now, BatchBytes: testkit.HowMany(1<<20, 100<<10, 100<<10),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -292,11 +292,11 @@ var things = []thing{
 		target := g.outside(path)
 		return errors.Join(os.WriteFile(target, []byte("# precious\n"), 0o640), os.Symlink(target, path))
 	}, func(s *spot, force bool) bool { return s.linked && (force || !s.force) }},
+	{"pipe", func(_ *ground, path string) error { return syscall.Mkfifo(path, 0o640) }, never},
 	{"dangling link", func(g *ground, path string) error { return os.Symlink(g.outside(path), path) },
 		func(s *spot, _ bool) bool { return s.linked }},
 	{"directory", func(_ *ground, path string) error { return os.Mkdir(path, 0o750) },
 		func(s *spot, force bool) bool { return s.pattern == sessionsDir && force }},
-	{"pipe", func(_ *ground, path string) error { return syscall.Mkfifo(path, 0o640) }, never},
 	{"socket", func(_ *ground, path string) error {
 		return syscall.Mknod(path, syscall.S_IFSOCK|0o640, 0)
 	}, never},
@@ -371,7 +371,7 @@ func TestForeignFiles(t *testing.T) {
 		t.Fatalf("only %q are written", taken)
 	}
 	taken = append(taken, notOurs...)
-	for _, x := range things {
+	for _, x := range things[:testkit.HowMany(3, len(things), len(things))] {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			testForeign(t, x, taken)
