@@ -45,10 +45,8 @@ func (s *Scanner) hash(i, depth int) (h uint64, end int) {
 		}
 		v := s.valueAt(i)
 		return hashText(s.utf8Text(v)), v.End
-	case c == '{' && depth < hashedDepth:
-		return s.hashObject(i+1, depth+1)
-	case c == '[' && depth < hashedDepth:
-		return s.hashArray(i+1, depth+1)
+	case (c == '{' || c == '[') && depth < hashedDepth:
+		return s.hashItems(i+1, depth+1, c == '{')
 	case c == '{' || c == '[':
 		end = s.valueAt(i).End
 		return xxhash.Sum64(data[i:end]), end
@@ -57,32 +55,28 @@ func (s *Scanner) hash(i, depth int) (h uint64, end int) {
 	return hashScalar(data[i:end]), end
 }
 
-// hashObject returns the hash of the object whose members are at i and nested this deep.
-func (s *Scanner) hashObject(i, depth int) (h uint64, end int) {
-	h = hashOfObject
-	for i, more := nextItem(s.data, i); ; i, more = nextItem(s.data, i) {
-		if !more {
-			return scramble(h), i
-		}
-		var key []byte
-		var value uint64
-		key, i = keyAt(s.data, i)
-		value, i = s.hash(i, depth)
-		h += hashMember(key, value)
-	}
-}
-
-// hashArray is hashObject for the elements of an array.
-func (s *Scanner) hashArray(i, depth int) (h uint64, end int) {
+// hashItems returns the hash of the object or array whose items are at i and nested this deep.
+func (s *Scanner) hashItems(i, depth int, object bool) (h uint64, end int) {
 	h = hashOfArray
-	for i, more := nextItem(s.data, i); ; i, more = nextItem(s.data, i) {
-		if !more {
-			return h, i
-		}
-		var element uint64
-		element, i = s.hash(i, depth)
-		h = scramble(bits.RotateLeft64(h, 32) + element) // not the sum: [1,[]] is not [[1]]
+	if object {
+		h = hashOfObject
 	}
+	var more bool
+	for i, more = nextItem(s.data, i); more; i, more = nextItem(s.data, i) {
+		var item uint64
+		if object {
+			key, value := keyAt(s.data, i)
+			item, i = s.hash(value, depth)
+			h += hashMember(key, item)
+			continue
+		}
+		item, i = s.hash(i, depth)
+		h = scramble(bits.RotateLeft64(h, 32) + item) // not the sum: [1,[]] is not [[1]]
+	}
+	if object {
+		h = scramble(h)
+	}
+	return h, i
 }
 
 func hashText(text []byte) uint64 { return scramble(hashOfText + xxhash.Sum64(text)) }

@@ -22,74 +22,55 @@ func (s *Scanner) Kind(v Value) byte {
 // Raw returns the bytes of a value in the line.
 func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
 
-// Members walks the members of an object.
-type Members struct {
-	s   *Scanner
-	i   int    // after the last value; -1 at the end
-	Key []byte // valid until the next call of Next
-	Val Value
+// Items walks the members of an object, or the elements of an array.
+type Items struct {
+	s      *Scanner
+	i      int    // after the last value; -1 at the end
+	keys   bool   // they are members
+	single bool   // the value at i is the only element
+	Key    []byte // valid until the next call of Next
+	Val    Value
 }
 
 // Members returns an iterator over v's members. If v is not an object, it has none.
-func (s *Scanner) Members(v Value) Members {
+func (s *Scanner) Members(v Value) Items {
 	if s.Kind(v) != '{' {
-		return Members{s: s, i: -1}
+		return Items{s: s, i: -1}
 	}
-	return Members{s: s, i: v.Start + 1}
-}
-
-// Next advances to the next member. It reports whether there is one.
-func (m *Members) Next() bool {
-	if m.i < 0 {
-		return false
-	}
-	i, more := nextItem(m.s.data, m.i)
-	if !more {
-		m.i = -1
-		return false
-	}
-	m.Key, i = keyAt(m.s.data, i)
-	m.Val = m.s.valueAt(i)
-	m.i = m.Val.End
-	return true
-}
-
-// Elements walks the elements of an array.
-type Elements struct {
-	s      *Scanner
-	i      int  // after the last value; -1 at the end
-	single bool // the value at i is the only element
-	Val    Value
+	return Items{s: s, i: v.Start + 1, keys: true}
 }
 
 // Elements returns an iterator over v's elements. An object or a string counts as a
 // list of one, so a content may be a single block. Other values have no elements.
-func (s *Scanner) Elements(v Value) Elements {
+func (s *Scanner) Elements(v Value) Items {
 	switch s.Kind(v) {
 	case '[':
-		return Elements{s: s, i: v.Start + 1}
+		return Items{s: s, i: v.Start + 1}
 	case '{', '"':
-		return Elements{s: s, i: v.Start, single: true}
+		return Items{s: s, i: v.Start, single: true}
 	}
-	return Elements{s: s, i: -1}
+	return Items{s: s, i: -1}
 }
 
-// Next advances to the next element. It reports whether there is one.
-func (e *Elements) Next() bool {
-	if e.i < 0 {
+// Next advances to the next member or element. It reports whether there is one.
+func (m *Items) Next() bool {
+	if m.i < 0 {
 		return false
 	}
-	i, more := e.i, true
-	if !e.single {
-		i, more = nextItem(e.s.data, i)
+	i := m.i
+	if !m.single {
+		var more bool
+		if i, more = nextItem(m.s.data, i); !more {
+			m.i = -1
+			return false
+		}
 	}
-	if !more {
-		e.i = -1
-		return false
+	if m.keys {
+		m.Key, i = keyAt(m.s.data, i)
 	}
-	e.Val = e.s.valueAt(i)
-	if e.i = e.Val.End; e.single {
-		e.i = -1
+	m.Val = m.s.valueAt(i)
+	if m.i = m.Val.End; m.single {
+		m.i = -1
 	}
 	return true
 }

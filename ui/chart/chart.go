@@ -19,10 +19,16 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/audit"
+	"pigrep/query/facets"
 )
 
 // Kind is a way to draw numbers.
@@ -193,4 +199,384 @@ func clean(name string) string {
 		}
 		return r
 	}, terminal.Clean(name))
+}
+
+const (
+	mostSeries  = colours
+	mostRanked  = 40   // labels of a ranking
+	mostPeriods = 1500 // that are filled in where nothing happened
+)
+
+// names writes the values of dimensions for a chart.
+type names struct {
+	by   []string
+	home string // written ~
+}
+
+// Usage draws the rows of usage: over time if they are grouped by a period first, else as a
+// ranking. It draws the cost, or the tokens where no cost is known.
+func Usage(t *audit.UsageTable, home string) *Chart {
+	unit, title := Dollars, "Cost"
+	if t.Total.Cost == 0 {
+		unit, title = Tokens, "Tokens"
+	}
+	return usage(t, home, unit, title)
+}
+
+// UsedTokens is Usage for tokens, whether or not a cost is known.
+func UsedTokens(t *audit.UsageTable, home string) *Chart { return usage(t, home, Tokens, "Tokens") }
+
+func usage(t *audit.UsageTable, home string, unit Unit, title string) *Chart {
+	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, []string{""}, func(i, _ int) float64 {
+		if unit == Tokens {
+			return float64(t.Rows[i].Tokens)
+		}
+		return t.Rows[i].Cost
+	})
+	c.Unit, c.Title = unit, title+c.Title
+	return c
+}
+
+// Tools draws the rows of tools: calls over time if they are grouped by a period first,
+// else a ranking. Where there is room for it, failed calls have a colour of their own.
+func Tools(t *audit.ToolTable, home string) *Chart {
+	parts := []string{"without error", "failed"}
+	if len(t.By) > 1 && isPeriod(t.By[0]) {
+		parts = []string{""}
+	}
+	c := newRows(names{t.By, home}, len(t.Rows), func(i int) *audit.Key { return &t.Rows[i].Key }, parts, func(i, part int) float64 {
+		r := &t.Rows[i]
+		failed := min(r.Errors, r.Calls)
+		switch {
+		case part == 1:
+			return float64(failed)
+		case len(parts) == 2:
+			return float64(r.Calls - failed)
+		}
+		return float64(r.Calls)
+	})
+	for i := range c.Series {
+		c.Series[i].Failed = c.Series[i].Name == "failed" && len(parts) == 2
+	}
+	c.Title = "Calls" + c.Title
+	return c
+}
+
+// newRows returns a chart of the rows of a table. Each row has a value for each of the
+// parts. There is only one part if the series are values of a dimension.
+func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value func(row, part int) float64) *Chart {
+	c, period := &Chart{Kind: Ranking, Head: n.by[0]}, n.by[0]
+	for i, by := range n.by {
+		c.Title += map[int]string{0: " by ", 1: " and "}[min(i, 1)] + by
+	}
+	if isPeriod(period) {
+		c.Kind = Bars
+		periods := make([]string, rows)
+		for i := range rows {
+			periods[i] = n.value(key(i), period)
+		}
+		slices.Sort(periods)
+		c.Labels = filled(slices.Compact(periods))
+		n.by = n.by[1:]
+	}
+	label := make(map[string]int, rows)
+	for i, l := range c.Labels {
+		label[l] = i
+	}
+	series := make(map[string]int)
+	for i := range rows {
+		k := key(i)
+		at := i
+		if c.Kind == Bars {
+			at = label[n.value(k, period)]
+		} else {
+			c.Labels = append(c.Labels, n.of(k))
+		}
+		for part, name := range parts {
+			if c.Kind == Bars && len(n.by) > 0 {
+				name = n.of(k)
+			}
+			s, ok := series[name]
+			if !ok {
+				s = len(c.Series)
+				series[name] = s
+				c.Series = append(c.Series, Series{Name: name})
+			}
+			values := &c.Series[s].Values
+			*values = append(*values, make([]float64, max(0, at+1-len(*values)))...)
+			(*values)[at] += value(i, part)
+		}
+	}
+	for i := range c.Series {
+		c.Series[i].Values = append(c.Series[i].Values, make([]float64, len(c.Labels)-len(c.Series[i].Values))...)
+	}
+	if c.Kind == Ranking {
+		c.Top(mostRanked, 0)
+	} else if len(n.by) > 0 {
+		c.Fold(mostSeries)
+	}
+	return c
+}
+
+// Top keeps at most n labels of a ranking, and at least one: the first ones, as long as they
+// have this share of the total. The others are counted below them, without a bar, which could
+// be longer than all.
+func (c *Chart) Top(n int, share float64) {
+	n = min(n, len(c.Labels))
+	for least := share * c.total(); n > 1 && c.sum(n-1) < least; {
+		n--
+	}
+	if len(c.Labels) <= n {
+		return
+	}
+	for i := n; i < len(c.Labels); i++ {
+		c.others++
+		c.othersSum += c.sum(i)
+	}
+	c.Labels = c.Labels[:n]
+	for i := range c.Series {
+		c.Series[i].Values = c.Series[i].Values[:n]
+	}
+}
+
+// of joins the values of the dimensions of a row.
+func (n names) of(k *audit.Key) string {
+	s := ""
+	for i, by := range n.by {
+		if i > 0 {
+			s += " · "
+		}
+		s += n.value(k, by)
+	}
+	return s
+}
+
+func (n names) value(k *audit.Key, by string) string {
+	named := func(s *string) string { return cmp.Or(*s, "(none)") }
+	switch by {
+	case "tool":
+		return named(k.Tool)
+	case "model":
+		return named(k.Model)
+	case "project":
+		return human.Path(named(k.Project), n.home)
+	case "session":
+		return human.Title(cmp.Or(k.SessionName, session.Handle(k.SessionID, k.SessionPath)))
+	case "day":
+		return k.Day
+	case "week":
+		return k.Week
+	}
+	return k.Month
+}
+
+func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
+
+// filled adds the periods between those of a sorted list, unless there are too many.
+func filled(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	first, form := parsePeriod(list[0])
+	last, _ := parsePeriod(list[len(list)-1])
+	if first.IsZero() || last.IsZero() {
+		return list
+	}
+	var all []string
+	for t := first; !t.After(last); t = nextPeriod(t, form) {
+		if all = append(all, periodOf(t, form)); len(all) > mostPeriods {
+			return list
+		}
+	}
+	return all
+}
+
+func nextPeriod(t time.Time, form string) time.Time {
+	switch form {
+	case "week":
+		return t.AddDate(0, 0, 7)
+	case "month":
+		return t.AddDate(0, 1, 0)
+	}
+	return t.AddDate(0, 0, 1)
+}
+
+// periodOf is the name of the period that begins on a day.
+func periodOf(t time.Time, form string) string {
+	switch form {
+	case "week":
+		year, week := t.ISOWeek()
+		return fmt.Sprintf("%04d-W%02d", year, week)
+	case "month":
+		return t.Format("2006-01")
+	}
+	return t.Format(time.DateOnly)
+}
+
+// PeriodFor returns the dimension in which a span of time has a number of bars that can be
+// told apart: day, week or month.
+func PeriodFor(first, last time.Time) string {
+	switch days := last.Sub(first).Hours() / 24; {
+	case days <= 92:
+		return "day"
+	case days <= 2*366:
+		return "week"
+	}
+	return "month"
+}
+
+// Hits draws the hits of a query over time, low enough to stand above a list of them.
+func Hits(days []facets.Day) *Chart {
+	if len(days) == 0 {
+		return &Chart{Kind: Bars, Low: true, Title: "Hits"}
+	}
+	by := PeriodFor(days[0].Start, days[len(days)-1].Start)
+	hits := make(map[string]float64)
+	var labels []string
+	for _, d := range days {
+		label := periodOf(d.Start, by)
+		if hits[label] == 0 {
+			labels = append(labels, label)
+		}
+		hits[label] += float64(d.Hits)
+	}
+	c := &Chart{Kind: Bars, Low: true, Title: "Hits by " + by, Head: by, Labels: filled(labels), Series: []Series{{Name: "hits"}}}
+	for _, label := range c.Labels {
+		c.Series[0].Values = append(c.Series[0].Values, hits[label])
+	}
+	return c
+}
+
+// Unit is what values count.
+type Unit int
+
+// The units.
+const (
+	Count Unit = iota
+	Tokens
+	Dollars
+)
+
+// text writes a value exactly enough to be read beside others up to most.
+func (u Unit) text(v, most float64) string {
+	if u == Dollars {
+		return human.DollarsUpTo(most).Text(v)
+	}
+	return human.Number(int64(math.Round(v)))
+}
+
+// tick writes a round value of an axis whose ticks are step apart.
+func (u Unit) tick(v, step float64) string {
+	switch {
+	case u == Dollars && v == 0:
+		return "$0"
+	case u == Dollars && step < 1:
+		return "$" + strconv.FormatFloat(v, 'f', max(2, int(math.Ceil(-math.Log10(step)-1e-9))), 64)
+	}
+	s, letter := v, ""
+	for _, l := range []string{"k", "M", "G", "T"} {
+		if v < 10_000 && u == Count || s < 1000 {
+			break
+		}
+		s, letter = s/1000, l
+	}
+	text := strconv.FormatFloat(s, 'f', -1, 64) + letter
+	if letter == "" {
+		text = human.Number(int64(v))
+	}
+	if u == Dollars {
+		text = "$" + text
+	}
+	return text
+}
+
+// mostSteps is how many steps an axis has at most.
+const mostSteps = 4
+
+// axis returns the distance of round ticks, 1, 2 or 5 times a power of ten, and how many
+// steps there are from 0 to most or above it.
+func (u Unit) axis(most float64) (step float64, steps int) {
+	if most <= 0 {
+		return 1, 1
+	}
+	power := math.Floor(math.Log10(most / mostSteps))
+	if u != Dollars {
+		power = max(power, 0)
+	}
+	power = max(power, -9)
+	for ; ; power++ {
+		for _, m := range []float64{1, 2, 5} {
+			if step = m * math.Pow(10, power); step*mostSteps >= most*(1-1e-9) {
+				return step, max(1, int(math.Ceil(most/step-1e-9)))
+			}
+		}
+	}
+}
+
+// The forms of periods in a chart.
+const (
+	dayForm   = "2 Jan"
+	dateForm  = "2 Jan 2006"
+	monthForm = "Jan 2006"
+)
+
+// shortLabel is a label below an axis, with the year where it begins. A week is its Monday.
+func shortLabel(label, before string) string {
+	t, form := parsePeriod(label)
+	if t.IsZero() {
+		return label
+	}
+	other, _ := parsePeriod(before)
+	switch {
+	case form == "month" && t.Year() != other.Year():
+		return t.Format(monthForm)
+	case form == "month":
+		return t.Format("Jan")
+	case t.Year() != other.Year():
+		return t.Format(dateForm)
+	}
+	return t.Format(dayForm)
+}
+
+// longLabel is a label that is read alone.
+func longLabel(label string) string {
+	switch t, form := parsePeriod(label); form {
+	case "day":
+		return t.Format(dateForm)
+	case "week":
+		return "week of " + t.Format(dateForm)
+	case "month":
+		return t.Format(monthForm)
+	}
+	return clean(label)
+}
+
+// parsePeriod returns the first day of a period, and whether it is a day, week or month;
+// the zero time for any other label.
+func parsePeriod(label string) (time.Time, string) {
+	if t, err := time.Parse(time.DateOnly, label); err == nil {
+		return t, "day"
+	}
+	if t, err := time.Parse("2006-01", label); err == nil {
+		return t, "month"
+	}
+	if len(label) == len("2006-W01") && label[4:6] == "-W" {
+		year, err := strconv.Atoi(label[:4])
+		week, err2 := strconv.Atoi(label[6:])
+		if err == nil && err2 == nil && week >= 1 && week <= 53 {
+			fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // it is always in week 1
+			return fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7), "week"
+		}
+	}
+	return time.Time{}, ""
+}
+
+// Span returns the first day of a period and the day after its last; zero times for any
+// other label.
+func Span(label string) (first, end time.Time) {
+	first, form := parsePeriod(label)
+	if first.IsZero() {
+		return first, first
+	}
+	return first, nextPeriod(first, form)
 }

@@ -84,14 +84,6 @@ type partRow struct {
 	Length int          `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
 }
 
-func (s *server) addRead(m *mcp.Server) {
-	add(m, s, tool[ReadInput]{
-		name: "read_session", title: "Read a past session",
-		description: "Read a past session, page by page, or on from the entries around a hit: the beginnings of texts; transcript and full show more.",
-		output:      open(schemaOf[readAnswer]()), call: s.read,
-	})
-}
-
 // conversation is a session that is open for reading.
 type conversation struct {
 	*entry.Conversation

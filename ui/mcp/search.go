@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"pigrep/index"
 	"pigrep/internal/human"
@@ -17,7 +17,9 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
+	"pigrep/query/fix"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 )
 
 // SearchInput are the arguments of search.
@@ -77,25 +79,42 @@ type hitRow struct {
 	owner int // index of its session among those of the answer
 }
 
-func (s *server) addTools(m *mcp.Server) {
-	add(m, s, tool[SearchInput]{
-		name: "search", title: "Search past sessions",
-		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on.",
-		output:      open(schemaOf[searchAnswer]()),
-		call: list(s, "search", func(in *SearchInput) listing {
+// addTools adds the tools, in the order in which agents see them.
+func (s *server) addTools() {
+	addList[searchAnswer](s, tool{"search", "Search past sessions", "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on."},
+		func(in *SearchInput) listing {
 			standard := search.DefaultLimit
 			if in.Flat {
 				standard = search.DefaultFlatLimit
 			}
 			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging}
-		}, s.search),
-	})
-	s.addGrep(m)
-	s.addFix(m)
-	s.addSessions(m)
-	s.addRead(m)
-	s.addAudits(m)
-	s.addStatus(m)
+		}, s.search)
+	addList[grepAnswer](s, tool{"grep", "Find exact patterns in past sessions", "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands."},
+		func(in *GrepInput) listing {
+			return listing{filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+		}, s.grep)
+	addList[fixAnswer](s, tool{"find_fix", "Find what fixed an error before", "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed."},
+		func(in *FixInput) listing {
+			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging}
+		}, s.fix)
+	addList[sessionsAnswer](s, tool{"list_sessions", "List past sessions", "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week."},
+		func(in *SessionsInput) listing {
+			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging}
+		}, s.sessions)
+	add(s, tool{"read_session", "Read a past session", "Read a past session, page by page, or on from the entries around a hit: the beginnings of texts; transcript and full show more."},
+		open(schemaOf[readAnswer]()), s.read)
+	addList[callsAnswer](s, tool{"tool_calls", "List past tool calls", "Calls of tools in past sessions, latest first, with their outcome. Use it to see which commands were run, or what failed."},
+		func(in *CallsInput) listing {
+			filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
+			filters.Given["tool"] = in.Tool
+			return listing{text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging}
+		}, s.calls)
+	addList[usageAnswer](s, tool{"usage", "Tokens and cost of past sessions", "Tokens and cost of past sessions."},
+		func(in *UsageInput) listing {
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+		}, s.usage)
+	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
+		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
 }
 
 func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {

@@ -134,6 +134,7 @@ var late = fmt.Sprintf("stopped after %s, with what was found by then; %s", answ
 // server answers the calls of tools.
 type server struct {
 	Config
+	mcp       *mcp.Server
 	catalogue []*mcp.Tool            // in the order in which they were added
 	client    atomic.Pointer[string] // its name
 }
@@ -142,12 +143,9 @@ const instructions = `pigrep searches past sessions of the pi coding agent on th
 Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "complete": false means that some text was not searched. Everything is read-only.`
 
 // New returns a server with all tools, resources and prompts.
-func New(c Config) *mcp.Server {
-	s, _ := newServer(c)
-	return s
-}
+func New(c Config) *mcp.Server { return newServer(c).mcp }
 
-func newServer(c Config) (*mcp.Server, *server) {
+func newServer(c Config) *server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -157,18 +155,18 @@ func newServer(c Config) (*mcp.Server, *server) {
 		}
 	}
 	s := &server{Config: c}
-	m := mcp.NewServer(&mcp.Implementation{Name: "pigrep", Title: "pigrep", Version: c.Version}, &mcp.ServerOptions{
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "pigrep", Title: "pigrep", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       c.Logger,
 		Capabilities: &mcp.ServerCapabilities{
 			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 		},
 	})
-	m.AddReceivingMiddleware(briefly)
-	s.addTools(m)
-	s.addResources(m)
-	addPrompts(m)
-	return m, s
+	s.mcp.AddReceivingMiddleware(briefly)
+	s.addTools()
+	s.addResources()
+	addPrompts(s.mcp)
+	return s
 }
 
 // Serve reads messages from in and answers on out, a message a line, until in ends
@@ -184,23 +182,24 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// A tool makes a result of its arguments, which it may change.
-type tool[In any] struct {
-	name, title, description string
-	output                   *jsonschema.Schema
-	call                     func(ctx context.Context, in *In) (*mcp.CallToolResult, error)
+// tool is how agents know a tool.
+type tool struct{ name, title, description string }
+
+// addList adds a tool that lists.
+func addList[Answer, In, Row any](s *server, t tool, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
+	add(s, t, open(schemaOf[Answer]()), list(s, t.name, asked, find))
 }
 
-// add adds a tool to the server.
-func add[In any](m *mcp.Server, s *server, t tool[In]) {
+// add adds a tool: call makes a result of its arguments, which it may change.
+func add[In any](s *server, t tool, output *jsonschema.Schema, call func(context.Context, *In) (*mcp.CallToolResult, error)) {
 	input := inputSchema[In]()
 	no := false
 	described := &mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: t.output,
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: output,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
 	s.catalogue = append(s.catalogue, described)
-	m.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+	s.mcp.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if r := recover(); r != nil {
 				s.Logger.Error("panic", "tool", t.name, "value", r)
@@ -214,11 +213,11 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 		if err := decode(req.Params.Arguments, input, &in); err != nil {
 			return failure(err), nil
 		}
-		result, err = t.call(ctx, &in)
+		result, err = call(ctx, &in)
 		if errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
 			var again In
 			if err = decode(req.Params.Arguments, input, &again); err == nil {
-				result, err = t.call(ctx, &again)
+				result, err = call(ctx, &again)
 			}
 		}
 		switch {
@@ -286,14 +285,6 @@ func encodedLen(v any) int {
 // StatusInput is the arguments of status: none.
 type StatusInput struct{}
 
-func (s *server) addStatus(m *mcp.Server) {
-	add(m, s, tool[StatusInput]{
-		name: "status", title: "What is indexed",
-		description: "What is indexed, how fresh it is, and what was skipped.",
-		output:      &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, call: s.status,
-	})
-}
-
 func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, error) {
 	f, err := s.Status()
 	if err != nil {
@@ -336,18 +327,18 @@ const (
 // resourceBytes bounds a resource, since all of it gets into the context.
 const resourceBytes = 64_000
 
-func (s *server) addResources(m *mcp.Server) {
-	m.AddResource(&mcp.Resource{
+func (s *server) addResources() {
+	s.mcp.AddResource(&mcp.Resource{
 		URI: helpURI, Name: "query-language", Title: "The query language", MIMEType: "text/plain",
 		Description: "How to phrase a query of search: fields, phrases, alternatives, what each does.",
 	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return textResource(req.Params.URI, s.Help()), nil
 	})
-	m.AddResourceTemplate(&mcp.ResourceTemplate{
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: sessionURI + "{session}", Name: "session", Title: "A past session", MIMEType: "text/plain",
 		Description: "The transcript of a session from its beginning, long results cut. read_session reads on.",
 	}, s.sessionResource)
-	m.AddResourceTemplate(&mcp.ResourceTemplate{
+	s.mcp.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: sessionURI + "{session}/{entry}", Name: "entry", Title: "An entry of a past session", MIMEType: "text/plain",
 		Description: "One entry of a session, its texts whole.",
 	}, s.sessionResource)

@@ -1,12 +1,22 @@
 package tui
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/syntax"
+	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/scope"
 )
 
 // menu is a list of choices, which typing narrows.
@@ -171,4 +181,392 @@ func (m *menu) line(v view, i, width int) string {
 		}
 	}
 	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
+}
+
+// The filter menu edits the text of the query, where filters can be seen, changed and
+// removed.
+
+// facetFields are the fields of the menu, in order.
+var facetFields = []string{"kind", "tool", "project", "model", "after", "branch"}
+
+// fieldLabel is the name of a field in the menu.
+func fieldLabel(field string) string {
+	if field == "after" {
+		return "date"
+	}
+	return field
+}
+
+// dateNames describe the usual values of after:.
+var dateNames = map[string]string{
+	"today": "today", "yesterday": "since yesterday", "1w": "the last week", "2w": "the last two weeks",
+	"1mo": "the last month", "3mo": "the last three months", "1y": "the last year",
+}
+
+// reading is shown until there is something to show.
+const reading = "reading …"
+
+func (m *Model) openFilters() tea.Cmd {
+	m.setMenu(m.filterMenu("", nil))
+	ctx, facets := m.ctx, m.options.Facets
+	return command(func() then {
+		list, err := facets(ctx)
+		return func(m *Model) tea.Cmd { return m.fillFilters(list, err) }
+	})
+}
+
+// fillFilters fills the menu, if it is still open.
+func (m *Model) fillFilters(list []sessions.Facet, err error) tea.Cmd {
+	if m.menu == nil || m.menu.empty != reading {
+		return nil
+	}
+	if err != nil {
+		m.setMenu(nil)
+		m.complain(err)
+		return nil
+	}
+	narrow, at, field := m.menu.narrow, m.menu.at, m.menu.field
+	m.setMenu(m.filterMenu(field, list))
+	m.menu.narrow, m.menu.at = narrow, at
+	m.menu.filter()
+	return m.countFacets(field, list)
+}
+
+// filterMenu returns a menu of the fields, or of the values of one field. Typing searches
+// all values at once.
+func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
+	title, empty := "filter", "none in these sessions"
+	if facets == nil {
+		empty = reading
+	}
+	if field == "" {
+		return newMenu(title, empty, append(m.fieldChoices(facets), m.valueChoices(field, facets)...))
+	}
+	menu := newMenu(title+" by "+fieldLabel(field), empty, m.valueChoices(field, facets))
+	menu.field = field
+	menu.mark = func(m *Model, f sessions.Facet) {
+		m.toggleFilter(f)
+		for i := range menu.choices {
+			menu.choices[i].on = m.filtersBy(menu.choices[i].facet)
+		}
+	}
+	menu.back = func(m *Model) bool {
+		m.setMenu(m.filterMenu("", facets))
+		return true
+	}
+	return menu
+}
+
+// fieldChoices are the choices that lead to the values of a field.
+func (m *Model) fieldChoices(facets []sessions.Facet) []choice {
+	var choices []choice
+	for _, field := range facetFields {
+		value := strings.Join(syntax.FieldValues(m.query.text, field), ", ")
+		choices = append(choices, choice{label: fieldLabel(field), note: terminal.Clean(value), on: value != "", do: func(m *Model) tea.Cmd {
+			m.setMenu(m.filterMenu(field, facets))
+			return m.countFacets(field, facets)
+		}})
+	}
+	return choices
+}
+
+// valueChoices are the values of a field or, without one, those of all fields, which are
+// hidden until something is typed.
+func (m *Model) valueChoices(field string, facets []sessions.Facet) []choice {
+	var choices []choice
+	for _, f := range facets {
+		if field != "" && f.Field != field {
+			continue
+		}
+		c := choice{label: terminal.Clean(f.Value), facet: f, on: m.filtersBy(f), deep: field == "", do: func(m *Model) tea.Cmd {
+			m.setFilter(f)
+			return nil
+		}}
+		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
+			c.note = name
+		} else if f.Count > 0 && m.isEmpty() {
+			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
+		}
+		if field == "" {
+			c.label = f.Field + ":" + c.label
+		}
+		choices = append(choices, c)
+	}
+	return choices
+}
+
+// filtersBy reports whether the query has a filter.
+func (m *Model) filtersBy(f sessions.Facet) bool {
+	return slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
+}
+
+// countTime bounds the counting of hits; values not counted by then have no number.
+const countTime = time.Second
+
+// countFacets counts the hits that the current query would have with each value of a field.
+// Without a query, facets have their numbers already.
+func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
+	if field == "" || facets == nil || m.isEmpty() {
+		return nil
+	}
+	text, req, now := m.query.text, m.narrow(m.request), m.options.Now
+	req.Env.Now = now()
+	count, menu := m.options.Count, m.menu
+	ctx, stop := context.WithTimeout(m.ctx, countTime)
+	menu.counting = &job{stop}
+	return command(func() then {
+		defer stop()
+		counts := make(map[sessions.Facet]search.Counts)
+		for _, f := range facets {
+			if f.Field != field {
+				continue
+			}
+			r := req
+			r.Text = syntax.SetField(text, field, f.Value)
+			if field == "kind" && !scopeOf(r).Holds(session.Kind(f.Value)) {
+				r.Scope = scope.All
+			}
+			n, err := count(ctx, r)
+			if err != nil { // out of time, or an error of the index, which the search shows
+				break
+			}
+			counts[f] = n
+		}
+		return func(m *Model) tea.Cmd {
+			if m.menu == menu {
+				menu.annotate(counts)
+			}
+			return nil
+		}
+	})
+}
+
+// annotate adds the numbers of hits to the choices. Those without any come last, except
+// dates, which have their order.
+func (m *menu) annotate(counts map[sessions.Facet]search.Counts) {
+	var selected sessions.Facet
+	if len(m.shown) > 0 {
+		selected = m.shown[m.at].facet
+	}
+	for i := range m.choices {
+		c := &m.choices[i]
+		n, ok := counts[c.facet]
+		if !ok {
+			continue
+		}
+		looser := n.Looser()
+		c.note, c.none = human.Plural(n.Total, "hit", "hits"), n.Total == 0 && looser == 0
+		if n.Total == 0 && looser > 0 {
+			c.note = human.Number(looser) + " looser"
+		}
+		if name, ok := dateNames[c.label]; ok {
+			c.note = name + " · " + c.note
+		}
+	}
+	if m.field != "after" {
+		with := slices.DeleteFunc(slices.Clone(m.choices), func(c choice) bool { return c.none })
+		without := slices.DeleteFunc(m.choices, func(c choice) bool { return !c.none })
+		m.choices = append(with, without...)
+	}
+	m.filter()
+	m.at = max(0, slices.IndexFunc(m.shown, func(c *choice) bool { return c.facet == selected }))
+}
+
+// toggleFilter adds a value to its field or removes it. A field with a single value is
+// changed to this one.
+func (m *Model) toggleFilter(f sessions.Facet) {
+	values := syntax.FieldValues(m.query.text, f.Field)
+	row := filter.LookupField(f.Field)
+	switch i := slices.Index(values, f.Value); {
+	case i >= 0:
+		values = slices.Delete(values, i, i+1)
+	case row != nil && row.Many:
+		values = append(values, f.Value)
+	default:
+		values = []string{f.Value}
+	}
+	m.setField(f.Field, values...)
+}
+
+// setFilter writes a filter into the query in place of the values that its field has. The same
+// filter again removes it.
+func (m *Model) setFilter(f sessions.Facet) {
+	values := []string{f.Value}
+	if slices.Equal(syntax.FieldValues(m.query.text, f.Field), values) {
+		values = nil
+	}
+	m.setField(f.Field, values...)
+}
+
+// setField writes the values of a field into the query. It widens the scope to include the
+// kinds.
+func (m *Model) setField(name string, values ...string) {
+	m.query.set(syntax.SetField(m.query.text, name, values...))
+	if name == "kind" && slices.ContainsFunc(values, func(v string) bool { return !m.scope().Holds(session.Kind(v)) }) {
+		m.request.Scope = scope.All
+		m.say("scope: %s, which includes this kind", scope.All)
+	}
+}
+
+// toggles restrict every search until they are switched off. The line below the input shows
+// those that are on.
+type toggles struct {
+	allWords bool
+	any      bool   // looser hits, too
+	here     bool   // only sessions of the working directory
+	session  *group // only this session; nil: all
+}
+
+// mostInSession is how many hits are listed when a single session is searched.
+const mostInSession = 500
+
+// narrow returns the request of a search with the toggles.
+func (m *Model) narrow(r search.Request) search.Request {
+	t := &m.toggles
+	r.AllWords, r.Any = t.allWords, t.any
+	if t.here {
+		r.CWD = m.options.WorkDir
+	}
+	if t.session != nil {
+		r.Sessions = []string{t.session.SessionPath}
+		r.PerSession = mostInSession
+	}
+	return r
+}
+
+func (m *Model) toggleAllWords() tea.Cmd {
+	m.toggles.allWords = !m.toggles.allWords
+	return m.changed()
+}
+
+func (m *Model) toggleAny() tea.Cmd {
+	m.toggles.any = !m.toggles.any
+	return m.changed()
+}
+
+func (m *Model) toggleHere() tea.Cmd {
+	m.toggles.here = !m.toggles.here
+	return m.changed()
+}
+
+// toggleSession restricts the search to the selected session, or searches all of them again.
+func (m *Model) toggleSession() tea.Cmd {
+	t := &m.toggles
+	if t.session == nil {
+		g := m.results.session()
+		if g == nil {
+			m.say("no session is selected")
+			return nil
+		}
+		t.session = g
+	} else {
+		t.session = nil
+	}
+	m.moved = true // keep the selection: the user means this session
+	return m.changed()
+}
+
+// on returns the toggles that are on, each with its key.
+func (m *Model) on() []key.Binding {
+	t := &m.toggles
+	var list []key.Binding
+	if t.allWords {
+		list = append(list, m.hint("all-words", "all words"))
+	}
+	if t.any {
+		list = append(list, m.hint("any", "looser hits"))
+	}
+	if t.here {
+		list = append(list, m.hint("here", "in "+terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))))
+	}
+	if t.session != nil {
+		list = append(list, m.hint("this-session", "in "+quoted(t.session.title())))
+	}
+	return list
+}
+
+// within says which sessions are searched.
+func (m *Model) within() string {
+	text := string(m.scope())
+	if t := &m.toggles; t.session != nil {
+		text += " of " + quoted(t.session.title())
+	} else if t.here {
+		text += " of " + terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))
+	}
+	return text
+}
+
+// without says how to drop a filter, in the words of the TUI.
+func (m *Model) without(filter string) string {
+	what, _ := m.dropping(filter)
+	return what
+}
+
+// dropping says how to drop a filter, and which action does it; "" for none.
+func (m *Model) dropping(filter string) (what, action string) {
+	switch t := &m.toggles; {
+	case filter == "scope":
+		return "in scope all", "scope"
+	case filter == search.FilterAllWords:
+		return "with some of the words", "all-words"
+	case filter == "cwd" && t.here:
+		return "in other directories", "here"
+	case filter == "session" && t.session != nil:
+		return "in other sessions", "this-session"
+	}
+	return search.Without(terminal.Clip(terminal.Clean(filter), maxFilter)), ""
+}
+
+// elsewhere says how many hits there are without a filter; "" if none.
+func (m *Model) elsewhere() string {
+	whole := ""
+	if len(m.results.rows) > 0 {
+		whole = " with every word"
+	}
+	var list []string
+	for i, r := range m.search.removed {
+		n := human.Number(r.Hits)
+		if i == 0 {
+			n = "There are " + n + " hits" + whole
+			if r.Hits == 1 {
+				n = "There is 1 hit" + whole
+			}
+		}
+		what, action := m.dropping(r.Filter)
+		if keys := m.keysOf(action); keys != "" {
+			what += " (" + keys + ")"
+		}
+		list = append(list, n+" "+what)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, ", ") + "."
+}
+
+// maxFilter is the width of a filter in a sentence.
+const maxFilter = 32
+
+// noSessions says why the list without a query is empty.
+func (m *Model) noSessions() string {
+	in := func(dirs ...string) string {
+		var list []string
+		for _, d := range dirs {
+			list = append(list, terminal.Clean(human.Path(d, m.options.Home)))
+		}
+		return strings.Join(list, " or ")
+	}
+	switch n := m.search.indexed; {
+	case n == 0 && len(m.options.Dirs) > 0:
+		return "There are no session files in " + in(m.options.Dirs...) + "."
+	case n == 0:
+		return "There are no sessions yet."
+	case m.toggles.here:
+		text := "No sessions of " + in(m.options.WorkDir) + " or below"
+		if keys := m.keysOf("here"); keys != "" {
+			text += "; " + keys + " shows all " + human.Number(n)
+		}
+		return text + "."
+	}
+	return "None of the " + human.Number(m.search.indexed) + " sessions passes the filters."
 }
