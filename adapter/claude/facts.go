@@ -1,0 +1,169 @@
+package claude
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// Larger numbers cannot be right and would spoil every sum.
+const (
+	maxTokens = 1_000_000_000_000
+	maxCost   = 1_000_000_000
+	maxPath   = 4096
+)
+
+var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
+// factsOf returns the facts of the entry that has been read, nil when it has none.
+func (p *parser) factsOf() *session.EntryFacts {
+	e, f := &p.entry, &p.facts
+	*f = session.EntryFacts{Calls: f.Calls[:0], Outcome: unknownOutcome}
+	if e.Pending {
+		return nil
+	}
+	switch e.Role {
+	case session.RoleAssistant:
+		p.replyFacts(f)
+	case session.RoleToolResult:
+		p.resultFacts(f)
+	case session.RoleShell:
+		p.shellFacts(f)
+	}
+	if !f.HasUsage && !f.IsResult && len(f.Calls) == 0 {
+		return nil
+	}
+	return f
+}
+
+// replyFacts reads the usage of a reply, which is repeated in each line of it, and its calls.
+// What Claude Code wrote in place of a reply names no model, and has no usage.
+func (p *parser) replyFacts(f *session.EntryFacts) {
+	if usage := p.message.Find("usage"); p.json.Kind(usage) == '{' && p.entry.Model != "" {
+		f.HasUsage = true
+		p.usage(p.json.Fields(usage), &f.Usage)
+		if id := p.entry.Message; id != "" {
+			f.UsageOf = max(xxhash.Sum64String(id), 1)
+		}
+	}
+	for i := range p.blocks {
+		if b := &p.blocks[i]; b.sort == callBlock {
+			f.Calls = append(f.Calls, p.callFacts(b))
+		}
+	}
+}
+
+func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
+	tokens := func(key string) int64 {
+		v := all.Find(key)
+		if c := p.json.Kind(v); c == 0 || c == 'n' {
+			return 0
+		}
+		n, ok := p.json.Int(v)
+		if !ok || n < 0 || n > maxTokens {
+			u.Unusable = true
+			return 0
+		}
+		return n
+	}
+	u.Input, u.Output = tokens("input_tokens"), tokens("output_tokens")
+	u.CacheRead, u.CacheWrite = tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens")
+	if cost := p.all.Find("costUSD"); p.json.Kind(cost) != 0 && p.json.Kind(cost) != 'n' { // of versions before 1.0
+		n, err := strconv.ParseFloat(string(p.json.Raw(cost)), 64)
+		if err != nil || !(n >= 0 && n <= maxCost) {
+			u.Unusable = true
+			return
+		}
+		u.Cost = n + 0 // turns negative zero into zero
+	}
+}
+
+// callFacts returns the facts of a call.
+func (p *parser) callFacts(b *block) session.EntryCall {
+	does := toolOf(b.call.tool)
+	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.deed, Dialect: does.dialect, Outcome: unknownOutcome}
+	if c.Part >= 0 {
+		c.Text = bytes.TrimPrefix(b.text[min(len(c.Tool), len(b.text)):], []byte("\n"))
+	}
+	input := p.json.Fields(b.call.input)
+	if v := input.Find(does.command); does.command != "" && p.json.Kind(v) == '"' {
+		c.Command = p.json.Text(v)
+	}
+	if v := input.Find(does.file); does.file != "" && p.json.Kind(v) == '"' {
+		if path := p.json.Name(v); path != "" && len(path) <= maxPath {
+			c.Files = []session.FileUse{{Path: path}}
+		}
+	}
+	c.Escapes = p.json.IsTrue(input.Find("dangerouslyDisableSandbox"))
+	return c
+}
+
+// rejections are what a result begins with if the person did not let the tool run.
+var rejections = [][]byte{
+	[]byte("The user doesn't want to proceed with this tool use"),
+	[]byte("The user doesn't want to take this action"),
+	[]byte("Claude requested permissions to "),
+	interruption,
+}
+
+// resultFacts reads how a call ended.
+func (p *parser) resultFacts(f *session.EntryFacts) {
+	e := &p.entry
+	f.IsResult, f.Failed = true, e.IsError
+	first := true
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.sort != resultBlock || b.id != e.ToolCallID {
+			continue
+		}
+		f.Bytes += int64(len(b.text))
+		if !first || !e.IsError {
+			continue
+		}
+		first = false
+		for _, r := range rejections {
+			if bytes.HasPrefix(b.text, r) {
+				f.Failed, f.Rejected = false, true
+			}
+		}
+		if code, ok := exitCode(b.text); ok {
+			f.Exit = code
+		}
+	}
+	made := p.json.Fields(p.all.Find("toolUseResult"))
+	for _, key := range [...]string{"totalDurationMs", "durationMs"} {
+		if n, ok := p.json.Int(made.Find(key)); ok && 0 <= n && n < 1<<31 {
+			f.Duration = int32(n)
+			break
+		}
+	}
+	if !made.Find("returnCodeInterpretation").Empty() { // "No matches found"
+		f.NoMatch = true
+	}
+}
+
+// exitCode reads the exit code that the result of a failed command begins with.
+func exitCode(text []byte) (int32, bool) {
+	rest, ok := bytes.CutPrefix(text, []byte("Exit code "))
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 32)
+	return int32(n), err == nil
+}
+
+// shellFacts returns the facts of a command that the user ran.
+func (p *parser) shellFacts(f *session.EntryFacts) {
+	for i := range p.blocks {
+		if b := &p.blocks[i]; b.sort == shellBlock {
+			f.Calls = append(f.Calls, session.EntryCall{
+				Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: unknownOutcome,
+			})
+		}
+	}
+}

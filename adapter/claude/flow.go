@@ -1,0 +1,100 @@
+package claude
+
+import (
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/session"
+)
+
+// Each line names the line that it follows. But the results of parallel calls hang each on
+// the line of its call, lines of progress lie between others, and what comes next follows any
+// of them. So results that do not continue the branch hang beside it, progress always does,
+// and a line that follows one beside the branch continues the branch.
+
+// place says where the entry that has been read is in the conversation.
+func (p *parser) place() {
+	e, m := &p.entry, &p.memo
+	m.encoded = nil
+	if v := p.all.Find("cwd"); !v.Empty() {
+		m.CWD = short(p.json.Name(v), longestPlace)
+	}
+	if v := p.all.Find("gitBranch"); !v.Empty() {
+		m.Git = short(p.json.Name(v), longestPlace)
+	}
+	e.Context = m.context()
+	if !e.Once {
+		e.Apart = true
+		return
+	}
+	if parent := p.all.Find("parentUuid"); !parent.Empty() {
+		e.HasParent, e.ParentID = true, p.json.String(parent)
+	}
+	if e.ParentID == "" {
+		if parent := p.json.String(p.all.Find("logicalParentUuid")); parent != "" {
+			e.HasParent, e.ParentID = true, parent
+		}
+	}
+	if e.Role == session.RoleAssistant {
+		e.Message = p.json.String(p.message.Find("id"))
+	}
+	if !p.agent && p.json.IsTrue(p.all.Find("isSidechain")) {
+		p.besides()
+		return
+	}
+	p.follow()
+}
+
+// besides says which conversation of a subagent the entry belongs to.
+func (p *parser) besides() {
+	e, m := &p.entry, &p.memo
+	if e.Side = p.json.String(p.all.Find("agentId")); e.Side != "" {
+		return
+	}
+	at := len(m.sides) - 1
+	if e.ParentID != "" {
+		tip := xxhash.Sum64String(e.ParentID)
+		if i := slices.IndexFunc(m.sides, func(s side) bool { return s.tip == tip }); i >= 0 {
+			at = i
+		}
+	}
+	root := short(e.ID, longestID)
+	if e.ParentID != "" && at >= 0 {
+		root = m.sides[at].root
+		m.sides = slices.Delete(m.sides, at, at+1)
+	}
+	e.Side = root
+	m.sides = remember(m.sides, side{xxhash.Sum64String(e.ID), root}, mostSides)
+}
+
+// follow says whether the entry continues the branch or hangs beside it.
+func (p *parser) follow() {
+	e, m := &p.entry, &p.memo
+	id, parent, message := xxhash.Sum64String(e.ID), xxhash.Sum64String(e.ParentID), uint64(0)
+	if e.Message != "" {
+		message = xxhash.Sum64String(e.Message)
+	}
+	inGroup := slices.Contains(m.group, parent)
+	beside := slices.Contains(m.asides, parent)
+	switch {
+	case m.tip == "", e.ParentID == m.tip && e.Type != lineProgress:
+	case e.Type == lineProgress, inGroup && e.Role == session.RoleToolResult:
+		e.Aside = e.ParentID != ""
+		if e.Aside {
+			m.asides = remember(m.asides, id, mostRemembered)
+			return
+		}
+	case beside, inGroup && message != 0 && message == m.message:
+		e.ParentID = m.tip
+	default: // another branch
+		m.group, m.asides, m.message = m.group[:0], m.asides[:0], 0
+	}
+	m.tip = short(e.ID, longestID)
+	switch {
+	case message != 0 && message == m.message:
+		m.group = remember(m.group, id, mostRemembered)
+	case message != 0:
+		m.group, m.message = append(m.group[:0], id), message
+	}
+}

@@ -1,0 +1,138 @@
+package claude
+
+import (
+	"maps"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Types of lines, as they are written.
+const (
+	lineUser       = "user"
+	lineAssistant  = "assistant"
+	lineSystem     = "system"
+	lineAttachment = "attachment"
+	lineProgress   = "progress"
+	lineQueue      = "queue-operation"
+	lineLastPrompt = "last-prompt"
+	lineTag        = "tag"
+	lineSnapshot   = "file-history-snapshot"
+)
+
+// titleLines are the lines that name the session: the member with the name, and how much it
+// counts.
+var titleLines = map[string]struct {
+	key  string
+	rank uint8
+}{
+	"custom-title": {"customTitle", 4},
+	"agent-name":   {"agentName", 3},
+	"ai-title":     {"aiTitle", 2},
+	"summary":      {"summary", 1}, // of the session whose leaf it names
+}
+
+// stateLines are the lines with state of the session. They are repeated, and the last one
+// counts. Their text is data.
+var stateLines = set(`mode permission-mode pr-link worktree-state relocated bridge-session frame-link agent-color
+	agent-setting content-replacement attribution-snapshot fork-context-ref ended-by-model cost-state continued-in
+	session-owner isolation-latch dev-mods memory-mode tools-used observer-ref derived-from history-suppression
+	resume-head-vouch host-row atis-latch repl-mode custom-title agent-name ai-title last-prompt tag
+	file-history-delta`)
+
+// attachments are those that Claude Code writes for the model in every session. The text of
+// others, such as files and the output of hooks, is details.
+var attachments = kinds(map[session.Kind]string{
+	session.KindSystem: `skill_listing skill_discovery dynamic_skill deferred_tools_delta mcp_instructions_delta
+		agent_listing_delta auto_mode auto_mode_exit plan_mode plan_mode_exit plan_mode_reentry companion_intro
+		todo todo_reminder task_reminder date_change nested_memory relevant_memories current_session_memory
+		output_style critical_system_reminder verify_plan_reminder compaction_reminder context_efficiency
+		ultrathink_effort token_usage output_token_usage budget_usd team_context`,
+})
+
+// subtypes are the kinds of the text of system lines.
+var subtypes = kinds(map[session.Kind]string{
+	session.KindMeta:    "compact_boundary microcompact_boundary turn_duration stop_hook_summary session_start",
+	session.KindShell:   "local_command",
+	session.KindError:   "api_error",
+	session.KindNote:    "informational model_refusal_fallback",
+	session.KindSummary: "away_summary",
+})
+
+// keySet is a set of the keys of members.
+type keySet map[string]bool
+
+func (s keySet) has(key []byte) bool { return s[string(key)] }
+
+func set(names string) keySet {
+	s := make(keySet)
+	for _, name := range strings.Fields(names) {
+		s[name] = true
+	}
+	return s
+}
+
+// union returns a set with more names.
+func union(s keySet, names string) keySet {
+	more := set(names)
+	maps.Copy(more, s)
+	return more
+}
+
+func kinds(lists map[session.Kind]string) map[string]session.Kind {
+	m := make(map[string]session.Kind)
+	for kind, names := range lists {
+		for name := range set(names) {
+			m[name] = kind
+		}
+	}
+	return m
+}
+
+// Keys without text of their own. What is not among them, and is not read, is unknown: its
+// text has the kind other.
+var (
+	lineKeys = set(`type subtype uuid parentUuid logicalParentUuid isSidechain userType cwd sessionId version gitBranch
+		timestamp slug agentId entrypoint sessionKind teamName agentName agentColor requestId isMeta forkedFrom
+		leafUuid messageId isSnapshotUpdate level toolUseID parentToolUseID sourceToolAssistantUUID sourceToolUseID`)
+
+	messageLineKeys = union(lineKeys, `message toolUseResult planContent classifierMetaLines mcpMeta isCompactSummary
+		isVisibleInTranscriptOnly permissionMode thinkingMetadata todos imagePasteIds promptId origin promptSource
+		interruptedMessageId isApiErrorMessage apiErrorStatus error costUSD durationMs effort attributionAgent
+		attributionSkill attributionPlugin attributionMcpServer attributionMcpTool attribution advisorModel
+		apiBlockIndex`)
+
+	systemKeys = union(lineKeys, "content direction trigger refusedUserMessageUuid hasOutput preventedContinuation compactMetadata microcompactMetadata")
+
+	progressKeys = set("type agentId taskId normalizedMessages fullOutput")
+
+	attachmentKeys = set("type content toolUseID hookEvent")
+
+	messageKeys = set(`id type role model content stop_reason stop_sequence stop_details usage container
+		context_management diagnostics`)
+
+	blockKeys = map[string]keySet{
+		"text":              set("type text citations cache_control"),
+		"thinking":          set("type thinking signature"),
+		"redacted_thinking": set("type data"),
+		"tool_use":          set("type id name input caller cache_control"),
+		"server_tool_use":   set("type id name input caller cache_control"),
+		"tool_result":       set("type tool_use_id content is_error cache_control"),
+		"image":             set("type source"),
+		"document":          set("type source"),
+	}
+)
+
+// Of the result of a tool as it was made, these members repeat what other lines say: the
+// file before the edit, which Claude Code read, and the arguments of the call.
+var repeated = set(`originalFile originalFileContents structuredPatch oldString newString edits oldTodos newTodos
+	prompt usage isImage interrupted type agentId`)
+
+// noText lists the keys of strings that are never text.
+var noText = []string{"signature", "base64", "originalFile", "originalFileContents", "fullOutput"}
+
+// noDetails lists further ones, of messages that are repeated in other lines.
+var noDetails = append([]string{
+	"type", "role", "id", "uuid", "parentUuid", "sessionId", "timestamp", "requestId", "model", "tool_use_id", "toolUseID",
+	"service_tier", "inference_geo", "stop_reason", "data",
+}, noText...)

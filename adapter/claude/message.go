@@ -1,0 +1,254 @@
+package claude
+
+import (
+	"cmp"
+	"strings"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// block is a piece of the content of a message. Parts, facts and view are made from it.
+type block struct {
+	sort  blockSort
+	kind  session.Kind
+	text  []byte
+	value jsonl.Value // of the text, if it is one string
+	part  int         // the number of its part, -1 when it has none
+	id    string      // of a call, or of the call that a result answers
+	call  call
+	image session.Image // without its data
+	data  jsonl.Value   // of an image
+}
+
+type blockSort uint8
+
+const (
+	textBlock blockSort = iota
+	resultBlock
+	callBlock
+	imageBlock
+	shellBlock // a command that the user typed
+)
+
+// call is a call of a tool.
+type call struct {
+	tool  string
+	input jsonl.Value
+}
+
+// readMessage reads a line with a message and writes its parts.
+func (p *parser) readMessage(typ string) {
+	e, v := &p.entry, p.all.Find("message")
+	e.Type = session.TypeMessage
+	p.notKnown(p.all, messageLineKeys)
+	p.message = p.json.Fields(v)
+	if p.json.Kind(v) != '{' && !v.Empty() {
+		p.unknown = append(p.unknown, unknown{Value: v})
+	}
+	p.notKnown(p.message, messageKeys)
+	content := p.message.Find("content")
+	if typ == lineAssistant {
+		e.Role = session.RoleAssistant
+		if model := p.json.Name(p.message.Find("model")); model != "" && model[0] != '<' { // <synthetic> is no model
+			e.Model, e.Provider = model, providerOf(model)
+		}
+		p.readBlocks(content, session.KindReply)
+		p.writeBlocks()
+		p.writeFailure()
+	} else {
+		p.readBlocks(content, session.KindPrompt)
+		p.writeUser()
+		if e.Role == session.RoleUser {
+			p.shadow(false)
+		}
+	}
+	p.other()
+	p.details()
+}
+
+// providerOf returns the provider of a model, "" for one that a gateway may have put in place
+// of Claude.
+func providerOf(model string) string {
+	if strings.HasPrefix(model, "claude") {
+		return "anthropic"
+	}
+	return ""
+}
+
+// readBlocks reads the content of a message: a text, or a list of blocks.
+func (p *parser) readBlocks(v jsonl.Value, kind session.Kind) {
+	for list := p.json.Elements(v); list.Next(); {
+		switch p.json.Kind(list.Val) {
+		case '"':
+			p.readText(list.Val, kind)
+		case '{':
+			p.readBlock(list.Val, kind)
+		case '[':
+			p.unknown = append(p.unknown, unknown{Value: list.Val})
+		}
+	}
+	if c := p.json.Kind(v); c != '[' && c != '{' && c != '"' && c != 'n' && c != 0 {
+		p.unknown = append(p.unknown, unknown{Value: v})
+	}
+}
+
+// readText reads a text of a message. That of a user may be several: see readTexts.
+func (p *parser) readText(v jsonl.Value, kind session.Kind) {
+	if kind == session.KindPrompt && p.json.Kind(v) == '"' {
+		p.readTexts(v)
+		return
+	}
+	p.blocks = append(p.blocks, block{kind: kind, value: v})
+}
+
+// readBlock reads a block that is an object.
+func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
+	all := p.json.Fields(v)
+	typ := p.json.Name(all.Find("type"))
+	known, ok := blockKeys[typ]
+	if !ok && !(kind == session.KindReply && isResult(typ)) {
+		p.unknown = append(p.unknown, unknown{Value: v, block: true})
+		return
+	}
+	switch typ {
+	case "text":
+		p.readText(all.Find("text"), kind)
+	case "thinking":
+		p.blocks = append(p.blocks, block{kind: session.KindThinking, value: all.Find("thinking")})
+	case "tool_use", "server_tool_use":
+		p.blocks = append(p.blocks, block{sort: callBlock, kind: session.KindCall, id: p.json.String(all.Find("id")),
+			call: call{tool: p.json.Name(all.Find("name")), input: all.Find("input")}})
+	case "tool_result":
+		p.readResult(all)
+	case "image", "document":
+		if !p.readImage(all.Find("source")) {
+			p.unknown = append(p.unknown, unknown{Value: v, block: true})
+			return
+		}
+	case "redacted_thinking":
+	default: // the result of a tool of the provider
+		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.json.String(all.Find("tool_use_id")), value: all.Find("content")})
+		known = blockKeys["tool_result"]
+	}
+	p.notKnown(all, known)
+}
+
+// isResult reports whether a block of this type is the result of a tool that the provider
+// runs, such as web_search_tool_result.
+func isResult(typ string) bool { return strings.HasSuffix(typ, "_tool_result") }
+
+// readResult reads the result of a tool.
+func (p *parser) readResult(all jsonl.Fields) {
+	e := &p.entry
+	id := p.json.String(all.Find("tool_use_id"))
+	e.Role = session.RoleToolResult
+	e.ToolCallID = cmp.Or(e.ToolCallID, id)
+	e.IsError = e.IsError || p.json.IsTrue(all.Find("is_error"))
+	for list := p.json.Elements(all.Find("content")); list.Next(); {
+		fields := p.json.Fields(list.Val)
+		switch typ := p.json.Name(fields.Find("type")); {
+		case p.json.Kind(list.Val) == '"':
+			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: list.Val})
+		case typ == "text":
+			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("text")})
+			p.notKnown(fields, blockKeys["text"])
+		case typ == "image" && p.readImage(fields.Find("source")):
+		case typ == "tool_reference":
+			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("tool_name")})
+			p.notKnown(fields, nil, "type", "tool_name")
+		default:
+			p.unknown = append(p.unknown, unknown{Value: list.Val, block: true})
+		}
+	}
+}
+
+// readImage reads the source of an image or a document. It reports whether its data is no
+// text.
+func (p *parser) readImage(source jsonl.Value) bool {
+	all := p.json.Fields(source)
+	data := all.Find("data")
+	if p.json.Kind(data) != '"' || p.json.Name(all.Find("type")) != "base64" {
+		return false
+	}
+	raw := p.json.JSON(data)
+	size := len(raw) / 4 * 3
+	for i := len(raw); i > 0 && i > len(raw)-2 && raw[i-1] == '='; i-- {
+		size--
+	}
+	p.blocks = append(p.blocks, block{sort: imageBlock, data: data, image: session.Image{MimeType: p.json.Name(all.Find("media_type")), Size: size}})
+	return true
+}
+
+// writeBlocks writes the parts of the blocks that have been read.
+func (p *parser) writeBlocks() {
+	e := &p.entry
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		before := len(e.Parts)
+		switch {
+		case b.sort == callBlock:
+			p.writeCall(b)
+		case b.sort == imageBlock:
+			e.Images = append(e.Images, b.image)
+		case b.value.Empty():
+			p.add(b.kind, b.text)
+		case b.sort == resultBlock && p.json.Kind(b.value) != '"':
+			p.leaves.Begin(&p.json, p.json.Room(b.value.End-b.value.Start), false, nil)
+			p.leaves.Add(b.value, false)
+			b.text = p.json.Keep(p.leaves.End())
+			p.add(b.kind, b.text)
+		default:
+			b.text = p.part(b.kind, b.value)
+		}
+		b.part = -1
+		if len(e.Parts) > before {
+			b.part = before
+			if b.sort == resultBlock {
+				e.Parts[before].ToolCallID = b.id
+			}
+		}
+	}
+	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
+		kind := session.KindPrompt
+		if e.Role == session.RoleToolResult {
+			kind = session.KindResult
+		}
+		e.Parts = append(e.Parts, session.Part{Kind: kind, ToolCallID: e.ToolCallID})
+	}
+}
+
+// writeCall writes the name of a tool and the arguments of a call.
+func (p *parser) writeCall(b *block) {
+	c := &b.call
+	if p.sparse && c.tool != "" && !p.wanted(p.json.Raw(c.input)) && !p.wanted([]byte(c.tool)) {
+		p.addCall(b, nil)
+		return
+	}
+	room := p.json.Room(len(c.tool) + c.input.End - c.input.Start + 64)
+	p.leaves.Begin(&p.json, append(room, c.tool...), true, nil)
+	if !c.input.Empty() && p.json.Kind(c.input) != 'n' {
+		p.leaves.Add(c.input, false)
+	}
+	if b.text = p.json.Keep(p.leaves.End()); len(b.text) > 0 {
+		p.addCall(b, b.text)
+	}
+}
+
+func (p *parser) addCall(b *block, text []byte) {
+	p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: b.call.tool, ToolCallID: b.id})
+}
+
+// writeFailure makes the text of a reply an error if Claude Code wrote it in place of one.
+func (p *parser) writeFailure() {
+	e := &p.entry
+	if !p.json.IsTrue(p.all.Find("isApiErrorMessage")) {
+		return
+	}
+	e.IsError = true
+	for i := range e.Parts {
+		if e.Parts[i].Kind == session.KindReply {
+			e.Parts[i].Kind = session.KindError
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package claude
+
+import (
+	"bytes"
+	"slices"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// The order of an entry's parts does not depend on the order of its members, so that a part
+// keeps its number: the content, block by block; then other; then details, which are left
+// out if they are not wanted.
+
+// notKnown records the members that no rule covers: those that are neither in the set nor
+// among the names.
+func (p *parser) notKnown(all jsonl.Fields, known keySet, names ...string) {
+	for _, m := range all {
+		if !known.has(m.Key) && !slices.Contains(names, string(m.Key)) {
+			p.unknown = append(p.unknown, unknown{Value: m.Val})
+		}
+	}
+}
+
+// part adds a part with the text of a string, and returns that text. A value of another
+// shape is unknown.
+func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
+	if c := p.json.Kind(v); c == '{' || c == '[' {
+		p.unknown = append(p.unknown, unknown{Value: v})
+		return nil
+	}
+	if p.sparse {
+		p.addPart(session.Part{Kind: kind, JSON: p.json.JSON(v)})
+		return nil
+	}
+	text := p.json.Text(v)
+	p.add(kind, text)
+	return text
+}
+
+func (p *parser) add(kind session.Kind, text []byte) { p.addPart(session.Part{Kind: kind, Text: text}) }
+
+// addPart adds a part, unless its text is empty.
+func (p *parser) addPart(part session.Part) {
+	if len(part.Text)+len(part.JSON) > 0 {
+		p.entry.Parts = append(p.entry.Parts, part)
+	}
+}
+
+// restOf adds one part with the text of a value and the strings of the members of an
+// object, except those in the set or among the names.
+func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, known keySet, names ...string) {
+	leaves := &p.leaves
+	if kind == session.KindDetails {
+		leaves = &p.detailed
+	}
+	size := first.End - first.Start
+	for _, m := range all {
+		size += m.Val.End - m.Val.Start
+	}
+	var held [][]byte
+	if text := p.json.Text(first); len(text) > 0 {
+		held = append(p.held[:0], text)
+	}
+	leaves.Begin(&p.json, p.json.Room(size), false, nil)
+	if !first.Empty() {
+		leaves.Add(first, false)
+	}
+	leaves.Begin(&p.json, leaves.End(), false, held) // goes on
+	for _, m := range all {
+		if !known.has(m.Key) && !slices.Contains(names, string(m.Key)) {
+			leaves.Add(m.Val, false)
+		}
+	}
+	p.add(kind, p.json.Keep(leaves.End()))
+}
+
+// other adds the strings that no rule covers, in file order.
+func (p *parser) other() {
+	if len(p.unknown) == 0 {
+		return
+	}
+	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
+	size := 0
+	for _, v := range p.unknown {
+		size += v.End - v.Start
+	}
+	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
+	for _, v := range p.unknown {
+		p.leaves.Add(v.Value, v.block)
+	}
+	p.add(session.KindOther, p.json.Keep(p.leaves.End()))
+}
+
+// detailKeys are the members of a line with a message whose text is details.
+var detailKeys = []string{"toolUseResult", "planContent", "classifierMetaLines", "mcpMeta"}
+
+// wantsDetails reports whether details may have a wanted text. Text that they repeat must
+// then be read.
+func (p *parser) wantsDetails() bool {
+	return slices.ContainsFunc(detailKeys, func(key string) bool {
+		v := p.all.Find(key)
+		return !v.Empty() && p.wanted(p.json.Raw(v))
+	})
+}
+
+// details adds the strings of the details that the parts so far do not contain.
+func (p *parser) details() {
+	if p.sparse {
+		return
+	}
+	p.held = p.held[:0]
+	for i := range p.entry.Parts {
+		p.held = append(p.held, p.entry.Parts[i].Text)
+	}
+	p.values = p.values[:0]
+	for _, key := range detailKeys {
+		switch v := p.all.Find(key); p.json.Kind(v) {
+		case '{':
+			p.detailsOf(p.json.Fields(v))
+		case '[', '"':
+			p.detail(v)
+		}
+	}
+	size := 0
+	for _, v := range p.values {
+		size += v.End - v.Start
+	}
+	if size == 0 {
+		return
+	}
+	p.detailed.Begin(&p.json, p.json.Room(size), false, p.held)
+	for _, v := range p.values {
+		p.detailed.Add(v, false)
+	}
+	p.add(session.KindDetails, p.json.Keep(p.detailed.End()))
+}
+
+// detailsOf adds the values in the result of a tool as it was made.
+func (p *parser) detailsOf(all jsonl.Fields) {
+	changed := p.json.IsTrue(all.Find("userModified"))
+	isEdit := !all.Find("structuredPatch").Empty()
+	for _, m := range all {
+		switch key := string(m.Key); {
+		case repeated[key] && !(changed && (key == "newString" || key == "edits")):
+		case key == "content" && isEdit && !changed: // the file that was written
+		case key == "file" && p.json.Kind(m.Val) == '{' && len(p.entry.Parts) > 0:
+			for _, f := range p.json.Fields(m.Val) { // which was read
+				if string(f.Key) != "content" {
+					p.detail(f.Val)
+				}
+			}
+		default:
+			p.detail(m.Val)
+		}
+	}
+}
+
+// detail adds a value to those of the details, unless it is a string that a part contains but for the
+// space around it.
+func (p *parser) detail(v jsonl.Value) {
+	if p.json.Kind(v) == '"' {
+		text := bytes.TrimSpace(bytes.TrimPrefix(p.json.Text(v), []byte("Error: ")))
+		if len(text) == 0 || slices.ContainsFunc(p.held, func(held []byte) bool { return bytes.Contains(held, text) }) {
+			return
+		}
+	}
+	p.values = append(p.values, v)
+}
