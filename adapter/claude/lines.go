@@ -131,8 +131,8 @@ var repeated = set(`originalFile originalFileContents structuredPatch oldString 
 // noText lists the keys of strings that are never text.
 var noText = []string{"signature", "base64", "originalFile", "originalFileContents", "fullOutput"}
 
-// noDetails lists further ones, of messages that are repeated in other lines.
+// noDetails lists further ones, of progress and attachments, which repeat messages and files.
 var noDetails = append([]string{
 	"type", "role", "id", "uuid", "parentUuid", "sessionId", "timestamp", "requestId", "model", "tool_use_id", "toolUseID",
-	"service_tier", "inference_geo", "stop_reason", "data",
+	"service_tier", "inference_geo", "stop_reason",
 }, noText...)

@@ -129,11 +129,11 @@ func (p *parser) details() {
 	if size == 0 {
 		return
 	}
-	p.detailed.Begin(&p.json, p.json.Room(size), false, p.held)
+	p.leaves.Begin(&p.json, p.json.Room(size), false, p.held)
 	for _, v := range p.values {
-		p.detailed.Add(v, false)
+		p.leaves.Add(v, true)
 	}
-	p.add(session.KindDetails, p.json.Keep(p.detailed.End()))
+	p.add(session.KindDetails, p.json.Keep(p.leaves.End()))
 }
 
 // detailsOf adds the values in the result of a tool as it was made.
@@ -156,10 +156,16 @@ func (p *parser) detailsOf(all jsonl.Fields) {
 	}
 }
 
-// detail adds a value to those of the details, unless it is a string that a part contains but for the
-// space around it.
+// detail adds a value to those of the details, or its elements, except strings that a part
+// contains but for the space around them.
 func (p *parser) detail(v jsonl.Value) {
-	if p.json.Kind(v) == '"' {
+	switch p.json.Kind(v) {
+	case '[':
+		for list := p.json.Elements(v); list.Next(); {
+			p.detail(list.Val)
+		}
+		return
+	case '"':
 		text := bytes.TrimSpace(bytes.TrimPrefix(p.json.Text(v), []byte("Error: ")))
 		if len(text) == 0 || slices.ContainsFunc(p.held, func(held []byte) bool { return bytes.Contains(held, text) }) {
 			return

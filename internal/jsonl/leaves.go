@@ -187,17 +187,22 @@ func (w *Leaves) wants(o *object, key, json []byte) bool {
 	switch string(key) {
 	case "type":
 		o.image = o.image || bytes.HasPrefix(json, []byte(`"image"`))
-		return !o.block
+		return !o.block && !w.omits(key)
 	case "id":
-		return !o.block
+		return !o.block && !w.omits(key)
 	case "data":
 		w.keys[len(w.keys)-1].data = true
-		return !o.image
+		return !o.image && !w.omits(key)
 	case "mimeType", "media_type", "mediaType":
 		o.image = o.image || bytes.HasPrefix(json, []byte(`"image/`))
 		return true
 	}
-	return w.named || !slices.ContainsFunc(w.Omit, func(omitted string) bool { return string(key) == omitted })
+	return !w.omits(key)
+}
+
+// omits reports whether the text leaves out the strings under a key.
+func (w *Leaves) omits(key []byte) bool {
+	return !w.named && slices.ContainsFunc(w.Omit, func(omitted string) bool { return string(key) == omitted })
 }
 
 // dot separates the elements of a name.
