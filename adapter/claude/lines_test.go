@@ -53,80 +53,82 @@ func shown(e *session.Entry) string {
 	return s
 }
 
+var lineTests = []struct{ name, line, want string }{
+	{"prompt", user("u", "", `"fix it"`), "user|prompt: fix it"},
+	{"prompt of blocks", user("u", "", `[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"text","text":"this"}]`),
+		"user|prompt: see|prompt: this"},
+	{"only an image", user("u", "", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]`), "user|prompt: "},
+	{"meta", user("u", "", `"Caveat: the messages below"`, `"isMeta":true`), "system|system: Caveat: the messages below"},
+	{"command", user("u", "", `"<command-name>/init</command-name>\n <command-message>init</command-message>\n <command-args>fast</command-args>"`), "user|prompt: /init fast"},
+	{"command without arguments", user("u", "", `"<command-name>/ide</command-name>\n<command-message>ide</command-message>\n<command-args></command-args>"`), "user|prompt: /ide"},
+	{"command with a message", user("u", "", `"<command-message>init is analyzing</command-message>\n<command-name>/init</command-name>"`), "user|prompt: /init\n<command-message>init is analyzing</command-message>"},
+	{"command and more", user("u", "", `"<command-name>/a</command-name> and more"`), "user|prompt: /a\nand more"},
+	{"output of a command", user("u", "", `"<local-command-stdout>Goodbye!</local-command-stdout>"`), "bashExecution|shell: Goodbye!"},
+	{"no output", user("u", "", `"<local-command-stdout></local-command-stdout>"`), "user"},
+	{"shell", user("u", "", `"<bash-input>ls -la</bash-input>"`), "bashExecution|shell: ls -la"},
+	{"output of a shell", user("u", "", `"<bash-stdout>total 0</bash-stdout><bash-stderr>odd</bash-stderr>"`), "bashExecution|shell: total 0|shell: odd"},
+	{"leading tags", user("u", "", `"\ufeff <system-reminder>be brief</system-reminder>\n<ide_selection>a.go</ide_selection>\nfix <b>it</b>"`), "user|system: be brief|system: a.go|prompt: \nfix <b>it</b>"},
+	{"only a tag", user("u", "", `"<ide_opened_file>The user opened a.go</ide_opened_file>"`), "system|system: The user opened a.go"},
+	{"a tag that does not end", user("u", "", `"<system-reminder> is what I type"`), "user|prompt: <system-reminder> is what I type"},
+	{"another tag", user("u", "", `"<html> is broken"`), "user|prompt: <html> is broken"},
+	{"interruption", user("u", "", `[{"type":"text","text":"[Request interrupted by user for tool use]"}]`), "custom|note: [Request interrupted by user for tool use]"},
+	{"notification", user("u", "", `"<task-notification>\n<task-id>b1</task-id>\n</task-notification>"`), "custom|note: <task-notification>\n<task-id>b1</task-id>\n</task-notification>"},
+	{"feedback of a hook", user("u", "", `"Stop hook feedback: run the tests"`), "custom|note: Stop hook feedback: run the tests"},
+	{"summary", user("u", "", `"This session is being continued from a previous conversation that ran out"`), "compactionSummary|summary: This session is being continued from a previous conversation that ran out"},
+	{"summary, marked", user("u", "", `"Did a.go"`, `"isCompactSummary":true`, `"isVisibleInTranscriptOnly":true`), "compactionSummary|summary: Did a.go"},
+	{"plan", user("u", "", `"Implement: do a"`, `"planContent":"do a"`), "user|prompt: Implement: do a"},
+	{"unknown member", user("u", "", `"hi"`, `"novelty":{"of":"newt"}`), "user|prompt: hi|other: newt"},
+	{"spread message", user("u", "", `"hi"`, `"message":{"0":"h","1":"i"}`), "user|other: h\ni"},
+	{"message of another shape", user("u", "", `"hi"`, `"message":"emu"`), "user|other: emu"},
+	{"content of another shape", user("u", "", `{"type":"novel","text":"emu"}`), "user|other: emu"},
+
+	{"reply", reply("a", "u", "m", `{"type":"text","text":"Done."}`, 1), "assistant|reply: Done."},
+	{"thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"hm","signature":"SIG"}`, 1), "assistant|thinking: hm"},
+	{"empty thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"","signature":"SIG"},{"type":"redacted_thinking","data":"SIG"}`, 1), "assistant"},
+	{"call", reply("a", "u", "m", callBlockOf("c", "Bash", `{"command":"ls -la","timeout":5}`), 1), "assistant|call: Bash\ncommand: ls -la\ntimeout: 5"},
+	{"tool of the provider", reply("a", "u", "m", `{"type":"server_tool_use","id":"c","name":"web_search","input":{"query":"gnu"}},{"type":"web_search_tool_result","tool_use_id":"c","content":[{"type":"web_search_result","title":"Gnus","url":"https://gnu.example"}]}`, 1),
+		"assistant|call: web_search\nquery: gnu|result: web_search_result\nGnus\nhttps://gnu.example"},
+	{"unknown block", reply("a", "u", "m", `{"type":"fallback","from":{"model":"x"},"to":{"model":"y"}}`, 1), "assistant|other: x\ny"},
+	{"failed", node("a", "u", `"type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"id":"m","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}`), "assistant|error: API Error: 529"},
+
+	{"result", result("r", "a", "c", `"ok"`), "toolResult|result: ok"},
+	{"result of blocks", result("r", "a", "c", `[{"type":"text","text":"one"},{"type":"tool_reference","tool_name":"WebFetch"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]`), "toolResult|result: one|result: WebFetch"},
+	{"details", result("r", "a", "c", `"ok\n"`, `"toolUseResult":{"stdout":"ok\n","stderr":"warn zebra","originalFile":"quokka"}`), "toolResult|result: ok\n|details: warn zebra"},
+	{"details, a string", result("r", "a", "c", `"Exit code 1\nno"`, `"toolUseResult":"Error: Exit code 1\nno"`), "toolResult|result: Exit code 1\nno"},
+	{"details of an edit", result("r", "a", "c", `"The file a.go has been updated"`, `"toolUseResult":{"filePath":"a.go","oldString":"gnu","newString":"gnat","originalFile":"quokka","structuredPatch":[{"lines":["-gnu","+gnat"]}],"userModified":false}`),
+		"toolResult|result: The file a.go has been updated"},
+	{"details of an edit that the person changed", result("r", "a", "c", `"updated a.go"`, `"toolUseResult":{"filePath":"a.go","oldString":"gnu","newString":"gnat","structuredPatch":[],"userModified":true}`),
+		"toolResult|result: updated a.go|details: gnat"},
+	{"details of a file that was read", result("r", "a", "c", `"     1→gnu"`, `"toolUseResult":{"type":"text","file":{"filePath":"a.go","content":"gnu","numLines":1}}`), "toolResult|result:      1→gnu|details: a.go"},
+
+	{"progress", node("p", "a", `"type":"progress","toolUseID":"t","data":{"type":"agent_progress","prompt":"gnu","agentId":"a1","message":{"type":"user","uuid":"x","timestamp":"2026","message":{"role":"user","content":[{"type":"text","text":"gnat"}]}}}`), "progress|details: gnat"},
+	{"progress of a command", node("p", "a", `"type":"progress","data":{"type":"bash_progress","output":"b\n","fullOutput":"a\nb\n"}`), "progress|details: b\n"},
+	{"turn", node("s", "a", `"type":"system","subtype":"turn_duration","durationMs":5`), "system"},
+	{"boundary", node("s", "", `"type":"system","subtype":"compact_boundary","content":"Conversation compacted","level":"info","compactMetadata":{"trigger":"auto","preTokens":9}`), "compaction|meta: Conversation compacted"},
+	{"error of the service", node("s", "a", `"type":"system","subtype":"api_error","level":"error","error":{"status":529,"error":{"message":"overloaded"}},"retryInMs":5`), "system|error: overloaded"},
+	{"command in a system line", node("s", "a", `"type":"system","subtype":"local_command","content":"<local-command-stdout>Set</local-command-stdout>","level":"info"`), "bashExecution|shell: Set"},
+	{"recap", node("s", "a", `"type":"system","subtype":"away_summary","content":"Was at a.go"`), "custom_message|summary: Was at a.go"},
+	{"unknown system line", node("s", "a", `"type":"system","subtype":"novel","content":"emu"`), "system|other: emu"},
+	{"skills", node("t", "a", `"type":"attachment","attachment":{"type":"skill_listing","content":"- skill: does","isInitial":true}`), "attachment|system: - skill: does"},
+	{"hook", node("t", "a", `"type":"attachment","attachment":{"type":"hook_success","hookName":"Stop","toolUseID":"x","hookEvent":"Stop","content":"ran","stdout":"ran","stderr":"","exitCode":0}`), "attachment|details: ran\nStop"},
+	{"file", node("t", "a", `"type":"attachment","attachment":{"type":"file","filename":"a.go","content":{"type":"text","file":{"filePath":"/b/a.go","content":"gnu"}}}`), "attachment|details: /b/a.go\ngnu\na.go"},
+	{"unknown attachment", node("t", "a", `"type":"attachment","attachment":{"type":"novel","say":"emu"}`), "attachment|details: emu"},
+	{"queued prompt", node("t", "a", `"type":"attachment","attachment":{"type":"queued_command","prompt":"go on","commandMode":"prompt"}`), "user|prompt: go on"},
+	{"queued notification", node("t", "a", `"type":"attachment","attachment":{"type":"queued_command","prompt":"<task-notification>x</task-notification>","commandMode":"task-notification"}`), "custom_message|note: <task-notification>x</task-notification>"},
+
+	{"snapshot", `{"type":"file-history-snapshot","messageId":"u","snapshot":{"trackedFileBackups":{"a.go":{"backupFileName":"h@v1"}}},"isSnapshotUpdate":false}`, "file-history-snapshot"},
+	{"title", `{"type":"custom-title","customTitle":"Fix it","sessionId":"s1"}`, "session_info|title: Fix it"},
+	{"summary line", `{"type":"summary","summary":"Old work","leafUuid":"x"}`, "session_info|title: Old work"},
+	{"tag", `{"type":"tag","tag":"later","sessionId":"s1"}`, "label|label: later"},
+	{"last prompt", `{"type":"last-prompt","lastPrompt":"fix…","leafUuid":"a","sessionId":"s1"}`, "leaf|data: fix…"},
+	{"mode", `{"type":"mode","mode":"normal","sessionId":"s1"}`, "mode|data: normal"},
+	{"unknown line", `{"type":"novel","sessionId":"s1","say":{"what":["emu"]}}`, "novel|other: emu"},
+	{"no type", `{"say":"emu"}`, "|other: emu"},
+}
+
+// Each kind of line has its text in parts of the right kinds.
 func TestLines(t *testing.T) {
-	tests := []struct{ name, line, want string }{
-		{"prompt", user("u", "", `"fix it"`), "user|prompt: fix it"},
-		{"prompt of blocks", user("u", "", `[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"text","text":"this"}]`),
-			"user|prompt: see|prompt: this"},
-		{"only an image", user("u", "", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]`), "user|prompt: "},
-		{"meta", user("u", "", `"Caveat: the messages below"`, `"isMeta":true`), "system|system: Caveat: the messages below"},
-		{"command", user("u", "", `"<command-name>/init</command-name>\n <command-message>init</command-message>\n <command-args>fast</command-args>"`), "user|prompt: /init fast"},
-		{"command without arguments", user("u", "", `"<command-name>/ide</command-name>\n<command-message>ide</command-message>\n<command-args></command-args>"`), "user|prompt: /ide"},
-		{"command with a message", user("u", "", `"<command-message>init is analyzing</command-message>\n<command-name>/init</command-name>"`), "user|prompt: /init\n<command-message>init is analyzing</command-message>"},
-		{"command and more", user("u", "", `"<command-name>/a</command-name> and more"`), "user|prompt: /a\nand more"},
-		{"output of a command", user("u", "", `"<local-command-stdout>Goodbye!</local-command-stdout>"`), "bashExecution|shell: Goodbye!"},
-		{"no output", user("u", "", `"<local-command-stdout></local-command-stdout>"`), "user"},
-		{"shell", user("u", "", `"<bash-input>ls -la</bash-input>"`), "bashExecution|shell: ls -la"},
-		{"output of a shell", user("u", "", `"<bash-stdout>total 0</bash-stdout><bash-stderr>odd</bash-stderr>"`), "bashExecution|shell: total 0|shell: odd"},
-		{"leading tags", user("u", "", `"\ufeff <system-reminder>be brief</system-reminder>\n<ide_selection>a.go</ide_selection>\nfix <b>it</b>"`), "user|system: be brief|system: a.go|prompt: \nfix <b>it</b>"},
-		{"only a tag", user("u", "", `"<ide_opened_file>The user opened a.go</ide_opened_file>"`), "system|system: The user opened a.go"},
-		{"a tag that does not end", user("u", "", `"<system-reminder> is what I type"`), "user|prompt: <system-reminder> is what I type"},
-		{"another tag", user("u", "", `"<html> is broken"`), "user|prompt: <html> is broken"},
-		{"interruption", user("u", "", `[{"type":"text","text":"[Request interrupted by user for tool use]"}]`), "custom|note: [Request interrupted by user for tool use]"},
-		{"notification", user("u", "", `"<task-notification>\n<task-id>b1</task-id>\n</task-notification>"`), "custom|note: <task-notification>\n<task-id>b1</task-id>\n</task-notification>"},
-		{"feedback of a hook", user("u", "", `"Stop hook feedback: run the tests"`), "custom|note: Stop hook feedback: run the tests"},
-		{"summary", user("u", "", `"This session is being continued from a previous conversation that ran out"`), "compactionSummary|summary: This session is being continued from a previous conversation that ran out"},
-		{"summary, marked", user("u", "", `"Did a.go"`, `"isCompactSummary":true`, `"isVisibleInTranscriptOnly":true`), "compactionSummary|summary: Did a.go"},
-		{"plan", user("u", "", `"Implement: do a"`, `"planContent":"do a"`), "user|prompt: Implement: do a"},
-		{"unknown member", user("u", "", `"hi"`, `"novelty":{"of":"newt"}`), "user|prompt: hi|other: newt"},
-		{"spread message", user("u", "", `"hi"`, `"message":{"0":"h","1":"i"}`), "user|other: h\ni"},
-		{"message of another shape", user("u", "", `"hi"`, `"message":"emu"`), "user|other: emu"},
-		{"content of another shape", user("u", "", `{"type":"novel","text":"emu"}`), "user|other: emu"},
-
-		{"reply", reply("a", "u", "m", `{"type":"text","text":"Done."}`, 1), "assistant|reply: Done."},
-		{"thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"hm","signature":"SIG"}`, 1), "assistant|thinking: hm"},
-		{"empty thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"","signature":"SIG"},{"type":"redacted_thinking","data":"SIG"}`, 1), "assistant"},
-		{"call", reply("a", "u", "m", callBlockOf("c", "Bash", `{"command":"ls -la","timeout":5}`), 1), "assistant|call: Bash\ncommand: ls -la\ntimeout: 5"},
-		{"tool of the provider", reply("a", "u", "m", `{"type":"server_tool_use","id":"c","name":"web_search","input":{"query":"gnu"}},{"type":"web_search_tool_result","tool_use_id":"c","content":[{"type":"web_search_result","title":"Gnus","url":"https://gnu.example"}]}`, 1),
-			"assistant|call: web_search\nquery: gnu|result: web_search_result\nGnus\nhttps://gnu.example"},
-		{"unknown block", reply("a", "u", "m", `{"type":"fallback","from":{"model":"x"},"to":{"model":"y"}}`, 1), "assistant|other: x\ny"},
-		{"failed", node("a", "u", `"type":"assistant","isApiErrorMessage":true,"error":"rate_limit","message":{"id":"m","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}`), "assistant|error: API Error: 529"},
-
-		{"result", result("r", "a", "c", `"ok"`), "toolResult|result: ok"},
-		{"result of blocks", result("r", "a", "c", `[{"type":"text","text":"one"},{"type":"tool_reference","tool_name":"WebFetch"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]`), "toolResult|result: one|result: WebFetch"},
-		{"details", result("r", "a", "c", `"ok\n"`, `"toolUseResult":{"stdout":"ok\n","stderr":"warn zebra","originalFile":"quokka"}`), "toolResult|result: ok\n|details: warn zebra"},
-		{"details, a string", result("r", "a", "c", `"Exit code 1\nno"`, `"toolUseResult":"Error: Exit code 1\nno"`), "toolResult|result: Exit code 1\nno"},
-		{"details of an edit", result("r", "a", "c", `"The file a.go has been updated"`, `"toolUseResult":{"filePath":"a.go","oldString":"gnu","newString":"gnat","originalFile":"quokka","structuredPatch":[{"lines":["-gnu","+gnat"]}],"userModified":false}`),
-			"toolResult|result: The file a.go has been updated"},
-		{"details of an edit that the person changed", result("r", "a", "c", `"updated a.go"`, `"toolUseResult":{"filePath":"a.go","oldString":"gnu","newString":"gnat","structuredPatch":[],"userModified":true}`),
-			"toolResult|result: updated a.go|details: gnat"},
-		{"details of a file that was read", result("r", "a", "c", `"     1→gnu"`, `"toolUseResult":{"type":"text","file":{"filePath":"a.go","content":"gnu","numLines":1}}`), "toolResult|result:      1→gnu|details: a.go"},
-
-		{"progress", node("p", "a", `"type":"progress","toolUseID":"t","data":{"type":"agent_progress","prompt":"gnu","agentId":"a1","message":{"type":"user","uuid":"x","timestamp":"2026","message":{"role":"user","content":[{"type":"text","text":"gnat"}]}}}`), "progress|details: gnat"},
-		{"progress of a command", node("p", "a", `"type":"progress","data":{"type":"bash_progress","output":"b\n","fullOutput":"a\nb\n"}`), "progress|details: b\n"},
-		{"turn", node("s", "a", `"type":"system","subtype":"turn_duration","durationMs":5`), "system"},
-		{"boundary", node("s", "", `"type":"system","subtype":"compact_boundary","content":"Conversation compacted","level":"info","compactMetadata":{"trigger":"auto","preTokens":9}`), "compaction|meta: Conversation compacted"},
-		{"error of the service", node("s", "a", `"type":"system","subtype":"api_error","level":"error","error":{"status":529,"error":{"message":"overloaded"}},"retryInMs":5`), "system|error: overloaded"},
-		{"command in a system line", node("s", "a", `"type":"system","subtype":"local_command","content":"<local-command-stdout>Set</local-command-stdout>","level":"info"`), "bashExecution|shell: Set"},
-		{"recap", node("s", "a", `"type":"system","subtype":"away_summary","content":"Was at a.go"`), "custom_message|summary: Was at a.go"},
-		{"unknown system line", node("s", "a", `"type":"system","subtype":"novel","content":"emu"`), "system|other: emu"},
-		{"skills", node("t", "a", `"type":"attachment","attachment":{"type":"skill_listing","content":"- skill: does","isInitial":true}`), "attachment|system: - skill: does"},
-		{"hook", node("t", "a", `"type":"attachment","attachment":{"type":"hook_success","hookName":"Stop","toolUseID":"x","hookEvent":"Stop","content":"ran","stdout":"ran","stderr":"","exitCode":0}`), "attachment|details: ran\nStop"},
-		{"file", node("t", "a", `"type":"attachment","attachment":{"type":"file","filename":"a.go","content":{"type":"text","file":{"filePath":"/b/a.go","content":"gnu"}}}`), "attachment|details: /b/a.go\ngnu\na.go"},
-		{"unknown attachment", node("t", "a", `"type":"attachment","attachment":{"type":"novel","say":"emu"}`), "attachment|details: emu"},
-		{"queued prompt", node("t", "a", `"type":"attachment","attachment":{"type":"queued_command","prompt":"go on","commandMode":"prompt"}`), "user|prompt: go on"},
-		{"queued notification", node("t", "a", `"type":"attachment","attachment":{"type":"queued_command","prompt":"<task-notification>x</task-notification>","commandMode":"task-notification"}`), "custom_message|note: <task-notification>x</task-notification>"},
-
-		{"snapshot", `{"type":"file-history-snapshot","messageId":"u","snapshot":{"trackedFileBackups":{"a.go":{"backupFileName":"h@v1"}}},"isSnapshotUpdate":false}`, "file-history-snapshot"},
-		{"title", `{"type":"custom-title","customTitle":"Fix it","sessionId":"s1"}`, "session_info|title: Fix it"},
-		{"summary line", `{"type":"summary","summary":"Old work","leafUuid":"x"}`, "session_info|title: Old work"},
-		{"tag", `{"type":"tag","tag":"later","sessionId":"s1"}`, "label|label: later"},
-		{"last prompt", `{"type":"last-prompt","lastPrompt":"fix…","leafUuid":"a","sessionId":"s1"}`, "leaf|data: fix…"},
-		{"mode", `{"type":"mode","mode":"normal","sessionId":"s1"}`, "mode|data: normal"},
-		{"unknown line", `{"type":"novel","sessionId":"s1","say":{"what":["emu"]}}`, "novel|other: emu"},
-		{"no type", `{"say":"emu"}`, "|other: emu"},
-	}
-	for _, tt := range tests {
+	for _, tt := range lineTests {
 		t.Run(tt.name, func(t *testing.T) {
 			entries, problems, _ := parseLines(t, tt.line)
 			if len(entries) != 1 || len(problems) > 0 {
@@ -222,34 +224,37 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
+func queue(operation, content string) string {
+	if content != "" {
+		content = `,"content":"` + content + `"`
+	}
+	return `{"type":"queue-operation","operation":"` + operation + `","timestamp":"2026-03-01T10:00:00.000Z","sessionId":"s1"` + content + `}`
+}
+
+func attached(id, parent, prompt string) string {
+	return node(id, parent, `"type":"attachment","attachment":{"type":"queued_command","prompt":"`+prompt+`","commandMode":"prompt"}`)
+}
+
+var queueTests = []struct {
+	name  string
+	lines []string
+	want  []int // lines with a prompt
+}{
+	{"its own turn", []string{queue("enqueue", "go on"), queue("dequeue", ""), user("u", "", `"go on"`)}, []int{3}},
+	{"the line before the mark", []string{queue("enqueue", "go on"), user("u", "", `"go on\n"`), queue("dequeue", "")}, []int{2}},
+	{"in the running turn, of old versions", []string{queue("enqueue", "go on"), queue("remove", ""), user("u", "", `"go on"`)}, []int{1, 3}},
+	{"in the running turn", []string{queue("enqueue", "go on"), queue("remove", ""), attached("t", "", "go on")}, []int{3}},
+	{"twice the same", []string{queue("enqueue", "go on"), queue("enqueue", "go on"), queue("remove", ""), queue("dequeue", ""), user("u", "", `"go on"`)}, []int{1, 5}},
+	{"typed again later", []string{queue("enqueue", "go on"), queue("dequeue", ""), user("u", "", `"go on"`), user("v", "u", `"go on"`)}, []int{3, 4}},
+	{"several as one", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue", ""), user("u", "", `"one\ntwo"`)}, []int{4}},
+	{"a command", []string{queue("enqueue", "/compact now"), queue("dequeue", ""), user("u", "", `"<command-name>/compact</command-name>\n<command-args>now</command-args>"`)}, []int{3}},
+	{"never typed", []string{queue("enqueue", "go on"), queue("popAll", "go on")}, []int{1}},
+	{"by its text", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("remove", "two"), user("u", "", `"one"`)}, []int{2, 4}},
+}
+
 // A prompt that waited in the queue stands once, wherever it went.
 func TestQueue(t *testing.T) {
-	queue := func(operation, content string) string {
-		if content != "" {
-			content = `,"content":"` + content + `"`
-		}
-		return `{"type":"queue-operation","operation":"` + operation + `","timestamp":"2026-03-01T10:00:00.000Z","sessionId":"s1"` + content + `}`
-	}
-	attached := func(id, parent, prompt string) string {
-		return node(id, parent, `"type":"attachment","attachment":{"type":"queued_command","prompt":"`+prompt+`","commandMode":"prompt"}`)
-	}
-	tests := []struct {
-		name  string
-		lines []string
-		want  []int // lines with a prompt
-	}{
-		{"its own turn", []string{queue("enqueue", "go on"), queue("dequeue", ""), user("u", "", `"go on"`)}, []int{3}},
-		{"the line before the mark", []string{queue("enqueue", "go on"), user("u", "", `"go on\n"`), queue("dequeue", "")}, []int{2}},
-		{"in the running turn, of old versions", []string{queue("enqueue", "go on"), queue("remove", ""), user("u", "", `"go on"`)}, []int{1, 3}},
-		{"in the running turn", []string{queue("enqueue", "go on"), queue("remove", ""), attached("t", "", "go on")}, []int{3}},
-		{"twice the same", []string{queue("enqueue", "go on"), queue("enqueue", "go on"), queue("remove", ""), queue("dequeue", ""), user("u", "", `"go on"`)}, []int{1, 5}},
-		{"typed again later", []string{queue("enqueue", "go on"), queue("dequeue", ""), user("u", "", `"go on"`), user("v", "u", `"go on"`)}, []int{3, 4}},
-		{"several as one", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue", ""), user("u", "", `"one\ntwo"`)}, []int{4}},
-		{"a command", []string{queue("enqueue", "/compact now"), queue("dequeue", ""), user("u", "", `"<command-name>/compact</command-name>\n<command-args>now</command-args>"`)}, []int{3}},
-		{"never typed", []string{queue("enqueue", "go on"), queue("popAll", "go on")}, []int{1}},
-		{"by its text", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("remove", "two"), user("u", "", `"one"`)}, []int{2, 4}},
-	}
-	for _, tt := range tests {
+	for _, tt := range queueTests {
 		t.Run(tt.name, func(t *testing.T) {
 			entries, _, _ := parseLines(t, tt.lines...)
 			var got []int
@@ -283,47 +288,56 @@ func places(entries []session.Entry) (list []string) {
 	return list
 }
 
+func text(s string) string { return `{"type":"text","text":"` + s + `"}` }
+
+func bash(id string) string { return callBlockOf(id, "Bash", `{"command":"ls"}`) }
+
+func progress(id, parent string) string {
+	return node(id, parent, `"type":"progress","data":{"type":"hook_progress","hookName":"h"}`)
+}
+
+// of makes a line that of a subagent.
+func of(line string) string {
+	return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1)
+}
+
+var placeTests = []struct {
+	name        string
+	lines, want []string
+}{
+	{"parallel results", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), reply("a2", "a1", "m1", bash("c2"), 1),
+		result("r1", "a1", "c1", `"x"`), result("r2", "a2", "c2", `"x"`), reply("a3", "r2", "m2", text("done"), 1),
+	}, []string{"u1<", "a1<u1", "a2<a1", "r1<a1 aside", "r2<a2", "a3<r2"}},
+	{"parallel results, the first one last", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), reply("a2", "a1", "m1", bash("c2"), 1),
+		result("r2", "a2", "c2", `"x"`), result("r1", "a1", "c1", `"x"`), reply("a3", "r1", "m2", text("done"), 1),
+	}, []string{"u1<", "a1<u1", "a2<a1", "r2<a2", "r1<a1 aside", "a3<r2"}},
+	{"a result between the lines of a message", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), result("r1", "a1", "c1", `"x"`),
+		reply("a2", "a1", "m1", bash("c2"), 1), result("r2", "a2", "c2", `"x"`),
+	}, []string{"u1<", "a1<u1", "r1<a1", "a2<r1", "r2<a2"}},
+	{"progress", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), progress("p1", "a1"), progress("p2", "p1"),
+		result("r1", "a1", "c1", `"x"`), progress("p3", "r1"), reply("a2", "p3", "m2", text("done"), 1),
+	}, []string{"u1<", "a1<u1", "p1<a1 aside", "p2<p1 aside", "r1<a1", "p3<r1 aside", "a2<r1"}},
+	{"progress first", []string{progress("p1", ""), user("u1", "p1", `"go"`)}, []string{"p1<", "u1<p1"}},
+	{"a branch", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), result("r1", "a1", "c1", `"x"`), reply("a2", "r1", "m2", text("done"), 1),
+		user("u2", "u1", `"other"`), reply("a3", "u2", "m3", text("done"), 1),
+	}, []string{"u1<", "a1<u1", "r1<a1", "a2<r1", "u2<u1", "a3<u2"}},
+	{"an answer again", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", text("no"), 1), reply("a2", "u1", "m2", text("yes"), 1),
+	}, []string{"u1<", "a1<u1", "a2<u1"}},
+	{"subagents in the file", []string{
+		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), of(user("x1", "", `"task"`)), of(user("y1", "", `"task"`)),
+		of(reply("x2", "x1", "n1", text("a"), 1)), of(reply("y2", "y1", "n2", text("b"), 1)), of(reply("x3", "x2", "n3", text("c"), 1)), result("r1", "a1", "c1", `"x"`),
+	}, []string{"u1<", "a1<u1", "x1< of x1", "y1< of y1", "x2<x1 of x1", "y2<y1 of y1", "x3<x2 of x1", "r1<a1"}},
+}
+
+// Lines continue the branch, hang beside it, or begin another.
 func TestPlaces(t *testing.T) {
-	text := func(s string) string { return `{"type":"text","text":"` + s + `"}` }
-	bash := func(id string) string { return callBlockOf(id, "Bash", `{"command":"ls"}`) }
-	progress := func(id, parent string) string {
-		return node(id, parent, `"type":"progress","data":{"type":"hook_progress","hookName":"h"}`)
-	}
-	of := func(line string) string { return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1) }
-	tests := []struct {
-		name        string
-		lines, want []string
-	}{
-		{"parallel results", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), reply("a2", "a1", "m1", bash("c2"), 1),
-			result("r1", "a1", "c1", `"x"`), result("r2", "a2", "c2", `"x"`), reply("a3", "r2", "m2", text("done"), 1),
-		}, []string{"u1<", "a1<u1", "a2<a1", "r1<a1 aside", "r2<a2", "a3<r2"}},
-		{"parallel results, the first one last", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), reply("a2", "a1", "m1", bash("c2"), 1),
-			result("r2", "a2", "c2", `"x"`), result("r1", "a1", "c1", `"x"`), reply("a3", "r1", "m2", text("done"), 1),
-		}, []string{"u1<", "a1<u1", "a2<a1", "r2<a2", "r1<a1 aside", "a3<r2"}},
-		{"a result between the lines of a message", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), result("r1", "a1", "c1", `"x"`),
-			reply("a2", "a1", "m1", bash("c2"), 1), result("r2", "a2", "c2", `"x"`),
-		}, []string{"u1<", "a1<u1", "r1<a1", "a2<r1", "r2<a2"}},
-		{"progress", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), progress("p1", "a1"), progress("p2", "p1"),
-			result("r1", "a1", "c1", `"x"`), progress("p3", "r1"), reply("a2", "p3", "m2", text("done"), 1),
-		}, []string{"u1<", "a1<u1", "p1<a1 aside", "p2<p1 aside", "r1<a1", "p3<r1 aside", "a2<r1"}},
-		{"progress first", []string{progress("p1", ""), user("u1", "p1", `"go"`)}, []string{"p1<", "u1<p1"}},
-		{"a branch", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), result("r1", "a1", "c1", `"x"`), reply("a2", "r1", "m2", text("done"), 1),
-			user("u2", "u1", `"other"`), reply("a3", "u2", "m3", text("done"), 1),
-		}, []string{"u1<", "a1<u1", "r1<a1", "a2<r1", "u2<u1", "a3<u2"}},
-		{"an answer again", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", text("no"), 1), reply("a2", "u1", "m2", text("yes"), 1),
-		}, []string{"u1<", "a1<u1", "a2<u1"}},
-		{"subagents in the file", []string{
-			user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), of(user("x1", "", `"task"`)), of(user("y1", "", `"task"`)),
-			of(reply("x2", "x1", "n1", text("a"), 1)), of(reply("y2", "y1", "n2", text("b"), 1)), of(reply("x3", "x2", "n3", text("c"), 1)), result("r1", "a1", "c1", `"x"`),
-		}, []string{"u1<", "a1<u1", "x1< of x1", "y1< of y1", "x2<x1 of x1", "y2<y1 of y1", "x3<x2 of x1", "r1<a1"}},
-	}
-	for _, tt := range tests {
+	for _, tt := range placeTests {
 		t.Run(tt.name, func(t *testing.T) {
 			entries, _, _ := parseLines(t, tt.lines...)
 			if diff := gocmp.Diff(tt.want, places(entries)); diff != "" {

@@ -202,7 +202,7 @@ func (p *parser) header(at int64) {
 }
 
 // isUUID reports whether a name has the form of a session id.
-func isUUID(name string) bool {
+func isUUID[T string | []byte](name T) bool {
 	if len(name) != 36 {
 		return false
 	}

@@ -156,13 +156,13 @@ func (p *parser) detailsOf(all jsonl.Fields) {
 	}
 }
 
-// detail adds a value to those of the details, or its elements, except strings that a part
-// contains but for the space around them.
+// detail adds a value to those of the details, or its elements, unless it is a string that a
+// part contains but for the space around it.
 func (p *parser) detail(v jsonl.Value) {
 	switch p.json.Kind(v) {
 	case '[':
 		for list := p.json.Elements(v); list.Next(); {
-			p.detail(list.Val)
+			p.values = append(p.values, list.Val)
 		}
 		return
 	case '"':

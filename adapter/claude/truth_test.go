@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
+	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/lab/testkit"
 )
@@ -279,9 +280,20 @@ func TestEntriesReadAlone(t *testing.T) {
 	}
 }
 
-// inOrder returns the fixtures and the file with one of each line.
+// inOrder returns the fixtures, and a file with all lines of other tests.
 func inOrder(t testing.TB) map[string][]byte {
 	files := fixtures(t)
+	var lines []string
+	for _, tt := range lineTests {
+		lines = append(lines, tt.line)
+	}
+	for _, tt := range placeTests {
+		lines = append(lines, tt.lines...)
+	}
+	for _, tt := range queueTests {
+		lines = append(lines, tt.lines...)
+	}
+	files[sessionFile] = []byte(strings.Join(lines, "\n") + "\n")
 	return files
 }
 
@@ -306,6 +318,42 @@ func TestHalves(t *testing.T) {
 		}
 		if diff := cmp.Diff(wantProblems, problems); diff != "" || !reflect.DeepEqual(state, end) {
 			t.Errorf("%s, line by line: state %+v, want %+v; problems (-whole +parts):\n%s", path, state, end, diff)
+		}
+	}
+}
+
+// If only some texts are wanted, the others may be left out, but each part keeps its number,
+// its kind and, if it is wanted, its text.
+func TestWanted(t *testing.T) {
+	for path, data := range inOrder(t) {
+		all, _, _ := parse(t, path, data)
+		n := 0
+		for _, wants := range []bool{true, false} {
+			p := New().Parse(adapter.State{Path: path})
+			n = 0
+			for _, line := range linesOf(t, data) {
+				line.Wanted = func([]byte) bool { return wants }
+				p.Parse(line, func(e *session.Entry) {
+					whole := all[n]
+					n++
+					if wants && len(e.Parts) != len(whole.Parts) || len(e.Parts) > len(whole.Parts) {
+						t.Fatalf("%s: line %d has %d parts of %d", path, e.Line, len(e.Parts), len(whole.Parts))
+					}
+					for i, part := range e.Parts {
+						text := part.Text
+						if part.JSON != nil {
+							text = jsonl.AppendText(nil, part.JSON)
+						}
+						missing := text == nil && !wants
+						if want := whole.Parts[i]; part.Kind != want.Kind || part.ToolCallID != want.ToolCallID || !missing && string(text) != string(want.Text) {
+							t.Errorf("%s: line %d, part %d: %s %q, want %s %q", path, e.Line, i, part.Kind, text, want.Kind, want.Text)
+						}
+					}
+				})
+			}
+		}
+		if n != len(all) {
+			t.Errorf("%s: %d entries of %d", path, n, len(all))
 		}
 	}
 }

@@ -1,0 +1,245 @@
+package claude
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+func environment(vars map[string]string) adapter.Environment {
+	return adapter.Environment{
+		Home: "/home/u", WorkDir: "/home/u/app", Getenv: func(name string) string { return vars[name] },
+		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
+	}
+}
+
+func TestRoots(t *testing.T) {
+	for _, tt := range []struct {
+		dir  string
+		want []string
+	}{
+		{"", []string{"/home/u/.claude/projects default", "/home/u/.config/claude/projects default"}},
+		{"~/work", []string{"/home/u/work/projects $CLAUDE_CONFIG_DIR", "/home/u/.claude/projects default", "/home/u/.config/claude/projects default"}},
+		{"/a, /home/u/.claude", []string{"/a/projects $CLAUDE_CONFIG_DIR", "/home/u/.claude/projects $CLAUDE_CONFIG_DIR", "/home/u/.config/claude/projects default"}},
+	} {
+		roots, err := New().Roots(environment(map[string]string{configDirVariable: tt.dir}))
+		var got []string
+		for _, r := range roots {
+			got = append(got, filepath.ToSlash(r.Path)+" "+r.Origin)
+			if !r.Usual || r.Layout == nil {
+				t.Errorf("root %+v", r)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.dir, err, diff)
+		}
+	}
+}
+
+// Only sessions and the conversations of subagents are opened.
+func TestLayout(t *testing.T) {
+	const id = "01234567-89ab-cdef-0123-456789abcdef"
+	home := New().Home(func(name string) bool { return name == projects })
+	if home == nil || New().Home(func(name string) bool { return name == "sessions" }) != nil {
+		t.Fatal("its own directory is not known, or another one is")
+	}
+	for path, want := range map[string]bool{
+		"p/" + id + ".jsonl":                                true,
+		"p/any.jsonl":                                       true,
+		"p/agent-a1.jsonl":                                  true,
+		"p/" + id + "/subagents/agent-a1.jsonl":             true,
+		"p/" + id + "/subagents/workflows/w/agent-a1.jsonl": true,
+
+		"a.jsonl":                                  false,
+		"p/sessions-index.json":                    false,
+		"p/memory/a.jsonl":                         false,
+		"p/" + id + "/a.jsonl":                     false,
+		"p/" + id + "/tool-results/a.jsonl":        false,
+		"p/" + id + "/subagents/journal.jsonl":     false,
+		"p/" + id + "/subagents/agent-a.meta.json": false,
+		"p/" + id + "/workflows/agent-a1.jsonl":    false,
+	} {
+		if got := file(layout{}, path); got != want {
+			t.Errorf("%s: opened %t, want %t", path, got, want)
+		}
+		if got := file(home, projects+"/"+path); got != want {
+			t.Errorf("%s below the home: opened %t, want %t", path, got, want)
+		}
+	}
+	for _, path := range []string{"history.jsonl", "todos/a.jsonl", "projectsx/p/a.jsonl"} {
+		if file(home, path) {
+			t.Errorf("%s is opened", path)
+		}
+	}
+	path := []byte("p/" + id + "/subagents/agent-a1.jsonl")
+	if n := testing.AllocsPerRun(100, func() { layout{}.Enter(path[:40]); layout{}.File(path) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// file reports whether a walk finds a file and opens it.
+func file(l adapter.Layout, path string) bool {
+	for i := range path {
+		if path[i] == '/' && !l.Enter([]byte(path[:i])) {
+			return false
+		}
+	}
+	return l.File([]byte(path)) == adapter.Transcript
+}
+
+func TestRecognize(t *testing.T) {
+	long := user("u", "", `"`+strings.Repeat("x", adapter.HeadLength)+`"`)
+	for _, tt := range []struct {
+		name, head string
+		want       adapter.Sort
+	}{
+		{"prompt", user("u", "", `"hi"`), adapter.Transcript},
+		{"after zero bytes", "\x00\x00" + user("u", "", `"hi"`), adapter.Transcript},
+		{"after a broken line", "oops\n" + user("u", "", `"hi"`), adapter.Transcript},
+		{"a long first line", long[:adapter.HeadLength], adapter.Transcript},
+		{"summary", `{"type":"summary","summary":"s","leafUuid":"x"}`, adapter.Transcript},
+		{"snapshot", `{"type":"file-history-snapshot","messageId":"m","snapshot":{}}`, adapter.Transcript},
+		{"mode", `{"type":"mode","mode":"normal","sessionId":"s"}`, adapter.Transcript},
+
+		{"nothing", "", adapter.Foreign},
+		{"blank lines", "\n\n\x00", adapter.Foreign},
+		{"pi", `{"type":"session","version":3,"id":"a","cwd":"/x"}` + "\n" + `{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"hi"}}`, adapter.Foreign},
+		{"an old pi", `{"type":"user","message":{"role":"user","content":"hi"}}`, adapter.Foreign},
+		{"codex", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"a","cwd":"/x"}}`, adapter.Foreign},
+		{"journal", `{"type":"started","agentId":"a"}` + "\n" + `{"type":"result","agentId":"a","result":"ok"}`, adapter.Foreign},
+		{"history", `{"display":"hi","pastedContents":{},"timestamp":1,"project":"/x","sessionId":"s"}`, adapter.Foreign},
+		{"a line that quotes one", `{"text":"` + strings.ReplaceAll(long, `"`, `\"`)[:adapter.HeadLength], adapter.Foreign},
+		{"text", `"parentUuid":"isSidechain":"sessionId":"`, adapter.Foreign},
+	} {
+		if got := New().Recognize([]byte(tt.head)); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	for path, data := range fixtures(t) {
+		if New().Recognize(data[:min(len(data), adapter.HeadLength)]) != adapter.Transcript {
+			t.Errorf("%s is not recognized", path)
+		}
+	}
+}
+
+func TestResume(t *testing.T) {
+	const id = "01234567-89ab-cdef-0123-456789abcdef"
+	record := func(path, cwd string) *session.Record {
+		r := &session.Record{}
+		r.Path, r.CWD, r.Version, r.Messages = path, cwd, 2, 1
+		return r
+	}
+	own := record("/home/u/.claude/projects/-home-u-app/"+id+".jsonl", "/home/u/app")
+	sub := record("/home/u/.claude/projects/-home-u-app/"+id+"/subagents/agent-a1.jsonl", "/home/u/app")
+	sub.Relation, sub.ParentSession = session.Spawned, id
+	empty := record(own.Path, own.CWD)
+	empty.Messages = 0
+	long := strings.Repeat("/directory", 25)
+	tests := []struct {
+		name string
+		q    adapter.ResumeRequest
+		vars map[string]string
+		want string // the command, or the reason
+	}{
+		{"a session", adapter.ResumeRequest{Record: own}, nil, "claude --resume " + id},
+		{"a fork", adapter.ResumeRequest{Record: own, Fork: true}, nil, "claude --resume " + id + " --fork-session"},
+		{"in its own directory", adapter.ResumeRequest{Record: own, Dir: "/home/u/app/"}, nil, "claude --resume " + id},
+		{"elsewhere", adapter.ResumeRequest{Record: own, Dir: "/home/u"}, nil, "Claude Code looks for a session in the directory where it began"},
+		{"a subagent", adapter.ResumeRequest{Record: sub, Root: &own.Summary}, nil, "claude --resume " + id},
+		{"an orphan", adapter.ResumeRequest{Record: sub}, nil, "it is a subagent, and the session that it worked for is gone"},
+		{"kept", adapter.ResumeRequest{Record: own, Kept: true}, nil, "its own file is gone"},
+		{"without messages", adapter.ResumeRequest{Record: empty}, nil, "it has no messages"},
+		{"a copy", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/-home-u-app/full.jsonl", "/home/u/app")}, nil, "its file is not named after the id of a session"},
+		{"another home", adapter.ResumeRequest{Record: own}, map[string]string{configDirVariable: "/c"}, "Claude Code looks for sessions in /c"},
+		{"another project", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "/home/u/app")}, nil, "its file is not in the directory of its project"},
+		{"a project with a name", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "/home/u/app")}, map[string]string{"CLAUDE_CODE_PROJECT_DIR_NAME": "x"}, "claude --resume " + id},
+		{"a long directory", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/"+strings.ReplaceAll(long, "/", "-")[:200]+"-x1/"+id+".jsonl", long)}, nil, "claude --resume " + id},
+		{"an odd directory", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/C--a-b---/"+id+".jsonl", `C:\a_b.😀`)}, nil, "claude --resume " + id},
+		{"no directory", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/x/"+id+".jsonl", "")}, nil, "it does not say in which directory it began"},
+	}
+	for _, tt := range tests {
+		r, err := New().Resume(environment(tt.vars), &tt.q)
+		got := ""
+		var o *adapter.Obstacle
+		if errors.As(err, &o) {
+			got = o.Reason
+		} else {
+			got = strings.Join(r.Argv, " ")
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	for _, r := range []*session.Record{own, sub} {
+		if dir, argv := New().ResumeCommand(environment(nil), &r.Summary); dir != "/home/u/app" || strings.Join(argv, " ") != "claude --resume "+id {
+			t.Errorf("command %q in %q", argv, dir)
+		}
+	}
+}
+
+func TestHost(t *testing.T) {
+	env := environment(map[string]string{currentVariable: "s1", configDirVariable: "/c"})
+	if id, path := New().Current(env); id != "s1" || path != "" || New().SkillDir(env) != filepath.Join("/c", "skills") {
+		t.Errorf("session %q %q, skills in %s", id, path, New().SkillDir(env))
+	}
+	for _, s := range New().Stores(env) {
+		if private := strings.Contains(s.Name, "credentials") || s.Name == "state" || s.Name == "telemetry"; private && s.Coverage != adapter.Private || s.Coverage == adapter.Searched && s.Path != filepath.Join("/c", projects) {
+			t.Errorf("store %+v", s)
+		}
+	}
+}
+
+// FuzzParse gives the parser any bytes: it must not panic, lose its place, remember too much,
+// or depend on where it was interrupted.
+func FuzzParse(f *testing.F) {
+	for _, tt := range lineTests {
+		f.Add([]byte(tt.line + "\n" + tt.line))
+	}
+	for _, tt := range placeTests {
+		f.Add([]byte(strings.Join(tt.lines, "\n")))
+	}
+	for _, tt := range queueTests {
+		f.Add([]byte(strings.Join(tt.lines, "\n") + "\n"))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		whole, _, end := parse(t, sessionFile, data)
+		state := adapter.State{Path: sessionFile, Facts: true}
+		n := 0
+		for _, line := range linesOf(t, data) {
+			p := New().Parse(state)
+			p.Parse(line, func(e *session.Entry) {
+				if n >= len(whole) {
+					t.Fatalf("line %d has more entries when it is read on", line.Number)
+				}
+				if diff := cmp.Diff(whole[n], clone(e)); diff != "" {
+					t.Errorf("line %d, read on (-whole +part):\n%s", line.Number, diff)
+				}
+				if e.Offset < line.Offset || e.Offset+int64(e.Length) > line.Offset+line.Length {
+					t.Errorf("line %d: entry at %d of %d bytes is not within it", line.Number, e.Offset, e.Length)
+				}
+				for _, part := range e.Parts {
+					if len(part.Text) == 0 && len(e.Images) == 0 {
+						t.Errorf("line %d has an empty part", line.Number)
+					}
+				}
+				n++
+			})
+			New().View(state, line, func(*session.Entry, *session.View) {})
+			line.Wanted = func([]byte) bool { return false }
+			New().Parse(state).Parse(line, func(*session.Entry) {})
+			if state = p.State(); len(state.Memo) > adapter.MaxMemo {
+				t.Fatalf("the memo has %d bytes", len(state.Memo))
+			}
+		}
+		if diff := cmp.Diff(end, state); diff != "" || n != len(whole) {
+			t.Errorf("%d of %d entries; state (-whole +parts):\n%s", n, len(whole), diff)
+		}
+	})
+}
