@@ -32,6 +32,7 @@ type responder struct {
 	reader *index.Reader
 	found  *rank.Result
 	late   atomic.Bool           // the deadline has passed
+	brief  bool                  // hits have only what the index says
 	forks  func() map[string]int // how many sessions name a path as their parent
 }
 
@@ -65,9 +66,24 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		Warnings: in.Plan.Warnings, Index: StateOf(in.Reader),
 	}
 	var err error
-	if req.Flat {
+	switch {
+	case req.Later:
+		resp.later = func(ctx context.Context, read bool, visit func(*Hit) error) error {
+			s.ctx, s.brief = ctx, !read
+			rank := 0
+			err := s.each(found.Hits, func(h *Hit) error {
+				rank++
+				h.Rank = rank
+				return visit(h)
+			})
+			if read {
+				s.sum(resp)
+			}
+			return err
+		}
+	case req.Flat:
 		resp.Hits, err = s.hits(found.Hits)
-	} else {
+	default:
 		err = s.addSessions(resp)
 	}
 	if err != nil {
@@ -79,18 +95,24 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	if resp.DidYouMean, err = didYouMean(req, in.Plan, found); err != nil {
 		return nil, err
 	}
-	lost := found.Losses()
+	if resp.TotalIsExact = !found.Inexact; !req.Later {
+		s.sum(resp)
+	}
+	return resp, nil
+}
+
+// sum says in the response which hits could not be read.
+func (s *responder) sum(resp *Response) {
+	lost := s.found.Losses()
 	resp.Late = s.late.Load()
-	resp.TotalIsExact = !found.Inexact
 	if n := lost.Changed(); n > 0 {
 		resp.TotalIsExact = false
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), entry.ErrChanged))
 	}
 	if n, err := lost.Unreadable(); n > 0 {
 		resp.TotalIsExact, resp.Unreadable = false, n
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), err))
+		resp.Warnings = append(resp.Warnings, s.req.text(fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), err)))
 	}
-	return resp, nil
 }
 
 // addSessions adds the sessions, several at a time: they share no files.
@@ -135,25 +157,34 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	return hit, nil
 }
 
-// hits reads candidates and makes hits of them. Concurrent calls must be for different
-// files.
+// hits reads candidates and makes hits of them.
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
+	hits := make([]Hit, 0, len(list)) // growing a long one takes twice its memory
+	err := s.each(list, func(h *Hit) error {
+		hits = append(hits, *h)
+		return nil
+	})
+	return hits, err
+}
+
+// each reads candidates and visits the hits made of them. Concurrent calls must be for
+// different files.
+func (s *responder) each(list []*rank.Candidate, visit func(*Hit) error) error {
 	w := s.found.Worker()
 	defer s.found.Done(w)
-	hits := make([]Hit, 0, len(list)) // a complete list is long, and growing one takes twice its memory
 	for _, c := range list {
 		if over, err := s.over(); over || err != nil {
-			return hits, err
+			return err
 		}
 		hit, err := s.hit(w, c)
-		if err != nil {
-			return nil, err
+		if err == nil && hit != nil {
+			err = visit(hit)
 		}
-		if hit != nil {
-			hits = append(hits, *hit)
+		if err != nil {
+			return err
 		}
 	}
-	return hits, nil
+	return nil
 }
 
 // distinct reads the hits of a session that are shown: of those that say the same the
@@ -208,7 +239,9 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		return nil, err
 	}
 	if !ok {
-		s.found.Lose()
+		if !s.brief {
+			s.found.Lose()
+		}
 		return nil, nil
 	}
 	rec, node := &h.Outline.Record, &h.Node
@@ -241,7 +274,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)
 	}
-	if !s.read(w, h, hit) {
+	if !s.brief && !s.read(w, h, hit) {
 		return nil, nil
 	}
 	if s.req.Before+s.req.After > 0 {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ type Request struct {
 	Explain    bool // hits explain their scores
 	Redact     bool // secrets in the shown text are masked
 
+	// Later, with Flat, makes a response whose hits are read while Response.Each visits them, so
+	// that a complete list need not fit into memory.
+	Later bool
+
 	// UntilDeadline makes a deadline of the context end the reading of hits: the response has
 	// those read so far, and is Late.
 	UntilDeadline bool
@@ -59,7 +64,7 @@ const (
 // Response is the answer to a request. It depends only on the index, the session
 // files and the request.
 type Response struct {
-	Hits         []Hit        // grouped: by the rank of their session; flat: by score
+	Hits         []Hit        // none with Request.Later; grouped: by the rank of their session; flat: by score
 	Sessions     []SessionHit // the sessions of Hits, best first; empty if flat
 	SessionTotal int          // sessions with hits that are listed, or would be without a limit
 	Total        int          // hits: they have every word, but maybe for some that say little; copies counted once
@@ -76,7 +81,35 @@ type Response struct {
 	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
 	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
+
+	later func(ctx context.Context, read bool, visit func(*Hit) error) error // with Request.Later
 }
+
+// Each visits the hits in their order. With Request.Later it reads each one when its turn
+// comes, which may be done once and adds to Warnings, TotalIsExact and Unreadable what it
+// cannot read; a hit is valid during its visit.
+func (r *Response) Each(ctx context.Context, visit func(*Hit) error) error {
+	if r.later != nil {
+		return r.later(ctx, true, visit)
+	}
+	for i := range r.Hits {
+		if err := visit(&r.Hits[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Brief is Each without what only session files say. It may come before Each.
+func (r *Response) Brief(ctx context.Context, visit func(*Hit) error) error {
+	if r.later != nil {
+		return r.later(ctx, false, visit)
+	}
+	return r.Each(ctx, visit)
+}
+
+// IsLater reports whether the hits are read by Each.
+func (r *Response) IsLater() bool { return r.later != nil }
 
 // IndexState is the state of the index that answered, and how far it is behind the
 // session files.

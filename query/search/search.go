@@ -40,7 +40,10 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 // afterwards adds to a response what it takes further searches to say.
 func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) error {
 	shown, limit := len(resp.Sessions), req.Options().Limit
-	if req.Flat {
+	switch {
+	case req.Later:
+		shown = len(found.Hits)
+	case req.Flat:
 		shown = len(resp.Hits)
 	}
 	if req.NoSearches && shown < limit && hasSearches(in.Reader) {

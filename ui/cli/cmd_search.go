@@ -128,6 +128,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
+	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
 	req.Resume = q.Agents.ResumeCommand
 	var res *search.Response
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
@@ -150,9 +151,13 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if !o.limit.Given && !a.JSON {
 		shortenParts(res)
 	}
+	warned := len(res.Warnings)
 	o.Mask(res)
 	answer := &printer.Search{
-		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
+		Context: ctx, Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
+	}
+	if req.Later {
+		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
 	if !a.JSON {
 		answer.Title = titles(x.Reader.Summaries(), o.Redact)
@@ -166,15 +171,22 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
-	if o.null {
-		err = printer.Paths(a.Out, pathsOf(res.Hits), a.Streams.OutTTY)
-	} else {
+	switch {
+	case o.null:
+		var paths []string
+		if paths, err = answer.Paths(); err == nil {
+			err = printer.Paths(a.Out, paths, a.Streams.OutTTY)
+		}
+	case req.Later:
+		err = pager.Show(a, &o.Options, q.out, func() error { return q.out.Print(answer) })
+	default:
 		err = pager.ShowIfLong(a, &o.Options, q.out, answer)
 	}
 	if err != nil {
 		return err
 	}
-	return o.finish(x, req, res)
+	x.Report(&res.Index, res.Warnings[warned:]) // of hits that were read while they were written
+	return o.finish(x, req, res, answer.Written() > 0)
 }
 
 // sessionsWithParts is how many sessions are shown if no hit has the word as written.
@@ -193,24 +205,13 @@ func shortenParts(res *search.Response) {
 	}
 }
 
-// pathsOf lists the session files of hits, each once.
-func pathsOf(hits []search.Hit) (paths []string) {
-	for i := range hits {
-		if !slices.Contains(paths, hits[i].SessionPath) {
-			paths = append(paths, hits[i].SessionPath)
-		}
-	}
-	return paths
-}
-
 // finish suggests other queries, and says why nothing was found.
-func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response) error {
+func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response, found bool) error {
 	a := x.App
 	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
 	if !a.JSON && suggestCommand(a, o.query, res) {
 		why.didYouMean, why.words = "", nil // one suggestion is enough
 	}
-	found := len(res.Hits) > 0
 	if !found && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
 		where := ""
 		if len(res.Removed) == 0 { // otherwise the filters are the reason
@@ -278,8 +279,8 @@ func searchProblem(ctx context.Context, err error) error {
 // titles returns a function from session paths to titles.
 func titles(sessions []session.Summary, redact bool) func(string) string {
 	return func(path string) string {
-		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
-		if i < 0 {
+		i, found := slices.BinarySearchFunc(sessions, path, func(s session.Summary, path string) int { return strings.Compare(s.Path, path) })
+		if !found {
 			return ""
 		}
 		s := search.Describe(&sessions[i], nil)

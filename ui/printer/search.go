@@ -2,6 +2,7 @@ package printer
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,12 +19,29 @@ import (
 
 // Search is the answer of the search command.
 type Search struct {
+	Context  context.Context // of reading hits that are read later
 	Query    string
 	Scope    string // "" when kinds were named
 	AllWords bool
 	Flat     bool
 	Response *search.Response
 	Title    func(sessionPath string) string // for a flat list; may be nil
+	Shown    func(*search.Hit)               // is called with each hit before it is written; may be nil
+
+	written int // hits
+}
+
+// Written returns how many hits were written.
+func (s *Search) Written() int { return s.written }
+
+// each visits the hits in their order.
+func (s *Search) each(visit func(*search.Hit) error) error {
+	return s.Response.Each(s.Context, func(h *search.Hit) error {
+		if s.written++; s.Shown != nil {
+			s.Shown(h)
+		}
+		return visit(h)
+	})
 }
 
 func (s *Search) json(j *jsonWriter) {
@@ -35,7 +53,7 @@ func (s *Search) json(j *jsonWriter) {
 			Scope    string `json:"scope,omitempty"`
 			AllWords bool   `json:"allWords,omitempty"`
 		}{s.Query, s.Scope, s.AllWords},
-		name: "hits", rows: rowsIn(r.Hits, nil), owner: func(v any) string { return v.(*search.Hit).SessionPath },
+		name: "hits", rows: func(visit func(any) error) error { return s.each(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
 				Total        int                `json:"total"`
@@ -61,6 +79,19 @@ func (s *Search) json(j *jsonWriter) {
 	j.stream(answer)
 }
 
+// Paths returns the session files of the hits, each once.
+func (s *Search) Paths() (paths []string, err error) {
+	listed := make(map[string]bool)
+	err = s.each(func(h *search.Hit) error {
+		if !listed[h.SessionPath] {
+			listed[h.SessionPath] = true
+			paths = append(paths, h.SessionPath)
+		}
+		return nil
+	})
+	return paths, err
+}
+
 // searchRow is a hit, or an entry around one.
 type searchRow struct {
 	*search.Hit
@@ -69,8 +100,7 @@ type searchRow struct {
 
 // rows visits the hits, each with the entries around it, in order.
 func (s *Search) rows(visit func(*searchRow) error) error {
-	for i := range s.Response.Hits {
-		h := &s.Response.Hits[i]
+	return s.each(func(h *search.Hit) error {
 		rows := []searchRow{{Hit: h}}
 		for j := range h.After {
 			rows = append(rows, searchRow{h, &h.After[j]})
@@ -78,11 +108,8 @@ func (s *Search) rows(visit func(*searchRow) error) error {
 		for j := range slices.Backward(h.Before) {
 			rows = slices.Insert(rows, 0, searchRow{h, &h.Before[j]})
 		}
-		if err := listed(rows)(visit); err != nil {
-			return err
-		}
-	}
-	return nil
+		return listed(rows)(visit)
+	})
 }
 
 func (s *Search) sheet(layout Layout) table {
@@ -139,7 +166,7 @@ func (s *Search) title(h *search.Hit) string {
 
 // plain writes the rows. Lines of -- separate hits with entries around them.
 func (s *Search) plain(p *plain) {
-	hits := s.Response.Hits
+	hits := s.Response.Hits // none that are read later have entries around them
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	if !around {
 		p.table(s.sheet(p.Layout))
@@ -149,9 +176,10 @@ func (s *Search) plain(p *plain) {
 		if i > 0 {
 			p.record(grepSeparator)
 		}
-		one := *s.Response
-		one.Hits = hits[i : i+1]
-		p.table((&Search{Response: &one, Title: s.Title}).sheet(p.Layout))
+		one, all := *s, *s.Response
+		all.Hits, one.Response = hits[i:i+1], &all
+		s.written++
+		p.table(one.sheet(p.Layout))
 	}
 }
 
@@ -177,9 +205,14 @@ type hitText struct {
 func (t *text) hitsOf(hits []search.Hit) *hitText {
 	out := &hitText{text: t}
 	for i := range hits {
-		out.idWidth = max(out.idWidth, terminal.Width(entryID(hits[i].EntryID)))
+		out.widen(&hits[i])
 	}
 	return out
+}
+
+// widen makes room for the id of a hit.
+func (t *hitText) widen(h *search.Hit) {
+	t.idWidth = max(t.idWidth, terminal.Width(entryID(h.EntryID)))
 }
 
 func entryID(id string) string {
@@ -198,33 +231,57 @@ func (t *hitText) gutter() int {
 }
 
 func (s *Search) text(t *text) {
-	hits := s.Response.Hits
 	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
 	for i := range s.Response.Sessions {
 		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
 	}
-	out := t.hitsOf(hits)
-	all := common(hits)
-	if len(hits) > 0 && hits[0].SessionPath == hits[len(hits)-1].SessionPath {
-		all = nil // the heading of the only session has them
-	}
+	out, all := s.overview(t)
 	if note := strings.Join(slices.DeleteFunc(slices.Clone(all), s.closingSays), " · "); note != "" {
 		t.print(t.folded("all hits · "+note, t.Width), "\n")
 	}
-	for len(hits) > 0 {
-		n := slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath != hits[0].SessionPath })
-		if n < 0 {
-			n = len(hits)
-		}
-		out.said = common(hits[:n])
-		s.session(out, hits[:n], sessions[hits[0].SessionPath], all)
-		if hits = hits[n:]; len(hits) > 0 {
-			t.print("\n")
+	var hits []search.Hit // of one session
+	write := func() {
+		if len(hits) > 0 {
+			out.said = common(hits)
+			s.session(out, hits, sessions[hits[0].SessionPath], all)
+			hits = hits[:0]
 		}
 	}
+	t.fail(s.each(func(h *search.Hit) error {
+		if len(hits) > 0 && hits[0].SessionPath != h.SessionPath {
+			write()
+			t.print("\n")
+		}
+		hits = append(hits, *h)
+		return t.err
+	}))
+	write()
 	if line := closing(s); line != "" {
 		t.print("\n", t.folded(line, t.Width))
 	}
+}
+
+// overview returns a writer of the hits, and the remarks that stand above all of them: those
+// that all have, unless they are of one session, whose heading has them.
+func (s *Search) overview(t *text) (out *hitText, all []string) {
+	out = &hitText{text: t}
+	n, first, last := 0, "", ""
+	t.fail(s.Response.Brief(s.Context, func(h *search.Hit) error {
+		if s.Shown != nil {
+			s.Shown(h)
+		}
+		out.widen(h)
+		if last = h.SessionPath; n == 0 {
+			first = last
+		}
+		all = inCommon(all, h, n == 0)
+		n++
+		return nil
+	}))
+	if first == last {
+		all = nil
+	}
+	return out, all
 }
 
 // folded is a line of facts, broken if it is too long.
@@ -442,14 +499,18 @@ func places(h *search.Hit) (notes []string) {
 // common are the remarks that all hits have, on how and where they matched.
 func common(hits []search.Hit) (notes []string) {
 	for i := range hits {
-		h := &hits[i]
-		own := append(h.MatchNotes(), places(h)...)
-		if i == 0 {
-			notes = own
-		}
-		notes = slices.DeleteFunc(notes, func(n string) bool { return !slices.Contains(own, n) })
+		notes = inCommon(notes, &hits[i], i == 0)
 	}
 	return notes
+}
+
+// inCommon returns those of the remarks that a hit has, too; of the first hit, all.
+func inCommon(notes []string, h *search.Hit, first bool) []string {
+	own := append(h.MatchNotes(), places(h)...)
+	if first {
+		return own
+	}
+	return slices.DeleteFunc(notes, func(n string) bool { return !slices.Contains(own, n) })
 }
 
 // maxWord is the maximum width of a word in the last line of a search.
@@ -474,7 +535,8 @@ func closing(s *Search) string {
 	default:
 		line += ", none with every word"
 	}
-	told := len(r.Hits) // shown, or counted by a hit that says the same
+	shown := max(s.written, len(r.Hits))
+	told := shown // or counted by a hit that says the same
 	for i := range r.Hits {
 		told += r.Hits[i].NearDuplicates
 	}
@@ -483,7 +545,7 @@ func closing(s *Search) string {
 		line += ", " + apart
 	}
 	if told < n.Listed {
-		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(len(r.Hits)))
+		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(shown))
 	}
 	if apart != "" && r.Folded > 0 {
 		line += "; " + apart + " (--any)"
