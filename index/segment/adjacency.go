@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 
@@ -143,7 +144,7 @@ func (w *writer) adjacencyOffsets(ends []uint32) uint64 {
 }
 
 // adjacency copies the filters of the live documents. It returns the address of the offsets.
-func (m *merger) adjacency() (uint64, error) {
+func (m *merger) adjacency() uint64 {
 	ends := make([]uint32, 0, m.docs)
 	end := uint32(0)
 	for _, s := range m.sources {
@@ -152,15 +153,15 @@ func (m *merger) adjacency() (uint64, error) {
 			filter := filters.of(doc)
 			m.out = append(m.out, filter...)
 			if end += uint32(len(filter)); int(end) < len(filter) {
-				return 0, errTooMuch
+				m.err = cmp.Or(m.err, errTooMuch)
 			}
 			ends = append(ends, end)
-			if err := m.spill(); err != nil {
-				return 0, err
+			if m.spill() != nil {
+				return 0
 			}
 		}
 	}
-	return m.adjacencyOffsets(ends), nil
+	return m.adjacencyOffsets(ends)
 }
 
 // filters reads the adjacency filters of a segment.

@@ -212,31 +212,27 @@ func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64, pa
 // PossibleDuplicates returns a bit for each document, in words of 64, set when its
 // entry may have a duplicate in the index; nil when nothing is known. The slice is
 // the segment's own and must not be changed.
-func (s *Segment) PossibleDuplicates() []uint64 {
+func (s *Segment) PossibleDuplicates() []uint64 { return s.knownDuplicates().Bits }
+
+func (s *Segment) knownDuplicates() Duplicates {
 	if s.duplicates == nil {
-		return nil
+		return Duplicates{}
 	}
-	return s.duplicates().Bits
+	return s.duplicates()
 }
 
 // FilesWithDuplicates returns the files with documents that may have a duplicate in the
 // index. known is false if the duplicates are not known.
 func (s *Segment) FilesWithDuplicates() (files []uint32, known bool) {
-	if s.duplicates == nil {
-		return nil, false
-	}
-	d := s.duplicates()
-	return d.Files, d.Bits != nil || s.length == 0
+	d := s.knownDuplicates()
+	return d.Files, d.Bits != nil || s.duplicates != nil && s.length == 0
 }
 
 // KnownDuplicates visits documents, whose numbers ascend, with the hash of their entry and
 // their part, if all of them are among the possible duplicates that are known, and reports
 // whether they are. It reads nothing of the segment.
 func (s *Segment) KnownDuplicates(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
-	if s.duplicates == nil {
-		return false
-	}
-	d := s.duplicates()
+	d := s.knownDuplicates()
 	return d.visit(docs, visit)
 }
 

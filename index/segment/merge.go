@@ -43,6 +43,8 @@ type merger struct {
 	list     list
 	iterator roaring.ManyIntIterator
 	read     Postings
+
+	err error // the first one; nothing is written after it
 }
 
 // source is a segment to be merged.
@@ -78,26 +80,15 @@ func (m *merger) source(s *Segment) *source {
 
 func (m *merger) write() (err error) {
 	defer format.Contain(format.Guard(), "merge segments", &err)
-	p := parts{docs: m.docs}
-	if p.storedIndex, err = m.stored(); err != nil {
-		return err
-	}
+	p := parts{docs: m.docs, storedIndex: m.stored()}
 	m.lengths = make([]uint32, m.docs)
 	var headers []uint64
 	for _, f := range specs() {
-		header, err := m.field(f)
-		if err != nil {
-			return err
-		}
-		headers = append(headers, header)
+		headers = append(headers, m.field(f))
 	}
-	adjacency, err := m.adjacency()
-	if err != nil {
-		return err
-	}
-	p.fieldIndex = m.fieldIndex(headers, adjacency)
-	if err := m.flush(); err != nil {
-		return err
+	p.fieldIndex = m.fieldIndex(headers, m.adjacency())
+	if m.flush(); m.err != nil {
+		return m.err
 	}
 	for _, s := range m.sources {
 		s.Trim()
@@ -108,20 +99,21 @@ func (m *merger) write() (err error) {
 	return m.file.Sync()
 }
 
-// spill writes what there is so far to the file, if it is enough.
+// spill writes what there is so far to the file, if it is enough. It returns the error of the
+// merge.
 func (m *merger) spill() error {
-	if len(m.out) < mergeBuffer {
-		return nil
+	if len(m.out) >= mergeBuffer {
+		m.flush()
 	}
-	return m.flush()
+	return m.err
 }
 
-func (m *merger) flush() error {
-	if err := m.ctx.Err(); err != nil {
-		return err
+func (m *merger) flush() {
+	if m.err = cmp.Or(m.err, m.ctx.Err()); m.err != nil {
+		return
 	}
 	m.sums.add(m.out)
-	_, err := m.file.Write(m.out)
+	_, m.err = m.file.Write(m.out)
 	m.written += uint64(len(m.out))
 	m.out = m.out[:0]
 	if m.written >= m.trimAt {
@@ -130,12 +122,11 @@ func (m *merger) flush() error {
 			s.Trim()
 		}
 	}
-	return err
 }
 
 // stored copies the ids and stored values, which stay compressed. It returns the address
 // of their index.
-func (m *merger) stored() (uint64, error) {
+func (m *merger) stored() uint64 {
 	addresses := make([]uint64, 0, m.docs)
 	for _, s := range m.sources {
 		for _, doc := range s.live {
@@ -151,33 +142,30 @@ func (m *merger) stored() (uint64, error) {
 			}
 			addresses = append(addresses, m.at())
 			m.storedDocument(id, compressed, has, int(size))
-			if err := m.spill(); err != nil {
-				return 0, err
+			if m.spill() != nil {
+				return 0
 			}
 		}
 	}
-	return m.storedIndex(addresses), nil
+	return m.storedIndex(addresses)
 }
 
 // field merges a field, and returns the address of its header.
-func (m *merger) field(f fieldSpec) (header uint64, err error) {
-	dictionary, err := m.dictionary(func(insert insertTerm) error {
+func (m *merger) field(f fieldSpec) (header uint64) {
+	if m.err != nil {
+		return 0
+	}
+	var dictionary uint64
+	dictionary, m.err = m.dictionary(func(insert insertTerm) error {
 		return m.eachTerm(f.name, func(term []byte, having []*cursor) error {
-			at := m.postings(f, having)
-			if at == 0 {
-				return nil
+			if at := m.postings(f, having); at != 0 {
+				return cmp.Or(insert(term, at), m.spill())
 			}
-			if err := insert(term, at); err != nil {
-				return err
-			}
-			return m.spill()
+			return nil
 		})
 	})
-	if err != nil {
-		return 0, err
-	}
 	values := &mergedValues{field: f.name, sources: m.sources}
-	return m.fieldEnd(f, dictionary, values.appendValues), nil
+	return m.fieldEnd(f, dictionary, values.appendValues)
 }
 
 // postings merges the postings of a term; 0 if no live document has it.

@@ -245,15 +245,22 @@ func schemaOf[T any]() *jsonschema.Schema {
 // plain removes null from the types of lists, which are absent instead. Answers may
 // get more properties, so other properties than those described are allowed.
 func plain(s *jsonschema.Schema) {
+	each(s, func(s *jsonschema.Schema) {
+		if len(s.Types) == 2 && s.Types[0] == "null" {
+			s.Type, s.Types = s.Types[1], nil
+		}
+	})
+}
+
+// each visits a schema and those of its items and properties.
+func each(s *jsonschema.Schema, visit func(*jsonschema.Schema)) {
 	if s == nil {
 		return
 	}
-	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
-	}
-	plain(s.Items)
+	visit(s)
+	each(s.Items, visit)
 	for _, p := range s.Properties {
-		plain(p)
+		each(p, visit)
 	}
 }
 
@@ -290,14 +297,7 @@ const mostWords = 10
 
 // open allows properties that are not described.
 func open(s *jsonschema.Schema) *jsonschema.Schema {
-	if s == nil {
-		return nil
-	}
-	s.AdditionalProperties = nil
-	open(s.Items)
-	for _, p := range s.Properties {
-		open(p)
-	}
+	each(s, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
 	return s
 }
 

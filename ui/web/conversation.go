@@ -131,23 +131,31 @@ type partLink struct {
 	Here    bool
 }
 
+// reading is a handler of requests about a conversation, which it opens for show.
+func reading(show func(*Server, http.ResponseWriter, *http.Request, *Conversation, place) error) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		q, err := parseSearchParams(r.URL.Query())
+		if err != nil {
+			return err
+		}
+		at := place{r.PathValue("name"), r.URL.Query().Get("leaf"), q}
+		c, err := s.Open(r.Context(), at.name, at.leaf, s.redacts(r))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return show(s, w, r, c, at)
+	}
+}
+
 // showConversation shows one part of a conversation and marks the hits of a query. It streams
 // the entries, so that the browser shows the first ones while the rest is read. Once the page
 // has begun, errors appear on the page itself.
-func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error {
-	ctx, v := r.Context(), r.URL.Query()
-	q, err := parseSearchParams(v)
-	if err != nil {
-		return err
-	}
-	c, err := s.Open(ctx, r.PathValue("name"), v.Get("leaf"), s.redacts(r))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(q.Text)}
-	if q.Text != "" {
-		view.Search = q.Address()
+func (s *Server) showConversation(w http.ResponseWriter, r *http.Request, c *Conversation, at place) error {
+	ctx := r.Context()
+	view := &conversationPage{Command: c.Command, Notes: c.Notes, Query: html.Line(at.Text)}
+	if at.Text != "" {
+		view.Search = at.Address()
 	}
 	f := s.frame(r, c.Page.Title(), view)
 	out := bufio.NewWriterSize(w, 32<<10)
@@ -156,9 +164,9 @@ func (s *Server) showConversation(w http.ResponseWriter, r *http.Request) error 
 	if err := write("conversation"); err != nil {
 		return err
 	}
-	err = func() error {
+	err := func() error {
 		flush(w, out)
-		if err := s.fill(ctx, c, view, place{r.PathValue("name"), v.Get("leaf"), q}, v); err != nil {
+		if err := s.fill(ctx, c, view, at, r.URL.Query()); err != nil {
 			return err
 		}
 		body, err := c.Page.Body(ctx, out)
@@ -325,12 +333,7 @@ func (view *conversationPage) addHits(p *html.Page, at place, hits []int, found 
 
 // showOutput shows a long output of a conversation as a page. The script adds the parameter
 // part to get the output alone.
-func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.Open(r.Context(), r.PathValue("name"), "", s.redacts(r))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func (s *Server) showOutput(w http.ResponseWriter, r *http.Request, c *Conversation, at place) error {
 	i, err := strconv.Atoi(r.PathValue("entry"))
 	if err != nil || i < 0 || i >= len(c.Page.Conversation.Record.Nodes) {
 		return errNoPage
@@ -351,26 +354,16 @@ func (s *Server) showOutput(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "output-page", c.Page.Title(), struct {
 		Output       template.HTML
 		Conversation link
-	}{output, link{c.Page.Title(), place{name: r.PathValue("name")}.entry(id)}})
+	}{output, link{c.Page.Title(), place{name: at.name}.entry(id)}})
 }
 
 // showGrown says how many entries a conversation, or one branch of it, has got since a page
 // with the entries below from was loaded; if there are any, with a link to the first.
-func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
-	v := r.URL.Query()
-	q, err := parseSearchParams(v)
-	if err != nil {
-		return err
-	}
-	from, err := strconv.Atoi(v.Get("from"))
+func (s *Server) showGrown(w http.ResponseWriter, r *http.Request, c *Conversation, at place) error {
+	from, err := strconv.Atoi(r.URL.Query().Get("from"))
 	if err != nil {
 		return errNoPage
 	}
-	c, err := s.Open(r.Context(), r.PathValue("name"), v.Get("leaf"), s.redacts(r))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
 	var added []int
 	for _, step := range c.Page.Steps {
 		if step.Entry >= from {
@@ -382,7 +375,7 @@ func (s *Server) showGrown(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	first := c.Page.Conversation.Record.Nodes[slices.Min(added)].ID
-	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), place{r.PathValue("name"), v.Get("leaf"), q}.entry(first)})
+	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), at.entry(first)})
 }
 
 // changed adds a hint to the error for an entry whose file has changed.

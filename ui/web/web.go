@@ -144,9 +144,9 @@ func New(address string, opt Options) *Server {
 		}
 		s.handle(path, p.show)
 	}
-	s.handle("/session/{name}", (*Server).showConversation)
-	s.handle("/session/{name}/output/{entry}/{block}", (*Server).showOutput)
-	s.handle("/session/{name}/grown", (*Server).showGrown)
+	s.handle("/session/{name}", reading((*Server).showConversation))
+	s.handle("/session/{name}/output/{entry}/{block}", reading((*Server).showOutput))
+	s.handle("/session/{name}/grown", reading((*Server).showGrown))
 	s.handle("/session/{name}/export/{format}", (*Server).showExport)
 	s.handle("/redact", (*Server).switchRedact)
 	s.handle("/static/{name}", (*Server).showStatic)
