@@ -150,14 +150,6 @@ func respell(id string, way int) string {
 //go:embed queries.txt
 var templates string
 
-// formSets are the forms of output that many commands share.
-var formSets = map[string]string{
-	"@search": "--json | --json --explain | --json --flat | --jsonl | | --json --sort newest | people | --json --scope all | --json --sort oldest | --json --scope prompts",
-	"@json":   "--json | --json | | --json | people | --jsonl",
-	"@table":  "--json | | --json | --csv | people | --jsonl",
-	"as is":   "",
-}
-
 // maker makes the queries of a section.
 type maker struct {
 	name, command string
@@ -168,11 +160,15 @@ type maker struct {
 // makers returns those of all sections, and those that are sources, by name.
 func makers() (list []*maker, own map[string]*maker) {
 	own = map[string]*maker{}
+	sets := map[string]string{"as is": ""}
 	var m *maker
 	for line := range strings.Lines(templates) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case line == "" || line[0] == '#':
+		case m == nil && line[0] == '@':
+			name, forms, _ := strings.Cut(line, " = ")
+			sets[name] = forms
 		case line[0] == '[':
 			name, command, _ := strings.Cut(line[1:], "]")
 			m = &maker{name: name, command: strings.TrimSpace(command)}
@@ -181,7 +177,7 @@ func makers() (list []*maker, own map[string]*maker) {
 			m = &maker{name: line[1 : len(line)-1], forms: []string{""}}
 			own[m.name] = m
 		case m.forms == nil:
-			if set, ok := formSets[line]; ok {
+			if set, ok := sets[line]; ok {
 				line = set
 			}
 			for form := range strings.SplitSeq(line, "|") {

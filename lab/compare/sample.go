@@ -336,21 +336,13 @@ func (p *picker) typo(word string) string {
 }
 
 func (p *picker) someSessions(n int) []sessionInfo {
-	var list []sessionInfo
-	for _, s := range p.sessions {
-		if s.id != "" && s.size < 400<<10 {
-			list = append(list, s)
-		}
-	}
-	return some(p, list, n)
+	return some(p, without(p.sessions, func(s sessionInfo) bool { return s.id == "" || s.size >= 400<<10 }), n)
+}
+
+func without[T any](list []T, unfit func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), unfit)
 }
 
 func (p *picker) someEntries(n int) []entryInfo {
-	var list []entryInfo
-	for _, e := range p.entries {
-		if e.session.id != "" && e.session.size < 4<<20 {
-			list = append(list, e)
-		}
-	}
-	return some(p, list, n)
+	return some(p, without(p.entries, func(e entryInfo) bool { return e.session.id == "" || e.session.size >= 4<<20 }), n)
 }

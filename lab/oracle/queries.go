@@ -100,12 +100,7 @@ func (d *drawer) word() *Node {
 	if d.upTo(4, "anything") == 0 {
 		s = oneOf(d, "word", vocabulary...)
 	}
-	switch d.upTo(4, "case") {
-	case 0:
-		s = strings.ToLower(s)
-	case 1:
-		s = strings.ToUpper(s)
-	}
+	s, _ = d.cased(s)
 	if isCompound(s) && d.upTo(2, "compound") == 0 {
 		return &Node{Op: Word, Text: s}
 	}
@@ -132,6 +127,19 @@ func (d *drawer) word() *Node {
 	return &Node{Op: Word, Text: s}
 }
 
+// cased draws a text in lower or upper case or as it is, and in the last case whether its
+// case may be odd.
+func (d *drawer) cased(s string) (text string, odd bool) {
+	switch way := d.upTo(4, "case"); way {
+	case 0:
+		return strings.ToLower(s), false
+	case 1:
+		return strings.ToUpper(s), false
+	default:
+		return s, way == 2
+	}
+}
+
 // isCompound reports whether a word has punctuation that is searched, and no syntax.
 func isCompound(s string) bool {
 	return s != "" && len(s) < 60 && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.ContainsAny(s, `"()\:*~+!=&|,;?`+"\x1b") && !strings.ContainsAny(s[:1], "-'.<[{/") && !strings.ContainsAny(s[len(s)-1:], "'.>]}") &&
@@ -144,12 +152,8 @@ func (d *drawer) phrase() *Node {
 	if d.upTo(4, "anything") == 0 {
 		s = oneOf(d, "phrase", vocabulary...)
 	}
-	switch d.upTo(4, "case") {
-	case 0:
-		s = strings.ToLower(s)
-	case 1:
-		s = strings.ToUpper(s)
-	case 2:
+	s, odd := d.cased(s)
+	if odd {
 		mask := d.upTo(1<<16, "capitals")
 		i := 0
 		s = strings.Map(func(r rune) rune {

@@ -88,9 +88,9 @@ func init() {
 
 		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
 		{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},
-		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, (*Model).toggleAllWords},
-		{groupSearch, "any", []string{"alt+n"}, inMain, "looser hits too, which lack a word, even if there are enough others", nil, (*Model).toggleAny},
-		{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, (*Model).toggleHere},
+		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.allWords) }},
+		{groupSearch, "any", []string{"alt+n"}, inMain, "looser hits too, which lack a word, even if there are enough others", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.any) }},
+		{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.here) }},
 		{groupSearch, "this-session", []string{"f7", "alt+s"}, inMain, "only the selected session, or all", nil, (*Model).toggleSession},
 		{groupSearch, "scope", []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
 		{groupSearch, "order", []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},

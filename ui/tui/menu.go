@@ -434,18 +434,9 @@ func (m *Model) narrow(r search.Request) search.Request {
 	return r
 }
 
-func (m *Model) toggleAllWords() tea.Cmd {
-	m.toggles.allWords = !m.toggles.allWords
-	return m.changed()
-}
-
-func (m *Model) toggleAny() tea.Cmd {
-	m.toggles.any = !m.toggles.any
-	return m.changed()
-}
-
-func (m *Model) toggleHere() tea.Cmd {
-	m.toggles.here = !m.toggles.here
+// flip turns a toggle on or off.
+func (m *Model) flip(toggle *bool) tea.Cmd {
+	*toggle = !*toggle
 	return m.changed()
 }
 
