@@ -55,14 +55,11 @@ func (f *filterForm) offer(known []sessions.Facet, v url.Values) {
 // sectionsOf computes the sections of a page.
 type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
 
-// showAudit shows what tools did.
-func (s *Server) showAudit(w http.ResponseWriter, r *http.Request) error {
-	return s.showFigures(w, r, "Audit", (*report.View).Audit)
-}
-
-// showUsage shows tokens and cost.
-func (s *Server) showUsage(w http.ResponseWriter, r *http.Request) error {
-	return s.showFigures(w, r, "Usage", (*report.View).Usage)
+// figures is the handler of a page of sections.
+func figures(title string, sections sectionsOf) handler {
+	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
+		return s.showFigures(w, r, title, sections)
+	}
 }
 
 func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title string, sections sectionsOf) error {

@@ -124,8 +124,8 @@ func pages() []page {
 	return []page{
 		{"/", "Search", (*Server).showSearch},
 		{"/sessions", "Sessions", (*Server).showSessions},
-		{"/audit", "Audit", (*Server).showAudit},
-		{"/usage", "Usage", (*Server).showUsage},
+		{"/audit", "Audit", figures("Audit", (*report.View).Audit)}, // what tools did
+		{"/usage", "Usage", figures("Usage", (*report.View).Usage)}, // tokens and cost
 		{"/status", "Status", (*Server).showStatus},
 	}
 }
