@@ -23,18 +23,18 @@ import (
 
 // Finding is something wrong with an index.
 type Finding struct {
-	Path string // the session file, "" if it concerns the whole index
-	What string
+	Path string `json:"path,omitempty"` // the session file, "" if it concerns the whole index
+	What string `json:"what"`
 }
 
 // Report is the result of a check.
 type Report struct {
-	Generation uint64
-	Files      int
-	Documents  int
-	Compared   int // files that were read and compared part by part
-	Changed    int // files that were not compared, because they are new or have changed
-	Findings   []Finding
+	Generation uint64    `json:"generation"`
+	Files      int       `json:"files"`
+	Documents  int       `json:"documents"`
+	Compared   int       `json:"compared"` // files that were read and compared part by part
+	Changed    int       `json:"changed"`  // files that were not compared, because they are new or have changed
+	Findings   []Finding `json:"findings"`
 }
 
 func (r *Report) add(path, format string, args ...any) {

@@ -81,13 +81,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups)
 }
 
-func orderNames() []string {
-	var names []string
-	for _, o := range grep.Orders {
-		names = append(names, string(o))
-	}
-	return names
-}
+func orderNames() []string { return each(grep.Orders, func(o grep.Order) string { return string(o) }) }
 
 func newGrepCommand(a *app.App) *cobra.Command {
 	cmd := of("grep PATTERN...", nil, nil, runGrep)(a)
@@ -316,9 +310,7 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 		if err != nil {
 			failed = problem.OfIndex(err)
 		}
-		for _, w := range unknown {
-			x.App.Warn("%s", w)
-		}
+		x.App.WarnAll(unknown)
 		if len(unknown) == 0 {
 			x.App.Explain("", "no line matches in %s", whereSearched(req.Spec, len(x.Found.Files)))
 		}
@@ -425,27 +417,22 @@ func (r *readable) copy(ctx context.Context, path string) error {
 	return writeExport(ctx, out, func(w io.Writer) error {
 		lines := 0
 		for e, err := range entries.All {
-			if err == nil {
-				err = r.write(w, e, &lines)
-			}
 			if err != nil {
 				return conversation.ReadProblem(ctx, err)
 			}
+			r.write(w, e, &lines)
 		}
 		return nil
 	})
 }
 
-// write writes the parts of an entry, and counts their lines.
-func (r *readable) write(w io.Writer, e *entry.Entry, lines *int) error {
+// write writes the parts of an entry, and counts their lines. w remembers its first error.
+func (r *readable) write(w io.Writer, e *entry.Entry, lines *int) {
 	for i := range e.Parts {
 		p := &e.Parts[i]
 		text := p.Text
-		if _, err := fmt.Fprintf(w, "── %s %s %s\n%s\n\n", p.Kind, e.ID, e.Time.Format(time.RFC3339), text); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "── %s %s %s\n%s\n\n", p.Kind, e.ID, e.Time.Format(time.RFC3339), text)
 		r.first[partOf{e.Offset, i}] = *lines + 1
 		*lines += 3 + bytes.Count(text, []byte("\n"))
 	}
-	return nil
 }

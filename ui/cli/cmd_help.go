@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/ui/cli/app"
@@ -145,11 +146,7 @@ func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) e
 func (o *configOptions) inForce(a *app.App, key, standard string) []string {
 	switch key {
 	case "session-dir":
-		var paths []string
-		for _, r := range location.Roots(&o.Shared, a) {
-			paths = append(paths, r.Path)
-		}
-		return paths
+		return each(location.Roots(&o.Shared, a), func(r adapter.Root) string { return r.Path })
 	case "index-dir":
 		if dir, err := location.DefaultIndexDir(a, location.Roots(&o.Shared, a)); err == nil {
 			return []string{dir}

@@ -33,12 +33,8 @@ import (
 
 type indexOptions struct {
 	flags.Shared
-	rebuild bool
-	dryRun  bool
-	compact bool
-	merge   bool
-	prune   bool
-	wait    time.Duration
+	rebuild, dryRun, compact, merge, prune bool
+	wait                                   time.Duration
 }
 
 func (o *indexOptions) addFlags(cmd *cobra.Command) {
@@ -174,11 +170,9 @@ func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
 }
 
 func fileErrors(list []indexer.FileError) []printer.FileError {
-	var all []printer.FileError
-	for _, e := range list {
-		all = append(all, printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err)})
-	}
-	return all
+	return each(list, func(e indexer.FileError) printer.FileError {
+		return printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err)}
+	})
 }
 
 // changeCounts lists the changes that happened, in the order of indexer.Changes.
@@ -194,8 +188,7 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 
 type statusOptions struct {
 	flags.Shared
-	stores  bool
-	skipped bool
+	stores, skipped bool
 }
 
 func (o *statusOptions) addFlags(cmd *cobra.Command) {
@@ -430,9 +423,8 @@ func stores(a *app.App) printer.Stores {
 
 type doctorOptions struct {
 	flags.Shared
-	deep   bool
-	repair bool
-	wait   time.Duration
+	deep, repair bool
+	wait         time.Duration
 }
 
 func (o *doctorOptions) addFlags(cmd *cobra.Command) {
@@ -445,27 +437,17 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 }
 
 func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
-	out, err := o.Printer(a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
-	opt := snapshot.Options(p)
+	opt := snapshot.Options(q.Location)
 	snapshot.WaitFor(a, &opt, o.wait)
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	x := &printer.Doctor{
-		Dir: p.IndexDir, Deep: o.deep, Generation: report.Generation, Files: report.Files,
-		Documents: report.Documents, Compared: report.Compared, Changed: report.Changed,
-	}
-	for _, f := range report.Findings {
-		x.Findings = append(x.Findings, printer.Finding{Path: f.Path, What: f.What})
-	}
+	x := &printer.Doctor{Dir: q.IndexDir, Deep: o.deep, Report: *report}
 	sound := len(x.Findings) == 0
 	if o.repair && !sound {
 		if x.Repaired, err = repair(ctx, a, opt, report, o.deep); err != nil {
@@ -473,7 +455,7 @@ func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) er
 		}
 		sound = true
 	}
-	if err := out.Print(x); err != nil {
+	if err := q.out.Print(x); err != nil {
 		return err
 	}
 	if !sound {
@@ -525,10 +507,7 @@ func (o *watchOptions) addFlags(cmd *cobra.Command) {
 }
 
 func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
-	if _, err := o.Printer(a); err != nil {
-		return err
-	}
-	p, err := location.Find(&o.Shared, a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -540,7 +519,7 @@ func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) erro
 	}
 	progress, end := snapshot.Progress(a)
 	v.endProgress = end
-	opt := indexer.WatchOptions{Options: snapshot.Options(p), Tell: v.event}
+	opt := indexer.WatchOptions{Options: snapshot.Options(q.Location), Tell: v.event}
 	opt.Progress = func(at indexer.Progress) {
 		// Only the first update has a progress bar; later ones print lines.
 		if progress != nil && !v.begun {
@@ -596,9 +575,9 @@ func (v *watchView) event(e indexer.WatchEvent) {
 		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
 		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
 	}
-	for _, s := range e.Steps {
-		x.Steps = append(x.Steps, printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending})
-	}
+	x.Steps = each(e.Steps, func(s indexer.Step) printer.Step {
+		return printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending}
+	})
 	switch e.Kind {
 	case indexer.WatchReady, indexer.WatchUpdated:
 		v.begin()

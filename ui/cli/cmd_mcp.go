@@ -142,13 +142,7 @@ var clients = []client{
 	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
 }
 
-func clientNames() []string {
-	var names []string
-	for _, c := range clients {
-		names = append(names, c.name)
-	}
-	return names
-}
+func clientNames() []string { return each(clients, func(c client) string { return c.name }) }
 
 // printClient prints the configuration on stdout, and on stderr where to put it.
 func (o *mcpOptions) printClient(a *app.App) error {
@@ -160,9 +154,7 @@ func (o *mcpOptions) printClient(a *app.App) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprint(a.Out, text); err != nil {
-			return err
-		}
+		fmt.Fprint(a.Out, text)
 		a.Warn("add this to %s", c.file)
 		if c.note != "" {
 			a.Warn("%s", c.note)

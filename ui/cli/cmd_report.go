@@ -36,10 +36,9 @@ import (
 
 type reportOptions struct {
 	auditOptions
-	output       string
-	force        bool
-	view         bool // --open
-	withSessions bool
+	output              string
+	force, withSessions bool
+	view                bool // --open
 }
 
 func (o *reportOptions) addFlags(cmd *cobra.Command) {
@@ -79,9 +78,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 		return searchProblem(ctx, err)
 	}
 	if len(list.Sessions) == 0 {
-		for _, w := range noneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD) {
-			a.Warn("%s", w)
-		}
+		a.WarnAll(noneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD))
 		a.Warn("no session passes the filters: nothing to report")
 		return outcome(false, x.State.Complete)
 	}

@@ -80,17 +80,11 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	for _, w := range r.Warnings {
-		a.Warn("%s", w)
-	}
+	a.WarnAll(r.Warnings)
 	if !o.Exec {
 		return out.Print(r)
 	}
-	dir := r.Dir
-	if dir == "" {
-		dir = a.WorkDir
-	}
-	return replace(a, dir, r.Argv)
+	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
 }
 
 func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }
@@ -137,9 +131,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	if err != nil {
 		return nil, searchProblem(ctx, err)
 	}
-	for _, w := range list.Warnings {
-		a.Warn("%s", w)
-	}
+	a.WarnAll(list.Warnings)
 	switch n := len(list.Sessions); {
 	case n == 0:
 		what := "no session passes the filters"

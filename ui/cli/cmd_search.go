@@ -41,18 +41,11 @@ const searchName = "search"
 
 type searchOptions struct {
 	flags.Shared
-	query      string
-	limit      flags.Number
-	perSession flags.Number
-	allWords   bool
-	any        bool
-	flat       bool
-	sort       string
-	explain    bool
-	null       bool
-
-	around flags.Around
 	pager.Options
+	query, sort                        string
+	limit, perSession                  flags.Number
+	allWords, any, flat, explain, null bool
+	around                             flags.Around
 }
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
@@ -114,7 +107,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if strings.TrimSpace(o.query) == "" {
 		req, err := o.Request(a)
 		if err == nil && !req.Selects() {
-			err = emptyQuery()
+			err = &problem.Error{Code: problem.CodeQuery, Message: "the query is empty", Hint: "type words to search for, for example: pigrep connection timeout; or name a filter, such as --kind prompt"}
 		}
 		if err != nil {
 			return err
@@ -255,10 +248,6 @@ func scopeOf(r filter.Spec) scope.Scope {
 		return scope.Default
 	}
 	return r.Scope
-}
-
-func emptyQuery() error {
-	return &problem.Error{Code: problem.CodeQuery, Message: "the query is empty", Hint: "type words to search for, for example: pigrep connection timeout; or name a filter, such as --kind prompt"}
 }
 
 // searchProblem adds hints to an error of a search.
@@ -417,12 +406,9 @@ func noneBelow(o *flags.Shared, list []session.Summary, dir string) []string {
 type sessionsOptions struct {
 	flags.Shared
 	pager.Options
-	query  string
-	limit  flags.Number
-	any    bool
-	named  bool
-	forks  bool
-	print0 bool
+	query                     string
+	limit                     flags.Number
+	any, named, forks, print0 bool
 }
 
 func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
@@ -453,10 +439,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {
-			paths := make([]string, len(list.Sessions))
-			for i := range list.Sessions {
-				paths[i] = list.Sessions[i].SessionPath
-			}
+			paths := each(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
 		out.Layout.Know(r.Summaries())
@@ -537,9 +520,7 @@ func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.S
 			why = append(why, none.Text(now))
 		}
 	}
-	for _, w := range why {
-		a.Warn("%s", w)
-	}
+	a.WarnAll(why)
 	if len(why) == 0 && x.State.Complete {
 		what := "no session passes the filters"
 		if req.Text != "" {

@@ -26,7 +26,6 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -37,15 +36,9 @@ import (
 type showOptions struct {
 	flags.Shared
 	pager.Options
-	target string
-	around flags.Number
-	last   flags.Number
-	leaf   string
-	tree   bool
-	all    bool
-	full   bool
-	raw    bool
-	source bool
+	target, leaf                 string
+	around, last                 flags.Number
+	tree, all, full, raw, source bool
 
 	filter search.Request
 }
@@ -189,9 +182,7 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 		return &problem.Error{Code: conversation.CodeNotFound, Message: path + " has none of these entries"}
 	}
 	if again && !o.JSON && !o.JSONL && !o.raw {
-		if _, err := a.Out.WriteString("\n"); err != nil {
-			return err
-		}
+		_ = a.Out.WriteByte('\n') // the end of the run reports errors
 	}
 	return o.show(ctx, t, focus, marks)
 }
@@ -443,15 +434,11 @@ var exportFormats = []string{"md", "html", "json", "txt"}
 
 type exportOptions struct {
 	flags.Shared
-	target string
-	format string
-	output string
-	force  bool
-	view   bool // --open
-	all    bool
-	leaf   string
-	full   bool                                                 // paths
-	find   func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
+	target, format, output, leaf string
+	force, all                   bool
+	view                         bool                                                 // --open
+	full                         bool                                                 // paths
+	find                         func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
 }
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
@@ -503,15 +490,11 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 	if o.view && o.output == "" {
 		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, findOwnFile
 	}
-	req, err := o.Request(a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	p, err := location.Find(&o.Shared, a)
-	if err != nil {
-		return err
-	}
-	x, err := snapshot.Open(ctx, p)
+	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
@@ -521,7 +504,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	defer t.Close()
-	if err := o.export(ctx, x, t, req, a.Out); err != nil || o.toStdout() {
+	if err := o.export(ctx, x, t, q.request, a.Out); err != nil || o.toStdout() {
 		return err
 	}
 	path := a.Absolute(o.output)

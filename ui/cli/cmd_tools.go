@@ -33,20 +33,12 @@ import (
 type auditOptions struct {
 	flags.Shared
 	pager.Options
-	query  string
-	by     []string
-	utc    bool
-	csv    bool
-	limit  flags.Number
-	failed bool
-	risky  bool
-	rules  []string
-	args   []string
-	raw    bool
-	prices string
-	tree   bool
-	svg    string
-	bare   bool // --no-chart
+	query, prices, svg string
+	by, rules, args    []string
+	limit              flags.Number
+	utc, csv, tree     bool
+	failed, risky, raw bool
+	bare               bool // --no-chart
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no
@@ -85,13 +77,7 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
 }
 
-func ruleIDs() []string {
-	var ids []string
-	for _, r := range shellcmd.Rules {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
+func ruleIDs() []string { return each(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID }) }
 
 // newAuditCommand returns one of the audit commands, with its own flags and the shared ones
 // but some.
@@ -221,9 +207,7 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location(), x.Verbose))
 	}
 	if !a.JSON && x.Warnings != nil {
-		for _, w := range x.Warnings() {
-			a.Warn("%s", w)
-		}
+		a.WarnAll(x.Warnings())
 	}
 	return outcome(x.Rows > 0, x.State.Complete)
 }
@@ -307,15 +291,8 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	for _, w := range append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...) {
-		a.Warn("%s", w)
-	}
+	a.WarnAll(append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...))
 	return problem.ErrNothingFound
-}
-
-// byNames lists the dimensions except one.
-func byNames(without string) []string {
-	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
 }
 
 func newToolsCommand(a *app.App) *cobra.Command {
@@ -429,7 +406,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 
 func newUsageCommand(a *app.App) *cobra.Command {
 	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, byNames("tool"), "model")
+		o.addBy(cmd, slices.DeleteFunc(slices.Clone(audit.Dimensions), func(by string) bool { return by == "tool" }), "model")
 		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
 		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
 		o.addChart(cmd)

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"pigrep/adapter"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -50,11 +51,8 @@ import (
 
 type tuiOptions struct {
 	flags.Shared
-	query     string
-	sort      string
-	allWords  bool
-	print     bool
-	noHistory bool
+	query, sort                string
+	allWords, print, noHistory bool
 
 	how      resume.Manner // of resuming; exec is the opposite of print
 	choosing bool          // a session to resume: without words, sessions are listed
@@ -138,9 +136,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	for _, r := range p.Roots {
-		ui.Dirs = append(ui.Dirs, r.Path)
-	}
+	ui.Dirs = each(p.Roots, func(r adapter.Root) string { return r.Path })
 	settings, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
 	if err != nil {
 		return err
@@ -172,9 +168,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 
 // resume prints the command that resumes a session, or runs it in place of this process.
 func (o *tuiOptions) resume(a *app.App, r *tui.Resume) error {
-	for _, w := range r.Warnings {
-		a.Warn("%s", w)
-	}
+	a.WarnAll(r.Warnings)
 	if o.print {
 		_, err := fmt.Fprintln(a.Out, r.Command)
 		return err
@@ -584,9 +578,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		}
 	}
 	page.Focus = max(0, slices.IndexFunc(lines, func(l printer.Line) bool { return l.Entry == anchor }))
-	for _, l := range lines {
-		page.Lines = append(page.Lines, tui.Line(l))
-	}
+	page.Lines = each(lines, func(l printer.Line) tui.Line { return tui.Line(l) })
 	return page, nil
 }
 
@@ -737,9 +729,5 @@ func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
 	if err != nil {
 		return "", conversation.ReadProblem(ctx, err)
 	}
-	var text []string
-	for i := range e.Parts {
-		text = append(text, string(e.Parts[i].Text))
-	}
-	return strings.Join(text, "\n"), nil
+	return strings.Join(each(e.Parts, func(p session.Part) string { return string(p.Text) }), "\n"), nil
 }

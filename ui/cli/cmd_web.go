@@ -58,11 +58,7 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 
 func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error {
 	o.query = strings.Join(args, " ")
-	req, err := o.Request(a)
-	if err != nil {
-		return err
-	}
-	p, err := location.Find(&o.Shared, a)
+	q, err := begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -70,17 +66,15 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	b := newWebBackend(ctx, p)
+	b := newWebBackend(ctx, q.Location)
 	defer b.index.Close()
 	server := web.New(listener.Addr().String(), b.options(o))
-	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, req), wideEnough(req)))
+	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, q.request), wideEnough(q.request)))
 	desktop := hasDesktop(a)
 	if !desktop {
 		a.Warn("%s", howToOpen(a, listener.Addr().(*net.TCPAddr).Port))
 	}
-	if _, err := fmt.Fprintln(a.Out, address); err != nil {
-		return err
-	}
+	fmt.Fprintln(a.Out, address)
 	if err := a.Out.Flush(); err != nil {
 		return err
 	}

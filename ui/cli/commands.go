@@ -37,7 +37,7 @@ func commands() []command {
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", newGrepCommand, ""},
 		{"index", of("index", noArgs, nil, runIndex), "rebuild reindex"},
-		{"init", forShell("init", keyShells(), runInit), ""},
+		{"init", forShell("init", each(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
@@ -95,12 +95,15 @@ func commandMeant(word string) string {
 	return ""
 }
 
-func commandNames() []string {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
+func commandNames() []string { return each(commands(), func(c command) string { return c.name }) }
+
+// each returns what of makes of each element of a list.
+func each[T, R any](list []T, of func(T) R) []R {
+	made := make([]R, len(list))
+	for i := range list {
+		made[i] = of(list[i])
 	}
-	return names
+	return made
 }
 
 // newRootCommand returns the bare command with all commands below it.
@@ -207,11 +210,6 @@ func queryIn(args []string) string {
 		return ""
 	}
 	return problem.SearchFor(args)
-}
-
-// startsAtOnce reports whether a command starts work that may not have been meant.
-func startsAtOnce(args []string) bool {
-	return args[0] == "web" || args[0] == "fix" && len(args) > 2
 }
 
 // allFlags returns the flags of all commands. Arguments without a command are a search,
@@ -358,10 +356,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
+		names := each(cmd.Commands(), (*cobra.Command).Name)
 		hint := fmt.Sprintf("`%s --help` lists its subcommands", cmd.CommandPath())
 		if found := near.Nearest(names, args[0]); len(found) > 0 {
 			hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), found[0])

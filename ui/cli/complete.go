@@ -342,14 +342,6 @@ func (o *initOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-// keyShells are the shells with a binding.
-func keyShells() (names []string) {
-	for _, b := range keyBindings {
-		names = append(names, b.shell)
-	}
-	return names
-}
-
 // oneShell checks the arguments of a command for a shell.
 func oneShell(cmd *cobra.Command, args []string) error {
 	names := strings.Join(cmd.ValidArgs, ", ")

@@ -80,7 +80,7 @@ func execute(ctx context.Context, a *app.App, args []string) (err error) {
 	query := queryIn(args)
 	args = commandFirst(a, args)
 	const ran = "this ran the command %s; to search for the words: %s"
-	if query != "" && startsAtOnce(args) {
+	if query != "" && (args[0] == "web" || args[0] == "fix" && len(args) > 2) { // they start work that may not have been meant
 		a.Explain("", ran, args[0], query)
 		query = ""
 	}

@@ -35,7 +35,7 @@ type Audit struct {
 	table   table
 	write   func(*text) (rows int)    // writes text where the table does not; may be nil
 	last    func() (time.Time, error) // when there was something for the last time
-	facts   any                       // a struct: JSON members before the rows; nil for none
+	facts   any                       // a struct or a map: JSON members before the rows; nil for none
 	sum     any                       // the total in JSON; nil for none
 	closing func(rows int) string     // the line below the rows in text
 }

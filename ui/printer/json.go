@@ -44,7 +44,7 @@ func (j *jsonWriter) head(command string) head {
 // them than fit into memory.
 type stream struct {
 	command string
-	lead    any // a struct: the members before the rows; nil for none
+	lead    any // a struct or a map: the members before the rows; nil for none
 	session any // of a conversation: a member of the object, or the first line
 	name    string
 	rows    func(visit func(any) error) error
@@ -123,6 +123,14 @@ func (j *jsonWriter) list(s *stream, put func(data []byte, owner string)) (n int
 // object writes an answer or a summary, with the members of all the structs.
 func (j *jsonWriter) object(command string, structs ...any) {
 	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
+}
+
+// inLines is a member of the summary of lines, which an object does not have.
+func (j *jsonWriter) inLines(name string, value any) any {
+	if !j.lines {
+		return nil
+	}
+	return map[string]any{name: value}
 }
 
 // line writes a line.

@@ -339,17 +339,7 @@ type Failure struct {
 // {"error":{…}}. A width wraps lines between words; 0 is none.
 func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
 	f.Message, f.Hint = brief(f.Message), brief(f.Hint)
-	if asJSON {
-		return encode(w, struct {
-			Error Failure `json:"error"`
-		}{f})
-	}
-	s := messageLine("pigrep: ", f.Message, width)
-	for _, c := range f.Candidates {
-		s += "  " + c + "\n"
-	}
-	_, err := io.WriteString(w, s+hintLine(f.Hint, width))
-	return err
+	return tell(w, asJSON, width, map[string]any{"error": f}, f.Message, f.Hint, f.Candidates...)
 }
 
 // Warning is a message beside the results that stops nothing.
@@ -362,12 +352,22 @@ type Warning struct {
 // {"warning":{…}}. A width wraps lines between words; 0 is none.
 func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
 	n.Message, n.Hint = brief(n.Message), brief(n.Hint)
+	return tell(w, asJSON, width, map[string]any{"warning": n}, n.Message, n.Hint)
+}
+
+// tell writes a message as lines, or an answer with it as JSON.
+func tell(w io.Writer, asJSON bool, width int, answer any, message, hint string, candidates ...string) error {
 	if asJSON {
-		return encode(w, struct {
-			Warning Warning `json:"warning"`
-		}{n})
+		return encode(w, answer)
 	}
-	_, err := io.WriteString(w, messageLine("pigrep: ", n.Message, width)+hintLine(n.Hint, width))
+	s := messageLine("pigrep: ", message, width)
+	for _, c := range candidates {
+		s += "  " + c + "\n"
+	}
+	if hint != "" {
+		s += messageLine("hint: ", hint, width)
+	}
+	_, err := io.WriteString(w, s)
 	return err
 }
 
@@ -381,11 +381,7 @@ type Progress struct {
 }
 
 // Write writes the progress as {"progress":{…}}.
-func (p Progress) Write(w io.Writer) error {
-	return encode(w, struct {
-		Progress Progress `json:"progress"`
-	}{p})
-}
+func (p Progress) Write(w io.Writer) error { return encode(w, map[string]any{"progress": p}) }
 
 // How many bytes of what was typed or read a message repeats.
 const (
@@ -410,13 +406,6 @@ func brief(s string) string {
 		b.WriteString(word)
 	}
 	return b.String()
-}
-
-func hintLine(hint string, width int) string {
-	if hint == "" {
-		return ""
-	}
-	return messageLine("hint: ", hint, width)
 }
 
 func messageLine(label, message string, width int) string {

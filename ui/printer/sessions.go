@@ -311,9 +311,7 @@ func (f *Fix) json(j *jsonWriter) {
 	r := f.Response
 	j.stream(&stream{
 		command: "fix", name: "sessions", rows: rowsIn(r.Sessions, nil),
-		lead: struct {
-			Query string `json:"query"`
-		}{r.Text},
+		lead: map[string]any{"query": r.Text},
 		tail: func(int) any {
 			return struct {
 				Missing []string `json:"missing,omitempty"`

@@ -119,9 +119,7 @@ func (s *Settings) json(j *jsonWriter) {
 		j.object("config", file)
 		return
 	}
-	j.object("config", file, struct {
-		List []settingJSON `json:"settings"`
-	}{rows})
+	j.object("config", file, map[string]any{"settings": rows})
 }
 
 // Version says which pigrep this is.
@@ -136,13 +134,11 @@ type Version struct {
 }
 
 func (v *Version) json(j *jsonWriter) {
-	var scopes any
-	if !j.lines {
-		scopes = struct {
-			Scopes []scope.Scope `json:"scopes"`
-		}{scope.Scopes}
+	if j.lines {
+		j.object("version", v)
+		return
 	}
-	j.object("version", v, scopes)
+	j.object("version", v, map[string]any{"scopes": scope.Scopes})
 }
 
 func (v *Version) text(t *text) {

@@ -67,14 +67,7 @@ func (s *Show) json(j *jsonWriter) {
 	j.stream(&stream{
 		command: "show", session: &s.Session, name: "entries",
 		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
-		tail: func(n int) any {
-			if !j.lines {
-				return nil
-			}
-			return struct {
-				Entries int `json:"entries"`
-			}{n}
-		},
+		tail: func(n int) any { return j.inLines("entries", n) },
 	})
 }
 
@@ -291,14 +284,7 @@ func (s *Tree) json(j *jsonWriter) {
 	j.stream(&stream{
 		command: "show", session: &s.Session, name: "tree",
 		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
-		tail: func(n int) any {
-			if !j.lines {
-				return nil
-			}
-			return struct {
-				Total int `json:"total"`
-			}{n}
-		},
+		tail: func(n int) any { return j.inLines("total", n) },
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/index"
+	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -319,14 +320,10 @@ type Store struct {
 func (s Stores) json(j *jsonWriter) {
 	rows := linesOf(j, "store", s)
 	if j.lines {
-		j.object("status", struct {
-			Total int `json:"total"`
-		}{len(s)})
+		j.object("status", map[string]any{"total": len(s)})
 		return
 	}
-	j.object("status", struct {
-		Stores []Store `json:"stores"`
-	}{rows})
+	j.object("status", map[string]any{"stores": rows})
 }
 
 func (s Stores) sheet(layout Layout) table {
@@ -473,30 +470,19 @@ func indexLine(x *Index) string {
 	if len(changes) == 0 {
 		return line + ", nothing new"
 	}
-	line += " (" + strings.Join(changes, ", ") + ")"
+	done := " read"
 	if x.DryRun {
-		return line + ", " + human.Bytes(x.Bytes) + " to read"
+		done = " to read"
 	}
-	return line + ", " + human.Bytes(x.Bytes) + " read"
+	return line + " (" + strings.Join(changes, ", ") + "), " + human.Bytes(x.Bytes) + done
 }
 
 // Doctor is the outcome of the doctor command.
 type Doctor struct {
-	Dir        string    `json:"-"`
-	Deep       bool      `json:"deep"`
-	Generation uint64    `json:"generation"`
-	Files      int       `json:"files"`
-	Documents  int       `json:"documents"`
-	Compared   int       `json:"compared"` // files read and compared part by part
-	Changed    int       `json:"changed"`  // files not compared: new or changed since they were indexed
-	Findings   []Finding `json:"findings"`
-	Repaired   string    `json:"repaired,omitempty"` // what was done about the findings
-}
-
-// Finding is a defect of the index.
-type Finding struct {
-	Path string `json:"path,omitempty"` // of the session file; "" for the index as a whole
-	What string `json:"what"`
+	Dir  string `json:"-"`
+	Deep bool   `json:"deep"`
+	indexer.Report
+	Repaired string `json:"repaired,omitempty"` // what was done about the findings
 }
 
 // doctorLine is the last line of the report.
@@ -548,10 +534,7 @@ func (d *Doctor) plain(p *plain) {
 func (d *Doctor) json(j *jsonWriter) {
 	answer := *d
 	answer.Findings = linesOf(j, "finding", d.Findings)
-	j.object("doctor", struct {
-		Dir   string `json:"indexDir"`
-		Sound bool   `json:"sound"`
-	}{d.Dir, len(d.Findings) == 0}, answer)
+	j.object("doctor", map[string]any{"indexDir": d.Dir, "sound": len(d.Findings) == 0}, answer)
 }
 
 // WatchEvent is what a watch reports: a line, written when it happens.
@@ -588,24 +571,21 @@ func watchLine(e *WatchEvent) string {
 	for _, f := range e.Errors {
 		done = append(done, f.Path+": "+f.Reason)
 	}
-	what := strings.Join(done, ", ")
+	line, what := "", strings.Join(done, ", ")
 	switch e.Event {
 	case "ready":
-		line := fmt.Sprintf("watching %s in %s", human.Plural(e.State.Files, "file", "files"), human.Plural(e.Directories, "directory", "directories"))
-		if what != "" {
-			line += ": " + what
-		}
-		return line
+		line = fmt.Sprintf("watching %s in %s", human.Plural(e.State.Files, "file", "files"), human.Plural(e.Directories, "directory", "directories"))
 	case "summary":
-		line := "stopped after " + human.Plural(*e.Updates, "update", "updates")
-		if what != "" {
-			line += ": " + what
-		}
-		return line
+		line = "stopped after " + human.Plural(*e.Updates, "update", "updates")
 	case "update":
 		return what
+	default:
+		return e.Event + ": " + e.Message
 	}
-	return e.Event + ": " + e.Message
+	if what != "" {
+		line += ": " + what
+	}
+	return line
 }
 
 func (e *WatchEvent) text(t *text) {

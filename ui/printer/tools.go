@@ -130,11 +130,8 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 	return &Audit{
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
-		last: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
-		facts: struct {
-			Calls    int `json:"calls"`
-			Unparsed int `json:"unparsed"`
-		}{t.Calls, t.Unparsed},
+		last:  latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
+		facts: map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
 		closing: func(rows int) string {
 			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
@@ -371,7 +368,7 @@ func projectName(dir string) string {
 // of commands in the text; 0 means no limit.
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
-	g := &ruleGroups{rows: make(map[string][]*audit.CallRow), others: make(map[string]int), limit: limit}
+	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]int), limit: limit}
 	a.write = func(t *text) int {
 		t.fail(l.Each(ctx, func(r *audit.CallRow) error {
 			g.add(r)
@@ -387,7 +384,7 @@ func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Lay
 // ruleGroups is the calls that match rules, by rule.
 type ruleGroups struct {
 	rules    []audit.RuleMatch // of the groups
-	rows     map[string][]*audit.CallRow
+	rows     map[string][]audit.CallRow
 	others   map[string]int // calls that run no command, by tool
 	limit    int
 	all      int
@@ -407,7 +404,7 @@ func (g *ruleGroups) add(r *audit.CallRow) {
 	if g.rows[m.Rule] == nil {
 		g.rules = append(g.rules, m)
 	}
-	g.rows[m.Rule] = append(g.rows[m.Rule], r)
+	g.rows[m.Rule] = append(g.rows[m.Rule], *r)
 }
 
 func (g *ruleGroups) closing() string {
@@ -444,16 +441,9 @@ func (t *text) ruleGroups(g *ruleGroups) {
 			head = "\n" + head
 		}
 		t.print(head, "\n")
-		t.table(&sheet[row]{columns: columns, bare: true, finish: func(r *row, to *sheetRow) {
+		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(rows), finish: func(r *row, to *sheetRow) {
 			to.below = ruleLines(r, m.Rule)
 			alarm(to, r.Status)
-		}, rows: func(visit func(*row) error) error {
-			for _, r := range rows {
-				if err := visit(r); err != nil {
-					return err
-				}
-			}
-			return nil
 		}})
 	}
 }

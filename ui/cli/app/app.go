@@ -97,6 +97,13 @@ func (s *Speech) Logger() *slog.Logger {
 // Warn prints a warning on stderr.
 func (s *Speech) Warn(format string, args ...any) { s.Advise("", format, args...) }
 
+// WarnAll prints a warning for each of these texts.
+func (s *Speech) WarnAll(texts []string) {
+	for _, text := range texts {
+		s.Advise("", "%s", text)
+	}
+}
+
 // Advise is warn with a hint.
 func (s *Speech) Advise(hint, format string, args ...any) {
 	if s.Quiet {

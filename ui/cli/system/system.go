@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -125,7 +126,7 @@ func cgroupMemory(root fs.FS) int64 {
 		dir, files := "sys/fs/cgroup", []string{"memory.max", "memory.high"}
 		switch {
 		case fields[0] == "0" && fields[1] == "":
-		case hasController(fields[1], "memory"):
+		case slices.Contains(strings.Split(fields[1], ","), "memory"):
 			dir, files = "sys/fs/cgroup/memory", []string{"memory.limit_in_bytes"}
 		default:
 			continue
@@ -148,15 +149,6 @@ func cgroupMemory(root fs.FS) int64 {
 
 // unlimited is a limit that is none: version 1 writes the largest number of whole pages.
 const unlimited = 1 << 60
-
-func hasController(list, name string) bool {
-	for c := range strings.SplitSeq(list, ",") {
-		if c == name {
-			return true
-		}
-	}
-	return false
-}
 
 // readLimit reads a file with a number of bytes.
 func readLimit(root fs.FS, name string) int64 {
