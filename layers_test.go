@@ -26,7 +26,7 @@ import (
 var floors = map[string][]string{
 	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
-	"ui/cli":       {".", "help", "settings", "pager", "resume", "conversation", "snapshot", "location", "flags", "app", "problem", "system", "shell"},
+	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "flags", "app", "problem", "system"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},

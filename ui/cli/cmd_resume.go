@@ -18,13 +18,12 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/resume"
 	"pigrep/ui/cli/snapshot"
 )
 
 type resumeOptions struct {
 	flags.Shared
-	resume.Manner
+	conversation.Manner
 	words []string
 	last  bool
 }

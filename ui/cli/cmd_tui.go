@@ -40,9 +40,7 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/resume"
 	"pigrep/ui/cli/settings"
-	"pigrep/ui/cli/shell"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
@@ -54,8 +52,8 @@ type tuiOptions struct {
 	query, sort                string
 	allWords, print, noHistory bool
 
-	how      resume.Manner // of resuming; exec is the opposite of print
-	choosing bool          // a session to resume: without words, sessions are listed
+	how      conversation.Manner // of resuming; exec is the opposite of print
+	choosing bool                // a session to resume: without words, sessions are listed
 }
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
@@ -279,7 +277,7 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 		o.In = how.Dir
 	}
 	r, err := o.Plan(b.App, t)
-	if _, gone := errors.AsType[*resume.DirectoryGoneError](err); gone {
+	if _, gone := errors.AsType[*conversation.DirectoryGoneError](err); gone {
 		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.App, t.Record.CWD, x.Reader.Summaries())}
 	}
 	if err != nil {
@@ -294,7 +292,7 @@ func placesFor(a *app.App, gone string, list []session.Summary) []string {
 	const most = 8
 	var dirs []string
 	for _, s := range list {
-		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && resume.CheckDir(s.CWD) == nil {
+		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && conversation.CheckDir(s.CWD) == nil {
 			dirs = append(dirs, s.CWD)
 		}
 	}
@@ -507,7 +505,7 @@ func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 			editor = v
 		}
 	}
-	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
+	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, system.ShellOf(runtime.GOOS).Quote))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
 	cmd.Dir = b.App.WorkDir
 	err := cmd.Run()

@@ -28,8 +28,6 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/resume"
-	"pigrep/ui/cli/shell"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
@@ -242,10 +240,10 @@ func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Ta
 
 // command quotes the command that resumes a session.
 func (b *webBackend) command(r *search.Resume) string {
-	if resume.CheckDir(r.Dir) != nil {
+	if conversation.CheckDir(r.Dir) != nil {
 		return ""
 	}
-	return shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
+	return system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
 }
 
 func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
@@ -274,7 +272,7 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 	o := &exportOptions{leaf: leaf}
 	o.Redact = masked
 	c = &web.Conversation{Page: o.page(b.App, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
-	switch r, err := (&resume.Manner{}).Plan(b.App, t); {
+	switch r, err := (&conversation.Manner{}).Plan(b.App, t); {
 	case err == nil:
 		c.Command, c.Notes = r.Command, r.Warnings
 	default:

@@ -14,7 +14,6 @@ import (
 	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/internal/human"
-	"pigrep/ui/cli/shell"
 	"pigrep/ui/cli/system"
 )
 
@@ -127,7 +126,7 @@ func Usagef(hint, format string, args ...any) error {
 func SearchFor(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shell.Of(runtime.GOOS).Quote(w)
+		quoted[i] = system.ShellOf(runtime.GOOS).Quote(w)
 	}
 	return "pigrep search " + strings.Join(quoted, " ")
 }

@@ -1,4 +1,4 @@
-package shell
+package system
 
 import (
 	"os/exec"
@@ -80,7 +80,7 @@ func TestShellCommand(t *testing.T) {
 		{"darwin", "", `pi --session '/s/it'\''s.jsonl'`},
 		{"windows", `C:\p q`, `Set-Location -LiteralPath 'C:\p q' -ErrorAction Stop; pi --session '/s/it''s.jsonl'`},
 	} {
-		if got := Of(test.goos).Command(test.dir, argv); got != test.want {
+		if got := ShellOf(test.goos).Command(test.dir, argv); got != test.want {
 			t.Errorf("command for %s in %q = %s, want %s", test.goos, test.dir, got, test.want)
 		}
 	}
