@@ -3,6 +3,7 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -381,12 +382,9 @@ func (o *Shared) Mask(answer any) {
 
 // Printer returns the printer for the flags and the terminal.
 func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
-	when := terminal.Auto
-	if o.Color != "" {
-		var err error
-		if when, err = terminal.ParseWhen(o.Color); err != nil {
-			return nil, problem.Usagef("", "--color: %v", err)
-		}
+	when, err := terminal.ParseWhen(cmp.Or(o.Color, string(terminal.Auto)))
+	if err != nil {
+		return nil, problem.Usagef("", "--color: %v", err)
 	}
 	format, colour := printer.FormatPlain, when.Colour(a.Streams.OutTTY, a.Getenv)
 	switch {
@@ -419,12 +417,9 @@ func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
 
 // linksTo returns the writer of hyperlinks for output with or without colours; nil for none.
 func (o *Shared) linksTo(a *app.App, colour bool) (*terminal.Links, error) {
-	when := terminal.Auto
-	if o.hyperlink != "" {
-		var err error
-		if when, err = terminal.ParseWhen(o.hyperlink); err != nil {
-			return nil, problem.Usagef("", "--hyperlink: unknown setting %q: use auto, always or never", o.hyperlink)
-		}
+	when, err := terminal.ParseWhen(cmp.Or(o.hyperlink, string(terminal.Auto)))
+	if err != nil {
+		return nil, problem.Usagef("", "--hyperlink: unknown setting %q: use auto, always or never", o.hyperlink)
 	}
 	if !when.Links(a.Streams.OutTTY, colour, a.Getenv) {
 		return nil, nil

@@ -437,10 +437,11 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 		return at, nil
 	}
 	if !isTable && isTUIKey(p.key) { // checkTUI checks the rest
-		var err error
-		if at.Values, err = texts(value); err != nil {
+		values, ok := texts(value)
+		if !ok {
 			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", p.key)
 		}
+		at.Values = values
 		return at, nil
 	}
 	i := slices.IndexFunc(Table, func(s setting) bool { return s.Key() == p.key })
@@ -491,11 +492,10 @@ func valuesOf(flagType string, value any) (values []string, want string) {
 		}
 		return nil, "a text in quotes"
 	}
-	values, err := texts(value)
-	if err != nil {
-		return nil, "a list of texts in quotes"
+	if values, ok := texts(value); ok {
+		return values, ""
 	}
-	return values, ""
+	return nil, "a list of texts in quotes"
 }
 
 // besideFile resolves a relative path against the directory of the settings file: it
@@ -583,21 +583,33 @@ func checkTUI(path string, values map[string]Value) error {
 }
 
 // texts returns a string or an array of strings as a list.
-func texts(value any) ([]string, error) {
+func texts(value any) (values []string, ok bool) {
 	if v, ok := value.(string); ok {
-		return []string{v}, nil
+		return []string{v}, true
 	}
 	list, ok := value.([]any)
-	values := []string{}
+	values = []string{}
 	for _, v := range list {
 		text, isText := v.(string)
-		ok = ok && isText
-		values = append(values, text)
+		values, ok = append(values, text), ok && isText
 	}
-	if !ok {
-		return nil, errors.New("not a list of texts")
+	return values, ok
+}
+
+// remark returns a text as comments.
+func remark(text string) string {
+	var b strings.Builder
+	terminal.WriteColumns(&b, "# ", text)
+	return strings.ReplaceAll(b.String(), "\n  ", "\n# ")
+}
+
+// lineOf returns the line of a settings file with a key.
+func lineOf(key string, value any) string {
+	line, err := toml.Marshal(map[string]any{key: value})
+	if err != nil {
+		panic(err) // the values are ours
 	}
-	return values, nil
+	return strings.TrimSpace(string(line))
 }
 
 // sampleTUI returns the TUI's part of the sample file, with every key commented out.
@@ -610,15 +622,9 @@ func sampleTUI() string {
 			fmt.Fprintf(&b, "\n[%s.%s]\n\n", tuiTable, table)
 		}
 		if c.Help != "" {
-			var text strings.Builder
-			terminal.WriteColumns(&text, "# ", c.Help)
-			b.WriteString(strings.ReplaceAll(text.String(), "\n  ", "\n# "))
+			b.WriteString(remark(c.Help))
 		}
-		line, err := toml.Marshal(map[string]any{c.Name: c.Values})
-		if err != nil {
-			panic(err) // the values are ours
-		}
-		b.WriteString("#" + strings.TrimSpace(string(line)) + "\n")
+		b.WriteString("#" + lineOf(c.Name, c.Values) + "\n")
 	}
 	return b.String()
 }
@@ -665,11 +671,7 @@ func sampleOf(root *cobra.Command, s *setting) string {
 	if value == nil {
 		value = []string{text}
 	}
-	line, err := toml.Marshal(map[string]any{s.flag: value})
-	if err != nil {
-		panic(err) // the values are ours
-	}
-	return strings.TrimSpace(string(line))
+	return lineOf(s.flag, value)
 }
 
 // Sample returns a settings file with every key commented out.
@@ -686,9 +688,7 @@ func Sample(root *cobra.Command) string {
 		}
 		_, f := s.FlagOf(root)
 		_, usage := pflag.UnquoteUsage(f)
-		var text strings.Builder
-		terminal.WriteColumns(&text, "# ", strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage))
-		b.WriteString("\n" + strings.ReplaceAll(text.String(), "\n  ", "\n# ") + "#" + sampleOf(root, s) + "\n")
+		b.WriteString("\n" + remark(strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage)) + "#" + sampleOf(root, s) + "\n")
 	}
 	return b.String() + sampleTUI()
 }
