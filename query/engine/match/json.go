@@ -16,9 +16,9 @@ import (
 // JSON writes them.
 //
 // The adapter may join a text from several strings of the JSON, from names, numbers
-// and indexes of array elements. The string with the pivot may then end where the
-// needle has a separator, one of the characters that join them, and everything beyond
-// is taken as a match.
+// and indexes of array elements, or leave out tags. The string or the element with the
+// pivot may then end where the needle has a separator, one of the characters that join
+// them, and everything beyond is taken as a match.
 //
 // The prefilters of package literal cannot replace it. They look for single required
 // literals, and the index already knows that every word of the phrase is in the
@@ -208,9 +208,9 @@ func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
 }
 
 // endsValue reports whether a character that is not escaped ends the value with the
-// pivot.
+// pivot, or may begin a tag.
 func (r *JSONPrefilter) endsValue(c byte) bool {
-	return c == '"' || r.bare && (c == ',' || c == ']' || c == '}')
+	return c == '"' || c == '<' || r.bare && (c == ',' || c == ']' || c == '}')
 }
 
 // matchesBefore reports whether the needle before its pivot may match the data up to
@@ -253,10 +253,13 @@ func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 	return !r.startsInWord || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at]) || endsControl(data[:at])
 }
 
-// beginsValue reports whether the value with the pivot may begin after b.
+// beginsValue reports whether the value with the pivot may begin after b, or a tag may end
+// there.
 func (r *JSONPrefilter) beginsValue(b []byte) bool {
 	n := len(b)
 	switch c := b[n-1]; {
+	case c == '>':
+		return true
 	case c == '"':
 		return n == 1 || b[n-2] != '\\'
 	case r.bare:

@@ -162,6 +162,18 @@ func TestJSONPrefilterAcrossStrings(t *testing.T) {
 	}
 }
 
+// An adapter may leave out tags, so that words stand together that the JSON has apart.
+func TestJSONPrefilterAcrossTags(t *testing.T) {
+	raw := []byte(`{"content":"<command-name>/init</command-name>\n  <command-args>fast</command-args>"}`)
+	for needle, want := range map[string]bool{"/init fast": true, "init fast": true, "initial fast": true, "init-fast": false} {
+		n := NewNeedle(needle)
+		r := NewJSONPrefilter(&n)
+		if lower, sure := new(JSONFolder).Fold(raw); !sure || r.MayContain(lower) != want {
+			t.Errorf("%q: may be in it %t, want %t", needle, !want, want)
+		}
+	}
+}
+
 // Characters that stay as they are may be skipped where the needle has a letter, a digit or
 // a space.
 func TestFoldsOutsideASCII(t *testing.T) {
