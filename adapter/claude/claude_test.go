@@ -33,7 +33,7 @@ func TestRoots(t *testing.T) {
 		var got []string
 		for _, r := range roots {
 			got = append(got, filepath.ToSlash(r.Path)+" "+r.Origin)
-			if !r.Usual || r.Layout == nil {
+			if r.Usual != (r.Origin == usual) || r.Layout == nil {
 				t.Errorf("root %+v", r)
 			}
 		}
@@ -46,8 +46,8 @@ func TestRoots(t *testing.T) {
 // Only sessions and the conversations of subagents are opened.
 func TestLayout(t *testing.T) {
 	const id = "01234567-89ab-cdef-0123-456789abcdef"
-	home := New().Home(func(name string) bool { return name == projects })
-	if home == nil || New().Home(func(name string) bool { return name == "sessions" }) != nil {
+	home := New().Home(func(name string) bool { return name == projects+"/" })
+	if home == nil || New().Home(func(name string) bool { return name == "sessions/" }) != nil {
 		t.Fatal("its own directory is not known, or another one is")
 	}
 	for path, want := range map[string]bool{

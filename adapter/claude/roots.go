@@ -11,6 +11,9 @@ import (
 // projects is the directory with the sessions in the directory of Claude Code.
 const projects = "projects"
 
+// usual is the origin of the directories that Claude Code chooses itself.
+const usual = "default"
+
 // homes are the directories in which Claude Code keeps its files, the one in use first.
 func homes(env adapter.Environment) (list []adapter.Root) {
 	add := func(dir, origin string) {
@@ -27,8 +30,8 @@ func homes(env adapter.Environment) (list []adapter.Root) {
 			add(adapter.Absolute(dir, env), "$"+configDirVariable)
 		}
 	}
-	add(filepath.Join(env.Home, ".claude"), "default")
-	add(filepath.Join(env.Home, ".config", "claude"), "default")
+	add(filepath.Join(env.Home, ".claude"), usual)
+	add(filepath.Join(env.Home, ".config", "claude"), usual)
 	return list
 }
 
@@ -38,14 +41,14 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	list := homes(env)
 	for i := range list {
 		list[i].Path = filepath.Join(list[i].Path, projects)
-		list[i].Usual, list[i].Layout = true, layout{}
+		list[i].Usual, list[i].Layout = list[i].Origin == usual, layout{}
 	}
 	return list, nil
 }
 
 // Home implements adapter.Homed.
 func (Agent) Home(has func(name string) bool) adapter.Layout {
-	if has(projects) {
+	if has(projects + "/") {
 		return layout{home: true}
 	}
 	return nil
