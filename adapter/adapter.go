@@ -9,6 +9,7 @@ package adapter
 import (
 	"fmt"
 	"io"
+	"sync"
 
 	"pigrep/internal/human"
 	"pigrep/internal/jsonl"
@@ -99,6 +100,58 @@ func View(a Adapter, state State, line Line, emit func(*session.Entry, *session.
 		emit(e, view)
 	})
 }
+
+// Agents returns the agents of an Adapter, which is one of them or the Registry.
+func Agents(a Adapter) []Agent {
+	switch a := a.(type) {
+	case *Registry:
+		return a.agents
+	case Agent:
+		return []Agent{a}
+	}
+	return nil
+}
+
+// Revision returns that of the agent with a name.
+func Revision(a Adapter, agent string) int {
+	for _, own := range Agents(a) {
+		if own.Name() == agent {
+			return own.Revision()
+		}
+	}
+	return 0
+}
+
+// Source is a whole session file. It is read from its beginning, and the head of it once more.
+type Source interface {
+	io.Reader
+	io.ReaderAt
+}
+
+// Begin returns the state at the beginning of a file that is not indexed. With several
+// agents, the head of the file says whose it is.
+func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
+	state := State{Path: path}
+	r, ok := a.(*Registry)
+	if !ok || len(r.agents) == 1 {
+		for _, own := range Agents(a) {
+			state.Header.Agent = own.Name()
+		}
+		return state, nil
+	}
+	head := heads.Get().(*[HeadLength]byte)
+	defer heads.Put(head)
+	n, err := file.ReadAt(head[:], 0)
+	if err == io.EOF {
+		err = nil
+	}
+	agent, sort := r.claim(path, head[:n])
+	state.Header.Agent, state.Header.Notes = agent.Name(), sort == Notes
+	return state, err
+}
+
+// heads are buffers for the heads of files.
+var heads = sync.Pool{New: func() any { return new([HeadLength]byte) }}
 
 // DefaultMaxLine is the length in bytes of the longest line that is read. The longest
 // known lines of agents, which contain images, have a tenth of this length.

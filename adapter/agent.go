@@ -43,7 +43,7 @@ type Root struct {
 	Path   string // absolute
 	Origin string // the source of the path, for people: "default", "$VARIABLE", "setting in /…/settings.json", …
 	Agent  string // Name of the agent whose files are there, set by the Registry; "" when unknown
-	Usual  bool   // the agent's own choice, which does not exist until the agent is first used
+	Usual  bool   // the agent's own choice, by the home directory alone: it may be missing, and the name of the index does not depend on it
 	Follow bool   // follow symbolic links that lead out of the session directories
 
 	// Layout says what is below the root. With nil, it is the layout of an agent's home
@@ -77,8 +77,8 @@ const (
 // person may name it in place of the directories with sessions.
 type Homed interface {
 	// Home returns the layout of the agent's directory if the names in a directory permit
-	// that it is one, else nil. has reports whether there is an entry of a name. Whoever
-	// asks makes sure that the agent recognizes the files.
+	// that it is one, else nil. has reports whether there is a file of a name, or with a
+	// slash at its end a directory. Whoever asks makes sure that the agent recognizes files.
 	Home(has func(name string) bool) Layout
 }
 
@@ -89,16 +89,6 @@ type Overwriter interface {
 	// bytes; from == to if there are none. They are compared apart: if nothing else has
 	// changed, only their lines are read again.
 	Volatile(head []byte) (from, to int64)
-}
-
-// Directories is an Adapter for an agent that keeps sessions in a directory with other
-// files, which must not be read.
-type Directories interface {
-	// SessionDirs returns the names of the directories in an agent directory
-	// that contain session files. A root with the first of them is an agent
-	// directory: only these directories are read, and session files directly
-	// in it.
-	SessionDirs(root string) []string
 }
 
 // Keeper is an Agent with a catalogue of what it keeps.

@@ -1,18 +1,16 @@
 package adapter
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
 
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 
-// Registry knows all agents and finds the agent of a file. It is itself an Adapter, a
-// Viewer and a Directories, so code that reads session files need not know that there are
-// several agents. It is immutable and safe for concurrent use.
+// Registry knows all agents, and whose a new file is. It is itself an Adapter and a Viewer, so
+// code that reads session files need not know that there are several agents: the header of
+// a file names its agent. It is immutable and safe for concurrent use.
 type Registry struct {
 	env     Environment
 	agents  []Agent
@@ -21,12 +19,12 @@ type Registry struct {
 }
 
 // NewRegistry returns the registry of these agents, at least one. The first gets the
-// files that no root assigns to another.
+// files that no agent recognizes, and no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
 	return &Registry{env: env, agents: agents, maxLine: DefaultMaxLine}
 }
 
-// In returns a registry that assigns files to agents by these roots.
+// In returns a registry for new files below these roots.
 func (r *Registry) In(roots []Root) *Registry {
 	return &Registry{env: r.env, agents: r.agents, roots: roots, maxLine: r.maxLine}
 }
@@ -52,51 +50,57 @@ func (r *Registry) Roots() ([]Root, error) {
 	return roots, errors.Join(problems...)
 }
 
-// Agent returns the agent of a file: the agent of the deepest root above it.
-func (r *Registry) Agent(path string) Agent { return r.agents[r.find(path)] }
-
-// find returns the index of the agent of a file.
-func (r *Registry) find(path string) int {
-	if len(r.agents) == 1 {
-		return 0
+// Agent returns the agent with a name, as it stands in the record of a file. Without such an
+// agent, it is the first.
+func (r *Registry) Agent(name string) Agent {
+	for _, a := range r.agents {
+		if a.Name() == name {
+			return a
+		}
 	}
-	deepest, found := 0, 0
-	for _, root := range r.roots {
-		if len(root.Path) <= deepest || !within(root.Path, path) {
+	return r.agents[0]
+}
+
+// Recognize returns the agent that recognizes the head of a file, and as what; nil if none
+// does. The named agent is asked first.
+func (r *Registry) Recognize(head []byte, first string) (Agent, Sort) {
+	own := r.Agent(first)
+	if sort := own.Recognize(head); sort != Foreign {
+		return own, sort
+	}
+	for _, a := range r.agents {
+		if a == own {
 			continue
 		}
-		for i, a := range r.agents {
-			if a.Name() == root.Agent {
-				deepest, found = len(root.Path), i
-			}
+		if sort := a.Recognize(head); sort != Foreign {
+			return a, sort
 		}
 	}
-	return found
+	return nil, Foreign
+}
+
+// claim returns whose a new file is, and what: that of the agent that recognizes its head,
+// else that of the agent of the deepest root above it.
+func (r *Registry) claim(path string, head []byte) (Agent, Sort) {
+	var above Root
+	for _, root := range r.roots {
+		if len(root.Path) > len(above.Path) && within(root.Path, path) {
+			above = root
+		}
+	}
+	if a, sort := r.Recognize(head, above.Agent); a != nil {
+		return a, sort
+	}
+	if above.Layout != nil && above.Layout.File([]byte(filepath.ToSlash(strings.TrimPrefix(path[len(above.Path):], string(filepath.Separator))))) == Notes {
+		return r.Agent(above.Agent), Notes
+	}
+	return r.Agent(above.Agent), Transcript
 }
 
 func within(dir, path string) bool {
 	dir = strings.TrimSuffix(filepath.Clean(dir), string(filepath.Separator)) // that a root of the disk ends with
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == filepath.Separator)
-}
-
-// Recognize returns the first agent that finds a session header at the start of a
-// file, nil when none does.
-func (r *Registry) Recognize(head []byte) Agent {
-	for _, a := range r.agents {
-		parser := a.Parse(State{})
-		for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
-			line, err := lines.Next()
-			if err != nil {
-				break
-			}
-			parser.Parse(line, func(*session.Entry) {})
-			if parser.State().Header.Version != 0 {
-				return a
-			}
-		}
-	}
-	return nil
 }
 
 // Names returns the names of the agents.
@@ -110,23 +114,31 @@ func (r *Registry) Names() []string {
 
 // Parse implements Adapter.
 func (r *Registry) Parse(state State) Parser {
-	i := r.find(state.Path)
+	a := r.Agent(state.Header.Agent)
 	if len(r.agents) == 1 {
-		return r.agents[i].Parse(state)
+		return a.Parse(state)
 	}
-	return &anyParser{registry: r, agent: i, Parser: r.agents[i].Parse(state)}
+	return &anyParser{r, state.Header.Agent, state.Header.Notes, a.Parse(state)}
 }
 
 // anyParser is the parser of the agent of the current file.
 type anyParser struct {
-	Parser
 	registry *Registry
-	agent    int
+	agent    string
+	notes    bool
+	Parser
+}
+
+func (p *anyParser) State() State {
+	s := p.Parser.State()
+	s.Header.Agent, s.Header.Notes = p.agent, p.notes
+	return s
 }
 
 func (p *anyParser) Reset(state State) {
-	if i := p.registry.find(state.Path); i != p.agent {
-		p.agent, p.Parser = i, p.registry.agents[i].Parse(state)
+	h := &state.Header
+	if p.notes = h.Notes; h.Agent != p.agent {
+		p.agent, p.Parser = h.Agent, p.registry.Agent(h.Agent).Parse(state)
 		return
 	}
 	p.Parser.Reset(state)
@@ -134,15 +146,7 @@ func (p *anyParser) Reset(state State) {
 
 // View implements Viewer.
 func (r *Registry) View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
-	return View(r.Agent(state.Path), state, line, emit)
-}
-
-// SessionDirs implements Directories.
-func (r *Registry) SessionDirs(root string) []string {
-	if l, ok := r.Agent(root).(Directories); ok {
-		return l.SessionDirs(root)
-	}
-	return nil
+	return View(r.Agent(state.Header.Agent), state, line, emit)
 }
 
 // Stores lists the stores of all agents.
@@ -159,7 +163,7 @@ func (r *Registry) Stores() []Store {
 // ResumeCommand returns the command that resumes a session and the directory to run
 // it in. argv is nil if the agent cannot resume the session.
 func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string) {
-	if a, ok := r.Agent(s.Path).(Resumer); ok {
+	if a, ok := r.Agent(s.Agent).(Resumer); ok {
 		return a.ResumeCommand(r.env, s)
 	}
 	return "", nil
@@ -167,7 +171,7 @@ func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string)
 
 // Resume returns how to continue a session, or a fork of it. The error may be an *Obstacle.
 func (r *Registry) Resume(q *ResumeRequest) (*Resumption, error) {
-	agent := r.Agent(q.Record.Path)
+	agent := r.Agent(q.Record.Agent)
 	if a, ok := agent.(Resumer); ok {
 		return a.Resume(r.env, q)
 	}

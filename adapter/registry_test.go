@@ -52,7 +52,7 @@ func (p *scribeParser) Reset(state adapter.State) { p.state = state }
 
 func (p *scribeParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	if string(line.Data) == string(p.agent) {
-		p.state.Header.Version = 1
+		p.state.Header = session.Header{Version: 1}
 		return nil
 	}
 	emit(&session.Entry{ID: string(p.agent), Parts: []session.Part{{Kind: session.KindReply, Text: line.Data}}})
@@ -80,57 +80,64 @@ func TestRegistryRoots(t *testing.T) {
 	}
 }
 
-// A file belongs to the agent of the deepest root above it, and to the first agent
-// when there is none.
-func TestRegistryFindsTheAgentOfAFile(t *testing.T) {
+// layout is one in which every name begins with the word that it is.
+type layout struct{}
+
+func (layout) Enter([]byte) bool { return true }
+
+func (layout) File(path []byte) adapter.Sort {
+	if bytes.HasPrefix(path, []byte("notes")) {
+		return adapter.Notes
+	}
+	return adapter.Transcript
+}
+
+// A new file belongs to the agent that recognizes it, first of all that of the deepest root
+// above it; if none does, to the agent of the root, and to the first one without a root.
+func TestWhoseANewFileIs(t *testing.T) {
 	root := func(path, agent string) adapter.Root {
-		return adapter.Root{Path: filepath.FromSlash(path), Agent: agent}
+		return adapter.Root{Path: filepath.FromSlash(path), Agent: agent, Layout: layout{}}
 	}
 	r := registry(scribe("one"), scribe("two")).In([]adapter.Root{
 		root("/all", "two"), root("/all/inner", "one"), root("/unknown", ""), root("/unknown/two", "two"), root("/gone", "three"),
 	})
-	for path, want := range map[string]string{
-		"/all/a.jsonl": "two", "/all": "two", "/all/inner/a.jsonl": "one", "/all/inner2/a.jsonl": "two", "/allx/a.jsonl": "one",
-		"/unknown/a.jsonl": "one", "/unknown/two/a.jsonl": "two", "/gone/a.jsonl": "one", "": "one",
+	for _, test := range []struct{ path, head, want string }{
+		{"/all/a.jsonl", "", "two"}, {"/all", "", "two"}, {"/all/inner/a.jsonl", "", "one"}, {"/all/inner2/a.jsonl", "", "two"}, {"/allx/a.jsonl", "", "one"},
+		{"/unknown/a.jsonl", "", "one"}, {"/unknown/two/a.jsonl", "x\n", "two"}, {"/gone/a.jsonl", "", "one"}, {"", "", "one"},
+		{"/all/a.jsonl", "one\n", "one"}, {"/elsewhere", "two\n", "two"}, {"/all/inner/a.jsonl", "two\n", "two"},
+		{"/elsewhere", "two too\n", "two"}, {"/all/notes", "", "two notes"}, {"/all/inner/notes", "one\n", "one"},
 	} {
-		if got := r.Agent(filepath.FromSlash(path)).Name(); got != want {
-			t.Errorf("Agent(%q) = %s, want %s", path, got, want)
+		state, err := adapter.Begin(r, filepath.FromSlash(test.path), strings.NewReader(test.head))
+		got := state.Header.Agent
+		if state.Header.Notes {
+			got += " notes"
+		}
+		if got != test.want || err != nil {
+			t.Errorf("%q at %s is of %s, want %s (error %v)", test.head, test.path, got, test.want, err)
 		}
 	}
 }
 
-// One parser reads files of several agents, one after the other.
+// One parser reads files of several agents, one after the other, and keeps who reads it.
 func TestRegistryParses(t *testing.T) {
-	r := registry(scribe("one"), scribe("two")).In([]adapter.Root{{Path: home, Agent: "two"}})
-	elsewhere, inside := filepath.FromSlash("/elsewhere"), filepath.Join(home, "a.jsonl")
-	parser := r.Parse(adapter.State{Path: elsewhere})
-	for _, test := range []struct {
-		path string
-		want string
-	}{{elsewhere, "one"}, {inside, "two"}, {inside, "two"}, {elsewhere, "one"}} {
-		parser.Reset(adapter.State{Path: test.path, Lines: 7})
-		if s := parser.State(); s.Path != test.path || s.Lines != 7 {
-			t.Errorf("state %+v after Reset to %s", s, test.path)
+	r := registry(scribe("one"), scribe("two"))
+	state := func(agent string) adapter.State {
+		return adapter.State{Path: "/a", Lines: 7, Header: session.Header{Agent: agent, Notes: agent == "two"}}
+	}
+	parser := r.Parse(state("one"))
+	for _, agent := range []string{"one", "two", "two", "one"} {
+		parser.Reset(state(agent))
+		if s := parser.State(); s.Path != "/a" || s.Lines != 7 {
+			t.Errorf("state %+v after Reset to %s", s, agent)
 		}
+		parser.Parse(adapter.Line{Data: []byte(agent), Ended: true}, nil) // its header
 		parser.Parse(adapter.Line{Data: []byte("x"), Ended: true}, func(e *session.Entry) {
-			if e.ID != test.want {
-				t.Errorf("%s was parsed by %s, want %s", test.path, e.ID, test.want)
+			if e.ID != agent {
+				t.Errorf("a file of %s was parsed by %s", agent, e.ID)
 			}
 		})
-	}
-}
-
-func TestRegistryRecognizes(t *testing.T) {
-	r := registry(scribe("one"), scribe("two"))
-	for head, want := range map[string]string{
-		"one\nx\n": "one", "two\nx\n": "two", "x\ntwo\n": "two", "x\n": "", "": "", "two": "two",
-	} {
-		got := ""
-		if a := r.Recognize([]byte(head)); a != nil {
-			got = a.Name()
-		}
-		if got != want {
-			t.Errorf("Recognize(%q) = %q, want %q", head, got, want)
+		if h := parser.State().Header; h.Agent != agent || h.Notes != (agent == "two") || h.Version != 1 {
+			t.Errorf("header %+v of a file of %s", h, agent)
 		}
 	}
 }
@@ -149,7 +156,7 @@ func TestRegistryOfAPlainAgent(t *testing.T) {
 	if _, err := r.Resume(&adapter.ResumeRequest{Record: &session.Record{}}); err == nil || !strings.HasPrefix(err.Error(), "one cannot resume it: ") {
 		t.Errorf("Resume: error %v", err)
 	}
-	if id, path := r.Current(); id != "" || path != "" || len(r.Stores()) > 0 || len(r.Variables()) > 0 || r.SkillDir() != "" || r.SessionDirs("/") != nil {
+	if id, path := r.Current(); id != "" || path != "" || len(r.Stores()) > 0 || len(r.Variables()) > 0 || r.SkillDir() != "" {
 		t.Error("it has what it does not say")
 	}
 }

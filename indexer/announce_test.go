@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pigrep/adapter"
 	"pigrep/index"
 )
 
@@ -49,7 +50,7 @@ func TestReadersAwaitTheFirstBuild(t *testing.T) {
 			n := 0
 			builder := o
 			builder.PID, builder.Workers, builder.BatchBytes, builder.Memory = 4711, 1, 1<<10, false
-			builder.Adapter = parsing{o.Adapter, func() {
+			builder.Adapter = parsing{o.Adapter.(adapter.Agent), func() {
 				if n == test.before {
 					close(reached)
 					<-proceed

@@ -209,7 +209,8 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 // compare reads the indexed part of a session file and looks up each of its parts in
 // the index.
 func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
-	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled || !rec.Fits(adapter.MaxLine(a)) {
+	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled || !rec.Fits(adapter.MaxLine(a)) ||
+		!newFound(a).isCurrent(record.Reader{Agent: rec.Agent, Revision: rec.Revision}) {
 		r.Changed++
 		return
 	}
@@ -221,6 +222,7 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	defer f.Close()
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
+	want.Agent, want.Notes, want.Revision = rec.Agent, rec.Notes, rec.Revision
 	var analyzer analysis.Analyzer
 	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(), lines: new(jsonl.Reader)}
 	lines.skimmed = func(int64) error { return ctx.Err() }
@@ -253,7 +255,7 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 		}
 	}
 	r.Compared++
-	want.Header = lines.parser.State().Header
+	lines.settle(want)
 	lines.marks.write(want)
 	want.TailBytes = rec.TailBytes
 	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode

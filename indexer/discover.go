@@ -1,8 +1,6 @@
 package indexer
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,7 +12,7 @@ import (
 	"sync"
 
 	"pigrep/adapter"
-	"pigrep/internal/session"
+	"pigrep/index/record"
 )
 
 // File is a session file on disk.
@@ -52,10 +50,60 @@ type Found struct {
 	// Aliased says that something here may also be reached, and changed, by another name:
 	// there are links, or files with several names.
 	Aliased bool
-	// Dirs lists the directories that were read, each real one once, without
-	// the agent directories.
-	Dirs   []string
-	agents []string
+	// Dirs lists the directories that were read, each real one once, without the roots
+	// that have a layout.
+	Dirs    []string
+	layouts []rootLayout // of these roots
+	// Revisions are those of the agents' parsers: see adapter.Agent.
+	Revisions map[string]int
+}
+
+// rootLayout says what is below a root.
+type rootLayout struct {
+	path string
+	adapter.Layout
+}
+
+// sort says what the file at a path is: by the layout of the root above it, else by its name.
+func (f *Found) sort(path string) adapter.Sort {
+	if f == nil {
+		return sortOf(path)
+	}
+	for _, l := range f.layouts {
+		if rel, ok := strings.CutPrefix(path, l.path+string(filepath.Separator)); ok {
+			return l.File(slashed(rel))
+		}
+	}
+	return sortOf(path)
+}
+
+func sortOf(path string) adapter.Sort {
+	if strings.HasSuffix(path, extension) {
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
+
+// concerns reports whether a name in the root of a layout may be that of sessions.
+func (l rootLayout) concerns(name string) bool {
+	return l.Enter([]byte(name)) || l.File([]byte(name)) != adapter.Foreign
+}
+
+func slashed(path string) []byte { return []byte(filepath.ToSlash(path)) }
+
+// newFound returns the empty result for an adapter.
+func newFound(a adapter.Adapter) *Found {
+	f := &Found{MaxLine: adapter.MaxLine(a), Revisions: make(map[string]int)}
+	for _, agent := range adapter.Agents(a) {
+		f.Revisions[agent.Name()] = agent.Revision()
+	}
+	return f
+}
+
+// isCurrent reports whether files are still read as by this reader.
+func (f *Found) isCurrent(r record.Reader) bool {
+	revision, ok := f.Revisions[r.Agent]
+	return len(f.Revisions) == 0 || ok && revision == r.Revision
 }
 
 // DirError is a directory that could not be listed.
@@ -81,17 +129,15 @@ func (f *Found) Errors() []FileError {
 	return list
 }
 
-// headerSearch bounds how far a file directly in an agent directory is read to find
-// a session header.
-const headerSearch = 1 << 20
-
-// Discover finds the session files below the roots: every regular *.jsonl,
-// recursively, including hidden and symbolically linked directories, each real file
-// once. Links that lead out of the session directories count only if their root says so.
-// In an agent directory (one with a sessions directory) it reads only the session
-// directories, and top-level files that begin with a session header.
+// Discover finds the session files below the roots: every regular file that the layout of
+// the root says, or *.jsonl, recursively, including hidden and symbolically linked
+// directories, each real file once. Links that lead out of the session directories count
+// only if their root says so.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
-	w := &walker{adapter: a, roots: roots, found: &Found{MaxLine: adapter.MaxLine(a)}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	w := &walker{adapter: a, roots: roots, found: newFound(a), dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	for _, root := range roots {
+		w.layouts = append(w.layouts, layoutOf(a, root))
+	}
 	var statting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		statting.Go(func() {
@@ -100,10 +146,10 @@ func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 			}
 		})
 	}
-	for _, root := range roots {
+	for i, root := range roots {
 		before := w.count
-		w.follow = root.Follow
-		err := w.root(filepath.Clean(root.Path))
+		w.follow, w.layout = root.Follow, rootLayout{filepath.Clean(root.Path), w.layouts[i]}
+		err := w.root()
 		w.note(root.Path, err)
 		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: w.count - before, Err: err})
 	}
@@ -122,8 +168,10 @@ const maxListings = 16
 type walker struct {
 	adapter  adapter.Adapter
 	roots    []adapter.Root
-	follow   bool     // of the current root: follow links that lead out
-	inside   []string // real paths of the session directories of all roots; nil until the first link
+	layouts  []adapter.Layout // of the roots; nil for those without one
+	layout   rootLayout       // of the current root
+	follow   bool             // of the current root: follow links that lead out
+	inside   []string         // real paths of the session directories of all roots; nil until the first link
 	found    *Found
 	count    int             // of session files, counting every name of a file
 	dirs     map[fileID]bool // directories seen; breaks loops of links
@@ -143,7 +191,8 @@ type listing struct {
 	aliased bool   // one of them may have another name
 }
 
-func (w *walker) root(path string) error {
+func (w *walker) root() error {
+	path := w.layout.path
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -151,27 +200,75 @@ func (w *walker) root(path string) error {
 	if !info.IsDir() {
 		return &fs.PathError{Op: "read", Path: path, Err: errors.New("not a directory")}
 	}
-	if dirs := sessionDirs(w.adapter, path); len(dirs) > 0 {
-		return w.agentDir(path, dirs)
+	if w.layout.Layout != nil {
+		return w.home()
 	}
 	return w.dir(path, false)
 }
 
-// sessionDirs returns the names of the directories with session files, if the path
-// is an agent directory.
-func sessionDirs(a adapter.Adapter, path string) []string {
-	l, ok := a.(adapter.Directories)
-	if !ok {
+// layoutOf returns the layout of a root: its own, or that of the home directory of an agent
+// if it is one.
+func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
+	if root.Layout != nil {
+		return root.Layout
+	}
+	has := func(name string) bool {
+		info, err := os.Stat(filepath.Join(root.Path, filepath.FromSlash(name)))
+		return err == nil && info.IsDir() == strings.HasSuffix(name, "/")
+	}
+	agents := adapter.Agents(a)
+	for _, agent := range agents {
+		h, ok := agent.(adapter.Homed)
+		if !ok || root.Agent != "" && root.Agent != agent.Name() {
+			continue
+		}
+		if l := h.Home(has); l != nil && (len(agents) == 1 || root.Agent != "" || keeps(agent, rootLayout{filepath.Clean(root.Path), l})) {
+			return l
+		}
+	}
+	return nil
+}
+
+// maxHeads is the number of files that keeps examines.
+const maxHeads = 20
+
+// keeps reports whether an agent recognizes one of the first files in what may be its home
+// directory, or none is there.
+func keeps(agent adapter.Agent, l rootLayout) bool {
+	looks, found := 0, false
+	// Errors are reported by indexing.
+	_ = filepath.WalkDir(l.path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == l.path {
+			return nil
+		}
+		rel := slashed(path[len(l.path)+1:])
+		switch {
+		case d.IsDir() && !l.Enter(rel):
+			return filepath.SkipDir
+		case !d.Type().IsRegular() || l.File(rel) != adapter.Transcript:
+		case agent.Recognize(headOf(path)) != adapter.Foreign:
+			found = true
+			return filepath.SkipAll
+		default:
+			if looks++; looks == maxHeads {
+				return filepath.SkipAll
+			}
+		}
+		return nil
+	})
+	return found || looks == 0
+}
+
+// headOf returns the start of a file, nil if it cannot be read.
+func headOf(path string) []byte {
+	f, err := openSession(path)
+	if err != nil {
 		return nil
 	}
-	dirs := l.SessionDirs(path)
-	if len(dirs) == 0 {
-		return nil
-	}
-	if sub, err := os.Stat(filepath.Join(path, dirs[0])); err != nil || !sub.IsDir() {
-		return nil
-	}
-	return dirs
+	defer f.Close()
+	head := make([]byte, adapter.HeadLength)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
 }
 
 // leadsOut reports whether a link to a file or directory leads out of the session
@@ -183,14 +280,14 @@ func (w *walker) leadsOut(link, beside string) bool {
 		return false
 	}
 	if w.inside == nil {
-		for _, root := range w.roots {
-			path := filepath.Clean(root.Path)
-			dirs := sessionDirs(w.adapter, path)
-			if len(dirs) == 0 {
-				dirs = []string{"."}
+		for i, root := range w.roots {
+			dirs := []string{"."}
+			if l := w.layouts[i]; l != nil {
+				names, _ := namesIn(root.Path) // an error is reported by home
+				dirs = slices.DeleteFunc(names, func(name string) bool { return !l.Enter([]byte(name)) })
 			}
 			for _, name := range dirs {
-				if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil {
+				if real, err := filepath.EvalSymlinks(filepath.Join(root.Path, name)); err == nil {
 					w.inside = append(w.inside, real)
 				}
 			}
@@ -206,42 +303,70 @@ func (w *walker) leadsOut(link, beside string) bool {
 	return true
 }
 
-func (w *walker) agentDir(path string, dirs []string) error {
-	w.found.agents = append(w.found.agents, path)
-	for _, name := range dirs {
-		dir := filepath.Join(path, name)
-		info, err := os.Stat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil && info.IsDir() {
-			err = w.dir(dir, false)
-		}
-		w.note(dir, err)
-	}
-	// Names only: listing with types may stat other files.
-	d, err := os.Open(path)
+// namesIn returns the names in a directory, in order. Listing it with types may stat files.
+func namesIn(dir string) ([]string, error) {
+	d, err := os.Open(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer d.Close()
 	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// home finds what the layout of a root names. Nothing else is touched.
+func (w *walker) home() error {
+	w.found.layouts = append(w.found.layouts, w.layout)
+	names, err := namesIn(w.layout.path)
 	for _, name := range names {
-		file := filepath.Join(path, name)
-		if !isSession(name) {
-			continue
+		path := filepath.Join(w.layout.path, name)
+		if w.layout.Enter([]byte(name)) {
+			info, err := os.Stat(path)
+			if err == nil && info.IsDir() {
+				w.note(path, w.dir(path, false))
+				continue
+			}
+			w.note(path, err)
 		}
-		own, err := os.Lstat(file)
-		linked := err == nil && own.Mode()&fs.ModeSymlink != 0
-		if linked && w.leadsOut(file, path) {
-			continue
-		}
-		if w.beginsWithHeader(file) {
-			info, err := os.Stat(file)
-			w.file(file, info, err, linked)
+		if sort := w.layout.File([]byte(name)); sort != adapter.Foreign {
+			w.top(path, sort)
 		}
 	}
 	return err
+}
+
+// top adds a file directly in a root with a layout.
+func (w *walker) top(path string, sort adapter.Sort) {
+	own, err := os.Lstat(path)
+	linked := err == nil && own.Mode()&fs.ModeSymlink != 0
+	if linked && w.leadsOut(path, w.layout.path) || sort == adapter.Loose && !w.isRecognized(path) {
+		return
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return
+	}
+	w.file(path, info, err, linked)
+}
+
+// isRecognized reports whether an agent recognizes a file.
+func (w *walker) isRecognized(path string) bool {
+	head := headOf(path)
+	return slices.ContainsFunc(adapter.Agents(w.adapter), func(a adapter.Agent) bool { return a.Recognize(head) != adapter.Foreign })
+}
+
+// sort says what the file at a path below the current root is.
+func (w *walker) sort(path string) adapter.Sort {
+	if w.layout.Layout == nil {
+		return sortOf(path)
+	}
+	return w.layout.File(slashed(path[len(w.layout.path)+1:]))
+}
+
+// enters reports whether sessions may be in a directory below the current root.
+func (w *walker) enters(path string) bool {
+	return w.layout.Layout == nil || w.layout.Enter(slashed(path[len(w.layout.path)+1:]))
 }
 
 // dir finds the session files in a directory and below it. Other goroutines stat
@@ -278,8 +403,10 @@ func (w *walker) dir(path string, linked bool) error {
 		case typ&fs.ModeSymlink != 0:
 			links = append(links, path)
 		case typ.IsDir():
-			dirs = append(dirs, path)
-		case typ.IsRegular() && isSession(path):
+			if w.enters(path) {
+				dirs = append(dirs, path)
+			}
+		case typ.IsRegular() && w.sort(path) != adapter.Foreign:
 			l.paths = append(l.paths, path)
 		}
 	}
@@ -306,10 +433,10 @@ func (w *walker) enter(links []string) {
 		switch {
 		case statErr != nil: // dangling
 		case target.IsDir():
-			if !w.leadsOut(name, "") {
+			if w.enters(name) && !w.leadsOut(name, "") {
 				w.note(name, w.dir(name, true))
 			}
-		case isSession(name) && target.Mode().IsRegular():
+		case w.sort(name) != adapter.Foreign && target.Mode().IsRegular():
 			if !w.leadsOut(name, "") {
 				w.file(name, target, nil, true)
 			}
@@ -414,67 +541,3 @@ func inOrder(files []File, listed []*listing) []File {
 func byPath(a, b File) int { return strings.Compare(a.Path, b.Path) }
 
 const extension = ".jsonl"
-
-func isSession(name string) bool { return strings.HasSuffix(name, extension) }
-
-// beginsWithHeader reports whether the first non-blank line of the file is a session
-// header.
-func (w *walker) beginsWithHeader(path string) bool {
-	f, err := openSession(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	r := bufio.NewReader(io.LimitReader(f, headerSearch))
-	parser := w.adapter.Parse(adapter.State{Path: path})
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if text := bytes.TrimSpace(line); len(text) > 0 {
-			parser.Parse(adapter.Line{Data: text, Raw: line, Number: n, Ended: err == nil}, func(*session.Entry) {})
-			return parser.State().Header.Version != 0
-		}
-		if err != nil {
-			return false
-		}
-	}
-}
-
-// AgentOf returns the name of the agent whose session files are below a directory,
-// judging by the first file that any agent recognizes; "" if none of the first
-// maxHeads files is recognized.
-func AgentOf(r *adapter.Registry, dir string) string {
-	if names := r.Names(); len(names) == 1 {
-		return names[0]
-	}
-	name, looks := "", 0
-	// Errors are reported by indexing.
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || !isSession(d.Name()) {
-			return nil
-		}
-		if looks++; looks > maxHeads {
-			return filepath.SkipAll
-		}
-		if a := r.Recognize(headOf(path)); a != nil {
-			name = a.Name()
-			return filepath.SkipAll
-		}
-		return nil
-	})
-	return name
-}
-
-// maxHeads is the number of files that AgentOf examines.
-const maxHeads = 20
-
-// headOf returns the start of a file, nil if it cannot be read.
-func headOf(path string) []byte {
-	f, err := openSession(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	head := make([]byte, adapter.HeadLength)
-	n, _ := io.ReadFull(f, head)
-	return head[:n]
-}

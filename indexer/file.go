@@ -42,7 +42,9 @@ type lineReader struct {
 // seek continues at the checkpoint of the record. The file ends at a size.
 func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	if r.parser == nil {
-		r.parser = r.adapter.Parse(adapter.State{Path: r.rec.Path, Header: r.rec.Header, Lines: r.rec.Lines, LastTime: lastTime(r.rec), Facts: true})
+		r.parser = r.adapter.Parse(adapter.State{
+			Path: r.rec.Path, Header: r.rec.Header, Lines: r.rec.Lines, LastTime: lastTime(r.rec), Facts: true, Memo: r.rec.Memo,
+		})
 	}
 	r.lines.Limit = adapter.MaxLine(r.adapter)
 	// The checkpoint follows the pieces of a line that is too long: if the line is still
@@ -74,12 +76,18 @@ func (r *lineReader) next() (line adapter.Line, err error) {
 	case line.TooLong:
 	case line.Ended:
 		r.parse(line, r.rec)
-		r.rec.Header = r.parser.State().Header
 		r.marks.add(line.Raw)
 		r.rec.Checkpoint.Offset += int64(len(line.Raw))
 		r.rec.Lines++
 	}
 	return line, err
+}
+
+// settle brings a record, which the parser has read to its end, to the state of the parser.
+func (r *lineReader) settle(rec *session.Record) {
+	state, agent, notes := r.parser.State(), rec.Agent, rec.Notes
+	rec.Header, rec.Memo = state.Header, state.Memo
+	rec.Agent, rec.Notes = agent, notes
 }
 
 // parse adds the content of a line to a record. It reports whether there was any: an
@@ -93,7 +101,11 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 			if e.Facts.HasUsage {
 				rec.AddUsage(e.Facts.Usage)
 			}
-			r.folder.Add(rec.Facts, e, r.parser.State().Header.CWD)
+			cwd := e.Context.CWD
+			if cwd == "" {
+				cwd = r.parser.State().Header.CWD
+			}
+			r.folder.Add(rec.Facts, e, cwd)
 		}
 		r.add(e, rec)
 	})
@@ -152,11 +164,11 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		line, err := r.next()
 		switch {
 		case err == io.EOF:
-			return r.put(nil, true)
+			return r.save(true)
 		case err != nil && ctx.Err() != nil:
-			return errors.Join(r.put(nil, false), ctx.Err())
+			return errors.Join(r.save(false), ctx.Err())
 		case err != nil:
-			return errors.Join(r.put(nil, false), w.cannotRead(s, err))
+			return errors.Join(r.save(false), w.cannotRead(s, err))
 		case line.TooLong:
 		case !line.Ended:
 			return r.put(r.tail(line), true)
@@ -174,18 +186,19 @@ func (r *fileRead) ended(ctx context.Context, length int) error {
 	w := r.worker
 	w.read(int64(length))
 	if ctx.Err() != nil {
-		return cmp.Or(r.put(nil, false), ctx.Err())
+		return cmp.Or(r.save(false), ctx.Err())
 	}
 	if length > longLine {
 		// The line and its text are no longer needed, and committing it
 		// takes as much memory again.
-		r.parser, r.lines = w.Adapter.Parse(r.parser.State()), new(jsonl.Reader)
+		r.settle(r.rec)
+		r.parser, r.lines = nil, new(jsonl.Reader)
 		r.seek(r.file, r.step.File.Size)
 	}
 	if w.batch.Size() < w.limit {
 		return nil
 	}
-	if err := r.put(nil, false); err != nil {
+	if err := r.save(false); err != nil {
 		return err
 	}
 	if err := w.commit(); err != nil {
@@ -198,13 +211,20 @@ func (r *fileRead) ended(ctx context.Context, length int) error {
 // tail returns the record with an unterminated last line; nil if that adds nothing. The
 // header of the record itself must come from the lines before the checkpoint.
 func (r *fileRead) tail(line adapter.Line) *session.Record {
+	r.settle(r.rec)
 	full := r.rec.Clone()
 	found := r.parse(line, full)
 	r.worker.read(int64(len(line.Raw)))
-	if full.Header = r.parser.State().Header; !found && full.Header == r.rec.Header && full.LongestLine == r.rec.LongestLine {
+	if r.settle(full); !found && full.Header == r.rec.Header && full.LongestLine == r.rec.LongestLine {
 		return nil
 	}
 	return full
+}
+
+// save puts the record into the batch after a complete line.
+func (r *fileRead) save(whole bool) error {
+	r.settle(r.rec)
+	return r.put(nil, whole)
 }
 
 // put puts the record into the batch, and the one with the unterminated line if there is one.
@@ -273,6 +293,12 @@ func (r *fileRead) begin() error {
 	}
 	r.rec, r.marks = &session.Record{}, newMarks()
 	r.rec.Path = s.File.Path
+	state, err := adapter.Begin(w.Adapter, s.File.Path, r.file)
+	if err != nil {
+		r.rec = nil
+		return w.cannotRead(s, err)
+	}
+	r.rec.Header, r.rec.Revision = state.Header, adapter.Revision(w.Adapter, state.Header.Agent)
 	if s.Known != nil {
 		r.rec.File = s.Known.File
 		w.batch.DeleteDocuments(r.rec.File)

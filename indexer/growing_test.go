@@ -47,7 +47,7 @@ func TestLongFileThatGrows(t *testing.T) {
 			now = now.Add(time.Millisecond)
 			found := Discover(o.Adapter, o.Roots)
 			res := &Result{Found: found, Changes: make(map[Change]int)}
-			steps, err := k.update(t.Context(), res, func(ix *index.Writer) []Step { return planFiles(found.Files, 0, ix) })
+			steps, err := k.update(t.Context(), res, func(ix *index.Writer) []Step { return planFiles(found.Files, found, ix) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,6 +89,7 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 			summary = func(i int) *session.Summary { return &list[i] }
 		}
 	}
+	current := table.ReadBy(found.isCurrent)
 	next := 0 // in the table
 	var steps []Step
 	gone := func() {
@@ -109,12 +110,12 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 		s := Step{File: f}
 		if next < table.Len() && table.Path(next) == f.Path {
 			next++
-			if k := table.Checkpoint(next - 1); !o.unchanged && f.Err == nil && k.Fits(found.MaxLine) && sameStat(f, k) {
+			if k := table.Checkpoint(next - 1); !o.unchanged && f.Err == nil && k.Fits(found.MaxLine) && sameStat(f, k) && current(next-1) {
 				continue
 			}
 			s.Known = summary(next - 1)
 		}
-		if s.decide(ix, found.MaxLine, o.proof); s.Change != Unchanged || o.unchanged {
+		if s.decide(ix, found, o.proof); s.Change != Unchanged || o.unchanged {
 			steps = append(steps, s)
 		}
 	}
@@ -179,6 +180,7 @@ func BehindBoth(before, after *Found, table *record.Table) (lag Lag) {
 // the number of bytes that may have to be read. The file is nil if it is indexed, but was
 // not found. It returns the number of young files; see Lag.
 func differing(found *Found, table *record.Table, visit func(path string, f *File, k session.Checkpoint, bytes int64)) (young int) {
+	current := table.ReadBy(found.isCurrent)
 	next := 0 // in the table
 	gone := func() {
 		path := table.Path(next)
@@ -194,13 +196,14 @@ func differing(found *Found, table *record.Table, visit func(path string, f *Fil
 		}
 		known := next < table.Len() && table.Path(next) == f.Path
 		var k session.Checkpoint
+		stale := false
 		if known {
-			k = table.Checkpoint(next)
+			k, stale = table.Checkpoint(next), !current(next)
 			next++
 		}
 		switch {
 		case f.Err != nil:
-		case !known, !k.Fits(found.MaxLine):
+		case !known, !k.Fits(found.MaxLine), stale:
 			visit(f.Path, f, k, f.Size)
 		case sameStat(*f, k):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
@@ -219,7 +222,7 @@ func differing(found *Found, table *record.Table, visit func(path string, f *Fil
 
 // decide sets the change of one file on disk. It is the only place that does, except
 // worker.begin if the proof is left to it.
-func (s *Step) decide(ix Index, maxLine int64, proof bool) {
+func (s *Step) decide(ix Index, found *Found, proof bool) {
 	f, k := &s.File, s.Known
 	switch {
 	case f.Err != nil:
@@ -228,8 +231,11 @@ func (s *Step) decide(ix Index, maxLine int64, proof bool) {
 	case k == nil:
 		s.Change, s.Reason, s.Pending = New, "not indexed yet", f.Size
 		return
-	case !k.Fits(maxLine):
+	case !k.Fits(found.MaxLine):
 		s.Change, s.Reason, s.Pending = Rewritten, "its lines are read with another max-line", f.Size
+		return
+	case !found.isCurrent(record.Reader{Agent: k.Agent, Revision: k.Revision}):
+		s.Change, s.Reason, s.Pending = Rewritten, "this version reads it differently", f.Size
 		return
 	case sameStat(*f, k.Checkpoint):
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/adapter"
 	"pigrep/index"
 )
 
@@ -39,7 +40,7 @@ func TestRebuildReplacesAtItsEnd(t *testing.T) {
 			clock = clock.Add(time.Minute)
 			return clock
 		}
-		builder.Adapter = parsing{o.Adapter, func() {
+		builder.Adapter = parsing{o.Adapter.(adapter.Agent), func() {
 			if looks++; looks == 3 {
 				f, err := os.OpenFile(filepath.Join(root, "0.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
 				if err == nil {

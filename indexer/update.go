@@ -190,7 +190,8 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 	switch {
 	case confirmed == nil:
 	case err == nil && reader.ID() == confirmed.Generation:
-		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Confirmed: confirmed.Files}
+		r.Found = newFound(o.Adapter)
+		r.Found.Confirmed = confirmed.Files
 		o.logger().Debug("a watcher confirms the index", "files", confirmed.Files)
 	default:
 		confirmed, r.Found = nil, Discover(o.Adapter, o.Roots)

@@ -144,7 +144,7 @@ type watcher struct {
 	found    *Found
 	at       map[string]int // index in found.Files by path
 	dirs     map[string]bool
-	agents   map[string]bool
+	homes    map[string]rootLayout // roots with a layout
 	ready    bool
 	reported map[string]string // the last reported error of each unreadable file or directory
 }

@@ -14,13 +14,13 @@ import (
 
 // parsing is an adapter that calls a function before it parses a file.
 type parsing struct {
-	adapter.Adapter
+	adapter.Agent
 	before func()
 }
 
 func (p parsing) Parse(s adapter.State) adapter.Parser {
 	p.before()
-	return p.Adapter.Parse(s)
+	return p.Agent.Parse(s)
 }
 
 // A watch goes on after updates of any size. Files that are renamed, rewritten, removed or
@@ -35,7 +35,7 @@ func TestWatchOfBulks(t *testing.T) {
 	var once sync.Once
 	o := testOptions(t, root)
 	o.BulkBytes, o.Workers = 1, 1
-	o.Adapter = parsing{o.Adapter, func() {
+	o.Adapter = parsing{o.Adapter.(adapter.Agent), func() {
 		once.Do(func() {
 			if err := os.Rename(file("moves"), file("moved")); err != nil {
 				t.Error(err)

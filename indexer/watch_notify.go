@@ -51,8 +51,8 @@ func (f *Found) watched() map[string]bool {
 	if opensFiles {
 		return dirs
 	}
-	for _, d := range f.agents {
-		dirs[d] = true
+	for _, l := range f.layouts {
+		dirs[l.path] = true
 	}
 	for _, r := range f.Roots {
 		dir := filepath.Dir(r.Path)

@@ -42,19 +42,19 @@ func (w *watcher) note(e fsnotify.Event) bool {
 	}
 	_, known := w.at[e.Name]
 	onlyBytes := e.Op&^(fsnotify.Write|fsnotify.Chmod) == 0
-	dir := filepath.Dir(e.Name)
+	dir, isSession := filepath.Dir(e.Name), w.found.sort(e.Name) != adapter.Foreign
 	switch {
 	case known && onlyBytes:
 		h.file(e.Name)
 		h.fromEvents = true
 		return true
-	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
+	case w.dirs[e.Name] || w.homes[e.Name].Layout != nil: // the directory itself
 	case w.dirs[dir]:
-		if !isSession(e.Name) && e.Op == fsnotify.Write {
+		if !isSession && e.Op == fsnotify.Write {
 			return false // not a session file
 		}
-	case w.agents[dir]:
-		if !isSession(e.Name) && !slices.Contains(sessionDirs(w.Adapter, dir), filepath.Base(e.Name)) {
+	case w.homes[dir].Layout != nil:
+		if !w.homes[dir].concerns(filepath.Base(e.Name)) {
 			return false
 		}
 	default:
@@ -62,14 +62,14 @@ func (w *watcher) note(e fsnotify.Event) bool {
 			return false
 		}
 	}
-	if !known && onlyBytes && isSession(e.Name) {
+	if !known && onlyBytes && isSession {
 		if w.trust.falseAlarms[e.Name] >= maxFalseAlarms {
 			w.trust.mayMiss = true // it may be another name of a session file
 			return false
 		}
 		w.trust.falseAlarms[e.Name]++
 	}
-	if (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && (w.dirs[e.Name] || w.agents[e.Name]) {
+	if (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && (w.dirs[e.Name] || w.homes[e.Name].Layout != nil) {
 		h.moved = append(h.moved, e.Name)
 	}
 	h.all, h.fromEvents = true, true
@@ -97,7 +97,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	start := w.Now()
 	if !h.all && w.found != nil {
 		if files, ok := w.restat(h.files); ok {
-			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found.MaxLine, ix) })
+			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found, ix) })
 		}
 	}
 	before := w.found
@@ -188,7 +188,10 @@ func (w *watcher) look(h hints) {
 		w.at[f.Path] = i
 		delete(w.trust.falseAlarms, f.Path)
 	}
-	w.dirs, w.agents = set(w.found.Dirs), set(w.found.agents)
+	w.dirs, w.homes = set(w.found.Dirs), make(map[string]rootLayout)
+	for _, l := range w.found.layouts {
+		w.homes[l.path] = l
+	}
 	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), w.watching()
 }
 
@@ -264,7 +267,7 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 }
 
 // planFiles plans the steps for these files only.
-func planFiles(files []File, maxLine int64, ix *index.Writer) []Step {
+func planFiles(files []File, found *Found, ix *index.Writer) []Step {
 	steps := make([]Step, len(files))
 	table := ix.Table()
 	for i, f := range files {
@@ -273,7 +276,7 @@ func planFiles(files []File, maxLine int64, ix *index.Writer) []Step {
 			known := table.Summary(at)
 			steps[i].Known = &known
 		}
-		steps[i].decide(ix, maxLine, false)
+		steps[i].decide(ix, found, false)
 	}
 	return steps
 }

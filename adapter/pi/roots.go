@@ -1,10 +1,12 @@
 package pi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pigrep/adapter"
@@ -26,8 +28,32 @@ var sessionDirs = []string{"sessions", "subagent-sessions"}
 // sessionsIn returns the directory where pi keeps sessions by default.
 func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
 
-// SessionDirs implements adapter.Directories.
-func (Agent) SessionDirs(string) []string { return sessionDirs }
+// Home implements adapter.Homed. Loose sessions in the agent directory are those of old
+// versions, which pi moves when it starts.
+func (Agent) Home(has func(name string) bool) adapter.Layout {
+	if has(sessionDirs[0] + "/") {
+		return home{}
+	}
+	return nil
+}
+
+// home is the layout of the agent directory.
+type home struct{}
+
+func (home) Enter(dir []byte) bool {
+	top, _, _ := bytes.Cut(dir, []byte("/"))
+	return slices.Contains(sessionDirs, string(top))
+}
+
+func (home) File(path []byte) adapter.Sort {
+	switch {
+	case !bytes.HasSuffix(path, []byte(".jsonl")):
+		return adapter.Foreign
+	case bytes.IndexByte(path, '/') < 0:
+		return adapter.Loose
+	}
+	return adapter.Transcript
+}
 
 // Roots implements adapter.Agent. Pi uses one of these directories at a time. All of
 // them count, because sessions stay in the old one when the setting changes.

@@ -41,6 +41,7 @@ const (
 	callSearch
 	callBare
 	callNoMatch
+	callRejected
 )
 
 const (
@@ -132,7 +133,7 @@ type Calls struct {
 }
 
 // CallFlags say what sort of call it is and how it ended.
-type CallFlags uint8
+type CallFlags uint16
 
 // Flags returns the flags of call i.
 func (c *Calls) Flags(i int) CallFlags { return CallFlags(c.flags.At(i)) }
@@ -192,7 +193,7 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
 			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Model: c.Model.At(i),
 			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(),
-			Outcome: session.Outcome{Failed: flags.Failed(), NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
+			Outcome: session.Outcome{Failed: flags.Failed(), Rejected: flags&callRejected != 0, NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
 			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))
@@ -225,7 +226,7 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
 		func(c *session.CallFact) int64 {
 			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) |
-				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch)
+				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected)
 		},
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },

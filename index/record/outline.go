@@ -21,7 +21,8 @@ type Outline struct {
 type Entry struct {
 	session.Node
 	Active    bool // on the active branch
-	InContext bool // part of what pi restores for the model
+	InContext bool // part of what its agent restores for the model
+	Context   session.Context
 }
 
 // At returns the entry that begins at the byte offset; false if none does.
@@ -65,7 +66,7 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 //	string   the groups: for each entry, numbers relative to the entry before in the group,
 //	         uint flags, uint type, uint role, string id,
 //	         string parent unless a flag says none or the entry before,
-//	         string target and string first kept when flagged,
+//	         string target, string first kept and string message when flagged,
 //	         int time, int offset, int length, int line
 const (
 	nodeHasParent   = 1 << iota // the entry has a parentId key
@@ -73,6 +74,11 @@ const (
 	nodeParentAbove             // the parent is the entry before
 	nodeTarget
 	nodeFirstKept
+	nodeMessage
+	nodeMessageAbove // it is that of the entry before
+	nodeAside
+	nodeApart
+	nodeBeside
 
 	nodeGroup    = 32
 	pieceGroups  = 32
@@ -86,6 +92,7 @@ type nodes struct {
 	names             []string
 	count             int
 	active, inContext session.Runs
+	contexts          session.Contexts
 	parts             []nodeGroups // the pieces, and the rest
 }
 
@@ -161,8 +168,11 @@ func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) [
 	}
 	isAbove := n.ParentID != "" && n.ParentID == above.ID
 	isNamed := n.ParentID != "" && !isAbove
+	isMessage := n.Message != "" && n.Message != above.Message
 	flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
-		flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "")
+		flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "") |
+		flag(nodeMessage, isMessage) | flag(nodeMessageAbove, n.Message != "" && !isMessage) |
+		flag(nodeAside, n.Aside) | flag(nodeApart, n.Apart) | flag(nodeBeside, n.Beside)
 	rows = format.AppendUint(rows, flags)
 	rows = format.AppendUint(rows, number[n.Type])
 	rows = format.AppendUint(rows, number[n.Role])
@@ -175,6 +185,9 @@ func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) [
 	}
 	if n.FirstKept != "" {
 		rows = format.AppendString(rows, n.FirstKept)
+	}
+	if isMessage {
+		rows = format.AppendString(rows, n.Message)
 	}
 	rows = format.AppendInt(rows, n.Time-above.Time)
 	rows = format.AppendInt(rows, n.Offset-above.Offset)
@@ -343,6 +356,9 @@ func (w *Walk) next() {
 	w.at++
 	w.left--
 	w.entry.Active, w.entry.InContext = w.active.Has(w.at), w.inContext.Has(w.at)
+	if len(w.contexts) > 0 {
+		w.entry.Context = w.contexts.At(w.at)
+	}
 }
 
 // node decodes the next entry of a group over the one before.
@@ -373,6 +389,12 @@ func (d *decoder) node(e *Entry, names []string) {
 	if flags&nodeFirstKept != 0 {
 		e.FirstKept = d.String()
 	}
+	if flags&nodeMessage != 0 {
+		e.Message = d.String()
+	} else if flags&nodeMessageAbove == 0 {
+		e.Message = ""
+	}
+	e.Aside, e.Apart, e.Beside = flags&nodeAside != 0, flags&nodeApart != 0, flags&nodeBeside != 0
 	e.Time += d.Int()
 	e.Offset += d.Int()
 	e.Length = int(d.Int())

@@ -57,7 +57,7 @@ func TestOutline(t *testing.T) {
 		}
 		tree, walk := rec.Tree(), o.Walk()
 		for i, node := range rec.Nodes {
-			want := Entry{node, tree.Active(i), tree.InContext(i)}
+			want := Entry{node, tree.Active(i), tree.InContext(i), rec.Contexts.At(i)}
 			if got, ok := o.At(node.Offset); !ok || got != want {
 				t.Fatalf("entry %d of %d is %+v, %t, want %+v", i, n, got, ok, want)
 			}
@@ -65,7 +65,7 @@ func TestOutline(t *testing.T) {
 				if rnd.IntN(3) == 0 || at != i && rnd.IntN(20) > 0 {
 					continue
 				}
-				want := Entry{rec.Nodes[at], tree.Active(at), tree.InContext(at)}
+				want := Entry{rec.Nodes[at], tree.Active(at), tree.InContext(at), rec.Contexts.At(at)}
 				if got, ok := walk.At(rec.Nodes[at].Offset); !ok || got != want {
 					t.Fatalf("walking, entry %d of %d is %+v, %t, want %+v", at, n, got, ok, want)
 				}

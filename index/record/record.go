@@ -30,6 +30,11 @@ import (
 //	uint    number of problems, then int line, int offset, string reason
 //	uint    number of blocks, then fixed each
 //	string  partial
+//	string  memo of the parser
+//	runs    of the entries that are hidden
+//	uint    number of contexts, then uint entry, string provider, string model, string cwd, string git
+//	string  the last message in pieces
+//	uint    number of awaited names, then string target, string name, int rank
 //	the entries, as in outline.go
 //
 // Most entries of a long session are in pieces, which are stored apart.
@@ -122,6 +127,7 @@ func decodeOutline(b []byte, base bool, pieces Pieces) (*Outline, error) {
 	if !d.Done() {
 		return nil, errRecord
 	}
+	o.nodes.contexts = o.Record.Contexts
 	if n == 0 {
 		return o, nil
 	}
@@ -162,6 +168,22 @@ func appendRecord(b []byte, r *session.Record, known *session.Known, first int) 
 		b = format.AppendFixed(b, h)
 	}
 	b = format.AppendString(b, string(r.Partial))
+	b = format.AppendString(b, string(r.Memo))
+	b = appendRuns(b, r.Hidden)
+	b = format.AppendUint(b, uint64(len(r.Contexts)))
+	for _, c := range r.Contexts {
+		b = format.AppendUint(b, uint64(c.Entry))
+		for _, s := range [...]string{c.Provider, c.Model, c.CWD, c.Git} {
+			b = format.AppendString(b, s)
+		}
+	}
+	b = format.AppendString(b, r.Piece)
+	b = format.AppendUint(b, uint64(len(r.Awaited)))
+	for _, n := range r.Awaited {
+		b = format.AppendString(b, n.Target)
+		b = format.AppendString(b, n.Name)
+		b = format.AppendInt(b, int64(n.Rank))
+	}
 	return appendNodes(b, r, known, first)
 }
 
@@ -194,6 +216,19 @@ func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	}
 	if s := d.String(); s != "" {
 		r.Partial = []byte(s)
+	}
+	if s := d.String(); s != "" {
+		r.Memo = []byte(s)
+	}
+	r.Hidden = d.runs()
+	for range d.Items(5) {
+		r.Contexts = append(r.Contexts, session.ContextsFrom{Entry: d.Count(), Context: session.Context{
+			Provider: d.String(), Model: d.String(), CWD: d.String(), Git: d.String(),
+		}})
+	}
+	r.Piece = d.String()
+	for range d.Items(3) {
+		r.Awaited = append(r.Awaited, session.Naming{Target: d.String(), Name: d.String(), Rank: uint8(d.Int())})
 	}
 	return d.nodes(n)
 }

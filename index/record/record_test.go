@@ -46,7 +46,7 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 		}
 	case reflect.String:
 		v.SetString(fmt.Sprintf("%x", rnd.Uint64()>>rnd.IntN(64)))
-	case reflect.Pointer: // the facts, which are stored apart, and what is known
+	case reflect.Pointer, reflect.Map: // the facts, which are stored apart, and what is known
 	case reflect.Float64:
 		v.SetFloat(rnd.NormFloat64())
 	case reflect.Bool:
@@ -63,6 +63,12 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 func anyRecord(rnd *rand.Rand) *session.Record {
 	r := new(session.Record)
 	fill(rnd, reflect.ValueOf(r).Elem())
+	for i := range r.Hidden {
+		r.Hidden[i] = 3 * i
+	}
+	for i := range r.Contexts {
+		r.Contexts[i].Entry = 2 * i
+	}
 	for i := range r.Nodes {
 		if i > 0 && rnd.IntN(2) == 0 {
 			r.Nodes[i].ParentID = r.Nodes[i-1].ID
@@ -154,7 +160,7 @@ func TestTableRoundTrip(t *testing.T) {
 		visited := 0
 		for i, s := range got.Beginnings() {
 			want := session.Summary{
-				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, FirstPrompt: list[i].FirstPrompt,
+				File: list[i].File, Path: list[i].Path, Header: list[i].Header, Name: list[i].Name, NameRank: list[i].NameRank, FirstPrompt: list[i].FirstPrompt,
 				Subject: list[i].Subject, LastMessage: list[i].LastMessage, Oldest: list[i].Oldest, Newest: list[i].Newest,
 			}
 			if diff := cmp.Diff(want, *s); diff != "" || i != visited {

@@ -25,6 +25,8 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendInt(b, c.Within)
 	b = format.AppendInt(b, c.LongestLine)
 	b = format.AppendInt(b, c.ShortestLeft)
+	b = format.AppendInt(b, int64(c.Revision))
+	b = format.AppendString(b, s.Agent)
 	return appendRest(b, s)
 }
 
@@ -37,6 +39,7 @@ func appendRest(b []byte, s *session.Summary) []byte {
 	b = format.AppendInt(b, int64(h.Version))
 	b = format.AppendTime(b, h.Timestamp)
 	b = format.AppendInt(b, h.Offset)
+	b = appendRare(b, s)
 
 	b = format.AppendString(b, s.Name)
 	b = format.AppendString(b, s.FirstPrompt)
@@ -55,6 +58,62 @@ func appendRest(b []byte, s *session.Summary) []byte {
 	return format.AppendInt(b, int64(s.Skipped))
 }
 
+// What few sessions have is preceded by flags that say whether it follows.
+const (
+	rareNotes = 1 << iota
+	rareNested
+	rareRelation // int relation
+	rareFiles    // string part, the base: string session, string part, int ordinal, int offset; int ordinal
+	rareGit      // string
+	rareRank     // int
+)
+
+func appendRare(b []byte, s *session.Summary) []byte {
+	h := &s.Header
+	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
+	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
+		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank)
+	b = format.AppendUint(b, uint64(flags))
+	if h.Relation != 0 {
+		b = format.AppendInt(b, int64(h.Relation))
+	}
+	if files {
+		b = format.AppendString(b, h.Part)
+		b = format.AppendString(b, h.Base.Session)
+		b = format.AppendString(b, h.Base.Part)
+		b = format.AppendInt(b, h.Base.Ordinal)
+		b = format.AppendInt(b, h.Base.Offset)
+		b = format.AppendInt(b, h.Ordinal)
+	}
+	if h.Git != "" {
+		b = format.AppendString(b, h.Git)
+	}
+	if s.NameRank != 0 {
+		b = format.AppendInt(b, int64(s.NameRank))
+	}
+	return b
+}
+
+func (d *decoder) rare(s *session.Summary) {
+	h, flags := &s.Header, d.Uint()
+	h.Notes, h.Nested = flags&rareNotes != 0, flags&rareNested != 0
+	h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
+	if flags&rareRelation != 0 {
+		h.Relation = session.Relation(d.Int())
+	}
+	if flags&rareFiles != 0 {
+		h.Part = d.String()
+		h.Base = session.Base{Session: d.String(), Part: d.String(), Ordinal: d.Int(), Offset: d.Int()}
+		h.Ordinal = d.Int()
+	}
+	if flags&rareGit != 0 {
+		h.Git = d.String()
+	}
+	if flags&rareRank != 0 {
+		s.NameRank = uint8(d.Int())
+	}
+}
+
 func (d *decoder) summary(s *session.Summary) {
 	s.File = uint32(d.Count())
 	s.Path = d.String()
@@ -70,6 +129,8 @@ func (d *decoder) summary(s *session.Summary) {
 	c.Within = d.Int()
 	c.LongestLine = d.Int()
 	c.ShortestLeft = d.Int()
+	c.Revision = int(d.Int())
+	s.Agent = d.String()
 	d.rest(s)
 }
 
@@ -95,6 +156,7 @@ func (d *decoder) beginning(s *session.Summary) {
 	h.Version = int(d.Int())
 	h.Timestamp = d.Time()
 	h.Offset = d.Int()
+	d.rare(s)
 
 	s.Name = d.String()
 	s.FirstPrompt = d.String()

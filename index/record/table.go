@@ -21,8 +21,9 @@ import (
 //	uint   Next
 //	uint   number of rows, ordered by path, then file
 //	uint   Documents, uint Tokens, uint Skipped
-//	stamp  of each row, of 96 bytes: the end of its text, its file number and the length
-//	       of its path, and the checkpoint
+//	uint   number of readers, then string agent, int revision
+//	stamp  of each row, of 104 bytes: the end of its text, its file number and the length
+//	       of its path, the checkpoint, and the number of its reader
 //	text   of each row: the path and the rest of the summary
 type Table struct {
 	Next uint32 // the number of the next new file
@@ -32,9 +33,16 @@ type Table struct {
 	Tokens    uint64
 	Skipped   int
 
-	rows   int
-	stamps string
-	texts  string
+	readers []Reader // few
+	rows    int
+	stamps  string
+	texts   string
+}
+
+// Reader is what read a file: the parser of an agent, in a revision.
+type Reader struct {
+	Agent    string
+	Revision int
 }
 
 // A stamp is a sequence of little-endian numbers.
@@ -43,7 +51,8 @@ const (
 	stampFile  = 8  // 4 bytes
 	stampPath  = 12 // 4 bytes
 	stampPoint = 16 // the checkpoint, in the order of appendStamp
-	stampLen   = 96
+	stampRead  = 96 // the number of the reader
+	stampLen   = 104
 )
 
 // Len returns the number of files.
@@ -73,8 +82,23 @@ func (t *Table) Checkpoint(i int) session.Checkpoint {
 	at := func(k int) int64 { return int64(t.number(i, stampPoint+8*k)) }
 	return session.Checkpoint{
 		Offset: at(0), Lines: int(at(1)), Within: at(2), Size: at(3), Mtime: at(4), Ctime: at(5), Inode: uint64(at(6)),
-		TailBytes: at(7), LongestLine: at(8), ShortestLeft: at(9),
+		TailBytes: at(7), LongestLine: at(8), ShortestLeft: at(9), Revision: t.reader(i).Revision,
 	}
+}
+
+func (t *Table) reader(i int) Reader { return t.readers[t.number(i, stampRead)] }
+
+// ReadBy returns a function that reports whether file i was read by one of the readers that
+// pass a test.
+func (t *Table) ReadBy(passes func(Reader) bool) func(i int) bool {
+	if t == nil {
+		return nil
+	}
+	passing := make([]bool, len(t.readers))
+	for i, r := range t.readers {
+		passing[i] = passes(r)
+	}
+	return func(i int) bool { return passing[t.number(i, stampRead)] }
 }
 
 func (t *Table) start(i int) uint64 {
@@ -109,7 +133,7 @@ func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
 	return func(yield func(int, *session.Summary) bool) {
 		var s session.Summary
 		for i := range t.Len() {
-			s.File, s.Path = t.File(i), t.Path(i)
+			s.File, s.Path, s.Agent = t.File(i), t.Path(i), t.reader(i).Agent
 			d := decoder{format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
 			if d.beginning(&s); d.Failed() {
 				panic(errTable)
@@ -122,7 +146,7 @@ func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
 }
 
 func (t *Table) decode(i int, text string, s *session.Summary) {
-	s.File, s.Checkpoint = t.File(i), t.Checkpoint(i)
+	s.File, s.Checkpoint, s.Agent = t.File(i), t.Checkpoint(i), t.reader(i).Agent
 	path := int(t.number(i, stampFile) >> 32)
 	s.Path = text[:path]
 	d := decoder{format.NewDecoder(text[path:])}
@@ -162,9 +186,12 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	}
 	stamps := make([]byte, 0, len(t.stamps)+stampLen*len(put))
 	texts := make([]byte, 0, len(t.texts)+1024*len(put))
+	if t != nil {
+		n.readers = slices.Clip(t.readers)
+	}
 	add := func(s *session.Summary) {
 		texts = appendRest(append(texts, s.Path...), s)
-		stamps = appendStamp(stamps, s, len(texts))
+		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision}))
 	}
 	for i := range t.Len() {
 		if replaced[t.File(i)] || deleted(t.File(i)) {
@@ -189,7 +216,17 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	return n
 }
 
-func appendStamp(b []byte, s *session.Summary, end int) []byte {
+// numberOf returns the number of a reader, which it adds to the list if it is new.
+func (t *Table) numberOf(r Reader) int {
+	i := slices.Index(t.readers, r)
+	if i < 0 {
+		i = len(t.readers)
+		t.readers = append(t.readers, r)
+	}
+	return i
+}
+
+func appendStamp(b []byte, s *session.Summary, end, reader int) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint64(b, uint64(end))
 	b = le.AppendUint32(b, s.File)
@@ -197,6 +234,7 @@ func appendStamp(b []byte, s *session.Summary, end int) []byte {
 	c := &s.Checkpoint
 	for _, v := range [...]int64{
 		c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft,
+		int64(reader),
 	} {
 		b = le.AppendUint64(b, uint64(v))
 	}
@@ -211,6 +249,10 @@ func (t *Table) AppendTo(b []byte) []byte {
 	} {
 		b = format.AppendUint(b, v)
 	}
+	b = format.AppendUint(b, uint64(len(t.readers)))
+	for _, r := range t.readers {
+		b = format.AppendInt(format.AppendString(b, r.Agent), int64(r.Revision))
+	}
 	return append(append(b, t.stamps...), t.texts...)
 }
 
@@ -223,16 +265,21 @@ func OpenTable(b []byte) (*Table, error) {
 	}
 	next := d.Uint()
 	rows, documents, tokens, skipped := d.Uint(), d.Uint(), d.Uint(), d.Uint()
+	var readers []Reader
+	for range d.Items(2) {
+		readers = append(readers, Reader{strings.Clone(d.String()), int(d.Int())})
+	}
 	if d.Failed() || next > math.MaxUint32 || rows > uint64(d.Left()/stampLen) || documents > math.MaxInt || skipped > math.MaxInt {
 		return nil, errTable
 	}
-	t := &Table{Next: uint32(next), Documents: int(documents), Tokens: tokens, Skipped: int(skipped), rows: int(rows)}
+	t := &Table{Next: uint32(next), Documents: int(documents), Tokens: tokens, Skipped: int(skipped), readers: readers, rows: int(rows)}
 	t.stamps = d.Bytes(t.rows * stampLen)
 	t.texts = d.Bytes(d.Left())
 	end := uint64(0)
 	for i := range t.rows {
 		start := end
-		if end = t.number(i, stampEnd); end < start || end-start < t.number(i, stampFile)>>32 || end > uint64(len(t.texts)) {
+		if end = t.number(i, stampEnd); end < start || end-start < t.number(i, stampFile)>>32 || end > uint64(len(t.texts)) ||
+			t.number(i, stampRead) >= uint64(len(readers)) {
 			return nil, errTable
 		}
 	}

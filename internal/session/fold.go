@@ -11,9 +11,26 @@ import (
 
 // Add folds the next entry of the file, in file order, into the record: its
 // node, and the facts that later lines can change. It does not retain the
-// entry's memory.
+// entry's memory. It sets Repeats of an entry that turns out to repeat another, and
+// adds what the context of the entry says to it.
 func (r *Record) Add(e *Entry) {
+	number := r.Len()
+	if e.Once && r.numberOf(e.ID) >= 0 {
+		e.Repeats = true
+	}
+	e.Complete()
+	r.addContext(number, &e.Context)
 	r.Entries++
+	r.Nodes = append(r.Nodes, r.node(e))
+	if r.Numbers != nil {
+		r.note(len(r.Nodes) - 1)
+	}
+	if e.Repeats {
+		r.Hidden = r.Hidden.with(number)
+		return
+	}
+	r.hide(e.Shadows)
+	r.resolve(e.ID)
 	if !e.Timestamp.IsZero() {
 		if r.Oldest.IsZero() || e.Timestamp.Before(r.Oldest) {
 			r.Oldest = e.Timestamp
@@ -22,15 +39,122 @@ func (r *Record) Add(e *Entry) {
 			r.Newest = e.Timestamp
 		}
 	}
-	r.Nodes = append(r.Nodes, r.node(e))
 	switch e.Type {
 	case TypeMessage:
-		r.Messages++
+		if e.Message == "" || e.Message != r.Piece {
+			r.Messages++
+		}
 		r.addMessage(e)
 	case TypeSessionInfo:
-		r.Name = strings.Clone(strings.TrimSpace(e.Name))
+		r.addName(e)
 	case TypeLabel:
 		r.addLabel(e)
+	}
+	if e.Message != "" && e.Message != r.Piece {
+		r.Piece = strings.Clone(e.Message)
+	}
+}
+
+// Complete gives an assistant message that names no model that of its context.
+func (e *Entry) Complete() {
+	if e.Role == RoleAssistant && e.Model == "" {
+		e.Provider, e.Model = cmp.Or(e.Provider, e.Context.Provider), e.Context.Model
+	}
+}
+
+func (r *Record) addContext(number int, c *Context) {
+	var last Context
+	if n := len(r.Contexts); n > 0 {
+		last = r.Contexts[n-1].Context
+	}
+	if *c != last {
+		r.Contexts = append(r.Contexts, ContextsFrom{number, Context{
+			Provider: strings.Clone(c.Provider), Model: strings.Clone(c.Model), CWD: strings.Clone(c.CWD), Git: strings.Clone(c.Git),
+		}})
+	}
+}
+
+// numberOf returns the number of the first entry with this id, or -1.
+func (r *Record) numberOf(id string) int {
+	if r.left() > 0 && r.Known.Mentions(id) {
+		if i := slices.IndexFunc(r.Known.Earlier(), func(n Node) bool { return n.ID == id }); i >= 0 {
+			return i
+		}
+	}
+	if r.Numbers == nil {
+		r.Numbers = make(map[string]int, len(r.Nodes))
+		for i := range r.Nodes {
+			r.note(i)
+		}
+	}
+	if i, ok := r.Numbers[id]; ok {
+		return r.left() + i
+	}
+	return -1
+}
+
+func (r *Record) note(i int) {
+	if _, ok := r.Numbers[r.Nodes[i].ID]; !ok {
+		r.Numbers[r.Nodes[i].ID] = i
+	}
+}
+
+// hide hides the entries at these offsets, whose text a later one has.
+func (r *Record) hide(offsets []int64) {
+	for _, offset := range offsets {
+		number, node := r.left(), (*Node)(nil)
+		if i := r.NodeAt(offset); i >= 0 {
+			number, node = number+i, &r.Nodes[i]
+		} else if r.left() > 0 {
+			earlier := r.Known.Earlier()
+			if number = slices.IndexFunc(earlier, func(n Node) bool { return n.Offset == offset }); number >= 0 {
+				node = &earlier[number]
+			}
+		}
+		if node == nil || r.Hidden.Has(number) {
+			continue
+		}
+		r.Hidden = r.Hidden.with(number)
+		if node.Type == TypeMessage {
+			r.Messages--
+		}
+	}
+}
+
+// addName adds the name that a session_info entry gives the session, or another one.
+func (r *Record) addName(e *Entry) {
+	name := Naming{e.TargetID, strings.TrimSpace(e.Name), e.NameRank}
+	switch {
+	case e.About != "":
+	case e.TargetID == "" || r.numberOf(e.TargetID) >= 0:
+		r.rename(name)
+	default:
+		if len(r.Awaited) == MaxAwaited {
+			r.Awaited = r.Awaited[1:]
+		}
+		r.Awaited = append(slices.Clip(r.Awaited), Naming{strings.Clone(name.Target), strings.Clone(name.Name), name.Rank})
+	}
+}
+
+// resolve gives the session the names that waited for the entry with this id.
+func (r *Record) resolve(id string) {
+	for i := 0; i < len(r.Awaited); {
+		if name := r.Awaited[i]; name.Target == id {
+			r.rename(name)
+			r.Awaited = slices.Concat(r.Awaited[:i], r.Awaited[i+1:])
+			continue
+		}
+		i++
+	}
+}
+
+func (r *Record) rename(n Naming) {
+	switch {
+	case n.Rank < r.NameRank:
+	case n.Name == "":
+		r.Name, r.NameRank = "", 0
+	default:
+		r.Name, r.NameRank = strings.Clone(n.Name), n.Rank
 	}
 }
 
@@ -61,15 +185,17 @@ func (r *Record) addMessage(e *Entry) {
 	if e.Role != RoleUser && e.Role != RoleAssistant {
 		return
 	}
-	at := e.MessageTime
-	if at.IsZero() {
-		at = e.Timestamp
-	}
-	if at.After(r.LastMessage) {
-		r.LastMessage = at
-	}
-	if e.Role == RoleUser {
-		r.addPrompt(e.UserText)
+	if e.Side == "" {
+		at := e.MessageTime
+		if at.IsZero() {
+			at = e.Timestamp
+		}
+		if at.After(r.LastMessage) {
+			r.LastMessage = at
+		}
+		if e.Role == RoleUser {
+			r.addPrompt(e.UserText)
+		}
 	}
 	if e.Role == RoleAssistant && e.Model != "" {
 		model := e.Model
@@ -111,6 +237,10 @@ func (r *Record) node(e *Entry) Node {
 		Role:      intern(e.Role),
 		TargetID:  strings.Clone(e.TargetID),
 		FirstKept: strings.Clone(e.FirstKeptID),
+		Message:   strings.Clone(e.Message),
+		Aside:     e.Aside,
+		Apart:     e.Apart,
+		Beside:    e.Side != "",
 		Offset:    e.Offset,
 		Length:    e.Length,
 		Line:      e.Line,
@@ -146,6 +276,8 @@ func (r *Record) Clone() *Record {
 	c.Problems = append([]Problem(nil), r.Problems...)
 	c.Blocks = append([]uint64(nil), r.Blocks...)
 	c.Partial = append([]byte(nil), r.Partial...)
+	c.Hidden = slices.Clone(r.Hidden)
+	c.Contexts, c.Awaited, c.Numbers = slices.Clip(r.Contexts), slices.Clip(r.Awaited), nil
 	c.Facts = r.Facts.Clone()
 	c.Labels = nil
 	for target, label := range r.Labels {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"sort"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type Checkpoint struct {
 	Inode uint64
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
+
+	Revision int // of the agent's parser that read the file: see adapter.Agent
 
 	LongestLine  int64 // bytes of the longest line that was read
 	ShortestLeft int64 // bytes of the shortest complete line that was left out as too long; 0 if there is none
@@ -53,13 +56,14 @@ type Summary struct {
 	Checkpoint
 
 	Header
-	Name        string    // of the last session_info entry in file order
+	Name        string    // of the last session_info entry in file order of those with the highest NameRank
+	NameRank    uint8     // of Name
 	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
 	Subject     string    // what the prompts are about: see Subject; "" if FirstPrompt says it
 	LastMessage time.Time // latest user or assistant message; zero if there is none
 	Oldest      time.Time // smallest timestamp of an entry; zero without entries
 	Newest      time.Time // largest timestamp of an entry; zero without entries
-	Messages    int       // message entries
+	Messages    int       // message entries; the pieces of one message count once
 	Entries     int
 	Models      []string // "provider/model" of assistant messages, in order of first use
 	UsedTokens  int64    // tokens used by all entries; in a fork this includes the copied ones
@@ -87,6 +91,14 @@ type Record struct {
 	Problems []Problem         // the first MaxProblems malformed pieces
 	Blocks   []uint64          // xxhash of each complete HashedBlock before Checkpoint.Offset
 	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
+
+	Memo     []byte // of the parser at the checkpoint: see adapter.State
+	Hidden   Runs   // entries whose text others have: see Entry.Repeats and Entry.Shadows
+	Contexts Contexts
+	Piece    string   // Entry.Message of the last entry that has one
+	Awaited  []Naming // names of entries that are not in the file so far, the last MaxAwaited
+
+	Numbers map[string]int // by id, of the first entry in Nodes with each; not stored, and nil until it is needed
 
 	Facts *Facts // for audits; nil if there are none, or they were not requested
 	Known *Known // what the index has of a record to continue, or of one that was put into a batch
@@ -124,6 +136,30 @@ func (r *Record) all() []Node {
 	return append(r.Known.Earlier(), r.Nodes...)
 }
 
+// ContextsFrom is the context from an entry on, until that of another entry.
+type ContextsFrom struct {
+	Entry int // its number
+	Context
+}
+
+// Contexts are those of the entries of a file, in order.
+type Contexts []ContextsFrom
+
+// At returns the context of entry number i.
+func (c Contexts) At(i int) Context {
+	at := sort.Search(len(c), func(k int) bool { return c[k].Entry > i })
+	if at == 0 {
+		return Context{}
+	}
+	return c[at-1].Context
+}
+
+// Naming is a session_info entry that names the session if it has the entry Target.
+type Naming struct {
+	Target, Name string
+	Rank         uint8
+}
+
 // Node is an entry in the tree.
 type Node struct {
 	ID        string
@@ -133,7 +169,11 @@ type Node struct {
 	Role      string
 	TargetID  string // leaf and context_edit entries
 	FirstKept string // compaction: id of the first entry it kept, "" if none
-	Time      int64  // milliseconds since 1970; 0 if unknown
+	Message   string // Message, Aside and Apart of the Entry
+	Aside     bool
+	Apart     bool
+	Beside    bool  // it has a Side
+	Time      int64 // milliseconds since 1970; 0 if unknown
 	Offset    int64
 	Length    int
 	Line      int
@@ -151,6 +191,7 @@ const (
 	MaxFirstPrompt = 240
 	MaxLabelled    = 100
 	MaxProblems    = 20
+	MaxAwaited     = 100
 	HashedBlock    = 1 << 20
 )
 

@@ -5,13 +5,15 @@ import (
 	"sort"
 )
 
-// Tree is the conversation tree of a session file, as pi builds it: the leaf is the
-// last entry in file order, and the active branch follows the parent ids from it to
-// a root. Of several entries with one id, the last in file order counts. A missing
-// parent or a cycle ends the branch.
+// Tree is the conversation tree of a session file: the leaf is the last entry in file
+// order that can be one, and the active branch follows the parent ids from it to a root.
+// Entries that hang aside belong to the branch of their parent. Of several entries with
+// one id, the last in file order counts that does not repeat an earlier one. A missing
+// parent or a cycle ends the branch. Entries apart, and hidden ones, are in no branch.
 type Tree struct {
 	nodes   []Node
-	byID    map[string]int // the last entry with each id
+	hidden  Runs
+	byID    map[string]int // the entry that counts with each id
 	list    bool           // the entries name no parents: each follows the previous one
 	path    []int          // the active branch, root first
 	active  []bool
@@ -20,27 +22,31 @@ type Tree struct {
 	parents  []int // made on demand; -1 for a root
 	children [][]int
 	roots    []int
+	pieces   map[string][]int
 }
 
 // Tree builds the tree of the record's nodes.
 func (r *Record) Tree() *Tree {
 	nodes := r.all()
-	t := &Tree{nodes: nodes, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
+	t := &Tree{nodes: nodes, hidden: r.Hidden, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
 	if len(nodes) == 0 {
 		return t
 	}
 	t.byID = make(map[string]int, len(nodes))
 	for i := range nodes {
-		t.byID[nodes[i].ID] = i
+		if _, ok := t.byID[nodes[i].ID]; !ok || !t.hidden.Has(i) {
+			t.byID[nodes[i].ID] = i
+		}
 	}
 	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
 	t.path = t.Branch(t.Leaf())
 	for _, i := range t.path {
 		t.active[i] = true
 	}
+	t.addAsides()
 	t.markContext()
 	if len(t.byID) < len(t.nodes) && !t.list {
-		// Earlier entries with the same id get the state of the last one.
+		// Other entries with the same id get the state of the one that counts.
 		for i := range t.nodes {
 			last := t.byID[t.nodes[i].ID]
 			t.active[i], t.context[i] = t.active[last], t.context[last]
@@ -49,25 +55,61 @@ func (r *Record) Tree() *Tree {
 	return t
 }
 
-// Leaf returns the index of the current leaf: the last entry, or its target if it is
-// a "leaf" or "lane" entry. It is -1 if there are no entries.
+// Leaf returns the index of the current leaf: the last entry that can be one, or its
+// target if it is a "leaf" or "lane" entry, which may also stand apart. It is -1 if there
+// is none.
 func (t *Tree) Leaf() int {
-	last := len(t.nodes) - 1
-	if last < 0 {
-		return -1
-	}
-	if n := &t.nodes[last]; n.Type == TypeLeaf || n.Type == TypeLane {
-		if i, ok := t.byID[n.TargetID]; ok {
+	for i := len(t.nodes) - 1; i >= 0; i-- {
+		n := &t.nodes[i]
+		if n.Type == TypeLeaf || n.Type == TypeLane {
+			if target, ok := t.byID[n.TargetID]; ok {
+				return target
+			}
+		}
+		if !n.Aside && !n.Beside && !t.outside(i) {
 			return i
 		}
 	}
-	return last
+	return -1
+}
+
+// outside reports whether entry i is in no branch.
+func (t *Tree) outside(i int) bool { return t.nodes[i].Apart || t.hidden.Has(i) }
+
+// addAsides adds the entries beside the active branch to it, in file order behind their
+// parents. Entries apart count as active.
+func (t *Tree) addAsides() {
+	var asides []int
+	for i := range t.nodes {
+		switch n := &t.nodes[i]; {
+		case n.Apart:
+			t.active[i] = true
+		case n.Aside && !t.active[i] && !t.hidden.Has(i):
+			if p := t.parent(i); p >= 0 && p < i && t.active[p] {
+				t.active[i] = true
+				asides = append(asides, i)
+			}
+		}
+	}
+	if len(asides) == 0 {
+		return
+	}
+	var path []int
+	for at, i := range t.path {
+		path = append(path, i)
+		for len(asides) > 0 && asides[0] > i && (at+1 == len(t.path) || asides[0] < t.path[at+1]) {
+			path, asides = append(path, asides[0]), asides[1:]
+		}
+	}
+	t.path = append(path, asides...)
 }
 
 // parent returns the index of the entry that i follows, or -1.
 func (t *Tree) parent(i int) int {
 	if t.list {
-		return i - 1
+		for i--; i >= 0 && t.outside(i); i-- {
+		}
+		return i
 	}
 	if id := t.nodes[i].ParentID; id != "" {
 		if p, ok := t.byID[id]; ok {
@@ -108,8 +150,9 @@ func (t *Tree) link() {
 	t.parents = make([]int, len(t.nodes))
 	t.children = make([][]int, len(t.nodes))
 	for i := range t.nodes {
-		if t.parents[i] = t.parent(i); t.parents[i] == i {
-			t.parents[i] = -1
+		t.parents[i] = -1
+		if p := t.parent(i); p != i && !t.outside(i) {
+			t.parents[i] = p
 		}
 	}
 	walk := make([]int, len(t.nodes)) // the number of the walk that passed, from 1
@@ -131,7 +174,7 @@ func (t *Tree) link() {
 	}
 	for i := range t.nodes {
 		switch p := t.parents[i]; {
-		case t.Superseded(i):
+		case t.Superseded(i), t.outside(i):
 		case p < 0:
 			t.roots = append(t.roots, i)
 		default:
@@ -140,8 +183,7 @@ func (t *Tree) link() {
 	}
 }
 
-// Superseded reports whether a later entry has the same id as entry i and replaces
-// it.
+// Superseded reports whether another entry with the id of entry i counts in its place.
 func (t *Tree) Superseded(i int) bool { return t.byID[t.nodes[i].ID] != i }
 
 // Parent returns the index of the entry that entry i follows, or -1.
@@ -171,13 +213,42 @@ func (t *Tree) Main(i int) int {
 	if len(children) == 0 {
 		return -1
 	}
+	main := -1
 	for _, c := range children {
-		if t.active[c] {
+		switch {
+		case t.nodes[c].Aside:
+		case t.active[c]:
 			return c
+		default:
+			main = c
 		}
 	}
-	return children[len(children)-1]
+	if main < 0 {
+		return children[len(children)-1]
+	}
+	return main
 }
+
+// Pieces returns the indexes of the entries that are pieces of the same message as entry i,
+// in file order: i alone if it is a whole one. Callers must not change the slice.
+func (t *Tree) Pieces(i int) []int {
+	message := t.nodes[i].Message
+	if message == "" {
+		return []int{i}
+	}
+	if t.pieces == nil {
+		t.pieces = make(map[string][]int)
+		for k := range t.nodes {
+			if m := t.nodes[k].Message; m != "" && !t.hidden.Has(k) {
+				t.pieces[m] = append(t.pieces[m], k)
+			}
+		}
+	}
+	return t.pieces[message]
+}
+
+// Hidden reports whether other entries have the text of entry i, so that it is not shown.
+func (t *Tree) Hidden(i int) bool { return t.hidden.Has(i) }
 
 // Through returns the branch of entry i: from its root to the entry, then along the
 // main children to a leaf. For an entry on the active branch, that is the active
@@ -252,6 +323,29 @@ func (r Runs) add(i int) Runs {
 	return append(r, i, i+1)
 }
 
+// with returns ranges that also have i. They may share the memory of r.
+func (r Runs) with(i int) Runs {
+	at := sort.SearchInts(r, i+1)
+	if at == len(r) {
+		return r.add(i)
+	}
+	switch before, after := at > 0 && r[at-1] == i, r[at] == i+1; {
+	case at%2 == 1: // it has it
+		return r
+	case before && after:
+		return slices.Delete(slices.Clone(r), at-1, at+1)
+	case before:
+		r = slices.Clone(r)
+		r[at-1]++
+		return r
+	case after:
+		r = slices.Clone(r)
+		r[at]--
+		return r
+	}
+	return slices.Insert(slices.Clone(r), at, i, i+1)
+}
+
 // Has reports whether a number is in one of the ranges.
 func (r Runs) Has(i int) bool { return sort.SearchInts(r, i+1)%2 == 1 }
 
@@ -284,7 +378,7 @@ const fewNew = 50
 func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
 	active, context = slices.Clone(k.Active), slices.Clone(k.InContext)
 	first := k.Entries - k.Left // of the new entries
-	if first < len(r.Nodes) && (first == 0 || len(r.Nodes)-first > fewNew || r.Version <= 1) {
+	if len(r.Hidden) > 0 || first < len(r.Nodes) && (first == 0 || len(r.Nodes)-first > fewNew || r.Version <= 1) {
 		return nil, nil, false
 	}
 	for i := first; i < len(r.Nodes); i++ {
@@ -295,6 +389,9 @@ func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
 		}
 		switch n.Type {
 		case TypeLeaf, TypeLane, TypeCompaction, TypeContextEdit:
+			return nil, nil, false
+		}
+		if n.isSpecial() || above.isSpecial() {
 			return nil, nil, false
 		}
 		switch {
@@ -309,6 +406,9 @@ func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
 	}
 	return active, context, true
 }
+
+// isSpecial reports whether the place of an entry is not that of its parent alone.
+func (n *Node) isSpecial() bool { return n.Aside || n.Apart || n.Beside }
 
 // NodeAt returns the index of the entry that begins at the byte offset, or -1.
 func (r *Record) NodeAt(offset int64) int {

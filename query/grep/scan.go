@@ -78,7 +78,7 @@ func (w *worker) findHeader(state adapter.State, from int64) (session.Header, er
 		}
 		line, err := lines.Next()
 		if err == io.EOF {
-			return session.Header{}, nil
+			return state.Header, nil
 		}
 		if err != nil {
 			return session.Header{}, err

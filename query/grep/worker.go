@@ -102,7 +102,7 @@ func (w *worker) searchFile() error {
 		return err
 	}
 	if t.scan || t.Known == nil {
-		return w.scan(adapter.State{Path: t.Path}, 0)
+		return w.scanAll()
 	}
 	w.fileHeader = t.Known.Header
 	if err := w.skipEntries(); err != nil {
@@ -118,11 +118,11 @@ func (w *worker) searchFile() error {
 	}
 	known, err := w.reader.Outline(t.Known.File, t.last)
 	if err != nil || known == nil {
-		return w.scan(adapter.State{Path: t.Path}, 0)
+		return w.scanAll()
 	}
 	if err := w.searchNamed(known); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
-			return w.scan(adapter.State{Path: t.Path}, 0)
+			return w.scanAll()
 		}
 		return err
 	}
@@ -133,6 +133,15 @@ func (w *worker) searchFile() error {
 	last, _ := known.Before(t.Indexed)
 	state := adapter.State{Path: t.Path, Header: head.Header, Lines: head.Lines, LastTime: last.Time}
 	return w.scan(state, t.Indexed)
+}
+
+// scanAll scans the file from its beginning.
+func (w *worker) scanAll() error {
+	state, err := adapter.Begin(w.adapter, w.task.Path, w.file)
+	if err != nil {
+		return err
+	}
+	return w.scan(state, 0)
 }
 
 // loadBranches loads the branches of the file if the filter needs them.
@@ -357,7 +366,12 @@ func (g *run) indexedSearches() (map[segment.ID]bool, error) {
 func (w *worker) readSearches() (map[segment.ID]bool, error) {
 	parts := make(map[segment.ID]bool)
 	facts, folder := &session.Facts{}, shellcmd.NewFolder()
-	parser := w.adapter.Parse(adapter.State{Path: w.task.Path, Facts: true})
+	state, err := adapter.Begin(w.adapter, w.task.Path, w.file)
+	if err != nil {
+		return nil, err
+	}
+	state.Facts = true
+	parser := w.adapter.Parse(state)
 	lines := adapter.Lines(w.adapter, io.NewSectionReader(w.file, 0, w.file.Size()), 0, 0)
 	for {
 		if err := w.ctx.Err(); err != nil {

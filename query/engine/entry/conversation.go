@@ -191,11 +191,17 @@ func BranchName(active bool) string {
 
 // ReadRecord reads the session record from a whole file that is not indexed. It keeps
 // a node of each entry. A last line without a newline counts if it is complete.
-func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
+func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Time) (*session.Record, error) {
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
+	state, err := adapter.Begin(a, path, r)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	state.Facts = true
+	rec.Header = state.Header
 	lines := adapter.Lines(a, r, 0, 0)
-	parser := a.Parse(adapter.State{Path: path, Facts: true})
+	parser := a.Parse(state)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {

@@ -169,8 +169,10 @@ func (id Identity) matches(e *session.Entry, ref Ref) bool {
 func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
 	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}
-	if r.session.Header.Offset <= ref.Offset {
-		state.Header = r.session.Header
+	if h := &r.session.Header; h.Offset <= ref.Offset {
+		state.Header = *h
+	} else {
+		state.Header.Agent, state.Header.Notes = h.Agent, h.Notes
 	}
 	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true, Wanted: r.Wanted}
 }
@@ -256,9 +258,13 @@ type File interface {
 // Problems reads a whole session file and calls emit for every piece that cannot be
 // read. An incomplete last line without a newline is not a problem: it is still being
 // written.
-func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Problem)) error {
+func Problems(a adapter.Adapter, path string, r adapter.Source, emit func(session.Problem)) error {
+	state, err := adapter.Begin(a, path, r)
+	if err != nil {
+		return err
+	}
 	lines := adapter.Lines(a, r, 0, 0)
-	parser := a.Parse(adapter.State{Path: path})
+	parser := a.Parse(state)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {

@@ -468,7 +468,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 		head = head[:n]
 	}
 	r.Fork = o.Fork || o.In != ""
-	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Head: head, Fork: r.Fork})
+	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Head: head, Fork: r.Fork, Dir: o.dir(a)})
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
@@ -477,7 +477,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 		return nil, err
 	}
 	r.Argv = how.Argv
-	gone := o.chooseDir(a, t, r)
+	gone := o.chooseDir(a, t, r, how)
 	if gone != nil && r.Dir == "" {
 		return nil, gone
 	}
@@ -487,10 +487,10 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 		}
 		r.Warnings = append(r.Warnings, r.Argv[0]+" is not on your PATH")
 	}
-	if how.BeforeFork != "" && CheckDir(rec.CWD) == nil {
+	if how.BeforeFork != "" && CheckDir(cmp.Or(how.Dir, rec.CWD)) == nil {
 		how.Warnings = append(how.Warnings, how.BeforeFork)
 	}
-	warnings, err := o.warnings(a, t, r)
+	warnings, err := o.warnings(a, t, r, how)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
 	r.Command = system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
 	return r, cmp.Or(err, gone)
@@ -499,37 +499,45 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 // codeCannotResume is the error code of a session that its agent cannot resume.
 const codeCannotResume = "cannot-resume"
 
-// chooseDir sets the directory to run pi in.
-func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume) error {
+// chooseDir sets the directory to run the agent in.
+func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) error {
 	rec := t.Record
-	if o.In != "" {
-		dir := a.Absolute(o.In)
+	if dir := o.dir(a); dir != "" {
 		if err := CheckDir(dir); err != nil {
 			return &problem.Error{Code: codeCannotResume, Message: "--in", Err: err, Hint: "name the directory the project has moved to"}
 		}
 		r.Dir = dir
 		return nil
 	}
-	err := CheckDir(rec.CWD)
+	own := cmp.Or(how.Dir, rec.CWD)
+	err := CheckDir(own)
 	switch {
 	case err == nil:
-		r.Dir = rec.CWD
-	case rec.CWD == "" && !r.Fork:
-		// Old sessions have no directory; pi runs in the current one.
+		r.Dir = own
+	case own == "" && !r.Fork:
+		// Old sessions have no directory; the agent runs in the current one.
 	case r.Fork:
 		// A fork belongs to the directory where it is created.
-		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+rec.CWD+"): the fork is created in the current directory")
+		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+own+"): the fork is created in the current directory")
 	default:
 		name := rec.Path
 		if t.Index >= 0 && rec.ID != "" && len(t.Lineage.Twins(t.Index)) == 0 {
 			name = t.ShortID(rec.ID)
 		}
-		r.Dir = rec.CWD
+		r.Dir = own
 		again := "pigrep resume " + system.ShellOf(runtime.GOOS).Quote(name)
 		return &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: &DirectoryGoneError{program: r.Argv[0], err: err},
 			Hint: "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"}
 	}
 	return nil
+}
+
+// dir returns the other directory to continue in, "" for the session's own.
+func (o *Manner) dir(a *app.App) string {
+	if o.In == "" {
+		return ""
+	}
+	return a.Absolute(o.In)
 }
 
 // DirectoryGoneError means that the directory of a session does not exist any more.
@@ -571,27 +579,32 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// justNow is the age below which a session may still be open in another pi.
+// justNow is the age below which a session may still be open elsewhere.
 const justNow = time.Minute
 
 // warnings lists surprises in resuming the session.
-func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume) ([]string, error) {
+func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) ([]string, error) {
 	var list []string
 	rec := t.Record
+	agent := t.Agents.Agent(rec.Agent).Label()
 	info, err := t.File.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if age := a.Now().Sub(info.ModTime()); age < justNow && !r.Fork {
-		list = append(list, "it was written to in the last minute: if another pi has it open, both will write to the same file")
+		list = append(list, "it was written to in the last minute: if another "+agent+" has it open, both will write to the same file")
 	}
 	if t.Entry >= 0 {
 		n := &rec.Nodes[t.Entry]
 		switch {
 		case !t.Tree.Active(t.Entry):
-			list = append(list, fmt.Sprintf("entry %s is on an abandoned branch: pi continues at the last entry; use /tree in pi to go back to it", n.ID))
+			text := fmt.Sprintf("entry %s is on an abandoned branch: %s continues at the last entry", n.ID, agent)
+			if how.Branches != "" {
+				text += "; " + how.Branches
+			}
+			list = append(list, text)
 		case !t.Tree.InContext(t.Entry):
-			list = append(list, fmt.Sprintf("entry %s is no longer in context (compacted): it is in the file, but pi does not restore it for the model", n.ID))
+			list = append(list, fmt.Sprintf("entry %s is no longer in context (compacted): it is in the file, but %s does not restore it for the model", n.ID, agent))
 		}
 		r.EntryID, r.Branch, r.InContext = n.ID, entry.BranchOf(t.Tree, t.Entry), new(t.Tree.InContext(t.Entry))
 	}
@@ -603,7 +616,7 @@ func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume) ([]string, e
 		list = append(list, fmt.Sprintf("its last turn was cut off: %d tool calls have no result (%s)", n, strings.Join(open, ", ")))
 	}
 	if o.In != "" && !o.Fork {
-		list = append(list, "pi will fork the session there; the original is unchanged")
+		list = append(list, agent+" will fork the session there; the original is unchanged")
 	}
 	return list, nil
 }

@@ -15,7 +15,6 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/indexer"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
@@ -124,7 +123,7 @@ func Roots(o *flags.Shared, a *app.App) []adapter.Root {
 	var roots []adapter.Root
 	for _, dir := range o.SessionDir {
 		path := a.Absolute(dir)
-		roots = append(roots, adapter.Root{Path: path, Origin: "--session-dir", Agent: indexer.AgentOf(a.Registry(), path)})
+		roots = append(roots, adapter.Root{Path: path, Origin: "--session-dir"})
 	}
 	if len(roots) > 0 {
 		return roots
@@ -143,7 +142,7 @@ func DefaultIndexDir(a *app.App, roots []adapter.Root) (string, error) {
 		return "", &problem.Error{Code: problem.CodeIO, Message: "no place for the index: this user has no cache directory",
 			Hint: "name one: --index-dir DIR, or set $" + EnvIndexDir}
 	}
-	return filepath.Join(IndexesDir(a), hashRoots(roots)), nil
+	return filepath.Join(IndexesDir(a), hashRoots(roots, a.Agents[0].Name())), nil
 }
 
 // IndexesDir returns the directory of the default index directories, "" if there is none.
@@ -154,10 +153,15 @@ func IndexesDir(a *app.App) string {
 	return filepath.Join(a.CacheDir, "pigrep")
 }
 
-// hashRoots returns a name for the index of these roots, independent of their order.
-func hashRoots(roots []adapter.Root) string {
+// hashRoots returns a name for the index of these roots, independent of their order. Usual
+// roots do not count, so that an agent that is new, to this program or on this machine, adds
+// to the index that is there; those of the first agent do, because they always have.
+func hashRoots(roots []adapter.Root, first string) string {
 	var paths []string
 	for _, r := range roots {
+		if r.Usual && r.Agent != first {
+			continue
+		}
 		path := r.Path
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
