@@ -222,7 +222,11 @@ func Handle(id, file string) string {
 // path nor a flag, and has no colon, no @, and no character that needs quoting.
 func IsTypable(name string) bool {
 	return name != "" && name[0] != '-' && !strings.HasSuffix(name, ".jsonl") && !strings.ContainsFunc(name, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r)
+		switch { // almost all ids are of these
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+			return false
+		}
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }
 

@@ -2,13 +2,17 @@ package sessions
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index"
 	"pigrep/index/segment"
@@ -173,41 +177,161 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 // minEntryID is the shortest prefix of an entry id that FindEntries looks up.
 const minEntryID = 4
 
-// ShortIDs returns a function that shortens a session id, or a session.Handle, so that
-// FindSession still finds it: to its first eight characters or, if another id begins with
-// them, as pi's ids begin with the time, to its last eight. If neither is unique, it keeps as
-// much of the end as is. A copy of a file has the same id, and so the same short id.
-func ShortIDs(sessions []session.Summary) func(id string) string {
-	type sorted struct{ heads, tails []string }
-	all := sync.OnceValue(func() (s sorted) { // lazily: not every output shows short ids
-		s.heads = make([]string, len(sessions))
-		for i := range sessions {
-			s.heads[i] = strings.ToLower(session.Handle(sessions[i].ID, sessions[i].Path))
+// Naming names sessions as commands accept them. It reads the list of sessions when the first
+// name is asked for: not every output shows names.
+type Naming struct {
+	counted func() *counts
+	sorted  func() *sorted
+}
+
+// counts has numbers that stand for names, in order. A number that is there twice stands for
+// the name of several sessions.
+type counts struct {
+	whole        []uint64 // hashes of what FindSession compares as a whole
+	handles      []uint64 // hashes of the different handles
+	heads, tails []uint64 // their first and their last eight bytes
+}
+
+// sorted has the different handles, and the same reversed.
+type sorted struct{ heads, tails []string }
+
+// NewNaming returns the names of these sessions. The list must stay valid.
+func NewNaming(list iter.Seq2[int, *session.Summary]) *Naming {
+	return &Naming{
+		counted: sync.OnceValue(func() *counts { return count(list) }),
+		sorted: sync.OnceValue(func() *sorted {
+			s := &sorted{}
+			for _, v := range list {
+				s.heads = append(s.heads, strings.Clone(strings.ToLower(session.Handle(v.ID, v.Path))))
+			}
+			slices.Sort(s.heads)
+			s.heads = slices.Compact(s.heads)
+			for _, id := range s.heads {
+				s.tails = append(s.tails, reversed(id))
+			}
+			slices.Sort(s.tails)
+			return s
+		}),
+	}
+}
+
+func count(list iter.Seq2[int, *session.Summary]) *counts {
+	type handle struct{ hash, head, tail uint64 }
+	var handles []handle
+	c := &counts{}
+	for _, v := range list {
+		low := strings.ToLower(session.Handle(v.ID, v.Path))
+		h := handle{hash: xxhash.Sum64String(low)}
+		c.whole = append(c.whole, h.hash)
+		if base := strings.ToLower(baseName(v.Path)); base != low {
+			c.whole = append(c.whole, xxhash.Sum64String(base))
 		}
-		slices.Sort(s.heads)
-		s.heads = slices.Compact(s.heads)
-		for _, id := range s.heads {
-			s.tails = append(s.tails, reversed(id))
+		if len(low) >= near.ShortID {
+			h.head, h.tail = eight(low), eight(low[len(low)-near.ShortID:])
 		}
-		slices.Sort(s.tails)
-		return s
-	})
-	return func(id string) string {
-		if len(id) <= near.ShortID {
-			return id
+		handles = append(handles, h)
+	}
+	slices.SortFunc(handles, func(a, b handle) int { return cmp.Compare(a.hash, b.hash) })
+	for _, h := range slices.Compact(handles) {
+		c.handles, c.heads, c.tails = append(c.handles, h.hash), append(c.heads, h.head), append(c.tails, h.tail)
+	}
+	for _, numbers := range [][]uint64{c.whole, c.heads, c.tails} {
+		slices.Sort(numbers)
+	}
+	return c
+}
+
+// times returns how often a number is among others, at most 2.
+func times(numbers []uint64, number uint64) int {
+	at, found := slices.BinarySearch(numbers, number)
+	switch {
+	case !found:
+		return 0
+	case at+1 < len(numbers) && numbers[at+1] == number:
+		return 2
+	}
+	return 1
+}
+
+// eight returns the first eight bytes of a name as a number.
+func eight(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:near.ShortID])) }
+
+// ShortID shortens a session id, or a session.Handle, so that FindSession still finds it: to
+// its first eight characters or, if another id begins with them, as pi's ids begin with the
+// time, to its last eight. If neither is unique, it keeps as much of the end as is. A copy of
+// a file has the same id, and so the same short id.
+func (n *Naming) ShortID(id string) string {
+	if len(id) <= near.ShortID {
+		return id
+	}
+	low := strings.ToLower(id)
+	if short := n.eightOf(id, low); short != "" {
+		return short
+	}
+	return n.uniquePart(id, low)
+}
+
+// uniquePart is ShortID for any id.
+func (n *Naming) uniquePart(id, low string) string {
+	ids := n.sorted()
+	if head := cutAt(id, near.ShortID); sharedStart(ids.heads, low) < len(head) {
+		return head
+	}
+	from := len(id) - max(near.ShortID, sharedStart(ids.tails, reversed(low))+1)
+	for ; from > 0; from-- {
+		// A tail that begins with a dash would be a flag.
+		if utf8.RuneStart(id[from]) && id[from] != '-' && sharedStart(ids.heads, low[from:]) < len(id)-from {
+			return id[from:]
 		}
-		ids, low := all(), strings.ToLower(id)
-		if head := cutAt(id, near.ShortID); sharedStart(ids.heads, low) < len(head) {
-			return head
-		}
-		from := len(id) - max(near.ShortID, sharedStart(ids.tails, reversed(low))+1)
-		for ; from > 0; from-- {
-			// A tail that begins with a dash would be a flag.
-			if utf8.RuneStart(id[from]) && id[from] != '-' && sharedStart(ids.heads, low[from:]) < len(id)-from {
-				return id[from:]
+	}
+	return id
+}
+
+// eightOf is uniquePart if that is the first or the last eight bytes, as for almost every id,
+// or else "". Sorting numbers takes less time and memory than sorting names.
+func (n *Naming) eightOf(id, low string) string {
+	if strings.ContainsFunc(id, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return ""
+	}
+	c := n.counted()
+	own := times(c.handles, xxhash.Sum64String(low))
+	if times(c.heads, eight(low)) == own {
+		return id[:near.ShortID]
+	}
+	from := len(id) - near.ShortID
+	if tail := eight(low[from:]); times(c.tails, tail) == own && times(c.heads, tail) == 0 && id[from] != '-' {
+		return id[from:]
+	}
+	return ""
+}
+
+// Name names the session of a file: by its short id or, if several files have that id or it
+// cannot be typed, by its path.
+func (n *Naming) Name(id, path string) string {
+	whole := func(name string) int { return times(n.counted().whole, xxhash.Sum64String(strings.ToLower(name))) }
+	handle := session.Handle(id, path)
+	if !session.IsTypable(handle) || handle == Last || whole(handle) != 1 {
+		return path
+	}
+	if name := n.ShortID(handle); name == handle || whole(name) == 0 {
+		return name
+	}
+	return handle // the short id is the whole name of another
+}
+
+// ShortIDs is Naming.ShortID for a list.
+func ShortIDs(list []session.Summary) func(id string) string { return NewNaming(each(list)).ShortID }
+
+// Names is Naming.Name for a list.
+func Names(list []session.Summary) func(id, path string) string { return NewNaming(each(list)).Name }
+
+func each(list []session.Summary) iter.Seq2[int, *session.Summary] {
+	return func(yield func(int, *session.Summary) bool) {
+		for i := range list {
+			if !yield(i, &list[i]) {
+				return
 			}
 		}
-		return id
 	}
 }
 
@@ -243,34 +367,6 @@ func sharedStart(sorted []string, s string) (n int) {
 		}
 	}
 	return n
-}
-
-// Names returns a function that names the session of a file as commands accept it: by its
-// short id or, if several files have that id or it cannot be typed, by its path.
-func Names(sessions []session.Summary) func(id, path string) string {
-	short := ShortIDs(sessions)
-	files := sync.OnceValue(func() map[string]int { // by what FindSession compares as a whole
-		count := make(map[string]int, 2*len(sessions))
-		for i := range sessions {
-			handle := strings.ToLower(session.Handle(sessions[i].ID, sessions[i].Path))
-			count[handle]++
-			if base := strings.ToLower(baseName(sessions[i].Path)); base != handle {
-				count[base]++
-			}
-		}
-		return count
-	})
-	return func(id, path string) string {
-		handle := session.Handle(id, path)
-		if !session.IsTypable(handle) || handle == Last || files()[strings.ToLower(handle)] != 1 {
-			return path
-		}
-		name := short(handle)
-		if name != handle && files()[strings.ToLower(name)] > 0 { // the whole name of another
-			return handle
-		}
-		return name
-	}
 }
 
 // baseName is the name of a session file without its extension.

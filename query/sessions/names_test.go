@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 )
@@ -138,8 +139,14 @@ func TestShortIDsAreFound(t *testing.T) {
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
 		}
-		short := ShortIDs(list)
+		naming := NewNaming(each(list))
+		short := naming.ShortID
 		for i, id := range ids {
+			if len(id) > near.ShortID {
+				if got, want := short(id), naming.uniquePart(id, strings.ToLower(id)); got != want {
+					t.Errorf("short(%q) = %q by counting, %q by comparing", id, got, want)
+				}
+			}
 			if s, err := FindSession(list, short(id)); err != nil || s != &list[i] {
 				t.Errorf("FindSession(%q) = %v, %v, want %s", short(id), s, err, id)
 			}

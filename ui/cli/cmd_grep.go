@@ -230,8 +230,8 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		out.Scope = string(scopeOf(req.Spec))
 	}
 	if x.Reader != nil {
-		out.Session = headings(x.Reader.Summaries(), o.Redact)
-		p.Layout.Know(x.Reader.Summaries())
+		out.Session = headings(x.Reader, o.Redact)
+		p.Layout.Know(x.Reader)
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {
@@ -319,8 +319,8 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 }
 
 // headings returns the function for the titles and short ids of sessions.
-func headings(list []session.Summary, redact bool) func(*grep.Match) (title, id string) {
-	title, short := titles(list, redact), sessions.ShortIDs(list)
+func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string) {
+	title, short := titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
 	return func(m *grep.Match) (string, string) {
 		return title(m.SessionPath), short(session.Handle(m.SessionID, m.SessionPath))
 	}

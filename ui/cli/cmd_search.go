@@ -130,9 +130,6 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 			return err
 		}
 		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
-		if !a.JSON {
-			r.Summaries() // decoded while the files are still compared
-		}
 		return nil
 	})
 	if err != nil {
@@ -152,14 +149,13 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if req.Later {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
+	q.out.Layout.Know(x.Reader)
 	if !a.JSON {
-		answer.Title = titles(x.Reader.Summaries(), o.Redact)
-		q.out.Layout.Know(x.Reader.Summaries())
-	} else {
-		name := sessions.Names(x.Reader.Summaries())
-		for i := range res.Sessions {
-			res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
-		}
+		answer.Title = titles(x.Reader, o.Redact)
+	}
+	for i := 0; a.JSON && i < len(res.Sessions); i++ {
+		s := &res.Sessions[i]
+		s.ShortID = q.out.Layout.Name(s.SessionID, s.SessionPath)
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
@@ -266,13 +262,13 @@ func searchProblem(ctx context.Context, err error) error {
 }
 
 // titles returns a function from session paths to titles.
-func titles(sessions []session.Summary, redact bool) func(string) string {
+func titles(r *index.Reader, redact bool) func(string) string {
 	return func(path string) string {
-		i, found := slices.BinarySearchFunc(sessions, path, func(s session.Summary, path string) int { return strings.Compare(s.Path, path) })
-		if !found {
+		i, ok := r.Table().Find(path)
+		if !ok {
 			return ""
 		}
-		s := search.Describe(&sessions[i], nil)
+		s := search.Describe(r.Summary(i), nil)
 		if redact {
 			s.Redact()
 		}
@@ -442,10 +438,10 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 			paths := each(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
-		out.Layout.Know(r.Summaries())
-		for i, name := 0, sessions.Names(r.Summaries()); a.JSON && i < len(list.Sessions); i++ {
+		out.Layout.Know(r)
+		for i := 0; a.JSON && i < len(list.Sessions); i++ {
 			s := &list.Sessions[i]
-			s.ShortID = name(s.SessionID, s.SessionPath)
+			s.ShortID = out.Layout.Name(s.SessionID, s.SessionPath)
 		}
 		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
 	}
@@ -587,7 +583,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	q.out.Layout.Know(x.Reader.Summaries())
+	q.out.Layout.Know(x.Reader)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
@@ -653,7 +649,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.out.Layout.Know(x.Reader.Summaries())
+	q.out.Layout.Know(x.Reader)
 	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}

@@ -258,7 +258,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	x, err := run.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		asked := *run
 		asked.reader = r
-		run.out.Layout.Know(r.Summaries())
+		run.out.Layout.Know(r)
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -69,8 +70,8 @@ type Layout struct {
 	Charts bool            // bars and lines of bars beside numbers
 	Source bool            // Markdown as it was written
 
-	ShortID func(id string) string       // as sessions.ShortIDs; nil for the full id
-	Name    func(id, path string) string // as sessions.Names; nil for the full id
+	ShortID func(id string) string       // as sessions.Naming; nil for the full id
+	Name    func(id, path string) string // as sessions.Naming; nil for the full id
 }
 
 // sessionID is the id of a session in the form that commands accept, which also exists for a
@@ -83,9 +84,10 @@ func (l Layout) sessionID(id, path string) string {
 	return l.ShortID(handle)
 }
 
-// Know makes the layout use the short names of these sessions.
-func (l *Layout) Know(list []session.Summary) {
-	l.ShortID, l.Name = sessions.ShortIDs(list), sessions.Names(list)
+// Know makes the layout use the short names of the sessions of a reader, which must stay open.
+func (l *Layout) Know(r *index.Reader) {
+	names := sessions.NewNaming(r.Beginnings())
+	l.ShortID, l.Name = names.ShortID, names.Name
 }
 
 // named is the layout of records, of which only the names of sessions depend on the layout.
