@@ -123,14 +123,8 @@ func (b *Browser) complain(s string) {
 // does not say when a script has changed it, and a page that is being left does not answer.
 func (b *Browser) Until(what, condition string) {
 	b.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		holds, err := chromedp.Run(b, chromedp.Evaluate[bool](condition))
-		switch {
-		case holds:
-			return
-		case err != nil && !isLeaving(err):
-			b.t.Fatalf("%s: %v", condition, err)
-		case time.Now().After(end):
+	for end := time.Now().Add(time.Minute); !Value[bool](b, condition); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
 			b.t.Fatalf("%s: not at %s: %s", what, Value[string](b, `location.href`), Value[string](b, `document.querySelector("main")?.innerText ?? ""`))
 		}
 	}

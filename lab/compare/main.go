@@ -128,27 +128,23 @@ type allowance struct {
 	reason string
 }
 
-func readAllowances(path string) ([]allowance, error) {
+func readAllowances(path string) (list []allowance, err error) {
+	defer must.Catch(&err)
 	if path == "" {
 		return nil, nil
 	}
 	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("-allow: %w", err)
-	}
-	var list []allowance
+	must.Do(err, "-allow")
 	for i, line := range strings.Split(string(data), "\n") {
 		if text := strings.TrimSpace(line); text == "" || text[0] == '#' {
 			continue
 		}
 		pattern, reason, ok := strings.Cut(line, "\t")
 		if !ok || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: want a regular expression, a tab and a reason", path, i+1)
+			must.Fail("%s:%d: want a regular expression, a tab and a reason", path, i+1)
 		}
 		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
-		}
+		must.Do(err, path, ":", i+1)
 		list = append(list, allowance{re, strings.TrimSpace(reason)})
 	}
 	return list, nil

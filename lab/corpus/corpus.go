@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -232,22 +233,15 @@ func (s *sessionWriter) copyFrom(parent *made) {
 		s.buf = append(s.buf[:0], line[:len(line)-1]...)
 		s.flushLine()
 		s.stats.Copied++
-		if id, ok := field(line, `"id":"`); ok {
-			s.note(id)
+		if id := firstID.FindSubmatch(line[:min(len(line), 200)]); id != nil {
+			s.note(string(id[1]))
 		}
 	}
 	s.stats.Forks++
 }
 
-// field returns the first string value after the key, which holds no escapes.
-func field(line []byte, key string) (string, bool) {
-	_, after, ok := strings.Cut(string(line[:min(len(line), 200)]), key)
-	if !ok {
-		return "", false
-	}
-	value, _, ok := strings.Cut(after, `"`)
-	return value, ok
-}
+// firstID finds the id of an entry, which has no escapes.
+var firstID = regexp.MustCompile(`"id":"([^"]*)"`)
 
 // flushLine writes the line in buf.
 func (s *sessionWriter) flushLine() {
