@@ -1,0 +1,385 @@
+package codex
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// call is the call of a tool that has been read.
+type call struct {
+	tool, id  string
+	scan      *jsonl.Scanner // that arguments is of; nil if they are a text
+	arguments jsonl.Value
+	fields    jsonl.Fields // of arguments
+	text      []byte       // the arguments, if they are a text
+	patch     []byte       // the patch among the arguments, nil if there is none
+}
+
+func (c *call) set(scan *jsonl.Scanner, arguments jsonl.Value) {
+	c.scan, c.arguments, c.fields = scan, arguments, scan.Fields(arguments)
+}
+
+// argument returns an argument of the call, and whether it is a string.
+func (c *call) argument(key string) (jsonl.Value, bool) {
+	if c.scan == nil {
+		return jsonl.Value{}, false
+	}
+	v := c.fields.Find(key)
+	return v, c.scan.Kind(v) == '"'
+}
+
+// tool says what a tool does, and which of its arguments say so.
+type tool struct {
+	deed    session.Deed
+	command string // the argument with a shell command
+	file    string // the argument with a path
+}
+
+var tools = map[string]tool{
+	"shell":            {session.DeedRun, "command", ""},
+	"container.exec":   {session.DeedRun, "command", ""},
+	"local_shell":      {session.DeedRun, "command", ""},
+	"local_shell_call": {session.DeedRun, "command", ""},
+	"shell_command":    {session.DeedRun, "command", ""},
+	"exec_command":     {session.DeedRun, "cmd", ""},
+	"write_stdin":      {deed: session.DeedRun},
+	"exec":             {deed: session.DeedRun},
+	"js_repl":          {deed: session.DeedRun},
+
+	"apply_patch": {deed: session.DeedEdit},
+	"view_image":  {session.DeedRead, "", "path"},
+	"read_file":   {session.DeedRead, "", "file_path"},
+	"list_dir":    {session.DeedList, "", "dir_path"},
+	"grep_files":  {session.DeedList, "", "path"},
+
+	"web_search_call": {deed: session.DeedFetch}, "tool_search_call": {deed: session.DeedFetch}, "web_search": {deed: session.DeedFetch},
+	"read_mcp_resource": {deed: session.DeedFetch}, "list_mcp_resources": {deed: session.DeedFetch}, "list_mcp_resource_templates": {deed: session.DeedFetch},
+
+	"spawn_agent": {deed: session.DeedDelegate}, "wait": {deed: session.DeedDelegate}, "wait_agent": {deed: session.DeedDelegate},
+	"send_input": {deed: session.DeedDelegate}, "send_message": {deed: session.DeedDelegate}, "followup_task": {deed: session.DeedDelegate},
+	"resume_agent": {deed: session.DeedDelegate}, "close_agent": {deed: session.DeedDelegate},
+
+	"update_plan": {deed: session.DeedPlan}, "request_user_input": {deed: session.DeedAsk},
+}
+
+// readCall reads a call and writes its part.
+func (p *parser) readCall() {
+	e, all, c := &p.entry, p.payload, &p.call
+	e.Role = session.RoleAssistant
+	c.id = p.json.String(all.Find("call_id"))
+	if c.id == "" && p.typ == "local_shell_call" {
+		c.id = p.json.String(all.Find("id"))
+	}
+	c.tool = p.toolName()
+	switch p.typ {
+	case "function_call":
+		p.readArguments(all.Find("arguments"))
+	case "custom_tool_call":
+		c.text = p.json.Text(all.Find("input"))
+	case "image_generation_call":
+		c.text = p.json.Text(all.Find("revised_prompt"))
+	case "tool_search_call":
+		c.set(&p.json, all.Find("arguments"))
+	default:
+		c.set(&p.json, all.Find("action"))
+	}
+	c.patch = c.findPatch()
+	text := p.writeCall()
+	if p.typ == "web_search_call" {
+		v, _ := c.argument("query")
+		p.says(ofSearch, p.json.Text(v))
+	}
+	p.facts.Calls = append(p.facts.Calls, p.callFacts(text))
+}
+
+// toolName returns the name of the tool. Those of servers have a namespace.
+func (p *parser) toolName() string {
+	name, space := p.json.Name(p.payload.Find("name")), p.json.Name(p.payload.Find("namespace"))
+	switch {
+	case name == "":
+		return p.typ
+	case space == "":
+		return name
+	case strings.HasSuffix(space, "__"), strings.HasPrefix(name, "__"):
+		return space + name
+	}
+	return space + "__" + name
+}
+
+// readArguments reads arguments, which are JSON in a string.
+func (p *parser) readArguments(v jsonl.Value) {
+	c := &p.call
+	if p.json.Kind(v) == '{' {
+		c.set(&p.json, v)
+		return
+	}
+	c.text = p.json.Text(v)
+	if inside, ok := p.inString(c.text); ok {
+		c.set(&p.inner, inside)
+	}
+}
+
+// inString returns the object in a text.
+func (p *parser) inString(text []byte) (jsonl.Value, bool) {
+	if len(text) < 2 || text[0] != '{' {
+		return jsonl.Value{}, false
+	}
+	p.inner.Reset(text)
+	v, err := p.inner.Check(0)
+	return v, err == nil && len(bytes.TrimSpace(text[v.End:])) == 0
+}
+
+// writeCall writes the name of the tool and its arguments, and returns the text.
+func (p *parser) writeCall() []byte {
+	c := &p.call
+	size := len(c.text)
+	if c.scan != nil {
+		size = c.arguments.End - c.arguments.Start
+	}
+	scan := c.scan
+	if scan == nil {
+		scan = &p.json
+	}
+	room := append(scan.Room(len(c.tool)+size+64), c.tool...)
+	switch {
+	case c.scan != nil:
+		p.leaves.Begin(scan, room, true, nil)
+		if !c.arguments.Empty() && scan.Kind(c.arguments) != 'n' {
+			p.leaves.Add(c.arguments, false)
+		}
+		room = p.leaves.End()
+	case len(c.text) > 0 && p.typ == "function_call":
+		room = append(append(room, '\n'), c.text...)
+	case len(c.text) > 0:
+		room = append(append(room, "\ninput: "...), c.text...)
+	}
+	text := scan.Keep(room)
+	if len(text) > 0 {
+		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: c.tool, ToolCallID: c.id})
+	}
+	return text
+}
+
+// maxPath is the length of the longest path that is kept.
+const maxPath = 4096
+
+// callFacts returns the facts of the call that has been read.
+func (p *parser) callFacts(text []byte) session.EntryCall {
+	c, m := &p.call, &p.memo
+	does := tools[c.tool]
+	f := session.EntryCall{Part: len(p.entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.deed, Outcome: unknownOutcome}
+	f.Text = bytes.TrimPrefix(text[min(len(c.tool), len(text)):], []byte("\n"))
+	if c.scan == nil {
+		f.Files = patchFiles(c.patch)
+		return f
+	}
+	f.Dialect = p.dialect()
+	if does.command != "" {
+		f.Command, f.Dialect = c.command(does.command, f.Dialect)
+	}
+	if c.patch != nil {
+		f.Deed, f.Files = session.DeedEdit, patchFiles(c.patch)
+	}
+	if v, ok := c.argument(does.file); ok && does.file != "" {
+		if name := c.scan.String(v); name != "" && len(name) <= maxPath {
+			f.Files = append(f.Files, session.FileUse{Path: name})
+		}
+	}
+	for _, key := range [...]string{"workdir", "working_directory"} {
+		if v, ok := c.argument(key); ok {
+			f.Dir = c.scan.Name(v)
+		}
+	}
+	if v, ok := c.argument("shell"); ok && f.Command != nil {
+		if d, ok := dialectOf(c.scan.Name(v)); ok {
+			f.Dialect = d
+		}
+	}
+	v, _ := c.argument("with_escalated_permissions")
+	needs, _ := c.argument("sandbox_permissions")
+	f.Escapes = c.scan.IsTrue(v) || c.scan.Name(needs) == "require_escalated"
+	if c.tool == "write_stdin" {
+		process, _ := c.argument("session_id")
+		if n, ok := c.scan.Int(process); ok && !p.sparse {
+			m.polls = remember(m.polls, poll{hashOf(c.id), n}, mostRuns)
+		}
+		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {
+			f.Deed = session.DeedPoll
+		}
+	}
+	return f
+}
+
+// dialect returns the language of commands: that of the shell, if it is known.
+func (p *parser) dialect() session.Dialect {
+	if dir := p.memo.context.CWD; !p.memo.hasDialect && len(dir) > 2 && dir[1] == ':' {
+		return session.DialectPowerShell
+	}
+	return p.memo.dialect
+}
+
+// dialectOf returns the language of a shell, by its program.
+func dialectOf(program string) (session.Dialect, bool) {
+	name := strings.TrimSuffix(strings.ToLower(path.Base(session.Slashed(program))), ".exe")
+	switch name {
+	case "powershell", "pwsh":
+		return session.DialectPowerShell, true
+	case "cmd":
+		return session.DialectCmd, true
+	case "sh", "bash", "zsh", "dash", "ksh", "fish":
+		return session.DialectPOSIX, true
+	}
+	return session.DialectPOSIX, false
+}
+
+// command returns a shell command as a person would type it. It is a text or a list of
+// words, which may run a shell.
+func (c *call) command(key string, dialect session.Dialect) ([]byte, session.Dialect) {
+	v, isText := c.argument(key)
+	if isText {
+		return append([]byte{}, c.scan.Text(v)...), dialect
+	}
+	words := c.words(v)
+	if len(words) == 0 {
+		return nil, dialect
+	}
+	if d, ok := dialectOf(words[0]); ok {
+		for i, word := range words[1:] {
+			switch strings.ToLower(word) {
+			case "-lc", "-c", "-command", "/c", "-ic", "-lic":
+				if i+3 == len(words) {
+					return []byte(words[len(words)-1]), d
+				}
+			}
+		}
+		return quoted(words), d
+	}
+	if words[0] == "apply_patch" && c.patch != nil {
+		return nil, dialect
+	}
+	return quoted(words), dialect
+}
+
+// words returns the strings of a list.
+func (c *call) words(v jsonl.Value) (words []string) {
+	if c.scan == nil || c.scan.Kind(v) != '[' {
+		return nil
+	}
+	for list := c.scan.Elements(v); list.Next(); {
+		words = append(words, c.scan.String(list.Val))
+	}
+	return words
+}
+
+// quoted returns words as a person would type them.
+func quoted(words []string) []byte {
+	line := []byte{}
+	for i, word := range words {
+		if i > 0 {
+			line = append(line, ' ')
+		}
+		if word == "" || strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]{}~#!") {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		line = append(line, word...)
+	}
+	return line
+}
+
+const (
+	patchBegin = "*** Begin Patch"
+	patchEnd   = "*** End Patch"
+)
+
+// findPatch returns the patch that a call applies: its text, the argument input or patch, or
+// what its command passes to apply_patch.
+func (c *call) findPatch() []byte {
+	if c.tool == "apply_patch" {
+		text := c.text
+		for _, key := range [...]string{"input", "patch"} {
+			if v, ok := c.argument(key); ok {
+				text = c.scan.Text(v)
+			}
+		}
+		return cutPatch(text)
+	}
+	key := tools[c.tool].command
+	if key == "" {
+		return nil
+	}
+	v, isText := c.argument(key)
+	if isText {
+		return patchOf(c.scan.Text(v))
+	}
+	if c.scan == nil || !bytes.Contains(c.scan.Raw(v), []byte("apply_patch")) && !bytes.Contains(c.scan.Raw(v), []byte("applypatch")) {
+		return nil
+	}
+	words := c.words(v)
+	if len(words) == 2 && (words[0] == "apply_patch" || words[0] == "applypatch") {
+		return cutPatch([]byte(words[1]))
+	}
+	return patchOf([]byte(strings.Join(words, "\n")))
+}
+
+// patchOf returns the patch that a command passes to apply_patch.
+func patchOf(command []byte) []byte {
+	for _, program := range [...]string{"apply_patch", "applypatch"} {
+		if i := bytes.Index(command, []byte(program)); i >= 0 {
+			return cutPatch(command[i:])
+		}
+	}
+	return nil
+}
+
+// cutPatch returns the patch in a text, nil if there is none.
+func cutPatch(text []byte) []byte {
+	i := bytes.Index(text, []byte(patchBegin))
+	if i < 0 {
+		return nil
+	}
+	text = text[i:]
+	if end := bytes.LastIndex(text, []byte(patchEnd)); end >= 0 {
+		text = text[:end+len(patchEnd)]
+	}
+	return text
+}
+
+// maxFiles is the number of files of a patch that are kept.
+const maxFiles = 1000
+
+// patchFiles returns what a patch does to which files. Moving one deletes it and writes
+// another.
+func patchFiles(patch []byte) (files []session.FileUse) {
+	for line := range bytes.SplitSeq(patch, []byte("\n")) {
+		line = bytes.TrimRight(line, "\r ")
+		if !bytes.HasPrefix(line, []byte("*** ")) || len(line) > maxPath || len(files) >= maxFiles {
+			continue
+		}
+		for _, header := range patchHeaders {
+			name, ok := bytes.CutPrefix(line, []byte(header.text))
+			if name = bytes.TrimSpace(name); !ok || len(name) == 0 {
+				continue
+			}
+			if n := len(files); header.moves && n > 0 {
+				files[n-1].Deed = session.DeedDelete
+			}
+			files = append(files, session.FileUse{Path: string(name), Deed: header.deed})
+		}
+	}
+	return files
+}
+
+var patchHeaders = []struct {
+	text  string
+	deed  session.Deed
+	moves bool // the file before
+}{
+	{"*** Add File: ", session.DeedWrite, false},
+	{"*** Update File: ", session.DeedEdit, false},
+	{"*** Delete File: ", session.DeedDelete, false},
+	{"*** Move to: ", session.DeedWrite, true},
+}

@@ -1,0 +1,227 @@
+package codex
+
+import (
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// readEvent reads what the screen showed. Most of it repeats an item.
+func (p *parser) readEvent() {
+	e, all := &p.entry, p.payload
+	e.Type = p.typ
+	switch p.typ {
+	case "user_message":
+		p.repeat(session.RoleUser, ofUser, all.Find("message"))
+	case "agent_message":
+		p.repeat(session.RoleAssistant, ofAgent, all.Find("message"))
+	case "agent_reasoning", "agent_reasoning_raw_content":
+		p.repeat(session.RoleAssistant, ofThought, all.Find("text"))
+	case "item_completed":
+		p.readCompleted(p.json.Fields(all.Find("item")))
+	case "token_count":
+		p.readTokenCount(all.Find("info"))
+	case "task_started", "turn_started":
+		p.newTurn(all.Find("turn_id"))
+	case "task_complete", "turn_complete":
+		p.part(session.KindError, p.json.Fields(all.Find("error")).Find("message"))
+		e.IsError = len(e.Parts) > 0
+	case "thread_name_updated":
+		p.readName()
+	case "turn_aborted":
+		p.memo.aborted = true
+		p.note(session.KindNote)
+	case "thread_rolled_back":
+		p.rollBack()
+		p.note(session.KindNote)
+	case "exec_command_end":
+		p.readRun(all)
+	default:
+		p.readOtherEvent()
+	}
+}
+
+// note makes the event a message of Codex with the strings of its members.
+func (p *parser) note(kind session.Kind) {
+	p.entry.Type = session.TypeCustomMessage
+	p.entry.CustomType = p.typ
+	p.leavesOf(kind, p.payload, nil)
+}
+
+// readOtherEvent reads an event that is in a table, or unknown.
+func (p *parser) readOtherEvent() {
+	e := &p.entry
+	kind, ok := events[p.typ]
+	switch {
+	case silentEvents[p.typ]:
+	case p.typ == "exited_review_mode":
+		e.Type, e.Role = session.TypeMessage, session.RoleAssistant
+		p.leavesOf(kind, p.payload, nil)
+	case ok && kind == session.KindNote, strings.HasPrefix(p.typ, "collab_"):
+		p.note(session.KindNote)
+	case ok:
+		e.IsError = kind == session.KindError
+		p.leavesOf(kind, p.payload, nil)
+	case strings.HasSuffix(p.typ, "_end"), strings.HasSuffix(p.typ, "_begin"), strings.HasSuffix(p.typ, "_call"),
+		strings.HasPrefix(p.typ, "dynamic_tool_call_"), strings.HasPrefix(p.typ, "hook_"), strings.HasSuffix(p.typ, "_request"):
+		p.repeatOf(p.payload)
+	default:
+		p.leavesOf(session.KindOther, p.payload, nil)
+	}
+}
+
+// repeat reads the text of an event that an item repeats before or after it. If none does,
+// the event is the message.
+func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
+	e := &p.entry
+	e.Type, e.Role = session.TypeMessage, role
+	switch whose {
+	case ofUser:
+		aborted := p.memo.aborted
+		for list := p.json.Elements(content); list.Next(); {
+			if v, ok := p.textOf(list.Val); ok {
+				text := p.json.Text(v)
+				p.says(whose, text)
+				p.readTyped(text, "")
+			}
+		}
+		p.memo.aborted = aborted
+		if !p.hasPrompt() && len(e.Parts) > 0 {
+			e.Role = roleOf[e.Parts[0].Kind]
+		}
+		e.UserText = strings.TrimSpace(string(p.prompt))
+	case ofThought:
+		p.readTexts(session.KindThinking, whose, content)
+	default:
+		p.readTexts(session.KindReply, whose, content)
+	}
+	p.facts.Calls = p.facts.Calls[:0]
+	p.other()
+	p.mayRepeat(whose)
+}
+
+// mayRepeat says that the event repeats the item with the same text, if there is one.
+func (p *parser) mayRepeat(whose byte) {
+	switch {
+	case p.sparse || len(p.keys) == 0:
+	case len(p.said) > 0:
+		p.memo.event(&p.entry, keyOf(whose, p.said))
+	default:
+		p.memo.event(&p.entry, p.keys[0])
+	}
+}
+
+// readCompleted reads an item as new versions show it.
+func (p *parser) readCompleted(item jsonl.Fields) {
+	e := &p.entry
+	typ := p.json.Name(item.Find("type"))
+	e.CustomType = typ
+	switch typ {
+	case "UserMessage":
+		p.repeat(session.RoleUser, ofUser, item.Find("content"))
+	case "AgentMessage":
+		p.repeat(session.RoleAssistant, ofAgent, item.Find("content"))
+	case "Plan":
+		p.repeat(session.RoleAssistant, ofAgent, item.Find("text"))
+	case "ExitedReviewMode":
+		p.repeat(session.RoleAssistant, ofAgent, item.Find("review"))
+	case "Reasoning":
+		e.Type, e.Role = session.TypeMessage, session.RoleAssistant
+		p.readTexts(session.KindThinking, ofThought, item.Find("summary_text"))
+		p.readTexts(session.KindThinking, ofThought, item.Find("raw_content"))
+		p.mayRepeat(ofThought)
+	case "CommandExecution":
+		p.readRun(item)
+	case "WebSearch":
+		p.says(ofSearch, p.part(session.KindDetails, item.Find("query")))
+		p.mayRepeat(ofSearch)
+	case "ContextCompaction":
+	default:
+		p.repeatOf(item)
+	}
+	e.CustomType = typ
+}
+
+// readRun reads how a command ended. Its output is that of the result, or longer.
+func (p *parser) readRun(all jsonl.Fields) {
+	m, e := &p.memo, &p.entry
+	id, exit, duration := p.idOf(all), int32(session.Unknown), int32(session.Unknown)
+	if n, ok := p.json.Int(all.Find("exit_code")); ok {
+		exit = exitOf(n)
+	}
+	took := p.json.Fields(all.Find("duration"))
+	if s, ok := p.json.Int(took.Find("secs")); ok && s >= 0 && s < 1<<21 {
+		n, _ := p.json.Int(took.Find("nanos"))
+		duration = int32(s*1000 + min(max(n, 0), 999_999_999)/1_000_000)
+	}
+	e.IsError = exit != session.Unknown && exit != 0
+	out := all.Find("aggregated_output")
+	if out.Empty() {
+		out = all.Find("stdout")
+	}
+	text := p.part(session.KindDetails, out)
+	if all.Find("aggregated_output").Empty() {
+		p.part(session.KindDetails, all.Find("stderr"))
+	}
+	whose := ofResult
+	if p.json.Name(all.Find("source")) == "user_shell" {
+		whose = ofShell
+	}
+	if p.sparse {
+		return
+	}
+	if whose == ofResult && id != 0 {
+		m.runs = remember(m.runs, run{id, exit, duration}, mostRuns)
+	}
+	if len(e.Parts) == 1 && len(text) > 0 {
+		m.event(e, keyOf(whose, text))
+	}
+}
+
+// idOf returns the hash of the id of the call that an event is about.
+func (p *parser) idOf(all jsonl.Fields) uint64 {
+	for _, key := range [...]string{"call_id", "id"} {
+		if id := p.json.JSON(all.Find(key)); len(id) > 0 {
+			return xxhash.Sum64(id)
+		}
+	}
+	return 0
+}
+
+// repeatOf reads details of a call, which its result may repeat.
+func (p *parser) repeatOf(all jsonl.Fields) {
+	if text := p.leavesOf(session.KindDetails, all, repeatedKeys); len(text) > 0 && !p.sparse {
+		p.memo.event(&p.entry, keyOf(ofResult, text))
+	}
+}
+
+// readName reads the name that a person gave the session. Those of other sessions come with
+// the lines that a fork copied.
+func (p *parser) readName() {
+	e, name := &p.entry, p.payload.Find("thread_name")
+	if id := p.payload.Find("thread_id"); !id.Empty() && p.json.Name(id) != p.state.Header.ID {
+		p.part(session.KindData, name)
+		return
+	}
+	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.json.String(name), 1
+	p.part(session.KindTitle, name)
+}
+
+// rollBack makes the next entry follow the one before the turns that were taken back.
+func (p *parser) rollBack() {
+	m := &p.memo
+	n, _ := p.json.Int(p.payload.Find("num_turns"))
+	if p.sparse || n <= 0 || len(m.turns) == 0 {
+		return
+	}
+	at := max(len(m.turns)-int(min(n, mostTurns)), 0)
+	p.entry.ParentID = ""
+	if m.tip = m.turns[at]; m.tip >= 0 {
+		p.entry.ParentID = adapter.OffsetID(m.tip)
+	}
+	m.turns = m.turns[:at]
+}

@@ -1,0 +1,394 @@
+package codex
+
+import (
+	"bytes"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// readItem reads a response item.
+func (p *parser) readItem() {
+	e, all := &p.entry, p.payload
+	e.Type = session.TypeMessage
+	switch p.typ {
+	case "message":
+		p.readMessage()
+	case "reasoning":
+		e.Role = session.RoleAssistant
+		p.readTexts(session.KindThinking, ofThought, all.Find("summary"))
+		p.readTexts(session.KindThinking, ofThought, all.Find("content"))
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call":
+		p.readCall()
+	case "function_call_output", "custom_tool_call_output", "tool_search_output":
+		p.readOutput()
+	case "agent_message":
+		p.readAgentMessage()
+	case "compaction", "compaction_summary", "context_compaction":
+		e.Type = p.typ // encrypted
+	case "ghost_snapshot":
+		e.Type = p.typ
+		p.leavesOf(session.KindData, all, nil)
+		return
+	default:
+		e.Type = p.typ
+		p.leavesOf(session.KindOther, all, nil)
+		return
+	}
+	p.notKnown(all)
+	p.other()
+	p.group()
+	if !p.sparse {
+		if len(p.said) > 0 {
+			p.keys = append(p.keys, keyOf(p.whose(), p.said))
+		}
+		p.memo.item(e, p.keys)
+	}
+}
+
+// whose returns whose texts an item has.
+func (p *parser) whose() byte {
+	switch {
+	case p.typ == "reasoning":
+		return ofThought
+	case p.entry.Role == session.RoleToolResult:
+		return ofResult
+	case p.entry.Role == session.RoleAssistant:
+		return ofAgent
+	}
+	return ofUser
+}
+
+// group says which response of the model an item is a piece of: one response ends where
+// something else comes.
+func (p *parser) group() {
+	e, m := &p.entry, &p.memo
+	if e.Role != session.RoleAssistant {
+		m.group = -1
+		return
+	}
+	if m.group < 0 {
+		m.group = e.Offset
+		p.groupID = e.ID
+	}
+	if p.groupID == "" {
+		p.groupID = adapter.OffsetID(m.group)
+	}
+	e.Message = p.groupID
+}
+
+// readMessage reads a message of a person, of Codex or of the model.
+func (p *parser) readMessage() {
+	e, content := &p.entry, p.payload.Find("content")
+	e.Role = p.json.Name(p.payload.Find("role"))
+	switch e.Role {
+	case session.RoleAssistant:
+		p.readTexts(session.KindReply, ofAgent, content)
+	case "developer", session.RoleSystem:
+		e.Role = session.RoleSystem
+		p.readTexts(session.KindSystem, 0, content)
+	case session.RoleUser:
+		p.readUser(content)
+	default:
+		p.readTexts(session.KindOther, 0, content)
+	}
+}
+
+// readTexts reads a text, or a list of blocks, each of which becomes a part.
+func (p *parser) readTexts(kind session.Kind, whose byte, content jsonl.Value) {
+	for list := p.json.Elements(content); list.Next(); {
+		v, ok := p.textOf(list.Val)
+		if !ok {
+			continue
+		}
+		text := p.part(kind, v)
+		if whose != 0 {
+			p.says(whose, text)
+		}
+	}
+}
+
+// textOf returns the text of a block. Images, and what is unknown, are recorded.
+func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
+	if p.json.Kind(v) == '"' {
+		return v, true
+	}
+	all := p.json.Fields(v)
+	switch p.json.Name(all.Find("type")) {
+	case "input_text", "output_text", "text", "Text", "summary_text", "reasoning_text":
+		return all.Find("text"), true
+	case "refusal":
+		return all.Find("refusal"), true
+	case "encrypted_content":
+		return jsonl.Value{}, false
+	case "input_image", "image":
+		if p.readImage(all.Find("image_url")) {
+			return jsonl.Value{}, false
+		}
+	}
+	p.unknown = append(p.unknown, v)
+	return jsonl.Value{}, false
+}
+
+// readImage reads the address of an image, and reports whether it has the image itself.
+func (p *parser) readImage(v jsonl.Value) bool {
+	raw := p.json.JSON(v)
+	head, data, ok := bytes.Cut(raw[:min(len(raw), 100)], []byte(";base64,"))
+	mime, isData := bytes.CutPrefix(head, []byte("data:"))
+	if !ok || !isData {
+		return false
+	}
+	data = raw[len(head)+len(";base64,"):]
+	size := len(data) / 4 * 3
+	for i := len(data); i > 0 && i > len(data)-2 && data[i-1] == '='; i-- {
+		size--
+	}
+	p.entry.Images = append(p.entry.Images, session.Image{MimeType: string(mime), Size: size})
+	p.images = append(p.images, data)
+	return true
+}
+
+// says remembers a text that an event may repeat.
+func (p *parser) says(whose byte, text []byte) {
+	if p.sparse || len(bytes.TrimSpace(text)) == 0 {
+		return
+	}
+	if len(p.keys) == 0 {
+		p.first = text
+	} else {
+		if len(p.said) == 0 {
+			p.said = append(p.said, p.first...)
+		}
+		p.said = append(p.said, text...)
+	}
+	p.keys = append(p.keys, keyOf(whose, text))
+}
+
+// injected are the elements that Codex writes into messages of a user, and the kinds of
+// their text.
+var injected = []struct {
+	tag  string
+	kind session.Kind
+}{
+	{"environment_context", session.KindSystem},
+	{"user_instructions", session.KindSystem},
+	{"INSTRUCTIONS", session.KindSystem},
+	{"permissions instructions", session.KindSystem},
+	{"skill", session.KindSystem},
+	{"skills_instructions", session.KindSystem},
+	{"plugins_instructions", session.KindSystem},
+	{"apps_instructions", session.KindSystem},
+	{"collaboration_mode", session.KindSystem},
+	{"personality_spec", session.KindSystem},
+	{"model_switch", session.KindSystem},
+	{"app-context", session.KindSystem},
+	{"subagent_notification", session.KindSystem},
+	{"turn_aborted", session.KindNote},
+	{"user_action", session.KindNote},
+	{"user_shell_command", session.KindShell},
+}
+
+// instructions is how a file with instructions is introduced.
+const instructions = "# AGENTS.md instructions"
+
+// readUser reads a message of a user: what a person typed, and what Codex put there.
+func (p *parser) readUser(content jsonl.Value) {
+	e := &p.entry
+	kinds := p.json.Fields(p.payload.Find("internal_chat_message_metadata_passthrough")).Find("content_item_kinds")
+	said := p.json.Elements(kinds)
+	for list := p.json.Elements(content); list.Next(); {
+		kind := ""
+		if said.Next() {
+			kind = p.json.Name(said.Val)
+		}
+		v, ok := p.textOf(list.Val)
+		if !ok {
+			continue
+		}
+		if p.json.Kind(v) != '"' {
+			p.part(session.KindPrompt, v)
+			continue
+		}
+		text := p.json.Text(v)
+		p.says(ofUser, text)
+		p.readTyped(text, kind)
+	}
+	e.Role = session.RoleUser
+	if !p.hasPrompt() && len(e.Parts) > 0 && len(e.Images) == 0 {
+		e.Role = roleOf[e.Parts[0].Kind]
+	}
+	p.finishUser()
+}
+
+// roleOf are the roles of messages of a user without a prompt.
+var roleOf = map[session.Kind]string{
+	session.KindSystem: session.RoleSystem, session.KindShell: session.RoleShell,
+	session.KindNote: session.RoleCustom, session.KindOther: session.RoleUser,
+}
+
+func (p *parser) hasPrompt() bool {
+	for i := range p.entry.Parts {
+		if p.entry.Parts[i].Kind == session.KindPrompt {
+			return true
+		}
+	}
+	return false
+}
+
+// readTyped reads a text in a message of a user. New versions say what it is: user.text,
+// or where Codex has it from.
+func (p *parser) readTyped(text []byte, said string) {
+	if strings.HasPrefix(said, "user.") {
+		p.addPrompt(text)
+		return
+	}
+	for body := bytes.TrimSpace(text); len(body) > 0; {
+		kind, end := injection(body)
+		switch {
+		case kind == "" && said != "" && said != "unknown":
+			p.add(session.KindSystem, text)
+			return
+		case kind == "":
+			p.addPrompt(text)
+			return
+		case kind == session.KindShell:
+			p.readShell(body[:end])
+		default:
+			p.add(kind, body[:end])
+			p.readShellName(body[:end])
+		}
+		if bytes.HasPrefix(body, []byte("<turn_aborted>")) {
+			p.memo.aborted = true
+		}
+		body = bytes.TrimSpace(body[end:])
+		text = body
+	}
+}
+
+// injection returns the kind of the text that Codex wrote at the start of a text, and where
+// it ends. The kind is "" if a person wrote it.
+func injection(text []byte) (session.Kind, int) {
+	if bytes.HasPrefix(text, []byte(instructions)) {
+		if i := bytes.Index(text, []byte("</INSTRUCTIONS>")); i >= 0 {
+			return session.KindSystem, i + len("</INSTRUCTIONS>")
+		}
+		return session.KindSystem, len(text)
+	}
+	if text[0] != '<' {
+		return "", 0
+	}
+	if isImageTag(text) {
+		return session.KindSystem, len(text)
+	}
+	for _, t := range injected {
+		if after, ok := bytes.CutPrefix(text[1:], []byte(t.tag)); ok && len(after) > 0 && (after[0] == '>' || after[0] == ' ') {
+			closing := []byte("</" + t.tag + ">")
+			if i := bytes.LastIndex(text, closing); i >= 0 {
+				return t.kind, i + len(closing)
+			}
+		}
+	}
+	return "", 0
+}
+
+// isImageTag reports whether a text is only what Codex puts around an image.
+func isImageTag(text []byte) bool {
+	return bytes.Equal(text, []byte("</image>")) || bytes.HasPrefix(text, []byte("<image")) && bytes.IndexByte(text, '>') == len(text)-1
+}
+
+// request is the heading of what a person typed, behind what an editor says.
+const request = "## My request for Codex:"
+
+// maxPrompt bounds Entry.UserText, which is only shown.
+const maxPrompt = 64 << 10
+
+func (p *parser) addPrompt(text []byte) {
+	p.add(session.KindPrompt, text)
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("# Context from my IDE setup:")) {
+		if _, typed, ok := bytes.Cut(text, []byte(request)); ok {
+			text = typed
+		}
+	}
+	if len(p.prompt) > 0 {
+		p.prompt = append(p.prompt, ' ')
+	}
+	p.prompt = append(p.prompt, session.Cut(text, maxPrompt-len(p.prompt))...)
+}
+
+// finishUser says whether a prompt was sent again after a turn that was aborted, and
+// remembers where its turn begins.
+func (p *parser) finishUser() {
+	e, m := &p.entry, &p.memo
+	if e.Role != session.RoleUser || p.sparse {
+		return
+	}
+	e.UserText = strings.TrimSpace(string(p.prompt))
+	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
+		e.Parts = append(e.Parts, session.Part{Kind: session.KindPrompt})
+	}
+	key := uint64(0)
+	for _, k := range p.keys {
+		key = mix(key, k)
+	}
+	if m.aborted && key != 0 && key == m.prompt {
+		e.Repeats = true
+	}
+	m.turns = remember(m.turns, m.tip, mostTurns)
+	m.prompt, m.aborted = key, false
+}
+
+// readShellName reads which shell the environment has.
+func (p *parser) readShellName(text []byte) {
+	if _, after, ok := bytes.Cut(text, []byte("<shell>")); ok {
+		if name, _, ok := bytes.Cut(after, []byte("</shell>")); ok {
+			p.memo.dialect, p.memo.hasDialect = dialectOf(string(name))
+		}
+	}
+}
+
+// readAgentMessage reads a message from one agent to another. In the session of a subagent,
+// one from above is its prompt. Encrypted ones have no text.
+func (p *parser) readAgentMessage() {
+	e, all := &p.entry, p.payload
+	e.Type, e.Role = session.TypeMessage, session.RoleCustom
+	author, recipient := p.json.Name(all.Find("author")), p.json.Name(all.Find("recipient"))
+	kind := session.KindNote
+	if p.state.Header.Relation == session.Spawned && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
+		e.Role, kind = session.RoleUser, session.KindPrompt
+	}
+	for list := p.json.Elements(all.Find("content")); list.Next(); {
+		v, ok := p.textOf(list.Val)
+		text := p.json.Text(v)
+		switch {
+		case !ok || isToken(text):
+		case kind == session.KindPrompt:
+			p.addPrompt(text)
+		default:
+			p.add(kind, text)
+		}
+	}
+	switch {
+	case kind != session.KindPrompt:
+	case len(e.Parts) > 0:
+		e.UserText = strings.TrimSpace(string(p.prompt))
+	default: // it is encrypted
+		e.Type, e.Role, e.Name = session.TypeSessionInfo, "", recipient[strings.LastIndexByte(recipient, '/')+1:]
+		p.add(session.KindTitle, []byte(e.Name))
+	}
+}
+
+// isToken reports whether a text is nothing but encrypted data.
+func isToken(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	if !bytes.HasPrefix(text, []byte("gAAAA")) {
+		return false
+	}
+	for _, c := range text {
+		if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '=') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,211 @@
+package codex
+
+import (
+	"slices"
+	"strings"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// Types of lines.
+const (
+	lineMeta      = "session_meta"
+	lineItem      = "response_item" // what the model saw and said
+	lineEvent     = "event_msg"     // what the screen showed
+	lineContext   = "turn_context"
+	lineCompacted = "compacted"
+	lineWorld     = "world_state"
+	lineUsage     = "token_usage_record"
+	lineState     = "state" // of the oldest dialect
+	lineAgents    = "inter_agent_communication"
+	lineAgentData = "inter_agent_communication_metadata"
+)
+
+// keySet is a set of the keys of members.
+type keySet map[string]bool
+
+func set(names string) keySet {
+	s := make(keySet)
+	for _, name := range strings.Fields(names) {
+		s[name] = true
+	}
+	return s
+}
+
+// itemTypes are the types of response items. In the oldest dialect, they are those of lines.
+var itemTypes = set(`message reasoning function_call function_call_output custom_tool_call custom_tool_call_output
+	local_shell_call web_search_call tool_search_call tool_search_output image_generation_call ghost_snapshot
+	agent_message compaction compaction_summary context_compaction`)
+
+// silentEvents have no text, or only that of other lines.
+var silentEvents = set(`token_count task_started turn_started thread_settings_applied context_compacted
+	agent_reasoning_section_break session_configured undo_started undo_completed shutdown_complete
+	mcp_startup_complete mcp_startup_update skills_update_available`)
+
+// events are the kinds of the text of events that is nowhere else. That of others, which say
+// more of a call or its result, is details if they end in one of detailEvents; else other.
+var events = map[string]session.Kind{
+	"error": session.KindError, "stream_error": session.KindError,
+	"turn_aborted": session.KindNote, "thread_rolled_back": session.KindNote, "sub_agent_activity": session.KindNote,
+	"guardian_assessment": session.KindNote, "warning": session.KindNote, "guardian_warning": session.KindNote,
+	"background_event": session.KindNote, "deprecation_notice": session.KindNote,
+	"exited_review_mode":  session.KindReply,
+	"thread_goal_updated": session.KindMeta, "entered_review_mode": session.KindMeta, "model_reroute": session.KindMeta,
+	"turn_diff": session.KindData, "plan_update": session.KindData,
+}
+
+// noText lists the keys of strings that are never text: ids, states, and data that is
+// encrypted, an image, or a copy of other lines.
+var noText = strings.Fields(`type id call_id turn_id root_turn_id thread_id parent_thread_id sender_thread_id receiver_thread_id
+	new_thread_id process_id response_id session_id encrypted_content image_url replacement_history base_instructions
+	user_instructions developer_instructions status source timestamp data audio_url started_at completed_at`)
+
+// repeatedKeys are those of members of an event about a call that repeat the call.
+var repeatedKeys = set("command parsed_cmd cwd interaction_input changes invocation arguments")
+
+// knownKeys are those of members of an item that are no text.
+var knownKeys = set(`type id role status phase call_id name namespace arguments input action content summary encrypted_content output
+	internal_chat_message_metadata_passthrough metadata execution end_turn author recipient other_recipients trigger_turn
+	result revised_prompt tools ghost_commit memory_citation timestamp ordinal success`)
+
+// read reads the members that depend on the type of the line.
+func (p *parser) read(kind string) {
+	e := &p.entry
+	e.Type = kind
+	switch kind {
+	case lineMeta:
+		p.readMeta()
+	case lineItem:
+		p.readItem()
+	case lineEvent:
+		p.readEvent()
+	case lineContext:
+		p.readContext()
+	case lineCompacted:
+		e.Type = session.TypeCompaction
+		p.part(session.KindSummary, p.payload.Find("message"))
+	case lineUsage:
+		p.readUsageRecord()
+	case lineWorld:
+		e.Apart = true
+	case lineState:
+	case lineAgents, lineAgentData:
+		p.readAgentMessage()
+	default:
+		if p.json.Kind(p.all.Find("payload")) == '{' {
+			p.leavesOf(session.KindOther, p.payload, nil)
+		} else {
+			p.leavesOf(session.KindOther, p.all, nil)
+		}
+	}
+}
+
+// readContext reads what holds in the next turn.
+func (p *parser) readContext() {
+	m := &p.memo
+	if v := p.payload.Find("cwd"); !v.Empty() {
+		m.context.CWD = short(p.json.Name(v), longestDir)
+	}
+	if v := p.payload.Find("model"); !v.Empty() {
+		m.context.Model = short(p.json.Name(v), longestModel)
+	}
+	p.newTurn(p.payload.Find("turn_id"))
+	p.leavesOf(session.KindMeta, p.payload, nil)
+}
+
+// newTurn remembers the id of the turn.
+func (p *parser) newTurn(v jsonl.Value) {
+	if p.json.Kind(v) == '"' {
+		p.memo.turn = hashOf(p.json.Name(v))
+	}
+}
+
+// readNote reads a line that names a session.
+func (p *parser) readNote() {
+	e, name := &p.entry, p.all.Find("thread_name")
+	e.Type, e.Apart = session.TypeSessionInfo, true
+	e.About, e.Name = p.json.String(p.all.Find("id")), p.json.String(name)
+	if at := p.json.Time(p.all.Find("updated_at")); at != 0 {
+		e.Timestamp = timeOf(at)
+	}
+	p.part(session.KindTitle, name)
+	p.leavesOf(session.KindOther, p.all, set("id thread_name updated_at"))
+}
+
+// part adds a part with the text of a string, and returns that text. A value of another
+// shape is unknown.
+func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
+	if c := p.json.Kind(v); c == '{' || c == '[' {
+		p.unknown = append(p.unknown, v)
+		return nil
+	}
+	if p.sparse {
+		if raw := p.json.JSON(v); len(raw) > 0 {
+			p.entry.Parts = append(p.entry.Parts, session.Part{Kind: kind, JSON: raw})
+		}
+		return nil
+	}
+	text := p.json.Text(v)
+	p.add(kind, text)
+	return text
+}
+
+// add adds a part, unless its text is empty.
+func (p *parser) add(kind session.Kind, text []byte) {
+	if len(text) > 0 {
+		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: kind, Text: text})
+	}
+}
+
+// leavesOf adds one part with the strings of the members of an object, except those in the
+// set and those that are never text.
+func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known keySet) []byte {
+	size := 0
+	for _, m := range all {
+		size += m.Val.End - m.Val.Start
+	}
+	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
+	for _, m := range all {
+		if !known[string(m.Key)] && !(p.json.Kind(m.Val) == '"' && slices.Contains(noText, string(m.Key))) {
+			p.addLeaves(string(m.Key), m.Val)
+		}
+	}
+	text := p.json.Keep(p.leaves.End())
+	p.add(kind, text)
+	return text
+}
+
+// addLeaves adds the strings of a member, unless it is a long list of copies.
+func (p *parser) addLeaves(key string, v jsonl.Value) {
+	switch key {
+	case "replacement_history", "base_instructions":
+	default:
+		p.leaves.Add(v, false)
+	}
+}
+
+// notKnown records the members of an item that no rule covers.
+func (p *parser) notKnown(all jsonl.Fields) {
+	for _, m := range all {
+		if !knownKeys[string(m.Key)] {
+			p.unknown = append(p.unknown, m.Val)
+		}
+	}
+}
+
+// other adds the strings that no rule covers.
+func (p *parser) other() {
+	if len(p.unknown) == 0 {
+		return
+	}
+	size := 0
+	for _, v := range p.unknown {
+		size += v.End - v.Start
+	}
+	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
+	for _, v := range p.unknown {
+		p.leaves.Add(v, false)
+	}
+	p.add(session.KindOther, p.json.Keep(p.leaves.End()))
+}

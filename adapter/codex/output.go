@@ -1,0 +1,246 @@
+package codex
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
+// output is the result of a call that has been read.
+type output struct {
+	exit, duration int32
+	process        int64 // that goes on in the background
+	goesOn         bool
+	failed         bool // it says so itself
+}
+
+// readOutput reads the result of a call: a text, or a list of texts and images. What Codex
+// says of a command before its output becomes facts.
+func (p *parser) readOutput() {
+	e, v := &p.entry, p.payload.Find("output")
+	e.Role = session.RoleToolResult
+	e.ToolCallID = p.json.String(p.payload.Find("call_id"))
+	p.output = output{exit: session.Unknown, duration: session.Unknown}
+	o, f := &p.output, &p.facts
+	switch {
+	case p.typ == "tool_search_output":
+		p.leavesOf(session.KindResult, jsonl.Fields{{Key: []byte("tools"), Val: p.payload.Find("tools")}}, nil)
+	case p.json.Kind(v) == '{': // of old versions
+		all := p.json.Fields(v)
+		o.failed = p.json.Kind(all.Find("success")) == 'f'
+		p.readResult(all.Find("content"))
+	default:
+		p.readResult(v)
+	}
+	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
+		e.Parts = append(e.Parts, session.Part{Kind: session.KindResult})
+	}
+	text := []byte(nil)
+	for i := range e.Parts {
+		e.Parts[i].ToolCallID = e.ToolCallID
+		f.Bytes += int64(len(e.Parts[i].Text))
+		if i == 0 {
+			text = e.Parts[i].Text
+		}
+	}
+	f.IsResult, f.Exit, f.Duration = true, o.exit, o.duration
+	f.Failed, f.Rejected = o.failed, false
+	switch {
+	case o.exit != session.Unknown:
+		f.Failed = o.exit != 0
+	case hasPrefix(text, rejections):
+		f.Rejected, f.Failed = true, false
+	case hasPrefix(text, failures):
+		f.Failed = true
+	}
+	e.IsError = f.Failed
+	if !p.sparse {
+		p.settle()
+	}
+}
+
+// What a result begins with if the person did not let the tool run, or stopped it, and if it
+// could not run.
+var (
+	rejections = []string{"exec command rejected by user", "patch rejected by user", "aborted by user", "rejected by user", "user cancelled MCP tool call", "user rejected MCP tool call"}
+	failures   = []string{"unsupported ", "failed ", "apply_patch verification failed", "exec_command failed", "write_stdin failed", "execution error"}
+)
+
+func hasPrefix(text []byte, list []string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return bytes.HasPrefix(text, []byte(s)) })
+}
+
+// readResult reads the texts of a result.
+func (p *parser) readResult(v jsonl.Value) {
+	first := true
+	for list := p.json.Elements(v); list.Next(); {
+		v, ok := p.textOf(list.Val)
+		if !ok {
+			continue
+		}
+		text := p.json.Text(v)
+		if first {
+			text = p.unwrap(text)
+		}
+		first = false
+		p.add(session.KindResult, text)
+		p.says(ofResult, text)
+	}
+}
+
+// unwrap returns the output in the text of a result. Old versions wrap it in JSON, later ones
+// put lines before it.
+func (p *parser) unwrap(text []byte) []byte {
+	if inside, ok := p.inString(text); ok {
+		all := p.inner.Fields(inside)
+		out, about := all.Find("output"), all.Find("metadata")
+		if len(all) != 2 || p.inner.Kind(out) != '"' || p.inner.Kind(about) != '{' {
+			return text
+		}
+		figures := p.inner.Fields(about)
+		if n, ok := p.inner.Int(figures.Find("exit_code")); ok {
+			p.output.exit = exitOf(n)
+		}
+		p.output.duration = seconds(p.inner.Raw(figures.Find("duration_seconds")))
+		return p.inner.Text(out)
+	}
+	return p.output.unwrap(text)
+}
+
+// envelope are the lines that may be before an output.
+var envelope = []string{
+	"Exit code: ", "Wall time: ", "Total output lines: ", "Chunk ID: ", "Process exited with code ",
+	"Process running with session ID ", "Original token count: ", "Duration: ", "Warning: truncated output",
+}
+
+// unwrap returns the output behind the lines about it.
+func (o *output) unwrap(text []byte) []byte {
+	rest, timed := text, false
+	for len(rest) > 0 {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		i := slices.IndexFunc(envelope, func(s string) bool { return bytes.HasPrefix(line, []byte(s)) })
+		if i < 0 {
+			if timed && string(line) == "Output:" {
+				return after
+			}
+			break
+		}
+		value := bytes.TrimSpace(line[len(envelope[i]):])
+		rest = after
+		switch envelope[i] {
+		case "Exit code: ", "Process exited with code ":
+			if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+				o.exit = exitOf(n)
+			}
+		case "Wall time: ", "Duration: ":
+			timed = true
+			number, _, _ := bytes.Cut(value, []byte(" "))
+			o.duration = seconds(number)
+		case "Process running with session ID ":
+			if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+				o.process, o.goesOn = n, true
+			}
+		}
+	}
+	if !timed {
+		o.exit, o.duration, o.goesOn = session.Unknown, session.Unknown, false
+		return text
+	}
+	return rest
+}
+
+func exitOf(n int64) int32 {
+	if int64(int32(n)) != n {
+		return session.Unknown
+	}
+	return int32(n)
+}
+
+// seconds reads a duration in seconds.
+func seconds(number []byte) int32 {
+	n, err := strconv.ParseFloat(string(number), 64)
+	if err != nil || !(n >= 0 && n < 1<<21) {
+		return session.Unknown
+	}
+	return int32(n * 1000)
+}
+
+// settle joins a result with what earlier lines say of its command: the event that ended it,
+// and the call that it continues.
+func (p *parser) settle() {
+	e, m, f := &p.entry, &p.memo, &p.facts
+	call := hashOf(e.ToolCallID)
+	if i := slices.IndexFunc(m.runs, func(r run) bool { return r.call == call }); i >= 0 {
+		if f.Exit == session.Unknown && !p.output.goesOn {
+			f.Exit = m.runs[i].exit
+			f.Failed = f.Failed || f.Exit != session.Unknown && f.Exit != 0
+			e.IsError = f.Failed
+		}
+		if f.Duration <= 0 {
+			f.Duration = m.runs[i].duration
+		}
+		m.runs = slices.Delete(m.runs, i, i+1)
+	}
+	process, known := p.output.process, p.output.goesOn
+	if i := slices.IndexFunc(m.polls, func(c poll) bool { return c.call == call }); i >= 0 {
+		process, known = m.polls[i].process, true
+		m.polls = slices.Delete(m.polls, i, i+1)
+		if k := slices.IndexFunc(m.waiting, func(w waiting) bool { return w.process == process }); k >= 0 {
+			f.Amends = m.waiting[k].call
+			if !p.output.goesOn {
+				m.waiting = slices.Delete(m.waiting, k, k+1)
+			}
+			return
+		}
+	}
+	if known && p.output.goesOn && e.ToolCallID != "" && len(e.ToolCallID) <= longestID {
+		m.waiting = remember(m.waiting, waiting{process, e.ToolCallID}, mostWaiting)
+	}
+}
+
+// readShell reads the element with a command that a person ran, and its result.
+func (p *parser) readShell(text []byte) {
+	command, rest, ok := between(text, "<command>", "</command>")
+	result, _, hasResult := between(rest, "<result>", "</result>")
+	if !ok {
+		p.add(session.KindShell, text)
+		return
+	}
+	o := output{exit: session.Unknown, duration: session.Unknown}
+	out := o.unwrap(result)
+	all := append(append(append(p.json.Room(len(command)+len(out)+1), command...), '\n'), out...)
+	all = p.json.Keep(bytes.TrimRight(all, "\n"))
+	c := session.EntryCall{
+		Kind: session.CallShell, Part: len(p.entry.Parts), Tool: session.ShellTool, Deed: session.DeedRun,
+		Command: command, Dialect: p.dialect(), Outcome: unknownOutcome,
+	}
+	if hasResult {
+		c.Exit, c.Duration, c.Bytes, c.Failed = o.exit, o.duration, int64(len(out)), o.exit != session.Unknown && o.exit != 0
+	}
+	p.entry.IsError = p.entry.IsError || c.Failed
+	if len(all) > 0 {
+		p.facts.Calls = append(p.facts.Calls, c)
+	}
+	p.add(session.KindShell, all)
+	p.keys = append(p.keys, keyOf(ofShell, out))
+}
+
+// between returns what is between two marks, without the newlines next to them, and what
+// follows.
+func between(text []byte, from, to string) (inside, rest []byte, ok bool) {
+	_, inside, ok = bytes.Cut(text, []byte(from))
+	if !ok {
+		return nil, text, false
+	}
+	end := bytes.LastIndex(inside, []byte(to))
+	if end < 0 {
+		return nil, text, false
+	}
+	inside, rest = inside[:end], inside[end+len(to):]
+	return bytes.TrimSuffix(bytes.TrimPrefix(inside, []byte("\n")), []byte("\n")), rest, true
+}

@@ -1,0 +1,288 @@
+package codex
+
+import (
+	"regexp"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// Parse implements adapter.Adapter.
+func (Agent) Parse(state adapter.State) adapter.Parser { return newParser(state) }
+
+func newParser(state adapter.State) *parser {
+	p := &parser{leaves: jsonl.Leaves{Omit: noText}}
+	p.Reset(state)
+	return p
+}
+
+// parser reads lines of a file of Codex. Emitted values point into the line, into the
+// scanners' memory or into slices that the parser reuses. Only the short strings of an entry
+// are copies.
+type parser struct {
+	state     adapter.State
+	memo      memo
+	tipID     string          // the id of the entry at memo.tip, "" if it has not been made
+	groupID   string          // that of the one at memo.group
+	modelOf   session.Context // that modelName is of
+	modelName string
+	json      jsonl.Scanner
+	inner     jsonl.Scanner // of JSON that is in a string
+	leaves    jsonl.Leaves
+
+	// Of the current entry.
+	entry   session.Entry
+	all     jsonl.Fields // of the line
+	payload jsonl.Fields // of the line; the line itself in the oldest dialect
+	typ     string       // of the payload
+	own     bool         // it has a timestamp
+	keys    []uint64     // of its texts, which events may repeat
+	first   []byte       // the first of these texts
+	said    []byte       // these texts together, if there are several
+	prompt  []byte       // its UserText
+	unknown []jsonl.Value
+	images  [][]byte // the data of its images, in base64
+	call    call
+	output  output
+	facts   session.EntryFacts
+
+	// With wanted texts only, of the current entry.
+	sparse bool // texts that are one string are not decoded
+}
+
+// State implements adapter.Parser.
+func (p *parser) State() adapter.State {
+	s := p.state
+	s.Memo = p.memo.bytes()
+	return s
+}
+
+// Reset implements adapter.Parser.
+func (p *parser) Reset(state adapter.State) {
+	p.state, p.tipID, p.groupID = state, "", ""
+	p.memo.read(state.Memo)
+}
+
+// Parse implements adapter.Parser.
+func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
+	p.state.Lines = line.Number
+	p.sparse = line.Wanted != nil
+	p.json.Trusting, p.inner.Trusting = p.sparse, p.sparse
+	return adapter.Objects(&p.json, line, func(v jsonl.Value) { p.object(line, v, emit) })
+}
+
+// object reads one object of a line.
+func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
+	e := &p.entry
+	*e = session.Entry{
+		Offset:         line.Offset + int64(v.Start),
+		Length:         v.End - v.Start,
+		Line:           line.Number,
+		FirstKeptIndex: -1,
+		Images:         e.Images[:0],
+		Shadows:        e.Shadows[:0],
+		Parts:          e.Parts[:0],
+	}
+	e.ID = adapter.OffsetID(e.Offset)
+	p.all, p.call, p.output = p.json.Fields(v), call{}, output{}
+	p.keys, p.said, p.prompt, p.unknown, p.images = p.keys[:0], p.said[:0], p.prompt[:0], p.unknown[:0], p.images[:0]
+	p.facts = session.EntryFacts{Calls: p.facts.Calls[:0], Outcome: unknownOutcome}
+	if p.state.Header.Notes {
+		p.readNote()
+		emit(e)
+		return
+	}
+	kind := p.kindOfLine()
+	p.begin()
+	p.read(kind)
+	p.finish()
+	emit(e)
+}
+
+// kindOfLine returns the type of the line, and finds its payload. In the oldest dialect, the
+// line itself is an item, the header, or a state.
+func (p *parser) kindOfLine() string {
+	kind, v := p.json.Name(p.all.Find("type")), p.all.Find("payload")
+	if p.json.Kind(v) == '{' {
+		p.payload = p.json.Fields(v)
+		p.typ = p.json.Name(p.payload.Find("type"))
+		return kind
+	}
+	p.payload, p.typ = p.all, kind
+	switch {
+	case v.Empty() && itemTypes[kind]:
+		return lineItem
+	case kind == "" && isFlatHeader(&p.json, p.all):
+		return lineMeta
+	case kind == "" && p.json.Kind(p.all.Find("record_type")) == '"':
+		return p.json.Name(p.all.Find("record_type"))
+	}
+	return kind
+}
+
+// begin reads what every line says.
+func (p *parser) begin() {
+	e, h, m := &p.entry, &p.state.Header, &p.memo
+	at := p.json.Time(p.all.Find("timestamp"))
+	p.own = at != 0
+	if h.Version == 0 {
+		h.Version, h.Offset, h.Nested = 2, e.Offset, true
+		h.ID, h.Part = idsOf(p.state.Path)
+		h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
+		if at != 0 {
+			h.Timestamp = timeOf(at)
+		}
+	}
+	if at == 0 {
+		at = p.state.LastTime
+	}
+	if at == 0 && !h.Timestamp.IsZero() {
+		at = h.Timestamp.UnixMilli()
+	}
+	if at != 0 {
+		e.Timestamp = timeOf(at)
+		p.state.LastTime = at
+	}
+	e.HasParent = true
+	if m.tip >= 0 {
+		if p.tipID == "" {
+			p.tipID = adapter.OffsetID(m.tip)
+		}
+		e.ParentID = p.tipID
+	}
+}
+
+// finish says where the entry that has been read is in the conversation, and makes its facts.
+func (p *parser) finish() {
+	e, m := &p.entry, &p.memo
+	e.Context = m.context
+	if e.Apart {
+		e.HasParent, e.ParentID = false, ""
+	} else {
+		m.tip, p.tipID = e.Offset, e.ID
+	}
+	if p.own && len(e.Parts) > 0 && !p.sparse && e.Copy == 0 {
+		e.Copy = p.copyHash()
+	}
+	f := &p.facts
+	if p.state.Facts && !e.Pending && (f.HasUsage || f.IsResult || len(f.Calls) > 0) {
+		e.Facts = f
+	}
+}
+
+// copyHash returns what an entry and its copies in forks have in common. Their times
+// differ. Short texts occur in many sessions: only ids, and long encrypted texts, do not.
+func (p *parser) copyHash() uint64 {
+	h := hashOf(p.typ)
+	for _, key := range [...]string{"content", "message", "text", "summary", "arguments", "input", "output", "action"} {
+		if v := p.payload.Find(key); !v.Empty() {
+			h = mix(h, p.json.Hash(v))
+		}
+	}
+	strong := false
+	for _, key := range [...]string{"id", "call_id"} {
+		if id := p.json.JSON(p.payload.Find(key)); len(id) >= strongID {
+			h, strong = mix(h, xxhash.Sum64(id)), true
+		}
+	}
+	if !strong {
+		h = mix(h, p.family())
+	}
+	return max(h, 1)
+}
+
+// strongID is the length of an id that no two sessions make.
+const strongID = 24
+
+// rolloutName is the name of a rollout: its time, the id of its session, and that of the
+// segment if the session has several files.
+var rolloutName = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-fA-F-]{36})(?:_([0-9a-fA-F-]{36}))?$`)
+
+// idsOf returns the id of a session, and that of the segment, as the name of the file says.
+func idsOf(file string) (id, part string) {
+	m := rolloutName.FindStringSubmatch(session.BaseName(file))
+	if m == nil {
+		return "", ""
+	}
+	return m[1], m[2]
+}
+
+// readMeta reads a header. The first one counts; in a fork, those of its ancestors may follow.
+func (p *parser) readMeta() {
+	h, m, all := &p.state.Header, &p.memo, p.payload
+	p.entry.Apart = true
+	id := p.json.String(all.Find("id"))
+	git := p.json.String(p.json.Fields(all.Find("git")).Find("branch"))
+	if m.hasMeta {
+		if id == h.ID && git != "" {
+			h.Git, m.context.Git = git, short(git, longestModel)
+		}
+		return
+	}
+	m.hasMeta = true
+	if id != "" {
+		h.ID = id
+	}
+	h.CWD, h.Git, h.Offset = p.json.String(all.Find("cwd")), git, p.entry.Offset
+	if at := p.json.Time(all.Find("timestamp")); at != 0 {
+		h.Timestamp = timeOf(at)
+	}
+	h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
+	m.context.CWD, m.context.Git = short(h.CWD, longestDir), short(git, longestModel)
+	m.context.Provider = short(p.json.Name(all.Find("model_provider")), longestModel)
+	p.readOrigin(all)
+}
+
+// readOrigin reads what a header says of another session.
+func (p *parser) readOrigin(all jsonl.Fields) {
+	h := &p.state.Header
+	h.ParentSession = p.json.String(all.Find("forked_from_id"))
+	if h.ParentSession != "" {
+		h.Relation = session.Copied
+	}
+	if v := all.Find("history_base"); p.json.Kind(v) == '{' {
+		base := p.json.Fields(v)
+		h.Base.Session = p.json.String(base.Find("thread_id"))
+		h.Base.Part = p.json.String(base.Find("segment_id"))
+		h.Base.Ordinal, _ = p.json.Int(base.Find("end_ordinal_exclusive"))
+		h.Base.Offset, _ = p.json.Int(base.Find("end_byte_offset"))
+		h.Relation, h.ParentSession = session.Continued, h.Base.Session
+		if h.Base.Session == h.ID {
+			h.Relation = session.Reverted
+		}
+	}
+	source := p.json.Fields(all.Find("source"))
+	agent := source.Find("subagent")
+	if agent.Empty() {
+		agent = source.Find("subAgent")
+	}
+	parent := p.json.String(all.Find("parent_thread_id"))
+	spawn := p.json.Fields(p.json.Fields(agent).Find("thread_spawn"))
+	if id := p.json.String(spawn.Find("parent_thread_id")); id != "" {
+		parent = id
+	}
+	if !agent.Empty() && h.Relation != session.Reverted || parent != "" && h.Relation == session.Unrelated {
+		h.Relation = session.Spawned
+		if parent != "" {
+			h.ParentSession = parent
+		}
+	}
+}
+
+// family identifies the session and those that it was copied from or into.
+func (p *parser) family() uint64 {
+	h := &p.state.Header
+	if h.ParentSession != "" && (h.Relation == session.Copied || h.Relation == session.Spawned) {
+		return xxhash.Sum64String(h.ParentSession)
+	}
+	return xxhash.Sum64String(h.ID)
+}
+
+// hashOf returns a hash of the id of a response, a call or a turn.
+func hashOf(id string) uint64 { return xxhash.Sum64String(id) }
+
+func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

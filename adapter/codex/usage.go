@@ -1,0 +1,76 @@
+package codex
+
+import (
+	"pigrep/internal/jsonl"
+)
+
+// maxTokens bounds what is believed. Larger numbers would spoil every sum.
+const maxTokens = 1_000_000_000_000
+
+// readTokenCount reads the tokens of the last response. The line is repeated, and its total
+// goes on when a session is resumed: a response is new if it changed the total. Files with
+// usage records have the same figures there.
+func (p *parser) readTokenCount(v jsonl.Value) {
+	info := p.json.Fields(v)
+	total := info.Find("total_token_usage")
+	if p.json.Kind(total) != '{' || p.sparse {
+		return
+	}
+	m, hash := &p.memo, p.json.Hash(total)
+	if hash == m.total {
+		return
+	}
+	m.total = hash
+	if m.records {
+		return
+	}
+	from := m.turn
+	if from == 0 {
+		from = p.family()
+	}
+	p.addUsage(info.Find("last_token_usage"), mix(hash, from))
+}
+
+// readUsageRecord reads the tokens of a response, as newer versions write them.
+func (p *parser) readUsageRecord() {
+	all := p.payload
+	p.memo.records = true
+	p.addUsage(all.Find("usage"), mix(hashOf(p.json.String(all.Find("response_id"))), hashOf(p.json.Name(all.Find("turn_id")))))
+}
+
+func (p *parser) addUsage(v jsonl.Value, of uint64) {
+	f := &p.facts
+	if p.json.Kind(v) != '{' {
+		return
+	}
+	all := p.json.Fields(v)
+	u := &f.Usage
+	tokens := func(key string) int64 {
+		v := all.Find(key)
+		if c := p.json.Kind(v); c == 0 || c == 'n' {
+			return 0
+		}
+		n, ok := p.json.Int(v)
+		if !ok || n < 0 || n > maxTokens {
+			u.Unusable = true
+			return 0
+		}
+		return n
+	}
+	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
+	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
+	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)
+	f.SubModel = p.model()
+}
+
+// model returns the provider/model of the turn, "" if no line has said it.
+func (p *parser) model() string {
+	c := &p.memo.context
+	if c.Model == "" || c.Provider == "" {
+		return c.Model
+	}
+	if p.modelOf != *c {
+		p.modelOf, p.modelName = *c, c.Provider+"/"+c.Model
+	}
+	return p.modelName
+}

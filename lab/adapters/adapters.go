@@ -1,0 +1,161 @@
+// Package adapters tests agents: it reads files with their parsers as the program does, whole,
+// line by line and entry by entry.
+package adapters
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+	"pigrep/lab/testkit"
+)
+
+// Fixtures returns the session files of an agent among the fixtures, by path, and what they
+// contain.
+func Fixtures(t testing.TB, agent string) map[string][]byte {
+	t.Helper()
+	files := make(map[string][]byte)
+	root := testkit.Fixtures()
+	if root == "" {
+		return files
+	}
+	testkit.Check(t, filepath.WalkDir(filepath.Join(root, "agents", agent), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+			return err
+		}
+		files[path], err = os.ReadFile(path)
+		return err
+	}))
+	return files
+}
+
+// Clone returns a copy of an entry that stays valid.
+func Clone(e *session.Entry) session.Entry {
+	c := *e
+	c.Images, c.Shadows, c.Parts = cloned(e.Images), cloned(e.Shadows), cloned(e.Parts)
+	for i := range c.Parts {
+		c.Parts[i].Text, c.Parts[i].JSON = bytes.Clone(c.Parts[i].Text), bytes.Clone(c.Parts[i].JSON)
+	}
+	if e.Facts != nil {
+		f := *e.Facts
+		f.Calls = cloned(f.Calls)
+		for i := range f.Calls {
+			f.Calls[i].Text, f.Calls[i].Command = bytes.Clone(f.Calls[i].Text), bytes.Clone(f.Calls[i].Command)
+			f.Calls[i].Files = cloned(f.Calls[i].Files)
+		}
+		c.Facts = &f
+	}
+	return c
+}
+
+// cloned returns a copy of a list, nil if it is empty.
+func cloned[T any](list []T) []T { return append([]T(nil), list...) }
+
+// Lines cuts a file into lines that stay valid.
+func Lines(t testing.TB, data []byte) (lines []adapter.Line) {
+	t.Helper()
+	for r := jsonl.NewReader(bytes.NewReader(data), 0, 0); ; {
+		line, err := r.Next()
+		if err == io.EOF {
+			return lines
+		}
+		testkit.Check(t, err)
+		line.Data, line.Raw = bytes.Clone(line.Data), bytes.Clone(line.Raw)
+		lines = append(lines, line)
+	}
+}
+
+// Read is what a parser makes of a file.
+type Read struct {
+	Entries  []session.Entry
+	Problems []adapter.ParseError
+	End      adapter.State
+}
+
+// Parse reads a whole file from a state.
+func Parse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) (r Read) {
+	t.Helper()
+	p := a.Parse(state)
+	for _, line := range Lines(t, data) {
+		r.Problems = append(r.Problems, p.Parse(line, func(e *session.Entry) { r.Entries = append(r.Entries, Clone(e)) })...)
+	}
+	r.End = p.State()
+	return r
+}
+
+// Visible returns the entries that do not repeat others.
+func (r Read) Visible() (list []session.Entry) {
+	hidden, ids := make(map[int64]bool), make(map[string]bool)
+	for _, e := range r.Entries {
+		for _, offset := range e.Shadows {
+			hidden[offset] = true
+		}
+	}
+	for _, e := range r.Entries {
+		if !hidden[e.Offset] && !e.Repeats && !(e.Once && ids[e.ID]) {
+			list = append(list, e)
+		}
+		ids[e.ID] = true
+	}
+	return list
+}
+
+// Halves tests that reading on from a state at any line gives what reading at once gives, and
+// that no memo is too large.
+func Halves(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
+	t.Helper()
+	want, got := Parse(t, a, state, data), Read{End: state}
+	reused := a.Parse(adapter.State{})
+	for i, line := range Lines(t, data) {
+		p := a.Parse(got.End)
+		if i%2 == 1 {
+			p = reused
+			p.Reset(got.End)
+		}
+		got.Problems = append(got.Problems, p.Parse(line, func(e *session.Entry) { got.Entries = append(got.Entries, Clone(e)) })...)
+		got.End = p.State()
+		if len(got.End.Memo) > adapter.MaxMemo {
+			t.Fatalf("%s: line %d: the memo has %d bytes", state.Path, line.Number, len(got.End.Memo))
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s, line by line (-whole +parts):\n%s", state.Path, diff)
+	}
+}
+
+// Alone tests that an entry that is read alone is what it was in order, but for what may
+// depend on earlier lines.
+func Alone(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
+	t.Helper()
+	r := Parse(t, a, state, data)
+	for _, e := range r.Entries {
+		p, again := a.Parse(adapter.State{Path: state.Path, Header: r.End.Header}), 0
+		line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true}
+		p.Parse(line, func(alone *session.Entry) {
+			again++
+			want, got := own(e), own(Clone(alone))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: line %d, read alone (-first +again):\n%s", state.Path, e.Line, diff)
+			}
+		})
+		if again != 1 {
+			t.Errorf("%s: line %d, read alone, gives %d entries", state.Path, e.Line, again)
+		}
+	}
+}
+
+// own returns an entry without what may depend on earlier lines.
+func own(e session.Entry) session.Entry {
+	e.Timestamp, e.ParentID, e.HasParent, e.Facts = session.Entry{}.Timestamp, "", false, nil
+	e.Message, e.Side, e.Aside, e.Apart, e.About = "", "", false, false, ""
+	e.Repeats, e.Shadows, e.Pending, e.Context = false, nil, false, session.Context{}
+	return e
+}
