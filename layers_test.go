@@ -30,7 +30,7 @@ var floors = map[string][]string{
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
-	"adapter":      {"agents", "claude", "pi", "."},
+	"adapter":      {"agents", "claude", "codex", "pi", "."},
 	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "near"},
 }
 

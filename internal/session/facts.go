@@ -48,7 +48,7 @@ const Unknown = -1 << 31
 type EntryFacts struct {
 	Usage    Usage
 	HasUsage bool
-	SubModel string // provider/model of the subagents whose usage a result has, if they have one
+	SubModel string // provider/model that the usage is of, if the entry does not say it: that of subagents, or of the turn
 
 	// UsageOf identifies the response that the usage is of, in all files: a hash of its id. Of
 	// several usages of one response in a file, the figures of the last count, at the place
