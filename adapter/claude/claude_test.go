@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,6 +194,27 @@ func TestHost(t *testing.T) {
 		if private := strings.Contains(s.Name, "credentials") || s.Name == "state" || s.Name == "telemetry"; private && s.Coverage != adapter.Private || s.Coverage == adapter.Searched && s.Path != filepath.Join("/c", projects) {
 			t.Errorf("store %+v", s)
 		}
+	}
+}
+
+// A memo that is full is small enough, and says the same when it is read again.
+func TestMemo(t *testing.T) {
+	var m memo
+	long := strings.Repeat("x", 1000)
+	m.CWD, m.Git, m.tip, m.message = short(long[:longestPlace], longestPlace), short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
+	for range 100 {
+		m.group, m.asides = remember(m.group, 1<<63, mostRemembered), remember(m.asides, 1<<63, mostRemembered)
+		m.sides = remember(m.sides, side{1 << 63, long[:longestID]}, mostSides)
+		m.queue = remember(m.queue, queued{1 << 50, 1 << 28, 1 << 63, true}, mostQueued)
+		m.tasks = remember(m.tasks, task{long[:longestID], long[:longestID]}, mostTasks)
+	}
+	whole := m.bytes()
+	var again memo
+	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.append(nil), whole) || len(again.tasks) != mostTasks || short(long, longestPlace) != "" {
+		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.append(nil)))
+	}
+	for i := range whole {
+		again.read(whole[:i]) // of another version
 	}
 }
 

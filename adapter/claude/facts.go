@@ -141,8 +141,28 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			break
 		}
 	}
+	p.inBackground(f, made)
 	if !made.Find("returnCodeInterpretation").Empty() { // "No matches found"
 		f.NoMatch = true
+	}
+}
+
+// inBackground finds the call whose command a result says more of: it went on in the
+// background.
+func (p *parser) inBackground(f *session.EntryFacts, made jsonl.Fields) {
+	of := made
+	id := p.json.Text(made.Find("shellId"))
+	if t := p.json.Fields(made.Find("task")); len(t) > 0 {
+		of, id = t, p.json.Text(t.Find("task_id"))
+	}
+	for _, t := range p.memo.tasks {
+		if len(id) == 0 || t.id != string(id) {
+			continue
+		}
+		f.Amends = t.call
+		if n, ok := p.json.Int(of.Find("exitCode")); ok && int64(int32(n)) == n {
+			f.Exit, f.Failed = int32(n), n != 0
+		}
 	}
 }
 

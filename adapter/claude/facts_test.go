@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,5 +110,43 @@ func TestSubagentFile(t *testing.T) {
 		if h.ID != "agent-a1" || h.ParentSession != parent || h.Relation != session.Spawned || entries[0].Side != "" || entries[0].UserText != "find it" {
 			t.Errorf("%s: header %+v, entry %+v", path, h, entries[0])
 		}
+	}
+}
+
+// A command that goes on in the background ends in a later result.
+func TestBackground(t *testing.T) {
+	entries, _, _ := parseLines(t,
+		reply("a1", "", "m1", callBlockOf("c1", "Bash", `{"command":"make","run_in_background":true}`), 1),
+		result("r1", "a1", "c1", `"Command running in background with ID: b1"`, `"toolUseResult":{"stdout":"","backgroundTaskId":"b1"}`),
+		reply("a2", "r1", "m2", callBlockOf("c2", "TaskOutput", `{"task_id":"b1"}`), 1),
+		result("r2", "a2", "c2", `"done"`, `"toolUseResult":{"retrieval_status":"success","task":{"task_id":"b1","exitCode":2}}`),
+		result("r3", "r2", "c3", `"done"`, `"toolUseResult":{"shellId":"b1","exitCode":0}`), result("r4", "r3", "c4", `"done"`, `"toolUseResult":{"shellId":"b2"}`))
+	for i, want := range map[int]string{1: "", 3: "c1", 4: "c1", 5: ""} {
+		if got := entries[i].Facts.Amends; got != want {
+			t.Errorf("line %d amends %q, want %q", i+1, got, want)
+		}
+	}
+	if f := entries[3].Facts; f.Exit != 2 || !f.Failed || entries[2].Facts.Calls[0].Deed != session.DeedPoll {
+		t.Errorf("facts %+v", f)
+	}
+}
+
+// A session that begins with lines of another one is a copy of it.
+func TestCopies(t *testing.T) {
+	theirs := strings.ReplaceAll(user("u", "", `"hi"`), `"sessionId":"s1"`, `"sessionId":"11111111-89ab-cdef-0123-456789abcdef"`)
+	own := strings.ReplaceAll(user("v", "u", `"on"`), `"sessionId":"s1"`, `"sessionId":"01234567-89ab-cdef-0123-456789abcdef"`)
+	for _, lines := range [][]string{
+		{theirs, own},
+		{strings.Replace(own, `{"parentUuid"`, `{"forkedFrom":{"sessionId":"11111111-89ab-cdef-0123-456789abcdef","messageUuid":"u"},"parentUuid"`, 1)},
+	} {
+		if _, _, end := parseLines(t, lines...); end.Header.Relation != session.Copied || end.Header.ParentSession != "11111111-89ab-cdef-0123-456789abcdef" {
+			t.Errorf("header %+v", end.Header)
+		}
+	}
+	if _, _, end := parseLines(t, own, theirs); end.Header.Relation != session.Unrelated {
+		t.Errorf("header %+v", end.Header)
+	}
+	if _, _, end := parseLines(t, own, `{"type":"relocated","relocatedCwd":"/new","sessionId":"s1"}`); end.Header.CWD != "/new" {
+		t.Errorf("header %+v", end.Header)
 	}
 }

@@ -17,13 +17,9 @@ import (
 func (p *parser) place() {
 	e, m := &p.entry, &p.memo
 	m.encoded = nil
-	if v := p.all.Find("cwd"); !v.Empty() {
-		m.CWD = short(p.json.Name(v), longestPlace)
-	}
-	if v := p.all.Find("gitBranch"); !v.Empty() {
-		m.Git = short(p.json.Name(v), longestPlace)
-	}
-	e.Context = m.context()
+	p.context(&m.CWD, "cwd")
+	p.context(&m.Git, "gitBranch")
+	e.Context = session.Context{CWD: m.CWD, Git: m.Git}
 	if !e.Once {
 		e.Apart = true
 		return
@@ -36,6 +32,9 @@ func (p *parser) place() {
 			e.HasParent, e.ParentID = true, parent
 		}
 	}
+	if v := p.json.Fields(p.all.Find("toolUseResult")).Find("backgroundTaskId"); p.json.Kind(v) == '"' {
+		m.tasks = remember(m.tasks, task{short(p.json.String(v), longestID), short(e.ToolCallID, longestID)}, mostTasks)
+	}
 	if e.Role == session.RoleAssistant {
 		e.Message = p.json.String(p.message.Find("id"))
 	}
@@ -44,6 +43,13 @@ func (p *parser) place() {
 		return
 	}
 	p.follow()
+}
+
+// context changes what holds from the line on, if it says so.
+func (p *parser) context(holds *string, key string) {
+	if v := p.all.Find(key); !v.Empty() && string(p.json.Text(v)) != *holds {
+		*holds = short(p.json.String(v), longestPlace)
+	}
 }
 
 // besides says which conversation of a subagent the entry belongs to.

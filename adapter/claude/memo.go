@@ -3,12 +3,11 @@ package claude
 import (
 	"encoding/binary"
 	"slices"
-
-	"pigrep/internal/session"
 )
 
 // memo is what a parser remembers of earlier lines: where the conversation is, the
-// conversations of subagents in the same file, and the prompts that wait in the queue.
+// conversations of subagents in the same file, the prompts that wait in the queue, and the
+// commands in the background.
 type memo struct {
 	CWD, Git string
 
@@ -18,6 +17,7 @@ type memo struct {
 	asides  []uint64 // hashes of the entries beside the branch
 	sides   []side   // the last one is that of the last line of a subagent
 	queue   []queued
+	tasks   []task
 
 	encoded []byte // nil if it has changed
 }
@@ -36,13 +36,17 @@ type queued struct {
 	taken  bool   // into the running turn: no line of a user repeats it
 }
 
+// task is a command that goes on in the background.
+type task struct{ id, call string }
+
 // Limits of a memo, which keep its size below adapter.MaxMemo. Older entries are forgotten.
 const (
 	mostRemembered = 48 // entries of a group, and beside the branch
 	mostSides      = 8
 	mostQueued     = 32
-	longestID      = 100
-	longestPlace   = 500 // directory or branch
+	mostTasks      = 6
+	longestID      = 64
+	longestPlace   = 400 // directory or branch
 )
 
 // remember appends a value to a list that keeps the last n.
@@ -73,7 +77,7 @@ func (m *memo) bytes() []byte {
 }
 
 func (m *memo) append(b []byte) []byte {
-	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.sides)+len(m.queue) == 0 {
+	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.sides)+len(m.queue)+len(m.tasks) == 0 {
 		return b
 	}
 	text := func(s string) {
@@ -107,12 +111,17 @@ func (m *memo) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(q.length)<<1|taken)
 		b = binary.LittleEndian.AppendUint64(b, q.hash)
 	}
+	b = binary.AppendUvarint(b, uint64(len(m.tasks)))
+	for _, t := range m.tasks {
+		text(t.id)
+		text(t.call)
+	}
 	return b
 }
 
 // read reads what bytes wrote. Of other bytes it reads what it can.
 func (m *memo) read(data []byte) {
-	*m = memo{group: m.group[:0], asides: m.asides[:0], sides: m.sides[:0], queue: m.queue[:0]}
+	*m = memo{group: m.group[:0], asides: m.asides[:0], sides: m.sides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
 	number := func() uint64 {
 		n, size := binary.Uvarint(data)
 		if size <= 0 {
@@ -157,8 +166,8 @@ func (m *memo) read(data []byte) {
 		q.length, q.taken, q.hash = int(length>>1), length&1 == 1, hash()
 		m.queue = append(m.queue, q)
 	}
+	for n := number(); n > 0 && len(data) > 0; n-- {
+		m.tasks = append(m.tasks, task{text(), text()})
+	}
 	m.encoded = whole
 }
-
-// context returns what holds at an entry.
-func (m *memo) context() session.Context { return session.Context{CWD: m.CWD, Git: m.Git} }

@@ -41,6 +41,7 @@ type parser struct {
 	prompt  []byte        // its UserText
 	held    [][]byte      // texts of parts that details may repeat
 	values  []jsonl.Value // of the details
+	budget  int           // bytes of held that may still be searched
 	facts   session.EntryFacts
 
 	// With wanted texts only, of the current entry.
@@ -173,10 +174,10 @@ func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) 
 // header reads what a line says of the session.
 func (p *parser) header(at int64) {
 	h := &p.state.Header
-	own := p.json.String(p.all.Find("sessionId"))
+	own, first := p.json.Text(p.all.Find("sessionId")), h.Timestamp.IsZero() && at != 0
+	base := session.BaseName(p.state.Path)
 	if h.Version == 0 {
 		h.Version, h.Offset = 2, p.entry.Offset
-		base := session.BaseName(p.state.Path)
 		switch {
 		case p.agent:
 			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.state.Path)
@@ -184,19 +185,26 @@ func (p *parser) header(at int64) {
 			h.ID = base
 		}
 	}
-	switch {
-	case p.agent && own != "" && (h.ParentSession == "" || parentOf(p.state.Path) == ""):
-		h.ParentSession = own
-	case h.ID == "" && own != "":
-		h.ID = own
+	switch from := p.json.Fields(p.all.Find("forkedFrom")).Find("sessionId"); {
+	case p.agent && h.ParentSession == "":
+		h.ParentSession = string(own)
+	case p.agent:
+	case h.ID == "":
+		h.ID = string(own)
+	case !from.Empty() && h.Relation == session.Unrelated:
+		h.Relation, h.ParentSession = session.Copied, p.json.String(from)
+	case first && isUUID(own) && string(own) != h.ID: // a copy of another session's line
+		h.Relation, h.ParentSession = session.Copied, string(own)
 	}
 	if h.CWD == "" {
 		h.CWD = p.json.String(p.all.Find("cwd"))
+	} else if moved := p.all.Find("relocatedCwd"); p.json.Kind(moved) == '"' {
+		h.CWD = p.json.String(moved)
 	}
-	if git := p.json.Name(p.all.Find("gitBranch")); git != "" {
-		h.Git = git
+	if git := p.json.Text(p.all.Find("gitBranch")); len(git) > 0 && string(git) != h.Git {
+		h.Git = string(git)
 	}
-	if h.Timestamp.IsZero() && at != 0 {
+	if first {
 		h.Timestamp = time.UnixMilli(at).UTC()
 	}
 }

@@ -95,6 +95,10 @@ func (p *parser) other() {
 // detailKeys are the members of a line with a message whose text is details.
 var detailKeys = []string{"toolUseResult", "planContent", "classifierMetaLines", "mcpMeta"}
 
+// heldBudget bounds the bytes that are searched for the strings of details. Further strings
+// count as not held.
+const heldBudget = 64 << 20
+
 // wantsDetails reports whether details may have a wanted text. Text that they repeat must
 // then be read.
 func (p *parser) wantsDetails() bool {
@@ -113,7 +117,7 @@ func (p *parser) details() {
 	for i := range p.entry.Parts {
 		p.held = append(p.held, p.entry.Parts[i].Text)
 	}
-	p.values = p.values[:0]
+	p.values, p.budget = p.values[:0], heldBudget
 	for _, key := range detailKeys {
 		switch v := p.all.Find(key); p.json.Kind(v) {
 		case '{':
@@ -167,7 +171,10 @@ func (p *parser) detail(v jsonl.Value) {
 		return
 	case '"':
 		text := bytes.TrimSpace(bytes.TrimPrefix(p.json.Text(v), []byte("Error: ")))
-		if len(text) == 0 || slices.ContainsFunc(p.held, func(held []byte) bool { return bytes.Contains(held, text) }) {
+		if len(text) == 0 || slices.ContainsFunc(p.held, func(held []byte) bool {
+			p.budget -= len(held)
+			return p.budget > 0 && bytes.Contains(held, text)
+		}) {
 			return
 		}
 	}
