@@ -147,10 +147,8 @@ func (b *backend) openSession(choose func(*snapshot.Snapshot) (path string, err 
 }
 
 const (
-	// pollEvery is the interval between checks for generations of other processes.
-	pollEvery = time.Second
-	// tellEvery is the interval between reports of progress.
-	tellEvery = 100 * time.Millisecond
+	pollEvery = time.Second            // between checks for generations of other processes
+	tellEvery = 100 * time.Millisecond // between reports of progress
 )
 
 // follow keeps the index up to date, as `pigrep watch` does, and reports its state. With

@@ -36,8 +36,11 @@ import (
 	"pigrep/ui/printer"
 )
 
-// searchName is the default command.
-const searchName = "search"
+const (
+	searchName        = "search" // the default command
+	sessionsWithParts = 3        // are shown if no hit has the word as written
+	sizeOfRecord      = 256      // about what a record takes, in bytes
+)
 
 type searchOptions struct {
 	flags.Shared
@@ -177,9 +180,6 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	x.Report(&res.Index, res.Warnings[warned:]) // of hits that were read while they were written
 	return o.finish(x, req, res, answer.Written() > 0)
 }
-
-// sessionsWithParts is how many sessions are shown if no hit has the word as written.
-const sessionsWithParts = 3
 
 // shortenParts keeps the best sessions of an answer whose hits only have the parts of a word:
 // such hits are rarely what was meant.
@@ -497,9 +497,6 @@ func (o *sessionsOptions) request(q *asking) sessions.Request {
 	}
 	return req
 }
-
-// sizeOfRecord is about what a record takes, in bytes.
-const sizeOfRecord = 256
 
 // explain says why the list is empty, as far as the filters of sessions are the reason.
 func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.Snapshot, req sessions.Request, now time.Time) error {

@@ -391,15 +391,12 @@ var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(
 // addPlace adds the place that begins a line of text.
 func (n *namedHits) addPlace(line string) bool {
 	at := place().FindStringSubmatch(line)
-	if line == grepGap || at == nil {
-		return line == grepGap
+	if line == printer.GrepSeparator || at == nil {
+		return line == printer.GrepSeparator
 	}
 	n.add(&hitLine{SessionPath: at[1], EntryID: at[2]})
 	return true
 }
-
-// grepGap separates groups of lines.
-const grepGap = "--"
 
 // readHits reads hits: JSON lines with hits, sessions or lines of grep, a whole JSON answer, or
 // lines of text that begin with a session and its entry.

@@ -458,9 +458,6 @@ func exportName(title, id string) string {
 	return b.String() + id
 }
 
-// copyTime bounds how long a clipboard program may take.
-const copyTime = 2 * time.Second
-
 // copy gives a text to the clipboard program of the system, if there is one and the terminal
 // is on this machine.
 func (b *tuiBackend) copy(ctx context.Context, text string) bool {
@@ -521,12 +518,12 @@ func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 // The preview of the TUI: a part of a conversation, and the search in all of it.
 
 const (
-	// openFrom is the size in bytes from which the entry of a hit is folded at first.
-	openFrom = 4 << 20
-	// foldedFrom is the size in bytes from which an entry stays folded.
-	foldedFrom = 16 << 20
-	// pageBytes is how many bytes of entries a preview reads on each side of its anchor.
-	pageBytes = 8 << 20
+	openFrom      = 4 << 20         // the size in bytes from which the entry of a hit is folded at first
+	foldedFrom    = 16 << 20        // the size in bytes from which an entry stays folded
+	pageBytes     = 8 << 20         // how many bytes of entries a preview reads on each side of its anchor
+	maxCalls      = 1000            // by how many results a page is extended to keep them with their calls
+	longestPrompt = 400             // in an outline: wider than any terminal
+	copyTime      = 2 * time.Second // how long a clipboard program may take
 )
 
 // preview renders the entries around one.
@@ -644,9 +641,6 @@ func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) 
 	return from, to
 }
 
-// maxCalls bounds how many results a page is extended by to keep them with their calls.
-const maxCalls = 1000
-
 // find counts the matches of a text in the entries of a session.
 func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
 	x, t, done, err := b.openPlace(p)
@@ -709,9 +703,6 @@ func (b *tuiBackend) prompts(ctx context.Context, p tui.Place) (list []tui.Promp
 	}
 	return list, nil
 }
-
-// longestPrompt is the longest prompt in an outline: wider than any terminal.
-const longestPrompt = 400
 
 // text returns the text of an entry, as in the file.
 func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {

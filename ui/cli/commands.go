@@ -58,10 +58,7 @@ func commands() []command {
 
 // of returns what makes a command with options of its own: how it is called, which arguments
 // it takes and how they are completed, and what it runs.
-func of[T any, O interface {
-	*T
-	options
-}](use string, args cobra.PositionalArgs, completeArgs func(*app.App) complete, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+func of[T any, O optionsOf[T]](use string, args cobra.PositionalArgs, completeArgs func(*app.App) complete, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
 	return func(a *app.App) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Args: args}
 		if completeArgs != nil {
@@ -72,10 +69,7 @@ func of[T any, O interface {
 }
 
 // forShell returns what makes a command whose argument is one of these shells.
-func forShell[T any, O interface {
-	*T
-	options
-}](name string, shells []string, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
+func forShell[T any, O optionsOf[T]](name string, shells []string, run func(context.Context, *app.App, O, []string) error) func(*app.App) *cobra.Command {
 	return func(a *app.App) *cobra.Command {
 		return newCommand(a, O(new(T)), &cobra.Command{Use: name + " {" + strings.Join(shells, " | ") + "}", ValidArgs: shells, Args: oneShell}, run)
 	}
@@ -133,6 +127,12 @@ func rootFor(a *app.App, args []string) *cobra.Command {
 
 // options are those of a command.
 type options interface{ addFlags(*cobra.Command) }
+
+// optionsOf are options in a T.
+type optionsOf[T any] interface {
+	*T
+	options
+}
 
 // newCommand completes a command with its flags, and what it runs with its arguments.
 func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context.Context, *app.App, O, []string) error) *cobra.Command {

@@ -33,11 +33,10 @@ import (
 // separates a value from its description.
 type complete = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
-// maxCompletions limits the number of values.
-const maxCompletions = 50
-
-// titleWidth is the width of a title in a description.
-const titleWidth = 60
+const (
+	maxCompletions = 50
+	titleWidth     = 60 // of a title in a description
+)
 
 // completions are the functions that complete flags from the index.
 var completions = map[string]func(r *index.Reader, prefix string) []string{

@@ -60,12 +60,6 @@ func (a *Audit) Nothing(now time.Time) (string, error) {
 	return e.Text(now), nil
 }
 
-// The forms of days in running text.
-const (
-	dayForm  = "2 Jan"
-	dateForm = "2 Jan 2006"
-)
-
 // Text returns the description as a sentence.
 func (e *Empty) Text(now time.Time) string {
 	day := func(t time.Time) string {
@@ -504,12 +498,10 @@ func withoutPrice(t *audit.UsageTable) string {
 	return strings.Join(parts, " · ")
 }
 
-// namedModels is how many models without a price are named.
-const namedModels = 4
-
 const (
 	trendWidth   = 24  // cells at most
 	roomForTrend = 120 // the narrowest terminal with a trend
+	namedModels  = 4   // how many models without a price are named
 )
 
 // TakesTrend reports whether an answer with these dimensions has a column that needs the

@@ -27,9 +27,6 @@ const (
 	GrepCounts                 // the number of matching lines of each file
 )
 
-// grepSeparator separates groups of lines.
-const grepSeparator = "--"
-
 // Grep is the answer of the grep command. Matches are printed as they are found.
 type Grep struct {
 	Mode     GrepMode
@@ -180,7 +177,7 @@ func (g *grepText) separate(m *grep.Match, number int) {
 	before := g.last
 	before.number++
 	if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
-		g.print(g.dim(grepSeparator), "\n")
+		g.print(g.dim(GrepSeparator), "\n")
 	}
 }
 
@@ -223,9 +220,6 @@ func (g *grepText) heading(m *grep.Match) string {
 	return g.style(grepPathStyle, title) + g.dim(id)
 }
 
-// minTitle is the minimum width of the title in a heading.
-const minTitle = 10
-
 // printed writes a line, or all lines of a match that spans several.
 func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
@@ -251,11 +245,15 @@ func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 	}
 }
 
+// GrepSeparator separates groups of lines.
+const GrepSeparator = "--"
+
 // In text, a line longer than longLine bytes is shown from leadBytes before its
 // first match.
 const (
 	longLine  = 2000
 	leadBytes = 200
+	minTitle  = 10 // the minimum width of the title in a heading
 )
 
 // marked writes the line safe to print, with its matches marked.

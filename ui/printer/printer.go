@@ -133,11 +133,13 @@ func (l Layout) dayOf(t time.Time) string {
 	return t.In(l.Now.Location()).Format(time.DateOnly)
 }
 
-// minuteForm is the form of a date in text, in the time zone of the user.
-const minuteForm = "2006-01-02 15:04"
-
-// stampForm is the form of a time with its zone.
-const stampForm = "2006-01-02 15:04:05Z07:00"
+// The forms of times in text, in the time zone of the user.
+const (
+	dayForm    = "2 Jan"
+	dateForm   = "2 Jan 2006"
+	minuteForm = "2006-01-02 15:04"
+	stampForm  = "2006-01-02 15:04:05Z07:00"
+)
 
 func (l Layout) date(t time.Time) string {
 	if t.IsZero() {

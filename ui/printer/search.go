@@ -174,7 +174,7 @@ func (s *Search) plain(p *plain) {
 	}
 	for i := range hits {
 		if i > 0 {
-			p.record(grepSeparator)
+			p.record(GrepSeparator)
 		}
 		one, all := *s, *s.Response
 		all.Hits, one.Response = hits[i:i+1], &all
@@ -183,14 +183,13 @@ func (s *Search) plain(p *plain) {
 	}
 }
 
-// narrow is the width below which hits have no gutter.
-const narrow = 60
-
 const (
+	narrow    = 60 // the width below which hits have no gutter
 	kindWidth = 8
-	// maxID is the longest entry id that is shown whole. Of others the end is shown, which
-	// is unique in a session.
-	maxID = 13
+	maxID     = 13 // the longest entry id that is shown whole; of others the end is shown, which is unique in a session
+	maxWord   = 24 // the maximum width of a word in the last line of a search
+
+	compacted = "no longer in context (compacted)" // the remark on sessions; that on a hit is shorter
 )
 
 // hitText writes hits, each with its kind and its entry id before the text.
@@ -480,9 +479,6 @@ func remarks(h *search.Hit) []string {
 	return append(notes, places(h)...)
 }
 
-// compacted is the remark on sessions; that on a hit is shorter.
-const compacted = "no longer in context (compacted)"
-
 // places are the remarks on where a hit is.
 func places(h *search.Hit) (notes []string) {
 	if h.Branch == "abandoned" {
@@ -512,9 +508,6 @@ func inCommon(notes []string, h *search.Hit, first bool) []string {
 	}
 	return slices.DeleteFunc(notes, func(n string) bool { return !slices.Contains(own, n) })
 }
-
-// maxWord is the maximum width of a word in the last line of a search.
-const maxWord = 24
 
 // closing returns the last line of a search: the number of hits, and how to see more.
 func closing(s *Search) string {

@@ -76,6 +76,9 @@ const (
 	minSessionTitle = 28
 	leastDirectory  = 14
 	narrowSessions  = 60 // below this width a session takes two lines
+	candidateTitle  = 50
+	maxIndent       = 8 // the deepest indentation of forks
+	shownCalls      = 8 // of a session with an error: the first, and the last
 )
 
 func (s *Sessions) sheet(layout Layout) table { return s.rows(layout) }
@@ -160,9 +163,6 @@ func modelNames(models []string) []string {
 	return list
 }
 
-// maxIndent is the deepest indentation of forks.
-const maxIndent = 8
-
 // A Candidate is a session that the user may have meant, and what to type for it.
 type Candidate struct {
 	Typed   string
@@ -194,8 +194,6 @@ func widest(list []string) (width int) {
 	}
 	return width
 }
-
-const candidateTitle = 50
 
 // usageText is the tokens and the cost of a session, if known.
 func usageText(x *sessions.Session) string {
@@ -354,9 +352,6 @@ func (f *Fix) sheet(layout Layout) table {
 		fieldColumn("line", func(s *row) string { return strconv.Itoa(s.Error.Line) }),
 	}}
 }
-
-// shownCalls is how many calls of a session are shown: the first, and the last.
-const shownCalls = 8
 
 func (f *Fix) text(t *text) {
 	var hits []search.Hit

@@ -17,7 +17,7 @@ import (
 	"pigrep/ui/transcript"
 )
 
-// How many lines of a piece are shown unless --full is given.
+// How many lines of a piece are shown unless --full is given, and other measures.
 const (
 	resultHead     = 6 // of a result
 	shellHead      = 2 // of the output of a command, whose end matters more
@@ -33,6 +33,8 @@ const (
 	failedIndent   = "  ✗ " // of the first line of a failure
 	nothingToWrap  = 0
 	minBodyColumns = 16
+	relativeTitle  = 32      // the width of the title of a related session
+	keptText       = 1 << 20 // how much of an entry waits until all of it is printed
 )
 
 // FocusMark begins the heading of an entry that was named.
@@ -126,9 +128,6 @@ func (p *showText) pass(s string) {
 	p.print(s)
 	p.written += len(s)
 }
-
-// keptText is how much of an entry waits until all of it is printed.
-const keptText = 1 << 20
 
 // put prints a line, given in pieces. Long texts leave at once.
 func (p *showText) put(pieces ...string) {
@@ -265,9 +264,6 @@ func (p *showText) relative(r *Relative, of int) string {
 	}
 	return name
 }
-
-// relativeTitle is the width of the title of a related session.
-const relativeTitle = 32
 
 func (p *showText) entry(e *entry.Entry) {
 	it := transcript.Describe(e)

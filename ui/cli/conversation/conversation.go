@@ -39,10 +39,18 @@ import (
 	"pigrep/ui/printer"
 )
 
-// Error codes for names that match nothing, or several things.
+// Error codes for names that match nothing, or several things, and for a session that its agent
+// cannot resume.
 const (
-	CodeNotFound  = "not-found"
-	CodeAmbiguous = "ambiguous"
+	CodeNotFound     = "not-found"
+	CodeAmbiguous    = "ambiguous"
+	codeCannotResume = "cannot-resume"
+)
+
+const (
+	MaxCandidates = 10          // of an error
+	maxForks      = 20          // of a session
+	justNow       = time.Minute // the age below which a session may still be open elsewhere
 )
 
 // Target is a session that the user named, open for reading.
@@ -255,9 +263,6 @@ func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
 	return printer.Candidates(found, MaxCandidates, x.App.Now())
 }
 
-// MaxCandidates is how many candidates an error lists.
-const MaxCandidates = 10
-
 // Entries is a sequence of entries, read lazily.
 type Entries struct {
 	All      iter.Seq2[*entry.Entry, error]
@@ -444,9 +449,6 @@ func shared(ctx context.Context, r *index.Reader, fork, parent *session.Summary)
 	return sessions.Shared(records[0], records[1]), ctx.Err()
 }
 
-// maxForks is how many forks of a session are listed.
-const maxForks = 20
-
 // Manner is how a session is resumed.
 type Manner struct {
 	Exec bool
@@ -495,9 +497,6 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 	r.Command = system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
 	return r, cmp.Or(err, gone)
 }
-
-// codeCannotResume is the error code of a session that its agent cannot resume.
-const codeCannotResume = "cannot-resume"
 
 // chooseDir sets the directory to run the agent in.
 func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) error {
@@ -578,9 +577,6 @@ func CheckDir(dir string) error {
 	}
 	return nil
 }
-
-// justNow is the age below which a session may still be open elsewhere.
-const justNow = time.Minute
 
 // warnings lists surprises in resuming the session.
 func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) ([]string, error) {

@@ -26,6 +26,8 @@ const (
 	Env     = "PIGREP_PAGER"
 	Default = "less"
 	None    = "cat" // as a pager it means none
+
+	linksInLess = 566
 )
 
 // Options are the flags of commands with long output.
@@ -104,8 +106,6 @@ func takesLinks(a *app.App, pager string) bool {
 	_, err = fmt.Sscanf(string(out), "less %d", &version)
 	return err == nil && version >= linksInLess
 }
-
-const linksInLess = 566
 
 // ShowIfLong prints an answer in a pager, if one is wanted and available and the answer
 // does not fit on the screen. It is for commands that mostly have short answers, which
