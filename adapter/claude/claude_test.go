@@ -12,6 +12,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/lab/adapters"
 )
 
 func environment(vars map[string]string) adapter.Environment {
@@ -123,7 +124,7 @@ func TestRecognize(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	for path, data := range fixtures(t) {
+	for path, data := range adapters.Fixtures(t, "claude") {
 		if New().Recognize(data[:min(len(data), adapter.HeadLength)]) != adapter.Transcript {
 			t.Errorf("%s is not recognized", path)
 		}
@@ -210,8 +211,8 @@ func TestMemo(t *testing.T) {
 	}
 	whole := m.bytes()
 	var again memo
-	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.append(nil), whole) || len(again.tasks) != mostTasks || short(long, longestPlace) != "" {
-		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.append(nil)))
+	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.pack(), whole) || len(again.tasks) != mostTasks || short(long, longestPlace) != "" {
+		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.pack()))
 	}
 	for i := range whole {
 		again.read(whole[:i]) // of another version
@@ -234,13 +235,13 @@ func FuzzParse(f *testing.F) {
 		whole, _, end := parse(t, sessionFile, data)
 		state := adapter.State{Path: sessionFile, Facts: true}
 		n := 0
-		for _, line := range linesOf(t, data) {
+		for _, line := range adapters.Lines(t, data) {
 			p := New().Parse(state)
 			p.Parse(line, func(e *session.Entry) {
 				if n >= len(whole) {
 					t.Fatalf("line %d has more entries when it is read on", line.Number)
 				}
-				if diff := cmp.Diff(whole[n], clone(e)); diff != "" {
+				if diff := cmp.Diff(whole[n], adapters.Clone(e)); diff != "" {
 					t.Errorf("line %d, read on (-whole +part):\n%s", line.Number, diff)
 				}
 				if e.Offset < line.Offset || e.Offset+int64(e.Length) > line.Offset+line.Length {

@@ -200,7 +200,7 @@ func TestBrokenLines(t *testing.T) {
 	if diff := gocmp.Diff([]string{"user|prompt: fix it", "user|prompt: one", "user|prompt: two"}, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	if len(problems) != 3 || problems[0].Line != 4 || problems[1].Reason != reasonNotObject || !problems[2].Torn || end.Lines != 6 {
+	if len(problems) != 3 || problems[0].Line != 4 || problems[1].Torn || !problems[2].Torn || end.Lines != 6 {
 		t.Errorf("problems %+v, state %+v", problems, end)
 	}
 }

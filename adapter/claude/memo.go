@@ -1,8 +1,9 @@
 package claude
 
 import (
-	"encoding/binary"
 	"slices"
+
+	"pigrep/adapter"
 )
 
 // memo is what a parser remembers of earlier lines: where the conversation is, the
@@ -68,7 +69,7 @@ func short(s string, limit int) string {
 // bytes returns the memo as a State keeps it, nil if it is empty.
 func (m *memo) bytes() []byte {
 	if m.encoded == nil {
-		m.encoded = m.append(make([]byte, 0, 128))
+		m.encoded = m.pack()
 	}
 	if len(m.encoded) == 0 {
 		return nil
@@ -76,98 +77,67 @@ func (m *memo) bytes() []byte {
 	return m.encoded
 }
 
-func (m *memo) append(b []byte) []byte {
+// pack returns the memo as read takes it.
+func (m *memo) pack() []byte {
 	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.sides)+len(m.queue)+len(m.tasks) == 0 {
-		return b
+		return []byte{}
 	}
-	text := func(s string) {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
-	}
+	p := make(adapter.Packer, 0, 128)
 	hashes := func(list []uint64) {
-		b = binary.AppendUvarint(b, uint64(len(list)))
+		p.Number(int64(len(list)))
 		for _, h := range list {
-			b = binary.LittleEndian.AppendUint64(b, h)
+			p.Hash(h)
 		}
 	}
-	text(m.CWD)
-	text(m.Git)
-	text(m.tip)
-	b = binary.LittleEndian.AppendUint64(b, m.message)
+	p.Text(m.CWD)
+	p.Text(m.Git)
+	p.Text(m.tip)
+	p.Hash(m.message)
 	hashes(m.group)
 	hashes(m.asides)
-	b = binary.AppendUvarint(b, uint64(len(m.sides)))
+	p.Number(int64(len(m.sides)))
 	for _, s := range m.sides {
-		b = binary.LittleEndian.AppendUint64(b, s.tip)
-		text(s.root)
+		p.Hash(s.tip)
+		p.Text(s.root)
 	}
-	b = binary.AppendUvarint(b, uint64(len(m.queue)))
+	p.Number(int64(len(m.queue)))
 	for _, q := range m.queue {
-		b = binary.AppendUvarint(b, uint64(q.offset))
-		taken := uint64(0)
+		p.Number(q.offset)
+		length := int64(q.length)
 		if q.taken {
-			taken = 1
+			length = ^length
 		}
-		b = binary.AppendUvarint(b, uint64(q.length)<<1|taken)
-		b = binary.LittleEndian.AppendUint64(b, q.hash)
+		p.Number(length)
+		p.Hash(q.hash)
 	}
-	b = binary.AppendUvarint(b, uint64(len(m.tasks)))
+	p.Number(int64(len(m.tasks)))
 	for _, t := range m.tasks {
-		text(t.id)
-		text(t.call)
+		p.Text(t.id)
+		p.Text(t.call)
 	}
-	return b
+	return p
 }
 
-// read reads what bytes wrote. Of other bytes it reads what it can.
+// read reads what pack returned. Of other bytes it reads what it can.
 func (m *memo) read(data []byte) {
 	*m = memo{group: m.group[:0], asides: m.asides[:0], sides: m.sides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
-	number := func() uint64 {
-		n, size := binary.Uvarint(data)
-		if size <= 0 {
-			data = nil
-			return 0
-		}
-		data = data[size:]
-		return n
-	}
-	text := func() string {
-		n := min(number(), uint64(len(data)))
-		s := string(data[:n])
-		data = data[n:]
-		return s
-	}
-	hash := func() uint64 {
-		if len(data) < 8 {
-			data = nil
-			return 0
-		}
-		h := binary.LittleEndian.Uint64(data)
-		data = data[8:]
-		return h
-	}
 	if len(data) == 0 {
 		return
 	}
-	whole := data
-	m.CWD, m.Git, m.tip, m.message = text(), text(), text(), hash()
-	for n := number(); n > 0 && len(data) > 0; n-- {
-		m.group = append(m.group, hash())
-	}
-	for n := number(); n > 0 && len(data) > 0; n-- {
-		m.asides = append(m.asides, hash())
-	}
-	for n := number(); n > 0 && len(data) > 0; n-- {
-		m.sides = append(m.sides, side{hash(), text()})
-	}
-	for n := number(); n > 0 && len(data) > 0; n-- {
-		q := queued{offset: int64(number())}
-		length := number()
-		q.length, q.taken, q.hash = int(length>>1), length&1 == 1, hash()
+	u := adapter.Unpacker(data)
+	m.encoded = data
+	m.CWD, m.Git, m.tip, m.message = u.Text(), u.Text(), u.Text(), u.Hash()
+	u.List(func() { m.group = append(m.group, u.Hash()) })
+	u.List(func() { m.asides = append(m.asides, u.Hash()) })
+	u.List(func() { m.sides = append(m.sides, side{u.Hash(), u.Text()}) })
+	u.List(func() {
+		q := queued{offset: u.Number()}
+		length := u.Number()
+		if q.taken = length < 0; q.taken {
+			length = ^length
+		}
+		q.length, q.hash = int(length), u.Hash()
 		m.queue = append(m.queue, q)
-	}
-	for n := number(); n > 0 && len(data) > 0; n-- {
-		m.tasks = append(m.tasks, task{text(), text()})
-	}
-	m.encoded = whole
+	})
+	u.List(func() { m.tasks = append(m.tasks, task{u.Text(), u.Text()}) })
 }

@@ -1,9 +1,7 @@
 package claude
 
 import (
-	"bytes"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -81,52 +79,11 @@ func parentOf(file string) string {
 	return path.Base(before)
 }
 
-// reasonNotObject is the reason of a problem with JSON that is not an object.
-const reasonNotObject = "not an object"
-
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.json.Reset(line.Data)
 	p.json.Trusting, p.wanted = line.Wanted != nil, line.Wanted
-	start := 0
-	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
-		start = len(jsonl.ByteOrderMark)
-	}
-	if !line.Ended {
-		if problem := p.torn(line, start); problem != nil {
-			return problem
-		}
-	}
-	var problems []adapter.ParseError
-	notObject := false
-	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		v, err := p.json.Check(i)
-		if err != nil {
-			return append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
-		}
-		isObject := line.Data[i] == '{'
-		if isObject {
-			p.object(line, v, emit)
-		} else if !notObject { // several in a row are one problem
-			problems = append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
-		}
-		notObject = !isObject
-		i = v.End
-	}
-	return problems
-}
-
-// torn returns the problem with an unterminated line, nil when its JSON is complete.
-func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
-	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		v, err := p.json.Check(i)
-		if err != nil || line.Data[i] != '{' {
-			return []adapter.ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
-		}
-		i = v.End
-	}
-	return nil
+	return adapter.Objects(&p.json, line, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
 // object reads one object of a line.
@@ -158,7 +115,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if e.ID = p.json.String(id); e.ID != "" {
 		e.Copy, e.Once = max(p.json.Hash(id), 1), true
 	} else {
-		e.ID = madeUpID(e.Offset)
+		e.ID = adapter.OffsetID(e.Offset)
 	}
 	p.read()
 	p.place()
@@ -167,9 +124,6 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	}
 	emit(e)
 }
-
-// madeUpID is the id of an entry without one.
-func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) }
 
 // header reads what a line says of the session.
 func (p *parser) header(at int64) {

@@ -2,10 +2,8 @@ package claude
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -15,6 +13,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
+	"pigrep/lab/adapters"
 	"pigrep/lab/testkit"
 )
 
@@ -48,49 +47,18 @@ type truth struct {
 	}
 }
 
-// fixtures returns the session files among the fixtures, by path, with what they contain.
-func fixtures(t testing.TB) map[string][]byte {
-	files := make(map[string][]byte)
-	root := testkit.Fixtures()
-	if root == "" {
-		return files
-	}
-	err := filepath.WalkDir(filepath.Join(root, "agents", "claude"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
-			return err
-		}
-		files[path], err = os.ReadFile(path)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-// shadowed returns the entries that others do not repeat.
-func visible(entries []session.Entry) (list []session.Entry) {
-	hidden, ids := make(map[int64]bool), make(map[string]bool)
-	for _, e := range entries {
-		for _, offset := range e.Shadows {
-			hidden[offset] = true
-		}
-	}
-	for _, e := range entries {
-		if !hidden[e.Offset] && !(e.Once && ids[e.ID]) {
-			list = append(list, e)
-		}
-		ids[e.ID] = true
-	}
-	return list
+// visible returns the entries that do not repeat others.
+func visible(entries []session.Entry) []session.Entry {
+	return adapters.Read{Entries: entries}.Visible()
 }
 
 // Real files say what other readers read in them.
 func TestTruth(t *testing.T) {
-	if len(fixtures(t)) == 0 {
+	files := adapters.Fixtures(t, "claude")
+	if len(files) == 0 {
 		testkit.Missing(t, "fixtures")
 	}
-	for path, data := range fixtures(t) {
+	for path, data := range files {
 		said, err := os.ReadFile(path + ".truth.json")
 		if err != nil {
 			t.Fatal(err)
@@ -254,35 +222,19 @@ func silent(data []byte, kind session.Kind) (n int) {
 	return n
 }
 
-// An entry that is read alone is what it was in order, but for what may depend on earlier
-// lines.
-func TestEntriesReadAlone(t *testing.T) {
+// An entry that is read alone is what it was in order, and reading on from a state at any line
+// gives what reading at once gives.
+func TestAloneAndHalves(t *testing.T) {
 	for path, data := range inOrder(t) {
-		all, _, end := parse(t, path, data)
-		for _, e := range all {
-			p := New().Parse(adapter.State{Path: path, Header: end.Header})
-			again := 0
-			p.Parse(adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true}, func(got *session.Entry) {
-				again++
-				want, alone := e, clone(got)
-				for _, e := range []*session.Entry{&want, &alone} {
-					e.Timestamp, e.ParentID, e.HasParent, e.Facts = alone.Timestamp, "", false, nil
-					e.Message, e.Side, e.Aside, e.Apart, e.Repeats, e.Shadows, e.Pending, e.Context = "", "", false, false, false, nil, false, session.Context{}
-				}
-				if !reflect.DeepEqual(want, alone) {
-					t.Errorf("%s: line %d, read alone (-first +again):\n%s", path, e.Line, cmp.Diff(want, alone))
-				}
-			})
-			if again != 1 {
-				t.Errorf("%s: line %d, read alone, gives %d entries", path, e.Line, again)
-			}
-		}
+		state := adapter.State{Path: path, Facts: true}
+		adapters.Alone(t, New(), state, data)
+		adapters.Halves(t, New(), state, data)
 	}
 }
 
 // inOrder returns the fixtures, and a file with all lines of other tests.
 func inOrder(t testing.TB) map[string][]byte {
-	files := fixtures(t)
+	files := adapters.Fixtures(t, "claude")
 	var lines []string
 	for _, tt := range lineTests {
 		lines = append(lines, tt.line)
@@ -297,31 +249,6 @@ func inOrder(t testing.TB) map[string][]byte {
 	return files
 }
 
-// Reading on from a state at any line gives what reading at once gives.
-func TestHalves(t *testing.T) {
-	for path, data := range inOrder(t) {
-		want, wantProblems, end := parse(t, path, data)
-		lines := linesOf(t, data)
-		var got []session.Entry
-		var problems []adapter.ParseError
-		state := adapter.State{Path: path, Facts: true}
-		for _, line := range lines {
-			p := New().Parse(state)
-			problems = append(problems, p.Parse(line, func(e *session.Entry) { got = append(got, clone(e)) })...)
-			state = p.State()
-			if len(state.Memo) > adapter.MaxMemo {
-				t.Fatalf("%s: line %d: the memo has %d bytes", path, line.Number, len(state.Memo))
-			}
-		}
-		if !reflect.DeepEqual(want, got) {
-			t.Errorf("%s, line by line (-whole +parts):\n%s", path, cmp.Diff(want, got))
-		}
-		if diff := cmp.Diff(wantProblems, problems); diff != "" || !reflect.DeepEqual(state, end) {
-			t.Errorf("%s, line by line: state %+v, want %+v; problems (-whole +parts):\n%s", path, state, end, diff)
-		}
-	}
-}
-
 // If only some texts are wanted, the others may be left out, but each part keeps its number,
 // its kind and, if it is wanted, its text.
 func TestWanted(t *testing.T) {
@@ -331,7 +258,7 @@ func TestWanted(t *testing.T) {
 		for _, wants := range []bool{true, false} {
 			p := New().Parse(adapter.State{Path: path})
 			n = 0
-			for _, line := range linesOf(t, data) {
+			for _, line := range adapters.Lines(t, data) {
 				line.Wanted = func([]byte) bool { return wants }
 				p.Parse(line, func(e *session.Entry) {
 					whole := all[n]

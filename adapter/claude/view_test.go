@@ -8,12 +8,13 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/lab/adapters"
 )
 
 // laid writes the blocks of the view of a line.
 func laid(t *testing.T, line string) (list []string, view session.View) {
 	t.Helper()
-	for _, l := range linesOf(t, []byte(line+"\n")) {
+	for _, l := range adapters.Lines(t, []byte(line+"\n")) {
 		New().View(adapter.State{Path: sessionFile}, l, func(_ *session.Entry, v *session.View) {
 			view = *v
 			view.Diff = append([]byte(nil), v.Diff...)
