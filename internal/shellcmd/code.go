@@ -8,12 +8,6 @@ import (
 // Code in languages other than the shell's is not parsed. Regular expressions find
 // what it does to files.
 
-// codeFlags are the interpreter flags that precede code.
-var codeFlags = map[string][]string{
-	"python": {"-c"}, "python2": {"-c"}, "python3": {"-c"}, "node": {"-e", "--eval", "-p", "--print"}, "bun": {"-e", "--eval", "-p"}, "deno": {"eval"},
-	"perl": {"-e", "-E", "-ne", "-pe"}, "ruby": {"-e", "-ne"}, "php": {"-r"},
-}
-
 // Files in code. The path is in the group that matched.
 var (
 	codeWrites = compiled(`\bopen\(\s*(?:[\w.]+\(\s*)?["']([^"'\n]+)["']\)?\s*,\s*(?:mode\s*=\s*)?["'][wax]` +
@@ -24,12 +18,12 @@ var (
 
 // code returns the code passed to an interpreter as text, "" if there is none.
 func (c *command) code(heredoc string) string {
-	flags, ok := codeFlags[interpreterOf(c.program)]
+	interpreter, ok := programs()["code"][interpreterOf(c.program)]
 	if !ok {
 		return ""
 	}
 	for i, arg := range c.args {
-		if slices.Contains(flags, arg) && i+1 < len(c.args) {
+		if slices.Contains(interpreter.flags, arg) && i+1 < len(c.args) {
 			return c.args[i+1]
 		}
 	}

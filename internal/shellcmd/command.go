@@ -484,8 +484,8 @@ func (d *dissector) run(words []word, upstream []string, heredoc string) []strin
 		return d.script(join(rest[1:]), upstream)
 	}
 	asks := program == "command" && len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") // whether there is a program
-	if skip, ok := wrappers[program]; ok && !skip.counts && !asks {
-		if inner := skip.after(rest); len(inner) > 0 {
+	if wrapper, ok := programs()["wrapper"][program]; ok && !wrapper.counts && !asks {
+		if inner := wrapper.after(rest); len(inner) > 0 {
 			return d.run(inner, upstream, heredoc)
 		}
 	}
@@ -562,19 +562,6 @@ func isAssignment(s string) bool {
 	return true
 }
 
-// subcommanded lists programs with subcommands, and for each the flags before the
-// subcommand that take a value.
-var subcommanded = map[string][]string{
-	"git": {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, "gh": {"-R", "--repo"}, "hub": nil, "hg": nil, "svn": nil, "jj": nil,
-	"npm": {"--prefix", "-w", "--workspace"}, "pnpm": {"-C", "--dir", "--filter", "-F"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "deno": nil, "npx": {"-p", "--package"},
-	"bunx": nil, "cargo": nil, "rustup": nil, "go": {"-C"}, "pip": nil, "pip3": nil, "uv": nil, "uvx": nil, "poetry": nil, "pipenv": nil, "conda": nil, "mix": nil,
-	"docker": {"-H", "--host", "--context", "-c"}, "docker-compose": {"-f", "-p"}, "podman": nil, "kubectl": {"-n", "--namespace", "--context", "--kubeconfig"},
-	"helm": {"-n", "--namespace"}, "terraform": nil, "tofu": nil, "aws": {"--profile", "--region"}, "gcloud": nil, "az": nil, "fly": nil, "flyctl": nil, "vercel": nil, "wrangler": nil,
-	"apt": nil, "apt-get": nil, "dnf": nil, "yum": nil, "apk": nil, "brew": nil, "pacman": nil, "snap": nil, "nix": nil, "systemctl": nil, "service": nil, "launchctl": nil,
-	"make": {"-C", "-f", "-j"}, "just": nil, "task": nil, "dotnet": nil, "mvn": nil, "gradle": nil, "gradlew": nil, "bundle": nil, "rails": nil, "gem": nil, "composer": nil, "php": nil,
-	"tmux": {"-L", "-S", "-f"}, "openssl": nil, "pi": nil, "claude": nil, "swift": nil, "flutter": nil, "zig": nil,
-}
-
 // label is the name under which a command counts: its program, and the subcommand
 // if it has one.
 func (c *command) label() string {
@@ -585,7 +572,7 @@ func (c *command) label() string {
 		}
 		return name
 	}
-	if _, ok := subcommanded[c.program]; !ok {
+	if _, ok := programs()["subcommands"][c.program]; !ok {
 		return name
 	}
 	sub := c.operand(func(arg string) bool { return arg != "" && !(c.program == "make" && isAssignment(arg)) })
@@ -601,7 +588,7 @@ func (c *command) subcommand() string { return c.operand(func(string) bool { ret
 // operand returns the first argument that is neither a flag nor the value of one, and that
 // is counted; "" if there is none.
 func (c *command) operand(counts func(arg string) bool) string {
-	valued := subcommanded[c.program]
+	valued := programs()["subcommands"][c.program].flags
 	for i := 0; i < len(c.args); i++ {
 		switch arg := c.args[i]; {
 		case slices.Contains(valued, arg):

@@ -3,7 +3,6 @@ package shellcmd
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"pigrep/internal/session"
 )
@@ -11,32 +10,9 @@ import (
 // The exit code of a shell command is that of the last of its programs that ran. It cannot
 // always be known which one that was: in "a && b" it may be either.
 
-// ending says how to read the exit code of a program.
-type ending struct {
-	no   int32 // the exit code that answers no: nothing found, not equal; 0 for none
-	idle bool  // it hardly ever fails, so that the blame is on others
-}
-
-// endings has the programs whose exit codes are special, by their labels.
-var endings = sync.OnceValue(func() map[string]ending {
-	m := make(map[string]ending)
-	add := func(e ending, labels string) {
-		for label := range strings.FieldsSeq(labels) {
-			m[strings.ReplaceAll(label, "_", " ")] = e
-		}
-	}
-	add(ending{no: 1}, `grep egrep fgrep zgrep rg ag ack ugrep pcregrep look git_grep findstr select-string
-		diff cmp colordiff zdiff zcmp git_diff git_merge-base git_check-ignore git_show-ref git_config git_ls-files
-		test [ [[ (( let expr jq which command type hash pgrep pkill pidof lsof fuser systemctl_is-enabled`)
-	add(ending{no: 3}, `systemctl_is-active`)
-	add(ending{idle: true}, `cd pushd popd echo printf : true set unset export declare typeset local readonly
-		exit return break continue shift trap sleep wait pwd date clear umask`)
-	return m
-})
-
 // isIdle reports whether none of the commands is worth blaming.
 func (d *dissector) isIdle(commands []int) bool {
-	return !slices.ContainsFunc(commands, func(at int) bool { return !endings()[d.commands[at].label()].idle })
+	return !slices.ContainsFunc(commands, func(at int) bool { return !programs()["ending"][d.commands[at].label()].idle })
 }
 
 // either returns the commands of both lists.
@@ -50,7 +26,7 @@ func (d *dissector) blamed(numbers []int) (set uint64) {
 		last = last[max(0, len(last)-1):]
 	}
 	for _, at := range last {
-		if n := numbers[at]; n >= 0 && n < 64 && (idle || !endings()[d.commands[at].label()].idle) {
+		if n := numbers[at]; n >= 0 && n < 64 && (idle || !programs()["ending"][d.commands[at].label()].idle) {
 			set |= 1 << n
 		}
 	}
@@ -75,7 +51,7 @@ func settle(c *session.CallFact, printed []session.Part) {
 		return set
 	}
 	if c.Exit == session.Unknown { // it was interrupted: any program may have been running
-		if set := among(func(program string) bool { return !endings()[program].idle }); set != 0 {
+		if set := among(func(program string) bool { return !programs()["ending"][program].idle }); set != 0 {
 			c.Blamed = set
 		}
 		return
@@ -102,7 +78,7 @@ func saysNo(c *session.CallFact) bool {
 		return false
 	}
 	for i, program := range c.Programs {
-		if c.Blamed>>i&1 != 0 && endings()[program].no != c.Exit {
+		if c.Blamed>>i&1 != 0 && programs()["ending"][program].no != c.Exit {
 			return false
 		}
 	}

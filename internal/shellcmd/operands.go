@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // use is what a program does with a file.
@@ -15,49 +14,6 @@ const (
 	read
 	written
 )
-
-// operands describes which arguments of a program are files.
-type operands struct {
-	plain  use      // of arguments that are not flags
-	skip   int      // the number of leading arguments that are not files, if there are more
-	last   use      // of the last of several arguments, if it differs
-	reads  []string // flags whose value is a file to read
-	writes []string // flags whose value is a file to write, or a directory to write files to
-}
-
-// programFiles says what programs do with the files among their arguments. The
-// method files handles programs with an unusual syntax.
-var programFiles = sync.OnceValue(func() map[string]operands {
-	m := map[string]operands{
-		"mv":      {plain: written, writes: []string{"-t", "--target-directory"}},
-		"dd":      {reads: []string{"if"}, writes: []string{"of"}},
-		"curl":    {reads: []string{"-T", "--upload-file", "-K", "--config"}, writes: []string{"-o", "--output", "--output-dir", "-D", "--dump-header", "-c", "--cookie-jar"}},
-		"wget":    {reads: []string{"-i", "--input-file", "--post-file", "--body-file"}, writes: []string{"-O", "--output-document", "-P", "--directory-prefix", "-o", "--output-file"}},
-		"unzip":   {writes: []string{"-d"}},
-		"zip":     {plain: read, skip: 1},
-		"sort":    {plain: read, writes: []string{"-o", "--output"}},
-		"go":      {writes: []string{"-o"}},
-		"patch":   {plain: written, writes: []string{"-o", "--output", "-d", "--directory"}},
-		"split":   {plain: read, last: written},
-		"tee":     {plain: written},
-		"openssl": {plain: read, reads: []string{"-in", "-inkey"}, writes: []string{"-out", "-keyout"}},
-	}
-	add := func(o operands, names ...string) {
-		for _, name := range names {
-			m[name] = o
-		}
-	}
-	add(operands{plain: written}, "touch", "truncate", "mkdir", "rmdir", "rm", "unlink", "grm", "ed",
-		"remove-item", "new-item", "out-file", "ri", "del", "erase", "rd")
-	add(operands{plain: written, skip: 1}, "chmod", "chown", "chgrp", "gchmod")
-	add(operands{plain: read, last: written, writes: []string{"-t", "--target-directory"}}, "cp", "install", "ln", "scp", "rsync", "copy-item", "move-item")
-	add(operands{writes: []string{"-o"}}, "gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld")
-	add(operands{plain: read, skip: 1}, "grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "sed", "jq", "yq")
-	add(operands{plain: read}, "cat", "less", "more", "head", "tail", "bat", "batcat", "cut", "uniq", "tac", "nl",
-		"base64", "xxd", "od", "hexdump", "strings", "source", ".", "vi", "vim", "nvim", "nano", "emacs", "code", "open", "diff", "cmp",
-		"gzip", "gpg", "python", "python3", "node", "wc", "ssh-keygen", "xclip", "pbcopy", "sqlite3", "get-content", "gc", "type")
-	return m
-})
 
 // files records the files that a program reads and writes.
 func (d *dissector) files(c *command) {
@@ -83,7 +39,7 @@ func (d *dissector) files(c *command) {
 	case "git":
 		d.git(c)
 	}
-	o, ok := programFiles()[name]
+	o, ok := programs()["files"][name]
 	if !ok {
 		return
 	}

@@ -17,7 +17,7 @@ func (d *dissector) innerCommand(at int, rest []word, upstream []string, heredoc
 	if follow, ok := runners[c.program]; ok {
 		return follow(g)
 	}
-	if w, ok := wrappers[c.program]; ok && w.counts {
+	if w, ok := programs()["wrapper"][c.program]; ok && w.counts {
 		return g.run(w.after(rest))
 	}
 	return nil
@@ -37,15 +37,17 @@ var runners map[string]func(*runner) []string
 
 func init() { // they refer to one another
 	runners = map[string]func(*runner) []string{
-		"cd":             (*runner).enters,
-		"pushd":          (*runner).enters,
-		"popd":           (*runner).leaves,
-		"eval":           func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.upstream) },
-		"trap":           func(g *runner) []string { return g.script(firstArgument(g.command.args), nil) },
-		"su":             (*runner).option,
-		"script":         (*runner).option,
-		"flock":          (*runner).locked,
-		"watch":          func(g *runner) []string { return g.script(join(wrappers["watch"].after(g.rest)), g.upstream) },
+		"cd":     (*runner).enters,
+		"pushd":  (*runner).enters,
+		"popd":   (*runner).leaves,
+		"eval":   func(g *runner) []string { return g.script(strings.Join(g.command.args, " "), g.upstream) },
+		"trap":   func(g *runner) []string { return g.script(firstArgument(g.command.args), nil) },
+		"su":     (*runner).option,
+		"script": (*runner).option,
+		"flock":  (*runner).locked,
+		"watch": func(g *runner) []string {
+			return g.script(join(programs()["wrapper"]["watch"].after(g.rest)), g.upstream)
+		},
 		"ssh":            (*runner).loggedIn,
 		"docker":         (*runner).inContainer,
 		"podman":         (*runner).inContainer,
@@ -113,11 +115,11 @@ func (g *runner) locked() []string {
 	if programs := g.option(); programs != nil {
 		return programs
 	}
-	return g.run(wrappers["flock"].after(g.rest))
+	return g.run(programs()["wrapper"]["flock"].after(g.rest))
 }
 
 func (g *runner) loggedIn() []string {
-	inner := wrappers["ssh"].after(g.rest) // the first word is the host
+	inner := programs()["wrapper"]["ssh"].after(g.rest) // the first word is the host
 	if len(inner) == 0 {
 		return nil
 	}
@@ -133,7 +135,7 @@ func (g *runner) inContainer() []string {
 	if at < 0 {
 		return nil
 	}
-	inner := inContainer.after(g.rest[at+1:]) // the first word is the container
+	inner := programs()["container"]["exec"].after(g.rest[at+1:]) // the first word is the container
 	if len(inner) < 2 {
 		return nil
 	}
@@ -181,62 +183,4 @@ func (g *runner) found() []string {
 	return g.run(g.rest[start+1 : end])
 }
 
-// wrapper describes a program that runs the command that follows its own flags.
-type wrapper struct {
-	valued []string // flags whose value is the next word
-	skip   int      // its own words after the flags
-	counts bool     // it counts as a program itself
-}
-
 var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
-
-var wrappers = map[string]wrapper{
-	"sudo":       {counts: true, valued: []string{"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "-U", "--user", "--group"}},
-	"doas":       {counts: true, valued: []string{"-u", "-C"}},
-	"pkexec":     {counts: true, valued: []string{"--user"}},
-	"run0":       {counts: true, valued: []string{"-u"}},
-	"xargs":      {counts: true, valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--replace", "--delimiter", "--arg-file"}},
-	"ssh":        {counts: true, valued: []string{"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-w", "-W", "-E", "-S", "-Q", "-O", "-B"}},
-	"parallel":   {counts: true, valued: []string{"-j", "--jobs", "-a", "-I", "-n", "-N", "-d", "--delimiter"}},
-	"chroot":     {counts: true, skip: 1},
-	"nsenter":    {counts: true, valued: []string{"-t", "--target"}},
-	"unshare":    {counts: true},
-	"flock":      {counts: true, valued: []string{"-w", "--timeout", "-E"}, skip: 1},
-	"watch":      {counts: true, valued: []string{"-n", "--interval"}},
-	"busybox":    {},
-	"toybox":     {},
-	"env":        {valued: []string{"-u", "--unset", "-C", "--chdir"}},
-	"time":       {valued: []string{"-o", "-f"}},
-	"nohup":      {},
-	"nice":       {valued: []string{"-n"}},
-	"ionice":     {valued: []string{"-c", "-n"}},
-	"timeout":    {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
-	"gtimeout":   {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
-	"stdbuf":     {valued: []string{"-i", "-o", "-e"}},
-	"command":    {},
-	"builtin":    {},
-	"exec":       {valued: []string{"-a"}},
-	"setsid":     {},
-	"unbuffer":   {},
-	"caffeinate": {valued: []string{"-t"}},
-}
-
-// inContainer is the wrapper docker exec.
-var inContainer = wrapper{valued: []string{"-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index"}}
-
-// after returns the words of the command that the wrapper runs.
-func (w wrapper) after(words []word) []word {
-	for len(words) > 0 {
-		switch s := words[0].text; {
-		case s == "--":
-			return words[min(len(words), 1+w.skip):]
-		case slices.Contains(w.valued, s):
-			words = words[min(len(words), 2):]
-		case len(s) > 1 && s[0] == '-', isAssignment(s):
-			words = words[1:]
-		default:
-			return words[min(len(words), w.skip):]
-		}
-	}
-	return nil
-}
