@@ -70,7 +70,7 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 	}
 	action := Action(c.Tool)
 	writes := action == "write" || action == "edit"
-	if !writes && lists(c.Tool) {
+	if !writes && toolNamed(c.Tool).lists {
 		return f.set
 	}
 	// An unknown tool most likely reads the file.

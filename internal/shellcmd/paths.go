@@ -1,44 +1,20 @@
 package shellcmd
 
 import (
+	"cmp"
 	"path"
 	"strings"
 )
 
 // Action returns what a tool of this name does to the files among its arguments:
 // "read", "write", "edit", or "other".
-func Action(tool string) string {
-	switch strings.ToLower(tool) {
-	case "read", "read_file", "readfile", "view", "view_file", "cat", "open_file", "notebook_read":
-		return "read"
-	case "write", "write_file", "writefile", "create", "create_file", "save_file":
-		return "write"
-	case "edit", "edit_file", "multiedit", "multi_edit", "str_replace", "str_replace_editor", "str_replace_based_edit_tool",
-		"apply_patch", "patch", "insert", "notebook_edit", "notebookedit":
-		return "edit"
-	}
-	return "other"
-}
-
-// lists reports whether a tool of this name only lists file names.
-func lists(tool string) bool {
-	switch strings.ToLower(tool) {
-	case "ls", "find", "glob", "list", "list_files", "list_directory", "list_dir", "file_search":
-		return true
-	}
-	return false
-}
+func Action(tool string) string { return cmp.Or(toolNamed(tool).action, "other") }
 
 // WaitsForPerson reports whether a tool of this name asks the user, so that its duration is
 // that of the user's answer.
-func WaitsForPerson(tool string) bool {
-	switch strings.ToLower(tool) {
-	case "ask", "ask_user", "askuser", "ask_question", "ask_user_question", "askuserquestion", "ask_followup_question",
-		"question", "questionnaire", "confirm", "request_user_input", "user_input", "elicit":
-		return true
-	}
-	return false
-}
+func WaitsForPerson(tool string) bool { return toolNamed(tool).asks }
+
+func toolNamed(name string) program { return programs()["tool"][strings.ToLower(name)] }
 
 var (
 	homeOf   = compiled(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)

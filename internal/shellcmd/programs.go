@@ -17,6 +17,8 @@ type program struct {
 	reads, writes []string
 	no            int32
 	idle          bool
+	action        string
+	lists, asks   bool
 }
 
 //go:embed programs.txt
@@ -38,7 +40,7 @@ var programs = sync.OnceValue(func() map[string]map[string]program {
 			all[kind] = make(map[string]program)
 		}
 		for name := range strings.SplitSeq(fields[1], ",") {
-			all[kind][strings.ReplaceAll(name, "_", " ")] = p
+			all[kind][strings.ReplaceAll(name, "~", " ")] = p
 		}
 	}
 	return all
@@ -57,6 +59,12 @@ func (p *program) set(name, value string, _ bool) {
 		p.counts = true
 	case "idle":
 		p.idle = true
+	case "action":
+		p.action = value
+	case "lists":
+		p.lists = true
+	case "asks":
+		p.asks = true
 	case "plain":
 		p.plain = uses[value]
 	case "last":

@@ -108,9 +108,6 @@ func (r *Response) Brief(ctx context.Context, visit func(*Hit) error) error {
 	return r.Each(ctx, visit)
 }
 
-// IsLater reports whether the hits are read by Each.
-func (r *Response) IsLater() bool { return r.later != nil }
-
 // IndexState is the state of the index that answered, and how far it is behind the
 // session files.
 type IndexState struct {
