@@ -25,8 +25,13 @@ const mostKeywords = 12
 // Unknown says, in a sentence for each, which values of filters nothing in the index has, and
 // which it has or are like it. The fields are those of the query.
 func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) ([]string, error) {
-	list := unknownProjects(r.Summaries(), named("project", spec.Projects, fields))
-	list = append(list, unknownSessions(r.Summaries(), named("session", spec.Sessions, fields))...)
+	var list []string
+	if names := named("project", spec.Projects, fields); len(names) > 0 { // else no summary is decoded
+		list = append(list, unknownProjects(r.Summaries(), names)...)
+	}
+	if names := named("session", spec.Sessions, fields); len(names) > 0 {
+		list = append(list, unknownSessions(r.Summaries(), names)...)
+	}
 	for _, k := range []keywords{
 		{"role", segment.FieldRole, spec.Roles, strings.EqualFold},
 		{"tool", segment.FieldTool, spec.Tools, strings.EqualFold},
