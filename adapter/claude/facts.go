@@ -6,16 +6,13 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 
-// Larger numbers cannot be right and would spoil every sum.
-const (
-	maxTokens = 1_000_000_000_000
-	maxCost   = 1_000_000_000
-	maxPath   = 4096
-)
+// maxPath is the length of the longest path of a call; others are ignored.
+const maxPath = 4096
 
 var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
 
@@ -58,28 +55,10 @@ func (p *parser) replyFacts(f *session.EntryFacts) {
 }
 
 func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
-	tokens := func(key string) int64 {
-		v := all.Find(key)
-		if c := p.json.Kind(v); c == 0 || c == 'n' {
-			return 0
-		}
-		n, ok := p.json.Int(v)
-		if !ok || n < 0 || n > maxTokens {
-			u.Unusable = true
-			return 0
-		}
-		return n
-	}
+	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
 	u.Input, u.Output = tokens("input_tokens"), tokens("output_tokens")
 	u.CacheRead, u.CacheWrite = tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens")
-	if cost := p.all.Find("costUSD"); p.json.Kind(cost) != 0 && p.json.Kind(cost) != 'n' { // of versions before 1.0
-		n, err := strconv.ParseFloat(string(p.json.Raw(cost)), 64)
-		if err != nil || !(n >= 0 && n <= maxCost) {
-			u.Unusable = true
-			return
-		}
-		u.Cost = n + 0 // turns negative zero into zero
-	}
+	u.Cost = adapter.Cost(&p.json, p.all.Find("costUSD"), u) // of versions before 1.0
 }
 
 // callFacts returns the facts of a call.
@@ -135,11 +114,8 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 		}
 	}
 	made := p.json.Fields(p.all.Find("toolUseResult"))
-	for _, key := range [...]string{"totalDurationMs", "durationMs"} {
-		if n, ok := p.json.Int(made.Find(key)); ok && 0 <= n && n < 1<<31 {
-			f.Duration = int32(n)
-			break
-		}
+	if f.Duration = adapter.Millis(&p.json, made.Find("totalDurationMs")); f.Duration == session.Unknown {
+		f.Duration = adapter.Millis(&p.json, made.Find("durationMs"))
 	}
 	p.inBackground(f, made)
 	if !made.Find("returnCodeInterpretation").Empty() { // "No matches found"
@@ -160,8 +136,8 @@ func (p *parser) inBackground(f *session.EntryFacts, made jsonl.Fields) {
 			continue
 		}
 		f.Amends = t.call
-		if n, ok := p.json.Int(of.Find("exitCode")); ok && int64(int32(n)) == n {
-			f.Exit, f.Failed = int32(n), n != 0
+		if code := adapter.Code(&p.json, of.Find("exitCode")); code != session.Unknown {
+			f.Exit, f.Failed = code, code != 0
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -17,8 +18,7 @@ type block struct {
 	part  int         // the number of its part, -1 when it has none
 	id    string      // of a call, or of the call that a result answers
 	call  call
-	image session.Image // without its data
-	data  jsonl.Value   // of an image
+	image session.Image
 }
 
 type blockSort uint8
@@ -171,12 +171,7 @@ func (p *parser) readImage(source jsonl.Value) bool {
 	if p.json.Kind(data) != '"' || p.json.Name(all.Find("type")) != "base64" {
 		return false
 	}
-	raw := p.json.JSON(data)
-	size := len(raw) / 4 * 3
-	for i := len(raw); i > 0 && i > len(raw)-2 && raw[i-1] == '='; i-- {
-		size--
-	}
-	p.blocks = append(p.blocks, block{sort: imageBlock, data: data, image: session.Image{MimeType: p.json.Name(all.Find("media_type")), Size: size}})
+	p.blocks = append(p.blocks, block{sort: imageBlock, image: adapter.Image(&p.json, all.Find("media_type"), data)})
 	return true
 }
 
@@ -190,7 +185,7 @@ func (p *parser) writeBlocks() {
 		case b.sort == callBlock:
 			p.writeCall(b)
 		case b.sort == imageBlock:
-			e.Images = append(e.Images, b.image)
+			e.Images = append(e.Images, session.Image{MimeType: b.image.MimeType, Size: b.image.Size})
 		case b.value.Empty():
 			p.add(b.kind, b.text)
 		case b.sort == resultBlock && p.json.Kind(b.value) != '"':

@@ -2,8 +2,8 @@ package claude
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -29,9 +29,7 @@ func (p *parser) view(e *session.Entry) *session.View {
 		shown := session.Block{Kind: b.kind, Text: b.text}
 		switch {
 		case b.sort == imageBlock:
-			image := b.image
-			image.Base64 = p.json.JSON(b.data)
-			shown = session.Block{Kind: session.KindPrompt, Image: &image}
+			shown = session.Block{Kind: session.KindPrompt, Image: &b.image}
 			if e.Role == session.RoleToolResult {
 				shown.Kind = session.KindResult
 			}
@@ -65,66 +63,12 @@ func (p *parser) viewCall(b *block) *session.Call {
 		return call
 	}
 	call.Raw = p.json.Raw(b.call.input)
-	for _, m := range p.json.Fields(b.call.input) {
-		a := session.Argument{Name: string(m.Key)}
-		if a.Text = p.json.Kind(m.Val) == '"'; a.Text {
-			a.Value = p.json.Text(m.Val)
-		} else {
-			a.Value = p.json.Raw(m.Val)
-		}
-		if a.Text && a.Name == does.command {
-			call.Command = a.Value
-		}
-		call.Arguments = append(call.Arguments, a)
+	call.Arguments = adapter.Arguments(&p.json, b.call.input)
+	if i := slices.IndexFunc(call.Arguments, func(a session.Argument) bool { return a.Text && a.Name == does.command }); i >= 0 {
+		call.Command = call.Arguments[i].Value
 	}
-	addEdits(call, does)
+	adapter.AddEdits(call)
 	return call
-}
-
-// addEdits adds what a call changes in its file. A call whose arguments have another form is
-// left as it is.
-func addEdits(c *session.Call, does tool) {
-	path := c.Argument(does.file)
-	if path == "" || does.deed != session.DeedEdit && does.deed != session.DeedWrite {
-		return
-	}
-	texts := make(map[string]*session.Argument)
-	for i := range c.Arguments {
-		texts[c.Arguments[i].Name] = &c.Arguments[i]
-	}
-	var edits []session.Edit
-	used := []string{does.file}
-	old, added, content, list := texts["old_string"], texts["new_string"], texts["content"], texts["edits"]
-	switch {
-	case old != nil && added != nil && old.Text && added.Text:
-		edits = []session.Edit{{Path: path, Old: old.Value, New: added.Value}}
-		used = append(used, "old_string", "new_string")
-	case does.deed == session.DeedWrite && content != nil && content.Text:
-		edits = []session.Edit{{Path: path, New: content.Value, Whole: true}}
-		used = append(used, "content")
-	case list != nil:
-		var all []struct {
-			Old *string `json:"old_string"`
-			New *string `json:"new_string"`
-		}
-		if json.Unmarshal(list.Value, &all) != nil {
-			return
-		}
-		for _, e := range all {
-			if e.Old == nil || e.New == nil {
-				return
-			}
-			edits = append(edits, session.Edit{Path: path, Old: []byte(*e.Old), New: []byte(*e.New)})
-		}
-		used = append(used, "edits")
-	}
-	if len(edits) == 0 {
-		return
-	}
-	c.Edits = edits
-	for _, name := range used {
-		texts[name].Edits = true
-	}
 }
 
 // diff returns what an edit changed, as Claude Code recorded it, as a unified diff; nil if

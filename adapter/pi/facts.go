@@ -5,14 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
-)
-
-// Larger numbers cannot be right and would spoil every sum.
-const (
-	maxTokens = 1_000_000_000_000
-	maxCost   = 1_000_000_000
 )
 
 var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
@@ -76,7 +71,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 	e, m := &p.entry, &p.message
 	f.IsResult = true
 	f.Failed = e.IsError
-	f.Duration = p.millis(m.fields.Find("durationMs"))
+	f.Duration = adapter.Millis(&p.json, m.fields.Find("durationMs"))
 	for i := range e.Parts {
 		if part := &e.Parts[i]; part.Kind == session.KindResult {
 			f.Bytes += int64(len(part.Text))
@@ -85,8 +80,8 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			}
 		}
 	}
-	if n, ok := p.json.Int(p.json.Fields(m.fields.Find("details")).Find("exitCode")); ok && int64(int32(n)) == n {
-		f.Exit = int32(n)
+	if code := adapter.Code(&p.json, p.json.Fields(m.fields.Find("details")).Find("exitCode")); code != session.Unknown {
+		f.Exit = code
 	}
 	for i := range p.blocks {
 		b := &p.blocks[i]
@@ -96,7 +91,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 		c := p.callFacts(&b.call)
 		c.Kind = session.CallNested
 		c.Failed = p.failed(&b.call)
-		c.Duration = p.millis(b.call.duration)
+		c.Duration = adapter.Millis(&p.json, b.call.duration)
 		f.Calls = append(f.Calls, c)
 	}
 }
@@ -114,9 +109,7 @@ func (p *parser) shellFacts() session.EntryCall {
 	if c.Command == nil {
 		c.Command = []byte{}
 	}
-	if n, ok := p.json.Int(fields.Find("exitCode")); ok && int64(int32(n)) == n {
-		c.Exit = int32(n)
-	}
+	c.Exit = adapter.Code(&p.json, fields.Find("exitCode"))
 	c.Failed = e.IsError
 	for i := range e.Parts {
 		if e.Parts[i].Kind == session.KindShell {
@@ -303,61 +296,24 @@ func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
 		return true
 	}
 	all := p.json.Fields(v)
-	u.Input = p.tokens(all.Find("input"), u)
-	u.Output = p.tokens(all.Find("output"), u)
-	u.CacheRead = p.tokens(all.Find("cacheRead"), u)
-	u.CacheWrite = p.tokens(all.Find("cacheWrite"), u)
+	u.Input = adapter.Tokens(&p.json, all.Find("input"), u)
+	u.Output = adapter.Tokens(&p.json, all.Find("output"), u)
+	u.CacheRead = adapter.Tokens(&p.json, all.Find("cacheRead"), u)
+	u.CacheWrite = adapter.Tokens(&p.json, all.Find("cacheWrite"), u)
 	switch cost := all.Find("cost"); p.json.Kind(cost) {
 	case '{':
 		parts := p.json.Fields(cost)
 		if total := parts.Find("total"); p.json.Kind(total) != 0 && p.json.Kind(total) != 'n' {
-			u.Cost = p.cost(total, u)
+			u.Cost = adapter.Cost(&p.json, total, u)
 			break
 		}
 		for _, key := range [...]string{"input", "output", "cacheRead", "cacheWrite"} {
-			u.Cost += p.cost(parts.Find(key), u)
+			u.Cost += adapter.Cost(&p.json, parts.Find(key), u)
 		}
 	default:
-		u.Cost = p.cost(cost, u)
+		u.Cost = adapter.Cost(&p.json, cost, u)
 	}
 	return true
-}
-
-func (p *parser) tokens(v jsonl.Value, u *session.Usage) int64 {
-	if c := p.json.Kind(v); c == 0 || c == 'n' {
-		return 0
-	}
-	n, ok := p.json.Int(v)
-	if !ok || n < 0 || n > maxTokens {
-		u.Unusable = true
-		return 0
-	}
-	return n
-}
-
-func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
-	switch p.json.Kind(v) {
-	case 0, 'n':
-		return 0
-	case '"', '{', '[', 't', 'f':
-		u.Unusable = true
-		return 0
-	}
-	cost, err := strconv.ParseFloat(string(p.json.Raw(v)), 64)
-	if err != nil || cost < 0 || cost > maxCost {
-		u.Unusable = true
-		return 0
-	}
-	return cost + 0 // turns negative zero into zero
-}
-
-// millis reads a duration.
-func (p *parser) millis(v jsonl.Value) int32 {
-	n, ok := p.json.Int(v)
-	if !ok || n < 0 || n >= 1<<31 {
-		return session.Unknown
-	}
-	return int32(n)
 }
 
 // exitCode reads the exit code that pi's bash tool puts at the end of a failed

@@ -3,6 +3,7 @@ package pi
 import (
 	"slices"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -76,7 +77,7 @@ func (p *parser) writeText(kind session.Kind, b *block) {
 
 // writeImage records the type and the size of an image.
 func (p *parser) writeImage(b *block) {
-	image := p.image(b)
+	image := adapter.Image(&p.json, b.mimeType, b.data)
 	image.Base64 = nil
 	p.entry.Images = append(p.entry.Images, image)
 }

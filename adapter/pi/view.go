@@ -66,12 +66,12 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 		case thinkingBlock:
 			shown.Kind = session.KindThinking
 		case imageBlock:
-			shown.Image = new(p.image(b))
+			shown.Image = new(adapter.Image(&p.json, b.mimeType, b.data))
 		case callBlock:
 			shown.Kind, shown.Call = session.KindCall, p.viewCall(&b.call)
 		case fileBlock:
 			if !b.withText {
-				shown.Image = new(p.image(b))
+				shown.Image = new(adapter.Image(&p.json, b.mimeType, b.data))
 			}
 		}
 		if len(shown.Text) > 0 || shown.Image != nil || shown.Call != nil {
@@ -81,39 +81,19 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 	return map[session.Kind]bool{kind: true, session.KindThinking: true, session.KindCall: true}
 }
 
-// image returns the type and the size of an image.
-func (p *parser) image(b *block) session.Image {
-	image := session.Image{MimeType: p.json.Name(b.mimeType)}
-	if p.json.Kind(b.data) == '"' {
-		raw := p.json.Raw(b.data)
-		image.Base64 = raw[1 : len(raw)-1]
-		image.Size = len(image.Base64) / 4 * 3
-		for i := len(image.Base64); i > 0 && i > len(image.Base64)-2 && image.Base64[i-1] == '='; i-- {
-			image.Size--
-		}
-	}
-	return image
-}
-
 func (p *parser) viewCall(c *call) *session.Call {
 	call := &session.Call{ID: c.id, Tool: c.tool, Nested: c.nested, Failed: p.failed(c)}
 	if c.arguments.Empty() {
 		return call
 	}
 	call.Raw = p.json.Raw(c.arguments)
+	call.Arguments = adapter.Arguments(&p.json, c.arguments)
 	for _, m := range p.json.Fields(c.arguments) {
-		a := session.Argument{Name: string(m.Key)}
-		if a.Text = p.json.Kind(m.Val) == '"'; a.Text {
-			a.Value = p.json.Text(m.Val)
-		} else {
-			a.Value = p.json.Raw(m.Val)
-		}
-		call.Arguments = append(call.Arguments, a)
 		if call.Command == nil && isCommand(c.tool, m.Key) {
 			call.Command = p.command(m.Val)
 		}
 	}
-	addEdits(call)
+	adapter.AddEdits(call)
 	return call
 }
 

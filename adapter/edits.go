@@ -1,0 +1,116 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Argument names of editing tools: first pi's own, then those of its extensions and of
+// other agents.
+var (
+	oldNames     = []string{"oldText", "old_text", "oldString", "old_string", "old_str"}
+	newNames     = []string{"newText", "new_text", "newString", "new_string", "new_str"}
+	contentNames = []string{"content", "contents", "file_text"}
+	patchNames   = []string{"patch", "diff", "input"}
+)
+
+// AddEdits adds the edits of a call, if its arguments have one of the known forms. If
+// only some of the arguments have that form, it does not change the call.
+func AddEdits(c *session.Call) {
+	path := c.Path()
+	var list []session.Edit
+	used := make(map[*session.Argument]bool)
+	for i := range c.Arguments {
+		if a := &c.Arguments[i]; a.Name == "edits" {
+			edits, ok := editList(path, a.Value)
+			if !ok {
+				return
+			}
+			list, used[a] = edits, true
+		}
+	}
+	old, added := argument(c, oldNames), argument(c, newNames)
+	switch {
+	case old != nil && added != nil:
+		list = append(list, session.Edit{Path: path, Old: old.Value, New: added.Value})
+		used[old], used[added] = true, true
+	case old != nil || added != nil:
+		return
+	}
+	if content := argument(c, contentNames); content != nil && len(list) == 0 && isWriter(c.Tool) && path != "" {
+		list = []session.Edit{{Path: path, New: content.Value, Whole: true}}
+		used[content] = true
+	}
+	if patch := argument(c, patchNames); patch != nil && len(list) == 0 && IsPatch(patch.Value) {
+		c.Diff = patch.Value
+		used[patch] = true
+	}
+	c.Edits = list
+	if named := argument(c, session.PathNames); named != nil && len(used) > 0 {
+		used[named] = true
+	}
+	for a := range used {
+		a.Edits = true
+	}
+}
+
+// editList reads a list of edits. Some models write the list as a string that contains
+// JSON.
+func editList(path string, value []byte) ([]session.Edit, bool) {
+	var all []map[string]any
+	if err := json.Unmarshal(value, &all); err != nil || len(all) == 0 {
+		return nil, false
+	}
+	var list []session.Edit
+	for _, m := range all {
+		old, hasOld := member(m, oldNames)
+		added, hasNew := member(m, newNames)
+		if !hasOld || !hasNew {
+			return nil, false
+		}
+		e := session.Edit{Path: path, Old: []byte(old), New: []byte(added)}
+		if own, ok := member(m, session.PathNames); ok {
+			e.Path = own
+		}
+		list = append(list, e)
+	}
+	return list, true
+}
+
+func member(m map[string]any, names []string) (string, bool) {
+	for _, name := range names {
+		if s, ok := m[name].(string); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// argument returns the first of the named arguments that is a string, nil if none is.
+func argument(c *session.Call, names []string) *session.Argument {
+	for _, name := range names {
+		for i := range c.Arguments {
+			if a := &c.Arguments[i]; a.Name == name && a.Text {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// isWriter reports whether tools of this name write whole files.
+func isWriter(tool string) bool {
+	switch strings.ToLower(tool) {
+	case "write", "write_file", "writefile", "create", "create_file":
+		return true
+	}
+	return false
+}
+
+// IsPatch reports whether a text is a patch envelope or a unified diff.
+func IsPatch(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("*** Begin Patch\n")) || bytes.HasPrefix(text, []byte("--- ")) || bytes.HasPrefix(text, []byte("@@ "))
+}
