@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/adapter/claude"
+	"pigrep/adapter/pi"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
+	"pigrep/scope"
+)
+
+const (
+	claudeID  = "0a1b2c3d-89ab-cdef-0123-456789abcdef"
+	claudeDir = "-home-u-app"
+)
+
+// claudeStory is a session of Claude Code with what surprises most in its files.
+func claudeStory() []string {
+	n := 0
+	node := func(id, parent, members string) string {
+		n++
+		if parent = `"` + parent + `"`; parent == `""` {
+			parent = "null"
+		}
+		return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/u/app","sessionId":"%s","gitBranch":"main",%s,"uuid":"%s","timestamp":"2026-03-01T10:%02d:%02d.000Z"}`,
+			parent, claudeID, members, id, n/60, n%60)
+	}
+	user := func(id, parent, content string, more ...string) string {
+		return node(id, parent, strings.Join(append([]string{`"type":"user","message":{"role":"user","content":` + content + `}`}, more...), ","))
+	}
+	reply := func(id, parent, message, block string, output int) string {
+		return node(id, parent, fmt.Sprintf(`"type":"assistant","message":{"id":"%s","role":"assistant","model":"claude-opus-4-5","content":[%s],"usage":{"input_tokens":2,"output_tokens":%d}}`, message, block, output))
+	}
+	call := func(id, command string) string {
+		return `{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"` + command + `"}}`
+	}
+	result := func(id, parent, call, text string, more ...string) string {
+		return user(id, parent, `[{"type":"tool_result","tool_use_id":"`+call+`","content":"`+text+`"}]`, more...)
+	}
+	queue := func(members string) string {
+		return `{"type":"queue-operation",` + members + `,"timestamp":"2026-03-01T10:00:30.000Z","sessionId":"` + claudeID + `"}`
+	}
+	head := []string{
+		`{"type":"summary","summary":"Another walrus","leafUuid":"elsewhere"}`,
+		user("u1", "", `"Caveat: ignore this"`, `"isMeta":true`),
+		user("u2", "u1", `"<command-name>/init</command-name><command-args>fast</command-args>"`),
+	}
+	talk := []string{
+		user("u3", "u2", `[{"type":"text","text":"<system-reminder>be brief</system-reminder>"},{"type":"text","text":"fix the aardvark"}]`),
+		reply("a1", "u3", "m1", `{"type":"text","text":"I look at the badger."}`, 1),
+		reply("a2", "a1", "m1", call("c1", "ls capybara"), 5),
+		reply("a3", "a2", "m1", call("c2", "ls dingo"), 9),
+		result("r1", "a2", "c1", `echidna\n`, `"toolUseResult":{"stdout":"echidna\n","stderr":"warn zebra","originalFile":"quokka"}`),
+		node("p1", "a3", `"type":"progress","data":{"type":"agent_progress","message":{"message":{"role":"user","content":"ferret"}}}`),
+		result("r2", "a3", "c2", "gazelle"),
+		reply("a4", "r2", "m2", `{"type":"text","text":"Done, says the hedgehog."}`, 4),
+	}
+	boundary := func(id, last string) string {
+		return node(id, "", `"type":"system","subtype":"compact_boundary","logicalParentUuid":"`+last+`","content":"Conversation compacted"`)
+	}
+	return slices.Concat(head, talk, []string{
+		queue(`"operation":"enqueue","content":"also the ibex"`),
+		queue(`"operation":"dequeue"`),
+		user("u4", "a4", `"also the ibex"`),
+		queue(`"operation":"enqueue","content":"and the jackal"`),
+		queue(`"operation":"remove"`),
+		reply("a5", "u4", "m3", `{"type":"text","text":"So be it."}`, 3),
+		user("u5", "a5", `"[Request interrupted by user]"`),
+		boundary("b1", "u5"), user("s1", "b1", `"Did the kudu"`, `"isCompactSummary":true`),
+	}, talk, []string{
+		boundary("b2", "a4"), user("s2", "b2", `"Did the lemur"`, `"isCompactSummary":true`),
+		`{"type":"custom-title","customTitle":"Of animals","sessionId":"` + claudeID + `"}`,
+		`{"type":"last-prompt","lastPrompt":"also the ibex","leafUuid":"s2","sessionId":"` + claudeID + `"}`,
+		`{"type":"mode","mode":"normal","sessionId":"` + claudeID + `"}`,
+	})
+}
+
+// claudeHome is a home directory with sessions of pi and of Claude Code.
+func claudeHome(t *testing.T) (home string, opt indexer.Options) {
+	home = t.TempDir()
+	registry := adapter.NewRegistry(adapter.Environment{
+		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile,
+	}, pi.New(), claude.New())
+	roots, err := registry.Roots()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt = options(filepath.Join(home, "index"), "")
+	opt.Adapter, opt.Roots = registry.In(roots), roots
+	return home, opt
+}
+
+func claudeFile(home string) string {
+	return filepath.Join(home, ".claude", "projects", claudeDir, claudeID+".jsonl")
+}
+
+// Whatever Claude Code writes twice is found once, where it belongs.
+func TestClaudeStory(t *testing.T) {
+	t.Parallel()
+	home, opt := claudeHome(t)
+	appendTo(t, claudeFile(home), strings.Join(claudeStory(), "\n")+"\n")
+	sub := filepath.Join(strings.TrimSuffix(claudeFile(home), ".jsonl"), "subagents", "agent-a1.jsonl")
+	appendTo(t, sub, `{"parentUuid":null,"isSidechain":true,"agentId":"a1","cwd":"/home/u/app","sessionId":"`+claudeID+`","type":"user","message":{"role":"user","content":"find the ferret"},"uuid":"x1","timestamp":"2026-03-01T10:00:08.000Z"}`+"\n")
+	appendTo(t, filepath.Join(filepath.Dir(sub), "journal.jsonl"), `{"type":"started","agentId":"a1","text":"ocelot"}`+"\n")
+	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+	res, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Reader.Close() })
+
+	for word, want := range map[string][]string{
+		"aardvark": {"prompt 4"}, "badger": {"reply 5"}, "capybara": {"call 6"}, "dingo": {"call 7"}, "echidna": {"result 8"}, "zebra": {"details 8"},
+		"gazelle": {"result 10"}, "hedgehog": {"reply 11"}, "jackal": {"prompt 15"}, "kudu": {"summary 20"}, "lemur": {"summary 30"},
+		"animals": {"title 31"}, "walrus": {"title 1"}, "ferret": {"details 9", "prompt 1"}, "init": {"prompt 3"}, `"init fast"`: {"prompt 3"}, "brief": {"system 4"},
+		"interrupted": {"note 18"}, "quokka": nil, "ocelot": nil, "getOvenTimer": {"prompt 2"},
+	} {
+		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
+			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Sort: rank.Newest, Env: filter.Env{Now: time.UnixMilli(1e13)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, h := range answer.Hits {
+			got = append(got, fmt.Sprint(h.Kind, " ", h.Line))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", word, diff)
+		}
+	}
+
+	s := ofFile(res, claudeFile(home))[0]
+	if s.ID != claudeID || s.Name != "Of animals" || s.FirstPrompt != "fix the aardvark" || s.CWD != "/home/u/app" || s.Git != "main" || s.Skipped != 0 {
+		t.Errorf("session %+v", s)
+	}
+	if s := ofFile(res, sub); len(s) != 1 || s[0].ID != "agent-a1" || s[0].ParentSession != claudeID || s[0].Relation != session.Spawned {
+		t.Errorf("subagent %+v", s)
+	}
+	if report, err := indexer.Check(t.Context(), opt, true); err != nil || len(report.Findings) > 0 || report.Compared != 3 {
+		t.Errorf("the index is not what the files say: %v %+v", err, report)
+	}
+}
+
+// An index that grows line by line is the one that is made at once.
+func TestClaudeLineByLine(t *testing.T) {
+	t.Parallel()
+	home, opt := claudeHome(t)
+	lines := claudeStory()
+	for i, line := range lines {
+		appendTo(t, claudeFile(home), line+"\n")
+		if i == len(lines)-1 {
+			break
+		}
+		res, err := indexer.Update(t.Context(), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Reader.Close()
+	}
+	step, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer step.Reader.Close()
+	opt.Dir = filepath.Join(home, "whole")
+	whole, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Reader.Close()
+	if diff := cmp.Diff(state(t, whole.Reader), state(t, step.Reader)); diff != "" {
+		t.Errorf("index (-whole +line by line):\n%s", diff)
+	}
+}
