@@ -124,7 +124,10 @@ func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
 	case "encrypted_content":
 		return jsonl.Value{}, false
 	case "input_image", "image":
-		if p.readImage(all.Find("image_url")) {
+		if address := all.Find("image_url"); p.json.Kind(address) == '"' {
+			if !p.readImage(address) {
+				p.unknown = append(p.unknown, address)
+			}
 			return jsonl.Value{}, false
 		}
 	}
@@ -146,7 +149,7 @@ func (p *parser) readImage(v jsonl.Value) bool {
 		size--
 	}
 	p.entry.Images = append(p.entry.Images, session.Image{MimeType: string(mime), Size: size})
-	p.images = append(p.images, data)
+	p.images = append(p.images, image{data, len(p.entry.Parts)})
 	return true
 }
 

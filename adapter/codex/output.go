@@ -179,7 +179,6 @@ func (p *parser) settle() {
 		if f.Exit == session.Unknown && !p.output.goesOn {
 			f.Exit = m.runs[i].exit
 			f.Failed = f.Failed || f.Exit != session.Unknown && f.Exit != 0
-			e.IsError = f.Failed
 		}
 		if f.Duration <= 0 {
 			f.Duration = m.runs[i].duration

@@ -45,13 +45,19 @@ type parser struct {
 	said    []byte       // these texts together, if there are several
 	prompt  []byte       // its UserText
 	unknown []jsonl.Value
-	images  [][]byte // the data of its images, in base64
+	images  []image
 	call    call
 	output  output
 	facts   session.EntryFacts
 
 	// With wanted texts only, of the current entry.
 	sparse bool // texts that are one string are not decoded
+}
+
+// image is the data of an image, in base64, and the number of parts before it.
+type image struct {
+	data []byte
+	at   int
 }
 
 // State implements adapter.Parser.
@@ -124,13 +130,19 @@ func (p *parser) kindOfLine() string {
 	return kind
 }
 
+// Versions of the format, for Header.Version.
+const (
+	versionFlat = 2 // lines have neither type nor time: of versions before 0.34, which no later one opens
+	version     = 3
+)
+
 // begin reads what every line says.
 func (p *parser) begin() {
 	e, h, m := &p.entry, &p.state.Header, &p.memo
 	at := p.json.Time(p.all.Find("timestamp"))
 	p.own = at != 0
 	if h.Version == 0 {
-		h.Version, h.Offset, h.Nested = 2, e.Offset, true
+		h.Version, h.Offset, h.Nested = version, e.Offset, true
 		h.ID, h.Part = idsOf(p.state.Path)
 		h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
 		if at != 0 {
@@ -224,6 +236,9 @@ func (p *parser) readMeta() {
 		return
 	}
 	m.hasMeta = true
+	if p.all.Find("type").Empty() {
+		h.Version = versionFlat
+	}
 	if id != "" {
 		h.ID = id
 	}

@@ -1,0 +1,96 @@
+package codex
+
+import (
+	"bytes"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// View implements adapter.Viewer.
+func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
+	p := newParser(state)
+	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
+}
+
+// view makes the view of the entry that has been read: its parts, and its images between
+// them.
+func (p *parser) view(e *session.Entry) *session.View {
+	view := &session.View{}
+	kind := session.KindPrompt
+	if e.Role == session.RoleToolResult {
+		kind = session.KindResult
+	}
+	next := 0 // of the images
+	images := func(before int) {
+		for ; next < len(p.images) && p.images[next].at <= before; next++ {
+			shown := e.Images[next]
+			shown.Base64 = p.images[next].data
+			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Image: &shown})
+		}
+	}
+	for i := range e.Parts {
+		images(i)
+		part := &e.Parts[i]
+		b := session.Block{Kind: part.Kind, Text: part.Text}
+		switch {
+		case part.Kind == session.KindCall:
+			b.Text, b.Call = nil, p.viewCall()
+		case part.Kind == session.KindShell && len(p.facts.Calls) > 0:
+			b.Text, b.Shell = p.viewShell(part.Text)
+		case len(part.Text) == 0:
+			continue
+		}
+		view.Blocks = append(view.Blocks, b)
+	}
+	images(len(e.Parts))
+	return view
+}
+
+// viewCall returns the call that has been read.
+func (p *parser) viewCall() *session.Call {
+	c, f := &p.call, &p.facts.Calls[0]
+	call := &session.Call{ID: c.id, Tool: c.tool, Deed: f.Deed, Command: f.Command}
+	if c.scan == nil {
+		call.Raw = c.text
+		if len(c.text) > 0 {
+			call.Arguments = []session.Argument{{Name: "input", Value: c.text, Text: true, Edits: c.patch != nil}}
+		}
+		call.Diff = c.patch
+		return call
+	}
+	call.Raw = c.scan.Raw(c.arguments)
+	for _, m := range c.fields {
+		a := session.Argument{Name: string(m.Key), Value: c.scan.Raw(m.Val)}
+		if a.Text = c.scan.Kind(m.Val) == '"'; a.Text {
+			a.Value = c.scan.Text(m.Val)
+		}
+		if c.patch != nil && isPatch(a.Name, f.Command) {
+			a.Edits, call.Diff, call.Command = true, c.patch, nil
+		}
+		call.Arguments = append(call.Arguments, a)
+	}
+	return call
+}
+
+// isPatch reports whether an argument is a patch, or a command that does nothing but apply
+// one.
+func isPatch(name string, command []byte) bool {
+	switch name {
+	case "input", "patch":
+		return true
+	case "command", "cmd":
+		return command == nil || bytes.HasPrefix(bytes.TrimSpace(command), []byte("apply"))
+	}
+	return false
+}
+
+// viewShell returns a command that a person ran, and its output.
+func (p *parser) viewShell(text []byte) ([]byte, *session.Shell) {
+	f := &p.facts.Calls[0]
+	s := &session.Shell{Command: string(f.Command)}
+	if f.Exit != session.Unknown {
+		s.ExitCode, s.HasExit = int64(f.Exit), true
+	}
+	return bytes.TrimPrefix(bytes.TrimPrefix(text, f.Command), []byte("\n")), s
+}
