@@ -332,6 +332,12 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
+	middle := new(file).message("user", "yes").item(`{"type":"agent_message","author":"/root","recipient":"/root/x","content":"go"}`)
+	middle.begin(another, "")
+	middle.begin(aSession, `,"forked_from_id":"`+another+`","source":{"subagent":"review"}`)
+	if h := middle.message("user", "no").parse(t).End.Header; h.ID != aSession || h.ParentSession != another {
+		t.Errorf("header of a file that begins in its middle: %+v", h)
+	}
 	cut := adapters.Parse(t, New(), adapter.State{Path: rollout}, []byte(new(file).message("user", "hi").String())).End.Header
 	if cut.ID != aSession || cut.Version == 0 {
 		t.Errorf("header of a file that begins in its middle: %+v", cut)

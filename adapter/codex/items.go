@@ -358,7 +358,7 @@ func (p *parser) readAgentMessage() {
 	e.Type, e.Role = session.TypeMessage, session.RoleCustom
 	author, recipient := p.json.Name(all.Find("author")), p.json.Name(all.Find("recipient"))
 	kind := session.KindNote
-	if p.state.Header.Relation == session.Spawned && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
+	if p.state.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
 		e.Role, kind = session.RoleUser, session.KindPrompt
 	}
 	for list := p.json.Elements(all.Find("content")); list.Next(); {

@@ -16,6 +16,7 @@ type memo struct {
 	dialect    session.Dialect // of the shell
 	hasDialect bool            // it is known
 
+	begun   bool // a line was read
 	hasMeta bool // a header was seen
 	records bool // a token_usage_record was seen
 	aborted bool // the last turn was
@@ -142,6 +143,7 @@ func (m *memo) read(data []byte) {
 		return
 	}
 	u := adapter.Unpacker(data)
+	m.begun = true
 	flags := u.Number()
 	m.dialect = session.Dialect(flags)
 	for i, is := range []*bool{&m.hasMeta, &m.records, &m.aborted, &m.hasDialect} {

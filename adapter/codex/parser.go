@@ -63,7 +63,9 @@ type image struct {
 // State implements adapter.Parser.
 func (p *parser) State() adapter.State {
 	s := p.state
-	s.Memo = p.memo.bytes()
+	if p.memo.begun {
+		s.Memo = p.memo.bytes()
+	}
 	return s
 }
 
@@ -102,6 +104,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		emit(e)
 		return
 	}
+	p.memo.begun = true
 	kind := p.kindOfLine()
 	p.begin()
 	p.read(kind)
@@ -235,6 +238,9 @@ func (p *parser) readMeta() {
 		}
 		return
 	}
+	if m.tip >= 0 && h.ID != "" && id != h.ID {
+		return // the file begins in its middle, with lines of an ancestor
+	}
 	m.hasMeta = true
 	if p.all.Find("type").Empty() {
 		h.Version = versionFlat
@@ -291,11 +297,19 @@ func (p *parser) readOrigin(all jsonl.Fields) {
 // family identifies the session and those that it was copied from or into.
 func (p *parser) family() uint64 {
 	h := &p.state.Header
+	if p.isBeforeHeader() {
+		id, _ := idsOf(p.state.Path)
+		return xxhash.Sum64String(id)
+	}
 	if h.ParentSession != "" && (h.Relation == session.Copied || h.Relation == session.Spawned) {
 		return xxhash.Sum64String(h.ParentSession)
 	}
 	return xxhash.Sum64String(h.ID)
 }
+
+// isBeforeHeader reports whether the entry comes before the header in the file, as in one that
+// begins in its middle. What the header says was not known then.
+func (p *parser) isBeforeHeader() bool { return p.entry.Offset < p.state.Header.Offset }
 
 // hashOf returns a hash of the id of a response, a call or a turn.
 func hashOf(id string) uint64 { return xxhash.Sum64String(id) }
