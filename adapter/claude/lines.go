@@ -40,6 +40,9 @@ var stateLines = set(`mode permission-mode pr-link worktree-state relocated brid
 	resume-head-vouch host-row atis-latch repl-mode custom-title agent-name ai-title last-prompt tag
 	file-history-delta`)
 
+// knownLines are the types of all lines that make a file a session.
+var knownLines = union(stateLines, "user assistant system attachment progress queue-operation summary file-history-snapshot")
+
 // attachments are those that Claude Code writes for the model in every session. The text of
 // others, such as files and the output of hooks, is details.
 var attachments = kinds(map[session.Kind]string{

@@ -346,3 +346,11 @@ func TestPlaces(t *testing.T) {
 		})
 	}
 }
+
+// A file without a line of Claude Code is no session.
+func TestNoSession(t *testing.T) {
+	entries, _, end := parseLines(t, `{"type":"novel","say":"emu"}`, `{}`)
+	if len(entries) != 2 || end.Header.Version != 0 || end.Header.ID != "" {
+		t.Errorf("%d entries, header %+v", len(entries), end.Header)
+	}
+}

@@ -101,8 +101,11 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
 	p.sparse = p.wanted != nil && !p.wantsDetails()
 
+	e.Type = p.json.Name(p.all.Find("type"))
 	at := p.json.Time(p.all.Find("timestamp"))
-	p.header(at)
+	if p.state.Header.Version != 0 || knownLines[e.Type] {
+		p.header(at)
+	}
 	if at == 0 {
 		at = p.state.LastTime
 	}
@@ -110,7 +113,6 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		e.Timestamp = time.UnixMilli(at).UTC()
 		p.state.LastTime = at
 	}
-	e.Type = p.json.Name(p.all.Find("type"))
 	id := p.all.Find("uuid")
 	if e.ID = p.json.String(id); e.ID != "" {
 		e.Copy, e.Once = max(p.json.Hash(id), 1), true
@@ -118,6 +120,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		e.ID = adapter.OffsetID(e.Offset)
 	}
 	p.read()
+	p.other()
 	p.place()
 	if p.state.Facts {
 		e.Facts = p.factsOf()
@@ -129,10 +132,9 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 func (p *parser) header(at int64) {
 	h := &p.state.Header
 	own, first := p.json.Text(p.all.Find("sessionId")), h.Timestamp.IsZero() && at != 0
-	base := session.BaseName(p.state.Path)
 	if h.Version == 0 {
 		h.Version, h.Offset = 2, p.entry.Offset
-		switch {
+		switch base := session.BaseName(p.state.Path); {
 		case p.agent:
 			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.state.Path)
 		case isUUID(base):
@@ -188,40 +190,37 @@ func (p *parser) read() {
 	switch typ := e.Type; typ {
 	case lineUser, lineAssistant:
 		p.readMessage(typ)
-		return
 	case lineAttachment:
 		p.readAttachment()
-		return
 	case lineProgress:
 		p.readProgress()
-		return
 	case lineSystem:
 		p.readSystem()
-		return
 	case lineQueue:
 		p.readQueue()
-		return
 	case lineSnapshot: // the names of files that calls name
 		p.notKnown(p.all, lineKeys, "snapshot")
-		return
 	case lineTag:
 		e.Type, e.Label = session.TypeLabel, p.json.String(p.all.Find("tag"))
 		p.part(session.KindLabel, p.all.Find("tag"))
 		p.notKnown(p.all, lineKeys, "tag")
-		return
-	case lineLastPrompt:
-		if target := p.json.String(p.all.Find("leafUuid")); target != "" {
-			e.Type, e.TargetID = session.TypeLeaf, target
-		}
 	default:
 		if t, ok := titleLines[typ]; ok {
 			p.readTitle(t.key, t.rank)
-			return
+		} else {
+			p.readState()
 		}
 	}
-	kind := session.KindOther
-	if _, ok := stateLines[e.Type]; ok || e.Type == session.TypeLeaf {
+}
+
+// readState reads a line with state of the session, or an unknown one.
+func (p *parser) readState() {
+	e, kind := &p.entry, session.KindOther
+	if stateLines[e.Type] {
 		kind = session.KindData
+	}
+	if target := p.all.Find("leafUuid"); e.Type == lineLastPrompt && p.json.Kind(target) == '"' {
+		e.Type, e.TargetID = session.TypeLeaf, p.json.String(target)
 	}
 	p.restOf(kind, jsonl.Value{}, p.all, lineKeys)
 }

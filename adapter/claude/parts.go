@@ -90,6 +90,7 @@ func (p *parser) other() {
 		p.leaves.Add(v.Value, v.block)
 	}
 	p.add(session.KindOther, p.json.Keep(p.leaves.End()))
+	p.unknown = p.unknown[:0]
 }
 
 // detailKeys are the members of a line with a message whose text is details.

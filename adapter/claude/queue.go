@@ -42,7 +42,6 @@ func (p *parser) readQueue() {
 	if operation != "enqueue" {
 		p.part(session.KindData, content)
 	}
-	p.other()
 }
 
 // readQueued reads the attachment with a prompt that was taken from the queue.
@@ -57,7 +56,6 @@ func (p *parser) readQueued(all jsonl.Fields) {
 		p.writeUser()
 	}
 	p.notKnown(all, queuedKeys)
-	p.other()
 	p.shadow(true)
 }
 
