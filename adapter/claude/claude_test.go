@@ -205,7 +205,6 @@ func TestMemo(t *testing.T) {
 	m.CWD, m.Git, m.tip, m.message = short(long[:longestPlace], longestPlace), short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
 	for range 100 {
 		m.group, m.asides = remember(m.group, 1<<63, mostRemembered), remember(m.asides, 1<<63, mostRemembered)
-		m.sides = remember(m.sides, side{1 << 63, long[:longestID]}, mostSides)
 		m.queue = remember(m.queue, queued{1 << 50, 1 << 28, 1 << 63, true}, mostQueued)
 		m.tasks = remember(m.tasks, task{long[:longestID], long[:longestID]}, mostTasks)
 	}

@@ -38,40 +38,24 @@ func (p *parser) place() {
 	if e.Role == session.RoleAssistant {
 		e.Message = p.json.String(p.message.Find("id"))
 	}
-	if !p.agent && p.json.IsTrue(p.all.Find("isSidechain")) {
-		p.besides()
+	if !p.isBeside() {
+		p.follow()
 		return
 	}
-	p.follow()
+	if e.Side = p.json.String(p.all.Find("agentId")); e.Side == "" {
+		e.Side = "sidechain"
+	}
 }
+
+// isBeside reports whether the line is of a subagent in the file of the session that it works
+// for, as old versions wrote it.
+func (p *parser) isBeside() bool { return !p.agent && p.json.IsTrue(p.all.Find("isSidechain")) }
 
 // context changes what holds from the line on, if it says so.
 func (p *parser) context(holds *string, key string) {
 	if v := p.all.Find(key); !v.Empty() && string(p.json.Text(v)) != *holds {
 		*holds = short(p.json.String(v), longestPlace)
 	}
-}
-
-// besides says which conversation of a subagent the entry belongs to.
-func (p *parser) besides() {
-	e, m := &p.entry, &p.memo
-	if e.Side = p.json.String(p.all.Find("agentId")); e.Side != "" {
-		return
-	}
-	at := len(m.sides) - 1
-	if e.ParentID != "" {
-		tip := xxhash.Sum64String(e.ParentID)
-		if i := slices.IndexFunc(m.sides, func(s side) bool { return s.tip == tip }); i >= 0 {
-			at = i
-		}
-	}
-	root := short(e.ID, longestID)
-	if e.ParentID != "" && at >= 0 {
-		root = m.sides[at].root
-		m.sides = slices.Delete(m.sides, at, at+1)
-	}
-	e.Side = root
-	m.sides = remember(m.sides, side{xxhash.Sum64String(e.ID), root}, mostSides)
 }
 
 // follow says whether the entry continues the branch or hangs beside it.

@@ -332,7 +332,7 @@ var placeTests = []struct {
 	{"subagents in the file", []string{
 		user("u1", "", `"go"`), reply("a1", "u1", "m1", bash("c1"), 1), of(user("x1", "", `"task"`)), of(user("y1", "", `"task"`)),
 		of(reply("x2", "x1", "n1", text("a"), 1)), of(reply("y2", "y1", "n2", text("b"), 1)), of(reply("x3", "x2", "n3", text("c"), 1)), result("r1", "a1", "c1", `"x"`),
-	}, []string{"u1<", "a1<u1", "x1< of x1", "y1< of y1", "x2<x1 of x1", "y2<y1 of y1", "x3<x2 of x1", "r1<a1"}},
+	}, []string{"u1<", "a1<u1", "x1< of sidechain", "y1< of sidechain", "x2<x1 of sidechain", "y2<y1 of sidechain", "x3<x2 of sidechain", "r1<a1"}},
 }
 
 // Lines continue the branch, hang beside it, or begin another.

@@ -6,9 +6,8 @@ import (
 	"pigrep/adapter"
 )
 
-// memo is what a parser remembers of earlier lines: where the conversation is, the
-// conversations of subagents in the same file, the prompts that wait in the queue, and the
-// commands in the background.
+// memo is what a parser remembers of earlier lines: where the conversation is, the prompts
+// that wait in the queue, and the commands in the background.
 type memo struct {
 	CWD, Git string
 
@@ -16,17 +15,10 @@ type memo struct {
 	message uint64   // hash of the id of the message that the group is of
 	group   []uint64 // hashes of the entries of the last message
 	asides  []uint64 // hashes of the entries beside the branch
-	sides   []side   // the last one is that of the last line of a subagent
 	queue   []queued
 	tasks   []task
 
 	encoded []byte // nil if it has changed
-}
-
-// side is the conversation of a subagent.
-type side struct {
-	tip  uint64 // hash of its last entry
-	root string // id of its first entry
 }
 
 // queued is a prompt that was typed while a turn was running.
@@ -43,9 +35,8 @@ type task struct{ id, call string }
 // Limits of a memo, which keep its size below adapter.MaxMemo. Older entries are forgotten.
 const (
 	mostRemembered = 48 // entries of a group, and beside the branch
-	mostSides      = 8
 	mostQueued     = 32
-	mostTasks      = 6
+	mostTasks      = 8
 	longestID      = 64
 	longestPlace   = 400 // directory or branch
 )
@@ -79,7 +70,7 @@ func (m *memo) bytes() []byte {
 
 // pack returns the memo as read takes it.
 func (m *memo) pack() []byte {
-	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.sides)+len(m.queue)+len(m.tasks) == 0 {
+	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.queue)+len(m.tasks) == 0 {
 		return []byte{}
 	}
 	p := make(adapter.Packer, 0, 128)
@@ -95,11 +86,6 @@ func (m *memo) pack() []byte {
 	p.Hash(m.message)
 	hashes(m.group)
 	hashes(m.asides)
-	p.Number(int64(len(m.sides)))
-	for _, s := range m.sides {
-		p.Hash(s.tip)
-		p.Text(s.root)
-	}
 	p.Number(int64(len(m.queue)))
 	for _, q := range m.queue {
 		p.Number(q.offset)
@@ -120,7 +106,7 @@ func (m *memo) pack() []byte {
 
 // read reads what pack returned. Of other bytes it reads what it can.
 func (m *memo) read(data []byte) {
-	*m = memo{group: m.group[:0], asides: m.asides[:0], sides: m.sides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
+	*m = memo{group: m.group[:0], asides: m.asides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
 	if len(data) == 0 {
 		return
 	}
@@ -129,7 +115,6 @@ func (m *memo) read(data []byte) {
 	m.CWD, m.Git, m.tip, m.message = u.Text(), u.Text(), u.Text(), u.Hash()
 	u.List(func() { m.group = append(m.group, u.Hash()) })
 	u.List(func() { m.asides = append(m.asides, u.Hash()) })
-	u.List(func() { m.sides = append(m.sides, side{u.Hash(), u.Text()}) })
 	u.List(func() {
 		q := queued{offset: u.Number()}
 		length := u.Number()

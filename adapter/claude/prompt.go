@@ -193,7 +193,7 @@ func (p *parser) writeUser() {
 		}
 	}
 	p.writeBlocks()
-	if e.Role != session.RoleUser || !p.agent && p.json.IsTrue(p.all.Find("isSidechain")) {
+	if e.Role != session.RoleUser || p.isBeside() {
 		return
 	}
 	for i := range p.blocks {
