@@ -111,11 +111,11 @@ var (
 
 	attachmentKeys = set("type content toolUseID hookEvent")
 
-	messageKeys = set(`id type role model content stop_reason stop_sequence stop_details usage container
+	messageKeys = set(`id type role model content stop_reason stop_sequence usage container
 		context_management diagnostics`)
 
 	blockKeys = map[string]keySet{
-		"text":              set("type text citations cache_control"),
+		"text":              set("type text cache_control"),
 		"thinking":          set("type thinking signature"),
 		"redacted_thinking": set("type data"),
 		"tool_use":          set("type id name input caller cache_control"),

@@ -83,6 +83,7 @@ var lineTests = []struct{ name, line, want string }{
 	{"content of another shape", user("u", "", `{"type":"novel","text":"emu"}`), "user|other: emu"},
 
 	{"reply", reply("a", "u", "m", `{"type":"text","text":"Done."}`, 1), "assistant|reply: Done."},
+	{"reply with sources", reply("a", "u", "m", `{"type":"text","text":"Done.","citations":[{"cited_text":"as gnus do"}]}`, 1), "assistant|reply: Done.|other: as gnus do"},
 	{"thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"hm","signature":"SIG"}`, 1), "assistant|thinking: hm"},
 	{"empty thinking", reply("a", "u", "m", `{"type":"thinking","thinking":"","signature":"SIG"},{"type":"redacted_thinking","data":"SIG"}`, 1), "assistant"},
 	{"call", reply("a", "u", "m", callBlockOf("c", "Bash", `{"command":"ls -la","timeout":5}`), 1), "assistant|call: Bash\ncommand: ls -la\ntimeout: 5"},
@@ -249,6 +250,7 @@ var queueTests = []struct {
 	{"several as one", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue", ""), user("u", "", `"one\ntwo"`)}, []int{4}},
 	{"a command", []string{queue("enqueue", "/compact now"), queue("dequeue", ""), user("u", "", `"<command-name>/compact</command-name>\n<command-args>now</command-args>"`)}, []int{3}},
 	{"never typed", []string{queue("enqueue", "go on"), queue("popAll", "go on")}, []int{1}},
+	{"a notification", []string{queue("enqueue", "<task-notification>x</task-notification>"), queue("dequeue", ""), user("u", "", `"<task-notification>x</task-notification>"`)}, nil},
 	{"by its text", []string{queue("enqueue", "one"), queue("enqueue", "two"), queue("remove", "two"), user("u", "", `"one"`)}, []int{2, 4}},
 }
 
@@ -261,6 +263,9 @@ func TestQueue(t *testing.T) {
 			for _, e := range visible(entries) {
 				if len(e.Parts) > 0 && e.Parts[0].Kind == session.KindPrompt {
 					got = append(got, e.Line)
+				}
+				if e.Pending && len(tt.want) == 0 {
+					t.Errorf("line %d is left", e.Line)
 				}
 				if e.Pending && (e.Facts != nil || !e.Apart) {
 					t.Errorf("a prompt in the queue has facts or is in the tree: %+v", e)

@@ -59,7 +59,7 @@ func (p *parser) readMessage(typ string) {
 	} else {
 		p.readBlocks(content, session.KindPrompt)
 		p.writeUser()
-		if e.Role == session.RoleUser {
+		if e.Role != session.RoleToolResult {
 			p.shadow(false)
 		}
 	}

@@ -15,7 +15,7 @@ var leftOut = regexp.MustCompile(`^(` + strings.Join([]string{
 	`requestId|leafUuid|messageId|toolUseID|parentToolUseID|sourceToolAssistantUUID|sourceToolUseID|promptId|permissionMode|promptSource|effort`,
 	`error|attribution\w+|origin\..*|thinkingMetadata\..*|todos\..*|snapshot\..*|compactMetadata\..*|direction|trigger|refusedUserMessageUuid`,
 	`operation|forkedFrom\..*`,
-	`message\.(id|type|role|model|stop_reason|stop_sequence|usage\..*|container.*|context_management.*|diagnostics.*|stop_details.*)`,
+	`message\.(id|type|role|model|stop_reason|stop_sequence|usage\..*|container.*|context_management.*|diagnostics.*)`,
 	`message\.content(\.\d+)?\.(type|id|signature|tool_use_id|caller\..*|source\..*|data)`,
 	`message\.content\.\d+\.content\.\d+\.(type|source\..*)`,
 	`toolUseResult\.(originalFile|originalFileContents|structuredPatch\..*|oldString|newString|edits\..*|oldTodos\..*|newTodos\..*|prompt|usage\..*|type|agentId)`,
