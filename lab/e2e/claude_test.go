@@ -187,3 +187,41 @@ func TestClaudeLineByLine(t *testing.T) {
 		t.Errorf("index (-whole +line by line):\n%s", diff)
 	}
 }
+
+// Odd files among the sessions of Claude Code hide nothing: an empty one, a torn one, one of pi,
+// one of another program, one whose name says nothing, and lines without ids and times.
+func TestClaudeOddFiles(t *testing.T) {
+	t.Parallel()
+	home, opt := claudeHome(t)
+	dir := filepath.Dir(claudeFile(home))
+	bare := `{"type":"user","message":{"role":"user","content":"the %s"},"uuid":null,"parentUuid":null,"sessionId":"s"}`
+	files := map[string]string{
+		"empty.jsonl": "", "torn.jsonl": fmt.Sprintf(bare, "tapir") + "\n" + `{"type":"user","mess`, "pi.jsonl": piHeader + piPrompt,
+		"other.jsonl": `{"kind":"novel","text":"urchin"}` + "\n", strings.Repeat("x", 200) + "\x1b[1m.jsonl": fmt.Sprintf(bare, "viper") + "\n",
+		"zero.jsonl": "\x00\x00\x00\n\x00" + fmt.Sprintf(bare, "weasel") + "\n",
+	}
+	for name, text := range files {
+		appendTo(t, filepath.Join(dir, name), text)
+	}
+	res, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Reader.Close()
+	for word, want := range map[string]string{"tapir": "torn.jsonl", "getOvenTimer": "pi.jsonl", "urchin": "other.jsonl", "viper": "x", "weasel": "zero.jsonl"} {
+		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
+			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Env: filter.Env{Now: time.UnixMilli(1e13)},
+		})
+		if err != nil || len(answer.Hits) != 1 || !strings.HasPrefix(filepath.Base(answer.Hits[0].SessionPath), want) {
+			t.Errorf("%s: %v, %d hits", word, err, len(answer.Hits))
+		}
+	}
+	for name, agent := range map[string]string{"pi.jsonl": pi.Name, "torn.jsonl": claude.Name} {
+		if s := ofFile(res, filepath.Join(dir, name)); len(s) != 1 || s[0].Agent != agent {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if report, err := indexer.Check(t.Context(), opt, true); err != nil || len(report.Findings) > 0 {
+		t.Errorf("the index is not what the files say: %v %+v", err, report)
+	}
+}
