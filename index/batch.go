@@ -32,6 +32,7 @@ var accumulators = sync.Pool{New: func() any { return segment.NewAccumulator() }
 // change is what a batch does to one file.
 type change struct {
 	drop    bool             // delete all documents, the record and the summary
+	entries []int64          // offsets of entries whose documents are deleted
 	from    int64            // the smallest offset of an added document
 	added   int              // documents
 	summary *session.Summary // of the record that was put
@@ -71,6 +72,13 @@ func (b *Batch) DeleteFile(file uint32) { b.change(file).drop = true }
 // DeleteDocuments deletes all documents of the file in older commits. Its record
 // must be put in the same batch.
 func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
+
+// DeleteEntry deletes the documents of the entry at an offset that are in older commits. The
+// file's record must be put in the same batch.
+func (b *Batch) DeleteEntry(file uint32, offset int64) {
+	c := b.change(file)
+	c.entries = append(c.entries, offset)
+}
 
 // Put sets the record of a file, and its summary. base is the record as of the
 // checkpoint, from which reading continues. full includes an unterminated last line; it is
@@ -205,6 +213,11 @@ func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
 		}
 		if from < math.MaxInt64 {
 			ids = append(ids, segment.DocumentIDs(old.File, from))
+		}
+		for _, offset := range c.entries {
+			if offset < from {
+				ids = append(ids, segment.EntryIDs(old.File, offset))
+			}
 		}
 		ids = append(ids, segment.OneID(recordID(old.File)))
 		if c.drop {

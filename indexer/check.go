@@ -226,19 +226,16 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	var analyzer analysis.Analyzer
 	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(), lines: new(jsonl.Reader)}
 	lines.skimmed = func(int64) error { return ctx.Err() }
-	lines.add = func(e *session.Entry, _ *session.Record) {
-		for i := range e.Parts {
-			d := document(e, i, rec.File)
-			p, tokens := printOf(&analyzer, &d)
-			want.Tokens += uint64(tokens)
-			want.Documents++
-			switch got, ok := held[place{d.Offset, d.Part}]; {
-			case !ok:
-				r.add(rec.Path, "line %d, offset %d, part %d (%s) is not in the index", e.Line, e.Offset, i, d.Kind)
-			case got != p:
-				r.add(rec.Path, "line %d, offset %d, part %d (%s) is indexed with other terms", e.Line, e.Offset, i, d.Kind)
-			}
+	lines.add = func(d *segment.Document) int {
+		p, tokens := printOf(&analyzer, d)
+		line := want.Nodes[want.NodeAt(d.Offset)].Line
+		switch got, ok := held[place{d.Offset, d.Part}]; {
+		case !ok:
+			r.add(rec.Path, "line %d, offset %d, part %d (%s) is not in the index", line, d.Offset, d.Part, d.Kind)
+		case got != p:
+			r.add(rec.Path, "line %d, offset %d, part %d (%s) is indexed with other terms", line, d.Offset, d.Part, d.Kind)
 		}
+		return tokens
 	}
 	lines.seek(f, rec.Checkpoint.Offset+rec.TailBytes)
 	for {

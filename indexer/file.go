@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,8 +37,20 @@ type lineReader struct {
 	marks   *marks
 	parser  adapter.Parser
 	lines   *jsonl.Reader
-	add     func(*session.Entry, *session.Record) // adds the documents of an entry, whose facts are in the record
-	skimmed func(bytes int64) error               // is told of each piece of a line that is too long; an error ends reading
+	add     func(*segment.Document) (tokens int) // adds a document
+	remove  func(offset int64)                   // removes the documents of an entry that were added before the checkpoint
+	skimmed func(bytes int64) error              // is told of each piece of a line that is too long; an error ends reading
+
+	held      []heldEntry        // in file order
+	documents []segment.Document // memory for those of an entry
+	entries   int
+}
+
+// heldEntry is a pending entry whose documents wait until the checkpoint, because a later
+// entry may shadow it until then.
+type heldEntry struct {
+	offset    int64
+	documents []segment.Document
 }
 
 // seek continues at the checkpoint of the record. The file ends at a size.
@@ -83,8 +97,17 @@ func (r *lineReader) next() (line adapter.Line, err error) {
 	return line, err
 }
 
-// settle brings a record, which the parser has read to its end, to the state of the parser.
+// settle brings a record, which the parser has read to its end, to the state of the parser. It
+// adds the documents of pending entries that were not shadowed.
 func (r *lineReader) settle(rec *session.Record) {
+	for i := range r.held {
+		h := &r.held[i]
+		documents, tokens := r.addAll(h.documents, rec)
+		if at := slices.IndexFunc(rec.Pending, func(p session.Pending) bool { return p.Offset == h.offset }); at >= 0 {
+			rec.Pending[at].Documents, rec.Pending[at].Tokens = documents, tokens
+		}
+	}
+	r.held = r.held[:0]
 	state, agent, notes := r.parser.State(), rec.Agent, rec.Notes
 	rec.Header, rec.Memo = state.Header, state.Memo
 	rec.Agent, rec.Notes = agent, notes
@@ -96,18 +119,34 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 	rec.NoteLine(line.Length, false)
 	problems := r.parser.Parse(line, func(e *session.Entry) {
 		found = true
-		rec.Add(e)
+		r.entries++
+		if !line.Ended { // it is read again, and only then decides about other entries
+			e.Pending, e.Shadows = false, nil
+		}
+		if rec.Add(e); e.Repeats {
+			return
+		}
+		for _, offset := range e.Shadows {
+			r.shadow(offset)
+		}
 		if e.Facts != nil {
-			if e.Facts.HasUsage {
-				rec.AddUsage(e.Facts.Usage)
-			}
 			cwd := e.Context.CWD
 			if cwd == "" {
 				cwd = r.parser.State().Header.CWD
 			}
-			r.folder.Add(rec.Facts, e, cwd)
+			rec.AddUsage(r.folder.Add(rec.Facts, e, cwd))
 		}
-		r.add(e, rec)
+		if len(e.Parts) > 0 {
+			r.documents = r.documents[:0]
+			for i := range e.Parts {
+				r.documents = append(r.documents, document(e, i, rec.File))
+			}
+			if e.Pending {
+				r.held = append(r.held, heldEntry{e.Offset, cloned(r.documents)})
+			} else {
+				r.addAll(r.documents, rec)
+			}
+		}
 	})
 	for _, p := range problems {
 		if !p.Torn {
@@ -116,6 +155,38 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 		}
 	}
 	return found
+}
+
+// shadow removes the documents of an entry whose text a later one has.
+func (r *lineReader) shadow(offset int64) {
+	if at := slices.IndexFunc(r.held, func(h heldEntry) bool { return h.offset == offset }); at >= 0 {
+		r.held = slices.Delete(r.held, at, at+1)
+	} else if r.remove != nil {
+		r.remove(offset)
+	}
+}
+
+// addAll adds documents, and counts them in the record.
+func (r *lineReader) addAll(list []segment.Document, rec *session.Record) (documents int, tokens uint64) {
+	for i := range list {
+		tokens += uint64(r.add(&list[i]))
+	}
+	rec.Documents += len(list)
+	rec.Tokens += tokens
+	return len(list), tokens
+}
+
+// cloned returns documents that share no memory with the parser.
+func cloned(list []segment.Document) []segment.Document {
+	list = slices.Clone(list)
+	for i := range list {
+		d := &list[i]
+		d.Text = bytes.Clone(d.Text)
+		for _, s := range []*string{&d.EntryID, &d.Role, &d.Tool, &d.Provider, &d.Model, &d.CustomType, &d.Image} {
+			*s = strings.Clone(*s)
+		}
+	}
+	return list
 }
 
 // fileRead is the work on one file.
@@ -151,7 +222,13 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if r.rec.Facts == nil {
 		r.rec.Facts = &session.Facts{}
 	}
-	r.adapter, r.folder, r.lines, r.add = w.Adapter, w.folder, &w.lines, w.addDocuments
+	r.adapter, r.folder, r.lines, r.add = w.Adapter, w.folder, &w.lines, func(d *segment.Document) int { return w.batch.Add(d) }
+	r.remove = func(offset int64) { w.batch.DeleteEntry(r.rec.File, offset) }
+	r.documents = w.documents
+	defer func() {
+		w.documents = r.documents
+		w.entries += r.entries
+	}()
 	if s.File.Size > smallFile {
 		r.lines = new(jsonl.Reader)
 	}
@@ -335,16 +412,6 @@ func (w *worker) cannotRead(s *Step, err error) error {
 	defer w.mu.Unlock()
 	w.res.Errors = append(w.res.Errors, FileError{s.File.Path, err})
 	return nil
-}
-
-// addDocuments adds the documents of an entry. Its facts must have been added.
-func (w *worker) addDocuments(e *session.Entry, rec *session.Record) {
-	w.entries++
-	for i := range e.Parts {
-		d := document(e, i, rec.File)
-		rec.Tokens += uint64(w.batch.Add(&d))
-		rec.Documents++
-	}
 }
 
 // document returns the document of one part of an entry.

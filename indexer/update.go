@@ -19,6 +19,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -607,6 +608,8 @@ type worker struct {
 	bytes   int64        // bytes of session files in the batch
 	limit   int          // maximum text of the batch
 	entries int
+
+	documents []segment.Document // memory for those of an entry
 }
 
 func (w *worker) step(ctx context.Context, s *Step) error {

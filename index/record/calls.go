@@ -147,6 +147,9 @@ func (f CallFlags) HasResult() bool { return f&callHasResult != 0 }
 // Failed reports whether the call failed.
 func (f CallFlags) Failed() bool { return f&callFailed != 0 }
 
+// Rejected reports whether the person did not let the call run.
+func (f CallFlags) Rejected() bool { return f&callRejected != 0 }
+
 // NoMatch reports whether the exit code of the call only says no.
 func (f CallFlags) NoMatch() bool { return f&callNoMatch != 0 }
 
@@ -193,7 +196,7 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
 			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Model: c.Model.At(i),
 			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(),
-			Outcome: session.Outcome{Failed: flags.Failed(), Rejected: flags&callRejected != 0, NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
+			Outcome: session.Outcome{Failed: flags.Failed(), Rejected: flags.Rejected(), NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
 			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))

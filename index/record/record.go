@@ -31,6 +31,7 @@ import (
 //	uint    number of blocks, then fixed each
 //	string  partial
 //	string  memo of the parser
+//	uint    number of pending entries, then int offset, int documents, uint tokens
 //	runs    of the entries that are hidden
 //	uint    number of contexts, then uint entry, string provider, string model, string cwd, string git
 //	string  the last message in pieces
@@ -169,6 +170,11 @@ func appendRecord(b []byte, r *session.Record, known *session.Known, first int) 
 	}
 	b = format.AppendString(b, string(r.Partial))
 	b = format.AppendString(b, string(r.Memo))
+	b = format.AppendUint(b, uint64(len(r.Pending)))
+	for _, p := range r.Pending {
+		b = format.AppendInt(format.AppendInt(b, p.Offset), int64(p.Documents))
+		b = format.AppendUint(b, p.Tokens)
+	}
 	b = appendRuns(b, r.Hidden)
 	b = format.AppendUint(b, uint64(len(r.Contexts)))
 	for _, c := range r.Contexts {
@@ -219,6 +225,9 @@ func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	}
 	if s := d.String(); s != "" {
 		r.Memo = []byte(s)
+	}
+	for range d.Items(3) {
+		r.Pending = append(r.Pending, session.Pending{Offset: d.Int(), Documents: int(d.Int()), Tokens: d.Uint()})
 	}
 	r.Hidden = d.runs()
 	for range d.Items(5) {

@@ -269,5 +269,11 @@ func DocumentIDs(file uint32, from int64) IDRange {
 	return IDRange{fmt.Sprintf("%06x:%010x:", file, from), fmt.Sprintf("%06x;", file)} // ';' follows ':'
 }
 
+// EntryIDs returns the range of the documents of the entry of a file at an offset.
+func EntryIDs(file uint32, offset int64) IDRange {
+	entry := fmt.Sprintf("%06x:%010x", file, offset)
+	return IDRange{entry + ":", entry + ";"}
+}
+
 // OneID returns the range of one id.
 func OneID(id string) IDRange { return IDRange{id, id + "\x00"} }

@@ -265,11 +265,16 @@ func (f *Facts) extend() bool {
 
 // change records that a call has changed.
 func (f *Facts) change(call int) {
-	if call >= f.kept.calls {
+	f.changed(call, func(c factCounts) int { return c.calls })
+}
+
+// changed records that the fact with this number has changed, of those that are counted.
+func (f *Facts) changed(number int, count func(factCounts) int) {
+	if number >= count(f.kept) {
 		return
 	}
 	piece := f.left
-	for piece-f.left < len(f.starts) && f.starts[piece-f.left].calls <= call {
+	for piece-f.left < len(f.starts) && count(f.starts[piece-f.left]) <= number {
 		piece++
 	}
 	if f.stale == nil {
@@ -337,6 +342,62 @@ func (f *Facts) Clone() *Facts {
 	c.Usages, c.Calls, c.Touches = slices.Clone(f.Usages), slices.Clone(f.Calls), slices.Clone(f.Touches)
 	c.open, c.starts, c.stale = maps.Clone(f.open), slices.Clone(f.starts), maps.Clone(f.stale)
 	return &c
+}
+
+// usesBack is how many uses back the same response is looked for: its pieces stand near each
+// other.
+const usesBack = 200
+
+// Use adds a usage, and returns by how much the file has used more. Of several usages of one
+// response, whose identity is of, the last figures count at the place of the first; 0 is
+// that of no other.
+func (f *Facts) Use(u UsageFact, of uint64) Usage {
+	if of == 0 {
+		f.Usages = append(f.Usages, u)
+		return u.Usage
+	}
+	u.Copy, u.Bare = of, true // what its documents share says nothing about it
+	for len(f.Usages) < usesBack && f.extend() {
+	}
+	for i := len(f.Usages) - 1; i >= max(0, len(f.Usages)-usesBack); i-- {
+		if f.Usages[i].Copy == of {
+			old := f.Usages[i].Usage
+			f.Usages[i].Usage = u.Usage
+			f.changed(i, func(c factCounts) int { return c.usages })
+			more := u.Usage
+			more.Input, more.Output = more.Input-old.Input, more.Output-old.Output
+			more.CacheRead, more.CacheWrite, more.Cost = more.CacheRead-old.CacheRead, more.CacheWrite-old.CacheWrite, more.Cost-old.Cost
+			return more
+		}
+	}
+	f.Usages = append(f.Usages, u)
+	return u.Usage
+}
+
+// Amend completes the outcome of the last call with this id, and returns the call; nil if
+// there is none.
+func (f *Facts) Amend(id string, with Outcome) *CallFact {
+	for checked := 0; ; {
+		n := len(f.Calls)
+		for i := n - 1 - checked; i >= 0; i-- {
+			if f.Calls[i].ID != id || f.Calls[i].Kind != CallPlain {
+				continue
+			}
+			c := &f.Calls[i]
+			f.change(i)
+			if with.Exit != Unknown || with.Failed || with.Rejected {
+				c.Exit, c.Failed, c.Rejected, c.NoMatch = with.Exit, with.Failed, with.Rejected, with.NoMatch
+			}
+			if with.Duration != Unknown {
+				c.Duration = with.Duration
+			}
+			c.Bytes += with.Bytes
+			return c
+		}
+		if checked = n; !f.extend() {
+			return nil
+		}
+	}
 }
 
 // AddCall adds a call. A call by a reply waits for its result if it has an id.

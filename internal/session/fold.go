@@ -11,8 +11,8 @@ import (
 
 // Add folds the next entry of the file, in file order, into the record: its
 // node, and the facts that later lines can change. It does not retain the
-// entry's memory. It sets Repeats of an entry that turns out to repeat another, and
-// adds what the context of the entry says to it.
+// entry's memory. It sets Repeats of an entry that turns out to repeat another, leaves in
+// Shadows only those that are hidden by it, and adds what its context says to the entry.
 func (r *Record) Add(e *Entry) {
 	number := r.Len()
 	if e.Once && r.numberOf(e.ID) >= 0 {
@@ -29,7 +29,15 @@ func (r *Record) Add(e *Entry) {
 		r.Hidden = r.Hidden.with(number)
 		return
 	}
-	r.hide(e.Shadows)
+	if len(e.Shadows) > 0 {
+		e.Shadows = r.hide(e.Shadows)
+	}
+	if e.Pending {
+		if len(r.Pending) == MaxPending {
+			r.Pending = r.Pending[1:]
+		}
+		r.Pending = append(slices.Clip(r.Pending), Pending{Offset: e.Offset})
+	}
 	r.resolve(e.ID)
 	if !e.Timestamp.IsZero() {
 		if r.Oldest.IsZero() || e.Timestamp.Before(r.Oldest) {
@@ -99,26 +107,33 @@ func (r *Record) note(i int) {
 	}
 }
 
-// hide hides the entries at these offsets, whose text a later one has.
-func (r *Record) hide(offsets []int64) {
+// hide hides the pending entries at these offsets, whose text a later one has. It returns
+// the offsets of those that it has hidden.
+func (r *Record) hide(offsets []int64) (hidden []int64) {
 	for _, offset := range offsets {
-		number, node := r.left(), (*Node)(nil)
-		if i := r.NodeAt(offset); i >= 0 {
-			number, node = number+i, &r.Nodes[i]
-		} else if r.left() > 0 {
-			earlier := r.Known.Earlier()
-			if number = slices.IndexFunc(earlier, func(n Node) bool { return n.Offset == offset }); number >= 0 {
-				node = &earlier[number]
-			}
-		}
-		if node == nil || r.Hidden.Has(number) {
+		at := slices.IndexFunc(r.Pending, func(p Pending) bool { return p.Offset == offset })
+		if at < 0 {
 			continue
 		}
-		r.Hidden = r.Hidden.with(number)
-		if node.Type == TypeMessage {
+		number, nodes := r.left(), r.Nodes
+		i := r.NodeAt(offset)
+		if i < 0 && r.left() > 0 {
+			number, nodes = 0, r.Known.Earlier()
+			i = slices.IndexFunc(nodes, func(n Node) bool { return n.Offset == offset })
+		}
+		if i < 0 {
+			continue
+		}
+		hidden = append(hidden, offset)
+		r.Hidden = r.Hidden.with(number + i)
+		if nodes[i].Type == TypeMessage {
 			r.Messages--
 		}
+		r.Documents -= r.Pending[at].Documents
+		r.Tokens -= r.Pending[at].Tokens
+		r.Pending = slices.Concat(r.Pending[:at], r.Pending[at+1:])
 	}
+	return hidden
 }
 
 // addName adds the name that a session_info entry gives the session, or another one.
@@ -277,6 +292,7 @@ func (r *Record) Clone() *Record {
 	c.Blocks = append([]uint64(nil), r.Blocks...)
 	c.Partial = append([]byte(nil), r.Partial...)
 	c.Hidden = slices.Clone(r.Hidden)
+	c.Pending = slices.Clone(r.Pending)
 	c.Contexts, c.Awaited, c.Numbers = slices.Clip(r.Contexts), slices.Clip(r.Awaited), nil
 	c.Facts = r.Facts.Clone()
 	c.Labels = nil

@@ -92,8 +92,9 @@ type Record struct {
 	Blocks   []uint64          // xxhash of each complete HashedBlock before Checkpoint.Offset
 	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
 
-	Memo     []byte // of the parser at the checkpoint: see adapter.State
-	Hidden   Runs   // entries whose text others have: see Entry.Repeats and Entry.Shadows
+	Memo     []byte    // of the parser at the checkpoint: see adapter.State
+	Pending  []Pending // entries that may still be shadowed, the last MaxPending
+	Hidden   Runs      // entries whose text others have: see Entry.Repeats and Entry.Shadows
 	Contexts Contexts
 	Piece    string   // Entry.Message of the last entry that has one
 	Awaited  []Naming // names of entries that are not in the file so far, the last MaxAwaited
@@ -160,6 +161,13 @@ type Naming struct {
 	Rank         uint8
 }
 
+// Pending is an entry that later ones may shadow: see Entry.Pending.
+type Pending struct {
+	Offset    int64
+	Documents int    // it has in the index
+	Tokens    uint64 // of these
+}
+
 // Node is an entry in the tree.
 type Node struct {
 	ID        string
@@ -192,6 +200,7 @@ const (
 	MaxLabelled    = 100
 	MaxProblems    = 20
 	MaxAwaited     = 100
+	MaxPending     = 500
 	HashedBlock    = 1 << 20
 )
 

@@ -77,14 +77,17 @@ func (t *Tree) Leaf() int {
 func (t *Tree) outside(i int) bool { return t.nodes[i].Apart || t.hidden.Has(i) }
 
 // addAsides adds the entries beside the active branch to it, in file order behind their
-// parents. Entries apart count as active.
+// parents. Entries that are in no branch count as active.
 func (t *Tree) addAsides() {
+	if len(t.hidden) > 0 {
+		t.path = slices.DeleteFunc(t.path, t.hidden.Has)
+	}
 	var asides []int
 	for i := range t.nodes {
 		switch n := &t.nodes[i]; {
-		case n.Apart:
+		case t.outside(i):
 			t.active[i] = true
-		case n.Aside && !t.active[i] && !t.hidden.Has(i):
+		case n.Aside && !t.active[i]:
 			if p := t.parent(i); p >= 0 && p < i && t.active[p] {
 				t.active[i] = true
 				asides = append(asides, i)

@@ -33,11 +33,12 @@ type Folder struct {
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
 // Add folds the next entry of a session with this working directory. It does not retain
-// the entry's memory. It sets Search of the entry's parts.
-func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
+// the entry's memory. It sets Search of the entry's parts. It returns what the session has
+// used more.
+func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used session.Usage) {
 	f := e.Facts
 	if f == nil {
-		return
+		return session.Usage{}
 	}
 	to.Begin()
 	at := int64(0)
@@ -56,10 +57,15 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
 		}
 		u.Source = o.name(u.Source)
 		u.Model = cmp.Or(o.name(f.SubModel), model)
-		to.Usages = append(to.Usages, u)
+		used = to.Use(u, f.UsageOf)
 	}
 	if f.IsResult {
 		model = o.result(to, e, f, at)
+	}
+	if f.Amends != "" {
+		if c := to.Amend(f.Amends, f.Outcome); c != nil {
+			settle(c, e.Parts)
+		}
 	}
 	for i := range f.Calls {
 		o.call(to, e, &f.Calls[i], at, model, cwd)
@@ -69,6 +75,7 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) {
 			to.Touches = append(to.Touches, session.TouchFact{Offset: e.Offset, Time: at, Copy: e.Copy, Path: o.name(path), Write: i == 1})
 		}
 	}
+	return used
 }
 
 // result joins a result with its call, or records a result without one. It

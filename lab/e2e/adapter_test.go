@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,86 +22,6 @@ import (
 	"pigrep/ui/cli"
 	"pigrep/ui/cli/app"
 )
-
-// chat is the agent of docs/adding-an-adapter.md, whose session files have a line
-// {"room":…,"dir":…} first and then one {"at":…,"who":…,"says":…} for each message.
-type chat struct{}
-
-func (chat) Name() string { return "chat.v1" }
-
-func (chat) Label() string { return "Chat" }
-
-func (chat) Short() string { return "chat" }
-
-func (chat) Revision() int { return 0 }
-
-func (chat) Recognize(head []byte) adapter.Sort {
-	if bytes.HasPrefix(head, []byte(`{"room":`)) {
-		return adapter.Transcript
-	}
-	return adapter.Foreign
-}
-
-func (chat) Roots(env adapter.Environment) ([]adapter.Root, error) {
-	return []adapter.Root{{Path: filepath.Join(env.Home, ".chat"), Origin: "default", Usual: true}}, nil
-}
-
-func (chat) Parse(state adapter.State) adapter.Parser { return &chatParser{state} }
-
-type chatParser struct{ state adapter.State }
-
-func (p *chatParser) State() adapter.State { return p.state }
-
-func (p *chatParser) Reset(state adapter.State) { p.state = state }
-
-func (p *chatParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
-	p.state.Lines = line.Number
-	data := bytes.TrimSpace(line.Data)
-	if len(data) == 0 {
-		return nil
-	}
-	offset := line.Offset + int64(bytes.Index(line.Data, data))
-	var m struct {
-		Room, Dir, Who, Says string
-		At, Tokens           int64
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return []adapter.ParseError{{Line: line.Number, Offset: offset, Reason: err.Error(), Torn: !line.Ended}}
-	}
-	if m.Room != "" && p.state.Header.Version == 0 {
-		p.state.Header = session.Header{ID: m.Room, CWD: m.Dir, Version: 1, Offset: offset}
-	}
-	if m.Who == "" {
-		return nil
-	}
-	e := session.Entry{
-		Type: session.TypeMessage, Role: session.RoleAssistant, ID: "@" + strconv.FormatInt(offset, 10), Timestamp: time.UnixMilli(m.At).UTC(),
-		Offset: offset, Length: len(data), Line: line.Number, FirstKeptIndex: -1,
-		Parts: []session.Part{{Kind: session.KindReply, Text: []byte(m.Says)}},
-	}
-	if m.Who == "me" {
-		e.Role, e.UserText, e.Parts[0].Kind = session.RoleUser, m.Says, session.KindPrompt
-	}
-	if p.state.Facts && m.Tokens > 0 {
-		e.Facts = &session.EntryFacts{HasUsage: true, Usage: session.Usage{Output: m.Tokens}}
-	}
-	p.state.LastTime = m.At
-	emit(&e)
-	return nil
-}
-
-// ResumeCommand and Resume make it an adapter.Resumer.
-func (chat) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir string, argv []string) {
-	return s.CWD, []string{"chat", "--room", s.ID}
-}
-
-func (c chat) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
-	if q.Fork {
-		return nil, &adapter.Obstacle{Program: "chat", Reason: "it has no copies"}
-	}
-	_, argv := c.ResumeCommand(env, &q.Record.Summary)
-	return &adapter.Resumption{Argv: argv, Install: "install chat"}, nil
-}
 
 const (
 	chatHeader = `{"room":"kitchen","dir":"/home/u/kitchen"}` + "\n"

@@ -133,7 +133,7 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 			return
 		}
 		f.entries.Use(f.Summary)
-		err = f.entries.View(entry.RefOf(&n.Node), entry.Identity{ID: n.ID}, visit)
+		err = f.entries.View(entry.RefOf(&n.Node, n.Context), entry.Identity{ID: n.ID}, visit)
 	}
 	if err != nil {
 		f.warn(err)

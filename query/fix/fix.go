@@ -354,7 +354,7 @@ func (f *follower) occurrences(x *rank.Session) (offsets []int64, err error) {
 		}
 		id := entry.Identity{ID: h.Node.ID, Parts: h.Part + 1}
 		w.Use(&h.Outline.Record.Summary)
-		err = w.Reader.Read(entry.RefOf(&h.Node.Node), id, func(e *session.Entry) {
+		err = w.Reader.Read(entry.RefOf(&h.Node.Node, h.Node.Context), id, func(e *session.Entry) {
 			if _, _, ok := finder.inEntry(e); ok {
 				offsets = append(offsets, e.Offset)
 			}

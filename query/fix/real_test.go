@@ -102,7 +102,7 @@ func TestEveryRealError(t *testing.T) {
 		for k := range rec.Nodes {
 			text := ""
 			if n := &rec.Nodes[k]; n.Role == session.RoleToolResult {
-				err := reader.Read(entry.RefOf(n), entry.Identity{ID: n.ID}, func(e *session.Entry) {
+				err := reader.Read(entry.RefOf(n, session.Context{}), entry.Identity{ID: n.ID}, func(e *session.Entry) {
 					for _, p := range e.Parts {
 						if e.IsError && p.Kind == session.KindResult {
 							text += string(p.Text) + "\n"

@@ -62,7 +62,7 @@ func (t *trail) follow(offset int64) error {
 		if n.Type != session.TypeMessage {
 			continue
 		}
-		err := t.entries.Read(entry.RefOf(n), entry.Identity{ID: n.ID}, func(e *session.Entry) { b.add(e, path[i], i >= from) })
+		err := t.entries.Read(entry.RefOf(n, t.record.Contexts.At(path[i])), entry.Identity{ID: n.ID}, func(e *session.Entry) { b.add(e, path[i], i >= from) })
 		if err != nil && !errors.Is(err, entry.ErrChanged) { // one entry does not end the story
 			return err
 		}

@@ -88,7 +88,7 @@ func (w *worker) searchNamed(rec *record.Outline) error {
 				break
 			}
 			end = n.Offset + int64(n.Length)
-			w.nodes = append(w.nodes, e.Node)
+			w.nodes = append(w.nodes, e)
 			list = list[1:]
 		}
 		data := w.buffer(int(end - from))
@@ -110,13 +110,13 @@ func (w *worker) searchNamed(rec *record.Outline) error {
 }
 
 // searchNode searches one entry, whose JSON is data.
-func (w *worker) searchNode(s *session.Summary, n *session.Node, data []byte) error {
+func (w *worker) searchNode(s *session.Summary, n *record.Entry, data []byte) error {
 	if w.JSONPrefilter != nil && !w.mayMatch(data) {
 		return nil
 	}
 	var err error
-	changed := w.entryReader.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
-		err = w.searchEntry(e, s.TimeOf(n))
+	changed := w.entryReader.Parse(entry.RefOf(&n.Node, n.Context), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
+		err = w.searchEntry(e, s.TimeOf(&n.Node))
 	})
 	return cmp.Or(changed, err)
 }

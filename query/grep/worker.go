@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/redact"
@@ -38,7 +39,7 @@ type worker struct {
 	buf         []byte
 	lines       jsonl.Reader   // of files that are scanned
 	text        []byte         // decoded JSON
-	nodes       []session.Node // that are read together
+	nodes       []record.Entry // that are read together
 	outlines    int            // session records read so far
 
 	task       *task

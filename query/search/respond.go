@@ -370,13 +370,13 @@ func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (
 		return list, err
 	}
 	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
-		if err := s.neighbour(&list[0], w, rec, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[0], w, rec, path[i]); err != nil {
 			return list, err
 		}
 	}
 	slices.Reverse(list[0])
 	for i := at + 1; i < len(path) && len(list[1]) < after; i++ {
-		if err := s.neighbour(&list[1], w, rec, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[1], w, rec, path[i]); err != nil {
 			return list, err
 		}
 	}
@@ -387,11 +387,12 @@ func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (
 // best first.
 var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
 
-func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, node *session.Node) error {
+func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, number int) error {
+	node := &rec.Nodes[number]
 	if over, err := s.over(); over || err != nil {
 		return err
 	}
-	_ = w.Read(entry.RefOf(node), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
+	_ = w.Read(entry.RefOf(node, rec.Contexts.At(number)), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1
 		for i := range e.Parts {

@@ -267,7 +267,9 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 	switch {
 	case o.allBranches():
 		for i := range t.Record.Nodes {
-			list = append(list, i)
+			if !t.Tree.Hidden(i) {
+				list = append(list, i)
+			}
 		}
 	case o.leaf != "":
 		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.leaf)

@@ -62,6 +62,7 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 // diff are shown by their arguments.
 func (c *Conversation) addDiffs(e *Entry) {
 	open := make(map[string]*session.Call)
+	message := c.Record.Nodes[e.Index].Message
 	for i := range e.View.Blocks {
 		if call := e.View.Blocks[i].Call; call != nil && call.ID != "" && len(call.Edits)+len(call.Diff) > 0 {
 			open[call.ID] = call
@@ -80,7 +81,7 @@ func (c *Conversation) addDiffs(e *Entry) {
 					call.Diff = result.View.Diff
 				}
 			}
-		case n.Type == session.TypeMessage:
+		case n.Type == session.TypeMessage && (message == "" || n.Message != message):
 			return
 		}
 	}
@@ -96,7 +97,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	if n.Length > largeEntry {
 		runtime.GC() // the entry before may be as large
 	}
-	err := c.reader.View(RefOf(n), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
+	err := c.reader.View(RefOf(n, c.Record.Contexts.At(i)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 	})
 	if err != nil {
@@ -201,7 +202,7 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 	state.Facts = true
 	rec.Header = state.Header
 	lines := adapter.Lines(a, r, 0, 0)
-	parser := a.Parse(state)
+	parser, facts := a.Parse(state), &session.Facts{}
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -213,8 +214,8 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 		rec.NoteLine(line.Length, line.TooLong)
 		problems := adapter.Parse(parser, line, func(e *session.Entry) {
 			rec.Add(e)
-			if e.Facts != nil && e.Facts.HasUsage {
-				rec.AddUsage(e.Facts.Usage)
+			if f := e.Facts; f != nil && f.HasUsage && !e.Repeats {
+				rec.AddUsage(facts.Use(session.UsageFact{Usage: f.Usage}, f.UsageOf))
 			}
 		})
 		for _, p := range problems {
@@ -234,11 +235,13 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 // branch called without getting a result.
 func (c *Conversation) OpenCalls() ([]string, error) {
 	answered := make(map[string]bool)
+	message := "" // that the last turn consists of
+	var open []string
 	path := c.Tree.Path()
 	for at := len(path) - 1; at >= 0; at-- {
 		switch n := &c.Record.Nodes[path[at]]; n.Role {
 		case session.RoleUser:
-			return nil, nil
+			return open, nil
 		case session.RoleToolResult:
 			e, err := c.Read(path[at])
 			if err != nil {
@@ -246,24 +249,25 @@ func (c *Conversation) OpenCalls() ([]string, error) {
 			}
 			answered[e.ToolCallID] = true
 		case session.RoleAssistant:
+			if message != "" && n.Message != message {
+				return open, nil
+			}
 			e, err := c.Read(path[at])
 			if err != nil {
 				return nil, err
 			}
-			var open []string
-			calls := 0
+			var own []string
 			for i := range e.View.Blocks {
-				if call := e.View.Blocks[i].Call; call != nil {
-					calls++
-					if !answered[call.ID] {
-						open = append(open, call.Tool)
-					}
+				if call := e.View.Blocks[i].Call; call != nil && !answered[call.ID] {
+					own = append(own, call.Tool)
 				}
 			}
-			if calls > 0 || len(e.View.Blocks) > 0 {
+			open = append(own, open...)
+			if n.Message == "" && len(e.View.Blocks) > 0 {
 				return open, nil
 			}
+			message = n.Message
 		}
 	}
-	return nil, nil
+	return open, nil
 }

@@ -27,10 +27,14 @@ type Ref struct {
 	Length int   // bytes of its JSON object; 0 if unknown: it ends with its line
 	Guess  int64 // estimated length of that line; 0 if unknown
 	Line   int   // line number, from 1; 0 if unknown
+
+	Context session.Context // which the entry itself does not say
 }
 
-// RefOf returns where the entry of a node is.
-func RefOf(n *session.Node) Ref { return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line} }
+// RefOf returns where the entry of a node is, and in which context.
+func RefOf(n *session.Node, c session.Context) Ref {
+	return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line, Context: c}
+}
 
 // An Identity says which entry was indexed. Zero fields are not compared.
 type Identity struct {
@@ -130,6 +134,8 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	r.parser.Parse(line, func(e *session.Entry) {
 		if !same && id.matches(e, ref) {
 			same = true
+			e.Context = ref.Context
+			e.Complete()
 			use(e)
 		}
 	})
@@ -150,6 +156,8 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	adapter.View(r.adapter, state, line, func(e *session.Entry, v *session.View) {
 		if !same && id.matches(e, ref) {
 			same = true
+			e.Context = ref.Context
+			e.Complete()
 			use(e, v)
 		}
 	})

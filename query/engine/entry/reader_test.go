@@ -49,7 +49,7 @@ func TestReaderErrors(t *testing.T) {
 	if node.ID != "e1" {
 		t.Fatalf("the first entry is %q", node.ID)
 	}
-	known, unknown := RefOf(&node), Ref{Offset: node.Offset, Line: node.Line}
+	known, unknown := RefOf(&node, session.Context{}), Ref{Offset: node.Offset, Line: node.Line}
 	for _, c := range []struct {
 		name  string
 		src   memory
@@ -105,7 +105,7 @@ func TestReaderIdentity(t *testing.T) {
 	r := NewReader(memory{text: whole}, pi.New())
 	r.Use(&rec.Summary)
 	defer r.Use(nil)
-	ref := RefOf(&rec.Nodes[0])
+	ref := RefOf(&rec.Nodes[0], session.Context{})
 	var entryCopy uint64
 	if err := r.Read(ref, Identity{}, func(e *session.Entry) { entryCopy = e.Copy }); err != nil {
 		t.Fatal(err)

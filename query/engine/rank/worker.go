@@ -98,7 +98,7 @@ func (w *Worker) ref(c *Candidate, guess int64) (entry.Ref, entry.Identity, erro
 		if !ok {
 			return ref, id, entry.ErrChanged
 		}
-		ref, id.ID = entry.RefOf(&e.Node), e.ID
+		ref, id.ID = entry.RefOf(&e.Node, e.Context), e.ID
 	}
 	return ref, id, nil
 }
