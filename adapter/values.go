@@ -64,9 +64,13 @@ func Millis(json *jsonl.Scanner, v jsonl.Value) int32 {
 
 // Image returns an image of a type whose data is a base64 string.
 func Image(json *jsonl.Scanner, mimeType, data jsonl.Value) session.Image {
-	image := session.Image{MimeType: json.Name(mimeType), Base64: json.JSON(data)}
-	image.Size = len(image.Base64) / 4 * 3
-	for i := len(image.Base64); i > 0 && i > len(image.Base64)-2 && image.Base64[i-1] == '='; i-- {
+	return Base64Image(json.Name(mimeType), json.JSON(data))
+}
+
+// Base64Image returns an image of a type with this data.
+func Base64Image(mimeType string, data []byte) session.Image {
+	image := session.Image{MimeType: mimeType, Base64: data, Size: len(data) / 4 * 3}
+	for i := len(data); i > 0 && i > len(data)-2 && data[i-1] == '='; i-- {
 		image.Size--
 	}
 	return image

@@ -149,10 +149,7 @@ func (p *parser) readCompleted(item jsonl.Fields) {
 // readRun reads how a command ended. Its output is that of the result, or longer.
 func (p *parser) readRun(all jsonl.Fields) {
 	m, e := &p.memo, &p.entry
-	id, exit, duration := p.idOf(all), int32(session.Unknown), int32(session.Unknown)
-	if n, ok := p.json.Int(all.Find("exit_code")); ok {
-		exit = exitOf(n)
-	}
+	id, exit, duration := p.idOf(all), adapter.Code(&p.json, all.Find("exit_code")), int32(session.Unknown)
 	took := p.json.Fields(all.Find("duration"))
 	if s, ok := p.json.Int(took.Find("secs")); ok && s >= 0 && s < 1<<21 {
 		n, _ := p.json.Int(took.Find("nanos"))

@@ -138,18 +138,15 @@ func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
 // readImage reads the address of an image, and reports whether it has the image itself.
 func (p *parser) readImage(v jsonl.Value) bool {
 	raw := p.json.JSON(v)
-	head, data, ok := bytes.Cut(raw[:min(len(raw), 100)], []byte(";base64,"))
+	head, _, ok := bytes.Cut(raw[:min(len(raw), 100)], []byte(";base64,"))
 	mime, isData := bytes.CutPrefix(head, []byte("data:"))
 	if !ok || !isData {
 		return false
 	}
-	data = raw[len(head)+len(";base64,"):]
-	size := len(data) / 4 * 3
-	for i := len(data); i > 0 && i > len(data)-2 && data[i-1] == '='; i-- {
-		size--
-	}
-	p.entry.Images = append(p.entry.Images, session.Image{MimeType: string(mime), Size: size})
-	p.images = append(p.images, image{data, len(p.entry.Parts)})
+	shown := adapter.Base64Image(string(mime), raw[len(head)+len(";base64,"):])
+	p.images = append(p.images, image{shown.Base64, len(p.entry.Parts)})
+	shown.Base64 = nil
+	p.entry.Images = append(p.entry.Images, shown)
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -103,9 +104,7 @@ func (p *parser) unwrap(text []byte) []byte {
 			return text
 		}
 		figures := p.inner.Fields(about)
-		if n, ok := p.inner.Int(figures.Find("exit_code")); ok {
-			p.output.exit = exitOf(n)
-		}
+		p.output.exit = adapter.Code(&p.inner, figures.Find("exit_code"))
 		p.output.duration = seconds(p.inner.Raw(figures.Find("duration_seconds")))
 		return p.inner.Text(out)
 	}
@@ -134,8 +133,8 @@ func (o *output) unwrap(text []byte) []byte {
 		rest = after
 		switch envelope[i] {
 		case "Exit code: ", "Process exited with code ":
-			if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-				o.exit = exitOf(n)
+			if n, err := strconv.ParseInt(string(value), 10, 32); err == nil {
+				o.exit = int32(n)
 			}
 		case "Wall time: ", "Duration: ":
 			timed = true
@@ -152,13 +151,6 @@ func (o *output) unwrap(text []byte) []byte {
 		return text
 	}
 	return rest
-}
-
-func exitOf(n int64) int32 {
-	if int64(int32(n)) != n {
-		return session.Unknown
-	}
-	return int32(n)
 }
 
 // seconds reads a duration in seconds.

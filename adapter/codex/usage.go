@@ -1,11 +1,9 @@
 package codex
 
 import (
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 )
-
-// maxTokens bounds what is believed. Larger numbers would spoil every sum.
-const maxTokens = 1_000_000_000_000
 
 // readTokenCount reads the tokens of the last response. The line is repeated, and its total
 // goes on when a session is resumed: a response is new if it changed the total. Files with
@@ -45,18 +43,7 @@ func (p *parser) addUsage(v jsonl.Value, of uint64) {
 	}
 	all := p.json.Fields(v)
 	u := &f.Usage
-	tokens := func(key string) int64 {
-		v := all.Find(key)
-		if c := p.json.Kind(v); c == 0 || c == 'n' {
-			return 0
-		}
-		n, ok := p.json.Int(v)
-		if !ok || n < 0 || n > maxTokens {
-			u.Unusable = true
-			return 0
-		}
-		return n
-	}
+	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
 	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
 	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
 	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)

@@ -60,15 +60,11 @@ func (p *parser) viewCall() *session.Call {
 		return call
 	}
 	call.Raw = c.scan.Raw(c.arguments)
-	for _, m := range c.fields {
-		a := session.Argument{Name: string(m.Key), Value: c.scan.Raw(m.Val)}
-		if a.Text = c.scan.Kind(m.Val) == '"'; a.Text {
-			a.Value = c.scan.Text(m.Val)
-		}
-		if c.patch != nil && isPatch(a.Name, f.Command) {
+	call.Arguments = adapter.Arguments(c.scan, c.arguments)
+	for i := range call.Arguments {
+		if a := &call.Arguments[i]; c.patch != nil && isPatch(a.Name, f.Command) {
 			a.Edits, call.Diff, call.Command = true, c.patch, nil
 		}
-		call.Arguments = append(call.Arguments, a)
 	}
 	return call
 }
