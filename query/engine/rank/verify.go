@@ -350,8 +350,11 @@ func (s *verifier) canRuleOut() bool {
 }
 
 // ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
-// candidates contains a word to verify.
+// candidates contains a word to verify. JSON within JSON strings shows nothing.
 func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
+	if r.file.summary.Load().Nested {
+		return false
+	}
 	words := uint64(0)
 	for _, k := range some {
 		words |= round[k].mask
