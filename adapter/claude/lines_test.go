@@ -73,6 +73,7 @@ var lineTests = []struct{ name, line, want string }{
 	{"another tag", user("u", "", `"<html> is broken"`), "user|prompt: <html> is broken"},
 	{"interruption", user("u", "", `[{"type":"text","text":"[Request interrupted by user for tool use]"}]`), "custom|note: [Request interrupted by user for tool use]"},
 	{"notification", user("u", "", `"<task-notification>\n<task-id>b1</task-id>\n</task-notification>"`), "custom|note: <task-notification>\n<task-id>b1</task-id>\n</task-notification>"},
+	{"notification with advice", user("u", "", `"<task-notification>x</task-notification>\nRead the output file."`), "custom|note: <task-notification>x</task-notification>\nRead the output file."},
 	{"feedback of a hook", user("u", "", `"Stop hook feedback: run the tests"`), "custom|note: Stop hook feedback: run the tests"},
 	{"summary", user("u", "", `"This session is being continued from a previous conversation that ran out"`), "compactionSummary|summary: This session is being continued from a previous conversation that ran out"},
 	{"summary, marked", user("u", "", `"Did a.go"`, `"isCompactSummary":true`, `"isVisibleInTranscriptOnly":true`), "compactionSummary|summary: Did a.go"},

@@ -28,7 +28,8 @@ const (
 	resultBlock
 	callBlock
 	imageBlock
-	shellBlock // a command that the user typed
+	shellBlock   // a command that the user typed for the shell
+	commandBlock // a command that the user typed for Claude Code
 )
 
 // call is a call of a tool.

@@ -17,22 +17,21 @@ var (
 )
 
 // tagKinds are the elements that Claude Code writes into the lines of a user, and the kinds
-// of their text. What follows one of those that lead a prompt is the prompt.
+// of their text. What follows an element is another one, or what the user typed.
 var tagKinds = []struct {
-	tag   string
-	kind  session.Kind
-	leads bool
+	tag  string
+	kind session.Kind
 }{
-	{"system-reminder", session.KindSystem, true},
-	{"ide_opened_file", session.KindSystem, true},
-	{"ide_selection", session.KindSystem, true},
-	{"local-command-caveat", session.KindSystem, true},
-	{"task-notification", session.KindNote, false},
-	{"local-command-stdout", session.KindShell, false},
-	{"local-command-stderr", session.KindShell, false},
-	{"bash-input", session.KindShell, false},
-	{"bash-stdout", session.KindShell, false},
-	{"bash-stderr", session.KindShell, false},
+	{"system-reminder", session.KindSystem},
+	{"ide_opened_file", session.KindSystem},
+	{"ide_selection", session.KindSystem},
+	{"local-command-caveat", session.KindSystem},
+	{"local-command-stdout", session.KindShell},
+	{"local-command-stderr", session.KindShell},
+	{"bash-input", session.KindShell},
+	{"bash-stdout", session.KindShell},
+	{"bash-stderr", session.KindShell},
+	{"task-notification", session.KindNote},
 }
 
 // commandTags are the elements of a command that the user typed, such as /init.
@@ -42,51 +41,48 @@ var commandTags = []string{"command-name", "command-message", "command-args"}
 // put around it.
 func (p *parser) readTexts(v jsonl.Value) {
 	text := p.json.Text(v)
-	switch body := trimStart(text); {
-	case len(text) == 0:
+	body := trimStart(text)
+	switch {
 	case p.json.IsTrue(p.all.Find("isCompactSummary")), bytes.HasPrefix(body, continuation):
-		p.addText(session.KindSummary, text)
+		p.addText(textBlock, session.KindSummary, text)
+		return
 	case p.json.IsTrue(p.all.Find("isMeta")):
-		p.addText(session.KindSystem, text)
-	default:
-		p.splitText(text, body)
+		p.addText(textBlock, session.KindSystem, text)
+		return
 	}
-}
-
-func (p *parser) addText(kind session.Kind, text []byte) {
-	if len(text) > 0 {
-		p.blocks = append(p.blocks, block{kind: kind, text: text})
-	}
-}
-
-// splitText reads a text, whose body is without the space before it.
-func (p *parser) splitText(text, body []byte) {
 	for len(body) > 0 && body[0] == '<' {
-		kind, inside, rest, leads := leadingTag(body)
-		switch {
-		case kind == "":
+		tag, kind, inside, rest := leadingTag(body)
+		if kind == "" {
 			if command := p.commandOf(body); command != nil {
-				p.blocks = append(p.blocks, block{kind: session.KindPrompt, text: command, call: call{tool: "/"}})
+				p.addText(commandBlock, session.KindPrompt, command)
 				return
 			}
-			p.addText(session.KindPrompt, body)
-			return
-		case kind == session.KindShell:
-			p.readShell(body)
-			return
-		case !leads:
-			p.addText(kind, body)
-			return
+			text = body
+			break
 		}
-		p.addText(kind, inside)
+		sort := textBlock
+		switch tag {
+		case "task-notification":
+			p.addText(textBlock, kind, body) // all of it: what follows is Claude Code's, too
+			return
+		case "bash-input":
+			sort = shellBlock
+		}
+		p.addText(sort, kind, inside)
 		text, body = rest, trimStart(rest)
 	}
 	switch {
 	case len(body) == 0:
 	case bytes.HasPrefix(body, interruption), bytes.HasPrefix(body, hookFeedback):
-		p.addText(session.KindNote, text)
+		p.addText(textBlock, session.KindNote, text)
 	default:
-		p.addText(session.KindPrompt, text)
+		p.addText(textBlock, session.KindPrompt, text)
+	}
+}
+
+func (p *parser) addText(sort blockSort, kind session.Kind, text []byte) {
+	if len(text) > 0 {
+		p.blocks = append(p.blocks, block{sort: sort, kind: kind, text: text})
 	}
 }
 
@@ -97,51 +93,38 @@ func trimStart(text []byte) []byte {
 
 // leadingTag returns the element of Claude Code that a text begins with, and what follows
 // it. The kind is "" if there is none, or if its end is missing: the user typed it.
-func leadingTag(text []byte) (kind session.Kind, element, rest []byte, leads bool) {
+func leadingTag(text []byte) (tag string, kind session.Kind, inside, rest []byte) {
 	for _, t := range tagKinds {
 		if inside, rest, ok := cutTag(text, t.tag); ok {
-			return t.kind, inside, rest, t.leads
+			return t.tag, t.kind, inside, rest
 		}
 	}
-	return "", nil, text, false
+	return "", "", nil, text
 }
 
 // cutTag returns the inside of the element that a text begins with, and what follows it.
 func cutTag(text []byte, tag string) (inside, rest []byte, ok bool) {
-	after, ok := bytes.CutPrefix(text, []byte("<"+tag))
-	if !ok {
-		return nil, text, false
+	if after, ok := bytes.CutPrefix(text, []byte("<"+tag)); ok {
+		if attributes, after, ok := bytes.Cut(after, []byte(">")); ok && (len(attributes) == 0 || attributes[0] == ' ') {
+			return bytes.Cut(after, []byte("</"+tag+">"))
+		}
 	}
-	open := bytes.IndexByte(after, '>')
-	if open < 0 || open > 0 && after[0] != ' ' {
-		return nil, text, false
-	}
-	inside, rest, ok = bytes.Cut(after[open+1:], []byte("</"+tag+">"))
-	if !ok {
-		return nil, text, false
-	}
-	return inside, rest, true
+	return nil, text, false
 }
 
 // commandOf returns a command as the user typed it: /name arguments. A message that says more
 // than its name follows on a line of its own. It is nil for another text.
 func (p *parser) commandOf(text []byte) []byte {
 	var values [3][]byte
-	rest, found := text, false
-	for len(rest) > 0 {
-		i := slices.IndexFunc(commandTags, func(tag string) bool { return bytes.HasPrefix(rest, []byte("<"+tag+">")) })
-		if i < 0 {
-			break
+	rest := text
+	for i := 0; i < len(commandTags); i++ {
+		if inside, after, ok := cutTag(rest, commandTags[i]); ok && values[i] == nil {
+			values[i], rest = inside, trimStart(after)
+			i = -1 // they come in any order
 		}
-		inside, after, ok := cutTag(rest, commandTags[i])
-		if !ok {
-			break
-		}
-		values[i], found = inside, true
-		rest = trimStart(after)
 	}
 	name := bytes.TrimSpace(values[0])
-	if !found || len(name) == 0 {
+	if len(name) == 0 {
 		return nil
 	}
 	command := append(p.json.Room(len(text)+1), name...)
@@ -155,25 +138,6 @@ func (p *parser) commandOf(text []byte) []byte {
 		command = append(append(command, '\n'), rest...)
 	}
 	return p.json.Keep(command)
-}
-
-// readShell reads a command that the user ran, or its output.
-func (p *parser) readShell(text []byte) {
-	for len(text) > 0 {
-		kind, inside, rest, _ := leadingTag(text)
-		if kind != session.KindShell {
-			p.splitText(text, text)
-			return
-		}
-		b := block{kind: kind, text: inside}
-		if bytes.HasPrefix(text, []byte("<bash-input>")) {
-			b.sort = shellBlock
-		}
-		if len(inside) > 0 {
-			p.blocks = append(p.blocks, b)
-		}
-		text = trimStart(rest)
-	}
 }
 
 // rolesOf are the roles of the lines of a user without a prompt.
@@ -198,7 +162,7 @@ func (p *parser) writeUser() {
 	}
 	for i := range p.blocks {
 		// A command says too little to title a session.
-		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.call.tool == "" && len(p.prompt) < maxPrompt {
+		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.sort == textBlock && len(p.prompt) < maxPrompt {
 			if len(p.prompt) > 0 {
 				p.prompt = append(p.prompt, ' ')
 			}

@@ -66,7 +66,7 @@ var queuedKeys = set("type prompt commandMode source_uuid origin isMeta imagePas
 func (p *parser) typed() []byte {
 	var text []byte
 	for i := range p.blocks {
-		if b := &p.blocks[i]; len(b.text) > 0 && b.sort == textBlock {
+		if b := &p.blocks[i]; len(b.text) > 0 && (b.sort == textBlock || b.sort == commandBlock) {
 			if text != nil {
 				text = append(append(slices.Clip(text), '\n'), b.text...)
 				continue
