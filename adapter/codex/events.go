@@ -27,6 +27,10 @@ func (p *parser) readEvent() {
 		p.readTokenCount(all.Find("info"))
 	case "task_started", "turn_started":
 		p.newTurn(all.Find("turn_id"))
+	case "thread_settings_applied":
+		if v := p.json.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
+			p.memo.context.Provider = short(p.json.Name(v), longestModel)
+		}
 	case "task_complete", "turn_complete":
 		p.part(session.KindError, p.json.Fields(all.Find("error")).Find("message"))
 		e.IsError = len(e.Parts) > 0
@@ -100,7 +104,6 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 		p.readTexts(session.KindReply, whose, content)
 	}
 	p.facts.Calls = p.facts.Calls[:0]
-	p.other()
 	p.mayRepeat(whose)
 }
 

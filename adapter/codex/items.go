@@ -38,7 +38,6 @@ func (p *parser) readItem() {
 		return
 	}
 	p.notKnown(all)
-	p.other()
 	p.group()
 	if !p.sparse {
 		if len(p.said) > 0 {

@@ -58,8 +58,10 @@ var events = map[string]session.Kind{
 // noText lists the keys of strings that are never text: ids, states, and data that is
 // encrypted, an image, or a copy of other lines.
 var noText = strings.Fields(`type id call_id turn_id root_turn_id thread_id parent_thread_id sender_thread_id receiver_thread_id
-	new_thread_id process_id response_id session_id encrypted_content image_url replacement_history base_instructions
-	user_instructions developer_instructions status source timestamp data audio_url started_at completed_at`)
+	new_thread_id process_id response_id session_id encrypted_content image_url user_instructions developer_instructions status source timestamp data audio_url started_at completed_at`)
+
+// copies are the keys of members of any shape that repeat other lines.
+var copies = set("replacement_history base_instructions")
 
 // repeatedKeys are those of members of an event about a call that repeat the call.
 var repeatedKeys = set("command parsed_cmd cwd interaction_input changes invocation arguments")
@@ -99,6 +101,7 @@ func (p *parser) read(kind string) {
 			p.leavesOf(session.KindOther, p.all, nil)
 		}
 	}
+	p.other()
 }
 
 // readContext reads what holds in the next turn.
@@ -167,22 +170,13 @@ func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known keySet) []b
 	}
 	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
 	for _, m := range all {
-		if !known[string(m.Key)] && !(p.json.Kind(m.Val) == '"' && slices.Contains(noText, string(m.Key))) {
-			p.addLeaves(string(m.Key), m.Val)
+		if !known[string(m.Key)] && !copies[string(m.Key)] && !(p.json.Kind(m.Val) == '"' && slices.Contains(noText, string(m.Key))) {
+			p.leaves.Add(m.Val, false)
 		}
 	}
 	text := p.json.Keep(p.leaves.End())
 	p.add(kind, text)
 	return text
-}
-
-// addLeaves adds the strings of a member, unless it is a long list of copies.
-func (p *parser) addLeaves(key string, v jsonl.Value) {
-	switch key {
-	case "replacement_history", "base_instructions":
-	default:
-		p.leaves.Add(v, false)
-	}
 }
 
 // notKnown records the members of an item that no rule covers.
