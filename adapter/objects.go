@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"pigrep/internal/jsonl"
@@ -110,4 +111,20 @@ func (u *Unpacker) List(item func()) {
 	for n := u.Number(); n > 0 && len(*u) > 0; n-- {
 		item()
 	}
+}
+
+// Remember appends a value to a list of a Memo that keeps the last n.
+func Remember[T any](list []T, v T, n int) []T {
+	if len(list) >= n {
+		list = slices.Delete(list, 0, len(list)-n+1)
+	}
+	return append(list, v)
+}
+
+// Short returns a string if it is short enough for a Memo, else "".
+func Short(s string, limit int) string {
+	if len(s) > limit {
+		return ""
+	}
+	return s
 }

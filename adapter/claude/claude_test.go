@@ -202,15 +202,15 @@ func TestHost(t *testing.T) {
 func TestMemo(t *testing.T) {
 	var m memo
 	long := strings.Repeat("x", 1000)
-	m.CWD, m.Git, m.tip, m.message = short(long[:longestPlace], longestPlace), short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
+	m.CWD, m.Git, m.tip, m.message = adapter.Short(long[:longestPlace], longestPlace), adapter.Short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
 	for range 100 {
-		m.group, m.asides = remember(m.group, 1<<63, mostRemembered), remember(m.asides, 1<<63, mostRemembered)
-		m.queue = remember(m.queue, queued{1 << 50, 1 << 28, 1 << 63, true}, mostQueued)
-		m.tasks = remember(m.tasks, task{long[:longestID], long[:longestID]}, mostTasks)
+		m.group, m.asides = adapter.Remember(m.group, 1<<63, mostRemembered), adapter.Remember(m.asides, 1<<63, mostRemembered)
+		m.queue = adapter.Remember(m.queue, queued{1 << 50, 1 << 28, 1 << 63, true}, mostQueued)
+		m.tasks = adapter.Remember(m.tasks, task{long[:longestID], long[:longestID]}, mostTasks)
 	}
 	whole := m.bytes()
 	var again memo
-	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.pack(), whole) || len(again.tasks) != mostTasks || short(long, longestPlace) != "" {
+	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.pack(), whole) || len(again.tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
 		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.pack()))
 	}
 	for i := range whole {

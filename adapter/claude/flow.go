@@ -5,6 +5,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
@@ -33,7 +34,7 @@ func (p *parser) place() {
 		}
 	}
 	if v := p.json.Fields(p.all.Find("toolUseResult")).Find("backgroundTaskId"); p.json.Kind(v) == '"' {
-		m.tasks = remember(m.tasks, task{short(p.json.String(v), longestID), short(e.ToolCallID, longestID)}, mostTasks)
+		m.tasks = adapter.Remember(m.tasks, task{adapter.Short(p.json.String(v), longestID), adapter.Short(e.ToolCallID, longestID)}, mostTasks)
 	}
 	if e.Role == session.RoleAssistant {
 		e.Message = p.json.String(p.message.Find("id"))
@@ -54,7 +55,7 @@ func (p *parser) isBeside() bool { return !p.agent && p.json.IsTrue(p.all.Find("
 // context changes what holds from the line on, if it says so.
 func (p *parser) context(holds *string, key string) {
 	if v := p.all.Find(key); !v.Empty() && string(p.json.Text(v)) != *holds {
-		*holds = short(p.json.String(v), longestPlace)
+		*holds = adapter.Short(p.json.String(v), longestPlace)
 	}
 }
 
@@ -72,7 +73,7 @@ func (p *parser) follow() {
 	case e.Type == lineProgress, inGroup && e.Role == session.RoleToolResult:
 		e.Aside = e.ParentID != ""
 		if e.Aside {
-			m.asides = remember(m.asides, id, mostRemembered)
+			m.asides = adapter.Remember(m.asides, id, mostRemembered)
 			return
 		}
 	case beside, inGroup && message != 0 && message == m.message:
@@ -80,10 +81,10 @@ func (p *parser) follow() {
 	default: // another branch
 		m.group, m.asides, m.message = m.group[:0], m.asides[:0], 0
 	}
-	m.tip = short(e.ID, longestID)
+	m.tip = adapter.Short(e.ID, longestID)
 	switch {
 	case message != 0 && message == m.message:
-		m.group = remember(m.group, id, mostRemembered)
+		m.group = adapter.Remember(m.group, id, mostRemembered)
 	case message != 0:
 		m.group, m.message = append(m.group[:0], id), message
 	}

@@ -1,9 +1,7 @@
 package claude
 
 import (
-	"maps"
-	"strings"
-
+	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
@@ -34,18 +32,18 @@ var titleLines = map[string]struct {
 
 // stateLines are the lines with state of the session. They are repeated, and the last one
 // counts. Their text is data.
-var stateLines = set(`mode permission-mode pr-link worktree-state relocated bridge-session frame-link agent-color
+var stateLines = adapter.NewKeys(`mode permission-mode pr-link worktree-state relocated bridge-session frame-link agent-color
 	agent-setting content-replacement attribution-snapshot fork-context-ref ended-by-model cost-state continued-in
 	session-owner isolation-latch dev-mods memory-mode tools-used observer-ref derived-from history-suppression
 	resume-head-vouch host-row atis-latch repl-mode custom-title agent-name ai-title last-prompt tag
 	file-history-delta`)
 
 // knownLines are the types of all lines that make a file a session.
-var knownLines = union(stateLines, "user assistant system attachment progress queue-operation summary file-history-snapshot")
+var knownLines = adapter.NewKeys("user assistant system attachment progress queue-operation summary file-history-snapshot", stateLines)
 
 // attachments are those that Claude Code writes for the model in every session. The text of
 // others, such as files and the output of hooks, is details.
-var attachments = kinds(map[session.Kind]string{
+var attachments = adapter.Kinds(map[session.Kind]string{
 	session.KindSystem: `skill_listing skill_discovery dynamic_skill deferred_tools_delta mcp_instructions_delta
 		agent_listing_delta auto_mode auto_mode_exit plan_mode plan_mode_exit plan_mode_reentry companion_intro
 		todo todo_reminder task_reminder date_change nested_memory relevant_memories current_session_memory
@@ -54,7 +52,7 @@ var attachments = kinds(map[session.Kind]string{
 })
 
 // subtypes are the kinds of the text of system lines.
-var subtypes = kinds(map[session.Kind]string{
+var subtypes = adapter.Kinds(map[session.Kind]string{
 	session.KindMeta:    "compact_boundary microcompact_boundary turn_duration stop_hook_summary session_start",
 	session.KindShell:   "local_command",
 	session.KindError:   "api_error",
@@ -62,73 +60,43 @@ var subtypes = kinds(map[session.Kind]string{
 	session.KindSummary: "away_summary",
 })
 
-// keySet is a set of the keys of members.
-type keySet map[string]bool
-
-func (s keySet) has(key []byte) bool { return s[string(key)] }
-
-func set(names string) keySet {
-	s := make(keySet)
-	for _, name := range strings.Fields(names) {
-		s[name] = true
-	}
-	return s
-}
-
-// union returns a set with more names.
-func union(s keySet, names string) keySet {
-	more := set(names)
-	maps.Copy(more, s)
-	return more
-}
-
-func kinds(lists map[session.Kind]string) map[string]session.Kind {
-	m := make(map[string]session.Kind)
-	for kind, names := range lists {
-		for name := range set(names) {
-			m[name] = kind
-		}
-	}
-	return m
-}
-
 // Keys without text of their own. What is not among them, and is not read, is unknown: its
 // text has the kind other.
 var (
-	lineKeys = set(`type subtype uuid parentUuid logicalParentUuid isSidechain userType cwd sessionId version gitBranch
+	lineKeys = adapter.NewKeys(`type subtype uuid parentUuid logicalParentUuid isSidechain userType cwd sessionId version gitBranch
 		timestamp slug agentId entrypoint sessionKind teamName agentName agentColor requestId isMeta forkedFrom
 		leafUuid messageId isSnapshotUpdate level toolUseID parentToolUseID sourceToolAssistantUUID sourceToolUseID`)
 
-	messageLineKeys = union(lineKeys, `message toolUseResult planContent classifierMetaLines mcpMeta isCompactSummary
+	messageLineKeys = adapter.NewKeys(`message toolUseResult planContent classifierMetaLines mcpMeta isCompactSummary
 		isVisibleInTranscriptOnly permissionMode thinkingMetadata todos imagePasteIds promptId origin promptSource
 		interruptedMessageId isApiErrorMessage apiErrorStatus error costUSD durationMs effort attributionAgent
 		attributionSkill attributionPlugin attributionMcpServer attributionMcpTool attribution advisorModel
-		apiBlockIndex`)
+		apiBlockIndex`, lineKeys)
 
-	systemKeys = union(lineKeys, "content direction trigger refusedUserMessageUuid hasOutput preventedContinuation compactMetadata microcompactMetadata")
+	systemKeys = adapter.NewKeys("content direction trigger refusedUserMessageUuid hasOutput preventedContinuation compactMetadata microcompactMetadata", lineKeys)
 
-	progressKeys = set("type agentId taskId normalizedMessages fullOutput")
+	progressKeys = adapter.NewKeys("type agentId taskId normalizedMessages fullOutput")
 
-	attachmentKeys = set("type content toolUseID hookEvent")
+	attachmentKeys = adapter.NewKeys("type content toolUseID hookEvent")
 
-	messageKeys = set(`id type role model content stop_reason stop_sequence usage container
+	messageKeys = adapter.NewKeys(`id type role model content stop_reason stop_sequence usage container
 		context_management diagnostics`)
 
-	blockKeys = map[string]keySet{
-		"text":              set("type text cache_control"),
-		"thinking":          set("type thinking signature"),
-		"redacted_thinking": set("type data"),
-		"tool_use":          set("type id name input caller cache_control"),
-		"server_tool_use":   set("type id name input caller cache_control"),
-		"tool_result":       set("type tool_use_id content is_error cache_control"),
-		"image":             set("type source"),
-		"document":          set("type source"),
+	blockKeys = map[string]adapter.Keys{
+		"text":              adapter.NewKeys("type text cache_control"),
+		"thinking":          adapter.NewKeys("type thinking signature"),
+		"redacted_thinking": adapter.NewKeys("type data"),
+		"tool_use":          adapter.NewKeys("type id name input caller cache_control"),
+		"server_tool_use":   adapter.NewKeys("type id name input caller cache_control"),
+		"tool_result":       adapter.NewKeys("type tool_use_id content is_error cache_control"),
+		"image":             adapter.NewKeys("type source"),
+		"document":          adapter.NewKeys("type source"),
 	}
 )
 
 // Of the result of a tool as it was made, these members repeat what other lines say: the
 // file before the edit, which Claude Code read, and the arguments of the call.
-var repeated = set(`originalFile originalFileContents structuredPatch oldString newString edits oldTodos newTodos
+var repeated = adapter.NewKeys(`originalFile originalFileContents structuredPatch oldString newString edits oldTodos newTodos
 	prompt usage isImage interrupted type agentId`)
 
 // noText lists the keys of strings that are never text.

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"slices"
-
 	"pigrep/adapter"
 )
 
@@ -40,22 +38,6 @@ const (
 	longestID      = 64
 	longestPlace   = 400 // directory or branch
 )
-
-// remember appends a value to a list that keeps the last n.
-func remember[T any](list []T, v T, n int) []T {
-	if len(list) >= n {
-		list = slices.Delete(list, 0, len(list)-n+1)
-	}
-	return append(list, v)
-}
-
-// short returns a string if it is short enough to be remembered.
-func short(s string, limit int) string {
-	if len(s) > limit {
-		return ""
-	}
-	return s
-}
 
 // bytes returns the memo as a State keeps it, nil if it is empty.
 func (m *memo) bytes() []byte {

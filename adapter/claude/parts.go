@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -14,9 +15,9 @@ import (
 
 // notKnown records the members that no rule covers: those that are neither in the set nor
 // among the names.
-func (p *parser) notKnown(all jsonl.Fields, known keySet, names ...string) {
+func (p *parser) notKnown(all jsonl.Fields, known adapter.Keys, names ...string) {
 	for _, m := range all {
-		if !known.has(m.Key) && !slices.Contains(names, string(m.Key)) {
+		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
 			p.unknown = append(p.unknown, unknown{Value: m.Val})
 		}
 	}
@@ -49,7 +50,7 @@ func (p *parser) addPart(part session.Part) {
 
 // restOf adds one part with the text of a value and the strings of the members of an
 // object, except those in the set or among the names.
-func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, known keySet, names ...string) {
+func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, known adapter.Keys, names ...string) {
 	leaves := &p.leaves
 	if kind == session.KindDetails {
 		leaves = &p.detailed
@@ -68,7 +69,7 @@ func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, 
 	}
 	leaves.Begin(&p.json, leaves.End(), false, held) // goes on
 	for _, m := range all {
-		if !known.has(m.Key) && !slices.Contains(names, string(m.Key)) {
+		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
 			leaves.Add(m.Val, false)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -26,7 +27,7 @@ func (p *parser) readQueue() {
 		p.writeUser()
 		e.Pending = true
 		if text := p.typed(); len(text) > 0 {
-			m.queue = remember(m.queue, queued{offset: e.Offset, length: len(text), hash: xxhash.Sum64(text)}, mostQueued)
+			m.queue = adapter.Remember(m.queue, queued{offset: e.Offset, length: len(text), hash: xxhash.Sum64(text)}, mostQueued)
 		}
 	case "remove":
 		// It is the first one, unless the line says which.
@@ -59,7 +60,7 @@ func (p *parser) readQueued(all jsonl.Fields) {
 	p.shadow(true)
 }
 
-var queuedKeys = set("type prompt commandMode source_uuid origin isMeta imagePasteIds promptId timestamp uuid")
+var queuedKeys = adapter.NewKeys("type prompt commandMode source_uuid origin isMeta imagePasteIds promptId timestamp uuid")
 
 // typed returns the text of the prompt that has been read as the user typed it, without the
 // space around it.

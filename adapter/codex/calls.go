@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -205,7 +206,7 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 	if c.tool == "write_stdin" {
 		process, _ := c.argument("session_id")
 		if n, ok := c.scan.Int(process); ok && !p.sparse {
-			m.polls = remember(m.polls, poll{hashOf(c.id), n}, mostRuns)
+			m.polls = adapter.Remember(m.polls, poll{hashOf(c.id), n}, mostRuns)
 		}
 		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {
 			f.Deed = session.DeedPoll

@@ -29,7 +29,7 @@ func (p *parser) readEvent() {
 		p.newTurn(all.Find("turn_id"))
 	case "thread_settings_applied":
 		if v := p.json.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
-			p.memo.context.Provider = short(p.json.Name(v), longestModel)
+			p.memo.context.Provider = adapter.Short(p.json.Name(v), longestModel)
 		}
 	case "task_complete", "turn_complete":
 		p.part(session.KindError, p.json.Fields(all.Find("error")).Find("message"))
@@ -175,7 +175,7 @@ func (p *parser) readRun(all jsonl.Fields) {
 		return
 	}
 	if whose == ofResult && id != 0 {
-		m.runs = remember(m.runs, run{id, exit, duration}, mostRuns)
+		m.runs = adapter.Remember(m.runs, run{id, exit, duration}, mostRuns)
 	}
 	if len(e.Parts) == 1 && len(text) > 0 {
 		m.event(e, keyOf(whose, text))

@@ -334,7 +334,7 @@ func (p *parser) finishUser() {
 	if m.aborted && key != 0 && key == m.prompt {
 		e.Repeats = true
 	}
-	m.turns = remember(m.turns, m.tip, mostTurns)
+	m.turns = adapter.Remember(m.turns, m.tip, mostTurns)
 	m.prompt, m.aborted = key, false
 }
 

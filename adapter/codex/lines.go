@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -22,24 +23,13 @@ const (
 	lineAgentData = "inter_agent_communication_metadata"
 )
 
-// keySet is a set of the keys of members.
-type keySet map[string]bool
-
-func set(names string) keySet {
-	s := make(keySet)
-	for _, name := range strings.Fields(names) {
-		s[name] = true
-	}
-	return s
-}
-
 // itemTypes are the types of response items. In the oldest dialect, they are those of lines.
-var itemTypes = set(`message reasoning function_call function_call_output custom_tool_call custom_tool_call_output
+var itemTypes = adapter.NewKeys(`message reasoning function_call function_call_output custom_tool_call custom_tool_call_output
 	local_shell_call web_search_call tool_search_call tool_search_output image_generation_call ghost_snapshot
 	agent_message compaction compaction_summary context_compaction`)
 
 // silentEvents have no text, or only that of other lines.
-var silentEvents = set(`token_count task_started turn_started thread_settings_applied context_compacted
+var silentEvents = adapter.NewKeys(`token_count task_started turn_started thread_settings_applied context_compacted
 	agent_reasoning_section_break session_configured undo_started undo_completed shutdown_complete
 	mcp_startup_complete mcp_startup_update skills_update_available`)
 
@@ -61,13 +51,13 @@ var noText = strings.Fields(`type id call_id turn_id root_turn_id thread_id pare
 	new_thread_id process_id response_id session_id encrypted_content image_url user_instructions developer_instructions status source timestamp data audio_url started_at completed_at`)
 
 // copies are the keys of members of any shape that repeat other lines.
-var copies = set("replacement_history base_instructions")
+var copies = adapter.NewKeys("replacement_history base_instructions")
 
 // repeatedKeys are those of members of an event about a call that repeat the call.
-var repeatedKeys = set("command parsed_cmd cwd interaction_input changes invocation arguments")
+var repeatedKeys = adapter.NewKeys("command parsed_cmd cwd interaction_input changes invocation arguments")
 
 // knownKeys are those of members of an item that are no text.
-var knownKeys = set(`type id role status phase call_id name namespace arguments input action content summary encrypted_content output
+var knownKeys = adapter.NewKeys(`type id role status phase call_id name namespace arguments input action content summary encrypted_content output
 	internal_chat_message_metadata_passthrough metadata execution end_turn author recipient other_recipients trigger_turn
 	result revised_prompt tools ghost_commit memory_citation timestamp ordinal success`)
 
@@ -108,10 +98,10 @@ func (p *parser) read(kind string) {
 func (p *parser) readContext() {
 	m := &p.memo
 	if v := p.payload.Find("cwd"); !v.Empty() {
-		m.context.CWD = short(p.json.Name(v), longestDir)
+		m.context.CWD = adapter.Short(p.json.Name(v), longestDir)
 	}
 	if v := p.payload.Find("model"); !v.Empty() {
-		m.context.Model = short(p.json.Name(v), longestModel)
+		m.context.Model = adapter.Short(p.json.Name(v), longestModel)
 	}
 	p.newTurn(p.payload.Find("turn_id"))
 	p.leavesOf(session.KindMeta, p.payload, nil)
@@ -133,7 +123,7 @@ func (p *parser) readNote() {
 		e.Timestamp = timeOf(at)
 	}
 	p.part(session.KindTitle, name)
-	p.leavesOf(session.KindOther, p.all, set("id thread_name updated_at"))
+	p.leavesOf(session.KindOther, p.all, adapter.NewKeys("id thread_name updated_at"))
 }
 
 // part adds a part with the text of a string, and returns that text. A value of another
@@ -163,7 +153,7 @@ func (p *parser) add(kind session.Kind, text []byte) {
 
 // leavesOf adds one part with the strings of the members of an object, except those in the
 // set and those that are never text.
-func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known keySet) []byte {
+func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known adapter.Keys) []byte {
 	size := 0
 	for _, m := range all {
 		size += m.Val.End - m.Val.Start

@@ -69,22 +69,6 @@ const (
 	window       = 64 // lines between an event and its item
 )
 
-// remember appends a value to a list that keeps the last n.
-func remember[T any](list []T, v T, n int) []T {
-	if len(list) >= n {
-		list = slices.Delete(list, 0, len(list)-n+1)
-	}
-	return append(list, v)
-}
-
-// short returns a string if it is short enough to be remembered.
-func short(s string, limit int) string {
-	if len(s) > limit {
-		return ""
-	}
-	return s
-}
-
 // bytes returns the memo as a State keeps it.
 func (m *memo) bytes() []byte {
 	p := adapter.Packer(make([]byte, 0, 512))
@@ -192,7 +176,7 @@ func (m *memo) item(e *session.Entry, keys []uint64) {
 		i := slices.IndexFunc(m.pending, func(p pending) bool { return p.key == key && e.Line-p.line <= window })
 		if i < 0 {
 			if !slices.Contains(m.recent, key) {
-				m.recent = remember(m.recent, key, mostRecent)
+				m.recent = adapter.Remember(m.recent, key, mostRecent)
 			}
 			continue
 		}
@@ -210,5 +194,5 @@ func (m *memo) event(e *session.Entry, key uint64) {
 		return
 	}
 	e.Pending = true
-	m.pending = remember(m.pending, pending{key, e.Offset, e.Line}, mostPending)
+	m.pending = adapter.Remember(m.pending, pending{key, e.Offset, e.Line}, mostPending)
 }

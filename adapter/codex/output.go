@@ -190,7 +190,7 @@ func (p *parser) settle() {
 		}
 	}
 	if known && p.output.goesOn && e.ToolCallID != "" && len(e.ToolCallID) <= longestID {
-		m.waiting = remember(m.waiting, waiting{process, e.ToolCallID}, mostWaiting)
+		m.waiting = adapter.Remember(m.waiting, waiting{process, e.ToolCallID}, mostWaiting)
 	}
 }
 

@@ -234,7 +234,7 @@ func (p *parser) readMeta() {
 	git := p.json.String(p.json.Fields(all.Find("git")).Find("branch"))
 	if m.hasMeta {
 		if id == h.ID && git != "" {
-			h.Git, m.context.Git = git, short(git, longestModel)
+			h.Git, m.context.Git = git, adapter.Short(git, longestModel)
 		}
 		return
 	}
@@ -253,8 +253,8 @@ func (p *parser) readMeta() {
 		h.Timestamp = timeOf(at)
 	}
 	h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
-	m.context.CWD, m.context.Git = short(h.CWD, longestDir), short(git, longestModel)
-	m.context.Provider = short(p.json.Name(all.Find("model_provider")), longestModel)
+	m.context.CWD, m.context.Git = adapter.Short(h.CWD, longestDir), adapter.Short(git, longestModel)
+	m.context.Provider = adapter.Short(p.json.Name(all.Find("model_provider")), longestModel)
 	p.readOrigin(all)
 }
 
