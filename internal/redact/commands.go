@@ -210,7 +210,7 @@ func (f *finder) piped(args []arg, stop int) {
 	next, _ := f.args(stop+1, min(len(f.s), stop+160))
 	if !slices.ContainsFunc(next, func(a arg) bool {
 		w := f.text(a)
-		return readers.has(w) || strings.HasSuffix(w, "--password-stdin") || strings.HasPrefix(w, "stdin")
+		return lists.Readers.has(w) || strings.HasSuffix(w, "--password-stdin") || strings.HasPrefix(w, "stdin")
 	}) {
 		return
 	}

@@ -118,7 +118,7 @@ func (f *finder) valueBefore(start int) (none value) {
 		return none
 	}
 	key, i := f.memberBefore(start)
-	if !namingWords.has(key) {
+	if !lists.NamingWords.has(key) {
 		return none
 	}
 	// The closing quote of the value is the first sign after it.
@@ -128,7 +128,7 @@ func (f *finder) valueBefore(start int) (none value) {
 	}
 	from := max(0, i-maxGap*8)
 	open := from + strings.LastIndexByte(f.s[from:i], f.s[i])
-	if key, _ = f.memberBefore(open); open < from || !valueWords.has(key) {
+	if key, _ = f.memberBefore(open); open < from || !lists.ValueWords.has(key) {
 		return none
 	}
 	return value{start: open + 1, end: i, quoted: true}
@@ -393,7 +393,7 @@ func (f *finder) valueOfMember(i int, p valuePlace) valuePlace {
 	for nameChars[char(s, end)] || char(s, end) == '#' {
 		end++
 	}
-	if end > start && valueWords.has(strings.ToLower(s[start:end])) {
+	if end > start && lists.ValueWords.has(strings.ToLower(s[start:end])) {
 		if n := blanks.skip(s, marks.skip(s, end)); oneOf(char(s, n), ":=>") {
 			if n++; char(s, n) == '>' {
 				n++

@@ -50,7 +50,7 @@ type announcement struct {
 // announcements are words that announce a secret, with what looks for it there.
 func announcements() []announcement {
 	return []announcement{
-		{slices.Concat(nameWords.words, services.words, servicePhrases.words), (*finder).name},
+		{slices.Concat(lists.NameWords.words, lists.Services.words, lists.ServicePhrases.words), (*finder).name},
 		{[]string{"://"}, (*finder).url},
 		{[]string{"@tcp(", "@unix("}, (*finder).dsn},
 		{[]string{"jdbc:oracle:", "sqlplus "}, (*finder).oracle},
@@ -62,7 +62,7 @@ func announcements() []announcement {
 		{[]string{"private-lines:", "private-mac:"}, (*finder).putty},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
-		{callWords.words, (*finder).call},
+		{lists.CallWords.words, (*finder).call},
 		{[]string{"securestring", "identified by", "identified with"}, (*finder).statement},
 		{[]string{"login"}, (*finder).netrc},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},

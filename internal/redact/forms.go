@@ -140,7 +140,7 @@ func (f *finder) authorization(at int) {
 	switch {
 	case known && strings.HasPrefix(word, "AWS4"):
 		return // the signature is found by its name
-	case known && parametric.has(strings.ToLower(word)):
+	case known && lists.Parametric.has(strings.ToLower(word)):
 		ends := "\n\v`"
 		if char(s, at-1) == '\'' {
 			ends += "'"
@@ -302,7 +302,7 @@ func (f *finder) jwk(at int) {
 		name := strings.Trim(s[max(start, i+n-8):i+n], "\\ \t\n\v{,")
 		name = name[strings.LastIndexAny(name, ", {\n")+1:]
 		i += n + 1
-		if jwkPrivate.has(strings.Trim(name, "\"'\\ ")) {
+		if lists.JWKPrivate.has(strings.Trim(name, "\"'\\ ")) {
 			from, to := f.word(spaces.skip(s, i))
 			if to-from >= 8 {
 				f.part(from, to, "private-key")
@@ -344,7 +344,7 @@ func afterVerb(s string, i int) int {
 		n := alnums.skip(s, i)
 		word := strings.ToLower(s[i:n])
 		verb := words > 0 && (word == "is" || word == "was" || word == "to")
-		if words > 0 && word == "" || told && !fillers.has(word) || told && !verb && !oneOf(char(s, n), " :") {
+		if words > 0 && word == "" || told && !lists.Fillers.has(word) || told && !verb && !oneOf(char(s, n), " :") {
 			break
 		}
 		told = told || verb
@@ -477,7 +477,7 @@ func (f *finder) kubernetes(at int) {
 		line := strings.TrimRight(s[text:end], " ")
 		colon := strings.IndexByte(line, ':')
 		switch {
-		case dataMembers.has(strings.Trim(strings.TrimRight(line, " {"), "\"'")):
+		case lists.DataMembers.has(strings.Trim(strings.TrimRight(line, " {"), "\"'")):
 			indent = text - i
 		case indent >= 0 && text-i <= indent && line != "":
 			indent = -1

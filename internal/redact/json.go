@@ -70,7 +70,7 @@ func (m *masker) value(v jsonl.Value, name string, private bool) {
 	case '[':
 		m.list(v, name)
 	case '"':
-		if text := m.text(v); private && jwkPrivate.has(name) && len(text) >= 8 {
+		if text := m.text(v); private && lists.JWKPrivate.has(name) && len(text) >= 8 {
 			m.replace(v, Mask("private-key"))
 		} else {
 			m.mask(v, text, name)
@@ -85,7 +85,7 @@ func (m *masker) object(v jsonl.Value, name string) {
 	for each := m.scanner.Members(v); each.Next(); {
 		key := string(each.Key)
 		private = private || key == "kty"
-		if m.scanner.Kind(each.Val) == '"' && namingWords.has(strings.ToLower(key)) && classify(about) == noSecret {
+		if m.scanner.Kind(each.Val) == '"' && lists.NamingWords.has(strings.ToLower(key)) && classify(about) == noSecret {
 			if text := m.text(each.Val); classify(text) != noSecret || strings.EqualFold(text, "authorization") {
 				about = text
 			}
@@ -93,7 +93,7 @@ func (m *masker) object(v jsonl.Value, name string) {
 	}
 	for each := m.scanner.Members(v); each.Next(); {
 		key := string(each.Key)
-		switch isValue := valueWords.has(strings.ToLower(key)); {
+		switch isValue := lists.ValueWords.has(strings.ToLower(key)); {
 		case isValue && about != "":
 			m.value(each.Val, about, false)
 		case isValue && classify(name) >= token:

@@ -87,7 +87,7 @@ func (c *claim) settles() bool {
 	}
 	from := max(0, end-12)
 	from += strings.LastIndexAny(c.s[from:end], " \t\n\v\"'`") + 1
-	return settlers.has(strings.ToLower(c.s[from:end]))
+	return lists.Settlers.has(strings.ToLower(c.s[from:end]))
 }
 
 var variableChars = setOf(letters[26:] + digits + "_")
@@ -120,7 +120,7 @@ func (c *claim) isPasswordAfterSpace() bool {
 	switch {
 	case c.isFlag() && text[0] != '-', c.value.quoted && isUpper(c.name[0]): // PASSWORD 'x' of SQL
 		return true
-	case directives.has(strings.ToLower(c.name)):
+	case lists.Directives.has(strings.ToLower(c.name)):
 		return true
 	case len(text) >= 6 && isSpiked(text):
 		return true
@@ -162,7 +162,7 @@ func (c *claim) wholeLine() bool {
 // setter reports whether the name is the argument of such a function.
 func (c *claim) setter() bool {
 	before, called := strings.CutSuffix(strings.TrimRight(c.s[max(0, c.start-40):c.start], "\\\"'` "), "(")
-	return called && slices.ContainsFunc(setters.words, func(w string) bool { return hasSuffixFold(before, w) })
+	return called && slices.ContainsFunc(lists.Setters.words, func(w string) bool { return hasSuffixFold(before, w) })
 }
 
 func (c *claim) firstOnLine() bool {
@@ -172,7 +172,7 @@ func (c *claim) firstOnLine() bool {
 	}
 	// Enter passphrase: x
 	from, _ := c.line(i)
-	return c.start-from < 16 && prompts.has(strings.ToLower(strings.TrimSpace(c.s[from:c.start])))
+	return c.start-from < 16 && lists.Prompts.has(strings.ToLower(strings.TrimSpace(c.s[from:c.start])))
 }
 
 func (c *claim) lastOnLine(end int) bool {

@@ -56,7 +56,7 @@ func classify(name string) class {
 	var words [maxSegments + 1]string
 	n := segments(name, &words)
 	i := 0
-	for i < n-1 && (suffixes.has(words[i]) || isNumber(words[i])) && lastWords[words[i]] == noSecret {
+	for i < n-1 && (lists.Suffixes.has(words[i]) || isNumber(words[i])) && lastWords[words[i]] == noSecret {
 		i++
 	}
 	last, before := strings.TrimRight(words[i], digits), words[i+1]
@@ -76,14 +76,14 @@ func classify(name string) class {
 		return password
 	case last == "auth" && before != "" && before != "docker" && before != "redis" && before != "rediscli":
 		return noSecret // decided by what is around it
-	case c == key && last == "key" && (keyWords.has(before) || isService(before)):
+	case c == key && last == "key" && (lists.KeyWords.has(before) || isService(before)):
 		return token
-	case (c == token || c == key) && notBefore.has(before):
+	case (c == token || c == key) && lists.NotBefore.has(before):
 		return noSecret
 	case c == key && last == "key" && before != "" && isVariable(name):
 		return token
 	}
-	if c == noSecret && !serviceNot.has(words[0]) && hasService(name, words[:n]) {
+	if c == noSecret && !lists.ServiceNot.has(words[0]) && hasService(name, words[:n]) {
 		return service
 	}
 	return c
@@ -97,7 +97,7 @@ func ofService(name string) bool {
 
 func hasService(name string, words []string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(words, isService) || slices.ContainsFunc(servicePhrases.words, func(s string) bool { return strings.Contains(name, s) })
+	return slices.ContainsFunc(words, isService) || slices.ContainsFunc(lists.ServicePhrases.words, func(s string) bool { return strings.Contains(name, s) })
 }
 
 func isNumber(s string) bool {
@@ -106,9 +106,9 @@ func isNumber(s string) bool {
 }
 
 func isService(word string) bool {
-	return services.has(word) || slices.ContainsFunc(serviceEndings.words, func(end string) bool {
+	return lists.Services.has(word) || slices.ContainsFunc(lists.ServiceEndings.words, func(end string) bool {
 		w, ok := strings.CutSuffix(word, end)
-		return ok && services.has(w)
+		return ok && lists.Services.has(w)
 	})
 }
 
@@ -116,9 +116,9 @@ func isService(word string) bool {
 func ending(word string) class {
 	isEnding := func(end string) bool { return strings.HasSuffix(word, end) }
 	switch {
-	case slices.ContainsFunc(passwordEndings.words, isEnding):
+	case slices.ContainsFunc(lists.PasswordEndings.words, isEnding):
 		return password
-	case slices.ContainsFunc(tokenEndings.words, isEnding):
+	case slices.ContainsFunc(lists.TokenEndings.words, isEnding):
 		return token
 	}
 	return noSecret

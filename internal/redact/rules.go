@@ -2,6 +2,7 @@ package redact
 
 import (
 	_ "embed"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ var load = sync.OnceFunc(func() {
 			}
 			continue
 		}
-		l := lists[p.name]
+		l := reflect.ValueOf(&lists).Elem().FieldByName(p.name).Addr().Interface().(*list)
 		l.words, l.set = words, make(map[string]bool)
 		for _, w := range words {
 			l.set[w] = true
@@ -79,7 +80,7 @@ func paragraphs(table string) (all []paragraph) {
 	return all
 }
 
-// list is a list of words of lists.txt, which says what it is for.
+// list is a list of words of lists.txt.
 type list struct {
 	words []string
 	set   map[string]bool
@@ -87,37 +88,11 @@ type list struct {
 
 func (l *list) has(word string) bool { return l.set[word] }
 
-var lists = make(map[string]*list)
-
-func listOf(name string) *list {
-	lists[name] = &list{}
-	return lists[name]
+// lists are those of lists.txt, which says what each is for, by their names.
+var lists struct {
+	NameWords, PasswordEndings, TokenEndings, KeyWords, Suffixes, NotBefore list
+	Services, ServicePhrases, ServiceEndings, ServiceNot                    list
+	Settlers, Directives, Prompts, Setters, NamingWords, ValueWords         list
+	Readers, Parametric, CallWords, SentenceWords, Placeholders, References list
+	JWKPrivate, DataMembers, Fillers                                        list
 }
-
-var (
-	nameWords       = listOf("nameWords")
-	passwordEndings = listOf("passwordEndings")
-	tokenEndings    = listOf("tokenEndings")
-	keyWords        = listOf("keyWords")
-	suffixes        = listOf("suffixes")
-	notBefore       = listOf("notBefore")
-	services        = listOf("services")
-	servicePhrases  = listOf("servicePhrases")
-	serviceEndings  = listOf("serviceEndings")
-	serviceNot      = listOf("serviceNot")
-	settlers        = listOf("settlers")
-	directives      = listOf("directives")
-	prompts         = listOf("prompts")
-	setters         = listOf("setters")
-	namingWords     = listOf("namingWords")
-	valueWords      = listOf("valueWords")
-	readers         = listOf("readers")
-	parametric      = listOf("parametric")
-	fillers         = listOf("fillers")
-	callWords       = listOf("callWords")
-	sentenceWords   = listOf("sentenceWords")
-	placeholders    = listOf("placeholders")
-	references      = listOf("references")
-	jwkPrivate      = listOf("jwkPrivate")
-	dataMembers     = listOf("dataMembers")
-)

@@ -20,7 +20,7 @@ func isPath(v string) bool {
 func isSentence(v string) bool {
 	words := strings.Fields(v)
 	return len(words) > 1 && slices.ContainsFunc(words, func(w string) bool {
-		return sentenceWords.has(strings.ToLower(strings.Trim(w, ".,:;!?()")))
+		return lists.SentenceWords.has(strings.ToLower(strings.Trim(w, ".,:;!?()")))
 	})
 }
 
@@ -83,7 +83,7 @@ func isPlaceholder(v string) bool {
 	lower := strings.ToLower(strings.TrimRight(head, ".,;:!?"))
 	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
 	switch {
-	case lower == "" || placeholders.has(lower) || placeholders.has(last) && isName(lower), isExpression(v):
+	case lower == "" || lists.Placeholders.has(lower) || lists.Placeholders.has(last) && isName(lower), isExpression(v):
 		return true
 	case strings.Trim(lower, "*x.-_…•#?") == "" && len(v) < 64, len(v) >= 6 && strings.Trim(v, v[:1]) == "": // ********, xxxx, 000000
 		return true
@@ -92,7 +92,7 @@ func isPlaceholder(v string) bool {
 	case strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-"):
 		return true
 	}
-	return slices.ContainsFunc(references.words, func(r string) bool { return strings.HasPrefix(lower, r) })
+	return slices.ContainsFunc(lists.References.words, func(r string) bool { return strings.HasPrefix(lower, r) })
 }
 
 // isExpression reports whether a value is a variable of a shell or template, or
