@@ -27,7 +27,8 @@ const (
 	maxGap    = 96
 	maxMember = 256
 	maxValue  = 4 << 10
-	maxJudge  = 160 // the beginning of a value by which it is judged
+	maxLines  = 16 << 10 // of a value or file of several lines
+	maxJudge  = 160      // the beginning of a value by which it is judged
 )
 
 // valuePlace is where a value may be.

@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
 
 // Forms that secrets have besides tokens and the values of names. Each function looks
 // at a window after the word that announces the form.
@@ -32,6 +36,38 @@ func (f *finder) word(i int) (start, end int) {
 	for end = start + 1; end < len(s) && s[end] != s[start] && s[end] != '\n'; end++ {
 	}
 	return start + 1, end - min(slashes, max(0, end-start-1))
+}
+
+// pattern compiles a regular expression in which W is a byte of a word, S white space, and Q
+// a quote.
+func pattern(text string) *regexp.Regexp {
+	return regexp.MustCompile(strings.NewReplacer("W", "[^ \\t\\n\\v\"'<>\\x60]", "S", "[ \\t\\n\\v]", "Q", "[\"'\\x60]").Replace(text))
+}
+
+// after returns what masks the value that begins with the group of a pattern, in a window
+// that begins a byte before the announcement.
+func after(rule, text string) func(f *finder, at int) {
+	re := pattern(`\A` + text)
+	return func(f *finder, at int) {
+		at = max(0, at-1)
+		if m := re.FindStringSubmatchIndex(f.window(at, maxMember)[at:]); m != nil {
+			f.wordPart(at+m[2], rule)
+		}
+	}
+}
+
+// within returns what masks the first groups of the matches of a pattern in a window after
+// the announcement.
+func within(rule, text string, n int) func(f *finder, at int) {
+	re := pattern(text)
+	return func(f *finder, at int) { f.groups(re, at, len(f.window(at, n)), rule) }
+}
+
+// groups masks the first groups of the matches of a pattern between two positions.
+func (f *finder) groups(re *regexp.Regexp, from, to int, rule string) {
+	for _, m := range re.FindAllStringSubmatchIndex(f.s[from:to], -1) {
+		f.part(from+m[2], from+m[3], rule)
+	}
 }
 
 var urlEnds = setOf(" \t\n\v\"'<>`\\")
@@ -87,16 +123,6 @@ func (f *finder) dsn(at int) {
 	from += strings.LastIndexAny(f.s[from:at], " \t\n\v\"'`=") + 1
 	if n := strings.IndexByte(f.s[from:at], ':'); n >= 0 {
 		f.part(from+n+1, at, "url-password")
-	}
-}
-
-// oracle masks the password in jdbc:oracle:thin:user/password@host and sqlplus
-// user/password@host.
-func (f *finder) oracle(at int) {
-	s := f.window(at, 256)
-	s = s[:untilAny(s, at, "\n\v\"'")]
-	if slash := at + strings.IndexByte(s[at:], '/'); slash > at && isAlnum(s[slash-1]) {
-		f.part(slash+1, slash+max(0, strings.LastIndexByte(s[slash:], '@')), "url-password")
 	}
 }
 
@@ -262,55 +288,23 @@ func (f *finder) pem(at int) {
 	f.add(backOver(s, dashes, "-"), end, "private-key")
 }
 
-var keyChars = setOf(alnum + "+/-_= ")
-
-// putty masks the lines of a private key of PuTTY, and the code that proves it.
-func (f *finder) putty(at int) {
-	s := f.s
-	_, end := f.line(at)
-	if lower(s[at+len("private-")]) == 'm' {
-		if start := blanks.skip(s, at+len("private-mac:")); end-start >= 20 && isHex(strings.TrimSpace(s[start:end])) {
-			f.add(start, end, "private-key")
-		}
-		return
-	}
-	i := end + 1
-	for i < len(s) {
-		n := keyChars.skip(s, i)
-		if n-i < 16 || n < len(s) && !breaks[s[n]] {
-			break
-		}
-		i = n + 1
-	}
-	if i > end+1 {
-		f.add(end+1, i-1, "private-key")
-	}
-}
-
 // jwk masks the private members of a JSON Web Key. at is its member kty.
 func (f *finder) jwk(at int) {
 	start := max(0, at-maxValue)
 	start = max(f.done[f.kind], start+strings.LastIndexByte(f.s[start:at], '{'))
-	s := f.window(at, maxValue)
-	s = s[:untilAny(s, at, "}")]
-	f.looked(len(s))
-	for i := start; ; {
-		n := strings.IndexByte(s[i:], ':')
-		if n < 0 {
-			return
-		}
-		name := strings.Trim(s[max(start, i+n-8):i+n], "\\ \t\n\v{,")
-		name = name[strings.LastIndexAny(name, ", {\n")+1:]
-		i += n + 1
-		if lists.JWKPrivate.has(strings.Trim(name, "\"'\\ ")) {
-			from, to := f.word(spaces.skip(s, i))
-			if to-from >= 8 {
-				f.part(from, to, "private-key")
-			}
-			i = min(max(i, to), len(s))
-		}
-	}
+	end := untilAny(f.window(at, maxValue), at, "}")
+	f.looked(end)
+	f.groups(jwkMember(), start, end, "private-key")
 }
+
+var jwkMember = sync.OnceValue(func() *regexp.Regexp {
+	return pattern(`(?:^|[ ,{"'\\\t\n\v])(?:` + strings.Join(lists.JWKPrivate.words, "|") + `)[\\"' ]*:S*\\*Q?([^"'\x60\\ \t\n\v]{8,})`)
+})
+
+// told is what is before a password in a sentence, up to the verb and what follows it.
+var told = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\A[a-z0-9]+(?:[ \t]+[a-z0-9]+){0,5}?[ \t]+(?:is|was|to)\b:?[ \t]*(?:(?:` + strings.Join(lists.Fillers.words, "|") + `)[ :][ \t]*)*`)
+})
 
 // sentence masks a password in a sentence: the password is X. at is its word for password.
 func (f *finder) sentence(at int) {
@@ -318,48 +312,21 @@ func (f *finder) sentence(at int) {
 		return
 	}
 	f.looked(at + 4)
-	i := afterVerb(f.window(at, maxGap), at)
-	if i < 0 {
+	m := told().FindStringIndex(f.window(at, maxGap)[at:])
+	if m == nil {
 		return
 	}
-	quoted := quotes[char(f.s, i)]
-	start, end := f.word(i)
+	quoted := quotes[char(f.s, at+m[1])]
+	start, end := f.word(at + m[1])
 	value := f.s[start:end]
 	if !quoted {
-		if n := strings.IndexAny(value, ",;"); n >= 0 {
-			value = value[:n]
-		}
+		value, _, _ = strings.Cut(value, ",")
+		value, _, _ = strings.Cut(value, ";")
 		value = strings.TrimRight(value, ".!?):*")
 	}
 	if len(value) >= 4 && len(value) < maxGap && hasSign(value) && !isPlaceholder(value) && !isPath(value) && !(quoted && strings.Contains(value, " ")) {
 		f.add(start, start+len(value), "told-password")
 	}
-}
-
-// afterVerb returns where what follows the verb of a sentence begins, or -1 if none of
-// the next words is a verb.
-func afterVerb(s string, i int) int {
-	told := false
-	for words := range 7 {
-		n := alnums.skip(s, i)
-		word := strings.ToLower(s[i:n])
-		verb := words > 0 && (word == "is" || word == "was" || word == "to")
-		if words > 0 && word == "" || told && !lists.Fillers.has(word) || told && !verb && !oneOf(char(s, n), " :") {
-			break
-		}
-		told = told || verb
-		if i = n; told && char(s, i) == ':' {
-			i++
-		}
-		if !blanks[char(s, i)] {
-			break
-		}
-		i = blanks.skip(s, i)
-	}
-	if !told {
-		return -1
-	}
-	return i
 }
 
 // call masks the last quoted argument of a call if it looks like a password or token.
@@ -395,28 +362,12 @@ func (f *finder) call(at int) {
 	}
 }
 
-// statement masks the string in IDENTIFIED BY 'x' and ConvertTo-SecureString "x".
-func (f *finder) statement(at int) {
-	s := f.window(at, maxGap)
-	i := at + len("identified by")
-	if lower(s[at]) == 's' {
-		if i = at + len("securestring"); strings.Contains(first(s[at:], 24), "(") {
-			f.call(at)
-			return
-		}
-	} else if n := strings.Index(s[at:], " BY "); n > 0 {
-		i = at + n + len(" BY ")
-	}
-	i = blanks.skip(f.s, i)
-	for _, word := range [...]string{"-string ", "password "} {
-		if hasPrefixFold(f.s[i:], word) {
-			i += len(word)
-		}
-	}
-	if c := char(f.s, i); c == '"' || c == '\'' {
-		f.wordPart(i, "password")
-	}
-}
+// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
+var login = sync.OnceValue(func() *regexp.Regexp {
+	const part, port = `[^ \t\n\v"'<>\x60:/(){}=]`, `:(?:\*|\d{1,5}):`
+	const name = part + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + part + `*`
+	return pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*` + port + name + `|` + part + `+` + port + part + `*):` + name + `:(W+)`)
+})
 
 // pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the
 // line with the usual port, or in those after the name of the file.
@@ -426,43 +377,12 @@ func (f *finder) pgpass(at int) {
 		end = min(len(f.s), at+maxValue)
 	}
 	f.looked(end)
-	for i := start; i < end; {
-		word := wordEnds.until(f.s[:end], i)
-		if fields := strings.SplitN(f.s[i:word], ":", 5); len(fields) == 5 && isLogin(fields) {
-			f.part(word-len(fields[4]), word, "login")
-		}
-		i = word + 1
-	}
-}
-
-// isLogin reports whether the fields are those of a line of .pgpass.
-func isLogin(fields []string) bool {
-	host, port, database, user := fields[0], fields[1], fields[2], fields[3]
-	isPath := strings.HasPrefix(host, "/") && !isNumber(database)
-	return (port == "*" || isPort(port)) && host != "" && user != "" && !isNumber(user) &&
-		!strings.ContainsAny(host+database+user, "(){}=") && !strings.Contains(database+user, "/") && (isPath || !strings.Contains(host, "/"))
-}
-
-// netrc masks the password in .netrc: login user password x.
-func (f *finder) netrc(at int) {
-	s := f.s
-	gap := at + len("login")
-	i := spaces.skip(s, gap)
-	if i == gap || isAlnum(char(s, at-1)) {
-		return
-	}
-	_, i = f.word(i)
-	i = spaces.skip(f.window(i, 40), i)
-	if strings.HasPrefix(s[i:], "password") || strings.HasPrefix(s[i:], "passwd") {
-		if _, i = f.word(i); oneOf(char(s, i), " \t\n") {
-			f.wordPart(spaces.skip(s, i), "login")
-		}
-	}
+	f.groups(login(), start, end, "login")
 }
 
 // kubernetes masks the data of a Secret.
 func (f *finder) kubernetes(at int) {
-	const near = 16 << 10
+	const near = maxLines
 	start := max(0, at-near)
 	start = max(f.done[f.kind], start+strings.LastIndex(f.s[start:at], "\n---"))
 	s := f.window(at, near)
