@@ -31,7 +31,7 @@ var floors = map[string][]string{
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
-	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "near"},
+	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "content", "near"},
 }
 
 // testOnly packages test and measure the project: the program has none of them.

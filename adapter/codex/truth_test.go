@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
+	"pigrep/internal/content"
 	"pigrep/internal/session"
 	"pigrep/lab/adapters"
 	"pigrep/lab/testkit"
@@ -58,7 +59,7 @@ type truth struct {
 func fixtures(t testing.TB) map[string][]byte { return adapters.Fixtures(t, "codex") }
 
 func withFacts(path string) adapter.State {
-	return adapter.State{Path: path, Facts: true, Header: session.Header{Notes: filepath.Base(path) == notesFile}}
+	return adapter.State{Path: content.Logical(path), Facts: true, Header: session.Header{Notes: filepath.Base(path) == notesFile}}
 }
 
 // Real files say what other readers read in them.

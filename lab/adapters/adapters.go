@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
+	"pigrep/internal/content"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/lab/testkit"
 )
 
 // Fixtures returns the session files of an agent among the fixtures, by path, and what they
-// contain.
+// contain, decompressed.
 func Fixtures(t testing.TB, agent string) map[string][]byte {
 	t.Helper()
 	files := make(map[string][]byte)
@@ -29,10 +31,19 @@ func Fixtures(t testing.TB, agent string) map[string][]byte {
 		return files
 	}
 	testkit.Check(t, filepath.WalkDir(filepath.Join(root, "agents", agent), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
+		if err != nil || d.IsDir() || filepath.Ext(content.Logical(path)) != ".jsonl" {
 			return err
 		}
-		files[path], err = os.ReadFile(path)
+		stored, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		f, err := content.New(stored, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files[path], err = io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
 		return err
 	}))
 	return files
