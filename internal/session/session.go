@@ -204,8 +204,16 @@ type Part struct {
 // system.
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
+// Extension is that of the names of session files.
+const Extension = ".jsonl"
+
 // BaseName returns the name of a session file without directory and extension.
-func BaseName(file string) string { return strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl") }
+func BaseName(file string) string { return strings.TrimSuffix(path.Base(Slashed(file)), Extension) }
+
+// IsPath reports whether the name of a session is a path.
+func IsPath(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, Extension)
+}
 
 // Handle returns the name to show for a session, which commands accept: its id. For a file
 // without an id that can be typed it returns the id in the file name: ID in
@@ -221,7 +229,7 @@ func Handle(id, file string) string {
 // IsTypable reports whether a name can stand for a session in SESSION:ENTRY: it is neither a
 // path nor a flag, and has no colon, no @, and no character that needs quoting.
 func IsTypable(name string) bool {
-	return name != "" && name[0] != '-' && !strings.HasSuffix(name, ".jsonl") && !strings.ContainsFunc(name, func(r rune) bool {
+	return name != "" && name[0] != '-' && !strings.HasSuffix(name, Extension) && !strings.ContainsFunc(name, func(r rune) bool {
 		switch { // almost all ids are of these
 		case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
 			return false

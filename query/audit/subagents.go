@@ -56,9 +56,12 @@ func (x *auditor) listFamilies() {
 	}
 }
 
-// isFork reports whether a session began with entries of its parent: they are older than
-// its header.
+// isFork reports whether a session began with entries of its parent: the file says so, or they
+// are older than its header.
 func isFork(s *session.Summary) bool {
+	if s.Relation != session.Unrelated {
+		return s.Relation != session.Spawned
+	}
 	return !s.Oldest.IsZero() && !s.Header.Timestamp.IsZero() && s.Oldest.Before(s.Header.Timestamp)
 }
 

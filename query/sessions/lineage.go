@@ -62,7 +62,7 @@ func (l *Lineage) find(name string) int {
 	if i, ok := l.byID[name]; ok { // some headers name an id
 		return i
 	}
-	if _, id, ok := strings.Cut(strings.TrimSuffix(base, ".jsonl"), "_"); ok {
+	if _, id, ok := strings.Cut(session.BaseName(base), "_"); ok {
 		if i, ok := l.byID[id]; ok {
 			return i
 		}

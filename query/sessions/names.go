@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,11 +43,6 @@ func (e *AmbiguousError) Error() string {
 		map[string]string{"session": "sessions", "entry": "entries"}[e.What])
 }
 
-// IsPath reports whether the name of a session is a path, by pi's rule.
-func IsPath(name string) bool {
-	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl")
-}
-
 // SplitTarget splits SESSION:ENTRY at its last colon. A colon inside a path does
 // not count: an entry id contains no slash, and C:\ names a drive. SESSION@OFFSET needs no
 // colon: hits show the ids of entries without one like that.
@@ -57,7 +51,7 @@ func SplitTarget(arg string) (name, entry string) {
 	if at := strings.LastIndexByte(arg, '@'); i < 0 && at >= 0 && isNumber(arg[at+1:]) {
 		return arg[:at], arg[at:]
 	}
-	if i < 0 || i == len(arg)-1 || strings.ContainsAny(arg[i+1:], `/\`) || strings.HasSuffix(arg, ".jsonl") {
+	if i < 0 || i == len(arg)-1 || strings.ContainsAny(arg[i+1:], `/\`) || strings.HasSuffix(arg, session.Extension) {
 		return strings.TrimSuffix(arg, ":"), ""
 	}
 	return arg[:i], arg[i+1:]
@@ -85,7 +79,7 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	var whole, heads, tails, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
-		base := baseName(s.Path)
+		base := session.BaseName(s.Path)
 		handle := session.Handle(s.ID, s.Path)
 		switch {
 		case name == "":
@@ -223,7 +217,7 @@ func count(list iter.Seq2[int, *session.Summary]) *counts {
 		low := strings.ToLower(session.Handle(v.ID, v.Path))
 		h := handle{hash: xxhash.Sum64String(low)}
 		c.whole = append(c.whole, h.hash)
-		if base := strings.ToLower(baseName(v.Path)); base != low {
+		if base := strings.ToLower(session.BaseName(v.Path)); base != low {
 			c.whole = append(c.whole, xxhash.Sum64String(base))
 		}
 		if len(low) >= near.ShortID {
@@ -367,11 +361,6 @@ func sharedStart(sorted []string, s string) (n int) {
 		}
 	}
 	return n
-}
-
-// baseName is the name of a session file without its extension.
-func baseName(file string) string {
-	return strings.TrimSuffix(path.Base(session.Slashed(file)), ".jsonl")
 }
 
 // FindEntry returns the index of the entry of a session with this id, or of the only one

@@ -268,7 +268,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 			}
 			typed, at := SplitTarget(arg)
 			found, err := &session.Summary{Path: typed}, error(nil)
-			if !IsPath(typed) {
+			if !session.IsPath(typed) {
 				found, err = FindSession(list, typed)
 			}
 			if err != nil || found.Path != list[i].Path || at != entry {

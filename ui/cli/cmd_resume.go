@@ -111,7 +111,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 		switch {
 		case err == nil:
 			return t, nil
-		case !isProblem || p.Code == conversation.CodeAmbiguous || sessions.IsPath(o.words[0]) && filepath.IsAbs(a.Absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
+		case !isProblem || p.Code == conversation.CodeAmbiguous || session.IsPath(o.words[0]) && filepath.IsAbs(a.Absolute(o.words[0])) && strings.HasSuffix(o.words[0], session.Extension):
 			return nil, err
 		}
 		// Otherwise it is a word to search for.

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/files"
+	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
@@ -579,7 +580,7 @@ func (o *exportOptions) page(a *app.App, t *conversation.Target, facts printer.S
 // temporaryName is the name of the page that --open writes without FILE: the same each time,
 // so that these pages do not pile up.
 func temporaryName(target, format string) string {
-	name := strings.TrimSuffix(filepath.Base(target), ".jsonl")
+	name := session.BaseName(target)
 	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
 }
 

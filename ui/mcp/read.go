@@ -141,7 +141,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 	if entry == "" {
 		name, entry = sessions.SplitTarget(name)
 	}
-	if sessions.IsPath(name) {
+	if session.IsPath(name) {
 		i := slices.IndexFunc(sums, func(s session.Summary) bool { return s.Path == name })
 		if i < 0 {
 			return nil, "", &sessions.NotFoundError{What: "session", Name: name}

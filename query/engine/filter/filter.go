@@ -152,9 +152,9 @@ func modelName(provider, model string) string {
 
 func (f *Filter) addSessions(values []string) {
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
-		name := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
+		name := session.BaseName(s.Path)
 		return slices.ContainsFunc(values, func(v string) bool {
-			return near.IsID(session.Handle(s.ID, s.Path), v) || s.Path == v || name == strings.TrimSuffix(v, ".jsonl")
+			return near.IsID(session.Handle(s.ID, s.Path), v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
 		})
 	})
 }

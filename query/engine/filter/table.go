@@ -371,7 +371,7 @@ func readKinds(r *reading) error {
 // readSessions makes paths absolute; ids stay as they are.
 func readSessions(r *reading) error {
 	for _, s := range r.names {
-		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
+		if session.IsPath(s) {
 			s = r.env.expand(s)
 		}
 		r.spec.Sessions = append(r.spec.Sessions, s)

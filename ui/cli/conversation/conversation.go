@@ -70,10 +70,10 @@ func (t *Target) Close() error { return t.File.Close() }
 // id, the start or end of one, or Last. An entry id alone is enough if only one session has it.
 func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	name, entry := sessions.SplitTarget(arg)
-	if sessions.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
+	if session.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
 		name, entry = arg, ""
 	}
-	if sessions.IsPath(name) {
+	if session.IsPath(name) {
 		return Open(x, asPrinted(x, x.App.Absolute(name)), entry)
 	}
 	if n := nthLast(name); n >= 0 {
