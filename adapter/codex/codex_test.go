@@ -116,7 +116,7 @@ func TestInjectedMessages(t *testing.T) {
 		message("user", ide).
 		message("user", "<turn_aborted>\nstopped\n</turn_aborted>").
 		message("user", "<skill> is a tag that I do not close").
-		message("user", env+"\n\nand now green").
+		message("user", env+"\n\nand now </environment_context> green").
 		message("user", "<user_shell_command>\n<command>\nls -l; false\n</command>\n<result>\nExit code: 1\nDuration: 0.0157 seconds\nOutput:\nthree files\n</result>\n</user_shell_command>").
 		message("developer", "<permissions instructions>all</permissions instructions>").
 		item(`{"type":"message","role":"user","content":[{"type":"input_text","text":"<skill>typed</skill>"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["user.text"]}}`).
@@ -124,9 +124,9 @@ func TestInjectedMessages(t *testing.T) {
 		parse(t)
 	wantTexts(t, r,
 		"system: "+agents, "system: "+env, "prompt: make it blue", "prompt: "+ide, "note: <turn_aborted>\nstopped\n</turn_aborted>",
-		"prompt: <skill> is a tag that I do not close", "system: "+env, "prompt: and now green", "shell: ls -l; false\nthree files",
+		"prompt: <skill> is a tag that I do not close", "system: "+env, "prompt: and now </environment_context> green", "shell: ls -l; false\nthree files",
 		"system: <permissions instructions>all</permissions instructions>", "prompt: <skill>typed</skill>", "system: from a hook")
-	want := []string{"make it blue", "rename x", "<skill> is a tag that I do not close", "and now green", "<skill>typed</skill>"}
+	want := []string{"make it blue", "rename x", "<skill> is a tag that I do not close", "and now </environment_context> green", "<skill>typed</skill>"}
 	if diff := cmp.Diff(want, prompts(r)); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}

@@ -38,10 +38,10 @@ func (p *parser) readEvent() {
 		p.readName()
 	case "turn_aborted":
 		p.memo.aborted = true
-		p.note(session.KindNote)
+		p.note()
 	case "thread_rolled_back":
 		p.rollBack()
-		p.note(session.KindNote)
+		p.note()
 	case "exec_command_end":
 		p.readRun(all)
 	default:
@@ -50,10 +50,9 @@ func (p *parser) readEvent() {
 }
 
 // note makes the event a message of Codex with the strings of its members.
-func (p *parser) note(kind session.Kind) {
-	p.entry.Type = session.TypeCustomMessage
-	p.entry.CustomType = p.typ
-	p.leavesOf(kind, p.payload, nil)
+func (p *parser) note() {
+	p.entry.Type, p.entry.CustomType = session.TypeCustomMessage, p.typ
+	p.leavesOf(session.KindNote, p.payload, nil)
 }
 
 // readOtherEvent reads an event that is in a table, or unknown.
@@ -61,21 +60,21 @@ func (p *parser) readOtherEvent() {
 	e := &p.entry
 	kind, ok := events[p.typ]
 	switch {
-	case silentEvents[p.typ]:
-	case p.typ == "exited_review_mode":
-		e.Type, e.Role = session.TypeMessage, session.RoleAssistant
-		p.leavesOf(kind, p.payload, nil)
-	case ok && kind == session.KindNote, strings.HasPrefix(p.typ, "collab_"):
-		p.note(session.KindNote)
-	case ok:
-		e.IsError = kind == session.KindError
-		p.leavesOf(kind, p.payload, nil)
-	case strings.HasSuffix(p.typ, "_end"), strings.HasSuffix(p.typ, "_begin"), strings.HasSuffix(p.typ, "_call"),
-		strings.HasPrefix(p.typ, "dynamic_tool_call_"), strings.HasPrefix(p.typ, "hook_"), strings.HasSuffix(p.typ, "_request"):
+	case kind == session.KindNote, strings.HasPrefix(p.typ, "collab_"):
+		p.note()
+		return
+	case !ok && isDetail(p.typ):
 		p.repeatOf(p.payload)
-	default:
-		p.leavesOf(session.KindOther, p.payload, nil)
+		return
+	case !ok:
+		kind = session.KindOther
+	case kind == "":
+		return
+	case kind == session.KindReply:
+		e.Type, e.Role = session.TypeMessage, session.RoleAssistant
 	}
+	e.IsError = kind == session.KindError
+	p.leavesOf(kind, p.payload, nil)
 }
 
 // repeat reads the text of an event that an item repeats before or after it. If none does,

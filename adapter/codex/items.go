@@ -168,25 +168,16 @@ func (p *parser) says(whose byte, text []byte) {
 // injected are the elements that Codex writes into messages of a user, and the kinds of
 // their text.
 var injected = []struct {
-	tag  string
 	kind session.Kind
+	tags []string
 }{
-	{"environment_context", session.KindSystem},
-	{"user_instructions", session.KindSystem},
-	{"INSTRUCTIONS", session.KindSystem},
-	{"permissions instructions", session.KindSystem},
-	{"skill", session.KindSystem},
-	{"skills_instructions", session.KindSystem},
-	{"plugins_instructions", session.KindSystem},
-	{"apps_instructions", session.KindSystem},
-	{"collaboration_mode", session.KindSystem},
-	{"personality_spec", session.KindSystem},
-	{"model_switch", session.KindSystem},
-	{"app-context", session.KindSystem},
-	{"subagent_notification", session.KindSystem},
-	{"turn_aborted", session.KindNote},
-	{"user_action", session.KindNote},
-	{"user_shell_command", session.KindShell},
+	{session.KindSystem, []string{
+		"environment_context", "user_instructions", "INSTRUCTIONS", "permissions instructions", "skill", "skills_instructions",
+		"plugins_instructions", "apps_instructions", "collaboration_mode", "personality_spec", "model_switch", "app-context",
+		"subagent_notification",
+	}},
+	{session.KindNote, []string{"turn_aborted", "user_action"}},
+	{session.KindShell, []string{"user_shell_command"}},
 }
 
 // instructions is how a file with instructions is introduced.
@@ -270,8 +261,8 @@ func (p *parser) readTyped(text []byte, said string) {
 // it ends. The kind is "" if a person wrote it.
 func injection(text []byte) (session.Kind, int) {
 	if bytes.HasPrefix(text, []byte(instructions)) {
-		if i := bytes.Index(text, []byte("</INSTRUCTIONS>")); i >= 0 {
-			return session.KindSystem, i + len("</INSTRUCTIONS>")
+		if end := endOf(text, "</INSTRUCTIONS>"); end > 0 {
+			return session.KindSystem, end
 		}
 		return session.KindSystem, len(text)
 	}
@@ -281,15 +272,27 @@ func injection(text []byte) (session.Kind, int) {
 	if isImageTag(text) {
 		return session.KindSystem, len(text)
 	}
-	for _, t := range injected {
-		if after, ok := bytes.CutPrefix(text[1:], []byte(t.tag)); ok && len(after) > 0 && (after[0] == '>' || after[0] == ' ') {
-			closing := []byte("</" + t.tag + ">")
-			if i := bytes.LastIndex(text, closing); i >= 0 {
-				return t.kind, i + len(closing)
+	for _, list := range injected {
+		for _, tag := range list.tags {
+			if after, ok := bytes.CutPrefix(text[1:], []byte(tag)); ok && len(after) > 0 && (after[0] == '>' || after[0] == ' ') {
+				if end := endOf(text, "</"+tag+">"); end > 0 {
+					return list.kind, end
+				}
 			}
 		}
 	}
 	return "", 0
+}
+
+// endOf returns where an element ends, 0 if nowhere. What is in it may have such an end, too.
+func endOf(text []byte, closing string) int {
+	if bytes.HasSuffix(text, []byte(closing)) {
+		return len(text)
+	}
+	if i := bytes.Index(text, []byte(closing)); i >= 0 {
+		return i + len(closing)
+	}
+	return 0
 }
 
 // isImageTag reports whether a text is only what Codex puts around an image.

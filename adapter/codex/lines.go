@@ -28,21 +28,26 @@ var itemTypes = adapter.NewKeys(`message reasoning function_call function_call_o
 	local_shell_call web_search_call tool_search_call tool_search_output image_generation_call ghost_snapshot
 	agent_message compaction compaction_summary context_compaction`)
 
-// silentEvents have no text, or only that of other lines.
-var silentEvents = adapter.NewKeys(`token_count task_started turn_started thread_settings_applied context_compacted
-	agent_reasoning_section_break session_configured undo_started undo_completed shutdown_complete
-	mcp_startup_complete mcp_startup_update skills_update_available`)
+// events are the kinds of the text of events; "" for those without text, or only with that of
+// other lines.
+var events = adapter.Kinds(map[session.Kind]string{
+	"": `context_compacted agent_reasoning_section_break session_configured undo_started undo_completed
+		shutdown_complete mcp_startup_complete mcp_startup_update skills_update_available`,
+	session.KindReply: "exited_review_mode",
+	session.KindError: "error stream_error",
+	session.KindNote:  "sub_agent_activity guardian_assessment guardian_warning warning background_event deprecation_notice",
+	session.KindMeta:  "thread_goal_updated entered_review_mode model_reroute",
+	session.KindData:  "turn_diff plan_update",
+})
 
-// events are the kinds of the text of events that is nowhere else. That of others, which say
-// more of a call or its result, is details if they end in one of detailEvents; else other.
-var events = map[string]session.Kind{
-	"error": session.KindError, "stream_error": session.KindError,
-	"turn_aborted": session.KindNote, "thread_rolled_back": session.KindNote, "sub_agent_activity": session.KindNote,
-	"guardian_assessment": session.KindNote, "warning": session.KindNote, "guardian_warning": session.KindNote,
-	"background_event": session.KindNote, "deprecation_notice": session.KindNote,
-	"exited_review_mode":  session.KindReply,
-	"thread_goal_updated": session.KindMeta, "entered_review_mode": session.KindMeta, "model_reroute": session.KindMeta,
-	"turn_diff": session.KindData, "plan_update": session.KindData,
+// isDetail reports whether an event says more of a call or its result.
+func isDetail(event string) bool {
+	for _, suffix := range []string{"_end", "_begin", "_call", "_request", "_response"} {
+		if strings.HasSuffix(event, suffix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(event, "hook_")
 }
 
 // noText lists the keys of strings that are never text: ids, states, and data that is

@@ -1,7 +1,7 @@
 package codex
 
 import (
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -213,17 +213,18 @@ func (p *parser) copyHash() uint64 {
 // strongID is the length of an id that no two sessions make.
 const strongID = 24
 
-// rolloutName is the name of a rollout: its time, the id of its session, and that of the
-// segment if the session has several files.
-var rolloutName = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-fA-F-]{36})(?:_([0-9a-fA-F-]{36}))?$`)
-
-// idsOf returns the id of a session, and that of the segment, as the name of the file says.
+// idsOf returns the id of a session, and that of the segment if it has several files, as the
+// name of the file says: rollout-TIME-ID, or rollout-TIME-ID_SEGMENT.
 func idsOf(file string) (id, part string) {
-	m := rolloutName.FindStringSubmatch(session.BaseName(file))
-	if m == nil {
+	const uuid, before = 36, len("2006-01-02T15-04-05-")
+	rest, ok := strings.CutPrefix(session.BaseName(file), "rollout-")
+	if !ok || len(rest) < before+uuid {
 		return "", ""
 	}
-	return m[1], m[2]
+	if id, part, _ = strings.Cut(rest[before:], "_"); len(id) != uuid {
+		return "", ""
+	}
+	return id, part
 }
 
 // readMeta reads a header. The first one counts; in a fork, those of its ancestors may follow.
