@@ -15,13 +15,12 @@ type Agent interface {
 	Adapter
 	// Name identifies the agent and the format of its files, for instance
 	// "pi.sessions_jsonl.v1". It stands in the record of each file that the agent's parser
-	// read: it never changes, and no two agents have the same.
+	// read: it never changes, and no two agents have the same. What it begins with, up to a
+	// dot, is the agent's name on command lines and in JSON (see session.ShortAgent): lower-case
+	// letters and digits. Agents of one family may share that.
 	Name() string
 	// Label is the agent's name for people, such as "Claude Code".
 	Label() string
-	// Short is the agent's name on command lines and in JSON, such as "claude": lower-case
-	// letters and digits. Agents of one family may share it.
-	Short() string
 	// Revision is raised when files that are already indexed would be read differently.
 	// The files of this agent, and no others, are then read again.
 	Revision() int

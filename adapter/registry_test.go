@@ -20,8 +20,6 @@ func (s scribe) Name() string { return string(s) }
 
 func (s scribe) Label() string { return string(s) }
 
-func (s scribe) Short() string { return string(s) }
-
 func (s scribe) Revision() int { return 0 }
 
 func (s scribe) Recognize(head []byte) adapter.Sort {

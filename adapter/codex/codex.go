@@ -26,9 +26,6 @@ func (Agent) Name() string { return Name }
 // Label implements adapter.Agent.
 func (Agent) Label() string { return "Codex" }
 
-// Short implements adapter.Agent.
-func (Agent) Short() string { return "codex" }
-
 // Revision implements adapter.Agent.
 func (Agent) Revision() int { return 0 }
 

@@ -28,9 +28,6 @@ func (Agent) Name() string { return Name }
 // Label implements adapter.Agent.
 func (Agent) Label() string { return "pi" }
 
-// Short implements adapter.Agent.
-func (Agent) Short() string { return "pi" }
-
 // Revision implements adapter.Agent.
 func (Agent) Revision() int { return 0 }
 

@@ -101,6 +101,20 @@ func (t *Table) ReadBy(passes func(Reader) bool) func(i int) bool {
 	return func(i int) bool { return passing[t.number(i, stampRead)] }
 }
 
+// Agents lists the agents whose parsers read files, as of session.ShortAgent.
+func (t *Table) Agents() (names []string) {
+	if t == nil {
+		return nil
+	}
+	for _, r := range t.readers {
+		if name := session.ShortAgent(r.Agent); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func (t *Table) start(i int) uint64 {
 	if i == 0 {
 		return 0

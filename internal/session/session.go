@@ -61,6 +61,13 @@ type Header struct {
 	Nested   bool     // texts may be JSON within JSON strings, so that the raw bytes of an entry rule out no word
 }
 
+// ShortAgent returns what an agent is called on command lines and in JSON, such as "claude":
+// what its adapter.Agent.Name begins with, up to a dot.
+func ShortAgent(name string) string {
+	short, _, _ := strings.Cut(name, ".")
+	return short
+}
+
 // Relation says what a session is to the one that its header names.
 type Relation uint8
 

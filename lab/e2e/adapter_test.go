@@ -138,6 +138,34 @@ func TestAnotherAgent(t *testing.T) {
 	}
 }
 
+// program returns a function that runs the program with these agents and variables, in a
+// home directory, and returns what it prints.
+func program(t *testing.T, home string, env map[string]string, all ...adapter.Agent) func(args ...string) string {
+	return func(args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		a := &app.App{
+			Process: app.Process{
+				Getenv: func(name string) string {
+					if name == "PIGREP_INDEX_DIR" {
+						return filepath.Join(home, "index")
+					}
+					return env[name]
+				},
+				Now: time.Now,
+			},
+			User: app.User{
+				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
+				Zone: func() *time.Location { return time.UTC },
+			},
+			Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 100}},
+			Agents: all,
+		}
+		cli.Run(t.Context(), a, args)
+		return out.String() + errs.String()
+	}
+}
+
 // The program needs no more than the list of agents: every command takes the
 // sessions of each.
 func TestProgramWithAnotherAgent(t *testing.T) {
@@ -148,26 +176,7 @@ func TestProgramWithAnotherAgent(t *testing.T) {
 	elsewhere := filepath.Join(home, "copies")
 	appendTo(t, filepath.Join(elsewhere, "garden", "garden.jsonl"), `{"room":"garden","dir":"/home/u/garden"}`+"\n"+chatPrompt)
 
-	run := func(args ...string) string {
-		t.Helper()
-		var out, errs bytes.Buffer
-		a := &app.App{
-			Process: app.Process{
-				Getenv: func(name string) string {
-					return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
-				},
-				Now: time.Now,
-			},
-			User: app.User{
-				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
-				Zone: func() *time.Location { return time.UTC },
-			},
-			Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}},
-			Agents: allAgents(),
-		}
-		cli.Run(t.Context(), a, args)
-		return out.String() + errs.String()
-	}
+	run := program(t, home, nil, allAgents()...)
 	for _, test := range []struct {
 		args string
 		want []string

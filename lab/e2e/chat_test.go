@@ -23,8 +23,6 @@ func (chat) Name() string { return "chat.v1" }
 
 func (chat) Label() string { return "Chat" }
 
-func (chat) Short() string { return "chat" }
-
 func (chat) Revision() int { return 0 }
 
 func (chat) Recognize(head []byte) adapter.Sort {

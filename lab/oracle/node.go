@@ -291,6 +291,8 @@ var fields = []field{
 	{name: "has", values: []string{"image"}, of: images, passes: equal},
 	{name: "model", values: []string{"opus", "acme/opus-9", "ACME", "sonnet", "nothing"}, list: true,
 		of: one(func(p *Part) string { return p.model }), passes: contains},
+	{name: "agent", values: []string{"pi", "PI", "nothing"}, list: true,
+		of: one(func(p *Part) string { return session.ShortAgent(p.session.Agent) }), passes: strings.EqualFold},
 	{name: "cwd", values: []string{"/home/ann", "/home/ann/src/app", "/home", "/nowhere"}, of: cwd,
 		passes: func(has, v string) bool { return has == v || strings.HasPrefix(has, v+"/") }},
 	{name: "project", values: []string{"app", "App", "src/app", "data", "/srv/data", "nothing"}, list: true, of: cwd,

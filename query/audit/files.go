@@ -39,6 +39,7 @@ type TouchRow struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
+	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"`
@@ -137,7 +138,7 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	return TouchRow{
-		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), CWD: f.CWD,
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), Agent: session.ShortAgent(f.Agent), CWD: f.CWD,
 		EntryID: entryID(c.outline, offset), Offset: offset,
 	}
 }

@@ -248,12 +248,16 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 
 func (c *counter) response() *Response {
 	res := &Response{}
-	projects := make(map[string]int)
+	agents, projects := make(map[string]int), make(map[string]int)
 	for file, n := range c.files {
 		res.Hits += n
+		agents[session.ShortAgent(c.summaries[file].Agent)] += n
 		if name := path.Base(session.Slashed(c.summaries[file].CWD)); c.summaries[file].CWD != "" && name != "/" {
 			projects[name] += n
 		}
+	}
+	if len(c.reader.Table().Agents()) > 1 {
+		res.Fields = append(res.Fields, Field{"agent", sorted(agents)})
 	}
 	res.Fields = append(res.Fields, Field{"project", sorted(projects)})
 	for i, k := range keywords {

@@ -77,7 +77,8 @@ type Session struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
 	FirstPrompt string       `json:"firstPrompt,omitempty"`
-	Title       string       `json:"-"` // as of session.Summary
+	Title       string       `json:"-"`               // as of session.Summary
+	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 

@@ -9,6 +9,7 @@ import (
 type Location struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
+	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`

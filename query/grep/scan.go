@@ -84,7 +84,9 @@ func (w *worker) findHeader(state adapter.State, from int64) (session.Header, er
 			return session.Header{}, err
 		}
 		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
-			return parser.State().Header, nil
+			head := parser.State().Header
+			head.Agent, head.Notes = state.Header.Agent, state.Header.Notes
+			return head, nil
 		}
 	}
 }

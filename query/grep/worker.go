@@ -260,7 +260,7 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 	}
 	m := &Match{
 		Location: Location{
-			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD,
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, Agent: session.ShortAgent(w.fileHeader.Agent), CWD: w.fileHeader.CWD,
 			EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			At: session.At{Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part}, Origin: e.OriginOf(p),
 		},

@@ -253,6 +253,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		SessionPath: rec.Path,
 		SessionID:   rec.ID,
 		SessionName: rec.Name,
+		Agent:       session.ShortAgent(rec.Agent),
 		CWD:         rec.CWD,
 		EntryID:     node.ID,
 		ParentID:    node.ParentID,
@@ -328,7 +329,7 @@ func (s *responder) read(w *rank.Worker, h *rank.Hit, hit *Hit) bool {
 // Describe returns what a summary says about a session.
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{Type: "session", Resume: resume(s, how), SessionFacts: SessionFacts{
-		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
+		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
@@ -348,7 +349,7 @@ func resume(s *session.Summary, how ResumeFunc) *Resume {
 
 // StateOf returns which state of the index a reader has.
 func StateOf(r *index.Reader) IndexState {
-	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped}
+	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped, Several: len(r.Table().Agents()) > 1}
 }
 
 // Neighbour is an entry before or after a hit, on the same branch.

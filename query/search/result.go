@@ -117,6 +117,7 @@ type IndexState struct {
 	PendingBytes int64  `json:"pendingBytes"`
 	SkippedLines int    `json:"skippedLines"`
 	Complete     bool   `json:"complete"`
+	Several      bool   `json:"-"` // agents wrote these files, so that people want to know which
 }
 
 // Tier is the loosest way in which any word of a hit matched.
@@ -146,6 +147,7 @@ type Hit struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
+	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	ParentID    string       `json:"parentId,omitempty"`
@@ -264,6 +266,7 @@ type SessionFacts struct {
 	SessionID     string       `json:"sessionId,omitempty"`
 	ShortID       string       `json:"shortId,omitempty"` // as commands accept it, also of a session without an id; set by who lists all sessions
 	Name          string       `json:"name,omitempty"`
+	Agent         string       `json:"agent,omitempty"` // as of session.ShortAgent
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`
 	Modified      session.Time `json:"modified,omitzero"`

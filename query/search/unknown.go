@@ -29,6 +29,7 @@ func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) ([]stri
 	if names := named("project", spec.Projects, fields); len(names) > 0 { // else no summary is decoded
 		list = append(list, unknownProjects(r.Summaries(), names)...)
 	}
+	list = append(list, unknownAgents(r, named("agent", spec.Agents, fields))...)
 	if names := named("session", spec.Sessions, fields); len(names) > 0 {
 		list = append(list, unknownSessions(r.Summaries(), names)...)
 	}
@@ -76,6 +77,22 @@ func unknownProjects(sessions []session.Summary, names []string) (list []string)
 			text += "; the projects are " + strings.Join(projects, ", ")
 		}
 		list = append(list, text)
+	}
+	return list
+}
+
+// unknownAgents says, in a sentence for each, which of the named agents no session is of, and
+// of which there are some.
+func unknownAgents(r *index.Reader, names []string) (list []string) {
+	known := r.Table().Agents()
+	for _, name := range names {
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			text := "no sessions of an agent " + name
+			if len(known) > 0 {
+				text += "; the agents are " + strings.Join(known, ", ")
+			}
+			list = append(list, text)
+		}
 	}
 	return list
 }

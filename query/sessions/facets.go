@@ -25,8 +25,8 @@ type Facet struct {
 // facetTimes are the usual values of after:.
 var facetTimes = []string{"today", "yesterday", "1w", "2w", "1mo", "3mo", "1y"}
 
-// Facets lists useful values of fields: kinds in the order of their table, tools and
-// models by descending count, projects by their latest activity. It reads no session
+// Facets lists useful values of fields: kinds in the order of their table, tools, agents
+// and models by descending count, projects by their latest activity. It reads no session
 // records and no text.
 func Facets(r *index.Reader) ([]Facet, error) {
 	var list []Facet
@@ -45,11 +45,17 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	}
 	list = append(list, byCount("tool", "part", tools)...)
 	list = append(list, projectFacets(r.Summaries())...)
-	models := make(map[string]int)
+	agents, models := make(map[string]int), make(map[string]int)
 	for i := range r.Summaries() {
+		if s := &r.Summaries()[i]; s.IsSession() {
+			agents[session.ShortAgent(s.Agent)]++
+		}
 		for _, m := range r.Summaries()[i].Models {
 			models[m[strings.LastIndexByte(m, '/')+1:]]++
 		}
+	}
+	if len(agents) > 1 {
+		list = append(list, byCount("agent", "session", agents)...)
 	}
 	list = append(list, byCount("model", "session", models)...)
 	for _, t := range facetTimes {

@@ -18,6 +18,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -81,6 +82,8 @@ func completeFlag(a *app.App, row flags.Row) complete {
 		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return fromIndex(a, cmd, prefix, values), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
+	case row.Name == filter.Agent:
+		return completeList(a.AgentNames())
 	case row.Words != nil && row.Many:
 		return completeList(row.Words)
 	case row.Words != nil:

@@ -143,7 +143,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{sessions.Names(x.Reader.Summaries()), !s.Reveal}}
+	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{sessions.Names(x.Reader.Summaries()), !s.Reveal, x.several()}}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err
@@ -469,6 +469,7 @@ func (p place) String() string {
 type ids struct {
 	session func(id, path string) string // the shortest name that read_session accepts
 	masks   bool                         // mask secrets in rows of sessions
+	several bool                         // agents are indexed, so that rows of sessions name theirs
 }
 
 // wholeName returns a name of a session that stays valid: its id, or its path.
@@ -486,6 +487,7 @@ func (n *ids) place(id, path, entry string) place { return place{n.session(id, p
 type sessionRow struct {
 	Session  string `json:"session"`
 	Title    string `json:"title,omitempty"`
+	Agent    string `json:"agent,omitempty"`
 	CWD      string `json:"cwd,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Messages int    `json:"messages"`
@@ -493,8 +495,16 @@ type sessionRow struct {
 
 const longestTitle = 64 // bytes
 
+// badge is the agent of a session where rows name it, else "".
+func (n *ids) badge(agent string) string {
+	if !n.several {
+		return ""
+	}
+	return agent
+}
+
 func (n *ids) row(x *search.SessionHit) sessionRow {
-	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), n.badge(x.Agent), x.CWD, minute(x.Modified), x.Messages}
 	if n.masks {
 		redact.Strings(&r)
 	}
@@ -502,7 +512,7 @@ func (n *ids) row(x *search.SessionHit) sessionRow {
 }
 
 func (r *sessionRow) text() string {
-	return joined(" · ", r.Session, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
+	return joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
 }
 
 // atLeast is what is written before a number that may be larger.

@@ -100,6 +100,7 @@ type fixRow struct {
 	place
 	Outcome fix.Outcome `json:"outcome"`
 	Title   string      `json:"title,omitempty"`
+	Agent   string      `json:"agent,omitempty"`
 	CWD     string      `json:"cwd,omitempty"`
 	Time    string      `json:"time,omitempty"`
 	Error   string      `json:"error"`
@@ -144,7 +145,7 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 // fix returns the row of a session.
 func (n *ids) fix(x *fix.Session) fixRow {
 	row := fixRow{
-		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), CWD: x.CWD,
+		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: n.badge(x.Agent), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
 	for _, c := range x.Calls {
@@ -159,7 +160,7 @@ func (n *ids) fix(x *fix.Session) fixRow {
 // text is a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(" · ", r.Time, r.CWD, r.Title), r.Error)
+	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
 	for _, c := range r.Calls {
 		fmt.Fprintf(&b, "\n   → %s %s", c.Tool, c.Text)
 		if c.Failed {

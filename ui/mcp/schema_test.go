@@ -93,7 +93,7 @@ func TestSchemas(t *testing.T) {
 	}
 	// Models read the list of tools before every answer: at most 2,500 tokens of o200k,
 	// which has 4.25 bytes a token here. Programs read the schemas of answers.
-	if input > 2_500*425/100 || output > 12_000 {
+	if input > 2_500*425/100 || output > 12_200 {
 		t.Errorf("the list of tools takes %d bytes, and %d for the answers", input, output)
 	}
 	prompts, err := client.ListPrompts(t.Context(), nil)
@@ -176,7 +176,7 @@ func TestBadArguments(t *testing.T) {
 		{"search", `{"query":"x","max_bytes":3}`, `nearest: maxBytes;`},
 		{"search", `{"query":"x","per_session":3}`, `nearest: perSession;`},
 		{"search", `{"query":"x","include_current":true}`, `nearest: includeCurrent`},
-		{"search", `{"query":"x","zzz":true}`, `hint: there are allWords, any, branch, context`},
+		{"search", `{"query":"x","zzz":true}`, `hint: there are agent, allWords, any, branch, context`},
 		{"search", `{"query":3}`, `the argument "query" cannot be of type number`},
 		{"search", `{"query":["x"]}`, "it is a string"},
 		{"search", `{"query":"x","model":[1]}`, `the argument "model" cannot be`},

@@ -65,6 +65,7 @@ type sessionHits struct {
 // hitRow is a hit.
 type hitRow struct {
 	place
+	Agent     string       `json:"agent,omitempty"`
 	Kind      session.Kind `json:"kind"`
 	Tool      string       `json:"tool,omitempty"`
 	Time      string       `json:"time,omitempty" jsonschema:"below a session, if on another day than modified"`
@@ -185,7 +186,7 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	other := *h
 	other.Missing = nil
 	row := hitRow{
-		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
+		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Agent: n.badge(h.Agent), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
 		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
 	}
 	for _, side := range []struct {
@@ -208,7 +209,7 @@ func (n *ids) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 			list = append(list, sessionHits{sessionRow: n.row(&all[h.owner])})
 		}
 		last := &list[len(list)-1]
-		if h.Session = ""; strings.HasPrefix(last.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
+		if h.Session, h.Agent = "", ""; strings.HasPrefix(last.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
 			h.Time = ""
 		}
 		last.Hits = append(last.Hits, h)
@@ -320,7 +321,7 @@ func (a *searchAnswer) text(files int) string {
 func (h *hitRow) text(session string) string {
 	var b strings.Builder
 	at := place{session, h.Entry}.String() + " " + string(h.Kind)
-	b.WriteString(joined(" ", at, h.Tool, h.Time, noted(h.Error, "error"), noted(h.Abandoned, "abandoned"), noted(h.Missing != "", "missing: "+h.Missing), h.Note))
+	b.WriteString(joined(" ", at, h.Agent, h.Tool, h.Time, noted(h.Error, "error"), noted(h.Abandoned, "abandoned"), noted(h.Missing != "", "missing: "+h.Missing), h.Note))
 	for _, line := range h.Before {
 		b.WriteString("\n   before: " + line)
 	}

@@ -88,6 +88,9 @@ type Index struct {
 	Close    func()
 }
 
+// several reports whether the sessions are of several agents.
+func (x *Index) several() bool { return len(x.Reader.Table().Agents()) > 1 }
+
 // warnings are the warnings of an answer from the index alone.
 func (x *Index) warnings(more ...string) []string {
 	list := []string{}

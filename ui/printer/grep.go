@@ -97,6 +97,7 @@ func (g *Grep) sheet(layout Layout) table {
 		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
 		fieldColumn("line", func(r *row) string { return strconv.Itoa(r.Line) }),
 		fieldColumn("tool", func(r *row) string { return r.Tool }),
+		fieldColumn("agent", func(r *row) string { return r.Agent }),
 	}}
 }
 
@@ -213,6 +214,9 @@ func (g *grepText) heading(m *grep.Match) string {
 		return g.cleanPath(m.SessionPath)
 	}
 	id = " · " + terminal.Clean(id)
+	if badge := g.badge(m.Agent); badge != "" {
+		id = " · " + badge + id
+	}
 	title = terminal.Clean(title)
 	if !g.plain {
 		title = terminal.Clip(title, max(minTitle, g.Width-terminal.Width(id)))

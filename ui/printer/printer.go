@@ -70,6 +70,8 @@ type Layout struct {
 	Charts bool            // bars and lines of bars beside numbers
 	Source bool            // Markdown as it was written
 
+	Several bool // agents are indexed: each session is shown with its own
+
 	ShortID func(id string) string       // as sessions.Naming; nil for the full id
 	Name    func(id, path string) string // as sessions.Naming; nil for the full id
 }
@@ -86,8 +88,20 @@ func (l Layout) sessionID(id, path string) string {
 
 // Know makes the layout use the short names of the sessions of a reader, which must stay open.
 func (l *Layout) Know(r *index.Reader) {
+	l.KnowAgents(r)
 	names := sessions.NewNaming(r.Beginnings())
 	l.ShortID, l.Name = names.ShortID, names.Name
+}
+
+// KnowAgents makes the layout show agents if the sessions of a reader are of several.
+func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
+
+// badge is the agent of a session where it is shown, else "".
+func (l Layout) badge(agent string) string {
+	if !l.Several {
+		return ""
+	}
+	return terminal.Clean(agent)
 }
 
 // named is the layout of records, of which only the names of sessions depend on the layout.

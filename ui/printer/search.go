@@ -142,6 +142,7 @@ func (s *Search) sheet(layout Layout) table {
 		fieldColumn("title", func(r *row) string { return s.title(r.Hit) }),
 		fieldColumn("entryId", func(r *row) string { return entry(r).EntryID }),
 		fieldColumn("line", func(r *row) string { return strconv.Itoa(entry(r).Line) }),
+		ofHit(column{Field: "agent"}, func(h *search.Hit) string { return h.Agent }),
 		ofHit(column{Field: "rank"}, func(h *search.Hit) string { return strconv.Itoa(h.Rank) }),
 		ofHit(column{Field: "tier"}, func(h *search.Hit) string { return string(h.Tier) }),
 		ofHit(column{Field: "role"}, func(h *search.Hit) string { return h.Role }),
@@ -338,7 +339,7 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 		}
 	}
 	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.badge(h.Agent), t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

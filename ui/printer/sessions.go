@@ -85,7 +85,10 @@ func (s *Sessions) sheet(layout Layout) table { return s.rows(layout) }
 
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
-	age, hits := "AGE", ""
+	age, hits, agent := "AGE", "", ""
+	if layout.Several {
+		agent = "AGENT"
+	}
 	if layout.Dates {
 		age = "LAST MESSAGE"
 	}
@@ -98,6 +101,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Name: "id", Title: "ID"}, func(x *row) cell {
 				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: dimStyle}
 			}},
+			{column{Field: "agent", Title: agent}, func(x *row) cell { return dimCell(x.Agent) }},
 			{column{Name: "title", Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)", Field: "modified"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
@@ -240,7 +244,7 @@ func (s *Sessions) narrow(t *text) {
 		if c.Style != nil {
 			name = t.style(c.Style, name)
 		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages")}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.badge(x.Agent)}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
@@ -349,6 +353,7 @@ func (f *Fix) sheet(layout Layout) table {
 		fieldColumn("sessionId", func(s *row) string { return s.SessionID }),
 		fieldColumn("title", func(s *row) string { return s.Title }),
 		fieldColumn("entryId", func(s *row) string { return s.Error.EntryID }),
+		fieldColumn("agent", func(s *row) string { return s.Agent }),
 		fieldColumn("line", func(s *row) string { return strconv.Itoa(s.Error.Line) }),
 	}}
 }
@@ -386,7 +391,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	if len(without) > 0 {
 		lacks = "without " + strings.Join(without, ", ")
 	}
-	t.session(human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	t.session(human.Title(s.Title), s.CWD, t.badge(s.Agent), t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch

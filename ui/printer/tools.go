@@ -265,7 +265,7 @@ func (t *text) touches(rows []audit.TouchRow) {
 			t.print("\n")
 		}
 		last := &list[0]
-		t.session(human.Title(last.Title), last.CWD, t.ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
+		t.session(human.Title(last.Title), last.CWD, t.badge(last.Agent), t.ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
 }
@@ -309,6 +309,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
 		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
+		fieldColumn("agent", func(r *row) string { return r.Agent }),
 	}
 	if risky {
 		columns[4].Title, columns[5].Title = "", ""

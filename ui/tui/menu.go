@@ -187,7 +187,7 @@ func (m *menu) line(v view, i, width int) string {
 // removed.
 
 // facetFields are the fields of the menu, in order.
-var facetFields = []string{"kind", "tool", "project", "model", "after", "branch"}
+var facetFields = []string{"kind", "tool", "agent", "project", "model", "after", "branch"}
 
 // fieldLabel is the name of a field in the menu.
 func fieldLabel(field string) string {
@@ -261,6 +261,9 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 func (m *Model) fieldChoices(facets []sessions.Facet) []choice {
 	var choices []choice
 	for _, field := range facetFields {
+		if field == filter.Agent && !m.search.several {
+			continue
+		}
 		value := strings.Join(syntax.FieldValues(m.query.text, field), ", ")
 		choices = append(choices, choice{label: fieldLabel(field), note: terminal.Clean(value), on: value != "", do: func(m *Model) tea.Cmd {
 			m.setMenu(m.filterMenu(field, facets))

@@ -268,6 +268,7 @@ type view struct {
 	home   string
 	marked []Place
 	links  *terminal.Links
+	agents bool // sessions are shown with their agent
 }
 
 // render returns height lines, each width cells wide.
@@ -335,6 +336,9 @@ func (g *group) facts(v view, width int) string {
 		return ""
 	}
 	var facts []string
+	if v.agents && g.Agent != "" {
+		facts = append(facts, terminal.Clean(g.Agent))
+	}
 	if !g.Modified.IsZero() {
 		facts = append(facts, human.Age(v.now, g.Modified.Time))
 	}

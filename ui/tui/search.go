@@ -25,6 +25,7 @@ type searching struct {
 	answered   bool   // at least once
 	known      uint64 // the newest generation at the time of the request
 	generation uint64 // of the last answer that was no error
+	several    bool   // it has sessions of several agents
 	indexed    int    // sessions, when they were last listed
 	summary
 }
@@ -176,7 +177,7 @@ func (m *Model) read(msg searched) (groups []group) {
 			groups = append(groups, group{SessionHit: l.SessionHit})
 		}
 		s.sessions, s.more = msg.list.Total, len(groups) < msg.list.Total
-		s.indexed, s.generation = msg.list.Index.Files, msg.list.Index.Generation
+		s.indexed, s.generation, s.several = msg.list.Index.Files, msg.list.Index.Generation, msg.list.Index.Several
 	default:
 		groups = groupHits(r)
 		s.total, s.looser, s.folded, s.exact, s.sessions = r.Total, r.Looser(), r.Folded, r.TotalIsExact, len(groups)
@@ -186,7 +187,7 @@ func (m *Model) read(msg searched) (groups []group) {
 		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
 			s.notice = r.Warnings[0]
 		}
-		s.generation = r.Index.Generation
+		s.generation, s.several = r.Index.Generation, r.Index.Several
 	}
 	return groups
 }

@@ -54,7 +54,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
 	}
-	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked, m.options.Links}
+	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked, m.options.Links, m.search.several}
 	body := m.height - 1
 	switch {
 	case m.help != nil:

@@ -33,15 +33,17 @@ type figuresPage struct {
 
 // filterForm is the filters of a page, and the values to choose from.
 type filterForm struct {
-	Projects, Models []choice
-	Times            []string // suggestions for Since
-	Since, Until     string
+	Agents, Projects, Models []choice // no agents if all sessions are of one
+	Times                    []string // suggestions for Since
+	Since, Until             string
 }
 
 // offer adds the values to choose from; those in v are chosen.
 func (f *filterForm) offer(known []sessions.Facet, v url.Values) {
 	for _, k := range known {
 		switch k.Field {
+		case "agent":
+			f.Agents = append(f.Agents, choice{html.Line(k.Value), k.Value == v.Get("agent")})
 		case "project":
 			f.Projects = append(f.Projects, choice{html.Line(k.Value), k.Value == v.Get("project")})
 		case "model":
@@ -69,7 +71,7 @@ func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title strin
 		p.All = r.URL.Path
 	}
 	written := make(filter.Written)
-	for _, name := range []string{filter.Since, filter.Until, filter.Project, filter.Model} {
+	for _, name := range []string{filter.Since, filter.Until, filter.Agent, filter.Project, filter.Model} {
 		written[name] = given(v, name)
 	}
 	req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
@@ -107,7 +109,7 @@ func (s *Server) sections(r *http.Request, v url.Values, req audit.Request, of s
 				return ""
 			}
 			other := url.Values{}
-			for _, name := range []string{"project", "model"} {
+			for _, name := range []string{filter.Agent, filter.Project, filter.Model} {
 				if value := v.Get(name); value != "" {
 					other.Set(name, value)
 				}

@@ -195,6 +195,7 @@ func (s *Server) day(t time.Time) *when {
 // sessionLine is what both lists show of a session.
 type sessionLine struct {
 	Title, Address string
+	Agent          string // "" if all sessions are of one
 	Project        string // the last element of its directory
 	Dir            string
 	When           *when
@@ -203,7 +204,7 @@ type sessionLine struct {
 	Command, ID    string // to copy; "" for none
 }
 
-func (s *Server) sessionLine(h *search.SessionHit, q searchParams) sessionLine {
+func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q searchParams) sessionLine {
 	dir := human.Path(h.CWD, s.Home)
 	project := dir
 	if i := strings.LastIndexAny(strings.TrimRight(dir, `/\`), `/\`); i >= 0 {
@@ -212,6 +213,9 @@ func (s *Server) sessionLine(h *search.SessionHit, q searchParams) sessionLine {
 	l := sessionLine{
 		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
+	}
+	if in.Several {
+		l.Agent = html.Line(h.Agent)
 	}
 	for _, name := range h.Labels {
 		l.Labels = append(l.Labels, html.Line(name))
@@ -302,7 +306,7 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
 		at[h.SessionPath] = i
-		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(h, q)})
+		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(h, &res.Index, q)})
 	}
 	for i := range res.Hits {
 		h := &res.Hits[i]
@@ -346,7 +350,7 @@ func (s *Server) latest(ctx context.Context, q searchParams, req search.Request)
 	}
 	x := &answer{Heading: "Latest sessions", Latest: true, Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
-		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, q)})
+		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, &res.Index, q)})
 	}
 	if res.Total > len(x.Sessions) {
 		x.More = q.more()
@@ -509,7 +513,7 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		req.Limit = max(1, n)
 	}
-	written := filter.Written{filter.Since: given(v, filter.Since), filter.Project: given(v, filter.Project)}
+	written := filter.Written{filter.Since: given(v, filter.Since), filter.Project: given(v, filter.Project), filter.Agent: given(v, filter.Agent)}
 	var err error
 	if req.Spec, err = written.Spec(filter.Env{Now: s.Now()}); err != nil {
 		p.Summary, p.Notes = "No list", []string{err.Error()}
@@ -548,7 +552,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 	p.Summary = atLeast + human.Plural(res.Total, "session", "sessions")
 	for i := range res.Sessions {
 		h := &res.Sessions[i]
-		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, searchParams{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
+		row := sessionRow{sessionLine: s.sessionLine(&h.SessionHit, &res.Index, searchParams{Text: p.Text, Scope: scope.Default}), Count: human.Number(h.Messages), Models: html.Line(modelNames(h.Models)), Depth: min(h.Depth, 8)}
 		if h.Tokens > 0 {
 			row.Tokens = human.Short(h.Tokens)
 		}

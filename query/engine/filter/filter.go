@@ -43,6 +43,7 @@ type Spec struct {
 	Tools    []string // tool names
 	Models   []string // part of the model's name, or of provider/model
 	Sessions []string // session ids, their beginnings or ends, or session paths
+	Agents   []string // as of session.ShortAgent
 	Projects []string // a path, or the last element of one
 	Excludes []string // globs on session paths
 	CWD      string   // absolute: that directory or below; "" for any
@@ -156,6 +157,12 @@ func (f *Filter) addSessions(values []string) {
 		return slices.ContainsFunc(values, func(v string) bool {
 			return near.IsID(session.Handle(s.ID, s.Path), v) || s.Path == v || name == strings.TrimSuffix(v, session.Extension)
 		})
+	})
+}
+
+func (f *Filter) addAgents(values []string) {
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(session.ShortAgent(s.Agent), v) })
 	})
 }
 

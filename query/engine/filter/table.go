@@ -81,6 +81,7 @@ func (r *Row) newReading(value string, quoted bool, env Env) *reading {
 const (
 	Scope    = "scope"
 	Kind     = "kind"
+	Agent    = "agent"
 	Session  = "session"
 	CWD      = "cwd"
 	Here     = "here"
@@ -127,6 +128,13 @@ var Table = []Row{
 		Field: "tool", Meaning: "the name of a tool; several with commas", Example: "tool:bash", Many: true,
 		member: func(s *Spec) any { return &s.Tools },
 		test:   func(f *Filter, s *Spec) { f.addKeyword(segment.FieldTool, s.Tools) },
+	},
+	{
+		Name: Agent, Value: "NAME", Usage: "only sessions of these coding agents: their names in `pigrep status`",
+		Agents: "coding agents, as answers name them", Rare: true,
+		Field: "agent", Meaning: "the coding agent whose session it is; several with commas", Example: "agent:claude", Many: true,
+		member: func(s *Spec) any { return &s.Agents },
+		test:   func(f *Filter, s *Spec) { f.addAgents(s.Agents) },
 	},
 	{
 		Name: Session, Value: "ID", Usage: "only these sessions: ids as shown, or paths",
@@ -275,7 +283,7 @@ var Table = []Row{
 
 // Fields are the rows of the query language's fields, in the order of help: what a part
 // has, its session, its entry, its text. A field that is not named here comes last.
-var Fields = inOrder(strings.Fields("kind role tool is has model cwd project session title label branch after before file cmd re"))
+var Fields = inOrder(strings.Fields("kind role tool is has model agent cwd project session title label branch after before file cmd re"))
 
 // Closed reports whether a field takes only its Values; those of a list are checked when
 // it is read.

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/files"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
@@ -138,6 +140,16 @@ func (a *App) environment() adapter.Environment {
 
 // Absolute resolves a path from the command line in the same way as pi.
 func (a *App) Absolute(path string) string { return adapter.Absolute(path, a.environment()) }
+
+// AgentNames lists the agents that pigrep knows, as of session.ShortAgent.
+func (a *App) AgentNames() (names []string) {
+	for _, agent := range a.Agents {
+		if name := session.ShortAgent(agent.Name()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Registry returns the registry of agents. Before In sets the roots, it assigns every
 // file to the first agent.

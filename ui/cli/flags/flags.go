@@ -233,7 +233,7 @@ func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 }
 
 // SessionFilters select sessions. Commands for a single session do not have them.
-var SessionFilters = []string{filter.Session, filter.CWD, filter.Here, filter.Project, filter.Exclude}
+var SessionFilters = []string{filter.Agent, filter.Session, filter.CWD, filter.Here, filter.Project, filter.Exclude}
 
 // Add defines a flag. The value of the variable is the default.
 func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {

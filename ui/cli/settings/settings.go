@@ -3,6 +3,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -44,6 +45,7 @@ const (
 // flag, in the table of its command or, for shared flags, at the top level. Type, values
 // and meaning are those of the flag.
 type setting struct {
+	name     string // of the key, if it is not that of the flag
 	command  string // and the commands below it; "" for a shared flag
 	flag     string
 	Standard string     // the default; "" if it is not a single value
@@ -65,6 +67,7 @@ var Table = []setting{
 	{flag: "session-dir", Note: "pi's own directories"},
 	// --session-dir must not use the index of the user's own sessions.
 	{flag: "index-dir", Note: "in the user's cache directory", Env: []variable{{Name: location.EnvIndexDir}}, Yields: []string{"session-dir"}},
+	{name: "agents", flag: "agent", Note: "all"},
 	{flag: "exclude", Note: "none"},
 	{flag: "scope", Standard: string(scope.Default), Yields: []string{"kind"}},
 	{flag: "follow", Standard: "false"},
@@ -97,7 +100,7 @@ var Table = []setting{
 
 func (s *setting) Key() string {
 	if s.command == "" {
-		return s.flag
+		return cmp.Or(s.name, s.flag)
 	}
 	return s.command + "." + s.flag
 }
@@ -461,8 +464,12 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (Valu
 		return fail("as in: "+sampleOf(root, s), "%s takes %s", p.key, want)
 	}
 	at.Values = values
-	if words := s.words(root); len(words) > 0 && !slices.Contains(words, at.Values[0]) {
-		return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, at.Values[0])
+	if words := s.words(root); len(words) > 0 {
+		for _, v := range at.Values {
+			if !slices.Contains(words, v) {
+				return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, v)
+			}
+		}
 	}
 	if valueName(f) == "DIR" {
 		for i, dir := range at.Values {
@@ -671,7 +678,7 @@ func sampleOf(root *cobra.Command, s *setting) string {
 	if value == nil {
 		value = []string{text}
 	}
-	return lineOf(s.flag, value)
+	return lineOf(cmp.Or(s.name, s.flag), value)
 }
 
 // Sample returns a settings file with every key commented out.

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pigrep/adapter/pi"
+)
+
+// twoAgents writes sessions of pi and of chat into a home directory, odd ones among them.
+func twoAgents(t *testing.T, home string) {
+	t.Helper()
+	chats, sessions := filepath.Join(home, ".chat"), filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--")
+	appendTo(t, filepath.Join(chats, "kitchen.jsonl"), chatHeader+chatPrompt+`{"at":2000,"who":"it","tokens":7,"says":"Count down once."}`+"\n")
+	appendTo(t, filepath.Join(chats, "no-room.jsonl"), `{"at":3000,"who":"me","says":"getOvenTimer without a room"}`+"\n")
+	appendTo(t, filepath.Join(chats, "torn.jsonl"), `{"room":"torn"}`+"\n"+chatPrompt+`{"at":4000,"who":"it","sa`)
+	appendTo(t, filepath.Join(chats, "empty.jsonl"), "")
+	appendTo(t, filepath.Join(chats, strings.Repeat("n", 240)+"\x1b[1m.jsonl"), `{"room":"`+strings.Repeat("r", 300)+`\u001b[31m"}`+"\n"+chatPrompt)
+	appendTo(t, filepath.Join(sessions, "a.jsonl"), piHeader+piPrompt)
+	appendTo(t, filepath.Join(sessions, "no-header.jsonl"), strings.ReplaceAll(piPrompt, "again", "without a header"))
+	appendTo(t, filepath.Join(sessions, "empty.jsonl"), "")
+}
+
+// Of several agents, each answer names those whose sessions it lists, and can be narrowed to
+// some of them.
+func TestAnswersNameAgents(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	twoAgents(t, home)
+	run := program(t, home, nil, allAgents()...)
+	const title, other = "Why does the getOvenTimer fail?", "the getOvenTimer again"
+	for _, test := range []struct {
+		args       []string
+		want, lack []string
+	}{
+		{[]string{"sessions", "--jsonl"}, []string{`"agent":"chat"`, `"agent":"pi"`}, nil},
+		{[]string{"sessions", "--agent", "chat"}, []string{title}, []string{other}},
+		{[]string{"sessions", "--agent", "PI"}, []string{other}, []string{title}},
+		{[]string{"sessions", "--agent", "pi,chat"}, []string{title, other}, nil},
+		{[]string{"sessions", "--agent", "pi", "--agent", "chat"}, []string{title, other}, nil},
+		{[]string{"sessions", "--format", "{agent} {title}"}, []string{"chat " + title, "pi " + other}, nil},
+		{[]string{"getOvenTimer", "--jsonl", "agent:chat"}, []string{`"agent":"chat"`}, []string{`"agent":"pi"`}},
+		{[]string{"search", "--jsonl", "--", "getOvenTimer", "-agent:chat"}, []string{`"agent":"pi"`}, []string{`"agent":"chat"`}},
+		{[]string{"getOvenTimer", "--flat", "--jsonl", "--agent", "pi"}, []string{`"agent":"pi"`}, []string{`"agent":"chat"`}},
+		{[]string{"getOvenTimer", "--color", "always"}, []string{"app · pi · ", "kitchen · chat · "}, nil},
+		{[]string{"grep", "--json", "OvenTimer", "--agent", "chat"}, []string{`"agent":"chat"`}, []string{`"agent":"pi"`}},
+		{[]string{"grep", "--json", "OvenTimer", "--agent", "chat", "--no-index"}, []string{`"agent":"chat"`}, []string{`"agent":"pi"`}},
+		{[]string{"grep", "--heading", "--color", "always", "OvenTimer"}, []string{other + " · pi · ", title + " · chat · "}, nil},
+		{[]string{"show", "kitchen", "--color", "always"}, []string{"kitchen · chat · "}, nil},
+		{[]string{"show", "kitchen", "--json"}, []string{`"agent":"chat"`}, nil},
+		{[]string{"usage", "--json", "--agent", "pi"}, nil, []string{`"tokens":7`}},
+		{[]string{"sessions", "--agent", "chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
+		{[]string{"timer", "agent:chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
+		{[]string{"__complete", "sessions", "--agent", ""}, []string{"pi\nchat\n"}, nil},
+		{[]string{"__complete", "sessions", "--agent", "pi,"}, []string{"pi,chat\n"}, []string{"pi,pi"}},
+	} {
+		got := run(test.args...)
+		for _, want := range test.want {
+			if !strings.Contains(plainText(got), want) {
+				t.Errorf("pigrep %s lacks %q:\n%s", strings.Join(test.args, " "), want, got)
+			}
+		}
+		for _, lack := range test.lack {
+			if strings.Contains(got, lack) {
+				t.Errorf("pigrep %s has %q:\n%s", strings.Join(test.args, " "), lack, got)
+			}
+		}
+	}
+}
+
+// plainText removes colours.
+func plainText(s string) string {
+	var b strings.Builder
+	for i, piece := range strings.Split(s, "\x1b[") {
+		if _, rest, ok := strings.Cut(piece, "m"); ok && i > 0 {
+			piece = rest
+		}
+		b.WriteString(piece)
+	}
+	return b.String()
+}
+
+// The setting filters by default; the flag goes before it.
+func TestAgentsSetting(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	twoAgents(t, home)
+	file := filepath.Join(home, ".config", "pigrep", "config.toml")
+	appendTo(t, file, `agents = ["chat"]`+"\n")
+	run := program(t, home, nil, allAgents()...)
+	if got := run("sessions", "--jsonl"); !strings.Contains(got, `"agent":"chat"`) || strings.Contains(got, `"agent":"pi"`) {
+		t.Errorf("with the setting: %s", got)
+	}
+	if got := run("sessions", "--jsonl", "--agent", "pi"); !strings.Contains(got, `"agent":"pi"`) || strings.Contains(got, `"agent":"chat"`) {
+		t.Errorf("with the flag: %s", got)
+	}
+	if got := run("show", "01a1f7de"); !strings.Contains(got, "the getOvenTimer again") {
+		t.Errorf("a session that is named: %s", got)
+	}
+	appendTo(t, file, "\n[search]\n")
+	bad := filepath.Join(home, "bad.toml")
+	appendTo(t, bad, `agents = ["chat", "chta"]`+"\n")
+	run = program(t, home, map[string]string{"PIGREP_CONFIG": bad}, allAgents()...)
+	if got := run("sessions"); !strings.Contains(got, `agents: there is no "chta"`) || !strings.Contains(got, "one of pi, chat") {
+		t.Errorf("an agent that does not exist: %s", got)
+	}
+}
+
+// One agent is not worth a word.
+func TestOneAgentIsNotNamed(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	twoAgents(t, home)
+	run := program(t, home, nil, pi.New())
+	for _, args := range [][]string{{"sessions", "--color", "always"}, {"getOvenTimer", "--color", "always"}, {"grep", "--heading", "--color", "always", "Oven"}, {"show", "01a1f7de", "--color", "always"}} {
+		if got := plainText(run(args...)); strings.Contains(got, "AGENT") || strings.Contains(got, " pi ") || !strings.Contains(got, "getOvenTimer again") {
+			t.Errorf("pigrep %s:\n%s", strings.Join(args, " "), got)
+		}
+	}
+}
