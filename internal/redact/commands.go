@@ -80,7 +80,7 @@ func (f *finder) command(at int) {
 	for next := blanks.skip(f.s, end+1); next > end+1 && char(f.s, next) == '-' && end-at < maxLine; next = blanks.skip(f.s, end+1) {
 		end = breaks.until(f.window(next, maxLine), next) // options in the lines after it
 	}
-	args, stop := f.args(at, end)
+	args := f.args(at, end)
 	if len(args) < 2 {
 		return
 	}
@@ -93,15 +93,8 @@ func (f *finder) command(at int) {
 	for _, words := range p.before {
 		f.positioned(args, words)
 	}
-	switch name {
-	case "echo", "printf":
-		f.piped(args, stop)
-	case "htpasswd":
-		f.htpasswd(args)
-	default:
-		if p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }) {
-			f.options(args[1:], p)
-		}
+	if p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }) {
+		f.options(args[1:], p)
 	}
 }
 
@@ -179,15 +172,15 @@ func (f *finder) unquoted(v arg) arg {
 	return v
 }
 
-// args splits a command into its words. stop is where it ends.
-func (f *finder) args(at, end int) (args []arg, stop int) {
+// args splits a command into its words.
+func (f *finder) args(at, end int) (args []arg) {
 	s := f.s[:end]
 	args = f.words[:0]
 	defer func() { f.words = args }()
 	for i := at; i < end && len(args) < 32; {
 		i = spaces.skip(s, i)
 		if oneOf(char(s, i), "|;<>&\x00") {
-			return args, i
+			break
 		}
 		start := i
 		for i < end && !oneOf(s[i], " \t\n\v|;<>") && (s[i] != '&' || !oneOf(char(s, i+1), "& \x00")) {
@@ -198,41 +191,5 @@ func (f *finder) args(at, end int) (args []arg, stop int) {
 		}
 		args = append(args, arg{start, i})
 	}
-	return args, end
-}
-
-// piped masks what echo writes into a command that reads a password.
-func (f *finder) piped(args []arg, stop int) {
-	if char(f.s, stop) != '|' {
-		return
-	}
-	v := f.unquoted(args[len(args)-1])
-	next, _ := f.args(stop+1, min(len(f.s), stop+160))
-	if !slices.ContainsFunc(next, func(a arg) bool {
-		w := f.text(a)
-		return lists.Readers.has(w) || strings.HasSuffix(w, "--password-stdin") || strings.HasPrefix(w, "stdin")
-	}) {
-		return
-	}
-	if n := strings.IndexByte(f.text(v), ':'); n > 0 {
-		v.start += n + 1
-	}
-	v.end = breaks.back(f.s, v.end, v.start)
-	f.part(v.start, v.end, "login")
-}
-
-// htpasswd masks the last argument, if the password is given as an argument.
-func (f *finder) htpasswd(args []arg) {
-	words, batch := 0, false
-	for _, a := range args[1:] {
-		if w := f.text(a); w[0] != '-' {
-			words++
-		} else if strings.Contains(w, "b") {
-			batch = true
-		}
-	}
-	if batch && words >= 2 {
-		v := f.unquoted(args[len(args)-1])
-		f.part(v.start, v.end, "login")
-	}
+	return args
 }

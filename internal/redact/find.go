@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"slices"
@@ -40,7 +41,7 @@ type trigger struct {
 }
 
 // maxKinds is more than there are announcements.
-const maxKinds = 20
+const maxKinds = 24
 
 type announcement struct {
 	words []string
@@ -56,8 +57,11 @@ func announcements() []announcement {
 		{[]string{"jdbc:oracle:", "sqlplus "}, within("url-password", `\A[^/\n\v"']*[0-9A-Za-z]/([^\n\v"']*)@`, maxMember)},
 		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
-		{[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
+		{[]string{"cookie"}, (*finder).cookie},
+		{[]string{"\ttrue\t", "\tfalse\t"}, within("cookie", `\A\t[A-Za-z]+\t[^\t\n\v]*\t[A-Za-z]+\t[^\t\n\v]*\t[^\t\n\v]*\t([^\t\n\v]{8,})(?:[\n\v]|\z)`, maxValue)},
 		{commandWords(), (*finder).command},
+		{[]string{"htpasswd"}, after("login", `[^\w.$@-]?(?i:htpasswd)(?:\.exe)?(?:[ \t]+-<w>+)*[ \t]+-<w>*b<w>*(?:[ \t]+-<w>+)*(?:[ \t]+[^ \t\n\v|;<>&-][^ \t\n\v]*){1,2}[ \t]+([^ \t\n\v|;<>&-])`)},
+		{[]string{"echo", "printf"}, within("login", piped(), maxJudge*2)},
 		{[]string{"private key", "encrypted data"}, (*finder).pem},
 		{[]string{"private-lines:"}, within("private-key", `\A.*[\n\v]((?:[\w+/=\- ]{16,}[\n\v])*[\w+/=\- ]{16,})(?:[\n\v]|\z)`, maxLines)},
 		{[]string{"private-mac:"}, within("private-key", `\A[a-zA-Z]+-[a-zA-Z]+:[ \t]*([0-9a-fA-F]{20,})`, maxGap)},
@@ -65,7 +69,7 @@ func announcements() []announcement {
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{lists.CallWords.words, (*finder).call},
 		{[]string{"securestring", "identified by", "identified with"}, after("password", `(?s:.?)(?:(?i:securestring|identified by)|(?i:identified with)[^\n]* BY)[ \t]*(?:-(?i:string) )?(?i:password )?(["'])`)},
-		{[]string{"login"}, after("login", `[^0-9A-Za-z]?(?i:login)S+W+S+passw(?:or)?dW*[ \t\n]S*([^ \t\n\v])`)},
+		{[]string{"login"}, after("login", `[^0-9A-Za-z]?(?i:login)<s>+<w>+<s>+passw(?:or)?d<w>*[ \t\n]<s>*([^ \t\n\v])`)},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
 	}
@@ -331,17 +335,11 @@ func decode(dst, code []byte) []byte {
 // textLength returns how many of the bytes are printable text, which may be cut
 // within a character.
 func textLength(b []byte) int {
-	at := 0
-	for at < len(b) {
-		r, n := utf8.DecodeRune(b[at:])
-		isCut := r == utf8.RuneError && n == 1
-		switch {
-		case isCut && !utf8.FullRune(b[at:]):
-			return len(b)
-		case isCut, !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r':
-			return at
-		}
-		at += n
+	i := bytes.IndexFunc(b, func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r'
+	})
+	if i < 0 || !utf8.FullRune(b[i:]) {
+		return len(b)
 	}
-	return at
+	return i
 }

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -38,10 +39,10 @@ func (f *finder) word(i int) (start, end int) {
 	return start + 1, end - min(slashes, max(0, end-start-1))
 }
 
-// pattern compiles a regular expression in which W is a byte of a word, S white space, and Q
-// a quote.
+// pattern compiles a regular expression in which <w> is a byte of a word, <s> white space,
+// <q> a quote, and <a> a byte of an argument.
 func pattern(text string) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("W", "[^ \\t\\n\\v\"'<>\\x60]", "S", "[ \\t\\n\\v]", "Q", "[\"'\\x60]").Replace(text))
+	return regexp.MustCompile(strings.NewReplacer("<w>", "[^ \\t\\n\\v\"'<>\\x60]", "<s>", "[ \\t\\n\\v]", "<q>", "[\"'\\x60]", "<a>", `[^ \t\n\v|;<>&]`).Replace(text))
 }
 
 // after returns what masks the value that begins with the group of a pattern, in a window
@@ -56,18 +57,32 @@ func after(rule, text string) func(f *finder, at int) {
 	}
 }
 
-// within returns what masks the first groups of the matches of a pattern in a window after
+// within returns what masks the groups of the matches of a pattern in a window after
 // the announcement.
 func within(rule, text string, n int) func(f *finder, at int) {
 	re := pattern(text)
 	return func(f *finder, at int) { f.groups(re, at, len(f.window(at, n)), rule) }
 }
 
-// groups masks the first groups of the matches of a pattern between two positions.
+// groups masks the groups of the matches of a pattern between two positions.
 func (f *finder) groups(re *regexp.Regexp, from, to int, rule string) {
 	for _, m := range re.FindAllStringSubmatchIndex(f.s[from:to], -1) {
-		f.part(from+m[2], from+m[3], rule)
+		for g := 2; g < len(m); g += 2 {
+			f.part(from+m[g], from+m[g+1], rule)
+		}
 	}
+}
+
+// piped is what echo writes into a command that reads a password, or what is after the
+// colon there.
+func piped() string {
+	readers := slices.Clone(lists.Readers.words)
+	for i, w := range readers {
+		readers[i] = regexp.QuoteMeta(w)
+	}
+	return `\A(?:echo|printf)(?:[ \t]+(?:[^ \t\n\v|;<>&"']|"[^"\n]*"|'[^'\n]*')+)*?[ \t]+` +
+		`(?:\\*"(?:[^":\n]*:)?([^"\n]*?)[\\\v]*"|\\*'(?:[^':\n]*:)?([^'\n]*?)[\\\v]*'|(?:[^ \t\n\v|;<>&"':]*:)?([^ \t\n\v|;<>&"']+))` +
+		`[ \t]*\|[ \t]*(?:<a>+[ \t]+)*?(?:` + strings.Join(readers, "|") + `|<a>*--password-stdin|stdin<a>*)(?:[ \t\n\v|;<>&]|\z)`
 }
 
 var urlEnds = setOf(" \t\n\v\"'<>`\\")
@@ -156,7 +171,8 @@ func (f *finder) authorization(at int) {
 			return
 		}
 	}
-	word, n := scheme(s[i:])
+	n := len(scheme.FindString(f.window(i, maxGap)[i:]))
+	word := strings.TrimRight(s[i:i+n], " \t\v,:=")
 	if !header && n == 0 {
 		return
 	}
@@ -213,56 +229,25 @@ func beginsBasic(v string) bool {
 	return strings.Contains(decoded([]byte(strings.TrimRight(v, "="))), ":")
 }
 
-// scheme returns the scheme of authorization at the start of s and its length with
-// the space after it.
-func scheme(s string) (string, int) {
-	n := skipAny(first(s, 24), 0, alnum+"-_")
-	word := s[:n]
-	bearer := strings.EqualFold(word, "bearer")
-	switch c := char(s, n); {
-	case n < 2:
-	case blanks[c], c == softBreak,
-		c == ',' && bearer, // of WebSocket
-		(c == ':' || c == '=') && (bearer || strings.EqualFold(word, "PVEAPIToken") || strings.EqualFold(word, "apikey")):
-		return word, blanks.skip(s, n+1)
-	}
-	return "", 0
-}
+// scheme is the scheme of an authorization with the space after it, or a comma as in
+// WebSocket.
+var scheme = regexp.MustCompile(`(?i)\A(?:bearer[ \t\v,:=]|(?:PVEAPIToken|apikey)[ \t\v:=]|[\w-]{2,24}[ \t\v])[ \t]*`)
 
-// cookie masks the values of a header, and those of a line in a file of cookies.
+// cookieHeader is the header with its values: Cookie: x=y, cookie = "x=y".
+var cookieHeader = regexp.MustCompile(`(?i)\Acookie(?:["'\x60 \t\\]*:["'\x60 \t:\\]*|["'\x60 \t\\]*=[ \t]*["'\x60])([^ ()\[\]{},;<>$=\n\v"']+=[^\n\v"']*)`)
+
+// cookie masks the values of a header, one of which must be long enough to mean something.
 func (f *finder) cookie(at int) {
-	s := f.s
-	if s[at] == '\t' {
-		start, end := f.line(at)
-		if fields := strings.Split(s[start:end], "\t"); len(fields) == 7 && len(fields[6]) >= 8 {
-			f.looked(end)
-			f.part(end-len(fields[6]), end, "cookie")
-		}
+	m := cookieHeader.FindStringSubmatchIndex(f.window(at, maxValue)[at:])
+	if m == nil {
 		return
 	}
-	gap := at + len("cookie")
-	i := skipAny(f.window(gap, 12), gap, "\"'` \t:\\")
-	if n := blanks.skip(s, i); char(s, n) == '=' && char(s, n+1) != '=' { // cookie = "x=y"
-		if n = blanks.skip(s, n+1); quotes[char(s, n)] {
-			i = n + 1
-		}
-	}
-	sign := strings.IndexByte(f.window(i, maxGap)[i:], '=')
-	if sign < 0 || !strings.ContainsAny(s[gap:i], ":=") {
-		return
-	}
-	f.looked(i + sign)
-	end := untilAny(f.window(i, maxValue), i, "\n\v\"'")
-	end = i + len(strings.TrimRight(s[i:end], " \t\\"))
-	if sign == 0 || i+sign >= end || strings.ContainsAny(s[i:i+sign], " ()[]{},;<>$") {
-		return
-	}
-	f.looked(end)
-	// One of the values must be long enough to mean something.
-	for pair := range strings.SplitSeq(s[i:end], ";") {
+	f.looked(at + m[1])
+	text := strings.TrimRight(f.s[at+m[2]:at+m[3]], " \t\\")
+	for pair := range strings.SplitSeq(text, ";") {
 		_, v, _ := strings.Cut(pair, "=")
 		if v = strings.TrimSpace(v); len(v) >= 8 && !strings.ContainsAny(v, " ()") && !isPlaceholder(v) {
-			f.add(i, end, "cookie")
+			f.add(at+m[2], at+m[2]+len(text), "cookie")
 			return
 		}
 	}
@@ -298,7 +283,7 @@ func (f *finder) jwk(at int) {
 }
 
 var jwkMember = sync.OnceValue(func() *regexp.Regexp {
-	return pattern(`(?:^|[ ,{"'\\\t\n\v])(?:` + strings.Join(lists.JWKPrivate.words, "|") + `)[\\"' ]*:S*\\*Q?([^"'\x60\\ \t\n\v]{8,})`)
+	return pattern(`(?:^|[ ,{"'\\\t\n\v])(?:` + strings.Join(lists.JWKPrivate.words, "|") + `)[\\"' ]*:<s>*\\*<q>?([^"'\x60\\ \t\n\v]{8,})`)
 })
 
 // told is what is before a password in a sentence, up to the verb and what follows it.
@@ -366,7 +351,7 @@ func (f *finder) call(at int) {
 var login = sync.OnceValue(func() *regexp.Regexp {
 	const part, port = `[^ \t\n\v"'<>\x60:/(){}=]`, `:(?:\*|\d{1,5}):`
 	const name = part + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + part + `*`
-	return pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*` + port + name + `|` + part + `+` + port + part + `*):` + name + `:(W+)`)
+	return pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*` + port + name + `|` + part + `+` + port + part + `*):` + name + `:(<w>+)`)
 })
 
 // pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -188,15 +189,8 @@ func (c *claim) settings() bool {
 	before = before[max(0, len(before)-maxGap):]
 	after := c.window(end+1, maxGap)
 	after, _, _ = strings.Cut(after[min(len(after), end+1):], "\n")
-	return isSetting(before[strings.LastIndexByte(before, '\n')+1:]) || isSetting(after)
+	return setting.MatchString(before[strings.LastIndexByte(before, '\n')+1:]) || setting.MatchString(after)
 }
 
-func isSetting(line string) bool {
-	line = strings.TrimSpace(line)
-	if len(line) > 2 && line[0] == '[' && line[len(line)-1] == ']' {
-		return true
-	}
-	name, value, _ := strings.Cut(line, "=")
-	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-	return name != "" && value != "" && !strings.ContainsAny(name, " ()\"'") && !strings.ContainsAny(value, " ()\"';,{")
-}
+// setting is the name of a section, or a name with its value.
+var setting = regexp.MustCompile(`\A\s*(?:\[.+\]|[^\s()"'=]+\s*=\s*[^ ()"';,{]+?)\s*\z`)

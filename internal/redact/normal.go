@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"strconv"
 	"strings"
 	"unicode"
@@ -238,19 +239,13 @@ func entity(s string) (text string, n int) {
 	if end < 3 {
 		return "", 0
 	}
-	name := s[1:end]
-	if text = entities[name]; text != "" || name[0] != '#' {
-		return text, len(text) * (end + 1)
+	if text = entities[s[1:end]]; text == "" && s[1] == '#' {
+		text = html.UnescapeString(s[:end+1])
 	}
-	digits, base := name[1:], 10
-	if lower(digits[0]) == 'x' {
-		digits, base = digits[1:], 16
-	}
-	code := number(digits, 0, len(digits), base)
-	if code < ' ' || code > unicode.MaxRune {
+	if text < " " || text == s[:end+1] {
 		return "", 0
 	}
-	return string(code), end + 1
+	return text, end + 1
 }
 
 var percents = set{'%': true, '+': true}

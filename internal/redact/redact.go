@@ -116,28 +116,26 @@ func Moved(s string, spans []Span, marks [][2]int) (string, [][2]int) {
 // function that maps a span of the old text to the new one.
 func Apply(s string, spans []Span) (masked string, move func(start, end int) (int, int)) {
 	var b strings.Builder
-	type place struct{ start, end, at, until int } // old and new
-	places := make([]place, 0, len(spans))
 	done := 0
 	for _, x := range spans {
 		b.WriteString(s[done:x.Start])
-		at := b.Len()
 		b.WriteString(Mask(x.Rule))
-		places = append(places, place{x.Start, x.End, at, b.Len()})
 		done = x.End
 	}
 	b.WriteString(s[done:])
 	to := func(at int, isEnd bool) int {
 		shift := 0
-		for _, p := range places {
+		for _, x := range spans {
+			n := len(Mask(x.Rule))
 			switch {
-			case isEnd && at > p.start && at <= p.end:
-				return p.until
-			case !isEnd && at >= p.start && at < p.end:
-				return p.at
-			case at >= p.end:
-				shift = p.until - p.end
+			case isEnd && at > x.Start && at <= x.End:
+				return x.Start + shift + n
+			case !isEnd && at >= x.Start && at < x.End:
+				return x.Start + shift
+			case at < x.End:
+				return at + shift
 			}
+			shift += n - (x.End - x.Start)
 		}
 		return at + shift
 	}
