@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -42,6 +43,7 @@ func (p *parser) readEvent() {
 	case "thread_rolled_back":
 		p.rollBack()
 		p.note()
+		p.add(session.KindNote, p.numbers())
 	case "exec_command_end":
 		p.readRun(all)
 	default:
@@ -53,6 +55,17 @@ func (p *parser) readEvent() {
 func (p *parser) note() {
 	p.entry.Type, p.entry.CustomType = session.TypeCustomMessage, p.typ
 	p.leavesOf(session.KindNote, p.payload, nil)
+}
+
+// numbers returns the members of an event that are numbers, by name.
+func (p *parser) numbers() []byte {
+	text := p.json.Room(64)
+	for _, m := range p.payload {
+		if _, ok := p.json.Int(m.Val); ok {
+			text = append(append(append(append(text, m.Key...), ": "...), p.json.Raw(m.Val)...), '\n')
+		}
+	}
+	return p.json.Keep(bytes.TrimSuffix(text, []byte("\n")))
 }
 
 // readOtherEvent reads an event that is in a table, or unknown.

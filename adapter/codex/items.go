@@ -20,6 +20,11 @@ func (p *parser) readItem() {
 		e.Role = session.RoleAssistant
 		p.readTexts(session.KindThinking, ofThought, all.Find("summary"))
 		p.readTexts(session.KindThinking, ofThought, all.Find("content"))
+		if len(e.Parts) == 0 { // it is encrypted
+			e.Type, e.Role = p.typ, ""
+			p.notKnown(all)
+			return
+		}
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call":
 		p.readCall()
 	case "function_call_output", "custom_tool_call_output", "tool_search_output":

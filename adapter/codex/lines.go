@@ -97,11 +97,13 @@ func (p *parser) read(kind string) {
 		}
 	}
 	p.other()
+	e.Apart = e.Apart || len(e.Parts) == 0 && len(e.Images) == 0 && e.Role == ""
 }
 
 // readContext reads what holds in the next turn.
 func (p *parser) readContext() {
 	m := &p.memo
+	p.entry.Apart = true
 	if v := p.payload.Find("cwd"); !v.Empty() {
 		m.context.CWD = adapter.Short(p.json.Name(v), longestDir)
 	}

@@ -180,7 +180,7 @@ func (p *parser) finish() {
 	} else {
 		m.tip, p.tipID = e.Offset, e.ID
 	}
-	if p.own && len(e.Parts) > 0 && !p.sparse && e.Copy == 0 {
+	if p.own && len(e.Parts) > 0 && !p.sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
 		e.Copy = p.copyHash()
 	}
 	f := &p.facts
