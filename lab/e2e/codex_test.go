@@ -78,6 +78,10 @@ func TestCodexStory(t *testing.T) {
 		{"compacted", `{"message":"So far the echidna","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"the ferret"}]}]}`},
 		{"event_msg", `{"type":"task_complete","last_agent_message":"","error":{"message":"no gazelle"}}`},
 		{"unheard_of", `{"words":"of the hedgehog"}`},
+		{"event_msg", `{"type":"agent_message","message":"Done, says the jackal"}`},
+		{"response_item", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done, says the jackal"}]}`},
+		{"response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"ask the lemur"}]}`},
+		{"event_msg", `{"type":"user_message","message":"ask the lemur"}`},
 	})...)
 	appendTo(t, codexFile(home, codexID), strings.Join(own, "\n")+"\n")
 	fork := codexLines(12, slices.Concat([][2]string{codexMeta(codexFork, `,"forked_from_id":"`+codexID+`"`), codexMeta(codexID, "")}, codexTalk(), [][2]string{
@@ -95,7 +99,7 @@ func TestCodexStory(t *testing.T) {
 
 	for word, want := range map[string][]string{
 		"axolotl": {"system 3"}, "badger": {"prompt 3"}, `"all go vet"`: {"call 4"}, "capybara": {"result 5"}, "dingo": {"call 7"}, "echidna": {"summary 8"},
-		"gazelle": {"error 9"}, "hedgehog": {"other 10"}, "ibex": {"prompt 8"}, "ferret": nil, "ocelot": nil, "pangolin": nil, "getOvenTimer": {"prompt 2"},
+		"gazelle": {"error 9"}, "hedgehog": {"other 10"}, "ibex": {"prompt 8"}, "jackal": {"reply 12"}, "lemur": {"prompt 13"}, "ferret": nil, "ocelot": nil, "pangolin": nil, "getOvenTimer": {"prompt 2"},
 	} {
 		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
 			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Sort: rank.Oldest, Env: filter.Env{Now: time.UnixMilli(1e13)},
