@@ -124,7 +124,7 @@ func TestClaudeStory(t *testing.T) {
 
 	for word, want := range map[string][]string{
 		"aardvark": {"prompt 4"}, "badger": {"reply 5"}, "capybara": {"call 6"}, "dingo": {"call 7"}, "echidna": {"result 8"}, "zebra": {"details 8"},
-		"gazelle": {"result 10"}, "hedgehog": {"reply 11"}, "jackal": {"prompt 15"}, "kudu": {"summary 20"}, "lemur": {"summary 30"},
+		"gazelle": {"result 10"}, "hedgehog": {"reply 11"}, "ibex": {"data 32", "prompt 14"}, "jackal": {"prompt 15"}, "kudu": {"summary 20"}, "lemur": {"summary 30"},
 		"animals": {"title 31"}, "walrus": {"title 1"}, "ferret": {"details 9", "prompt 1"}, "init": {"prompt 3"}, `"init fast"`: {"prompt 3"}, "brief": {"system 4"},
 		"interrupted": {"note 18"}, "quokka": nil, "ocelot": nil, "getOvenTimer": {"prompt 2"},
 	} {
@@ -145,7 +145,7 @@ func TestClaudeStory(t *testing.T) {
 	}
 
 	s := ofFile(res, claudeFile(home))[0]
-	if s.ID != claudeID || s.Name != "Of animals" || s.FirstPrompt != "fix the aardvark" || s.CWD != "/home/u/app" || s.Git != "main" || s.Skipped != 0 {
+	if s.ID != claudeID || s.Name != "Of animals" || s.FirstPrompt != "fix the aardvark" || s.CWD != "/home/u/app" || s.Git != "main" || s.Skipped != 0 || s.UsedTokens != 2*3+9+4+3 {
 		t.Errorf("session %+v", s)
 	}
 	if s := ofFile(res, sub); len(s) != 1 || s[0].ID != "agent-a1" || s[0].ParentSession != claudeID || s[0].Relation != session.Spawned {
