@@ -4,9 +4,10 @@ package agents
 
 import (
 	"pigrep/adapter"
+	"pigrep/adapter/claude"
 	"pigrep/adapter/pi"
 )
 
 // All returns the agents in the order in which they are listed. The first gets the
 // files that no root assigns to another.
-func All() []adapter.Agent { return []adapter.Agent{pi.New()} }
+func All() []adapter.Agent { return []adapter.Agent{pi.New(), claude.New()} }

@@ -146,7 +146,7 @@ func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) e
 func (o *configOptions) inForce(a *app.App, key, standard string) []string {
 	switch key {
 	case "session-dir":
-		return each(location.Roots(&o.Shared, a), func(r adapter.Root) string { return r.Path })
+		return each(location.Present(location.Roots(&o.Shared, a)), func(r adapter.Root) string { return r.Path })
 	case "index-dir":
 		if dir, err := location.DefaultIndexDir(a, location.Roots(&o.Shared, a)); err == nil {
 			return []string{dir}

@@ -136,6 +136,15 @@ func Roots(o *flags.Shared, a *app.App) []adapter.Root {
 	return roots
 }
 
+// Present returns the roots that exist, or all of them if none does.
+func Present(roots []adapter.Root) []adapter.Root {
+	there := slices.DeleteFunc(slices.Clone(roots), func(r adapter.Root) bool { _, err := os.Stat(r.Path); return err != nil })
+	if len(there) == 0 {
+		return roots
+	}
+	return there
+}
+
 // DefaultIndexDir returns the default index directory of these roots.
 func DefaultIndexDir(a *app.App, roots []adapter.Root) (string, error) {
 	if a.CacheDir == "" {
@@ -204,7 +213,7 @@ func (p *Location) check(named bool) error {
 		return missing[0]
 	}
 	return &problem.Error{Code: problem.CodeNoSessions, Message: missing[0].Error() + fmt.Sprintf(" (and %d more)", len(missing)-1),
-		Hint: "`pigrep status` lists the session directories; --session-dir DIR names another one"}
+		Hint: "start an agent once, or name a directory with sessions: --session-dir DIR; `pigrep status` lists those of the agents"}
 }
 
 func checkRoot(root adapter.Root) error {
