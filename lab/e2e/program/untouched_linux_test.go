@@ -115,7 +115,7 @@ func TestOnlyNewBytesAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer output.Close()
-		cmd := command(t, home, "index", "--session-dir", agent)
+		cmd := command(t, home, "index")
 		cmd.Stdout, cmd.Stderr = output, output
 		seen, exit := trace(t, cmd)
 		if exit != 0 {
