@@ -75,6 +75,7 @@ func (f *file) parse(t *testing.T) adapters.Read {
 	state, data := withFacts(rollout), []byte(f.String())
 	adapters.Halves(t, New(), state, data)
 	adapters.Alone(t, New(), state, data)
+	adapters.Sparse(t, New(), state, data)
 	return adapters.Parse(t, New(), state, data)
 }
 

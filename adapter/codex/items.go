@@ -328,13 +328,13 @@ func (p *parser) addPrompt(text []byte) {
 // remembers where its turn begins.
 func (p *parser) finishUser() {
 	e, m := &p.entry, &p.memo
+	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
+		e.Parts = append(e.Parts, session.Part{Kind: session.KindPrompt})
+	}
 	if e.Role != session.RoleUser || p.sparse {
 		return
 	}
 	e.UserText = strings.TrimSpace(string(p.prompt))
-	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
-		e.Parts = append(e.Parts, session.Part{Kind: session.KindPrompt})
-	}
 	key := uint64(0)
 	for _, k := range p.keys {
 		key = mix(key, k)

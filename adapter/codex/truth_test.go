@@ -248,5 +248,6 @@ func TestHalves(t *testing.T) {
 func TestEntriesReadAlone(t *testing.T) {
 	for path, data := range fixtures(t) {
 		adapters.Alone(t, New(), withFacts(path), data)
+		adapters.Sparse(t, New(), withFacts(path), data)
 	}
 }

@@ -164,6 +164,34 @@ func Alone(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 	}
 }
 
+// Sparse tests that an entry of which only some texts are wanted has the same parts. Each has its
+// text, that text as JSON, or neither if it is not wanted.
+func Sparse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
+	t.Helper()
+	r := Parse(t, a, state, data)
+	for _, e := range r.Entries {
+		for _, wants := range []bool{true, false} {
+			line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true}
+			line.Wanted = func([]byte) bool { return wants }
+			a.Parse(adapter.State{Path: state.Path, Header: r.End.Header}).Parse(line, func(got *session.Entry) {
+				if got.Type != e.Type || got.Role != e.Role || got.ID != e.ID || wants && len(got.Parts) != len(e.Parts) {
+					t.Errorf("%s: line %d, with wanted texts only: %+v, want %+v", state.Path, e.Line, got, e)
+					return
+				}
+				for i, part := range got.Parts {
+					text := part.Text
+					if part.JSON != nil {
+						text = jsonl.AppendText(nil, part.JSON)
+					}
+					if wants && (part.Kind != e.Parts[i].Kind || !bytes.Equal(text, e.Parts[i].Text)) {
+						t.Errorf("%s: line %d: part %d is %q, want %q", state.Path, e.Line, i, text, e.Parts[i].Text)
+					}
+				}
+			})
+		}
+	}
+}
+
 // own returns an entry without what may depend on earlier lines.
 func own(e session.Entry) session.Entry {
 	e.Timestamp, e.ParentID, e.HasParent, e.Facts = session.Entry{}.Timestamp, "", false, nil
