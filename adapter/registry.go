@@ -187,15 +187,19 @@ func (r *Registry) Variables() []Variable {
 	return list
 }
 
-// Current returns the id and the path of the session that this process was started
-// in; both are "" when there is none.
-func (r *Registry) Current() (id, path string) {
+// A Running session is one that this process was started in; its id or its path may be
+// unknown.
+type Running struct{ ID, Path string }
+
+// Current lists the sessions that this process was started in: one, or several if an agent
+// was started by another.
+func (r *Registry) Current() (list []Running) {
 	for _, h := range r.hosts() {
 		if id, path := h.Current(r.env); id != "" || path != "" {
-			return id, path
+			list = append(list, Running{id, path})
 		}
 	}
-	return "", ""
+	return list
 }
 
 // ClientNames lists how the agents name themselves as clients of MCP servers.
@@ -207,24 +211,30 @@ func (r *Registry) ClientNames() []string {
 	return list
 }
 
-// SkillDir returns the directory where the first Host looks for skills.
-func (r *Registry) SkillDir() string {
-	if hosts := r.hosts(); len(hosts) > 0 {
-		return hosts[0].SkillDir(r.env)
+// Skills says where an agent looks for skills, and whether it has a package in their place.
+type Skills struct {
+	Agent
+	Dir     string
+	Package bool
+}
+
+// Skills lists where the agents look for skills; name is that of the package.
+func (r *Registry) Skills(name string) (list []Skills) {
+	for _, h := range r.hosts() {
+		list = append(list, Skills{h, h.SkillDir(r.env), h.HasPackage(r.env, name)})
 	}
-	return ""
+	return list
 }
 
-// HasPackage reports whether the first Host has a package of this name.
-func (r *Registry) HasPackage(name string) bool {
-	hosts := r.hosts()
-	return len(hosts) > 0 && hosts[0].HasPackage(r.env, name)
+// host is an Agent that is a Host.
+type host interface {
+	Agent
+	Host
 }
 
-func (r *Registry) hosts() []Host {
-	var list []Host
+func (r *Registry) hosts() (list []host) {
 	for _, a := range r.agents {
-		if h, ok := a.(Host); ok {
+		if h, ok := a.(host); ok {
 			list = append(list, h)
 		}
 	}

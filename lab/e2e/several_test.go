@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"pigrep/adapter"
+	"pigrep/adapter/claude"
 	"pigrep/adapter/pi"
 )
 
@@ -117,5 +120,43 @@ func TestOneAgentIsNotNamed(t *testing.T) {
 		if got := plainText(run(args...)); strings.Contains(got, "AGENT") || strings.Contains(got, " pi ") || !strings.Contains(got, "getOvenTimer again") {
 			t.Errorf("pigrep %s:\n%s", strings.Join(args, " "), got)
 		}
+	}
+}
+
+// Claude Code and pi are asked what each of them needs: their skills, and the sessions that
+// the process runs in.
+func TestHostsOfSeveralAgents(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := map[string]string{"PI_SESSION_ID": "01a1f7de-0000", "CLAUDE_CODE_SESSION_ID": "8a9bbb2f-0000"}
+	known := adapter.NewRegistry(adapter.Environment{
+		Home: home, WorkDir: home, Getenv: func(name string) string { return env[name] }, ReadFile: os.ReadFile,
+	}, pi.New(), claude.New())
+	if list := known.Current(); len(list) != 2 || list[0].ID != env["PI_SESSION_ID"] || list[1].ID != env["CLAUDE_CODE_SESSION_ID"] {
+		t.Errorf("sessions of this process: %+v", list)
+	}
+
+	run := program(t, home, nil, pi.New(), claude.New())
+	skills := func() (found []string) {
+		for _, dir := range []string{".pi/agent", ".claude"} {
+			if _, err := os.Stat(filepath.Join(home, dir, "skills", "pigrep", "SKILL.md")); err == nil {
+				found = append(found, dir)
+			}
+		}
+		return found
+	}
+	if got := run("skill", "--install", "--agent", "clade", "--yes"); !strings.Contains(got, `unknown agent "clade"`) || !strings.Contains(got, "pi, claude") || len(skills()) > 0 {
+		t.Errorf("an agent that does not exist: %s, skills in %v", got, skills())
+	}
+	if got := run("skill", "--install", "--agent", "claude", "--yes"); !strings.Contains(got, "Claude Code loads it") || len(skills()) != 1 || skills()[0] != ".claude" {
+		t.Errorf("for Claude Code: %s, skills in %v", got, skills())
+	}
+	appendTo(t, filepath.Join(home, ".claude", "projects", "-home-u-app", "empty.jsonl"), "")
+	if run("skill", "--install", "--yes"); len(skills()) != 1 {
+		t.Errorf("only Claude Code keeps sessions here, but skills are in %v", skills())
+	}
+	twoAgents(t, home)
+	if got := run("skill", "--install", "--yes"); len(skills()) != 2 || !strings.Contains(got, "up to date") || !strings.Contains(got, "pi loads it") {
+		t.Errorf("both keep sessions here: %s, skills in %v", got, skills())
 	}
 }

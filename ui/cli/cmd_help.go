@@ -19,6 +19,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/files"
+	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -167,29 +169,74 @@ const packageName = "pi-pigrep"
 
 type skillOptions struct {
 	install, yes bool
+	agent        string
 }
 
 func (o *skillOptions) addFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
+	flags.Add(cmd.Flags(), "install", "", "", "write it where agents look for skills", &o.install)
 	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
+	flags.Add(cmd.Flags(), filter.Agent, "", "NAME", "with --install: only for this agent", &o.agent)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
 	if !o.install {
-		if o.yes {
-			return problem.Usagef("", "--yes requires --install")
+		for name, given := range map[string]bool{"--yes": o.yes, "--" + filter.Agent: o.agent != ""} {
+			if given {
+				return problem.Usagef("", "%s requires --install", name)
+			}
 		}
 		_, err := a.Out.Write(skillText)
 		return err
 	}
-	path := filepath.Join(a.Registry().SkillDir(), "pigrep", "SKILL.md")
+	places, err := o.places(a)
+	if err != nil {
+		return err
+	}
+	for i := range places {
+		if err := o.installFor(a, &places[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places returns where to install the skill: for the agent that was named, else for those
+// that have session directories, else for the first.
+func (o *skillOptions) places(a *app.App) (places []adapter.Skills, err error) {
+	var names []string
+	roots, _ := a.Registry().Roots() // problems with settings are for those who read sessions
+	all := a.Registry().Skills(packageName)
+	for _, s := range all {
+		short := session.ShortAgent(s.Name())
+		names = append(names, short)
+		here := slices.ContainsFunc(roots, func(r adapter.Root) bool {
+			_, err := os.Stat(r.Path)
+			return r.Agent == s.Name() && err == nil
+		})
+		if o.agent == short || o.agent == "" && here {
+			places = append(places, s)
+		}
+	}
+	switch {
+	case len(places) > 0:
+	case o.agent != "":
+		err = problem.Usagef("agents with skills: "+strings.Join(names, ", "), "--%s: unknown agent %q", filter.Agent, o.agent)
+	default:
+		places = all[:1]
+	}
+	return places, err
+}
+
+// installFor writes the skill to where an agent looks for it.
+func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
+	path := filepath.Join(to.Dir, "pigrep", "SKILL.md")
 	out, had, err := readSkill(path)
 	if err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot read the installed skill", Err: err}
 	}
-	if a.Registry().HasPackage(packageName) {
-		fmt.Fprintf(a.Out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
+	if to.Package {
+		fmt.Fprintf(a.Out, "the skill is left out: %s has the package %s, which gives the model its own tools\n", to.Label(), packageName)
 		if out.Kind != files.Missing {
 			a.Warn("the skill that was installed before repeats them; delete it: %s", path)
 		}
@@ -212,9 +259,9 @@ func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error 
 		}
 	}
 	if err := writeSkill(path, out); err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where pi finds skills"}
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot install the skill", Err: err, Hint: "`pigrep skill` prints it; save it where " + to.Label() + " finds skills"}
 	}
-	fmt.Fprintf(a.Out, "wrote %s; pi loads it from the next session on\n", path)
+	fmt.Fprintf(a.Out, "wrote %s; %s loads it from the next session on\n", path, to.Label())
 	return nil
 }
 

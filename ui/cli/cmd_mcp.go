@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/ui/cli/app"
@@ -61,7 +62,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
-		Reveal: reveal, Current: currentSession(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
+		Reveal: reveal, Current: currentSessions(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
@@ -89,15 +90,15 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	}
 }
 
-// currentSession returns the session that this process runs in.
-func currentSession(a *app.App) mcp.Session {
-	id, path := a.Registry().Current()
-	if path != "" {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+// currentSessions returns the sessions that this process runs in.
+func currentSessions(a *app.App) []adapter.Running {
+	list := a.Registry().Current()
+	for i := range list {
+		if real, err := filepath.EvalSymlinks(list[i].Path); err == nil && list[i].Path != "" {
+			list[i].Path = real
 		}
 	}
-	return mcp.Session{ID: id, Path: path}
+	return list
 }
 
 // agentError turns an error of the index into one for agents.

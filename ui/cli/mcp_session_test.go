@@ -9,9 +9,22 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/adapter"
 	"pigrep/lab/testkit"
 	"pigrep/ui/mcp"
 )
+
+// An agent that another one started has two sessions of its own; both are left out.
+func TestSessionsOfNestedAgents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, dir, 3)
+	g := newAgent(t, dir, func(c *mcp.Config) { c.Current = []adapter.Running{{ID: "s000001"}, {ID: "s000002"}} })
+	a, _, _ := g.call("list_sessions", `{}`)
+	if n := len(a.items()); n != 1 || a.LeftOut == nil || a.LeftOut.Session != "s000001, s000002" {
+		t.Errorf("%d sessions, left out %+v", n, a.LeftOut)
+	}
+}
 
 // The session in which the agent runs is left out, which is said, and comes back
 // when it is asked for.
@@ -20,10 +33,10 @@ func TestTheAgentsOwnSession(t *testing.T) {
 	dir := t.TempDir()
 	writeSessions(t, filepath.Join(dir, "odd [name]*"), 2)
 	for _, by := range []string{"id", "path"} {
-		g := newAgent(t, dir, func(c *mcp.Config) { c.Current.ID = "s000001" })
+		g := newAgent(t, dir, func(c *mcp.Config) { c.Current = []adapter.Running{{ID: "s000001"}} })
 		if by == "path" {
 			g = newAgent(t, dir, func(c *mcp.Config) {
-				c.Current.Path = filepath.Join(filepath.Dir(c.Name), "sessions", "odd [name]*", "s000001.jsonl")
+				c.Current = []adapter.Running{{Path: filepath.Join(filepath.Dir(c.Name), "sessions", "odd [name]*", "s000001.jsonl")}}
 			})
 		}
 		for _, tool := range []string{"search", "grep"} {
@@ -86,7 +99,7 @@ func TestTheSessionThatTheClientWrites(t *testing.T) {
 		{"elsewhere", "pi", func(c *mcp.Config) { c.Dir = "/" }, ""},
 		{"nothing written yet", "pi", func(c *mcp.Config) { c.Started = start.Add(time.Hour) }, ""},
 		{"another client", "other", func(*mcp.Config) {}, ""},
-		{"named", "other", func(c *mcp.Config) { c.Current.ID = "s000002" }, "s000002"},
+		{"named", "other", func(c *mcp.Config) { c.Current = []adapter.Running{{ID: "s000002"}} }, "s000002"},
 	} {
 		g := newAgentNamed(t, test.client, dir, func(c *mcp.Config) {
 			c.Dir, c.Started = "/p", start
@@ -130,19 +143,23 @@ func TestCurrentSessionFromTheEnvironment(t *testing.T) {
 	gone := filepath.Join(a.Home, "gone.jsonl")
 	for _, test := range []struct {
 		id, path string
-		want     mcp.Session
+		want     adapter.Running
 	}{
-		{"", "", mcp.Session{}},
-		{"s1", "", mcp.Session{ID: "s1"}},
-		{"", file, mcp.Session{Path: file}},
-		{"", link, mcp.Session{Path: file}},
-		{"s1", link, mcp.Session{ID: "s1", Path: file}},
-		{"", gone, mcp.Session{Path: gone}}, // not written yet
+		{"", "", adapter.Running{}},
+		{"s1", "", adapter.Running{ID: "s1"}},
+		{"", file, adapter.Running{Path: file}},
+		{"", link, adapter.Running{Path: file}},
+		{"s1", link, adapter.Running{ID: "s1", Path: file}},
+		{"", gone, adapter.Running{Path: gone}}, // not written yet
 	} {
 		a.Getenv = func(name string) string {
 			return map[string]string{"PI_SESSION_ID": test.id, "PI_SESSION_FILE": test.path}[name]
 		}
-		if got := currentSession(a); got != test.want {
+		var got adapter.Running
+		if list := currentSessions(a); len(list) > 0 {
+			got = list[0]
+		}
+		if got != test.want {
 			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)
 		}
 	}

@@ -310,28 +310,31 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.
 	return req, out, nil
 }
 
-// current returns the session in which the agent runs, if known, and globs that
-// match its files.
+// current returns the sessions in which the agent runs, if known, and globs that match
+// their files.
 func (s *server) current(r *index.Reader) (*leftOut, []string) {
-	if s.Current == (Session{}) {
+	if len(s.Current) == 0 {
 		if sum := s.writing(r); sum != nil {
 			return &leftOut{Session: wholeName(r, sum)}, []string{literalGlob(sum.Path)}
 		}
 		return nil, nil
 	}
-	out := &leftOut{Session: cmp.Or(s.Current.ID, s.Current.Path)}
-	var globs []string
-	for i := range r.Summaries() {
-		sum := &r.Summaries()[i]
-		if sum.Path == s.Current.Path || s.Current.ID != "" && sum.ID == s.Current.ID {
-			globs = append(globs, literalGlob(sum.Path))
-			out.Session = wholeName(r, sum)
+	var names, globs []string
+	for _, own := range s.Current {
+		name := cmp.Or(own.ID, own.Path)
+		for i := range r.Summaries() {
+			sum := &r.Summaries()[i]
+			if sum.Path == own.Path || own.ID != "" && sum.ID == own.ID {
+				globs = append(globs, literalGlob(sum.Path))
+				name = wholeName(r, sum)
+			}
 		}
+		if own.Path != "" {
+			globs = append(globs, literalGlob(own.Path)) // it may not be indexed yet
+		}
+		names = append(names, name)
 	}
-	if s.Current.Path != "" {
-		globs = append(globs, literalGlob(s.Current.Path)) // it may not be indexed yet
-	}
-	return out, globs
+	return &leftOut{Session: strings.Join(names, ", ")}, globs
 }
 
 // writing returns the session that the client is writing: of the sessions of the

@@ -63,17 +63,14 @@ type Config struct {
 	// Budget limits the work of a call with the index open; nil for answerWithin.
 	Budget func(context.Context) (context.Context, context.CancelFunc)
 
-	Reveal  bool    // do not mask secrets
-	Current Session // the session in which the agent runs, if known
+	Reveal  bool              // do not mask secrets
+	Current []adapter.Running // the sessions in which the agent runs, if known
 	// Otherwise, if the client has the name of an agent whose sessions are searched, its
 	// session is the one of the directory that was written to last, after the start.
 	Agents  []string // names of clients
 	Dir     string   // in which the server was started
 	Started time.Time
 }
-
-// Session identifies a session; either field may be empty.
-type Session struct{ ID, Path string }
 
 // Index is a snapshot of an index, open for one answer.
 type Index struct {

@@ -470,7 +470,7 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 		head = head[:n]
 	}
 	r.Fork = o.Fork || o.In != ""
-	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Head: head, Fork: r.Fork, Dir: o.dir(a)})
+	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a)})
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
@@ -497,6 +497,27 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 	r.Command = system.ShellOf(runtime.GOOS).Command(r.Dir, r.Argv)
 	return r, cmp.Or(err, gone)
 }
+
+// root returns the session that a subagent works for in the end; nil for others, or if it is
+// not indexed.
+func (t *Target) root() *session.Summary {
+	s, i := &t.Record.Summary, t.Index
+	for range maxDepth {
+		if i < 0 || s == nil || s.Relation != session.Spawned {
+			break
+		}
+		if s = t.Lineage.Parent(i); s != nil {
+			i = t.Lineage.IndexOf(s.Path)
+		}
+	}
+	if t.Record.Relation != session.Spawned {
+		return nil
+	}
+	return s
+}
+
+// maxDepth is how many subagents may have started each other.
+const maxDepth = 100
 
 // chooseDir sets the directory to run the agent in.
 func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) error {
