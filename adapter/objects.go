@@ -57,59 +57,78 @@ func OffsetID(offset int64) string {
 	return string(strconv.AppendInt(append(make([]byte, 0, 12), '@'), offset, 10))
 }
 
-// A Packer writes the values of a Memo.
-type Packer []byte
-
-// Number writes a number.
-func (p *Packer) Number(n int64) { *p = binary.AppendVarint(*p, n) }
-
-// Hash writes a number of which all bits are used.
-func (p *Packer) Hash(h uint64) { *p = binary.LittleEndian.AppendUint64(*p, h) }
-
-// Text writes a string.
-func (p *Packer) Text(s string) {
-	p.Number(int64(len(s)))
-	*p = append(*p, s...)
+// A Coder writes the values of a Memo, or reads them if it has data, so that a memo says once
+// what it has. After the end, or where the data is damaged, values are zero.
+type Coder struct {
+	Data    []byte
+	reading bool
 }
 
-// An Unpacker reads the values of a Memo. After the end, or where it is damaged, they are
-// zero.
-type Unpacker []byte
+// NewDecoder returns a coder that reads a Memo.
+func NewDecoder(memo []byte) *Coder { return &Coder{Data: memo, reading: true} }
 
-// Number reads a number.
-func (u *Unpacker) Number() int64 {
-	n, size := binary.Varint(*u)
+// Hash codes a number of which all bits are used.
+func (c *Coder) Hash(h *uint64) {
+	switch {
+	case !c.reading:
+		c.Data = binary.LittleEndian.AppendUint64(c.Data, *h)
+	case len(c.Data) < 8:
+		*h, c.Data = 0, nil
+	default:
+		*h, c.Data = binary.LittleEndian.Uint64(c.Data), c.Data[8:]
+	}
+}
+
+// Text codes a string.
+func (c *Coder) Text(s *string) {
+	n := int64(len(*s))
+	Number(c, &n)
+	if !c.reading {
+		c.Data = append(c.Data, *s...)
+		return
+	}
+	n = min(max(n, 0), int64(len(c.Data)))
+	*s, c.Data = string(c.Data[:n]), c.Data[n:]
+}
+
+// Flag codes a bool.
+func (c *Coder) Flag(b *bool) {
+	n := 0
+	if *b {
+		n = 1
+	}
+	Number(c, &n)
+	*b = n == 1
+}
+
+// Number codes a number.
+func Number[T ~int | ~int32 | ~int64 | ~uint8](c *Coder, n *T) {
+	if !c.reading {
+		c.Data = binary.AppendVarint(c.Data, int64(*n))
+		return
+	}
+	v, size := binary.Varint(c.Data)
 	if size <= 0 {
-		*u = nil
-		return 0
+		v, size = 0, len(c.Data)
 	}
-	*u = (*u)[size:]
-	return n
+	*n, c.Data = T(v), c.Data[size:]
 }
 
-// Hash reads a number of which all bits are used.
-func (u *Unpacker) Hash() uint64 {
-	if len(*u) < 8 {
-		*u = nil
-		return 0
+// List codes a list, whose items item codes.
+func List[T any](c *Coder, list *[]T, item func(*T)) {
+	n := len(*list)
+	Number(c, &n)
+	if !c.reading {
+		for i := range *list {
+			item(&(*list)[i])
+		}
+		return
 	}
-	h := binary.LittleEndian.Uint64(*u)
-	*u = (*u)[8:]
-	return h
-}
-
-// Text reads a string.
-func (u *Unpacker) Text() string {
-	n := min(max(u.Number(), 0), int64(len(*u)))
-	s := string((*u)[:n])
-	*u = (*u)[n:]
-	return s
-}
-
-// List reads the length of a list, and calls item for each of its items.
-func (u *Unpacker) List(item func()) {
-	for n := u.Number(); n > 0 && len(*u) > 0; n-- {
-		item()
+	*list = (*list)[:0]
+	for ; n > 0 && len(c.Data) > 0; n-- {
+		var v T
+		item(&v)
+		*list = append(*list, v)
 	}
 }
 

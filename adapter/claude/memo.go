@@ -55,56 +55,36 @@ func (m *memo) pack() []byte {
 	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.queue)+len(m.tasks) == 0 {
 		return []byte{}
 	}
-	p := make(adapter.Packer, 0, 128)
-	hashes := func(list []uint64) {
-		p.Number(int64(len(list)))
-		for _, h := range list {
-			p.Hash(h)
-		}
+	c := adapter.Coder{Data: make([]byte, 0, 128)}
+	m.code(&c)
+	return c.Data
+}
+
+// code says what a State keeps of the memo.
+func (m *memo) code(c *adapter.Coder) {
+	for _, s := range []*string{&m.CWD, &m.Git, &m.tip} {
+		c.Text(s)
 	}
-	p.Text(m.CWD)
-	p.Text(m.Git)
-	p.Text(m.tip)
-	p.Hash(m.message)
-	hashes(m.group)
-	hashes(m.asides)
-	p.Number(int64(len(m.queue)))
-	for _, q := range m.queue {
-		p.Number(q.offset)
-		length := int64(q.length)
-		if q.taken {
-			length = ^length
-		}
-		p.Number(length)
-		p.Hash(q.hash)
-	}
-	p.Number(int64(len(m.tasks)))
-	for _, t := range m.tasks {
-		p.Text(t.id)
-		p.Text(t.call)
-	}
-	return p
+	c.Hash(&m.message)
+	adapter.List(c, &m.group, c.Hash)
+	adapter.List(c, &m.asides, c.Hash)
+	adapter.List(c, &m.queue, func(q *queued) {
+		adapter.Number(c, &q.offset)
+		adapter.Number(c, &q.length)
+		c.Flag(&q.taken)
+		c.Hash(&q.hash)
+	})
+	adapter.List(c, &m.tasks, func(t *task) {
+		c.Text(&t.id)
+		c.Text(&t.call)
+	})
 }
 
 // read reads what pack returned. Of other bytes it reads what it can.
 func (m *memo) read(data []byte) {
 	*m = memo{group: m.group[:0], asides: m.asides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
-	if len(data) == 0 {
-		return
+	if len(data) > 0 {
+		m.encoded = data
+		m.code(adapter.NewDecoder(data))
 	}
-	u := adapter.Unpacker(data)
-	m.encoded = data
-	m.CWD, m.Git, m.tip, m.message = u.Text(), u.Text(), u.Text(), u.Hash()
-	u.List(func() { m.group = append(m.group, u.Hash()) })
-	u.List(func() { m.asides = append(m.asides, u.Hash()) })
-	u.List(func() {
-		q := queued{offset: u.Number()}
-		length := u.Number()
-		if q.taken = length < 0; q.taken {
-			length = ^length
-		}
-		q.length, q.hash = int(length), u.Hash()
-		m.queue = append(m.queue, q)
-	})
-	u.List(func() { m.tasks = append(m.tasks, task{u.Text(), u.Text()}) })
 }

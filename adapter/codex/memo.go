@@ -69,81 +69,58 @@ const (
 	window       = 64 // lines between an event and its item
 )
 
-// bytes returns the memo as a State keeps it.
-func (m *memo) bytes() []byte {
-	p := adapter.Packer(make([]byte, 0, 512))
-	flags := int64(m.dialect)
-	for i, is := range []bool{m.hasMeta, m.records, m.aborted, m.hasDialect} {
-		if is {
-			flags |= 1 << (8 + i)
-		}
-	}
-	p.Number(flags)
-	for _, s := range []string{m.context.Provider, m.context.Model, m.context.CWD, m.context.Git} {
-		p.Text(s)
-	}
-	p.Number(m.tip)
-	p.Number(m.group)
-	for _, h := range []uint64{m.turn, m.total, m.prompt} {
-		p.Hash(h)
-	}
-	p.Number(int64(len(m.turns)))
-	for _, offset := range m.turns {
-		p.Number(offset)
-	}
-	p.Number(int64(len(m.recent)))
-	for _, h := range m.recent {
-		p.Hash(h)
-	}
-	p.Number(int64(len(m.pending)))
-	for _, e := range m.pending {
-		p.Hash(e.key)
-		p.Number(e.offset)
-		p.Number(int64(e.line))
-	}
-	p.Number(int64(len(m.runs)))
-	for _, r := range m.runs {
-		p.Hash(r.call)
-		p.Number(int64(r.exit))
-		p.Number(int64(r.duration))
-	}
-	p.Number(int64(len(m.polls)))
-	for _, c := range m.polls {
-		p.Hash(c.call)
-		p.Number(c.process)
-	}
-	p.Number(int64(len(m.waiting)))
-	for _, w := range m.waiting {
-		p.Number(w.process)
-		p.Text(w.call)
-	}
-	return p
-}
-
-// read reads what bytes wrote.
-func (m *memo) read(data []byte) {
-	*m = memo{tip: -1, group: -1, turns: m.turns[:0], recent: m.recent[:0], pending: m.pending[:0], runs: m.runs[:0], polls: m.polls[:0], waiting: m.waiting[:0]}
-	if len(data) == 0 {
-		return
-	}
-	u := adapter.Unpacker(data)
-	m.begun = true
-	flags := u.Number()
-	m.dialect = session.Dialect(flags)
-	for i, is := range []*bool{&m.hasMeta, &m.records, &m.aborted, &m.hasDialect} {
-		*is = flags>>(8+i)&1 == 1
+// code says what a State keeps of the memo.
+func (m *memo) code(c *adapter.Coder) {
+	for _, flag := range []*bool{&m.begun, &m.hasDialect, &m.hasMeta, &m.records, &m.aborted} {
+		c.Flag(flag)
 	}
 	for _, s := range []*string{&m.context.Provider, &m.context.Model, &m.context.CWD, &m.context.Git} {
-		*s = u.Text()
+		c.Text(s)
 	}
-	m.tip, m.group = u.Number(), u.Number()
-	m.turn, m.total, m.prompt = u.Hash(), u.Hash(), u.Hash()
-	u.List(func() { m.turns = append(m.turns, u.Number()) })
-	u.List(func() { m.recent = append(m.recent, u.Hash()) })
-	u.List(func() { m.pending = append(m.pending, pending{u.Hash(), u.Number(), int(u.Number())}) })
-	u.List(func() { m.runs = append(m.runs, run{u.Hash(), int32(u.Number()), int32(u.Number())}) })
-	u.List(func() { m.polls = append(m.polls, poll{u.Hash(), u.Number()}) })
-	u.List(func() { m.waiting = append(m.waiting, waiting{u.Number(), u.Text()}) })
+	adapter.Number(c, &m.dialect)
+	adapter.Number(c, &m.tip)
+	adapter.Number(c, &m.group)
+	for _, h := range []*uint64{&m.turn, &m.total, &m.prompt} {
+		c.Hash(h)
+	}
+	adapter.List(c, &m.turns, func(offset *int64) { adapter.Number(c, offset) })
+	adapter.List(c, &m.recent, c.Hash)
+	adapter.List(c, &m.pending, func(p *pending) {
+		c.Hash(&p.key)
+		adapter.Number(c, &p.offset)
+		adapter.Number(c, &p.line)
+	})
+	adapter.List(c, &m.runs, func(r *run) {
+		c.Hash(&r.call)
+		adapter.Number(c, &r.exit)
+		adapter.Number(c, &r.duration)
+	})
+	adapter.List(c, &m.polls, func(p *poll) {
+		c.Hash(&p.call)
+		adapter.Number(c, &p.process)
+	})
+	adapter.List(c, &m.waiting, func(w *waiting) {
+		adapter.Number(c, &w.process)
+		c.Text(&w.call)
+	})
+}
+
+// bytes returns the memo as a State keeps it, nil before the first line.
+func (m *memo) bytes() []byte {
+	if !m.begun {
+		return nil
+	}
+	c := adapter.Coder{Data: make([]byte, 0, 512)}
+	m.code(&c)
+	return c.Data
+}
+
+// read reads what bytes returned.
+func (m *memo) read(data []byte) {
+	*m = memo{tip: -1, group: -1, turns: m.turns[:0], recent: m.recent[:0], pending: m.pending[:0], runs: m.runs[:0], polls: m.polls[:0], waiting: m.waiting[:0]}
+	if len(data) > 0 {
+		m.code(adapter.NewDecoder(data))
+	}
 }
 
 // Most events repeat an item, which comes before or after them. A text is compared by its

@@ -63,9 +63,7 @@ type image struct {
 // State implements adapter.Parser.
 func (p *parser) State() adapter.State {
 	s := p.state
-	if p.memo.begun {
-		s.Memo = p.memo.bytes()
-	}
+	s.Memo = p.memo.bytes()
 	return s
 }
 
