@@ -262,11 +262,6 @@ func (l *lister) listed(i int) Session {
 	return s
 }
 
-// Describe returns session i of the lineage as a list shows it.
-func (l *Lineage) Describe(i int, how search.ResumeFunc) search.SessionHit {
-	return describe(l, i, how).SessionHit
-}
-
 func describe(l *Lineage, i int, how search.ResumeFunc) Session {
 	s := &l.sessions[i]
 	d := Session{SessionHit: search.Describe(s, how)}
