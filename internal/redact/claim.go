@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // claim is a name that says that a value is a secret.
 type claim struct {
@@ -269,15 +272,14 @@ func (c *claim) column() {
 	c.place = valuePlace{at: -1, link: linkCell}
 	for at := to + 1; at < len(rows); {
 		end := breaks.until(rows, at)
-		cells := strings.SplitN(rows[at:end], sep, n+2)
 		if c.header.cells < 2 || strings.Count(rows[at:end], sep)+1 != c.header.cells {
 			break
 		}
-		start := at + n
-		for _, cell := range cells[:n] {
-			start += len(cell)
+		start := at
+		for range n {
+			start = untilAny(rows, start, sep) + 1
 		}
-		stop := start + len(cells[n])
+		stop := untilAny(rows[:end], start, sep)
 		start = skipAny(rows[:stop], start, " \"'")
 		if stop = backOver(rows, stop, " \"'\r"); stop > start {
 			c.set(value{start: start, end: stop, quoted: true})
@@ -298,10 +300,11 @@ type header struct {
 // headerCells returns the number of cells in a line if all are names.
 func headerCells(line, sep string) int {
 	cells := strings.Split(line, sep)
-	for _, cell := range cells {
-		if cell = strings.TrimSpace(cell); headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == "," {
-			return 0
-		}
+	if slices.ContainsFunc(cells, func(cell string) bool {
+		cell = strings.TrimSpace(cell)
+		return headerCell.skip(cell, 0) < len(cell) || isNumber(cell) || len(cell) > 40 || cell == "" && sep == ","
+	}) {
+		return 0
 	}
 	return len(cells)
 }

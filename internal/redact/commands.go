@@ -18,9 +18,9 @@ var separators = map[string]string{"pair": ":", "percent": "%", "cookie": "=", "
 
 // program is what a command takes.
 type program struct {
-	with    string      // the word without which its options take no secret
-	options [][2]string // with the forms of their values
-	before  [][]string  // words before a secret
+	with    string               // the word without which its options take no secret
+	options [][2]string          // with the forms of their values
+	before  []func(*finder, int) // look for a secret after words
 }
 
 // programs are the commands of commands.txt by the names of their programs.
@@ -43,7 +43,8 @@ func readCommands() {
 
 func (p *program) add(words []string) {
 	if n := len(words) - 1; n > 0 && words[n] == "SECRET" {
-		p.before = append(p.before, words[:n])
+		words := strings.NewReplacer(" ", `[ \t]+`, ".", `\.`, "*", "<a>*").Replace(strings.ToLower(strings.Join(words[:n], " ")))
+		p.before = append(p.before, within("login", `(?i:\A<a>+[ \t]+`+words+`)[ \t]+<v>`, maxMember))
 		return
 	}
 	for _, w := range words {
@@ -90,8 +91,8 @@ func (f *finder) command(at int) {
 		return
 	}
 	f.looked(args[0].end)
-	for _, words := range p.before {
-		f.positioned(args, words)
+	for _, look := range p.before {
+		look(f, at)
 	}
 	if p.with == "" || slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return f.text(a) == p.with }) {
 		f.options(args[1:], p)
@@ -145,23 +146,6 @@ func (f *finder) argument(v arg, form string) {
 			f.part(v.start+n+1, v.end, "login")
 		}
 	} else if len(text) >= 3 || form == prefix || form == whole && text != "" && !isDigit(text[0]) {
-		f.part(v.start, v.end, "login")
-	}
-}
-
-// positioned masks the argument after words that a command begins with.
-func (f *finder) positioned(args []arg, words []string) {
-	if len(args) < len(words)+2 {
-		return
-	}
-	for i, w := range words {
-		got := strings.ToLower(f.text(args[i+1]))
-		if prefix, any := strings.CutSuffix(w, "*"); got != w && !(any && strings.HasPrefix(got, prefix)) {
-			return
-		}
-	}
-	v := f.unquoted(args[len(words)+1])
-	if v.start < v.end && !oneOf(f.s[v.start], "-/*") {
 		f.part(v.start, v.end, "login")
 	}
 }

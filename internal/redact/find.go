@@ -60,7 +60,7 @@ func announcements() []announcement {
 		{[]string{"cookie"}, (*finder).cookie},
 		{[]string{"\ttrue\t", "\tfalse\t"}, within("cookie", `\A\t[A-Za-z]+\t[^\t\n\v]*\t[A-Za-z]+\t[^\t\n\v]*\t[^\t\n\v]*\t([^\t\n\v]{8,})(?:[\n\v]|\z)`, maxValue)},
 		{commandWords(), (*finder).command},
-		{[]string{"htpasswd"}, after("login", `[^\w.$@-]?(?i:htpasswd)(?:\.exe)?(?:[ \t]+-<w>+)*[ \t]+-<w>*b<w>*(?:[ \t]+-<w>+)*(?:[ \t]+[^ \t\n\v|;<>&-][^ \t\n\v]*){1,2}[ \t]+([^ \t\n\v|;<>&-])`)},
+		{[]string{"htpasswd"}, within("login", `\A\w+(?:\.exe)?(?:[ \t]+-<w>+)*[ \t]+-<w>*b<w>*(?:[ \t]+-<w>+)*(?:[ \t]+[^ \t\n\v|;<>&-][^ \t\n\v]*){1,2}[ \t]+<v>`, maxMember)},
 		{[]string{"echo", "printf"}, within("login", piped(), maxJudge*2)},
 		{[]string{"private key", "encrypted data"}, (*finder).pem},
 		{[]string{"private-lines:"}, within("private-key", `\A.*[\n\v]((?:[\w+/=\- ]{16,}[\n\v])*[\w+/=\- ]{16,})(?:[\n\v]|\z)`, maxLines)},

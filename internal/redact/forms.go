@@ -40,9 +40,10 @@ func (f *finder) word(i int) (start, end int) {
 }
 
 // pattern compiles a regular expression in which <w> is a byte of a word, <s> white space,
-// <q> a quote, and <a> a byte of an argument.
+// <q> a quote, <a> a byte of an argument, and <v> an argument that is a value.
 func pattern(text string) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("<w>", "[^ \\t\\n\\v\"'<>\\x60]", "<s>", "[ \\t\\n\\v]", "<q>", "[\"'\\x60]", "<a>", `[^ \t\n\v|;<>&]`).Replace(text))
+	return regexp.MustCompile(strings.NewReplacer("<w>", "[^ \\t\\n\\v\"'<>\\x60]", "<s>", "[ \\t\\n\\v]", "<q>", "[\"'\\x60]", "<a>", `[^ \t\n\v|;<>&]`,
+		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`).Replace(text))
 }
 
 // after returns what masks the value that begins with the group of a pattern, in a window

@@ -117,15 +117,10 @@ func isExpression(v string) bool {
 	return strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") && len(v) < 24 || strings.Contains(v, "…") && len(v) < 12
 }
 
+var nameSigns = setOf(alnum + "_.->:")
+
 // isName reports whether a value is a name or an expression of names and dots.
-func isName(v string) bool {
-	for i := range len(v) {
-		if c := v[i]; !isAlnum(c) && c != '_' && c != '.' && c != '-' && c != '>' && c != ':' {
-			return false
-		}
-	}
-	return v != ""
-}
+func isName(v string) bool { return v != "" && nameSigns.skip(v, 0) == len(v) }
 
 // isCode reports whether a value without quotes is an expression of a program.
 func isCode(s string, start, end int) bool {
