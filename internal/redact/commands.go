@@ -43,8 +43,8 @@ func readCommands() {
 
 func (p *program) add(words []string) {
 	if n := len(words) - 1; n > 0 && words[n] == "SECRET" {
-		words := strings.NewReplacer(" ", `[ \t]+`, ".", `\.`, "*", "<a>*").Replace(strings.ToLower(strings.Join(words[:n], " ")))
-		p.before = append(p.before, within("login", `(?i:\A<a>+[ \t]+`+words+`)[ \t]+<v>`, maxMember))
+		words := strings.NewReplacer(" ", `<b>+`, ".", `\.`, "*", "<a>*").Replace(strings.ToLower(strings.Join(words[:n], " ")))
+		p.before = append(p.before, within("login", `(?i:\A<a>+<b>+`+words+`)<b>+<v>`, maxMember))
 		return
 	}
 	for _, w := range words {

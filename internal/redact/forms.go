@@ -2,7 +2,6 @@ package redact
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -39,11 +38,27 @@ func (f *finder) word(i int) (start, end int) {
 	return start + 1, end - min(slashes, max(0, end-start-1))
 }
 
-// pattern compiles a regular expression in which <w> is a byte of a word, <s> white space,
-// <q> a quote, <a> a byte of an argument, and <v> an argument that is a value.
-func pattern(text string) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("<w>", "[^ \\t\\n\\v\"'<>\\x60]", "<s>", "[ \\t\\n\\v]", "<q>", "[\"'\\x60]", "<a>", `[^ \t\n\v|;<>&]`,
-		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`).Replace(text))
+// parts are what patterns name.
+var parts = sync.OnceValue(func() *strings.Replacer {
+	oneOf := func(l list) string {
+		quoted := regexp.QuoteMeta(strings.Join(l.words, " "))
+		return "(?:" + strings.ReplaceAll(quoted, " ", "|") + ")"
+	}
+	return strings.NewReplacer(
+		"<w>", `[^ \t\n\v"'<>\x60]`, // of a word
+		"<a>", `[^ \t\n\v|;<>&]`, // of an argument
+		"<s>", `[ \t\n\v]`,
+		"<b>", `[ \t]`,
+		"<q>", `["'\x60]`,
+		// An argument that is a value.
+		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`,
+		"<readers>", oneOf(lists.Readers), "<members>", oneOf(lists.JWKPrivate), "<fillers>", oneOf(lists.Fillers),
+	)
+})
+
+// pattern is a regular expression that is compiled when it is used first.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(parts().Replace(text)) })
 }
 
 // after returns what masks the value that begins with the group of a pattern, in a window
@@ -52,7 +67,7 @@ func after(rule, text string) func(f *finder, at int) {
 	re := pattern(`\A` + text)
 	return func(f *finder, at int) {
 		at = max(0, at-1)
-		if m := re.FindStringSubmatchIndex(f.window(at, maxMember)[at:]); m != nil {
+		if m := re().FindStringSubmatchIndex(f.window(at, maxMember)[at:]); m != nil {
 			f.wordPart(at+m[2], rule)
 		}
 	}
@@ -62,7 +77,7 @@ func after(rule, text string) func(f *finder, at int) {
 // the announcement.
 func within(rule, text string, n int) func(f *finder, at int) {
 	re := pattern(text)
-	return func(f *finder, at int) { f.groups(re, at, len(f.window(at, n)), rule) }
+	return func(f *finder, at int) { f.groups(re(), at, len(f.window(at, n)), rule) }
 }
 
 // groups masks the groups of the matches of a pattern between two positions.
@@ -74,17 +89,33 @@ func (f *finder) groups(re *regexp.Regexp, from, to int, rule string) {
 	}
 }
 
-// piped is what echo writes into a command that reads a password, or what is after the
-// colon there.
-func piped() string {
-	readers := slices.Clone(lists.Readers.words)
-	for i, w := range readers {
-		readers[i] = regexp.QuoteMeta(w)
-	}
-	return `\A(?:echo|printf)(?:[ \t]+(?:[^ \t\n\v|;<>&"']|"[^"\n]*"|'[^'\n]*')+)*?[ \t]+` +
+// Forms of which something is masked besides what a group matches.
+var (
+	// scheme is the scheme of an authorization with the space after it, or a comma as in WebSocket.
+	scheme = pattern(`(?i)\A(?:bearer[ \t\v,:=]|(?:PVEAPIToken|apikey)[ \t\v:=]|[\w-]{2,24}[ \t\v])<b>*`)
+
+	// cookieHeader is the header with its values: Cookie: x=y, cookie = "x=y".
+	cookieHeader = pattern(`(?i)\Acookie(?:["'\x60 \t\\]*:["'\x60 \t:\\]*|["'\x60 \t\\]*=<b>*<q>)([^ ()\[\]{},;<>$=\n\v"']+=[^\n\v"']*)`)
+
+	// jwkMember is a private member of a JSON Web Key.
+	jwkMember = pattern(`(?:^|[ ,{"'\\\t\n\v])<members>[\\"' ]*:<s>*\\*<q>?([^"'\x60\\ \t\n\v]{8,})`)
+
+	// told is what is before a password in a sentence, up to the verb and what follows it.
+	told = pattern(`(?i)\A[a-z0-9]+(?:<b>+[a-z0-9]+){0,5}?<b>+(?:is|was|to)\b:?<b>*(?:<fillers>[ :]<b>*)*`)
+
+	// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
+	login = pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*:(?:\*|\d{1,5}):` + loginName + `|` + loginByte + `+:(?:\*|\d{1,5}):` + loginByte + `*):` + loginName + `:(<w>+)`)
+)
+
+const (
+	// echoed is what echo writes into a command that reads a password, or what is after the colon there.
+	echoed = `\A(?:echo|printf)(?:<b>+(?:[^ \t\n\v|;<>&"']|"[^"\n]*"|'[^'\n]*')+)*?<b>+` +
 		`(?:\\*"(?:[^":\n]*:)?([^"\n]*?)[\\\v]*"|\\*'(?:[^':\n]*:)?([^'\n]*?)[\\\v]*'|(?:[^ \t\n\v|;<>&"':]*:)?([^ \t\n\v|;<>&"']+))` +
-		`[ \t]*\|[ \t]*(?:<a>+[ \t]+)*?(?:` + strings.Join(readers, "|") + `|<a>*--password-stdin|stdin<a>*)(?:[ \t\n\v|;<>&]|\z)`
-}
+		`<b>*\|<b>*(?:<a>+<b>+)*?(?:<readers>|<a>*--password-stdin|stdin<a>*)(?:[ \t\n\v|;<>&]|\z)`
+
+	loginByte = `[^ \t\n\v"'<>\x60:/(){}=]`
+	loginName = loginByte + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + loginByte + `*`
+)
 
 var urlEnds = setOf(" \t\n\v\"'<>`\\")
 
@@ -172,7 +203,7 @@ func (f *finder) authorization(at int) {
 			return
 		}
 	}
-	n := len(scheme.FindString(f.window(i, maxGap)[i:]))
+	n := len(scheme().FindString(f.window(i, maxGap)[i:]))
 	word := strings.TrimRight(s[i:i+n], " \t\v,:=")
 	if !header && n == 0 {
 		return
@@ -230,16 +261,9 @@ func beginsBasic(v string) bool {
 	return strings.Contains(decoded([]byte(strings.TrimRight(v, "="))), ":")
 }
 
-// scheme is the scheme of an authorization with the space after it, or a comma as in
-// WebSocket.
-var scheme = regexp.MustCompile(`(?i)\A(?:bearer[ \t\v,:=]|(?:PVEAPIToken|apikey)[ \t\v:=]|[\w-]{2,24}[ \t\v])[ \t]*`)
-
-// cookieHeader is the header with its values: Cookie: x=y, cookie = "x=y".
-var cookieHeader = regexp.MustCompile(`(?i)\Acookie(?:["'\x60 \t\\]*:["'\x60 \t:\\]*|["'\x60 \t\\]*=[ \t]*["'\x60])([^ ()\[\]{},;<>$=\n\v"']+=[^\n\v"']*)`)
-
 // cookie masks the values of a header, one of which must be long enough to mean something.
 func (f *finder) cookie(at int) {
-	m := cookieHeader.FindStringSubmatchIndex(f.window(at, maxValue)[at:])
+	m := cookieHeader().FindStringSubmatchIndex(f.window(at, maxValue)[at:])
 	if m == nil {
 		return
 	}
@@ -282,15 +306,6 @@ func (f *finder) jwk(at int) {
 	f.looked(end)
 	f.groups(jwkMember(), start, end, "private-key")
 }
-
-var jwkMember = sync.OnceValue(func() *regexp.Regexp {
-	return pattern(`(?:^|[ ,{"'\\\t\n\v])(?:` + strings.Join(lists.JWKPrivate.words, "|") + `)[\\"' ]*:<s>*\\*<q>?([^"'\x60\\ \t\n\v]{8,})`)
-})
-
-// told is what is before a password in a sentence, up to the verb and what follows it.
-var told = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\A[a-z0-9]+(?:[ \t]+[a-z0-9]+){0,5}?[ \t]+(?:is|was|to)\b:?[ \t]*(?:(?:` + strings.Join(lists.Fillers.words, "|") + `)[ :][ \t]*)*`)
-})
 
 // sentence masks a password in a sentence: the password is X. at is its word for password.
 func (f *finder) sentence(at int) {
@@ -347,13 +362,6 @@ func (f *finder) call(at int) {
 		f.add(start, end, "login")
 	}
 }
-
-// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
-var login = sync.OnceValue(func() *regexp.Regexp {
-	const part, port = `[^ \t\n\v"'<>\x60:/(){}=]`, `:(?:\*|\d{1,5}):`
-	const name = part + `*[^ \t\n\v"'<>\x60:/(){}=\d]` + part + `*`
-	return pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*` + port + name + `|` + part + `+` + port + part + `*):` + name + `:(<w>+)`)
-})
 
 // pgpass masks the passwords in lines of .pgpass, host:port:database:user:password: in the
 // line with the usual port, or in those after the name of the file.

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -189,8 +188,8 @@ func (c *claim) settings() bool {
 	before = before[max(0, len(before)-maxGap):]
 	after := c.window(end+1, maxGap)
 	after, _, _ = strings.Cut(after[min(len(after), end+1):], "\n")
-	return setting.MatchString(before[strings.LastIndexByte(before, '\n')+1:]) || setting.MatchString(after)
+	return setting().MatchString(before[strings.LastIndexByte(before, '\n')+1:]) || setting().MatchString(after)
 }
 
 // setting is the name of a section, or a name with its value.
-var setting = regexp.MustCompile(`\A\s*(?:\[.+\]|[^\s()"'=]+\s*=\s*[^ ()"';,{]+?)\s*\z`)
+var setting = pattern(`\A\s*(?:\[.+\]|[^\s()"'=]+\s*=\s*[^ ()"';,{]+?)\s*\z`)
