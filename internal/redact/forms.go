@@ -103,6 +103,9 @@ var (
 	// told is what is before a password in a sentence, up to the verb and what follows it.
 	told = pattern(`(?i)\A[a-z0-9]+(?:<b>+[a-z0-9]+){0,5}?<b>+(?:is|was|to)\b:?<b>*(?:<fillers>[ :]<b>*)*`)
 
+	// lastString is what is before the last string among the first four arguments of a call.
+	lastString = pattern(`\A[^(]*\(((?:<s>*(?:[0-9A-Za-z][\w$\[\]<>?|.]*|\\*"[^"\n]*"|\\*'[^'\n]*'|\\*\x60[^\x60\n]*\x60)<s>*,){0,3})<s>*(\\*(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60))<s>*[),}.]`)
+
 	// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
 	login = pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*:(?:\*|\d{1,5}):` + loginName + `|` + loginByte + `+:(?:\*|\d{1,5}):` + loginByte + `*):` + loginName + `:(<w>+)`)
 )
@@ -232,7 +235,7 @@ func (f *finder) authorization(at int) {
 	if len(v) < 6 || isPlaceholder(v) || isCode(s, start, end) {
 		return
 	}
-	if len(v) >= 8 && (isRandom(v) || known && hasSign(v) && !isWordy(v)) || known && strings.EqualFold(word, "basic") && beginsBasic(v) || len(v) >= 24 && strings.ContainsAny(v, "+/=") && hasSign(v) {
+	if len(v) >= 8 && (isRandom(v) || known && hasSign(v) && !isWordy(v)) || known && strings.EqualFold(word, "basic") && strings.Contains(decoded([]byte(strings.TrimRight(v, "="))), ":") || len(v) >= 24 && strings.ContainsAny(v, "+/=") && hasSign(v) {
 		f.looked(end)
 		f.add(start, end, "authorization")
 	}
@@ -255,10 +258,6 @@ func (f *finder) headerValue(at int) int {
 		return -1
 	}
 	return i
-}
-
-func beginsBasic(v string) bool {
-	return strings.Contains(decoded([]byte(strings.TrimRight(v, "="))), ":")
 }
 
 // cookie masks the values of a header, one of which must be long enough to mean something.
@@ -332,32 +331,18 @@ func (f *finder) sentence(at int) {
 
 // call masks the last quoted argument of a call if it looks like a password or token.
 func (f *finder) call(at int) {
-	open := at + strings.IndexByte(f.s[at:], '(')
-	s := f.window(open+1, 256)
-	start, end, arg, i := -1, -1, 0, open+1
-	for ; arg < 4; arg++ {
-		i = spaces.skip(s, i)
-		if c := char(s, i); isAlnum(c) { // an argument that is a name
-			i += typeLength(s[i:])
-		} else if marks[c] {
-			start, end = f.word(i)
-			i = marks.skip(s, end)
-		} else {
-			break
-		}
-		if i = spaces.skip(s, i); char(s, i) != ',' {
-			break
-		}
-		i++
-	}
-	if start < 0 || !oneOf(char(f.s, i), "),}.") {
+	s := f.window(at, maxMember)[at:]
+	m := lastString().FindStringSubmatchIndex(s)
+	if m == nil {
 		return
 	}
+	start, end := f.word(at + m[4])
 	value := first(f.s[start:end], maxJudge)
 	if len(value) < 6 || isPlaceholder(value) {
 		return
 	}
-	afterName := arg > 0 && len(value) < 64 && hasSign(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && oneOf(lower(s[at]), "labgp")
+	several := m[2] < m[3] || s[m[1]-1] == ','
+	afterName := several && len(value) < 64 && hasSign(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && oneOf(lower(s[0]), "labgp")
 	if afterName || !strings.Contains(value, "://") && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
 		f.add(start, end, "login")
 	}
