@@ -49,6 +49,8 @@ var parts = sync.OnceValue(func() *strings.Replacer {
 		"<a>", `[^ \t\n\v|;<>&]`, // of an argument
 		"<s>", `[ \t\n\v]`,
 		"<b>", `[ \t]`,
+		"<name>", `[0-9A-Za-z][\w$\[\]<>?|.]*`,
+		"<string>", `(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)[\\"'\x60]*`,
 		"<q>", `["'\x60]`,
 		// An argument that is a value.
 		"<v>", `(?:\\*"([^"\n]*?)\\*"|\\*'([^'\n]*?)\\*'|([^/*"' \t\n\v|;<>&-][^ \t\n\v|;<>&]*?)[\\"'\x60]*(?:[ \t\n\v|;<>&]|\z))`,
@@ -103,8 +105,8 @@ var (
 	// told is what is before a password in a sentence, up to the verb and what follows it.
 	told = pattern(`(?i)\A[a-z0-9]+(?:<b>+[a-z0-9]+){0,5}?<b>+(?:is|was|to)\b:?<b>*(?:<fillers>[ :]<b>*)*`)
 
-	// lastString is what is before the last string among the first four arguments of a call.
-	lastString = pattern(`\A[^(]*\(((?:<s>*(?:[0-9A-Za-z][\w$\[\]<>?|.]*|\\*"[^"\n]*"|\\*'[^'\n]*'|\\*\x60[^\x60\n]*\x60)<s>*,){0,3})<s>*(\\*(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60))<s>*[),}.]`)
+	// lastString is the last string among the first arguments of a call, with what is before and after it.
+	lastString = pattern(`\A[^(]*\(((?:<s>*(?:<name>|\\*<string>)<s>*,){0,3})<s>*(\\*<string>)<s>*((?:,<s>*(?:<name><s>*)?){0,3})[)}.]`)
 
 	// login is a line of .pgpass: host, port, database and user, which is no number, and the password.
 	login = pattern(`(?:\A|[ \t\n\v"'<>\x60])(?:/[^ \t\n\v"'<>\x60:(){}=]*:(?:\*|\d{1,5}):` + loginName + `|` + loginByte + `+:(?:\*|\d{1,5}):` + loginByte + `*):` + loginName + `:(<w>+)`)
@@ -341,7 +343,7 @@ func (f *finder) call(at int) {
 	if len(value) < 6 || isPlaceholder(value) {
 		return
 	}
-	several := m[2] < m[3] || s[m[1]-1] == ','
+	several := m[2] < m[3] || m[6] < m[7]
 	afterName := several && len(value) < 64 && hasSign(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && oneOf(lower(s[0]), "labgp")
 	if afterName || !strings.Contains(value, "://") && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
 		f.add(start, end, "login")
