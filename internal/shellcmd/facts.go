@@ -9,7 +9,9 @@ package shellcmd
 import (
 	"bytes"
 	"cmp"
+	"path"
 	"strings"
+	"unicode"
 
 	"pigrep/internal/session"
 )
@@ -119,8 +121,16 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 	for i := range c.Files {
 		fact.Paths = append(fact.Paths, o.name(c.Files[i].Path))
 	}
-	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd))
-	if fact.Shell {
+	command := string(c.Command)
+	if c.Dialect != session.DialectPOSIX { // only the files among the arguments can be judged
+		o.commandlets(&fact, command)
+		command = ""
+	}
+	if c.Dir != "" {
+		cwd = within(cwd, c.Dir)
+	}
+	fact.Rules = uint32(o.rules.Rules(&fact, command, cwd))
+	if command != "" {
 		o.command(&fact)
 	}
 	if c.Part >= 0 && c.Part < len(e.Parts) {
@@ -147,6 +157,24 @@ func (o *Folder) command(fact *session.CallFact) {
 		fact.Search = fact.Search || c.searches()
 	}
 	fact.Blamed = d.blamed(numbers)
+}
+
+// commandlets adds the first word of each statement of a command for another shell.
+func (o *Folder) commandlets(fact *session.CallFact, command string) {
+	for _, statement := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";|&\n", r) }) {
+		words := strings.Fields(statement)
+		if len(words) > 0 && unicode.IsLetter([]rune(words[0])[0]) && len(fact.Programs) < maxPrograms {
+			fact.Programs = append(fact.Programs, o.name(session.Cut(words[0], maxTool)))
+		}
+	}
+}
+
+// within returns a directory that may be relative to another one.
+func within(cwd, dir string) string {
+	if path.IsAbs(dir) || cwd == "" || len(dir) > 1 && dir[1] == ':' { // a drive
+		return dir
+	}
+	return path.Join(cwd, dir)
 }
 
 // Command is a program that a shell command runs.

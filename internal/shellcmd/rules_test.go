@@ -296,3 +296,26 @@ func TestClauses(t *testing.T) {
 		t.Errorf("a long clause is %v", long)
 	}
 }
+
+// A command may run elsewhere than the session, and in another shell.
+func TestDirectoryAndDialectOfACall(t *testing.T) {
+	for _, test := range []struct {
+		call     session.EntryCall
+		programs string
+		risky    bool
+	}{
+		{session.EntryCall{Command: []byte("cat config")}, "cat", false},
+		{session.EntryCall{Command: []byte("cat config"), Dir: "/home/u/.kube"}, "cat", true},
+		{session.EntryCall{Command: []byte("cat config"), Dir: "../.kube"}, "cat", true},
+		{session.EntryCall{Command: []byte("Get-ChildItem C:\\x; $n = 1 | Select-Object Name"), Dialect: session.DialectPowerShell}, "Get-ChildItem Select-Object", false},
+		{session.EntryCall{Command: []byte("rm -rf ~"), Dialect: session.DialectCmd}, "rm", false},
+	} {
+		var facts session.Facts
+		test.call.Tool = "bash"
+		NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{test.call}}}, "/home/u/app")
+		c := facts.Calls[0]
+		if got := strings.Join(c.Programs, " "); got != test.programs || c.Rules != 0 != test.risky {
+			t.Errorf("%s in %q: programs %s, rules %b; want %s, risky %t", test.call.Command, test.call.Dir, got, c.Rules, test.programs, test.risky)
+		}
+	}
+}
