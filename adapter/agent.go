@@ -176,6 +176,7 @@ const (
 
 // Store is a kind of file that an agent keeps.
 type Store struct {
+	Agent    string // Name of the agent, set by the Registry
 	Name     string
 	Role     string // what it is for
 	Format   string

@@ -154,7 +154,10 @@ func (r *Registry) Stores() []Store {
 	var list []Store
 	for _, a := range r.agents {
 		if k, ok := a.(Keeper); ok {
-			list = append(list, k.Stores(r.env)...)
+			for _, s := range k.Stores(r.env) {
+				s.Agent = a.Name()
+				list = append(list, s)
+			}
 		}
 	}
 	return list

@@ -160,3 +160,31 @@ func TestHostsOfSeveralAgents(t *testing.T) {
 		t.Errorf("both keep sessions here: %s, skills in %v", got, skills())
 	}
 }
+
+// The first run says whose sessions it found, and the status lists them by agent.
+func TestStatusByAgent(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	twoAgents(t, home)
+	run := program(t, home, nil, allAgents()...)
+	const found = "pigrep: found pi 2 sessions, Chat 4\n"
+	if first, second := run("sessions"), run("sessions"); !strings.Contains(first, found) || strings.Contains(second, "found") {
+		t.Errorf("first run: %s\nsecond run: %s", first, second)
+	}
+	status := run("status", "--color", "always")
+	for _, want := range []string{"pi         2 sessions (--agent pi)\n  root     ~/.pi/agent/sessions (default): 3 files\n", "Chat       4 sessions (--agent chat)\n  root     ~/.chat (default): 5 files\n"} {
+		if !strings.Contains(plainText(status), want) {
+			t.Errorf("the status lacks %q:\n%s", want, status)
+		}
+	}
+	if got := run("status", "--json"); !strings.Contains(got, `"agents":[{"agent":"pi","label":"pi","sessions":2},{"agent":"chat","label":"Chat","sessions":4}]`) {
+		t.Errorf("in JSON: %s", got)
+	}
+
+	alone := t.TempDir()
+	twoAgents(t, alone)
+	run = program(t, alone, nil, pi.New())
+	if got := run("sessions") + run("status"); strings.Contains(got, "found") || strings.Contains(got, "--agent") {
+		t.Errorf("with one agent: %s", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -238,7 +239,10 @@ func status(p *location.Location) (*printer.Status, error) {
 	reader, err := index.Open(p.IndexDir)
 	looking.Wait()
 	for _, r := range found.Roots {
-		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
+		if r.Usual && r.Agent != a.Agents[0].Name() && errors.Is(r.Err, fs.ErrNotExist) {
+			continue // nobody expects it
+		}
+		root := printer.Root{Agent: session.ShortAgent(r.Agent), Path: r.Path, Origin: r.Origin, Files: r.Files}
 		if r.Err != nil {
 			root.Error = snapshot.Reason(r.Err)
 		}
@@ -251,6 +255,9 @@ func status(p *location.Location) (*printer.Status, error) {
 		known = reader
 		if err := fillStatus(s, reader); err != nil {
 			s.Damage = err.Error()
+		}
+		if counts := snapshot.AgentCounts(p.Agents, reader); len(counts) > 1 {
+			s.Agents = counts
 		}
 	case errors.Is(err, index.ErrNoIndex):
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
@@ -409,7 +416,7 @@ func stores(a *app.App) printer.Stores {
 	var list printer.Stores
 	for _, s := range a.Registry().Stores() {
 		row := printer.Store{
-			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
+			Agent: session.ShortAgent(s.Agent), Label: a.Registry().Agent(s.Agent).Label(), Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
 		}
 		if s.Coverage != adapter.Private {
 			_, err := os.Stat(row.Path)

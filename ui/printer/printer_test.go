@@ -299,9 +299,9 @@ func status() *Status {
 func TestReports(t *testing.T) {
 	yes, no := true, false
 	stores := Stores{
-		{"sessions", "conversations", "JSON lines", "/home/u/.pi/agent/sessions", "searched", &yes},
-		{"auth", "keys and tokens", "JSON", "/home/u/.pi/agent/auth.json", "private", nil},
-		{"themes", "colour themes", "JSON", "/home/u/.pi/agent/themes", "catalogued", &no},
+		{"pi", "pi", "sessions", "conversations", "JSON lines", "/home/u/.pi/agent/sessions", "searched", &yes},
+		{"pi", "pi", "auth", "keys and tokens", "JSON", "/home/u/.pi/agent/auth.json", "private", nil},
+		{"pi", "pi", "themes", "colour themes", "JSON", "/home/u/.pi/agent/themes", "catalogued", &no},
 	}
 	index := &Index{
 		Dir: "/i", Changes: []ChangeCount{{"unchanged", 3}, {"new", 2}, {"rewritten", 1}}, Bytes: 8_800_000, Entries: 4317,

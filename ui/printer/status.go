@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ type Status struct {
 	Built     bool              `json:"built"`            // there is an index
 	Damage    string            `json:"damage,omitempty"` // why the index cannot be read
 	Roots     []Root            `json:"roots"`
-	Changes   []ChangeCount     `json:"files"` // files by their change since they were indexed
+	Agents    []AgentCount      `json:"agents,omitempty"` // that have sessions, if there are several
+	Changes   []ChangeCount     `json:"files"`            // files by their change since they were indexed
 	Sessions  int               `json:"sessions"`
 	Entries   int               `json:"entries"`
 	Documents int               `json:"documents"`
@@ -73,8 +75,16 @@ type Watcher struct {
 	OtherVersion bool   `json:"-"`                     // than this program writes
 }
 
+// AgentCount is the number of sessions of an agent.
+type AgentCount struct {
+	Agent    string `json:"agent"` // as of session.ShortAgent
+	Label    string `json:"label"`
+	Sessions int    `json:"sessions"`
+}
+
 // Root is a session root and the origin of its path.
 type Root struct {
+	Agent  string `json:"agent,omitempty"` // "" if files of any may be there
 	Path   string `json:"path"`
 	Origin string `json:"origin"`
 	Files  int    `json:"files"`
@@ -180,13 +190,7 @@ func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Form
 // statusFacts returns the status as names and values.
 func statusFacts(s *Status, layout Layout) []fact {
 	l := &factList{Layout: layout}
-	for _, r := range s.Roots {
-		state := human.Plural(r.Files, "file", "files")
-		if r.Error != "" {
-			state = r.Error
-		}
-		l.add("root", "%s (%s): %s", l.path(r.Path), r.Origin, state)
-	}
+	l.roots(s)
 	l.add("index", "%s", l.path(s.Dir))
 	if s.Damage != "" {
 		l.add("state", "%s", s.Damage)
@@ -198,6 +202,29 @@ func statusFacts(s *Status, layout Layout) []fact {
 	}
 	l.problems(s)
 	return l.facts
+}
+
+// roots adds where sessions are, by their agent if there are several.
+func (l *factList) roots(s *Status) {
+	add := func(name string, passes func(agent string) bool) {
+		for _, r := range s.Roots {
+			if !passes(r.Agent) {
+				continue
+			}
+			state := human.Plural(r.Files, "file", "files")
+			if r.Error != "" {
+				state = r.Error
+			}
+			l.add(name, "%s (%s): %s", l.path(r.Path), r.Origin, state)
+		}
+	}
+	for _, x := range s.Agents {
+		l.add(x.Label, "%s (--agent %s)", human.Plural(x.Sessions, "session", "sessions"), x.Agent)
+		add("  root", func(agent string) bool { return agent == x.Agent })
+	}
+	add("root", func(agent string) bool {
+		return !slices.ContainsFunc(s.Agents, func(x AgentCount) bool { return x.Agent == agent })
+	})
 }
 
 // state adds how fresh the index is, and who keeps it so.
@@ -309,6 +336,8 @@ type Stores []Store
 
 // Store is a kind of file.
 type Store struct {
+	Agent    string `json:"agent"`
+	Label    string `json:"-"` // of the agent
 	Name     string `json:"name"`
 	Role     string `json:"role"`
 	Format   string `json:"format"`
@@ -327,8 +356,13 @@ func (s Stores) json(j *jsonWriter) {
 }
 
 func (s Stores) sheet(layout Layout) table {
+	agent := ""
+	if slices.ContainsFunc(s, func(x Store) bool { return x.Agent != s[0].Agent }) {
+		agent = "AGENT"
+	}
 	return &sheet[Store]{
 		columns: []sheetColumn[Store]{
+			{column{Field: "agent", Title: agent}, func(s *Store) cell { return cell{Text: s.Label, Plain: s.Agent} }},
 			{column{Name: "name", Title: "STORE"}, func(s *Store) cell { return textCell(s.Name) }},
 			{column{Name: "coverage", Title: "COVERAGE"}, func(s *Store) cell { return textCell(s.Coverage) }},
 			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(there(s)) }},

@@ -668,7 +668,9 @@ func sampleOf(root *cobra.Command, s *setting) string {
 	_, f := s.FlagOf(root)
 	text := "*/scratch/*"
 	if words := s.words(root); len(words) > 0 {
-		text = words[len(words)-1]
+		if text = words[len(words)-1]; f.Value.Type() == "stringArray" {
+			text = words[0]
+		}
 	} else if name := valueName(f); name == "DIR" {
 		text = "~/pi"
 	} else if name == "FILE" {

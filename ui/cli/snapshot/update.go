@@ -2,15 +2,20 @@ package snapshot
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/printer"
 )
 
 // Options returns the options for indexing the location.
@@ -80,7 +85,44 @@ func Update(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Resu
 	} else if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	if err == nil {
+		tellAgents(a, res)
+	}
 	return res, err
+}
+
+// tellAgents says which agents' sessions a first run found, if there are several.
+func tellAgents(a *app.App, res *indexer.Result) {
+	if a.JSON || res.Reader == nil || res.Unwritten != nil || res.Changes[indexer.New] == 0 || res.Changes[indexer.New] < res.Found.Len() {
+		return
+	}
+	var texts []string
+	for i, x := range AgentCounts(a.Registry(), res.Reader) {
+		count := human.Number(x.Sessions)
+		if i == 0 {
+			count = human.Plural(x.Sessions, "session", "sessions")
+		}
+		texts = append(texts, x.Label+" "+count)
+	}
+	if len(texts) > 1 {
+		a.Warn("found %s", strings.Join(texts, ", "))
+	}
+}
+
+// AgentCounts counts the sessions of the agents that have some, in the order of the registry.
+func AgentCounts(agents *adapter.Registry, r *index.Reader) (list []printer.AgentCount) {
+	counts := make(map[string]int)
+	for i := range r.Summaries() {
+		if s := &r.Summaries()[i]; s.IsSession() {
+			counts[s.Agent]++
+		}
+	}
+	for _, name := range agents.Names() {
+		if n := counts[name]; n > 0 {
+			list = append(list, printer.AgentCount{Agent: session.ShortAgent(name), Label: agents.Agent(name).Label(), Sessions: n})
+		}
+	}
+	return list
 }
 
 // mergePause is how long the index must have been idle before a merge starts. So a merge
