@@ -59,10 +59,15 @@ func NewEvaluator() *Evaluator { return &Evaluator{d: newDissector()} }
 // directory cwd. The command is the full shell command of the call; it is ignored
 // if the call runs none.
 func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
+	return v.rulesIn(c, command, cwd, cwd)
+}
+
+// rulesIn is Rules for a call that runs in a directory, in a session with another one.
+func (v *Evaluator) rulesIn(c *session.CallFact, command, dir, cwd string) RuleSet {
 	f := &v.found
 	f.set = 0
 	if c.Shell {
-		v.d.dissect(command, cwd)
+		v.d.dissect(command, dir)
 		f.matchPrograms(v.d.commands)
 		for _, a := range v.d.accesses {
 			f.add(v.files.match(a.path, a.dir, cwd, a.write), a.clause)
@@ -75,7 +80,7 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 	}
 	// An unknown tool most likely reads the file.
 	for _, path := range c.Paths {
-		f.add(v.files.match(path, cwd, cwd, writes), path)
+		f.add(v.files.match(path, dir, cwd, writes), path)
 	}
 	return f.set
 }

@@ -126,10 +126,11 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		o.commandlets(&fact, command)
 		command = ""
 	}
+	dir := cwd
 	if c.Dir != "" {
-		cwd = within(cwd, c.Dir)
+		dir = within(cwd, c.Dir)
 	}
-	fact.Rules = uint32(o.rules.Rules(&fact, command, cwd))
+	fact.Rules = uint32(o.rules.rulesIn(&fact, command, dir, cwd))
 	if command != "" {
 		o.command(&fact)
 	}

@@ -304,9 +304,10 @@ func TestDirectoryAndDialectOfACall(t *testing.T) {
 		programs string
 		risky    bool
 	}{
-		{session.EntryCall{Command: []byte("cat config")}, "cat", false},
-		{session.EntryCall{Command: []byte("cat config"), Dir: "/home/u/.kube"}, "cat", true},
-		{session.EntryCall{Command: []byte("cat config"), Dir: "../.kube"}, "cat", true},
+		{session.EntryCall{Command: []byte("touch out.txt")}, "touch", false},
+		{session.EntryCall{Command: []byte("touch out.txt"), Dir: "dist"}, "touch", false},
+		{session.EntryCall{Command: []byte("touch out.txt"), Dir: "/srv/other"}, "touch", true},
+		{session.EntryCall{Command: []byte("touch out.txt"), Dir: ".."}, "touch", true},
 		{session.EntryCall{Command: []byte("Get-ChildItem C:\\x; $n = 1 | Select-Object Name"), Dialect: session.DialectPowerShell}, "Get-ChildItem Select-Object", false},
 		{session.EntryCall{Command: []byte("rm -rf ~"), Dialect: session.DialectCmd}, "rm", false},
 	} {
