@@ -55,7 +55,7 @@ func TestAnswersNameAgents(t *testing.T) {
 		{[]string{"usage", "--json", "--agent", "pi"}, nil, []string{`"tokens":7`}},
 		{[]string{"sessions", "--agent", "chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
 		{[]string{"timer", "agent:chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
-		{[]string{"__complete", "sessions", "--agent", ""}, []string{"pi\nchat\n"}, nil},
+		{[]string{"__complete", "sessions", "--agent", ""}, []string{"pi\n", "chat\n"}, nil},
 		{[]string{"__complete", "sessions", "--agent", "pi,"}, []string{"pi,chat\n"}, []string{"pi,pi"}},
 	} {
 		got := run(test.args...)
@@ -105,7 +105,7 @@ func TestAgentsSetting(t *testing.T) {
 	bad := filepath.Join(home, "bad.toml")
 	appendTo(t, bad, `agents = ["chat", "chta"]`+"\n")
 	run = program(t, home, map[string]string{"PIGREP_CONFIG": bad}, allAgents()...)
-	if got := run("sessions"); !strings.Contains(got, `agents: there is no "chta"`) || !strings.Contains(got, "one of pi, chat") {
+	if got := run("sessions"); !strings.Contains(got, `agents: there is no "chta"`) || !strings.Contains(got, "one of pi, ") {
 		t.Errorf("an agent that does not exist: %s", got)
 	}
 }
