@@ -48,7 +48,8 @@ type announcement struct {
 	find  func(f *finder, at int)
 }
 
-// announcements are words that announce a secret, with what looks for it there.
+// announcements are words that announce a secret, with what looks for it there: a function,
+// or a pattern for what is masked within a window or for what is before it (forms.go).
 func announcements() []announcement {
 	return []announcement{
 		{slices.Concat(lists.NameWords.words, lists.Services.words, lists.ServicePhrases.words), (*finder).name},
@@ -58,17 +59,22 @@ func announcements() []announcement {
 		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
 		{[]string{"authorization", "bearer"}, (*finder).authorization},
 		{[]string{"cookie"}, (*finder).cookie},
+		// A line in a file of cookies: domain, TRUE, path, FALSE, time, name, value.
 		{[]string{"\ttrue\t", "\tfalse\t"}, within("cookie", `\A\t[A-Za-z]+\t[^\t\n\v]*\t[A-Za-z]+\t[^\t\n\v]*\t[^\t\n\v]*\t([^\t\n\v]{8,})(?:[\n\v]|\z)`, maxValue)},
 		{commandWords(), (*finder).command},
+		// htpasswd -b FILE USER PASSWORD, or -nb without the file.
 		{[]string{"htpasswd"}, within("login", `\A\w+(?:\.exe)?(?:<b>+-<w>+)*<b>+-<w>*b<w>*(?:<b>+-<w>+)*(?:<b>+[^ \t\n\v|;<>&-][^ \t\n\v]*){1,2}<b>+<v>`, maxMember)},
 		{[]string{"echo", "printf"}, within("login", echoed, maxJudge*2)},
 		{[]string{"private key", "encrypted data"}, (*finder).pem},
+		// The lines of a private key of PuTTY, and the code that proves it.
 		{[]string{"private-lines:"}, within("private-key", `\A.*[\n\v]((?:[\w+/=\- ]{16,}[\n\v])*[\w+/=\- ]{16,})(?:[\n\v]|\z)`, maxLines)},
 		{[]string{"private-mac:"}, within("private-key", `\A[a-zA-Z]+-[a-zA-Z]+:<b>*([0-9a-fA-F]{20,})`, maxGap)},
 		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{lists.CallWords.words, (*finder).call},
+		// IDENTIFIED BY 'x', IDENTIFIED WITH plugin BY 'x', ConvertTo-SecureString "x".
 		{[]string{"securestring", "identified by", "identified with"}, after("password", `(?s:.?)(?:(?i:securestring|identified by)|(?i:identified with)[^\n]* BY)<b>*(?:-(?i:string) )?(?i:password )?(["'])`)},
+		// login USER password X, of .netrc.
 		{[]string{"login"}, after("login", `[^0-9A-Za-z]?(?i:login)<s>+<w>+<s>+passw(?:or)?d<w>*[ \t\n]<s>*([^ \t\n\v])`)},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
 		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},

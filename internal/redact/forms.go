@@ -91,7 +91,7 @@ func (f *finder) groups(re *regexp.Regexp, from, to int, rule string) {
 	}
 }
 
-// Forms of which something is masked besides what a group matches.
+// Forms of which a function judges what a pattern finds.
 var (
 	// scheme is the scheme of an authorization with the space after it, or a comma as in WebSocket.
 	scheme = pattern(`(?i)\A(?:bearer[ \t\v,:=]|(?:PVEAPIToken|apikey)[ \t\v:=]|[\w-]{2,24}[ \t\v])<b>*`)
@@ -363,10 +363,9 @@ func (f *finder) pgpass(at int) {
 
 // kubernetes masks the data of a Secret.
 func (f *finder) kubernetes(at int) {
-	const near = maxLines
-	start := max(0, at-near)
+	start := max(0, at-maxLines)
 	start = max(f.done[f.kind], start+strings.LastIndex(f.s[start:at], "\n---"))
-	s := f.window(at, near)
+	s := f.window(at, maxLines)
 	if n := strings.Index(s[at:], "\n---"); n >= 0 {
 		s = s[:at+n]
 	}
