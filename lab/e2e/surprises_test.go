@@ -234,10 +234,10 @@ func TestMixedDirectory(t *testing.T) {
 		t.Errorf("agents %v, want %v", got, want)
 	}
 	got, changes := read(append(agents.All(), revised{})...)
-	if !slices.Equal(got, want) || changes[indexer.Rewritten] != 1 || changes[indexer.Unchanged] != 3 {
+	if !slices.Equal(got, want) || changes[indexer.Rewritten] != 1 || changes[indexer.Unchanged]+changes[indexer.Touched] != 3 {
 		t.Errorf("after a revision of chat: %v, changes %v", got, changes)
 	}
-	if _, changes := read(append(agents.All(), revised{})...); changes[indexer.Unchanged] != 4 {
+	if _, changes := read(append(agents.All(), revised{})...); changes[indexer.Unchanged]+changes[indexer.Touched] != 4 { // they are young: their bytes may be compared
 		t.Errorf("afterwards: changes %v", changes)
 	}
 }
