@@ -1,5 +1,5 @@
-// Command pigrep indexes the session files of the pi coding agent and finds
-// things in them.
+// Command pigrep indexes the session files of coding agents and finds things in
+// them.
 package main
 
 import (

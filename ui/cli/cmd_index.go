@@ -193,7 +193,7 @@ type statusOptions struct {
 }
 
 func (o *statusOptions) addFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
+	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that agents keep, and which of them are searched", &o.stores)
 	flags.Add(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index

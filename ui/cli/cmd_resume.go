@@ -31,9 +31,9 @@ type resumeOptions struct {
 func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "last", "", "", "the latest session of this directory, or if it has none, of all", &o.last)
-	flags.Add(f, "exec", "", "", "run the command: pi replaces pigrep", &o.Exec)
+	flags.Add(f, "exec", "", "", "run the command: the agent replaces pigrep", &o.Exec)
 	flags.Add(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.Fork)
-	flags.Add(f, "in", "", "DIR", "the project has moved to DIR; pi forks the session there", &o.In)
+	flags.Add(f, "in", "", "DIR", "the project has moved to DIR; the session is forked there", &o.In)
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
 }
 

@@ -149,7 +149,7 @@ func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context
 func newBareCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pigrep QUERY... | COMMAND",
-		Short:         "Find anything in your past conversations with pi",
+		Short:         "Find anything in your past conversations with coding agents",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

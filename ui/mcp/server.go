@@ -141,7 +141,7 @@ type server struct {
 	client    atomic.Pointer[string] // its name
 }
 
-const instructions = `pigrep searches past sessions of the pi coding agent on this machine: prompts, replies, tool calls and their results.
+const instructions = `pigrep searches past sessions of coding agents on this machine: prompts, replies, tool calls and their results.
 Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "complete": false means that some text was not searched. Everything is read-only.`
 
 // New returns a server with all tools, resources and prompts.

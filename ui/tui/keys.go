@@ -78,7 +78,7 @@ func init() {
 		{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
 		{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
-		{groupDo, "", []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},
+		{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory", nil, (*Model).resume},
 		{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
 		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
 		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},

@@ -77,7 +77,7 @@ type Row struct {
 // Table is the only table of shared flags. Commands, help, completion and docs
 // use it. The filters come first.
 var Table = append(filterRows(), []Row{
-	{Name: "session-dir", Value: "DIR", Group: GroupWhere, usage: "read session files from DIR instead of pi's directories", bind: func(o *Shared) any { return &o.SessionDir }},
+	{Name: "session-dir", Value: "DIR", Group: GroupWhere, usage: "read session files from DIR instead of agents' directories", bind: func(o *Shared) any { return &o.SessionDir }},
 	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR, which must be missing, empty or an index", bind: func(o *Shared) any { return &o.IndexDir }},
 	{Name: "follow", Group: GroupWhere, usage: "follow symbolic links that lead out of the session directories", bind: func(o *Shared) any { return &o.Follow }},
 	{Name: "max-line", Value: "MB", Group: GroupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", StandardMaxLine), bind: func(o *Shared) any { return &o.MaxLine }},

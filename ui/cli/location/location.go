@@ -41,7 +41,7 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	err := p.check(len(o.SessionDir) > 0)
 	if err != nil && len(o.SessionDir) == 0 {
 		if samples, ok := samples(a); ok {
-			a.Advise("name a directory with sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
+			a.Advise("name a directory with sessions: --session-dir DIR", "no sessions on this machine: searching the samples in %s", samples.Path)
 			p.Roots, err = []adapter.Root{samples}, nil
 		}
 	}
@@ -222,7 +222,7 @@ func checkRoot(root adapter.Root) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &problem.Error{Code: problem.CodeNoSessions,
 			Message: fmt.Sprintf("no sessions: %s does not exist (%s)", root.Path, root.Origin),
-			Hint:    "start pi once, or name a directory with sessions: --session-dir DIR"}
+			Hint:    "start an agent once, or name a directory with sessions: --session-dir DIR"}
 	case err != nil:
 		return &problem.Error{Code: problem.CodeNoSessions, Message: fmt.Sprintf("cannot read %s (%s)", root.Path, root.Origin), Err: errors.Unwrap(err),
 			Hint: "check its permissions, or name another directory: --session-dir DIR"}

@@ -1,4 +1,4 @@
-# {name} searches past pi conversations and puts the command that resumes the
+# {name} searches past conversations and puts the command that resumes the
 # chosen session on the command line.
 __pigrep_tui() {
 	local chosen

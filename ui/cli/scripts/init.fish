@@ -1,4 +1,4 @@
-# {name} searches past pi conversations and puts the command that resumes the
+# {name} searches past conversations and puts the command that resumes the
 # chosen session on the command line.
 function __pigrep_tui
 	set -l chosen (command pigrep tui --print -- (commandline | string collect) </dev/tty | string collect)

@@ -64,7 +64,7 @@ type variable struct {
 // completion and the docs use it. It has no flags that start an action, such as
 // --rebuild, or that hide results, such as --error.
 var Table = []setting{
-	{flag: "session-dir", Note: "pi's own directories"},
+	{flag: "session-dir", Note: "agents' own directories"},
 	// --session-dir must not use the index of the user's own sessions.
 	{flag: "index-dir", Note: "in the user's cache directory", Env: []variable{{Name: location.EnvIndexDir}}, Yields: []string{"session-dir"}},
 	{name: "agents", flag: "agent", Note: "all"},
@@ -672,7 +672,7 @@ func sampleOf(root *cobra.Command, s *setting) string {
 			text = words[0]
 		}
 	} else if name := valueName(f); name == "DIR" {
-		text = "~/pi"
+		text = "~/data"
 	} else if name == "FILE" {
 		text = "~/prices.txt"
 	}

@@ -23,7 +23,7 @@ func Replace(dir string, argv []string, _ int) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return fmt.Errorf("pi ended with exit code %d", exit.ExitCode())
+		return fmt.Errorf("%s ended with exit code %d", argv[0], exit.ExitCode())
 	}
 	return err
 }
