@@ -16,6 +16,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/query/engine/filter"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -36,6 +37,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
 	flags.AddWords(cmd, "print-config", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), clientNames(), &o.printConfig)
+	o.Add(cmd, []flags.Group{flags.GroupFilter}, flags.FiltersBut(filter.Agent)...)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
@@ -47,13 +49,19 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	if a.Streams.InTTY {
 		return problem.Usagef("`pigrep mcp --print-config CLIENT` prints the configuration for a client", "pigrep mcp is started by an MCP client, not from a terminal")
 	}
+	req, err := o.Request(a)
+	if err != nil {
+		return err
+	}
 	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
 	}
 	x := snapshot.OpenLive(ctx, p)
 	defer x.Close()
-	return mcp.Serve(ctx, mcpConfig(x, p, o.reveal), a.Streams.In, a.Streams.Out)
+	config := mcpConfig(x, p, o.reveal)
+	config.Only = req.Agents
+	return mcp.Serve(ctx, config, a.Streams.In, a.Streams.Out)
 }
 
 // mcpConfig returns the configuration of a server.

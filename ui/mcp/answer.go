@@ -302,6 +302,9 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (search.
 		return req, nil, err
 	}
 	req.Text, req.Redact = strings.TrimSpace(text), !s.Reveal
+	if len(req.Agents) == 0 && len(req.Sessions) == 0 && !strings.Contains(text, filter.Agent+":") {
+		req.Agents = s.Only
+	}
 	if f.IncludeCurrent || len(f.Given[filter.Session]) > 0 {
 		return req, nil, nil
 	}

@@ -63,6 +63,7 @@ type Config struct {
 	// Budget limits the work of a call with the index open; nil for answerWithin.
 	Budget func(context.Context) (context.Context, context.CancelFunc)
 
+	Only    []string          // the agents whose sessions are asked if a call names none; nil for all
 	Reveal  bool              // do not mask secrets
 	Current []adapter.Running // the sessions in which the agent runs, if known
 	// Otherwise, if the client has the name of an agent whose sessions are searched, its

@@ -232,6 +232,16 @@ func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 	}
 }
 
+// FiltersBut returns the names of all filters but one.
+func FiltersBut(name string) (names []string) {
+	for _, row := range Table {
+		if row.Group == GroupFilter && row.Name != name {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
 // SessionFilters select sessions. Commands for a single session do not have them.
 var SessionFilters = []string{filter.Agent, filter.Session, filter.CWD, filter.Here, filter.Project, filter.Exclude}
 
