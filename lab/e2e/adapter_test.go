@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func program(t *testing.T, home string, env map[string]string, all ...adapter.Ag
 					}
 					return env[name]
 				},
-				Now: time.Now,
+				Now: time.Now, LookPath: exec.LookPath,
 			},
 			User: app.User{
 				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -186,5 +187,30 @@ func TestStatusByAgent(t *testing.T) {
 	run = program(t, alone, nil, pi.New())
 	if got := run("sessions") + run("status"); strings.Contains(got, "found") || strings.Contains(got, "--agent") {
 		t.Errorf("with one agent: %s", got)
+	}
+}
+
+// A subagent is resumed with the session that it works for, and not at all without that.
+func TestResumeSubagentOfClaude(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	const id, lost = "8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0001", "8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0002"
+	project := filepath.Join(home, ".claude", "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(home, "-"))
+	line := func(session, uuid, more string) string {
+		return `{"type":"user","uuid":"` + uuid + `","parentUuid":null,"sessionId":"` + session + `","cwd":"` + home + `",` + more + `"timestamp":"2026-03-02T10:00:00.000Z","message":{"role":"user","content":"of ` + uuid + `"}}` + "\n"
+	}
+	appendTo(t, filepath.Join(project, id+".jsonl"), line(id, "main", `"isSidechain":false,`))
+	child := filepath.Join(project, id, "subagents", "agent-a1.jsonl")
+	appendTo(t, child, line(id, "child", `"isSidechain":true,"agentId":"a1",`))
+	orphan := filepath.Join(project, lost, "subagents", "agent-a2.jsonl")
+	appendTo(t, orphan, line(lost, "orphan", `"isSidechain":true,"agentId":"a2",`))
+	appendTo(t, filepath.Join(project, "empty.jsonl"), "")
+
+	run := program(t, home, nil, pi.New(), claude.New())
+	if got := run("resume", child); !strings.Contains(got, "claude --resume "+id) || !strings.Contains(got, "it is a subagent") {
+		t.Errorf("resume of a subagent: %s", got)
+	}
+	if got := run("resume", orphan); strings.Contains(got, "claude --resume") || !strings.Contains(got, "the session that it worked for is gone") {
+		t.Errorf("resume of a subagent without its session: %s", got)
 	}
 }
