@@ -25,7 +25,9 @@ func File(path string, facts bool, visit func(*session.Entry)) (session.Header, 
 	for lines := jsonl.NewReader(f, 0, 0); ; {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
-			return parser.State().Header, nil
+			head := parser.State().Header
+			head.Agent = pi.Name
+			return head, nil
 		}
 		if err != nil {
 			return session.Header{}, fmt.Errorf("read %s: %w", path, err)
