@@ -73,7 +73,7 @@ func announcements() []announcement {
 		{[]string{"passw", "passphrase", "passcode"}, (*finder).sentence},
 		{lists.CallWords.words, (*finder).call},
 		// IDENTIFIED BY 'x', IDENTIFIED WITH plugin BY 'x', ConvertTo-SecureString "x".
-		{[]string{"securestring", "identified by", "identified with"}, after("password", `(?s:.?)(?:(?i:securestring|identified by)|(?i:identified with)[^\n]* BY)<b>*(?:-(?i:string) )?(?i:password )?(["'])`)},
+		{[]string{"securestring", "identified by", "identified with"}, after("password", `(?s:.?)(?:(?i:securestring|identified by)|(?i:identified with)(?s:.{0,120}?)\sBY)<b>*(?:-(?i:string) )?(?i:password )?(["'])`)},
 		// login USER password X, of .netrc.
 		{[]string{"login"}, after("login", `[^0-9A-Za-z]?(?i:login)<s>+<w>+<s>+passw(?:or)?d<w>*[ \t\n]<s>*([^ \t\n\v])`)},
 		{[]string{":5432:", ":*:", ":6432:", ":5433:", ".pgpass"}, (*finder).pgpass},
