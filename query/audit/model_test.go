@@ -127,6 +127,9 @@ func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
 		m.grow(b, full, 1)
 		full.Checkpoint.Offset = rec.Checkpoint.Offset
 		full.TailBytes = 1
+		if err := full.Facts.Whole(); err != nil { // all of them are stored together
+			t.Fatal(err)
+		}
 		b.Put(rec, full)
 	} else {
 		b.Put(rec, nil)
@@ -156,13 +159,19 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 	if m.fewCopies {
 		many, now = 200, m.time()
 	}
-	usages, calls, offset := len(f.Usages), len(f.Calls), rec.Checkpoint.Offset
+	before := rec.Checkpoint.Offset
+	offset := before
 	defer func() {
 		documents := make(map[int64]uint64)
-		for _, u := range f.Usages[usages:] {
-			documents[u.Offset] = u.Copy
+		for _, u := range f.Usages { // among which earlier ones may be by now
+			if u.Offset > before {
+				documents[u.Offset] = u.Copy
+			}
 		}
-		for _, c := range f.Calls[calls:] {
+		for _, c := range f.Calls {
+			if c.Offset <= before {
+				continue
+			}
 			documents[c.Offset] = c.Copy
 			if c.HasResult {
 				documents[c.Result] = c.ResultCopy
