@@ -35,7 +35,8 @@ func TestRoots(t *testing.T) {
 		var got []string
 		for _, r := range roots {
 			got = append(got, filepath.ToSlash(r.Path)+" "+r.Origin)
-			if r.Usual != (r.Origin == usual) || r.Layout == nil {
+			if r.Usual != strings.HasPrefix(r.Path, "/home/u/.c") || // also if the variable names it: the name of the index stays
+				r.Layout == nil {
 				t.Errorf("root %+v", r)
 			}
 		}

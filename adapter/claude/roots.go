@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pigrep/adapter"
@@ -16,13 +17,14 @@ const usual = "default"
 
 // homes are the directories in which Claude Code keeps its files, the one in use first.
 func homes(env adapter.Environment) (list []adapter.Root) {
+	own := []string{filepath.Join(env.Home, ".claude"), filepath.Join(env.Home, ".config", "claude")}
 	add := func(dir, origin string) {
 		for _, h := range list {
 			if h.Path == dir {
 				return
 			}
 		}
-		list = append(list, adapter.Root{Path: dir, Origin: origin})
+		list = append(list, adapter.Root{Path: dir, Origin: origin, Usual: slices.Contains(own, dir)})
 	}
 	// Programs that read sessions take several directories from the variable.
 	for dir := range strings.SplitSeq(env.Getenv(configDirVariable), ",") {
@@ -30,8 +32,9 @@ func homes(env adapter.Environment) (list []adapter.Root) {
 			add(adapter.Absolute(dir, env), "$"+configDirVariable)
 		}
 	}
-	add(filepath.Join(env.Home, ".claude"), usual)
-	add(filepath.Join(env.Home, ".config", "claude"), usual)
+	for _, dir := range own {
+		add(dir, usual)
+	}
 	return list
 }
 
@@ -41,7 +44,7 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 	list := homes(env)
 	for i := range list {
 		list[i].Path = filepath.Join(list[i].Path, projects)
-		list[i].Usual, list[i].Layout = list[i].Origin == usual, layout{}
+		list[i].Layout = layout{}
 	}
 	return list, nil
 }
