@@ -55,6 +55,7 @@ func visible(entries []session.Entry) []session.Entry {
 func TestTruth(t *testing.T) {
 	files := adapters.Fixtures(t, "claude")
 	if len(files) == 0 {
+		// The repository has no copies of them; the other tests have files of their own.
 		t.Skip("PIGREP_FIXTURES names no fixtures")
 	}
 	for path, data := range files {

@@ -442,7 +442,7 @@ type termWalk struct {
 }
 
 // walk visits the terms at and below an address. value is the sum of the outputs on the
-// path; low and high say whether the path is a prefix of start and of end.
+// path. low is set while the path is a prefix of start, high while it is a prefix of end.
 func (w *termWalk) walk(addr, state int, value uint64, low, high bool) error {
 	depth := len(w.term)
 	if depth > maxDepth {

@@ -80,7 +80,7 @@ func paragraphs(table string) (all []paragraph) {
 	return all
 }
 
-// list is a list of words of lists.txt.
+// A list holds one named list of words from lists.txt.
 type list struct {
 	words []string
 	set   map[string]bool

@@ -24,8 +24,8 @@ func (d *countingRefusal) Open(path string) (entry.File, error) {
 	return d.refusing.Open(path)
 }
 
-// Hits that are read later are the same ones, with the same losses, and each is read when its
-// turn comes: of a complete list, one at a time is in memory.
+// A complete list that is read one hit at a time has the same hits and the same losses as one
+// that is read at once, and keeps only the current hit in memory.
 func TestHitsAreReadLater(t *testing.T) {
 	const sessions = 40
 	var list []story

@@ -138,6 +138,7 @@ func TestPathsForXargs(t *testing.T) {
 // What search and grep print in a pipe is what show takes, however odd files and ids are.
 func TestPlacesOfOddSessionsAreRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The names have control characters.
 		t.Skip("Windows has no such names of files")
 	}
 	dir := t.TempDir()
@@ -186,6 +187,7 @@ func TestCacheThatIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("/nowhere/at/all", link); err != nil {
+		// The link is what is tested.
 		t.Skip("this user may make no links, as on Windows:", err)
 	}
 	for cache, why := range map[string]string{file: file + " is a file", link: link + " is a link to /nowhere/at/all"} {

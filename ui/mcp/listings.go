@@ -397,7 +397,7 @@ const (
 	maxStates = 10_000
 )
 
-// grepAnswer is the answer of grep: the lines below the entries they are in.
+// A grepAnswer groups the matching lines by entry.
 type grepAnswer struct {
 	Entries []grepEntry `json:"entries"`
 	Lines   int         `json:"total" jsonschema:"matching lines"`
