@@ -81,14 +81,18 @@ func newWorld(t *testing.T, home string, fixtures bool) *world {
 	return w
 }
 
-// collect copies the sessions and snapshots below dir into the root.
+// collect copies the sessions and snapshots of pi's format below dir into the root: what
+// other agents write has truth files, and is read otherwise than the table says.
 func (w *world) collect(t *testing.T, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, path)
+		if rel == filepath.Join("agents", "claude") || rel == filepath.Join("agents", "codex") {
+			return fs.SkipDir
+		}
 		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".jsonl") && !strings.HasSuffix(path, ".snapshot") {
 			return err
 		}
-		rel, _ := filepath.Rel(dir, path)
 		to := filepath.Join(w.root, name, rel)
 		if !strings.HasSuffix(to, ".jsonl") {
 			to += ".jsonl"
