@@ -8,15 +8,20 @@
 // written without spaces. Words come as often as in real sessions, and the vocabulary
 // grows with the corpus as theirs does.
 //
-// The same Options give the same bytes on every machine, except that forks name their
+// The sessions of other agents say the same: each entry that is made as pi writes it is
+// written as the other agent does, with all that this agent writes twice.
+//
+// The same Options give the same bytes on every machine, except that forks of pi name their
 // parent by its path.
 package corpus
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -25,13 +30,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
+	"pigrep/internal/content"
 	"pigrep/lab/must"
 )
 
 // Options say what to make.
 type Options struct {
 	Seed  uint64
-	Bytes int64 // of all session files together; the result is within a few lines of it
+	Bytes int64 // of all session files together, decompressed; the result is within a few lines of it
+
+	Agent  string // that writes: "pi" or "", "claude", "codex"
+	Packed bool   // the older half of the files is compressed
 
 	// LongLine, when positive, makes one tool result of about this many bytes
 	// in the first session, above Bytes.
@@ -43,7 +54,8 @@ type Stats struct {
 	Files    int
 	Lines    int // headers included
 	Bytes    int64
-	Forks    int // files that begin with the entries of another
+	Packed   int // files that are compressed
+	Forks    int // files that begin with the entries of another, or go on where it was left
 	Copied   int // lines that forks copied
 	Branched int // files with at least one abandoned branch
 }
@@ -78,8 +90,11 @@ func Generate(dir string, opts Options) (stats Stats, err error) {
 	if opts.Bytes <= 0 {
 		must.Fail("generate corpus: the number of bytes must be positive")
 	}
+	if _, ok := dialects[opts.Agent]; !ok {
+		must.Fail("generate corpus: no agent is named %q", opts.Agent)
+	}
 	rng := rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15))
-	g := &generator{dir: dir, pool: newPool(rng)}
+	g := &generator{dir: dir, opts: opts, pool: newPool(rng)}
 	for i := 0; g.grown() < opts.Bytes; i++ {
 		g.session(opts.Bytes, i)
 		if i == 0 && opts.LongLine > 0 {
@@ -93,16 +108,41 @@ func Generate(dir string, opts Options) (stats Stats, err error) {
 // made is a session file that a later fork may copy from.
 type made struct {
 	path, cwd string
+	id        string
 	at        time.Time
 	bytes     int64
+	reverted  bool // another file goes on in its place
+}
+
+// lines returns the lines of the file, each with its end.
+func (m *made) lines() [][]byte {
+	stored := must.Get(os.Open(m.path))
+	f := must.Get(content.New(stored, 0))
+	defer f.Close()
+	return bytes.SplitAfter(must.Get(io.ReadAll(io.NewSectionReader(f, 0, m.bytes))), []byte("\n"))
+}
+
+// A dialect writes a session as another agent than pi does.
+type dialect interface {
+	path(id string) string // of the file, below the directory
+	entry(e *entry)        // writes what pi writes as this entry; the first one is the header
+	fork()                 // writes what is copied from the parent
+	end()
+}
+
+var dialects = map[string]func(*sessionWriter) dialect{
+	"": nil, "pi": nil,
+	"claude": func(s *sessionWriter) dialect { return &claude{sessionWriter: s} },
+	"codex":  func(s *sessionWriter) dialect { return &codex{sessionWriter: s} },
 }
 
 type generator struct {
 	*pool
 	dir   string
+	opts  Options
 	stats Stats
 	paths int64 // bytes that the name of the directory takes in the files
-	done  []made
+	done  []*made
 
 	buf []byte // the line being made
 	ids map[string]bool
@@ -138,11 +178,11 @@ func (g *generator) session(total int64, number int) {
 	var parent *made
 	if len(g.done) > 0 && number%forkEvery == 7 {
 		if p := g.done[rng.IntN(len(g.done))]; p.bytes <= maxForkBytes {
-			parent, cwd = &p, p.cwd
+			parent, cwd = p, p.cwd
 			start = p.at.Add(time.Duration(1+rng.IntN(72)) * time.Hour)
 		}
 	}
-	s := &sessionWriter{generator: g, now: start, model: models[rng.IntN(len(models))], left: limit}
+	s := g.writer(start, models[rng.IntN(len(models))], limit)
 	if number%branchEvery == 9 {
 		lines = max(lines, 60)
 		s.branchEvery = 12 + rng.IntN(40)
@@ -153,7 +193,7 @@ func (g *generator) session(total int64, number int) {
 
 // longSession writes a session with one very long tool result.
 func (g *generator) longSession(size int64) {
-	s := &sessionWriter{generator: g, now: lastDay, model: models[0], left: size + 1<<20}
+	s := g.writer(lastDay, models[0], size+1<<20)
 	s.write("/home/dev/src/atlas-api", nil, func() {
 		s.prompt()
 		s.result(s.reply(1)[0], int(size))
@@ -162,21 +202,33 @@ func (g *generator) longSession(size int64) {
 	g.buf = nil // do not keep its memory for the short lines that follow
 }
 
+// writer returns a writer of a session of the agent.
+func (g *generator) writer(now time.Time, model [2]string, left int64) *sessionWriter {
+	s := &sessionWriter{generator: g, now: now, model: model, left: left}
+	if as := dialects[g.opts.Agent]; as != nil {
+		s.as = as(s)
+	}
+	return s
+}
+
 // sessionWriter writes one session file.
 type sessionWriter struct {
 	*generator
-	w     *bufio.Writer
-	path  string
-	cwd   string
-	now   time.Time
-	start time.Time
-	model [2]string
-	id    string   // of the entry being made
-	last  string   // id of the entry before
-	past  []string // ids of the latest entries, for branches and labels
-	left  int64    // bytes that may still be written
-	bytes int64
-	lines int
+	as     dialect // nil for pi
+	child  bool    // of another session
+	parent *made   // of a fork
+	w      *bufio.Writer
+	path   string
+	cwd    string
+	now    time.Time
+	start  time.Time
+	model  [2]string
+	id     string   // of the entry being made
+	last   string   // id of the entry before
+	past   []string // ids of the latest entries, for branches and labels
+	left   int64    // bytes that may still be written
+	bytes  int64
+	lines  int // as pi writes them
 
 	branchEvery int
 	branched    bool
@@ -185,53 +237,76 @@ type sessionWriter struct {
 // write writes a file with the entries that fill makes; a fork begins with those of its parent.
 func (s *sessionWriter) write(cwd string, parent *made, fill func()) {
 	id := s.sessionID()
-	s.cwd, s.start, s.ids = cwd, s.now, map[string]bool{}
-	sub := filepath.Join(s.dir, "--"+strings.ReplaceAll(strings.TrimPrefix(cwd, "/"), "/", "-")+"--")
-	must.Do(os.MkdirAll(sub, 0o755))
-	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(s.stamp())
-	s.path = filepath.Join(sub, stamp+"_"+id+".jsonl")
-	f := must.Get(os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644))
-	defer f.Close()
-	s.w = bufio.NewWriterSize(f, 256<<10)
+	s.cwd, s.parent, s.start, s.ids = cwd, parent, s.now, map[string]bool{}
+	name := filepath.Join("--"+strings.ReplaceAll(strings.TrimPrefix(cwd, "/"), "/", "-")+"--", s.fileStamp()+"_"+id+".jsonl")
+	if s.as != nil {
+		name = s.as.path(id)
+	}
+	s.path = filepath.Join(s.dir, name)
+	closeAll := s.open()
 
 	s.buf = fmt.Appendf(s.buf[:0], `{"type":"session","version":3,"id":"%s","timestamp":"%s","cwd":"%s"`, id, s.stamp(), cwd)
-	if parent != nil {
+	if parent != nil && s.as == nil {
 		s.buf = fmt.Appendf(s.buf, `,"parentSession":"%s"`, filepath.ToSlash(parent.path))
 		s.paths += int64(len(s.dir))
 		s.left += int64(len(s.dir))
 	}
 	s.buf = append(s.buf, '}')
 	s.flushLine()
-	if parent != nil {
+	switch {
+	case parent != nil && s.as != nil:
+		s.stats.Forks++
+		s.as.fork()
+	case parent != nil:
 		s.copyFrom(parent)
-	} else {
+	default:
 		s.modelChange()
 		s.thinkingLevel()
 	}
 	fill()
-	must.Do(errors.Join(s.w.Flush(), f.Close()))
+	if s.as != nil {
+		s.as.end()
+	}
+	must.Do(closeAll())
 	must.Do(os.Chtimes(s.path, s.now, s.now))
 	s.stats.Files++
 	if s.branched {
 		s.stats.Branched++
 	}
-	if parent == nil {
-		s.done = append(s.done, made{s.path, s.cwd, s.start, s.bytes})
+	if parent == nil && !s.child {
+		s.done = append(s.done, &made{s.path, s.cwd, id, s.start, s.bytes, false})
 	}
+}
+
+// open opens the file, and returns what ends it. Old files may be compressed.
+func (s *sessionWriter) open() (closeAll func() error) {
+	packed := s.opts.Packed && s.now.Before(lastDay.Add(-350*24*time.Hour))
+	if packed {
+		s.path += ".zst"
+		s.stats.Packed++
+	}
+	must.Do(os.MkdirAll(filepath.Dir(s.path), 0o755))
+	f := must.Get(os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644))
+	if !packed {
+		s.w = bufio.NewWriterSize(f, 256<<10)
+		return func() error { return errors.Join(s.w.Flush(), f.Close()) }
+	}
+	z := must.Get(zstd.NewWriter(f, zstd.WithEncoderConcurrency(1)))
+	s.w = bufio.NewWriterSize(z, 256<<10)
+	return func() error { return errors.Join(s.w.Flush(), z.Close(), f.Close()) }
 }
 
 // copyFrom writes the first entries of the parent again, byte for byte, as a
 // fork does. Only the parent ids of the last one matter for what follows.
 func (s *sessionWriter) copyFrom(parent *made) {
-	_, entries, _ := bytes.Cut(must.Get(os.ReadFile(parent.path)), []byte("\n"))
 	keep := parent.bytes/8 + s.rng.Int64N(parent.bytes)
-	for line := range bytes.Lines(entries) {
-		if keep <= 0 || s.left <= 0 {
+	for _, line := range parent.lines()[1:] {
+		if keep <= 0 || s.left <= 0 || len(line) == 0 {
 			break
 		}
 		keep -= int64(len(line))
-		s.buf = append(s.buf[:0], line[:len(line)-1]...)
-		s.flushLine()
+		s.put(line)
+		s.lines++
 		s.stats.Copied++
 		if id := firstID.FindSubmatch(line[:min(len(line), 200)]); id != nil {
 			s.note(string(id[1]))
@@ -243,14 +318,25 @@ func (s *sessionWriter) copyFrom(parent *made) {
 // firstID finds the id of an entry, which has no escapes.
 var firstID = regexp.MustCompile(`"id":"([^"]*)"`)
 
-// flushLine writes the line in buf.
+// flushLine writes the line in buf, as the agent writes it.
 func (s *sessionWriter) flushLine() {
-	s.buf = append(s.buf, '\n')
-	must.Get(s.w.Write(s.buf))
-	n := int64(len(s.buf))
+	s.lines++
+	if s.as == nil {
+		s.buf = append(s.buf, '\n')
+		s.put(s.buf)
+		return
+	}
+	var e entry
+	must.Do(json.Unmarshal(s.buf, &e))
+	s.as.entry(&e)
+}
+
+// put writes a line.
+func (s *sessionWriter) put(line []byte) {
+	must.Get(s.w.Write(line))
+	n := int64(len(line))
 	s.bytes += n
 	s.left -= n
-	s.lines++
 	s.stats.Bytes += n
 	s.stats.Lines++
 	s.pool.grown = s.generator.grown()
@@ -264,6 +350,36 @@ func (s *sessionWriter) note(id string) {
 }
 
 func (s *sessionWriter) stamp() string { return s.now.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// fileStamp is the time as names of files have it.
+func (s *sessionWriter) fileStamp() string {
+	return strings.NewReplacer(":", "-", ".", "-").Replace(s.stamp())
+}
+
+// entry is an entry as pi writes it. Strings that are only written again stay as they stand
+// in JSON.
+type entry struct {
+	Type, ID, ParentID, Timestamp string
+	CWD                           string
+	Summary, Name, Label, Content json.RawMessage
+	Message                       struct {
+		Role            string
+		Content         []contentBlock
+		Usage           struct{ Input, Output, CacheRead, CacheWrite int }
+		StopReason      string
+		ErrorMessage    json.RawMessage
+		ToolCallID      string
+		IsError         bool
+		Details         struct{ Diff json.RawMessage }
+		Command, Output json.RawMessage
+	}
+}
+
+// contentBlock is a block of a message.
+type contentBlock struct {
+	Type, ID, Name                                     string
+	Text, Thinking, ThinkingSignature, Data, Arguments json.RawMessage
+}
 
 // sessionID is a version 7 UUID of the present time.
 func (s *sessionWriter) sessionID() string {

@@ -15,6 +15,8 @@ import (
 func main() {
 	mb := flag.Int64("mb", 50, "megabytes (1000000 bytes) of session files")
 	seed := flag.Uint64("seed", 1, "seed; the same seed gives the same bytes")
+	agent := flag.String("agent", "pi", "that writes them: pi, claude, codex")
+	packed := flag.Bool("packed", false, "compress the older half of the files")
 	long := flag.Int64("long-line", 0, "bytes of one extra line that is very long")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: gen [flags] DIR\n\nWrites a sessions directory for benchmarks. Flags:")
@@ -26,7 +28,7 @@ func main() {
 		os.Exit(2)
 	}
 	start := time.Now()
-	stats, err := corpus.Generate(flag.Arg(0), corpus.Options{Seed: *seed, Bytes: *mb * 1e6, LongLine: *long})
+	stats, err := corpus.Generate(flag.Arg(0), corpus.Options{Seed: *seed, Bytes: *mb * 1e6, Agent: *agent, Packed: *packed, LongLine: *long})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
