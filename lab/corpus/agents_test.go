@@ -148,8 +148,8 @@ func claudeShares(lines [][]byte, files []string) []share {
 	}
 	return []share{
 		{"of the bytes, what is duplicated", (made + progress + states) / total, 0.53, 0.63},
-		{"of the bytes, results as they were made", made / total, 0.28, 0.40},
-		{"of the bytes, progress", progress / total, 0.18, 0.28},
+		{"of the bytes, results as they were made", made / total, 0.26, 0.40},
+		{"of the bytes, progress", progress / total, 0.18, 0.29},
 		{"of the lines, progress", progressed / float64(len(lines)), 0.22, 0.38},
 		{"of the messages, those in pieces", pieces / float64(len(messages)), 0.72, 0.84},
 		{"of the files, subagents", subagents / float64(len(files)), 0.3, 0.8},

@@ -269,8 +269,8 @@ func (c *claude) bashProgress(e *entry, call *claudeCall, output []byte) {
 		c.line(e, call.line, "progress", `"data":{"type":"hook_progress","hookEvent":"PreToolUse","hookName":"PreToolUse:Bash","command":"callback"},"parentToolUseID":"%s","toolUseID":"%[1]s"`, e.Message.ToolCallID)
 		return
 	}
-	for part := 1; part <= 4; part++ {
-		whole := output[:max(0, bytes.LastIndex(output[:len(output)*part/5], []byte(`\n`)))]
+	for part := 1; part <= 3; part++ {
+		whole := output[:max(0, bytes.LastIndex(output[:len(output)*part/4], []byte(`\n`)))]
 		last := whole[max(0, bytes.LastIndex(whole, []byte(`\n`))):]
 		c.line(e, call.line, "progress", `"data":{"type":"bash_progress","output":"%s","fullOutput":"%s","elapsedTimeSeconds":%d,"totalLines":9},"toolUseID":"bash-progress-%[3]d","parentToolUseID":"%s"`,
 			last, whole, part, e.Message.ToolCallID)
