@@ -23,9 +23,6 @@ func BenchmarkParse(b *testing.B) {
 					data = append(append(data, d...), '\n')
 				}
 			}
-			if len(data) == 0 {
-				b.Skip("no fixtures")
-			}
 			p := New().Parse(adapter.State{Facts: facts})
 			r := jsonl.NewReader(nil, 0, 0)
 			b.SetBytes(int64(len(data)))

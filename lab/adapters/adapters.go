@@ -4,6 +4,7 @@ package adapters
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"io/fs"
 	"math"
@@ -12,7 +13,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
 	"pigrep/internal/content"
@@ -22,14 +23,11 @@ import (
 )
 
 // Fixtures returns the session files of an agent among the fixtures, by path, and what they
-// contain, decompressed.
+// contain, decompressed. Without the directory with fixtures, they are those of the repository.
 func Fixtures(t testing.TB, agent string) map[string][]byte {
 	t.Helper()
 	files := make(map[string][]byte)
-	root := testkit.Fixtures()
-	if root == "" {
-		return files
-	}
+	root := cmp.Or(testkit.Fixtures(), filepath.Join(testkit.Root(), "testdata"))
 	testkit.Check(t, filepath.WalkDir(filepath.Join(root, "agents", agent), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(content.Logical(path)) != ".jsonl" {
 			return err
@@ -46,6 +44,9 @@ func Fixtures(t testing.TB, agent string) map[string][]byte {
 		files[path], err = io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
 		return err
 	}))
+	if len(files) == 0 {
+		t.Fatalf("no session files of %s below %s", agent, root)
+	}
 	return files
 }
 
@@ -139,7 +140,7 @@ func Halves(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 		}
 	}
 	if !reflect.DeepEqual(want, got) { // cmp takes a hundred times as long
-		t.Errorf("%s, line by line (-whole +parts):\n%s", state.Path, cmp.Diff(want, got))
+		t.Errorf("%s, line by line (-whole +parts):\n%s", state.Path, gocmp.Diff(want, got))
 	}
 }
 
@@ -155,7 +156,7 @@ func Alone(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 			again++
 			want, got := own(e), own(Clone(alone))
 			if !reflect.DeepEqual(want, got) {
-				t.Errorf("%s: line %d, read alone (-first +again):\n%s", state.Path, e.Line, cmp.Diff(want, got))
+				t.Errorf("%s: line %d, read alone (-first +again):\n%s", state.Path, e.Line, gocmp.Diff(want, got))
 			}
 		})
 		if again != 1 {
