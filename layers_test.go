@@ -24,7 +24,7 @@ import (
 // that come after it, "." being the package of the folder itself. A folder that is listed
 // as a whole has no order of its own.
 var floors = map[string][]string{
-	"":             {".", "ui", "query", "indexer", "index", "adapter", "scope", "internal"},
+	"":             {".", "ui", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
 	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "flags", "app", "problem", "system"},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},

@@ -1,0 +1,333 @@
+// Package keep is an archive of session files: copies that stay when an agent deletes,
+// shortens or rewrites its own files.
+//
+//	DIR/catalogue                        what is kept, see below
+//	DIR/lock                             held by the process that changes the archive
+//	DIR/claude/home/u/x/ID.jsonl/1       a copy of /home/u/x/ID.jsonl, a file of Claude Code
+//	DIR/claude/home/u/x/ID.jsonl/2.zst   what it had after it was rewritten; compressed
+//
+// A copy is part of the archive once its row is in the catalogue, which only ever says what
+// is on disk already. A process that dies leaves nothing torn. Originals are only ever
+// opened for reading.
+package keep
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"pigrep/internal/content"
+	"pigrep/internal/files"
+)
+
+// Stamp is how a session file looked.
+type Stamp struct {
+	Size, Mtime, Ctime int64 // as it is stored, and in nanoseconds
+	Inode              uint64
+	Packed             bool // its name has the suffix of a compression
+}
+
+// File is a session file of an agent.
+type File struct {
+	Path  string // without the suffix of a compression
+	Agent string // as of session.ShortAgent
+	Stamp
+}
+
+// Copy is a row of the catalogue: one version of a session file.
+type Copy struct {
+	File          // the original, when it was copied
+	Version int   // from 1; a file that was rewritten has several
+	Length  int64 // of the text; -1 if that is not known
+	Stored  int64 // bytes on disk
+	Zstd    bool  // the copy is compressed
+	State   State
+	Earlier bool // there is a later version; not in the row
+}
+
+// State is what became of a copy.
+type State string
+
+// The states. Unless its file changes, a copy that was forgotten is not made again, and one
+// that was dropped only if there is room.
+const (
+	Kept      State = "kept"
+	Dropped   State = "dropped" // there is no room for it
+	Forgotten State = "forgotten"
+	removed   State = "removed" // from the catalogue
+)
+
+// Name is what the copy is called: like its original, or for a version before that was
+// rewritten, ID~1.jsonl for the first one of ID.jsonl.
+func (c *Copy) Name() string {
+	if !c.Earlier {
+		return c.File.Path
+	}
+	ext := filepath.Ext(c.File.Path)
+	return fmt.Sprintf("%s~%d%s", strings.TrimSuffix(c.File.Path, ext), c.Version, ext)
+}
+
+// Gone reports whether the copy is all that is left.
+func (c *Copy) Gone() bool {
+	return c.Earlier || !exists(c.File.Path) && !exists(c.File.Path+content.Suffix)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// place returns the path of the copy below the directory of the archive.
+func (c *Copy) place() string {
+	volume := filepath.VolumeName(c.File.Path)
+	name := filepath.Join(c.Agent, strings.ReplaceAll(volume, ":", ""), c.File.Path[len(volume):], strconv.Itoa(c.Version))
+	if c.Zstd {
+		name += content.Suffix
+	}
+	return name
+}
+
+// Archive is a directory with copies. Its methods may be called by several goroutines.
+type Archive struct {
+	Dir string // it may be missing
+
+	mu   sync.Mutex
+	read os.FileInfo // of the catalogue when it was read
+	rows []Copy      // in it; never changed
+}
+
+const (
+	catalogue = "catalogue"
+	lock      = "lock"
+	unwritten = ".new" // ends the name of a file that is being written
+)
+
+// Copies returns what is in the catalogue, by original and version. The result must not be
+// changed.
+func (a *Archive) Copies() ([]Copy, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	path := filepath.Join(a.Dir, catalogue)
+	info, err := os.Stat(path)
+	if err == nil && a.read != nil && os.SameFile(a.read, info) && a.read.Size() == info.Size() && a.read.ModTime().Equal(info.ModTime()) {
+		return a.rows, nil
+	}
+	data, err := files.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	rows, parseErr := parse(string(data))
+	if err = cmp.Or(err, parseErr); err != nil {
+		return nil, fmt.Errorf("the archive of kept sessions: %s: %w", path, err)
+	}
+	a.read, a.rows = info, rows
+	return rows, nil
+}
+
+// Find returns the copy that is called like this, nil if there is none.
+func (a *Archive) Find(path string) *Copy {
+	rows, _ := a.Copies() // an error is reported by discovery
+	for i := range rows {
+		if c := &rows[i]; c.State == Kept && c.Name() == path {
+			return c
+		}
+	}
+	return nil
+}
+
+// Open opens a copy, which may have been compressed since its row was read.
+func (a *Archive) Open(c *Copy) (*os.File, error) {
+	f, err := files.Open(a.Place(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		other := *c
+		other.Zstd = !c.Zstd
+		f, err = files.Open(a.Place(&other))
+	}
+	return f, err
+}
+
+// Place returns where a copy is.
+func (a *Archive) Place(c *Copy) string { return filepath.Join(a.Dir, c.place()) }
+
+// The catalogue is a text of lines that end in a newline: the first says what it is, each
+// other one is a row, whose fields are separated by tabs. A later row of a copy replaces an
+// earlier one. What follows the last newline does not count.
+const (
+	heading   = "pigrep archive 1\n"
+	rowLength = 128 // without the path, about
+)
+
+func (c *Copy) line() string {
+	return fmt.Sprintf("%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%t\t%d\t%d\t%t\n", strconv.Quote(c.File.Path), c.Version, c.Agent, c.State,
+		c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.Packed, c.Length, c.Stored, c.Zstd)
+}
+
+var errCatalogue = errors.New("it is damaged, or another version of pigrep wrote it")
+
+// parse reads a catalogue.
+func parse(text string) ([]Copy, error) {
+	text, ok := strings.CutPrefix(text, heading)
+	if !ok {
+		return nil, errCatalogue
+	}
+	rows := make([]Copy, 0, strings.Count(text, "\n"))
+	for {
+		line, rest, whole := strings.Cut(text, "\n")
+		if !whole {
+			return inOrder(rows), nil
+		}
+		c, err := parseRow(line)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errCatalogue, err)
+		}
+		rows, text = append(rows, c), rest
+	}
+}
+
+func parseRow(line string) (c Copy, err error) {
+	next := func() (field string) {
+		field, line, _ = strings.Cut(line, "\t")
+		return field
+	}
+	number := func() int64 {
+		n, numberErr := strconv.ParseInt(next(), 10, 64)
+		err = cmp.Or(err, numberErr)
+		return n
+	}
+	c.File.Path, err = strconv.Unquote(next())
+	c.Version, c.Agent, c.State = int(number()), next(), State(next())
+	c.Size, c.Mtime, c.Ctime, c.Inode = number(), number(), number(), uint64(number())
+	c.Packed, c.Length, c.Stored, c.Zstd = next() == "true", number(), number(), next() == "true"
+	return c, err
+}
+
+// inOrder returns the rows that count, by original and version.
+func inOrder(rows []Copy) []Copy {
+	order := func(a, b Copy) int {
+		return cmp.Or(strings.Compare(a.File.Path, b.File.Path), cmp.Compare(a.Version, b.Version))
+	}
+	slices.SortStableFunc(rows, order)
+	n := 0
+	for i, c := range rows {
+		if c.State == removed || i+1 < len(rows) && order(c, rows[i+1]) == 0 {
+			continue
+		}
+		if n > 0 && rows[n-1].File.Path == c.File.Path {
+			rows[n-1].Earlier = true
+		}
+		rows[n] = c
+		n++
+	}
+	return rows[:n]
+}
+
+// writer changes the archive, which it has locked.
+type writer struct {
+	*Archive
+	root  *os.Root
+	lock  *files.Lock
+	log   bytes.Buffer // rows that are not in the catalogue yet
+	stale []string     // names of copies that are of no use once they are
+}
+
+// ErrBusy says that another process is changing the archive.
+var ErrBusy = errors.New("another process is changing the archive of kept sessions")
+
+// change locks the archive. The caller ends it.
+func (a *Archive) change() (*writer, error) {
+	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(a.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := files.TryLock(dir, lock)
+	if err == nil && l == nil {
+		err = ErrBusy
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return &writer{Archive: a, root: dir, lock: l}, nil
+}
+
+// end writes what is left to write, and unlocks the archive.
+func (w *writer) end() error { return errors.Join(w.flush(), w.lock.Unlock(), w.root.Close()) }
+
+// put adds or replaces a row.
+func (w *writer) put(c Copy) { w.log.WriteString(c.line()) }
+
+// drop removes a copy.
+func (w *writer) drop(c Copy, why State) {
+	if c.State == Kept {
+		w.stale = append(w.stale, c.place())
+	}
+	if c.Earlier {
+		why = removed // nothing asks for it
+	}
+	c.State, c.Stored, c.Length, c.Zstd = why, 0, 0, false
+	w.put(c)
+}
+
+// flush puts the log into the catalogue, and then removes what is of no use any more.
+func (w *writer) flush() error {
+	if w.log.Len() == 0 {
+		return nil
+	}
+	err := w.write()
+	if err == nil {
+		for _, name := range w.stale {
+			_ = w.root.Remove(name) // at worst it takes up room
+			for dir := filepath.Dir(name); dir != "." && w.root.Remove(dir) == nil; dir = filepath.Dir(dir) {
+			}
+		}
+	}
+	w.log.Reset()
+	w.stale = nil
+	return err
+}
+
+// write appends the log to the catalogue, and replaces that if most of it is of no use. A
+// torn row, which a process that died left at the end, is overwritten.
+func (w *writer) write() error {
+	path := filepath.Join(w.Dir, catalogue)
+	data, err := files.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	end := int64(bytes.LastIndexByte(data, '\n') + 1)
+	rows, err := parse(cmp.Or(string(data[:end]), heading) + w.log.String())
+	if err != nil {
+		return err
+	}
+	useful := int64(1 << 20) // bytes
+	for i := range rows {
+		useful += int64(len(rows[i].File.Path) + rowLength)
+	}
+	if end > 0 && end < 2*useful {
+		f, err := w.root.OpenFile(catalogue, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt(w.log.Bytes(), end)
+		return errors.Join(err, f.Truncate(end+int64(w.log.Len())), f.Sync(), f.Close())
+	}
+	return files.Replace(path, 0o600, func(f io.Writer) error {
+		out := bytes.NewBufferString(heading)
+		for i := range rows {
+			out.WriteString(rows[i].line())
+		}
+		_, err := out.WriteTo(f)
+		return err
+	})
+}

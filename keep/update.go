@@ -1,0 +1,478 @@
+package keep
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"pigrep/internal/content"
+	"pigrep/internal/files"
+)
+
+// Rules say what is kept, and how.
+type Rules struct {
+	Agents []string      // whose files are kept, as of session.ShortAgent
+	Limit  int64         // bytes of all copies together; 0: no limit
+	Pack   time.Duration // how long a file must be unchanged before its copy is compressed; 0: never
+	Now    func() time.Time
+
+	// Volatile returns the range at the start of a file that its agent overwrites in place; see
+	// adapter.Overwriter.
+	Volatile func(agent string, head []byte) (from, to int64)
+}
+
+// Report is what an update of the archive did.
+type Report struct {
+	Copied  int   // files
+	Bytes   int64 // that were copied or compressed
+	Left    int64 // bytes that were not copied, because they were too many
+	Dropped int   // files that are not kept any more, because there is no room
+}
+
+// each is how many bytes are copied before the catalogue is written.
+const each = 64 << 20
+
+// Update copies what is new in the files, which are all that the agents have, ordered by
+// path. What is missing among them is gone, and its copies stay. It copies at most so many
+// bytes, and a file; 0 for no limit. If nothing has changed, no file is looked at. Errors
+// of one file are left to the next update.
+func (a *Archive) Update(ctx context.Context, list []File, r Rules, most int64) (report Report, err error) {
+	rows, err := a.Copies()
+	if err != nil || len(r.plan(rows, list)) == 0 {
+		return report, err
+	}
+	w, err := a.change()
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, w.end()) }()
+	if rows, err = a.Copies(); err != nil { // another process may have changed it
+		return report, err
+	}
+	u := &update{writer: w, Rules: &r, report: &report}
+	todo := r.plan(rows, list)
+	for _, it := range todo {
+		if it.out {
+			u.leave(it)
+		}
+	}
+	for _, c := range rows {
+		u.used += c.Stored
+	}
+	err = u.flush()
+	flushed := int64(0)
+	for i := 0; i < len(todo) && err == nil; i++ {
+		it := todo[i]
+		switch {
+		case ctx.Err() != nil:
+			return report, ctx.Err()
+		case it.out:
+		case most > 0 && report.Bytes >= most:
+			report.Left += it.size()
+		case it.changed():
+			err = serious(u.keep(it))
+		default:
+			err = serious(u.pack(*it.row))
+		}
+		if err == nil && report.Bytes-flushed > each {
+			flushed, err = report.Bytes, u.flush()
+		}
+	}
+	return report, err
+}
+
+// serious returns an error unless it concerns one file only.
+func serious(err error) error {
+	if err == nil || errors.Is(err, errOriginal) || !files.NoSpace(err) && !files.ReadOnly(err) && !errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return err
+}
+
+// item is a file, a copy, or both.
+type item struct {
+	row  *Copy // nil for a file that is new
+	file *File // nil for a copy that is all that is left
+	out  bool  // there is no room for it
+}
+
+// changed reports whether the file is to be copied.
+func (it *item) changed() bool {
+	switch {
+	case it.file == nil:
+		return false
+	case it.row == nil || it.row.State != Kept && it.file.Size == 0:
+		return it.file.Size > 0
+	}
+	return it.row.Stamp != it.file.Stamp || it.row.State == Dropped
+}
+
+// size is what the copy takes up, or will, at most.
+func (it *item) size() int64 {
+	if it.changed() {
+		return it.file.Size
+	}
+	if it.row == nil {
+		return 0
+	}
+	return it.row.Stored
+}
+
+// mtime is when the file was last changed.
+func (it *item) mtime() int64 {
+	if it.file != nil {
+		return it.file.Mtime
+	}
+	return it.row.Mtime
+}
+
+// tiny files take up as much room on a disk if they are compressed.
+const tiny = 4 << 10
+
+func (it *item) idle(r *Rules) bool {
+	c := it.row
+	return r.Pack > 0 && c != nil && c.State == Kept && !c.Zstd && c.Stored > tiny && r.Now().UnixNano()-c.Mtime > int64(r.Pack)
+}
+
+// plan returns what is to be done.
+func (r *Rules) plan(rows []Copy, list []File) []item {
+	all := make([]item, 0, len(rows)+len(list))
+	for i := range rows {
+		c := &rows[i]
+		for ; len(list) > 0 && list[0].Path < c.Path; list = list[1:] {
+			all = append(all, item{file: &list[0]})
+		}
+		it := item{row: c}
+		if len(list) > 0 && list[0].Path == c.Path && !c.Earlier {
+			it.file, list = &list[0], list[1:]
+		}
+		all = append(all, it)
+	}
+	for i := range list {
+		all = append(all, item{file: &list[i]})
+	}
+	r.fit(all)
+	return slices.DeleteFunc(all, func(it item) bool {
+		if it.out {
+			return it.row != nil && it.row.State != Kept && (it.file == nil || it.row.Stamp == it.file.Stamp)
+		}
+		return !it.changed() && !it.idle(r)
+	})
+}
+
+// fit finds out for what there is no room. Copies that are all that is left come first, the
+// latest before the others; then files in the order in which agents delete them.
+func (r *Rules) fit(all []item) {
+	var size int64
+	for i := range all {
+		size += all[i].size()
+	}
+	if r.Limit == 0 || size <= r.Limit {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b item) int {
+		switch {
+		case (a.file == nil) != (b.file == nil):
+			if a.file == nil {
+				return -1
+			}
+			return 1
+		case a.file == nil:
+			return cmp.Compare(b.mtime(), a.mtime())
+		}
+		return cmp.Compare(a.mtime(), b.mtime())
+	})
+	size = 0
+	for i := range all {
+		if all[i].out = size+all[i].size() > r.Limit; !all[i].out {
+			size += all[i].size()
+		}
+	}
+}
+
+// update is one run over the files that changed.
+type update struct {
+	*writer
+	*Rules
+	report *Report
+	used   int64 // bytes of all copies
+}
+
+// leave removes the copy of a file for which there is no room, if there is one.
+func (u *update) leave(it item) {
+	c := Copy{Version: 1}
+	if it.row != nil {
+		c = *it.row
+	}
+	if c.State != Dropped {
+		u.report.Dropped++
+	}
+	u.used -= c.Stored
+	if it.file == nil {
+		u.drop(c, removed)
+		return
+	}
+	agent := cmp.Or(c.Agent, it.file.Agent)
+	c.File = *it.file
+	c.Agent = agent
+	u.drop(c, Dropped)
+}
+
+// keep makes the copy of a file like it.
+func (u *update) keep(it item) error {
+	f := it.file
+	path := f.Path
+	if f.Packed {
+		path += content.Suffix
+	}
+	stored, err := files.Open(path)
+	if err != nil {
+		return errors.Join(errOriginal, err)
+	}
+	text, err := content.New(stored, 0)
+	if err != nil {
+		return errors.Join(errOriginal, err, stored.Close())
+	}
+	defer text.Close()
+	next := Copy{File: *f, Version: 1, State: Kept, Zstd: text.Packed()}
+	if it.row == nil {
+		return u.replace(nil, next, text)
+	}
+	c := *it.row
+	next.Agent, next.Version = c.Agent, c.Version
+	if c.State != Kept {
+		return u.replace(nil, next, text)
+	}
+	at, is, err := u.compare(&c, f, text)
+	switch {
+	case errors.Is(err, errOriginal):
+		return err
+	case errors.Is(err, fs.ErrNotExist): // somebody removed the copy
+	case err != nil, is == other: // what can be read of the copy stays
+		next.Version++
+		return u.replace(nil, next, text)
+	case is == same && at == f.Size && !text.Packed():
+		c.Stamp, c.Length = f.Stamp, at
+		u.put(c)
+		return nil
+	case is == same && !c.Zstd && !text.Packed():
+		return u.grow(next, text, at)
+	}
+	return u.replace(&c, next, text)
+}
+
+// grow appends to a copy what its original has after an offset. All bytes of a copy are
+// those of its original at every moment, so it is not torn if the process dies.
+func (u *update) grow(next Copy, text *content.File, at int64) error {
+	if !u.takes(next.Size - at) {
+		return nil
+	}
+	f, err := u.root.OpenFile(next.place(), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Truncate(at); err != nil { // what a process that died has appended is not proved to be right
+		return err
+	}
+	if _, err := f.Seek(at, io.SeekStart); err != nil {
+		return err
+	}
+	if err := errors.Join(copyBytes(f, text.Stored, at, next.Size), f.Sync()); err != nil {
+		return err
+	}
+	next.Length, next.Stored = next.Size, next.Size
+	u.done(next, next.Size-at)
+	return nil
+}
+
+// replace writes a copy anew, in place of the last one if there is one.
+func (u *update) replace(last *Copy, next Copy, text *content.File) (err error) {
+	switch {
+	case last != nil && !u.takes(next.Size-last.Stored):
+		return nil
+	case last == nil && !u.takes(next.Size):
+		next.State = Dropped
+		u.drop(next, Dropped)
+		return nil
+	}
+	next.Length = next.Size
+	if next.Zstd {
+		next.Length = -1
+	}
+	next.Stored, err = u.create(next, func(f *os.File) error { return copyBytes(f, text.Stored, 0, next.Size) })
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		u.used -= last.Stored
+		if last.Zstd != next.Zstd {
+			u.stale = append(u.stale, last.place())
+		}
+	}
+	u.done(next, next.Stored)
+	return nil
+}
+
+// takes reports whether there is room for so many bytes. What was planned fits, unless files
+// turned out to be rewritten, and so have two copies: then the next update plans again.
+func (u *update) takes(bytes int64) bool { return u.Limit == 0 || u.used+bytes <= u.Limit }
+
+// done records a copy.
+func (u *update) done(c Copy, bytes int64) {
+	u.put(c)
+	u.report.Copied++
+	u.report.Bytes += bytes
+	u.used += bytes
+}
+
+// create creates or replaces the file of a copy, so that it is there as a whole or not at
+// all. It returns how long it is.
+func (w *writer) create(c Copy, write func(*os.File) error) (size int64, err error) {
+	dir, temp := filepath.Dir(c.place()), c.place()+unwritten
+	if err := w.root.MkdirAll(dir, 0o700); err != nil {
+		return 0, err
+	}
+	f, err := w.root.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	if err = write(f); err == nil {
+		err = f.Sync()
+	}
+	size, seekErr := f.Seek(0, io.SeekEnd)
+	if err = errors.Join(err, seekErr, f.Close()); err != nil {
+		return 0, errors.Join(err, w.root.Remove(temp))
+	}
+	return size, errors.Join(w.root.Rename(temp, c.place()), files.SyncDir(filepath.Join(w.Dir, dir)))
+}
+
+// errOriginal says that an original could not be read.
+var errOriginal = errors.New("cannot read the original")
+
+// copyBytes appends the bytes of an original from one offset to another. Where the file
+// system can, both files then share them on the disk (copy_file_range). That is safe:
+// whoever writes to one of the files gets bytes of its own. A hard link would not be safe,
+// because agents append to their files and shorten them in place.
+func copyBytes(to, from *os.File, at, end int64) error {
+	if _, err := from.Seek(at, io.SeekStart); err != nil {
+		return errors.Join(errOriginal, err)
+	}
+	n, err := io.Copy(to, io.LimitReader(from, end-at))
+	if err != nil {
+		return err
+	}
+	// A file that was shortened meanwhile may have been rewritten, and be copied in part.
+	if info, err := from.Stat(); err != nil || at+n < end || info.Size() < end {
+		return errors.Join(errOriginal, err)
+	}
+	return nil
+}
+
+// likeness is what the start of a file is to its copy.
+type likeness int
+
+const (
+	other    likeness = iota
+	retitled          // the same but for what its agent overwrites in place
+	same
+)
+
+// compare compares the text of a copy with the start of that of its original. It returns how
+// long the text of the copy is.
+func (u *update) compare(c *Copy, f *File, text *content.File) (at int64, is likeness, err error) {
+	file, err := u.Open(c)
+	if err != nil {
+		return 0, other, err
+	}
+	kept, err := content.New(file, 0)
+	if err != nil {
+		return 0, other, errors.Join(err, file.Close())
+	}
+	defer kept.Close()
+	var from, to int64 // what is overwritten
+	a, b := make([]byte, 256<<10), make([]byte, 256<<10)
+	for is = same; ; {
+		n, err := io.ReadFull(io.NewSectionReader(kept, at, c.rest(at)), a)
+		if n == 0 && (errors.Is(err, io.EOF)) {
+			return at, is, nil
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return at, other, err
+		}
+		m, err := text.ReadAt(b[:n], at)
+		if m < n && !errors.Is(err, io.EOF) {
+			return at, other, errors.Join(errOriginal, err)
+		}
+		if at == 0 {
+			from, to = u.Volatile(f.Agent, b[:m])
+		}
+		if m < n || !bytes.Equal(a[:n], b[:n]) {
+			inside := m == n && from < to && at == 0 && to <= int64(n) && bytes.Equal(a[:from], b[:from]) && bytes.Equal(a[to:n], b[to:n])
+			if !inside {
+				return at, other, nil
+			}
+			is = retitled
+		}
+		at += int64(n)
+	}
+}
+
+// rest is how much text may follow an offset.
+func (c *Copy) rest(at int64) int64 {
+	if c.Length < 0 {
+		return 1 << 62
+	}
+	return c.Length - at
+}
+
+// frame is how much text is in a frame of a copy that is compressed: each can be read alone.
+const frame = 1 << 20
+
+// pack compresses a copy.
+func (u *update) pack(c Copy) error {
+	f, err := u.Open(&c)
+	if err != nil {
+		return errors.Join(errOriginal, err)
+	}
+	defer f.Close()
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	next := c
+	next.Zstd = true
+	text := io.NewSectionReader(f, 0, c.rest(0))
+	next.Stored, err = u.create(next, func(to *os.File) error {
+		piece, packed := make([]byte, frame), []byte(nil)
+		for {
+			n, err := io.ReadFull(text, piece)
+			if n == 0 {
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				return errors.Join(errOriginal, err)
+			}
+			packed = encoder.EncodeAll(piece[:n], packed[:0])
+			if _, err := to.Write(packed); err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	u.stale = append(u.stale, c.place())
+	u.put(next)
+	u.report.Bytes += c.Stored
+	return nil
+}
