@@ -19,7 +19,9 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
 		table: r.table,
 	}
-	with.summaries.Store(r.summaries.Load())
+	if !r.table.HasNotes() {
+		with.summaries.Store(r.summaries.Load())
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, with.Close())
@@ -44,6 +46,9 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		if err := with.change(b); err != nil {
 			return nil, err
 		}
+	}
+	if with.table.HasNotes() {
+		with.summaries.Store(nil) // with the names, once they are needed
 	}
 	if len(batches) == 0 {
 		// The table must not share memory that r unmaps when it is closed.

@@ -35,6 +35,8 @@ type Reader struct {
 	decoding   sync.Once
 	segments   []*segment.Segment
 	records    recordFinder
+	naming     sync.Once
+	names      *Names // nil if there are no Notes
 
 	close sync.Once
 }
@@ -134,6 +136,9 @@ func (r *Reader) Summaries() []session.Summary {
 	r.decoding.Do(func() {
 		if r.summaries.Load() == nil {
 			list := r.table.Summaries()
+			for i := range list {
+				r.Names().apply(&list[i])
+			}
 			r.summaries.Store(&list)
 		}
 	})
@@ -147,6 +152,7 @@ func (r *Reader) Summary(i int) *session.Summary {
 		return &(*decoded)[i]
 	}
 	s := r.table.Summary(i)
+	r.Names().apply(&s)
 	return &s
 }
 
@@ -154,8 +160,12 @@ func (r *Reader) Summary(i int) *session.Summary {
 // is valid until the next one.
 func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
 	decoded := r.summaries.Load()
-	if decoded == nil {
+	switch {
+	case decoded != nil:
+	case r.Names() == nil:
 		return r.table.Beginnings()
+	default:
+		decoded = new(r.Summaries())
 	}
 	return func(yield func(int, *session.Summary) bool) {
 		for i := range *decoded {
@@ -190,12 +200,24 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return record.Decode(b, false, entryPieces(r.segments, file))
+	rec, err := record.Decode(b, false, entryPieces(r.segments, file))
+	if err == nil {
+		r.Names().apply(&rec.Summary)
+	}
+	return rec, err
 }
 
 // Outline is Record without decoding the entries. near, if not nil, is searched first:
 // the record is usually in the last segment with documents of the file.
 func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
+	o, err := r.outline(file, near)
+	if o != nil {
+		r.Names().apply(&o.Record.Summary)
+	}
+	return o, err
+}
+
+func (r *Reader) outline(file uint32, near *segment.Segment) (*record.Outline, error) {
 	b, err := r.records.find(r.segments, file, near)
 	if err != nil || b == nil {
 		return nil, err

@@ -57,6 +57,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		return r, err
 	}
 	defer reader.Close()
+	reader.Unnamed()
 	r.Generation = reader.Generation()
 	for _, err := range reader.Verify(ctx) {
 		r.add("", "%v", err)

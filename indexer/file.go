@@ -120,8 +120,11 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 	problems := r.parser.Parse(line, func(e *session.Entry) {
 		found = true
 		r.entries++
-		if !line.Ended { // it is read again, and only then decides about other entries
+		switch {
+		case !line.Ended: // it is read again, and only then decides about other entries
 			e.Pending, e.Shadows = false, nil
+		case rec.Notes:
+			rec.Supersede(e)
 		}
 		if rec.Add(e); e.Repeats {
 			return

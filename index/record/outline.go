@@ -28,6 +28,15 @@ type Entry struct {
 // At returns the entry that begins at the byte offset; false if none does.
 func (o *Outline) At(offset int64) (Entry, bool) { return o.Walk().At(offset) }
 
+// First returns the first entry; false if there is none.
+func (o *Outline) First() (Entry, bool) {
+	w := o.Walk()
+	if w.count > 0 {
+		w.enter(0, 0)
+	}
+	return w.entry, w.count > 0 && !w.d.Failed()
+}
+
 // Before returns the last entry that begins before the byte offset; false if none does.
 func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 	w := o.Walk()

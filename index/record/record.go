@@ -31,7 +31,7 @@ import (
 //	uint    number of blocks, then fixed each
 //	string  partial
 //	string  memo of the parser
-//	uint    number of pending entries, then int offset, int documents, uint tokens
+//	uint    number of pending entries, then int offset, int documents, uint tokens, string about, string name
 //	runs    of the entries that are hidden
 //	uint    number of contexts, then uint entry, string provider, string model, string cwd, string git
 //	string  the last message in pieces
@@ -173,7 +173,7 @@ func appendRecord(b []byte, r *session.Record, known *session.Known, first int) 
 	b = format.AppendUint(b, uint64(len(r.Pending)))
 	for _, p := range r.Pending {
 		b = format.AppendInt(format.AppendInt(b, p.Offset), int64(p.Documents))
-		b = format.AppendUint(b, p.Tokens)
+		b = format.AppendString(format.AppendString(format.AppendUint(b, p.Tokens), p.About), p.Name)
 	}
 	b = appendRuns(b, r.Hidden)
 	b = format.AppendUint(b, uint64(len(r.Contexts)))
@@ -226,8 +226,10 @@ func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	if s := d.String(); s != "" {
 		r.Memo = []byte(s)
 	}
-	for range d.Items(3) {
-		r.Pending = append(r.Pending, session.Pending{Offset: d.Int(), Documents: int(d.Int()), Tokens: d.Uint()})
+	for range d.Items(5) {
+		r.Pending = append(r.Pending, session.Pending{
+			Offset: d.Int(), Documents: int(d.Int()), Tokens: d.Uint(), About: d.String(), Name: d.String(),
+		})
 	}
 	r.Hidden = d.runs()
 	for range d.Items(5) {

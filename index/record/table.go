@@ -21,7 +21,7 @@ import (
 //	uint   Next
 //	uint   number of rows, ordered by path, then file
 //	uint   Documents, uint Tokens, uint Skipped
-//	uint   number of readers, then string agent, int revision
+//	uint   number of readers, then string agent, int revision, uint notes: 1 or 0
 //	stamp  of each row, of 104 bytes: the end of its text, its file number and the length
 //	       of its path, the checkpoint, and the number of its reader
 //	text   of each row: the path and the rest of the summary
@@ -39,10 +39,11 @@ type Table struct {
 	texts   string
 }
 
-// Reader is what read a file: the parser of an agent, in a revision.
+// Reader is what read a file: the parser of an agent, in a revision, and as what.
 type Reader struct {
 	Agent    string
 	Revision int
+	Notes    bool
 }
 
 // A stamp is a sequence of little-endian numbers.
@@ -99,6 +100,11 @@ func (t *Table) ReadBy(passes func(Reader) bool) func(i int) bool {
 		passing[i] = passes(r)
 	}
 	return func(i int) bool { return passing[t.number(i, stampRead)] }
+}
+
+// HasNotes reports whether some files are Notes.
+func (t *Table) HasNotes() bool {
+	return t != nil && slices.ContainsFunc(t.readers, func(r Reader) bool { return r.Notes })
 }
 
 // Agents lists the agents whose parsers read files, as of session.ShortAgent.
@@ -205,7 +211,7 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	}
 	add := func(s *session.Summary) {
 		texts = appendRest(append(texts, s.Path...), s)
-		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision}))
+		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision, s.Notes}))
 	}
 	for i := range t.Len() {
 		if replaced[t.File(i)] || deleted(t.File(i)) {
@@ -266,6 +272,7 @@ func (t *Table) AppendTo(b []byte) []byte {
 	b = format.AppendUint(b, uint64(len(t.readers)))
 	for _, r := range t.readers {
 		b = format.AppendInt(format.AppendString(b, r.Agent), int64(r.Revision))
+		b = format.AppendUint(b, uint64(flag(r.Notes, 1)))
 	}
 	return append(append(b, t.stamps...), t.texts...)
 }
@@ -280,8 +287,8 @@ func OpenTable(b []byte) (*Table, error) {
 	next := d.Uint()
 	rows, documents, tokens, skipped := d.Uint(), d.Uint(), d.Uint(), d.Uint()
 	var readers []Reader
-	for range d.Items(2) {
-		readers = append(readers, Reader{strings.Clone(d.String()), int(d.Int())})
+	for range d.Items(3) {
+		readers = append(readers, Reader{strings.Clone(d.String()), int(d.Int()), d.Uint() != 0})
 	}
 	if d.Failed() || next > math.MaxUint32 || rows > uint64(d.Left()/stampLen) || documents > math.MaxInt || skipped > math.MaxInt {
 		return nil, errTable

@@ -33,10 +33,14 @@ func (r *Record) Add(e *Entry) {
 		e.Shadows = r.hide(e.Shadows)
 	}
 	if e.Pending {
-		if len(r.Pending) == MaxPending {
+		if len(r.Pending) >= MaxPending && !r.Notes {
 			r.Pending = r.Pending[1:]
 		}
-		r.Pending = append(slices.Clip(r.Pending), Pending{Offset: e.Offset})
+		p := Pending{Offset: e.Offset}
+		if r.Notes {
+			p.About, p.Name = strings.Clone(e.About), strings.Clone(strings.TrimSpace(e.Name))
+		}
+		r.Pending = append(r.Pending, p)
 	}
 	r.resolve(e.ID)
 	if !e.Timestamp.IsZero() {
@@ -60,6 +64,15 @@ func (r *Record) Add(e *Entry) {
 	}
 	if e.Message != "" && e.Message != r.Piece {
 		r.Piece = strings.Clone(e.Message)
+	}
+}
+
+// Supersede makes a complete line of Notes take the place of the last one about the same
+// session. Call it before Add.
+func (r *Record) Supersede(e *Entry) {
+	e.Pending = true
+	if at := slices.IndexFunc(r.Pending, func(p Pending) bool { return p.About == e.About }); at >= 0 {
+		e.Shadows = []int64{r.Pending[at].Offset}
 	}
 }
 
@@ -140,7 +153,7 @@ func (r *Record) hide(offsets []int64) (hidden []int64) {
 func (r *Record) addName(e *Entry) {
 	name := Naming{e.TargetID, strings.TrimSpace(e.Name), e.NameRank}
 	switch {
-	case e.About != "":
+	case r.Notes: // they name other sessions
 	case e.TargetID == "" || r.numberOf(e.TargetID) >= 0:
 		r.rename(name)
 	default:

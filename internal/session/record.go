@@ -93,7 +93,7 @@ type Record struct {
 	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
 
 	Memo     []byte    // of the parser at the checkpoint: see adapter.State
-	Pending  []Pending // entries that may still be shadowed, the last MaxPending
+	Pending  []Pending // entries that may still be shadowed: the last MaxPending, of Notes all
 	Hidden   Runs      // entries whose text others have: see Entry.Repeats and Entry.Shadows
 	Contexts Contexts
 	Piece    string   // Entry.Message of the last entry that has one
@@ -161,11 +161,14 @@ type Naming struct {
 	Rank         uint8
 }
 
-// Pending is an entry that later ones may shadow: see Entry.Pending.
+// Pending is an entry that later ones may shadow: see Entry.Pending. In Notes, it is the last
+// one about its session.
 type Pending struct {
 	Offset    int64
 	Documents int    // it has in the index
 	Tokens    uint64 // of these
+
+	About, Name string // of an entry of Notes
 }
 
 // Node is an entry in the tree.

@@ -26,8 +26,11 @@ func (chat) Label() string { return "Chat" }
 func (chat) Revision() int { return 0 }
 
 func (chat) Recognize(head []byte) adapter.Sort {
-	if bytes.HasPrefix(head, []byte(`{"room":`)) {
+	switch {
+	case bytes.HasPrefix(head, []byte(`{"room":`)):
 		return adapter.Transcript
+	case bytes.HasPrefix(head, []byte(`{"note":`)):
+		return adapter.Notes
 	}
 	return adapter.Foreign
 }
@@ -60,6 +63,7 @@ type chatLine struct {
 	Exit         *int32
 	Amends, Text string // an earlier call that has ended by now, and what a result printed
 
+	Note string // in Notes: the room that the name is of
 	Name string // of the session
 	Rank uint8  // of the name: one that me chose counts more
 	For  string // the entry of the session that the name is of, if it may be another one
@@ -196,6 +200,9 @@ func (p *chatParser) entry(e *session.Entry, m *chatLine) {
 			e.Facts.Exit, e.Facts.Failed = *m.Exit, *m.Exit != 0
 			e.IsError = e.Facts.Failed
 		}
+	case p.state.Header.Notes:
+		e.Type, e.Name, e.About, e.Apart = session.TypeSessionInfo, m.Name, m.Note, true
+		part(session.KindTitle, m.Name)
 	case m.Name != "":
 		e.Type, e.Name, e.NameRank, e.TargetID, e.Apart = session.TypeSessionInfo, m.Name, m.Rank, m.For, true
 		part(session.KindTitle, m.Name)

@@ -119,7 +119,11 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 	if err != nil {
 		return nil, err
 	}
-	docs, err := f.Docs(seg, func(file uint32) bool { return passes[file] })
+	owned, err := r.Names().Owned(seg)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := f.Docs(seg, owned, func(file uint32) bool { return passes[file] })
 	if docs != nil && err == nil {
 		live.And(docs)
 	}
@@ -160,7 +164,15 @@ func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
 		docs = docs[:0]
 		return err
 	}
+	owned, err := c.reader.Names().Owned(seg)
+	if err != nil {
+		return err
+	}
 	for doc := range set.All() {
+		if file, ok := owned[doc]; ok { // its session is in another file
+			c.note(c.summaries[file])
+			continue
+		}
 		if doc >= runs.End(run) {
 			if err := flush(); err != nil {
 				return err
@@ -244,6 +256,14 @@ func (c *counter) run(seg *segment.Segment, file uint32, docs []uint32) error {
 		c.days[day] += n
 	}
 	return c.ctx.Err()
+}
+
+// note adds a hit in the name that Notes give a session, at its beginning.
+func (c *counter) note(s *session.Summary) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.files[s.File]++
+	c.days[timespec.DayOf(s.Created().In(c.zone)).Start]++
 }
 
 func (c *counter) response() *Response {

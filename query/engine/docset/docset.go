@@ -33,6 +33,13 @@ func (b Set) Has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) !
 // Add adds a document.
 func (b Set) Add(doc uint32) { b[doc>>6] |= 1 << (doc & 63) }
 
+// Set adds or removes a document.
+func (b Set) Set(doc uint32, in bool) {
+	if b[doc>>6] &^= 1 << (doc & 63); in {
+		b.Add(doc)
+	}
+}
+
 // And removes the documents that are not in o. Both sets are of the same segment.
 func (b Set) And(o Set) {
 	for i := range b {

@@ -377,8 +377,9 @@ func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
 
 // Docs returns the documents of a segment that pass the tests of sessions and
 // keywords, nil for all. pass reports whether the session of a file, given by its
-// number, passes; it is called only if TestsSessions.
-func (f *Filter) Docs(seg *segment.Segment, pass func(file uint32) bool) (docset.Set, error) {
+// number, passes; it is called only if TestsSessions. owned has the documents that are about
+// the session of another file: see index.Names.
+func (f *Filter) Docs(seg *segment.Segment, owned map[uint32]uint32, pass func(file uint32) bool) (docset.Set, error) {
 	var docs docset.Set
 	if f.TestsSessions() {
 		runs, err := seg.Files()
@@ -393,6 +394,9 @@ func (f *Filter) Docs(seg *segment.Segment, pass func(file uint32) bool) (docset
 			for doc := run.First; doc < runs.End(i); doc++ {
 				docs.Add(doc)
 			}
+		}
+		for doc, file := range owned {
+			docs.Set(doc, pass(file))
 		}
 	}
 	have, err := f.Keywords(seg)

@@ -172,7 +172,7 @@ func TestDocsAndPartsAgree(t *testing.T) {
 	kinds := func(f *filter.Filter, pass func(uint32) bool) []session.Kind {
 		var got []session.Kind
 		for _, seg := range l.Reader.Segments() {
-			docs, err := f.Docs(seg, pass)
+			docs, err := f.Docs(seg, nil, pass)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -296,6 +296,9 @@ func (c *collector) collect(seg *segmentState) error {
 			if at < 0 {
 				continue
 			}
+			if seg.owned != nil {
+				at = c.ownerOf(seg, doc, at)
+			}
 			f := &c.files[at]
 			byID := f.ids
 			if len(seg.idHits) > 0 {
@@ -306,7 +309,7 @@ func (c *collector) collect(seg *segmentState) error {
 			}
 			mask, partial = mask|byID, partial&^byID
 			if !plain {
-				if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
+				if ok, err := c.fieldBits(seg, doc, c.at, &mask); err != nil {
 					return err
 				} else if !ok {
 					continue
@@ -393,7 +396,7 @@ func (c *collector) flush(seg *segmentState) {
 
 // leavesOutRun reports whether no candidate of the run can be shown or read.
 func (c *collector) leavesOutRun() bool {
-	if c.opt.Flat || c.files[c.at].runs != 1 || len(c.any.here.list) == 0 {
+	if c.opt.Flat || c.files[c.at].runs != 1 || c.files[c.runBest[0].file].runs != 1 || len(c.any.here.list) == 0 {
 		return false
 	}
 	out := c.any.leavesOutRun()

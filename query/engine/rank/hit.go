@@ -38,6 +38,10 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 		return nil, false, err
 	}
 	node, ok := o.At(c.offset)
+	if r.s.isNoted(c) { // no entry of the session has its name: its beginning stands for it
+		node, _ = o.First()
+		ok = true
+	}
 	return &Hit{
 		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
 		Missing: r.s.plan.Query.Root.Missing(full(c.mask, c.partial), nil), ofFile: r.s.files[c.file].full,
@@ -84,7 +88,7 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 // the mask of words that occur as typed. ok is false if the entry cannot be read, which
 // counts as a loss.
 func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
-	w.use(r.s.snapshot, h.file)
+	w.use(r.s.snapshot, r.s.source(h.Candidate))
 	w.Limit = 0
 	err := w.entry(h.Candidate, 0, func(e *session.Entry) {
 		p := &e.Parts[h.part]
@@ -127,7 +131,7 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 		f.tree = f.record.Tree()
 	}
 	rec = f.record
-	n := rec.NodeAt(h.offset)
+	n := rec.NodeAt(h.Node.Offset)
 	if n < 0 {
 		return rec, nil, -1, nil
 	}

@@ -187,6 +187,10 @@ func (s *search) withTimes(candidates []*Candidate) ([]timed, error) {
 	list := make([]timed, len(candidates))
 	for i, c := range candidates {
 		s.resolve(c)
+		if s.isNoted(c) { // a name has the place of the first entry
+			list[i] = timed{s.bound(c.file, Oldest), c}
+			continue
+		}
 		ms, err := s.timeOf(c.file, s.segs[c.segment], c.offset)
 		if err != nil {
 			return nil, err

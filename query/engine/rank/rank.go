@@ -274,13 +274,16 @@ func (s *search) prepare() error {
 		if seg.files, err = seg.Files(); err != nil {
 			return err
 		}
-		if seg.allowed, err = s.filter.Docs(seg.Segment, passing); err != nil {
+		if seg.owned, err = s.reader.Names().Owned(seg.Segment); err != nil {
+			return err
+		}
+		if seg.allowed, err = s.filter.Docs(seg.Segment, seg.owned, passing); err != nil {
 			return err
 		}
 		for i, f := range s.plan.Query.Filters {
 			var docs docset.Set
 			if !f.TestsEntries() {
-				if docs, err = f.Docs(seg.Segment, ofFields[i]); err != nil {
+				if docs, err = f.Docs(seg.Segment, seg.owned, ofFields[i]); err != nil {
 					return err
 				}
 			}
@@ -329,6 +332,9 @@ func (s *search) scoreAll(window int) error {
 			if at := s.fileNumbered(run.File); at >= 0 {
 				s.files[at].runs++
 			}
+		}
+		for doc := range seg.owned {
+			s.files[s.ownerOf(seg, doc, 0)].runs += 2 // more than one: see leavesOutRun
 		}
 	}
 	err := eachOf(prepared, func(seg *segmentState) error {

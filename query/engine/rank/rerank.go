@@ -205,7 +205,7 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 		var sizes [rerankBatch]int
 		err := s.readers.each(s.ctx, min(rerankBatch, len(top)-start), func(w *Worker, k int) {
 			c := top[start+k]
-			w.use(s.snapshot, c.file)
+			w.use(s.snapshot, s.source(c))
 			w.Limit = rerankEntry
 			err := w.entry(c, lengths[start+k], func(e *session.Entry) {
 				matches, exact := w.Finder.Find(e.Parts[c.part].Text)

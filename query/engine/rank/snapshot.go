@@ -63,6 +63,7 @@ type segmentState struct {
 	prepared bool // the fields below are set, except idHits and pending; false if the segment cannot have a hit
 
 	files   segment.FileRuns
+	owned   map[uint32]uint32 // documents about the session of another file, with that file: see index.Names
 	allowed docset.Set        // nil: all
 	fields  []docset.Set      // of each field in the text
 	whole   []docset.Set      // of each word: documents that may have all its parts together
@@ -126,6 +127,30 @@ func (s *snapshot) fileNumbered(n uint32) int32 {
 		return s.fileOf[n]
 	}
 	return -1
+}
+
+// ownerOf returns the index in files of the session of a document in a file at an index, which
+// may be Notes about another session.
+func (s *snapshot) ownerOf(seg *segmentState, doc uint32, at int32) int32 {
+	if file, ok := seg.owned[doc]; ok {
+		return s.fileNumbered(file)
+	}
+	return at
+}
+
+// source returns the index in files of the file that has the entry of a candidate. That is
+// the file of its session, but for the Notes about it.
+func (s *snapshot) source(c *Candidate) int32 {
+	if seg := s.segs[c.segment]; s.isNoted(c) {
+		return s.fileNumbered(seg.files.File(c.doc))
+	}
+	return c.file
+}
+
+// isNoted reports whether the entry of a candidate is in Notes about its session.
+func (s *snapshot) isNoted(c *Candidate) bool {
+	_, ok := s.segs[c.segment].owned[c.doc]
+	return ok
 }
 
 // passing returns a test for the files whose session passes a filter; nil when the

@@ -234,7 +234,7 @@ func (s *verifier) revoke(c *Candidate, p *words.ResolvedWord, known bool) {
 // shows that they are no hits; the identities of the others are looked up, and they are
 // parsed.
 func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
-	r := &roundReader{verifier: s, round: round, entries: entriesOf(round), most: most, readings: make([]reading, len(round))}
+	r := &roundReader{verifier: s, round: round, entries: s.entriesOf(round), most: most, readings: make([]reading, len(round))}
 	if s.canRuleOut() {
 		rest := make([]bool, len(r.entries))
 		err := r.each(func(w *Worker, k int, _ entry.Ref, _ entry.Identity, data []byte) error {
@@ -277,19 +277,19 @@ func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
 
 // entriesOf returns the indexes of candidates, those of one entry together, in the order of
 // the files.
-func entriesOf(round []*Candidate) (entries [][]int) {
+func (s *verifier) entriesOf(round []*Candidate) (entries [][]int) {
 	order := make([]int, len(round))
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(x, y int) int {
 		a, b := round[x], round[y]
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(s.source(a), s.source(b)), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
 	})
 	for len(order) > 0 {
 		first := round[order[0]]
 		n := 1
-		for n < len(order) && round[order[n]].file == first.file && round[order[n]].offset == first.offset {
+		for n < len(order) && s.source(round[order[n]]) == s.source(first) && round[order[n]].offset == first.offset {
 			n++
 		}
 		entries = append(entries, order[:n])
@@ -312,7 +312,7 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 	facts := slices.ContainsFunc(r.plan.Words, func(p *words.ResolvedWord) bool { return p.Find != nil && p.Find.NeedsFacts() })
 	return r.readers.each(r.ctx, len(r.entries), func(w *Worker, k int) {
 		first := r.round[r.entries[k][0]]
-		w.use(r.snapshot, first.file)
+		w.use(r.snapshot, r.source(first))
 		w.Limit, w.Facts = r.most, facts
 		ref, id, err := w.ref(first, r.lengthOf(first))
 		var data []byte
