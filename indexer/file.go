@@ -361,12 +361,16 @@ func (r *fileRead) begin() error {
 					return w.cannotRead(s, err)
 				}
 			}
-			if m, err := resumeMarks(rec); same && err == nil {
+			switch m, err := resumeMarks(rec); {
+			case !same || err != nil:
+				s.Reason = otherBytes
+			case r.isOfAnother(rec):
+				s.Reason = otherAgent
+			default:
 				s.grown()
 				r.rec, r.marks = rec, m
 				return nil
 			}
-			s.Reason = otherBytes
 		}
 		w.more(s.File.Size - s.Pending)
 		s.Pending, r.unproved = s.File.Size, false
@@ -386,6 +390,16 @@ func (r *fileRead) begin() error {
 		r.rec.File = w.target.NextFile()
 	}
 	return nil
+}
+
+// isOfAnother reports whether another agent recognizes the file, of which nobody knew a line so
+// far: it was empty, or its first line was not complete.
+func (r *fileRead) isOfAnother(rec *session.Record) bool {
+	if rec.Version != 0 {
+		return false
+	}
+	state, err := adapter.Begin(r.worker.Adapter, rec.Path, r.file)
+	return err == nil && (state.Header.Agent != rec.Agent || state.Header.Notes != rec.Notes)
 }
 
 // known returns the record to continue from; nil if there is none.

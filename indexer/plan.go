@@ -279,6 +279,9 @@ func (s *Step) grown() {
 // otherBytes is the reason to replace a file whose indexed bytes have changed.
 const otherBytes = "indexed bytes changed"
 
+// otherAgent is the reason to read a file again that nobody recognized before.
+const otherAgent = "it is of another agent than it seemed"
+
 // noRecord is the reason to read a file again if its record is missing or damaged.
 const noRecord = "its session record cannot be read"
 

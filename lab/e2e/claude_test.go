@@ -2,24 +2,14 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"pigrep/adapter"
 	"pigrep/adapter/claude"
 	"pigrep/adapter/pi"
-	"pigrep/indexer"
 	"pigrep/internal/session"
-	"pigrep/query/engine/filter"
-	"pigrep/query/engine/rank"
-	"pigrep/query/search"
-	"pigrep/scope"
 )
 
 const (
@@ -88,21 +78,6 @@ func claudeStory() []string {
 	})
 }
 
-// claudeHome is a home directory with sessions of pi and of Claude Code.
-func claudeHome(t *testing.T) (home string, opt indexer.Options) {
-	home = t.TempDir()
-	registry := adapter.NewRegistry(adapter.Environment{
-		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile,
-	}, pi.New(), claude.New())
-	roots, err := registry.Roots()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt = options(filepath.Join(home, "index"), "")
-	opt.Adapter, opt.Roots = registry.In(roots), roots
-	return home, opt
-}
-
 func claudeFile(home string) string {
 	return filepath.Join(home, ".claude", "projects", claudeDir, claudeID+".jsonl")
 }
@@ -110,90 +85,46 @@ func claudeFile(home string) string {
 // Whatever Claude Code writes twice is found once, where it belongs.
 func TestClaudeStory(t *testing.T) {
 	t.Parallel()
-	home, opt := claudeHome(t)
-	appendTo(t, claudeFile(home), strings.Join(claudeStory(), "\n")+"\n")
-	sub := filepath.Join(strings.TrimSuffix(claudeFile(home), ".jsonl"), "subagents", "agent-a1.jsonl")
+	h := newHome(t, pi.New(), claude.New())
+	appendTo(t, claudeFile(h.dir), strings.Join(claudeStory(), "\n")+"\n")
+	sub := filepath.Join(strings.TrimSuffix(claudeFile(h.dir), ".jsonl"), "subagents", "agent-a1.jsonl")
 	appendTo(t, sub, `{"parentUuid":null,"isSidechain":true,"agentId":"a1","cwd":"/home/u/app","sessionId":"`+claudeID+`","type":"user","message":{"role":"user","content":"find the ferret"},"uuid":"x1","timestamp":"2026-03-01T10:00:08.000Z"}`+"\n")
 	appendTo(t, filepath.Join(filepath.Dir(sub), "journal.jsonl"), `{"type":"started","agentId":"a1","text":"ocelot"}`+"\n")
-	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
-	res, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { res.Reader.Close() })
-
-	for word, want := range map[string][]string{
+	appendTo(t, filepath.Join(h.dir, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+	res := h.checked(t)
+	h.wantHits(t, res.Reader, map[string][]string{
 		"aardvark": {"prompt 4"}, "badger": {"reply 5"}, "capybara": {"call 6"}, "dingo": {"call 7"}, "echidna": {"result 8"}, "zebra": {"details 8"},
 		"gazelle": {"result 10"}, "hedgehog": {"reply 11"}, "ibex": {"data 32", "prompt 14"}, "jackal": {"prompt 15"}, "kudu": {"summary 20"}, "lemur": {"summary 30"},
 		"animals": {"title 31"}, "walrus": {"title 1"}, "ferret": {"details 9", "prompt 1"}, "init": {"prompt 3"}, `"init fast"`: {"prompt 3"}, "brief": {"system 4"},
 		"interrupted": {"note 18"}, "quokka": nil, "ocelot": nil, "getOvenTimer": {"prompt 2"},
-	} {
-		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
-			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Sort: rank.Newest, Env: filter.Env{Now: time.UnixMilli(1e13)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, h := range answer.Hits {
-			got = append(got, fmt.Sprint(h.Kind, " ", h.Line))
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", word, diff)
-		}
-	}
+	})
 
-	s := ofFile(res, claudeFile(home))[0]
+	s := ofFile(res, claudeFile(h.dir))[0]
 	if s.ID != claudeID || s.Name != "Of animals" || s.FirstPrompt != "fix the aardvark" || s.CWD != "/home/u/app" || s.Git != "main" || s.Skipped != 0 || s.UsedTokens != 2*3+9+4+3 {
 		t.Errorf("session %+v", s)
 	}
 	if s := ofFile(res, sub); len(s) != 1 || s[0].ID != "agent-a1" || s[0].ParentSession != claudeID || s[0].Relation != session.Spawned {
 		t.Errorf("subagent %+v", s)
 	}
-	if report, err := indexer.Check(t.Context(), opt, true); err != nil || len(report.Findings) > 0 || report.Compared != 3 {
-		t.Errorf("the index is not what the files say: %v %+v", err, report)
-	}
 }
 
 // An index that grows line by line is the one that is made at once.
 func TestClaudeLineByLine(t *testing.T) {
 	t.Parallel()
-	home, opt := claudeHome(t)
-	lines := claudeStory()
-	for i, line := range lines {
-		appendTo(t, claudeFile(home), line+"\n")
-		if i == len(lines)-1 {
-			break
-		}
-		res, err := indexer.Update(t.Context(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Reader.Close()
+	h := newHome(t, pi.New(), claude.New())
+	var lines []string
+	for _, line := range claudeStory() {
+		lines = append(lines, line+"\n")
 	}
-	step, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer step.Reader.Close()
-	opt.Dir = filepath.Join(home, "whole")
-	whole, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer whole.Reader.Close()
-	if diff := cmp.Diff(state(t, whole.Reader), state(t, step.Reader)); diff != "" {
-		t.Errorf("index (-whole +line by line):\n%s", diff)
-	}
+	h.grow(t, claudeFile(h.dir), lines...)
 }
 
 // Odd files among the sessions of Claude Code hide nothing: an empty one, a torn one, one of pi,
 // one of another program, one whose name says nothing, and lines without ids and times.
 func TestClaudeOddFiles(t *testing.T) {
 	t.Parallel()
-	home, opt := claudeHome(t)
-	dir := filepath.Dir(claudeFile(home))
+	h := newHome(t, pi.New(), claude.New())
+	dir := filepath.Dir(claudeFile(h.dir))
 	bare := `{"type":"user","message":{"role":"user","content":"the %s"},"uuid":null,"parentUuid":null,"sessionId":"s"}`
 	files := map[string]string{
 		"empty.jsonl": "", "torn.jsonl": fmt.Sprintf(bare, "tapir") + "\n" + `{"type":"user","mess`, "pi.jsonl": piHeader + piPrompt,
@@ -203,25 +134,15 @@ func TestClaudeOddFiles(t *testing.T) {
 	for name, text := range files {
 		appendTo(t, filepath.Join(dir, name), text)
 	}
-	res, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Reader.Close()
+	res := h.checked(t)
 	for word, want := range map[string]string{"tapir": "torn.jsonl", "getOvenTimer": "pi.jsonl", "urchin": "other.jsonl", "viper": "x", "weasel": "zero.jsonl"} {
-		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
-			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Env: filter.Env{Now: time.UnixMilli(1e13)},
-		})
-		if err != nil || len(answer.Hits) != 1 || !strings.HasPrefix(filepath.Base(answer.Hits[0].SessionPath), want) {
-			t.Errorf("%s: %v, %d hits", word, err, len(answer.Hits))
+		if hits := h.hits(t, res.Reader, word); len(hits) != 1 || !strings.HasPrefix(filepath.Base(hits[0].SessionPath), want) {
+			t.Errorf("%s: %d hits", word, len(hits))
 		}
 	}
 	for name, agent := range map[string]string{"pi.jsonl": pi.Name, "torn.jsonl": claude.Name} {
 		if s := ofFile(res, filepath.Join(dir, name)); len(s) != 1 || s[0].Agent != agent {
 			t.Errorf("%s: %+v", name, s)
 		}
-	}
-	if report, err := indexer.Check(t.Context(), opt, true); err != nil || len(report.Findings) > 0 {
-		t.Errorf("the index is not what the files say: %v %+v", err, report)
 	}
 }

@@ -2,24 +2,14 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"pigrep/adapter"
 	"pigrep/adapter/codex"
 	"pigrep/adapter/pi"
-	"pigrep/indexer"
 	"pigrep/internal/session"
-	"pigrep/query/engine/filter"
-	"pigrep/query/engine/rank"
-	"pigrep/query/search"
-	"pigrep/scope"
 )
 
 const (
@@ -50,21 +40,6 @@ func codexTalk() [][2]string {
 	}
 }
 
-// codexHome is a home directory with sessions of pi and of Codex.
-func codexHome(t *testing.T) (home string, opt indexer.Options) {
-	home = t.TempDir()
-	registry := adapter.NewRegistry(adapter.Environment{
-		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile,
-	}, pi.New(), codex.New())
-	roots, err := registry.Roots()
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt = options(filepath.Join(home, "index"), "")
-	opt.Adapter, opt.Roots = registry.In(roots), roots
-	return home, opt
-}
-
 func codexFile(home, id string) string {
 	return filepath.Join(home, ".codex", "sessions", "2026", "03", "01", "rollout-2026-03-01T10-00-00-"+id+".jsonl")
 }
@@ -72,7 +47,7 @@ func codexFile(home, id string) string {
 // What Codex wrote is found where it belongs, and nothing but its sessions is read.
 func TestCodexStory(t *testing.T) {
 	t.Parallel()
-	home, opt := codexHome(t)
+	h := newHome(t, pi.New(), codex.New())
 	own := codexLines(10, slices.Concat([][2]string{codexMeta(codexID, "")}, codexTalk(), [][2]string{
 		{"response_item", `{"type":"custom_tool_call","name":"apply_patch","call_id":"call_9123456789abcdefghijklmn","input":"*** Begin Patch\n*** Delete File: dingo.go\n*** End Patch"}`},
 		{"compacted", `{"message":"So far the echidna","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"the ferret"}]}]}`},
@@ -83,55 +58,33 @@ func TestCodexStory(t *testing.T) {
 		{"response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"ask the lemur"}]}`},
 		{"event_msg", `{"type":"user_message","message":"ask the lemur"}`},
 	})...)
-	appendTo(t, codexFile(home, codexID), strings.Join(own, "\n")+"\n")
+	appendTo(t, codexFile(h.dir, codexID), strings.Join(own, "\n")+"\n")
 	fork := codexLines(12, slices.Concat([][2]string{codexMeta(codexFork, `,"forked_from_id":"`+codexID+`"`), codexMeta(codexID, "")}, codexTalk(), [][2]string{
 		{"response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"now the ibex"}]}`},
 	})...)
-	appendTo(t, codexFile(home, codexFork), strings.Join(fork, "\n")+"\n")
-	appendTo(t, filepath.Join(home, ".codex", "history.jsonl"), `{"session_id":"`+codexID+`","ts":1,"text":"an ocelot"}`+"\n")
-	appendTo(t, filepath.Join(home, ".codex", "log", "rollout-x.jsonl"), own[0]+"\n")
-	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
-	res, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { res.Reader.Close() })
-
-	for word, want := range map[string][]string{
+	appendTo(t, codexFile(h.dir, codexFork), strings.Join(fork, "\n")+"\n")
+	appendTo(t, filepath.Join(h.dir, ".codex", "history.jsonl"), `{"session_id":"`+codexID+`","ts":1,"text":"an ocelot"}`+"\n")
+	appendTo(t, filepath.Join(h.dir, ".codex", "log", "rollout-x.jsonl"), own[0]+"\n")
+	appendTo(t, filepath.Join(h.dir, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+	res := h.checked(t)
+	h.wantHits(t, res.Reader, map[string][]string{
 		"axolotl": {"system 3"}, "badger": {"prompt 3"}, `"all go vet"`: {"call 4"}, "capybara": {"result 5"}, "dingo": {"call 7"}, "echidna": {"summary 8"},
 		"gazelle": {"error 9"}, "hedgehog": {"other 10"}, "ibex": {"prompt 8"}, "jackal": {"reply 12"}, "lemur": {"prompt 13"}, "ferret": nil, "ocelot": nil, "pangolin": nil, "getOvenTimer": {"prompt 2"},
-	} {
-		answer, err := search.Run(t.Context(), res.Reader, opt.Adapter.(*adapter.Registry), disk{}, search.Request{
-			Text: word, Spec: filter.Spec{Scope: scope.All}, Flat: true, Sort: rank.Oldest, Env: filter.Env{Now: time.UnixMilli(1e13)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got []string
-		for _, h := range answer.Hits {
-			got = append(got, fmt.Sprint(h.Kind, " ", h.Line))
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", word, diff)
-		}
-	}
+	})
 
-	s := ofFile(res, codexFile(home, codexID))[0]
+	s := ofFile(res, codexFile(h.dir, codexID))[0]
 	if s.ID != codexID || s.FirstPrompt != "build the badger" || s.CWD != "/home/u/app" || s.Git != "main" || s.UsedTokens != 110 || s.Skipped != 0 {
 		t.Errorf("session %+v", s)
 	}
-	if s := ofFile(res, codexFile(home, codexFork)); len(s) != 1 || s[0].ParentSession != codexID || s[0].Relation != session.Copied {
+	if s := ofFile(res, codexFile(h.dir, codexFork)); len(s) != 1 || s[0].ParentSession != codexID || s[0].Relation != session.Copied {
 		t.Errorf("fork %+v", s)
-	}
-	if report, err := indexer.Check(t.Context(), opt, true); err != nil || len(report.Findings) > 0 || report.Compared != 3 {
-		t.Errorf("the index is not what the files say: %v %+v", err, report)
 	}
 }
 
 // An index that grows line by line is the one that is made at once.
 func TestCodexLineByLine(t *testing.T) {
 	t.Parallel()
-	home, opt := codexHome(t)
+	h := newHome(t, pi.New(), codex.New())
 	lines := codexLines(10, slices.Concat([][2]string{codexMeta(codexID, "")}, codexTalk(), [][2]string{
 		{"event_msg", `{"type":"agent_message","message":"Done."}`},
 		{"response_item", `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}`},
@@ -141,29 +94,8 @@ func TestCodexLineByLine(t *testing.T) {
 		{"event_msg", `{"type":"turn_aborted","reason":"interrupted"}`},
 		{"response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"build the kudu"}]}`},
 	})...)
-	for i, line := range lines {
-		appendTo(t, codexFile(home, codexID), line+"\n")
-		if i == len(lines)-1 {
-			break
-		}
-		res, err := indexer.Update(t.Context(), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Reader.Close()
+	for i := range lines {
+		lines[i] += "\n"
 	}
-	step, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer step.Reader.Close()
-	opt.Dir = filepath.Join(home, "whole")
-	whole, err := indexer.Update(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer whole.Reader.Close()
-	if diff := cmp.Diff(state(t, whole.Reader), state(t, step.Reader)); diff != "" {
-		t.Errorf("index (-whole +line by line):\n%s", diff)
-	}
+	h.grow(t, codexFile(h.dir, codexID), lines...)
 }
