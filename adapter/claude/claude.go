@@ -33,11 +33,7 @@ func (Agent) Revision() int { return 0 }
 // it is.
 func (Agent) Recognize(head []byte) adapter.Sort {
 	var json jsonl.Scanner
-	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
-		line, err := lines.Next()
-		if err != nil {
-			return adapter.Foreign
-		}
+	for line := range jsonl.Lines(head) {
 		i := jsonl.SkipPadding(line.Data, 0)
 		json.Reset(line.Data)
 		v, err := json.Check(i)
@@ -46,6 +42,7 @@ func (Agent) Recognize(head []byte) adapter.Sort {
 			return adapter.Transcript
 		}
 	}
+	return adapter.Foreign
 }
 
 // isOwn reports whether a line is one of Claude Code's.

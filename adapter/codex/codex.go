@@ -33,11 +33,7 @@ func (Agent) Revision() int { return 0 }
 // oldest dialect, which follow a header.
 func (Agent) Recognize(head []byte) adapter.Sort {
 	var json jsonl.Scanner
-	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
-		line, err := lines.Next()
-		if err != nil {
-			return adapter.Foreign
-		}
+	for line := range jsonl.Lines(head) {
 		i := jsonl.SkipPadding(bytes.TrimPrefix(line.Data, jsonl.ByteOrderMark), 0)
 		i += len(line.Data) - len(bytes.TrimPrefix(line.Data, jsonl.ByteOrderMark))
 		json.Reset(line.Data)
@@ -51,6 +47,7 @@ func (Agent) Recognize(head []byte) adapter.Sort {
 			return adapter.Transcript
 		}
 	}
+	return adapter.Foreign
 }
 
 // sortOf says what a file with this line is.

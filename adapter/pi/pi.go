@@ -5,8 +5,6 @@
 package pi
 
 import (
-	"bytes"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -34,15 +32,12 @@ func (Agent) Revision() int { return 0 }
 // Recognize implements adapter.Agent. A session has a header.
 func (a Agent) Recognize(head []byte) adapter.Sort {
 	parser := a.Parse(adapter.State{})
-	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
-		line, err := lines.Next()
-		if err != nil {
-			return adapter.Foreign
-		}
+	for line := range jsonl.Lines(head) {
 		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
 			return adapter.Transcript
 		}
 	}
+	return adapter.Foreign
 }
 
 // Parse implements adapter.Adapter.

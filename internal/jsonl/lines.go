@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"iter"
 )
 
 // Sizes of a Reader's buffer.
@@ -64,6 +65,16 @@ type Reader struct {
 // that many complete lines. Both are 0 for a whole file.
 func NewReader(r io.Reader, offset int64, lines int) *Reader {
 	return &Reader{r: r, offset: offset, lines: lines}
+}
+
+// Lines cuts the start of a file, which is in memory, into its lines without copying them.
+func Lines(head []byte) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		l := Reader{buf: head, end: len(head), err: io.EOF}
+		for line, err := l.Next(); err == nil && yield(line); {
+			line, err = l.Next()
+		}
+	}
 }
 
 // Reset makes the reader read another file, keeping its buffer and its exported fields.

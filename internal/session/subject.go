@@ -18,8 +18,8 @@ import (
 // If nothing else is left, it is the command, or the element as a command: /skill:NAME.
 func Subject(prompt string) string {
 	rest, command := cutElements(strings.TrimSpace(prompt))
-	if m := leadingCommand().FindString(rest); m != "" {
-		rest, command = strings.TrimSpace(rest[len(m):]), strings.TrimSpace(m)
+	if m := leading('/', leadingCommand, rest); m != nil {
+		rest, command = strings.TrimSpace(rest[len(m[0]):]), strings.TrimSpace(m[0])
 	}
 	if s := oneLine(task(rest)); s != "" {
 		return s
@@ -47,11 +47,20 @@ var (
 	ruleLine       = lazily(`^([-=*_]\s*){3,}$`)
 )
 
+// leading returns the match of an expression, and of its groups, in a text that begins with
+// a character. The expression matches nothing else, and most prompts begin with a letter.
+func leading(first byte, expr func() *regexp.Regexp, s string) []string {
+	if s == "" || s[0] != first {
+		return nil
+	}
+	return expr().FindStringSubmatch(s)
+}
+
 // cutElements cuts the elements that a text begins with, and returns the last of them
 // as a command. An element without an end is text.
 func cutElements(s string) (rest, command string) {
 	for {
-		m := openingTag().FindStringSubmatch(s)
+		m := leading('<', openingTag, s)
 		if m == nil {
 			return s, command
 		}
@@ -72,6 +81,9 @@ func cutElements(s string) (rest, command string) {
 // task returns the text of the last section whose heading names a task, if the text
 // begins with a section. A text with its own title is not a template.
 func task(s string) string {
+	if s == "" || s[0] != '#' {
+		return s
+	}
 	all := heading().FindAllStringSubmatchIndex(s, -1)
 	if len(all) < 2 || all[0][0] != 0 || all[0][3]-all[0][2] == 1 {
 		return s
@@ -103,9 +115,9 @@ func oneLine(s string) string {
 			fenced = !fenced
 		case fenced:
 			code = append(code, line)
-		case ruleLine().MatchString(line):
+		case line != "" && strings.IndexByte("-=*_", line[0]) >= 0 && ruleLine().MatchString(line):
 		default:
-			if m := heading().FindStringSubmatch(line); m != nil {
+			if m := leading('#', heading, line); m != nil {
 				line = m[2]
 			}
 			text = append(text, line)
