@@ -122,6 +122,24 @@ func Revision(a Adapter, agent string) int {
 	return 0
 }
 
+// Volatile returns how many bytes at the start of a file its agent overwrites in place.
+func Volatile(a Adapter, agent string, file io.ReaderAt) (int64, error) {
+	for _, own := range Agents(a) {
+		o, ok := own.(Overwriter)
+		if !ok || own.Name() != agent {
+			continue
+		}
+		head := heads.Get().(*[HeadLength]byte)
+		defer heads.Put(head)
+		n, err := file.ReadAt(head[:], 0)
+		if err == io.EOF {
+			err = nil
+		}
+		return o.Volatile(head[:n]), err
+	}
+	return 0, nil
+}
+
 // Source is a whole session file. It is read from its beginning, and the head of it once more.
 type Source interface {
 	io.Reader

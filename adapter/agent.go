@@ -84,10 +84,11 @@ type Homed interface {
 // Overwriter is an Agent that overwrites bytes at the start of its files in place, while
 // the rest only grows.
 type Overwriter interface {
-	// Volatile returns the range of these bytes: whole lines within the first HeadLength
-	// bytes; from == to if there are none. They are compared apart: if nothing else has
-	// changed, only their lines are read again.
-	Volatile(head []byte) (from, to int64)
+	// Volatile returns the length of these bytes, given the first HeadLength bytes of a file
+	// or all of it: whole lines, each an entry that only names the session; 0 if there are
+	// none. They are compared apart: if nothing else has changed, only they are read again.
+	// What they say goes before other names: its NameRank is higher.
+	Volatile(head []byte) int64
 }
 
 // Keeper is an Agent with a catalogue of what it keeps.

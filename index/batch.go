@@ -60,8 +60,14 @@ func (b *Batch) change(file uint32) *change {
 // no reference to the document.
 func (b *Batch) Add(d *segment.Document) (tokens int) {
 	c := b.change(d.File)
-	c.added++
 	c.from = min(c.from, d.Offset)
+	return b.Overwrite(d)
+}
+
+// Overwrite is Add, but replaces nothing: the document is of an entry that DeleteEntry was
+// called for.
+func (b *Batch) Overwrite(d *segment.Document) (tokens int) {
+	b.change(d.File).added++
 	b.size += len(d.Text)
 	return b.accumulator().Add(d)
 }

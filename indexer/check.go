@@ -224,8 +224,9 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	want.Agent, want.Notes, want.Revision = rec.Agent, rec.Notes, rec.Revision
+	want.Volatile.Length = rec.Volatile.Length
 	var analyzer analysis.Analyzer
-	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(), lines: new(jsonl.Reader)}
+	lines := &lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: want, marks: newMarks(want.Volatile), lines: new(jsonl.Reader)}
 	lines.skimmed = func(int64) error { return ctx.Err() }
 	lines.add = func(d *segment.Document) int {
 		p, tokens := printOf(&analyzer, d)

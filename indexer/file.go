@@ -100,6 +100,14 @@ func (r *lineReader) next() (line adapter.Line, err error) {
 // settle brings a record, which the parser has read to its end, to the state of the parser. It
 // adds the documents of pending entries that were not shadowed.
 func (r *lineReader) settle(rec *session.Record) {
+	r.addHeld(rec)
+	state, agent, notes := r.parser.State(), rec.Agent, rec.Notes
+	rec.Header, rec.Memo = state.Header, state.Memo
+	rec.Agent, rec.Notes = agent, notes
+}
+
+// addHeld adds the documents of pending entries.
+func (r *lineReader) addHeld(rec *session.Record) {
 	for i := range r.held {
 		h := &r.held[i]
 		documents, tokens := r.addAll(h.documents, rec)
@@ -108,9 +116,6 @@ func (r *lineReader) settle(rec *session.Record) {
 		}
 	}
 	r.held = r.held[:0]
-	state, agent, notes := r.parser.State(), rec.Agent, rec.Notes
-	rec.Header, rec.Memo = state.Header, state.Memo
-	rec.Agent, rec.Notes = agent, notes
 }
 
 // parse adds the content of a line to a record. It reports whether there was any: an
@@ -125,6 +130,8 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 			e.Pending, e.Shadows = false, nil
 		case rec.Notes:
 			rec.Supersede(e)
+		case e.Offset < rec.Volatile.Length:
+			e.Pending = true // an overwritten one takes its place
 		}
 		if rec.Add(e); e.Repeats {
 			return
@@ -361,13 +368,19 @@ func (r *fileRead) begin() error {
 					return w.cannotRead(s, err)
 				}
 			}
-			switch m, err := resumeMarks(rec); {
-			case !same || err != nil:
+			m, err := resumeMarks(rec)
+			switch at := rec.Checkpoint.Offset; {
+			case !same || err != nil || at < rec.Volatile.Length:
 				s.Reason = otherBytes
 			case r.isOfAnother(rec):
 				s.Reason = otherAgent
+			case at == 0: // nothing is indexed but an unterminated line
+				s.grown()
+			case !r.overwritten(rec):
+				s.Reason = otherBytes
 			default:
 				s.grown()
+				m.volatile = rec.Volatile
 				r.rec, r.marks = rec, m
 				return nil
 			}
@@ -375,14 +388,11 @@ func (r *fileRead) begin() error {
 		w.more(s.File.Size - s.Pending)
 		s.Pending, r.unproved = s.File.Size, false
 	}
-	r.rec, r.marks = &session.Record{}, newMarks()
-	r.rec.Path = s.File.Path
-	state, err := adapter.Begin(w.Adapter, s.File.Path, r.file)
+	rec, err := beginRecord(w.Adapter, s.File.Path, r.file)
 	if err != nil {
-		r.rec = nil
 		return w.cannotRead(s, err)
 	}
-	r.rec.Header, r.rec.Revision = state.Header, adapter.Revision(w.Adapter, state.Header.Agent)
+	r.rec, r.marks = rec, newMarks(rec.Volatile)
 	if s.Known != nil {
 		r.rec.File = s.Known.File
 		w.batch.DeleteDocuments(r.rec.File)
@@ -400,6 +410,53 @@ func (r *fileRead) isOfAnother(rec *session.Record) bool {
 	}
 	state, err := adapter.Begin(r.worker.Adapter, rec.Path, r.file)
 	return err == nil && (state.Header.Agent != rec.Agent || state.Header.Notes != rec.Notes)
+}
+
+// beginRecord returns the record of a file that is not indexed.
+func beginRecord(a adapter.Adapter, path string, file io.ReaderAt) (*session.Record, error) {
+	state, err := adapter.Begin(a, path, file)
+	if err != nil {
+		return nil, err
+	}
+	rec := &session.Record{}
+	rec.Path, rec.Header, rec.Revision = path, state.Header, adapter.Revision(a, state.Header.Agent)
+	rec.Volatile.Length, err = adapter.Volatile(a, state.Header.Agent, file)
+	return rec, err
+}
+
+// overwritten brings a record up to date with lines at the start of its file that were
+// overwritten in place, and reports whether it can.
+func (r *fileRead) overwritten(rec *session.Record) bool {
+	w := r.worker
+	head, now := volatileOf(r.file, rec)
+	if now == rec.Volatile {
+		return true
+	}
+	with := &session.Record{Volatile: now, Facts: &session.Facts{}}
+	with.Path, with.File, with.Agent = rec.Path, rec.File, rec.Agent
+	lines := lineReader{adapter: w.Adapter, folder: w.folder, rec: with, marks: newMarks(now), lines: new(jsonl.Reader)}
+	lines.seek(bytes.NewReader(head), now.Length)
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil || line.TooLong || !line.Ended {
+			return false
+		}
+	}
+	with.Header = lines.parser.State().Header
+	if !rec.Overwrite(with) {
+		return false
+	}
+	w.more(now.Length)
+	w.read(now.Length)
+	for i := range with.Nodes {
+		w.batch.DeleteEntry(rec.File, with.Nodes[i].Offset)
+	}
+	lines.rec, lines.add = rec, w.batch.Overwrite
+	lines.addHeld(rec)
+	return true
 }
 
 // known returns the record to continue from; nil if there is none.
@@ -469,13 +526,20 @@ type marks struct {
 	blocks []uint64
 	block  *xxhash.Digest
 	filled int // bytes in block
+
+	volatile session.Volatile
+	head     xxhash.Digest // of the volatile bytes
 }
 
-func newMarks() *marks { return &marks{block: xxhash.New()} }
+func newMarks(v session.Volatile) *marks {
+	m := &marks{block: xxhash.New(), volatile: v}
+	m.head.Reset()
+	return m
+}
 
 // resumeMarks continues the marks of a record at its checkpoint.
 func resumeMarks(rec *session.Record) (*marks, error) {
-	m := newMarks()
+	m := newMarks(rec.Volatile)
 	m.blocks = rec.Blocks
 	m.filled = int(rec.Checkpoint.Offset % session.HashedBlock)
 	return m, m.block.UnmarshalBinary(rec.Partial)
@@ -483,6 +547,12 @@ func resumeMarks(rec *session.Record) (*marks, error) {
 
 // add hashes the next bytes.
 func (m *marks) add(b []byte) {
+	if n := min(len(b), int(m.volatile.Length)-m.filled); n > 0 && len(m.blocks) == 0 {
+		m.head.Write(b[:n])
+		m.filled += n
+		m.volatile.Hash = m.head.Sum64()
+		b = b[n:]
+	}
 	for len(b) > 0 {
 		n := min(len(b), session.HashedBlock-m.filled)
 		m.block.Write(b[:n])
@@ -497,6 +567,6 @@ func (m *marks) add(b []byte) {
 
 // write stores the marks in the record.
 func (m *marks) write(rec *session.Record) {
-	rec.Blocks = m.blocks
+	rec.Blocks, rec.Volatile = m.blocks, m.volatile
 	rec.Partial, _ = m.block.MarshalBinary() // never fails
 }

@@ -30,7 +30,7 @@ const (
 	Unchanged  Change = iota // nothing
 	Touched                  // same bytes, other times: update the times in the checkpoint
 	New                      // index it
-	Grown                    // index the bytes after the checkpoint
+	Grown                    // index the bytes after the checkpoint, and those that were overwritten in place
 	Rewritten                // replace its documents
 	Truncated                // replace its documents
 	Gone                     // delete its documents
@@ -258,6 +258,7 @@ func (s *Step) decide(ix Index, found *Found, proof bool) {
 		s.Change, s.Reason, s.Pending = Rewritten, noRecord, f.Size
 		return
 	}
+	_, head := volatileOf(file, rec)
 	switch ok, err := sameBlocks(file, rec); {
 	case err != nil:
 		s.Change, s.Reason, s.Err = Unreadable, "it cannot be read", err
@@ -265,6 +266,9 @@ func (s *Step) decide(ix Index, found *Found, proof bool) {
 		s.Change, s.Reason, s.Pending = Rewritten, otherBytes, f.Size
 	case f.Size > k.Checkpoint.Offset:
 		s.grown() // no hash covers the bytes after the checkpoint
+	case head != rec.Volatile:
+		s.grown()
+		s.Reason = "its beginning was overwritten in place"
 	default:
 		s.Change, s.Reason = Touched, "the same bytes, other times"
 	}
@@ -317,8 +321,8 @@ func stamp(c *session.Checkpoint, f File, now time.Time) {
 	}
 }
 
-// sameBlocks reports whether every byte before the checkpoint is as indexed. It takes about
-// 0.15 ms of CPU per MB.
+// sameBlocks reports whether every byte before the checkpoint is as indexed, without the
+// volatile ones. It takes about 0.15 ms of CPU per MB.
 func sameBlocks(file *os.File, rec *session.Record) (bool, error) {
 	rest := xxhash.New()
 	if rest.UnmarshalBinary(rec.Partial) != nil {
@@ -336,7 +340,7 @@ func sameBlocks(file *os.File, rec *session.Record) (bool, error) {
 					return nil
 				}
 				from := int64(i) * session.HashedBlock
-				same, err := sameRange(file, from, rec.Checkpoint.Offset, blocks[i:min(i+blocksEach, len(blocks))])
+				same, err := sameRange(file, from, rec.Checkpoint.Offset, rec.Volatile.Length, blocks[i:min(i+blocksEach, len(blocks))])
 				if err != nil {
 					return err
 				}
@@ -356,17 +360,18 @@ const (
 	scratchSize = 64 << 10 // bytes
 )
 
-// sameRange compares blocks that begin at from and end before end.
-func sameRange(file *os.File, from, end int64, blocks []uint64) (same bool, err error) {
+// sameRange compares blocks that begin at from and end before end. Bytes before volatile do
+// not count.
+func sameRange(file *os.File, from, end, volatile int64, blocks []uint64) (same bool, err error) {
 	if len(blocks) == blocksEach { // else reading costs no more
-		if same, err := sameMapped(file, from, end, blocks); err == nil {
+		if same, err := sameMapped(file, from, end, volatile, blocks); err == nil {
 			return same, nil
 		}
 	}
 	buf := scratches.Get().(*[scratchSize]byte)
 	defer scratches.Put(buf)
 	for _, want := range blocks {
-		got, err := hashRange(file, from, min(from+session.HashedBlock, end), buf[:])
+		got, err := hashRange(file, max(from, volatile), min(from+session.HashedBlock, end), buf[:])
 		if err != nil || got != want {
 			return false, err
 		}
@@ -377,7 +382,7 @@ func sameRange(file *os.File, from, end int64, blocks []uint64) (same bool, err 
 
 // sameMapped is sameRange through mapped memory: without copying the bytes it takes two
 // thirds of the CPU. It fails if the file cannot be mapped, or became shorter meanwhile.
-func sameMapped(file *os.File, from, end int64, blocks []uint64) (same bool, err error) {
+func sameMapped(file *os.File, from, end, volatile int64, blocks []uint64) (same bool, err error) {
 	b, err := mapFile(file, from, int(min(int64(len(blocks))*session.HashedBlock, end-from)))
 	if err != nil {
 		return false, err
@@ -386,7 +391,7 @@ func sameMapped(file *os.File, from, end int64, blocks []uint64) (same bool, err
 	defer format.Contain(format.Guard(), "read a session file", &err)
 	for i, want := range blocks {
 		at := i * session.HashedBlock
-		if xxhash.Sum64(b[at:min(at+session.HashedBlock, len(b))]) != want {
+		if xxhash.Sum64(b[max(at, int(volatile-from)):min(at+session.HashedBlock, len(b))]) != want {
 			return false, nil
 		}
 	}
@@ -421,6 +426,17 @@ func hashRange(file io.ReaderAt, from, to int64, buf []byte) (uint64, error) {
 		}
 	}
 	return h.Sum64(), nil
+}
+
+// volatileOf returns the volatile bytes of a file as they are now. If they cannot be read,
+// they differ from those that are indexed.
+func volatileOf(file io.ReaderAt, rec *session.Record) ([]byte, session.Volatile) {
+	if rec.Volatile.Length == 0 {
+		return nil, rec.Volatile
+	}
+	head := make([]byte, rec.Volatile.Length)
+	n, _ := file.ReadAt(head, 0)
+	return head, session.Volatile{Length: int64(n), Hash: xxhash.Sum64(head)}
 }
 
 // openSession opens a session file for reading. Anything but a regular file is an

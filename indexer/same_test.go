@@ -61,7 +61,7 @@ func TestSameBlocks(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i * i >> 7)
 	}
-	rec, m := &session.Record{}, newMarks()
+	rec, m := &session.Record{}, newMarks(session.Volatile{})
 	m.add(data)
 	m.write(rec)
 	rec.Checkpoint.Offset = size
@@ -86,7 +86,7 @@ func TestSameBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare("the file that was hashed", true)
-	if same, err := sameMapped(file, 0, size, rec.Blocks[:blocksEach]); runtime.GOOS == "linux" && (!same || err != nil) {
+	if same, err := sameMapped(file, 0, size, 0, rec.Blocks[:blocksEach]); runtime.GOOS == "linux" && (!same || err != nil) {
 		t.Errorf("blocks in memory: the same: %t, %v", same, err)
 	}
 	for at := int64(session.HashedBlock / 2); at < size; at += session.HashedBlock {
@@ -105,7 +105,7 @@ func TestSameBlocks(t *testing.T) {
 		}
 		compare(fmt.Sprintf("%d bytes", shorter), false)
 	}
-	if same, err := sameMapped(file, 0, size, rec.Blocks[:blocksEach]); err == nil {
+	if same, err := sameMapped(file, 0, size, 0, rec.Blocks[:blocksEach]); err == nil {
 		t.Errorf("blocks of an empty file in memory: the same: %t, want an error", same)
 	}
 }

@@ -30,6 +30,7 @@ import (
 //	uint    number of problems, then int line, int offset, string reason
 //	uint    number of blocks, then fixed each
 //	string  partial
+//	int     length of the volatile bytes, then fixed hash
 //	string  memo of the parser
 //	uint    number of pending entries, then int offset, int documents, uint tokens, string about, string name
 //	runs    of the entries that are hidden
@@ -169,6 +170,7 @@ func appendRecord(b []byte, r *session.Record, known *session.Known, first int) 
 		b = format.AppendFixed(b, h)
 	}
 	b = format.AppendString(b, string(r.Partial))
+	b = format.AppendFixed(format.AppendInt(b, r.Volatile.Length), r.Volatile.Hash)
 	b = format.AppendString(b, string(r.Memo))
 	b = format.AppendUint(b, uint64(len(r.Pending)))
 	for _, p := range r.Pending {
@@ -223,6 +225,7 @@ func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
 	if s := d.String(); s != "" {
 		r.Partial = []byte(s)
 	}
+	r.Volatile = session.Volatile{Length: d.Int(), Hash: d.Fixed()}
 	if s := d.String(); s != "" {
 		r.Memo = []byte(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -74,6 +75,30 @@ func (r *Record) Supersede(e *Entry) {
 	if at := slices.IndexFunc(r.Pending, func(p Pending) bool { return p.About == e.About }); at >= 0 {
 		e.Shadows = []int64{r.Pending[at].Offset}
 	}
+}
+
+// Overwrite takes over what the Volatile lines of the file say now: with has read nothing else.
+// It reports whether the rest of the record stays true.
+func (r *Record) Overwrite(with *Record) bool {
+	nodes := r.all()
+	last := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset >= r.Volatile.Length }) - 1
+	if last < 0 || !slices.Equal(nodes[:last+1], with.Nodes) || with.Lines != nodes[last].Line || with.Skipped > 0 || with.Version != 0 ||
+		slices.ContainsFunc(r.Problems, func(p Problem) bool { return p.Offset < r.Volatile.Length }) {
+		return false
+	}
+	pending := slices.Clone(r.Pending)
+	for i := range nodes[:last+1] {
+		at := slices.IndexFunc(pending, func(p Pending) bool { return p.Offset == nodes[i].Offset })
+		if at < 0 || pending[at].Documents > 0 && with.Name == "" { // a name elsewhere may count now
+			return false
+		}
+		r.Documents, r.Tokens = r.Documents-pending[at].Documents, r.Tokens-pending[at].Tokens
+	}
+	r.Pending, r.Volatile = pending, with.Volatile
+	if with.Name != "" {
+		r.Name, r.NameRank = with.Name, with.NameRank
+	}
+	return true
 }
 
 // Complete gives an assistant message that names no model that of its context.

@@ -90,7 +90,8 @@ type Record struct {
 	Labels   map[string]string // target entry id → current label
 	Problems []Problem         // the first MaxProblems malformed pieces
 	Blocks   []uint64          // xxhash of each complete HashedBlock before Checkpoint.Offset
-	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
+	Volatile Volatile
+	Partial  []byte // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
 
 	Memo     []byte    // of the parser at the checkpoint: see adapter.State
 	Pending  []Pending // entries that may still be shadowed: the last MaxPending, of Notes all
@@ -135,6 +136,13 @@ func (r *Record) all() []Node {
 		return r.Nodes
 	}
 	return append(r.Known.Earlier(), r.Nodes...)
+}
+
+// Volatile are bytes at the start of the file that its agent overwrites in place: see
+// adapter.Overwriter. Blocks and Partial leave them out.
+type Volatile struct {
+	Length int64
+	Hash   uint64 // xxhash
 }
 
 // ContextsFrom is the context from an entry on, until that of another entry.

@@ -27,12 +27,20 @@ func (chat) Revision() int { return 0 }
 
 func (chat) Recognize(head []byte) adapter.Sort {
 	switch {
-	case bytes.HasPrefix(head, []byte(`{"room":`)):
+	case bytes.HasPrefix(head, []byte(`{"room":`)), bytes.HasPrefix(head, []byte(`{"slot":`)):
 		return adapter.Transcript
 	case bytes.HasPrefix(head, []byte(`{"note":`)):
 		return adapter.Notes
 	}
 	return adapter.Foreign
+}
+
+// Volatile makes it an adapter.Overwriter. A file may begin with a line for its title.
+func (chat) Volatile(head []byte) int64 {
+	if !bytes.HasPrefix(head, []byte(`{"slot":`)) {
+		return 0
+	}
+	return int64(bytes.IndexByte(head, '\n') + 1)
 }
 
 func (chat) Roots(env adapter.Environment) ([]adapter.Root, error) {
@@ -63,10 +71,11 @@ type chatLine struct {
 	Exit         *int32
 	Amends, Text string // an earlier call that has ended by now, and what a result printed
 
-	Note string // in Notes: the room that the name is of
-	Name string // of the session
-	Rank uint8  // of the name: one that me chose counts more
-	For  string // the entry of the session that the name is of, if it may be another one
+	Slot *string // the title, overwritten in place
+	Note string  // in Notes: the room that the name is of
+	Name string  // of the session
+	Rank uint8   // of the name: one that me chose counts more
+	For  string  // the entry of the session that the name is of, if it may be another one
 
 	Leaf  string // the entry at which the conversation goes on
 	Model string // from here on
@@ -203,6 +212,9 @@ func (p *chatParser) entry(e *session.Entry, m *chatLine) {
 	case p.state.Header.Notes:
 		e.Type, e.Name, e.About, e.Apart = session.TypeSessionInfo, m.Name, m.Note, true
 		part(session.KindTitle, m.Name)
+	case m.Slot != nil:
+		e.Type, e.Name, e.NameRank, e.Apart, e.Facts = session.TypeSessionInfo, *m.Slot, 9, true, nil
+		part(session.KindTitle, *m.Slot)
 	case m.Name != "":
 		e.Type, e.Name, e.NameRank, e.TargetID, e.Apart = session.TypeSessionInfo, m.Name, m.Rank, m.For, true
 		part(session.KindTitle, m.Name)
@@ -213,7 +225,7 @@ func (p *chatParser) entry(e *session.Entry, m *chatLine) {
 		part(session.KindMeta, m.Model+m.Dir)
 		p.memo.Context.Model, p.memo.Context.CWD = m.Model, m.Dir
 	}
-	if m.Tokens > 0 {
+	if m.Tokens > 0 && m.Slot == nil {
 		e.Facts.HasUsage, e.Facts.Usage = true, session.Usage{Output: m.Tokens}
 		if m.Response != "" {
 			e.Facts.UsageOf = xxhash.Sum64String(m.Response)

@@ -11,8 +11,95 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pgregory.net/rapid"
+
 	"pigrep/indexer"
 )
+
+// slot is the line for the title of a session of chat.
+func slot(title string) string {
+	return fmt.Sprintf(`{"slot":%q,"pad":"%*s"}`+"\n", title, 60-len(title), "")
+}
+
+// writeAt overwrites bytes in place.
+func writeAt(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(text), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A title that is overwritten in place costs its line, however long the session is. The old
+// one is no longer found.
+func TestOverwrittenTitle(t *testing.T) {
+	t.Parallel()
+	a := newAttic(t, t.TempDir())
+	appendTo(t, a.file, slot("aardvark")+surprises+strings.Repeat(`{"at":4000,"who":"it","says":"filler"}`+"\n", 40_000))
+	a.update(t)
+	for i, title := range []string{"badger", "capybara", "dormouse"} {
+		writeAt(t, a.file, slot(title))
+		more := ""
+		if i == 1 {
+			more = `{"at":5000,"who":"it","says":"more"}` + "\n"
+			appendTo(t, a.file, more)
+		}
+		letTimesSettle()
+		res, err := indexer.Update(t.Context(), a.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, read := res.Reader.Summaries()[0], res.BytesRead
+		res.Reader.Close()
+		if want := int64(len(slot(title)) + len(more)); s.Name != title || read != want {
+			t.Errorf("the title is %q after reading %d bytes, want %q after %d", s.Name, read, title, want)
+		}
+		r := a.update(t)
+		if documents(t, r, title) != 1 || documents(t, r, "aardvark")+documents(t, r, "alpacas") != 1 {
+			t.Errorf("%s: not found once, or the old title is, or the rest is not", title)
+		}
+	}
+}
+
+// An index equals one built at once after any number of titles, whole ones and torn ones, and
+// however much of the rest is written.
+func TestAnyTitles(t *testing.T) {
+	t.Parallel()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		home := filepath.Join(t.TempDir(), fmt.Sprint(n))
+		steps, once := newAttic(t, home), newAttic(t, home)
+		titles := rapid.SampledFrom([]string{"", "one", "two badgers", "three \"quoted\" capybaras"})
+		rest := slot(titles.Draw(rt, "first")) + surprises
+		written := 0
+		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
+			case 0, 1:
+				k := rapid.IntRange(0, len(rest)).Draw(rt, "bytes")
+				appendTo(t, steps.file, rest[:k])
+				rest, written = rest[k:], written+k
+			case 2:
+				if title := slot(titles.Draw(rt, "title")); written >= len(title) {
+					writeAt(t, steps.file, title[:rapid.SampledFrom([]int{15, 40, len(title), len(title)}).Draw(rt, "of the title")])
+				}
+			case 3:
+				if written > 0 {
+					steps.update(t)
+				}
+			}
+		}
+		if written > 0 {
+			if diff := cmp.Diff(state(t, once.update(t)), state(t, steps.update(t))); diff != "" {
+				rt.Fatalf("in steps (-at once +in steps):\n%s", diff)
+			}
+		}
+	})
+}
 
 func note(room, name string) string {
 	return fmt.Sprintf(`{"note":%q,"name":%q,"at":5000}`+"\n", room, name)
