@@ -95,9 +95,12 @@ var (
 )
 
 // Of the result of a tool as it was made, these members repeat what other lines say: the
-// file before the edit, which Claude Code read, and the arguments of the call.
+// file before the edit, which Claude Code read, and the arguments of the call. A file that was
+// read stands in the message.
 var repeated = adapter.NewKeys(`originalFile originalFileContents structuredPatch oldString newString edits oldTodos newTodos
 	prompt usage isImage interrupted type agentId`)
+
+var fileContent = adapter.NewKeys("content base64")
 
 // noText lists the keys of strings that are never text.
 var noText = []string{"signature", "base64", "originalFile", "originalFileContents", "fullOutput"}

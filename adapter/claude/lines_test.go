@@ -101,6 +101,7 @@ var lineTests = []struct{ name, line, want string }{
 		"toolResult|result: The file a.go has been updated"},
 	{"details of an edit that the person changed", result("r", "a", "c", `"updated a.go"`, `"toolUseResult":{"filePath":"a.go","oldString":"gnu","newString":"gnat","structuredPatch":[],"userModified":true}`),
 		"toolResult|result: updated a.go|details: gnat"},
+	{"details of an image", result("r", "a", "c", `[{"type":"text","text":"seen"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]`, `"toolUseResult":{"type":"image","file":{"base64":"QUJD","type":"image/png"}}`), "toolResult|result: seen|details: image/png"},
 	{"details of a file that was read", result("r", "a", "c", `"     1→gnu"`, `"toolUseResult":{"type":"text","file":{"filePath":"a.go","content":"gnu","numLines":1}}`), "toolResult|result:      1→gnu|details: a.go"},
 
 	{"progress", node("p", "a", `"type":"progress","toolUseID":"t","data":{"type":"agent_progress","prompt":"gnu","agentId":"a1","message":{"type":"user","uuid":"x","timestamp":"2026","message":{"role":"user","content":[{"type":"text","text":"gnat"}]}}}`), "progress|details: gnat"},

@@ -19,7 +19,7 @@ var leftOut = regexp.MustCompile(`^(` + strings.Join([]string{
 	`message\.content(\.\d+)?\.(type|id|signature|tool_use_id|caller\..*|source\..*|data)`,
 	`message\.content\.\d+\.content\.\d+\.(type|source\..*)`,
 	`toolUseResult\.(originalFile|originalFileContents|structuredPatch\..*|oldString|newString|edits\..*|oldTodos\..*|newTodos\..*|prompt|usage\..*|type|agentId)`,
-	`toolUseResult\.(content|file\.content)`,
+	`toolUseResult\.(content|file\.(content|base64))`,
 	`toolUseResult(\.content)?\.\d+\.type`,
 	`data\.(type|agentId|taskId|fullOutput|prompt|normalizedMessages.*)`,
 	`data\.message\..*(type|role|id|uuid|timestamp|requestId|model|tool_use_id|service_tier|inference_geo|stop_reason|signature|originalFile)`,

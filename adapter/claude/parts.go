@@ -152,7 +152,7 @@ func (p *parser) detailsOf(all jsonl.Fields) {
 		case key == "content" && isEdit && !changed: // the file that was written
 		case key == "file" && p.json.Kind(m.Val) == '{' && len(p.entry.Parts) > 0:
 			for _, f := range p.json.Fields(m.Val) { // which was read
-				if string(f.Key) != "content" {
+				if !fileContent.Has(f.Key) {
 					p.detail(f.Val)
 				}
 			}
