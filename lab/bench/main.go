@@ -108,6 +108,7 @@ func (b *suite) round(sizes []int) {
 		trees = append(trees, t)
 	}
 	b.growth(trees)
+	b.agents(trees[0])
 	b.measureSmallFiles()
 	b.measureLongLine(sizes[0])
 	b.timed(&tree{name: "No session files"}, "pigrep version", b.runs, "≤ 3 ms", func() cost { return b.run(b.pigrep, "version") })

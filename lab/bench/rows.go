@@ -13,8 +13,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -174,6 +176,35 @@ func (b *suite) measureLongLine(megabytes int) {
 		b.run(b.generator, "-mb", fmt.Sprint(megabytes), "-long-line", "200000000", dir)
 	})
 	b.add(rowOf(t, "first index, peak memory", mb(b.firstIndex(t).rss), ""))
+}
+
+// agents measures the sessions of other agents, and of three agents together, in turns with as
+// many bytes of pi's.
+func (b *suite) agents(pi *tree) {
+	size := strconv.Itoa(pi.mb)
+	for _, kind := range []struct {
+		name  string
+		parts []string // agents that write a part each
+	}{
+		{"Claude Code", []string{"claude"}}, {"Codex", []string{"codex"}}, {"three agents", []string{"pi", "claude", "codex"}},
+	} {
+		t := b.tree(pi.name+" of "+kind.name, strings.Join(kind.parts, "-")+"-"+size, func(dir string) {
+			for _, agent := range kind.parts {
+				b.run(b.generator, "-mb", strconv.Itoa(pi.mb/len(kind.parts)), "-agent", agent, filepath.Join(dir, agent))
+			}
+		})
+		against := func(what string, n int, wanted string, run func(t *tree) cost) {
+			got := turns(n, func() cost { return run(t) }, peer{"pi", func() cost { return run(pi) }})
+			cpu := func(of *tree, c cost) float64 { return c.cpu.Seconds() / (float64(of.size) / 1e6) }
+			b.add(rowOf(t, what, got[0].times(), wanted).against("pi", got[1].times(), cpu(t, got[0])/cpu(pi, got[1])))
+		}
+		against("first index, CPU per MB", b.slow(), "≤ 1.25", b.firstIndex)
+		for _, tree := range []*tree{t, pi} {
+			b.program(tree, "index", "--merge", "--quiet")
+		}
+		against("query: 3 words, CPU per MB", b.runs, "", func(t *tree) cost { return b.program(t, "search", "--json", "connection", "timeout", "retry") })
+		against("index: nothing new, CPU per MB", b.runs, "", b.index)
+	}
 }
 
 // measureSmallFiles looks at what costs by the file.
