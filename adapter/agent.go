@@ -47,8 +47,7 @@ type Root struct {
 
 	// Layout says what is below the root. With nil, it is the layout of an agent's home
 	// directory (see Homed) if the root is one; else every *.jsonl below it is a session.
-	Layout   Layout
-	Optional bool // searched only if its agent is asked for by name
+	Layout Layout
 }
 
 // Layout says, by names alone, what is below a root. What it does not name is neither listed

@@ -217,25 +217,41 @@ func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 		return err == nil && info.IsDir() == strings.HasSuffix(name, "/")
 	}
 	agents := adapter.Agents(a)
+	var empty adapter.Layout // of the first agent that may keep sessions there, while none has any
+	looked := false
 	for _, agent := range agents {
 		h, ok := agent.(adapter.Homed)
 		if !ok || root.Agent != "" && root.Agent != agent.Name() {
 			continue
 		}
-		if l := h.Home(has); l != nil && (len(agents) == 1 || root.Agent != "" || keeps(agent, rootLayout{filepath.Clean(root.Path), l})) {
+		l := h.Home(has)
+		if l == nil {
+			continue
+		}
+		if len(agents) == 1 || root.Agent != "" {
 			return l
 		}
+		found, looks := keeps(agent, rootLayout{filepath.Clean(root.Path), l})
+		if found {
+			return l
+		}
+		looked = looked || looks > 0
+		if empty == nil {
+			empty = l
+		}
 	}
-	return nil
+	if looked {
+		return nil
+	}
+	return empty
 }
 
 // maxHeads is the number of files that keeps examines.
 const maxHeads = 20
 
 // keeps reports whether an agent recognizes one of the first files in what may be its home
-// directory, or none is there.
-func keeps(agent adapter.Agent, l rootLayout) bool {
-	looks, found := 0, false
+// directory, and how many others are before it.
+func keeps(agent adapter.Agent, l rootLayout) (found bool, looks int) {
 	// Errors are reported by indexing.
 	_ = filepath.WalkDir(l.path, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == l.path {
@@ -256,7 +272,7 @@ func keeps(agent adapter.Agent, l rootLayout) bool {
 		}
 		return nil
 	})
-	return found || looks == 0
+	return found, looks
 }
 
 // headOf returns the start of a file, nil if it cannot be read.

@@ -10,4 +10,6 @@ import (
 
 // All returns the agents in the order in which they are listed. The first gets the
 // files that no root assigns to another.
-func All() []adapter.Agent { return []adapter.Agent{pi.New(), claude.New()} }
+func All() []adapter.Agent {
+	return []adapter.Agent{pi.New(), claude.New(), pi.NewOhMyPi(), pi.NewPrime()}
+}

@@ -39,7 +39,10 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 	case "record", "list", "usage":
 		p.notKnown(all, isFourthKey)
 	default:
-		own := keysOfType[e.Type]
+		own, known := keysOfType[e.Type]
+		if !known && p.readFamily(all) {
+			break
+		}
 		p.notKnown(all, func(key []byte) bool {
 			return entryKeys.has(key) || own.has(key) || kind != "" && fourthKeys.has(key)
 		})
@@ -81,13 +84,16 @@ var (
 	nestedKeys     = keys("id name arguments status durationMs argumentsBytes")
 	attachmentKeys = keys("id type fileName mimeType size content extractedText preview")
 
-	metaKeys   = keys("provider modelId model thinkingLevel note activeToolNames kind usage")
+	mentionKeys = keys("path content lineCount byteSize contentHash skippedReason image")
+
+	metaKeys   = keys("provider modelId model thinkingLevel note activeToolNames kind usage role resolvedModelIsFallback configured purpose")
 	keysOfType = map[string]keySet{
-		session.TypeMessage:       keys("message terminate"),
-		session.TypeCompaction:    keys("summary details systemMessage firstKeptEntryId firstKeptEntryIndex tokensBefore fromHook usage"),
+		session.TypeMessage: keys("message terminate"),
+		session.TypeCompaction: keys("summary shortSummary details systemMessage firstKeptEntryId firstKeptEntryIndex tokensBefore fromHook usage " +
+			"tokensAfter method providerReplayThroughEntryId preserveData fromExtension"),
 		session.TypeBranchSummary: keys("summary details fromId fromHook usage"),
 		session.TypeCustom:        keys("customType data"),
-		session.TypeCustomMessage: keys("customType content details display"),
+		session.TypeCustomMessage: keys("customType content details display attribution"),
 		session.TypeContextEdit:   keys("targetId replacement"),
 		session.TypeLabel:         keys("targetId label"),
 		session.TypeSessionInfo:   keys("name"),
@@ -95,17 +101,19 @@ var (
 		typeModelChange:           metaKeys,
 		typeThinkingChange:        metaKeys,
 		typeUsage:                 metaKeys,
+		typeModelUsage:            metaKeys,
 		typeActiveToolsChange:     metaKeys,
 	}
 
 	customKeys  = keys("customType display")
 	summaryKeys = keys("summary fromId tokensBefore")
 	keysOfRole  = map[string]keySet{
-		session.RoleUser: keys("attachments"),
+		session.RoleUser: keys("attachments attribution"),
 		session.RoleAssistant: keys("provider model errorMessage api usage stopReason rawStopReason responseId " +
-			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs"),
+			"responseModel thinkingLevel providerThinkingLevel endTurn durationMs providerPayload"),
 		session.RoleToolResult:        keys("isError nestedCalls toolName toolCallId durationMs usage"),
-		session.RoleShell:             keys("command output exitCode cancelled truncated fullOutputPath excludeFromContext"),
+		session.RoleShell:             keys("command code output exitCode cancelled truncated fullOutputPath excludeFromContext"),
+		roleMention:                   keys("files"),
 		session.RoleCustom:            customKeys,
 		session.RoleHook:              customKeys,
 		session.RoleCompactionSummary: summaryKeys,
@@ -116,7 +124,9 @@ var (
 		"text":     keys("text textSignature"),
 		"thinking": keys("thinking thinkingSignature redacted"),
 		"image":    keys("mimeType"), // and data, if it is a string
-		"toolCall": keys("name arguments thoughtSignature partialJson partialArgs streamIndex"),
+
+		"redactedThinking": keys("data"),
+		"toolCall":         keys("name arguments thoughtSignature partialJson partialArgs streamIndex"),
 	}
 )
 
@@ -134,8 +144,9 @@ func (p *parser) readType(all jsonl.Fields) {
 		p.part(session.KindSummary, all.Find("summary"))
 		p.details(all.Find("details"))
 	case session.TypeCustom:
-		e.CustomType = p.json.Name(all.Find("customType"))
-		p.strings(session.KindData, all.Find("data"))
+		if e.CustomType = p.json.Name(all.Find("customType")); e.CustomType != toolStart {
+			p.strings(session.KindData, all.Find("data"))
+		}
 	case session.TypeCustomMessage:
 		e.CustomType = p.json.Name(all.Find("customType"))
 		p.readContent(all.Find("content"))
@@ -150,7 +161,7 @@ func (p *parser) readType(all jsonl.Fields) {
 		p.title(all.Find("name"))
 	case session.TypeLeaf:
 		e.TargetID = p.json.String(all.Find("targetId"))
-	case typeModelChange, typeThinkingChange, typeUsage, typeActiveToolsChange:
+	case typeModelChange, typeThinkingChange, typeUsage, typeModelUsage, typeActiveToolsChange:
 		p.readMeta(all)
 	}
 }
@@ -158,6 +169,7 @@ func (p *parser) readType(all jsonl.Fields) {
 func (p *parser) readCompaction(all jsonl.Fields) {
 	e := &p.entry
 	p.part(session.KindSummary, all.Find("summary"))
+	p.part(session.KindSummary, all.Find("shortSummary"))
 	e.FirstKeptID = p.json.String(all.Find("firstKeptEntryId"))
 	if n, ok := p.json.Int(all.Find("firstKeptEntryIndex")); ok && n >= 0 && n < 1<<31 {
 		e.FirstKeptIndex = int(n)
@@ -218,7 +230,7 @@ func (p *parser) readMeta(all jsonl.Fields) {
 	for tools := p.json.Elements(all.Find("activeToolNames")); tools.Next(); {
 		lines = append(lines, p.json.Name(tools.Val))
 	}
-	lines = append(lines, p.json.String(all.Find("note")))
+	lines = append(lines, p.json.String(all.Find("note")), p.json.String(all.Find("purpose")))
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	if len(lines) > 0 {
 		e.Parts = append(e.Parts, session.Part{Kind: session.KindMeta, Text: []byte(strings.Join(lines, "\n"))})

@@ -63,6 +63,9 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 			f.SubModel = p.subagentModel()
 		}
 	case session.RoleShell:
+		if m.fields.Find("command").Empty() && !m.fields.Find("code").Empty() {
+			break // Python or JavaScript, no command
+		}
 		f.Calls = append(f.Calls, p.shellFacts())
 	}
 }

@@ -58,7 +58,15 @@ func (p *parser) readMessage(v jsonl.Value) {
 	e, all := &p.entry, p.json.Fields(v)
 	p.message = message{role: p.json.Name(all.Find("role")), fields: all}
 	m := &p.message
-	m.kind = scope.OfRole(m.role)
+	switch m.role {
+	case "pythonExecution", "jsExecution":
+		m.role = session.RoleShell
+	case "developer":
+		m.role = session.RoleSystem
+	}
+	if m.kind = scope.OfRole(m.role); m.role == roleMention {
+		m.kind = session.KindPrompt
+	}
 	e.Role = m.role
 	if ms := p.json.Time(all.Find("timestamp")); ms != 0 {
 		e.MessageTime = time.UnixMilli(ms).UTC()
@@ -67,6 +75,8 @@ func (p *parser) readMessage(v jsonl.Value) {
 	switch m.role {
 	case session.RoleUser:
 		p.readAttachments(all.Find("attachments"))
+	case roleMention:
+		p.readMentions(all.Find("files"))
 	case session.RoleAssistant:
 		e.Provider = p.json.Name(all.Find("provider"))
 		e.Model = p.json.Name(all.Find("model"))
@@ -120,6 +130,7 @@ func (p *parser) readBlock(v jsonl.Value) {
 		if !p.json.IsTrue(all.Find("redacted")) {
 			p.blocks = append(p.blocks, block{sort: thinkingBlock, value: all.Find("thinking")})
 		}
+	case "redactedThinking":
 	case "image":
 		p.blocks = append(p.blocks, block{sort: imageBlock, mimeType: all.Find("mimeType"), data: all.Find("data")})
 	case "toolCall":
@@ -171,18 +182,25 @@ func (p *parser) readNested(v jsonl.Value) {
 func (p *parser) readAttachments(v jsonl.Value) {
 	for files := p.json.Elements(v); files.Next(); {
 		all := p.json.Fields(files.Val)
-		name, text := p.json.Text(all.Find("fileName")), p.json.Text(all.Find("extractedText"))
-		b := block{sort: fileBlock, text: text, mimeType: all.Find("mimeType"), data: all.Find("content"), withText: len(text) > 0}
-		switch {
-		case len(text) == 0:
-			b.text = name
-		case len(name) > 0:
-			b.text = p.join(name, "\n", text)
-		}
-		p.blocks = append(p.blocks, b)
+		p.addFile(p.json.Text(all.Find("fileName")), p.json.Text(all.Find("extractedText")), all.Find("mimeType"), all.Find("content"))
 		p.notKnown(all, attachmentKeys.has)
 	}
 }
+
+// addFile adds the block of a file.
+func (p *parser) addFile(name, text []byte, mimeType, data jsonl.Value) {
+	b := block{sort: fileBlock, text: text, mimeType: mimeType, data: data, withText: len(text) > 0}
+	switch {
+	case len(text) == 0:
+		b.text = name
+	case len(name) > 0:
+		b.text = p.join(name, "\n", text)
+	}
+	p.blocks = append(p.blocks, b)
+}
+
+// roleMention is that of messages with the files that a person mentioned.
+const roleMention = "fileMention"
 
 // isImage reports whether the type of a file is that of an image.
 func (p *parser) isImage(b *block) bool {

@@ -287,7 +287,7 @@ func (o *oracle) message(m *dict) {
 	o.onlyImages(kind)
 	switch role {
 	case "user":
-		known = append(known, "attachments")
+		known = append(known, "attachments", "attribution")
 	case "assistant":
 		known = append(known, "api", "provider", "model", "usage", "stopReason", "errorMessage", "responseId", "responseModel")
 		if failure := m.text("errorMessage"); failure != "" {
@@ -339,6 +339,9 @@ func expected(e *dict) []string {
 		o.held("details", leaves(e.get("details")))
 	case "custom":
 		known = append(known, "customType", "data")
+		if e.text("customType") == "tool_execution_start" { // the call once more
+			break
+		}
 		o.add("data", strings.Join(leaves(e.get("data")), "\n"))
 	case "custom_message":
 		known = append(known, "customType", "content", "details")
@@ -357,6 +360,10 @@ func expected(e *dict) []string {
 	case "session_info":
 		known = append(known, "name")
 		o.add("title", e.text("name"))
+	case "title":
+		return []string{"title: " + e.text("title")}[:min(1, len(e.text("title")))]
+	case "title_change":
+		return []string{"meta: " + e.text("title")}
 	case "model_change":
 		known = append(known, "provider", "modelId", "model")
 		if e.get("model") != nil {

@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 
 	"pigrep/adapter"
@@ -119,9 +120,12 @@ const reasonNotObject = "not an object"
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	all := p.json.Fields(v)
 	typ, kind := p.json.Name(all.Find("type")), p.json.Name(all.Find("kind"))
-	if typ == "session" || typ == "" && kind == "header" {
+	if (typ == "session" || typ == "" && kind == "header") && all.Find("delegationDepth").Empty() { // else DeepSeek's
 		if p.state.Header.Version == 0 {
 			p.state.Header = p.header(all, line.Offset+int64(v.Start), kind == "header")
+		}
+		if p.state.Header.Offset == line.Offset+int64(v.Start) {
+			p.headerTitle(line, v, all, emit)
 		}
 		return
 	}
@@ -139,6 +143,10 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	}
 	if e.ID == "" {
 		e.ID = madeUpID(e.Offset)
+	}
+	if e.NameRank == slotRank {
+		emit(e)
+		return
 	}
 	own := p.json.Time(all.Find("timestamp"))
 	if own == 0 && !e.MessageTime.IsZero() {
@@ -223,6 +231,9 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 		if h.ParentSession = p.json.String(all.Find(key)); h.ParentSession != "" {
 			break
 		}
+	}
+	if parent := parentOf(p.state.Header.Agent, p.state.Path); parent != "" {
+		h.ParentSession, h.Relation = cmp.Or(h.ParentSession, parent), session.Spawned
 	}
 	return h
 }

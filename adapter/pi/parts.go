@@ -23,7 +23,7 @@ func (p *parser) writeMessage(m *message) {
 	case session.RoleAssistant:
 		p.writeFailure(m.fields.Find("errorMessage"), m.fields.Find("stopReason"))
 	case session.RoleShell:
-		p.writeShell(m.fields.Find("command"), m.fields.Find("output"))
+		p.writeShell(p.typed(), m.fields.Find("output"))
 	case session.RoleCompactionSummary, session.RoleBranchSummary:
 		p.part(m.kind, m.fields.Find("summary"))
 	case session.RoleSystem:
@@ -122,6 +122,14 @@ func (p *parser) writeShell(command, output jsonl.Value) {
 	default:
 		p.add(session.KindShell, p.join(a, "\n", b))
 	}
+}
+
+// typed returns what a user ran: a command, or the code of another language.
+func (p *parser) typed() jsonl.Value {
+	if v := p.message.fields.Find("command"); !v.Empty() {
+		return v
+	}
+	return p.message.fields.Find("code")
 }
 
 // writeFailure writes the error that ended a reply, preceded by the stop reason.

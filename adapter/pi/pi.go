@@ -1,10 +1,12 @@
-// Package pi says what pi writes: session files of all versions and dialects,
-// directories, settings and environment variables. It also knows how pi resumes a
-// session. No other package knows anything about pi. The central type is Agent, an
-// adapter.Agent. The package imports adapter, jsonl, scope and internal/session.
+// Package pi says what pi and its relatives write: session files of all versions and dialects,
+// directories, settings and environment variables. It also knows how they resume a
+// session. No other package knows anything about them. The central types are Agent, an
+// adapter.Agent for pi, and Relative, one for oh-my-pi or Prime Agent. The package imports adapter, jsonl, scope and internal/session.
 package pi
 
 import (
+	"bytes"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -29,15 +31,31 @@ func (Agent) Label() string { return "pi" }
 // Revision implements adapter.Agent.
 func (Agent) Revision() int { return 0 }
 
-// Recognize implements adapter.Agent. A session has a header.
+// Recognize implements adapter.Agent. A session has a header, and nothing before or in it that
+// only oh-my-pi writes.
 func (a Agent) Recognize(head []byte) adapter.Sort {
-	parser := a.Parse(adapter.State{})
-	for line := range jsonl.Lines(head) {
-		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
-			return adapter.Transcript
-		}
+	if ok, omp := writerOf(head); ok && !omp {
+		return adapter.Transcript
 	}
 	return adapter.Foreign
+}
+
+// writerOf reports whether a program of pi's family wrote a file, and whether that was oh-my-pi.
+func writerOf(head []byte) (ok, omp bool) {
+	parser := newParser(adapter.State{})
+	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
+		line, err := lines.Next()
+		if err != nil {
+			return omp, omp
+		}
+		parser.Parse(line, func(*session.Entry) {})
+		if v, err := parser.json.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
+			omp = omp || wroteByOhMyPi(&parser.json, parser.json.Fields(v))
+		}
+		if parser.state.Header.Version != 0 {
+			return true, omp
+		}
+	}
 }
 
 // Parse implements adapter.Adapter.

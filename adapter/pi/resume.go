@@ -122,7 +122,7 @@ func saysSession(head []byte, offset int64) bool {
 func startsOtherwise(rec *session.Record) bool {
 	if len(rec.Nodes) > 0 {
 		first := &rec.Nodes[0]
-		if first.Offset < rec.Header.Offset || first.Line == 1 && rec.Header.Offset == 0 {
+		if first.Offset < rec.Header.Offset || first.Line == 1 && rec.Header.Offset == 0 && first.Offset > 0 {
 			return true // before it, or on one line with it
 		}
 	}

@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,23 +124,30 @@ func sessionDir(path string, env adapter.Environment) (string, error) {
 
 // Stores implements adapter.Keeper.
 func (Agent) Stores(env adapter.Environment) []adapter.Store {
-	dir := agentDir(env)
+	return storesIn(agentDir(env), Name, stores)
+}
+
+// storesIn returns the stores in a directory. format is that of the sessions.
+func storesIn(dir, format string, stores []store) []adapter.Store {
 	list := make([]adapter.Store, 0, len(stores))
 	for _, s := range stores {
 		list = append(list, adapter.Store{
-			Name: s.name, Role: s.role, Format: s.format, Path: filepath.Join(dir, filepath.FromSlash(s.path)), Coverage: s.coverage,
+			Name: s.name, Role: s.role, Format: cmp.Or(s.format, format), Path: filepath.Join(dir, filepath.FromSlash(s.path)), Coverage: s.coverage,
 		})
 	}
 	return list
 }
 
-var stores = []struct {
-	name, role, format string
-	path               string // below the agent directory, with forward slashes
-	coverage           adapter.Coverage
-}{
-	{"sessions", "conversations, one directory for each working directory", Name, "sessions", adapter.Searched},
-	{"subagent sessions", "conversations of subagents, written by some extensions", Name, "subagent-sessions", adapter.Searched},
+type store struct {
+	name, role string
+	format     string // "" for sessions
+	path       string // below the agent directory, with forward slashes
+	coverage   adapter.Coverage
+}
+
+var stores = []store{
+	{"sessions", "conversations, one directory for each working directory", "", "sessions", adapter.Searched},
+	{"subagent sessions", "conversations of subagents, written by some extensions", "", "subagent-sessions", adapter.Searched},
 	{"settings", "settings; projects have theirs in .pi/settings.json", "JSON", "settings.json", adapter.Catalogued},
 	{"auth", "keys and tokens of model providers", "JSON", "auth.json", adapter.Private},
 	{"mcp auth", "tokens of MCP servers", "JSON", "mcp-auth.json", adapter.Private},

@@ -100,7 +100,7 @@ func (p *parser) viewCall(c *call) *session.Call {
 func (p *parser) viewShell(view *session.View) {
 	fields := p.message.fields
 	s := &session.Shell{
-		Command:   p.json.String(fields.Find("command")),
+		Command:   p.json.String(p.typed()),
 		Cancelled: p.json.IsTrue(fields.Find("cancelled")),
 		Truncated: p.json.IsTrue(fields.Find("truncated")),
 		Output:    p.json.String(fields.Find("fullOutputPath")),

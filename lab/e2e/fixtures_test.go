@@ -23,7 +23,9 @@ import (
 )
 
 // everyAgent are those whose files are among the fixtures.
-func everyAgent() []adapter.Agent { return []adapter.Agent{pi.New(), claude.New(), codex.New()} }
+func everyAgent() []adapter.Agent {
+	return []adapter.Agent{pi.New(), claude.New(), codex.New(), pi.NewOhMyPi(), pi.NewPrime()}
+}
 
 // fixture is a session file of an agent.
 type fixture struct {
@@ -265,11 +267,11 @@ func (f *fixture) isTrue(t *testing.T) {
 	if used != sum || s.UsedTokens != sum.Tokens() {
 		t.Errorf("usage %+v, %d tokens in all, want %+v", used, s.UsedTokens, sum)
 	}
-	agent := map[string]string{"claude": claude.Name, "codex": codex.Name, "omp": pi.Name}[f.agent]
+	agent := map[string]string{"claude": claude.Name, "codex": codex.Name, "omp": pi.OhMyPiName}[f.agent]
 	if id := want.Session.ID; s.Agent != agent || id != nil && s.ID != *id && s.Relation != session.Spawned || id == nil && want.Session.Header.ID != "" && s.ID != want.Session.Header.ID {
 		t.Errorf("session %s of %s, want %v of %s", s.ID, s.Agent, want.Session, agent)
 	}
-	if title := titleOf(want.Session.Title); f.agent != "omp" && s.Name != title {
+	if title := titleOf(want.Session.Title); s.Name != title {
 		t.Errorf("name %q, want %q", s.Name, title)
 	}
 	if p := want.Session.FirstPrompt; p == nil && s.Relation != session.Spawned && s.FirstPrompt != "" || p != nil && !sameBeginning(s.FirstPrompt, *p) {

@@ -1,0 +1,285 @@
+package pi
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// Names of the session files of pi's relatives.
+const (
+	OhMyPiName = "omp.sessions_jsonl.v1"
+	PrimeName  = "prime.sessions_jsonl.v1"
+)
+
+// A Relative is a program that grew out of pi. It writes pi's format with lines of its own, to
+// another place, and resumes in another way.
+type Relative struct {
+	Agent
+	*relative
+}
+
+// relative is what differs between the relatives.
+type relative struct {
+	name, label      string
+	program, install string
+	roots            func(adapter.Environment) []adapter.Root
+	dir              func(adapter.Environment) string // where it keeps its files
+	stores           []store
+	variables        []adapter.Variable
+}
+
+// OhMyPi is oh-my-pi (omp), which has several profiles, and begins its files with the title.
+type OhMyPi struct{ Relative }
+
+// NewOhMyPi returns the adapter for oh-my-pi.
+func NewOhMyPi() OhMyPi {
+	return OhMyPi{Relative{New(), &relative{
+		name: OhMyPiName, label: "oh-my-pi", program: "omp", install: "bun install -g @oh-my-pi/pi-coding-agent",
+		roots: ohMyPiRoots, dir: ohMyPiDir, stores: ohMyPiStores,
+		variables: []adapter.Variable{
+			{Name: configNameVariable, Use: "oh-my-pi's directory below the home directory, in place of .omp; the sessions of all profiles in it are searched"},
+			{Name: dataVariable, Use: "its omp/ has oh-my-pi's sessions, if oh-my-pi was told to keep them there"},
+		},
+	}}}
+}
+
+// NewPrime returns the adapter for Prime Agent.
+func NewPrime() Relative {
+	return Relative{New(), &relative{
+		name: PrimeName, label: "Prime Agent", program: "prime-agent", install: "npm install -g prime-agent",
+		roots: primeRoots, dir: primeDir, stores: primeStores,
+		variables: []adapter.Variable{
+			{Name: primeSessionsVariable, Use: "where Prime Agent keeps sessions, in place of ~/.prime/agent/sessions", Path: true},
+			{Name: primeDirVariable, Use: "Prime Agent's directory, in place of ~/.prime/agent; its sessions/ is searched", Path: true},
+		},
+	}}
+}
+
+// Environment variables of the relatives.
+const (
+	configNameVariable    = "PI_CONFIG_DIR"
+	dataVariable          = "XDG_DATA_HOME"
+	primeSessionsVariable = "PRIME_AGENT_SESSION_DIR"
+	primeDirVariable      = "PRIME_AGENT_CODING_AGENT_DIR"
+)
+
+// Name implements adapter.Agent.
+func (a Relative) Name() string { return a.name }
+
+// Label implements adapter.Agent.
+func (a Relative) Label() string { return a.label }
+
+// Recognize implements adapter.Agent. In its own directory, all files are of oh-my-pi; older
+// versions leave no mark.
+func (a OhMyPi) Recognize(head []byte) adapter.Sort {
+	if of, _ := writerOf(head); of {
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
+
+// Volatile implements adapter.Overwriter.
+func (OhMyPi) Volatile(head []byte) int64 {
+	if !bytes.HasPrefix(head, []byte(`{"type":"`+typeTitle+`",`)) {
+		return 0
+	}
+	return int64(bytes.IndexByte(head, '\n') + 1)
+}
+
+// Roots implements adapter.Agent.
+func (a Relative) Roots(env adapter.Environment) ([]adapter.Root, error) { return a.roots(env), nil }
+
+// ohMyPiRoots are the directories of all profiles. The directory that oh-my-pi and pi share
+// by a variable is pi's: what a file says decides whose it is.
+func ohMyPiRoots(env adapter.Environment) []adapter.Root {
+	own := adapter.Root{Path: filepath.Join(env.Home, ".omp"), Origin: "default", Usual: true, Layout: profiles{}}
+	roots := []adapter.Root{own}
+	if name := env.Getenv(configNameVariable); name != "" && filepath.Join(env.Home, name) != own.Path {
+		own.Path, own.Origin, own.Usual = filepath.Join(env.Home, name), "$"+configNameVariable, false
+		roots = slices.Insert(roots, 0, own)
+	}
+	data := env.Getenv(dataVariable)
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(env.Home, ".local", "share")
+	}
+	// It is there if a person asked for it; the variable is set for other reasons.
+	return append(roots, adapter.Root{Path: filepath.Join(data, "omp"), Origin: "default", Usual: true, Layout: profiles{}})
+}
+
+func ohMyPiDir(env adapter.Environment) string {
+	if dir := env.Getenv(agentDirVariable); dir != "" {
+		return adapter.Absolute(dir, env)
+	}
+	return filepath.Join(ohMyPiRoots(env)[0].Path, "agent")
+}
+
+func primeRoots(env adapter.Environment) []adapter.Root {
+	usual := filepath.Join(env.Home, ".prime", "agent", "sessions")
+	roots := []adapter.Root{{Path: usual, Origin: "default", Usual: true}}
+	for _, v := range []struct{ name, below string }{{primeDirVariable, "sessions"}, {primeSessionsVariable, ""}} {
+		if dir := env.Getenv(v.name); dir != "" {
+			r := adapter.Root{Path: filepath.Join(adapter.Absolute(dir, env), v.below), Origin: "$" + v.name}
+			if !slices.ContainsFunc(roots, func(o adapter.Root) bool { return o.Path == r.Path }) {
+				roots = slices.Insert(roots, 0, r)
+			}
+		}
+	}
+	return roots
+}
+
+func primeDir(env adapter.Environment) string {
+	if dir := env.Getenv(primeDirVariable); dir != "" {
+		return adapter.Absolute(dir, env)
+	}
+	return filepath.Join(env.Home, ".prime", "agent")
+}
+
+// Home implements adapter.Homed.
+func (a OhMyPi) Home(has func(name string) bool) adapter.Layout {
+	if has("agent/sessions/") || has("profiles/") {
+		return profiles{}
+	}
+	return a.Relative.Home(has)
+}
+
+// profiles is the layout of oh-my-pi's directory. With XDG directories, agent is missing.
+//
+//	[profiles/NAME/][agent/]sessions/**.jsonl
+type profiles struct{}
+
+// inProfile returns what follows the directory of a profile, and the directory agent, in a
+// path.
+func inProfile(path []byte) []byte {
+	first, rest, _ := bytes.Cut(path, []byte("/"))
+	if string(first) == "profiles" {
+		_, path, _ = bytes.Cut(rest, []byte("/"))
+		first, rest, _ = bytes.Cut(path, []byte("/"))
+	}
+	if string(first) == "agent" {
+		return rest
+	}
+	return path
+}
+
+// Enter implements adapter.Layout.
+func (profiles) Enter(dir []byte) bool {
+	first, _, _ := bytes.Cut(inProfile(dir), []byte("/"))
+	return len(first) == 0 || string(first) == sessionDirs[0]
+}
+
+// File implements adapter.Layout.
+func (profiles) File(path []byte) adapter.Sort {
+	first, rest, _ := bytes.Cut(inProfile(path), []byte("/"))
+	if string(first) == sessionDirs[0] && len(rest) > 0 && bytes.HasSuffix(path, []byte(session.Extension)) {
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
+
+// parentOf returns the file of the session that a session in a directory of artifacts works
+// for, "" for others. Relatives of pi keep the artifacts of TIME_ID.jsonl, and the sessions of
+// its subagents, in TIME_ID beside it; those of a subagent's subagents are one level deeper.
+func parentOf(agent, path string) string {
+	dir := filepath.Dir(path)
+	if agent != OhMyPiName && agent != PrimeName {
+		return ""
+	}
+	for above := dir; ; above = filepath.Dir(above) {
+		if at, id, ok := strings.Cut(filepath.Base(above), "_"); ok && len(at) >= len("2006-01-02T15-04-05") && at[10] == 'T' && id != "" {
+			return dir + session.Extension
+		}
+		if filepath.Dir(above) == above {
+			return ""
+		}
+	}
+}
+
+// ResumeCommand implements adapter.Resumer. A subagent goes on in the session that it works
+// for.
+func (a Relative) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir string, argv []string) {
+	name := s.Path
+	switch {
+	case s.Version == 0 || s.Version == libraryVersion:
+		return "", nil
+	case s.Relation == session.Spawned:
+		name = s.ParentSession
+	}
+	return s.CWD, []string{a.program, "--resume", name}
+}
+
+// Resume implements adapter.Resumer.
+func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
+	s := &q.Record.Summary
+	r := &adapter.Resumption{Install: a.install, Branches: "use /tree in " + a.program + " to go back to it"}
+	no := func(why string) (*adapter.Resumption, error) {
+		return nil, &adapter.Obstacle{Program: a.program, Reason: why}
+	}
+	if s.Relation == session.Spawned {
+		if q.Root == nil {
+			return no("it is a subagent, and the session that it worked for is gone")
+		}
+		s = q.Root
+		r.Dir, r.Warnings = s.CWD, []string{"it is a subagent: the session that it worked for goes on"}
+	}
+	switch {
+	case q.Kept:
+		return no("its own file is gone")
+	case q.Packed:
+		return no("its file is compressed")
+	case s.Version == 0:
+		return no("it has no session header")
+	case s.Version == libraryVersion:
+		return no("it is of format 4, which only pi's agent library writes")
+	case s.ID == "":
+		return no("its header has no id")
+	}
+	if r.Argv = []string{a.program, "--resume", s.Path}; q.Fork {
+		r.Argv = []string{a.program, "--fork", s.ID}
+	}
+	return r, nil
+}
+
+// Stores implements adapter.Keeper.
+func (a Relative) Stores(env adapter.Environment) []adapter.Store {
+	return storesIn(a.dir(env), a.name, a.relative.stores)
+}
+
+var ohMyPiStores = []store{
+	{"sessions", "conversations, one directory for each working directory, and those of subagents", "", "sessions", adapter.Searched},
+	{"database", "settings and keys of model providers", "SQLite", "agent.db", adapter.Private},
+	{"settings", "settings", "YAML", "config.yml", adapter.Catalogued},
+	{"models", "models and providers of one's own", "YAML", "models.yml", adapter.Catalogued},
+	{"blobs", "images of sessions, by their hashes", "files", "blobs", adapter.Catalogued},
+	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
+	{"extensions", "extensions of one's own", "TypeScript", "extensions", adapter.Catalogued},
+}
+
+var primeStores = []store{
+	{"sessions", "conversations, and those of subagents", "", "sessions", adapter.Searched},
+	{"settings", "settings", "JSON", "settings.json", adapter.Catalogued},
+	{"auth", "keys and tokens of model providers", "JSON", "auth.json", adapter.Private},
+	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
+	{"extensions", "extensions of one's own", "TypeScript", "extensions", adapter.Catalogued},
+}
+
+// Variables implements adapter.Host.
+func (a Relative) Variables() []adapter.Variable { return a.variables }
+
+// Current implements adapter.Host. The variables that pi sets are read for pi.
+func (Relative) Current(adapter.Environment) (id, path string) { return "", "" }
+
+// ClientNames implements adapter.Host.
+func (Relative) ClientNames() []string { return nil }
+
+// SkillDir implements adapter.Host.
+func (a Relative) SkillDir(env adapter.Environment) string {
+	return filepath.Join(a.dir(env), "skills")
+}
+
+// HasPackage implements adapter.Host. There are no packages of this program for them.
+func (Relative) HasPackage(adapter.Environment, string) bool { return false }
