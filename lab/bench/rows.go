@@ -189,8 +189,8 @@ func (b *suite) agents(pi *tree) {
 		{"Claude Code", []string{"claude"}}, {"Codex", []string{"codex"}}, {"three agents", []string{"pi", "claude", "codex"}},
 	} {
 		t := b.tree(pi.name+" of "+kind.name, strings.Join(kind.parts, "-")+"-"+size, func(dir string) {
-			for _, agent := range kind.parts {
-				b.run(b.generator, "-mb", strconv.Itoa(pi.mb/len(kind.parts)), "-agent", agent, filepath.Join(dir, agent))
+			for i, agent := range kind.parts { // with texts of their own: no search takes one for a copy of another
+				b.run(b.generator, "-mb", strconv.Itoa(pi.mb/len(kind.parts)), "-seed", strconv.Itoa(corpusSeed+i), "-agent", agent, filepath.Join(dir, agent))
 			}
 		})
 		against := func(what string, n int, wanted string, run func(t *tree) cost) {
