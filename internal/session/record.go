@@ -198,6 +198,9 @@ type Node struct {
 	Line      int
 }
 
+// Continues reports whether an entry is a further piece of the message of another one.
+func (n *Node) Continues(above *Node) bool { return n.Message != "" && n.Message == above.Message }
+
 // Problem is a piece of a session file that was skipped, with the reason.
 type Problem struct {
 	Line   int

@@ -23,6 +23,8 @@ type Tree struct {
 	children [][]int
 	roots    []int
 	pieces   map[string][]int
+	pieced   bool // some entries are pieces of a message
+	aside    bool // some hang beside a branch
 }
 
 // Tree builds the tree of the record's nodes.
@@ -37,13 +39,17 @@ func (r *Record) Tree() *Tree {
 		if _, ok := t.byID[nodes[i].ID]; !ok || !t.hidden.Has(i) {
 			t.byID[nodes[i].ID] = i
 		}
+		t.pieced, t.aside = t.pieced || nodes[i].Message != "", t.aside || nodes[i].Aside
 	}
 	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
-	t.path = t.Branch(t.Leaf())
+	t.path = t.branch(t.Leaf())
 	for _, i := range t.path {
 		t.active[i] = true
 	}
-	t.addAsides()
+	for i := range nodes {
+		t.active[i] = t.active[i] || t.outside(i)
+	}
+	t.path = t.complete(t.path, t.active)
 	t.markContext()
 	if len(t.byID) < len(t.nodes) && !t.list {
 		// Other entries with the same id get the state of the one that counts.
@@ -76,35 +82,62 @@ func (t *Tree) Leaf() int {
 // outside reports whether entry i is in no branch.
 func (t *Tree) outside(i int) bool { return t.nodes[i].Apart || t.hidden.Has(i) }
 
-// addAsides adds the entries beside the active branch to it, in file order behind their
-// parents. Entries that are in no branch count as active.
-func (t *Tree) addAsides() {
+// complete adds the entries beside a branch to it, in file order behind their parents. It
+// leaves out hidden ones. on says which entries are on the branch, and is updated.
+func (t *Tree) complete(path []int, on []bool) []int {
 	if len(t.hidden) > 0 {
-		t.path = slices.DeleteFunc(t.path, t.hidden.Has)
+		path = slices.DeleteFunc(path, t.hidden.Has)
 	}
 	var asides []int
-	for i := range t.nodes {
-		switch n := &t.nodes[i]; {
-		case t.outside(i):
-			t.active[i] = true
-		case n.Aside && !t.active[i]:
-			if p := t.parent(i); p >= 0 && p < i && t.active[p] {
-				t.active[i] = true
+	for i := 0; t.aside && i < len(t.nodes); i++ {
+		if t.nodes[i].Aside && !on[i] && !t.outside(i) {
+			if p := t.parent(i); p >= 0 && p < i && on[p] {
+				on[i] = true
 				asides = append(asides, i)
 			}
 		}
 	}
-	if len(asides) == 0 {
-		return
+	if len(asides) > 0 {
+		branch := path
+		path = nil
+		for at, i := range branch {
+			path = append(path, i)
+			for len(asides) > 0 && asides[0] > i && (at+1 == len(branch) || asides[0] < branch[at+1]) {
+				path, asides = append(path, asides[0]), asides[1:]
+			}
+		}
+		path = append(path, asides...)
 	}
-	var path []int
-	for at, i := range t.path {
-		path = append(path, i)
-		for len(asides) > 0 && asides[0] > i && (at+1 == len(t.path) || asides[0] < t.path[at+1]) {
-			path, asides = append(path, asides[0]), asides[1:]
+	return t.Together(path)
+}
+
+// Together returns entries that are in the order of a branch or of the file, but the pieces
+// of each message together: the results that arrived between them follow.
+func (t *Tree) Together(list []int) []int {
+	return Together(t, list, func(i int) (entry int, begins bool) { return i, false })
+}
+
+// Together is Tree.Together for what stands for entries. begins says that something begins
+// another branch or line, so that no piece is moved across it.
+func Together[T any](t *Tree, list []T, of func(T) (entry int, begins bool)) []T {
+	if !t.pieced {
+		return list
+	}
+	together, between, message := make([]T, 0, len(list)), []T(nil), ""
+	for _, x := range list {
+		i, begins := of(x)
+		n := &t.nodes[i]
+		switch talks := n.Type == TypeMessage && (n.Role == RoleUser || n.Role == RoleAssistant); {
+		case begins, message == "", talks && n.Message != message:
+			together = append(append(together, between...), x)
+			between, message = between[:0], n.Message
+		case talks:
+			together = append(together, x)
+		default:
+			between = append(between, x)
 		}
 	}
-	t.path = append(path, asides...)
+	return append(together, between...)
 }
 
 // parent returns the index of the entry that i follows, or -1.
@@ -122,8 +155,22 @@ func (t *Tree) parent(i int) int {
 	return -1
 }
 
-// Branch returns the path from a root to entry i, root first.
+// Branch returns the path from a root to entry i, root first, with what hangs beside it.
 func (t *Tree) Branch(i int) []int {
+	path := t.branch(i)
+	return t.complete(path, t.on(path))
+}
+
+// on says which entries are on a path.
+func (t *Tree) on(path []int) []bool {
+	on := make([]bool, len(t.nodes))
+	for _, i := range path {
+		on[i] = true
+	}
+	return on
+}
+
+func (t *Tree) branch(i int) []int {
 	var path []int
 	seen := make([]bool, len(t.nodes))
 	for i >= 0 && !seen[i] {
@@ -260,16 +307,13 @@ func (t *Tree) Through(i int) []int {
 	if i = t.byID[t.nodes[i].ID]; t.active[i] {
 		return t.path
 	}
-	path := t.Branch(i)
-	seen := make(map[int]bool, len(path))
-	for _, n := range path {
-		seen[n] = true
-	}
+	path := t.branch(i)
+	seen := t.on(path)
 	for next := t.Main(i); next >= 0 && !seen[next]; next = t.Main(next) {
 		seen[next] = true
 		path = append(path, next)
 	}
-	return path
+	return t.complete(path, seen)
 }
 
 // markContext marks the entries that pi would send to the model: the active branch,

@@ -47,7 +47,7 @@ func (t *trail) follow(offset int64) error {
 		path, from = []int{at}, 0
 	}
 	start := from // the call comes before its result
-	for start > 0 && t.record.Nodes[path[start]].Role == session.RoleToolResult {
+	for start > 0 && (t.record.Nodes[path[start]].Role == session.RoleToolResult || t.record.Nodes[path[start]].Continues(&t.record.Nodes[path[start-1]])) {
 		start--
 	}
 	b := &branch{trail: t, folder: shellcmd.NewFolder()}
@@ -77,6 +77,10 @@ type branch struct {
 	folder *shellcmd.Folder
 	facts  session.Facts
 	events []event
+
+	message string // that the last entry is a piece of
+	first   int    // the first event of that message
+	calling bool   // it makes calls
 }
 
 // add adds the events of the next entry of the branch; with none, only its calls.
@@ -95,11 +99,18 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 	if e.Role == session.RoleUser {
 		b.events = append(b.events, event{what: prompted, call: -1})
 	}
-	ends := true
+	if message := b.record.Nodes[node].Message; message == "" || message != b.message {
+		b.message, b.first, b.calling = message, len(b.events), false
+	}
 	for i := made; i < len(b.facts.Calls); i++ {
 		if c := &b.facts.Calls[i]; c.Kind == session.CallPlain || c.Kind == session.CallShell {
-			ends = ends && c.Kind == session.CallShell
+			b.calling = b.calling || c.Kind == session.CallPlain
 			b.events = append(b.events, event{what: called, place: b.place(e, node), call: i})
+		}
+	}
+	if b.calling { // what earlier pieces of the message said ends nothing
+		for i := b.first; i < len(b.events); i++ {
+			b.events[i].ends = false
 		}
 	}
 	if part, m, ok := b.finder.inEntry(e); ok {
@@ -119,7 +130,7 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 				break
 			}
 		}
-		b.events = append(b.events, event{what: replied, place: p, call: -1, ends: ends})
+		b.events = append(b.events, event{what: replied, place: p, call: -1, ends: !b.calling})
 	}
 }
 

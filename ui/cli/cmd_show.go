@@ -273,6 +273,7 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 				list = append(list, i)
 			}
 		}
+		list = t.Tree.Together(list)
 	case o.leaf != "":
 		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.leaf)
 		if err != nil {
@@ -309,14 +310,24 @@ func neighbourhood(t *conversation.Target, list, focus []int, n int, fixed bool)
 		}
 	}
 	slices.Sort(chosen)
-	return chosen
+	return t.Tree.Together(chosen)
 }
 
-// gaps returns the entries of a list whose parent is not the entry before them.
+// gaps returns the entries of a list that do not follow the entry before them: on the active
+// branch, or as its child.
 func gaps(t *conversation.Target, list []int) map[int]bool {
-	found := make(map[int]bool)
+	found, above := make(map[int]bool), make(map[int]int)
+	for at, i := range t.Tree.Path() {
+		if at > 0 {
+			above[i] = t.Tree.Path()[at-1]
+		}
+	}
 	for k := 1; k < len(list); k++ {
-		if t.Tree.Parent(list[k]) != list[k-1] {
+		before, ok := above[list[k]]
+		if !ok {
+			before = t.Tree.Parent(list[k])
+		}
+		if before != list[k-1] {
 			found[list[k]] = true
 		}
 	}

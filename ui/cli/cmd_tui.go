@@ -617,17 +617,20 @@ func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*ent
 }
 
 // pageOf returns the range of a branch around an entry: n messages on each side, fewer if
-// they are large. Results are not separated from their calls.
+// they are large. Results are not separated from their calls, nor the pieces of a message.
 func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) {
 	at := slices.Index(branch, anchor)
 	from, to = t.Around(branch, anchor, n)
-	isResult := func(at int) bool { return t.Record.Nodes[branch[at]].Role == session.RoleToolResult }
+	belongs := func(at int) bool { // to what is before it
+		n := &t.Record.Nodes[branch[at]]
+		return n.Role == session.RoleToolResult || n.Continues(&t.Record.Nodes[branch[at-1]])
+	}
 	for size, i := 0, at-1; i >= from; i-- {
 		if size += t.Record.Nodes[branch[i]].Length; size > pageBytes && i < at-1 {
 			from = i + 1
 		}
 	}
-	for from > 0 && from > at-maxCalls && isResult(from) {
+	for from > 0 && from > at-maxCalls && belongs(from) {
 		from--
 	}
 	for size, i := 0, at+1; i < to; i++ {
@@ -635,7 +638,7 @@ func pageOf(t *conversation.Target, branch []int, anchor, n int) (from, to int) 
 			to = i
 		}
 	}
-	for to < len(branch) && to < at+n+maxCalls && isResult(to) {
+	for to < len(branch) && to < at+n+maxCalls && belongs(to) {
 		to++
 	}
 	return from, to

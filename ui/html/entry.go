@@ -34,8 +34,9 @@ type entryView struct {
 // note is a fact next to the heading of an entry.
 type note struct{ Text, Hint, Class string }
 
-// block is a piece of an entry. One field is set.
+// block is a piece of an entry. One field is set beside Anchor.
 type block struct {
+	Anchor  string // of a further piece of a message, which begins here
 	Prose   template.HTML
 	Text    string // a remark
 	Problem string
@@ -92,6 +93,7 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 		Class: cmp.Or(classNames[it.Class], "other"), Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: Line(e.Labelled),
 	}
 	switch {
+	case x.continues(e):
 	case it.Class == transcript.Reply:
 		v.Notes = x.replyNotes(e)
 	case it.Fact != "":
@@ -115,11 +117,11 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 			v.Blocks = append(v.Blocks, b)
 		}
 		if it.Class == transcript.Reply && !talk {
-			v.Class += " step"
+			v.Class += stepClass
 		}
 	}
 	if x.isHit(e) {
-		v.Class += " hit"
+		v.Class += hitClass
 	}
 	return v, calls
 }
@@ -140,10 +142,19 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 		x.lastModel = e.Model
 		notes = append(notes, note{Text: Line(e.Model), Hint: Line(e.Provider), Class: "model"})
 	}
-	if e.Facts == nil || !e.Facts.HasUsage {
+	facts := e.Facts
+	if e.Message != "" { // the last piece has the right figures
+		pieces := x.page.Conversation.Tree.Pieces(e.Index)
+		if last := pieces[len(pieces)-1]; last != e.Index {
+			if read, err := x.page.Conversation.Read(last); err == nil {
+				facts = read.Facts
+			}
+		}
+	}
+	if facts == nil || !facts.HasUsage {
 		return notes
 	}
-	u := e.Facts.Usage
+	u := facts.Usage
 	if u.Tokens() > 0 {
 		notes = append(notes, note{
 			Text: human.Short(u.Input+u.CacheRead+u.CacheWrite) + " in, " + human.Short(u.Output) + " out",
@@ -257,6 +268,7 @@ type writer struct {
 	at       int       // the step
 	branches []*branch // those that the entry is in, outermost first
 	turn     *entryView
+	message  string      // Entry.Message of turn
 	calls    []*callView // of turn, without a result so far
 	before   time.Time   // of the entry before, for how long a call took
 	behind   []*entryView
@@ -297,6 +309,10 @@ func (x *writer) step(k int, e *entry.Entry) {
 	if x.page.Pass != nil && !x.page.Pass(e) || e.Role == session.RoleToolResult && x.answer(e) {
 		return
 	}
+	if x.continues(e) {
+		x.extend(e)
+		return
+	}
 	if len(x.calls) > 0 && isRemark(e) {
 		v, _ := x.newEntry(e)
 		x.behind = append(x.behind, v)
@@ -309,12 +325,39 @@ func (x *writer) step(k int, e *entry.Entry) {
 		return
 	}
 	v, calls := x.newEntry(e)
-	if e.Role == session.RoleAssistant && len(calls) > 0 {
-		x.turn, x.calls, x.before = v, calls, e.Time
+	if e.Role == session.RoleAssistant && (len(calls) > 0 || e.Message != "") {
+		x.turn, x.message, x.calls, x.before = v, e.Message, calls, e.Time
 		return
 	}
 	x.write("entry", v)
 }
+
+// continues reports whether an entry is a further piece of the message that is held back.
+func (x *writer) continues(e *entry.Entry) bool {
+	return x.turn != nil && e.Message != "" && e.Message == x.message
+}
+
+// extend adds a further piece of a message to what is held back of it.
+func (x *writer) extend(e *entry.Entry) {
+	v, calls := x.newEntry(e)
+	if len(v.Blocks) == 0 {
+		v.Blocks = append(v.Blocks, block{})
+	}
+	v.Blocks[0].Anchor = v.Anchor
+	x.turn.Blocks, x.calls, x.before = append(x.turn.Blocks, v.Blocks...), append(x.calls, calls...), e.Time
+	if !strings.Contains(v.Class, stepClass) {
+		x.turn.Class = strings.Replace(x.turn.Class, stepClass, "", 1)
+	}
+	if x.isHit(e) && !strings.HasSuffix(x.turn.Class, hitClass) {
+		x.turn.Class += hitClass
+	}
+}
+
+// The classes of a reply without text, and of an entry that is marked.
+const (
+	stepClass = " step"
+	hitClass  = " hit"
+)
 
 // isRemark reports whether an entry may occur between a call and its result.
 func isRemark(e *entry.Entry) bool {

@@ -71,6 +71,9 @@ type entryRow struct {
 	Label     string           `json:"label,omitempty"`
 	Parts     []partRow        `json:"parts"`
 	Images    []entry.ImageRow `json:"images,omitempty"`
+
+	message string // Entry.Message
+	piece   bool   // of the message of the row before
 }
 
 // partRow is a part of an entry, or a piece of one.
@@ -266,11 +269,13 @@ func readError(err error) error {
 // one.
 func (c *conversation) branch(all bool) []int {
 	if all {
-		list := make([]int, len(c.Record.Nodes))
-		for i := range list {
-			list[i] = i
+		var list []int
+		for i := range c.Record.Nodes {
+			if !c.Tree.Hidden(i) {
+				list = append(list, i)
+			}
 		}
-		return list
+		return c.Tree.Together(list)
 	}
 	if c.entry < 0 {
 		return c.Tree.Path()
@@ -306,6 +311,7 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 			return err
 		}
 		row, rest := w.row(e, part, offset, -1)
+		row.piece = e.Message != "" && len(w.rows) > 0 && w.rows[len(w.rows)-1].message == e.Message
 		size := w.entrySize(&row)
 		if size > room && len(w.rows) > 0 {
 			return nil
@@ -383,7 +389,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	diffs := w.diffs(e)
 	row = entryRow{
 		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Named: whole.Focus,
-		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images,
+		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
 	}
 	piece := room >= 0
 	room -= w.entrySize(&row)
@@ -534,7 +540,10 @@ func (w *entryWriter) text(a *readAnswer) string {
 		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
 	}
 	for i := range a.Entries {
-		b.WriteString("\n" + entryText(&a.Entries[i]))
+		if !a.Entries[i].piece {
+			b.WriteByte('\n')
+		}
+		b.WriteString(entryText(&a.Entries[i]))
 	}
 	if a.After > 0 {
 		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
@@ -555,9 +564,12 @@ func entryText(r *entryRow) string {
 	return b.String()
 }
 
-// entryHead is the line above an entry.
+// entryHead is the line above an entry. A further piece of a message has only its id.
 func entryHead(r *entryRow) string {
-	head := fmt.Sprintf("[%s] %s %s", r.Entry, r.Role, r.Time)
+	head := "[" + r.Entry + "]"
+	if !r.piece {
+		head += " " + r.Role + " " + r.Time
+	}
 	return joined(" ", head, noted(r.Named, "<- named"), noted(r.Error, "error"), noted(r.Abandoned, "abandoned"), noted(r.Label != "", "label: "+r.Label))
 }
 

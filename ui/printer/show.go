@@ -362,6 +362,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	}
 	names := make(map[string]int)  // how many entries have an anchor so far
 	shown := make(map[string]bool) // calls with a diff
+	message := ""                  // Entry.Message of the entry before
 	for e, err := range s.Entries {
 		if b.fail(err); b.err != nil {
 			break
@@ -370,8 +371,12 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		if names[name]++; names[name] > 1 {
 			name = fmt.Sprintf("%s-%d", name, names[name])
 		}
-		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", name, escapeMarkdown(it.Title))
-		fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n", name)
+		if e.Message == "" || e.Message != message {
+			fmt.Fprintf(b, "\n## %s\n\n", escapeMarkdown(it.Title))
+			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+		}
+		message = e.Message
 		for _, block := range it.Blocks {
 			b.print("\n")
 			markdownBlock(b, block)

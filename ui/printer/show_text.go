@@ -49,6 +49,9 @@ type showText struct {
 	day     string
 	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
 	waiting []waitingCall
+	piece   string // Entry.Message of the last entry that was no result or remark
+	headed  bool   // the reply has its heading
+	begun   bool   // the reply has a call or thinking
 	failed  bool // the next line is the first of a failure
 
 	written int     // bytes that have left out
@@ -273,7 +276,10 @@ func (p *showText) entry(e *entry.Entry) {
 	}
 	switch e.Type {
 	case session.TypeMessage, session.TypeCompaction, session.TypeBranchSummary:
-		p.release()
+		if e.Message == "" || e.Message != p.piece {
+			p.release()
+			p.piece, p.headed, p.begun = e.Message, false, false
+		}
 	}
 	p.own(e)
 	switch aside := it.Class == transcript.Other || it.Class == transcript.System; {
@@ -437,16 +443,19 @@ func imageText(i *session.Image) string {
 	return "[" + kind + " " + human.Bytes(int64(i.Size)) + "]"
 }
 
-// reply prints a reply of the assistant. Its calls wait for their results.
+// reply prints a reply of the assistant, or a piece of one. Its calls wait for their results.
 func (p *showText) reply(it *transcript.Item) {
-	e, headed, first := it.Entry, false, true
+	e := it.Entry
+	if p.s.Focus[e.Index] { // what was named has its mark
+		p.headed = false
+	}
 	head := func() {
-		if !headed {
+		if !p.headed {
 			p.heading(e, it.Title, kindStyles[session.KindReply])
-			headed = true
+			p.headed = true
 		}
 	}
-	if len(it.Blocks) == 0 {
+	if len(it.Blocks) == 0 && (e.Message == "" || p.s.Focus[e.Index]) {
 		head()
 		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
 		p.last = "body"
@@ -455,13 +464,13 @@ func (p *showText) reply(it *transcript.Item) {
 		switch b.Form {
 		case transcript.Call:
 			p.wait(e, b.Call)
-			first = false
+			p.begun = true
 		case transcript.Thinking:
-			if first && p.last != "call" {
+			if !p.begun && p.last != "call" {
 				head()
 			}
 			p.thinking(e, b)
-			p.last, first = "call", false // so that what follows is printed below it
+			p.last, p.begun = "call", true // so that what follows is printed below it
 		case transcript.Problem:
 			head()
 			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {

@@ -99,6 +99,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 	}
 	err := c.reader.View(RefOf(n, c.Record.Contexts.At(i)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
+		e.Message = n.Message // of a piece that says it by earlier ones
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
@@ -127,7 +128,7 @@ func (c *Conversation) Through(path []int, i int) []int {
 
 // Around returns the range [from, to) of a path around entry i: up to n messages and
 // summaries on each side, and the entries of other types between them, which do not
-// count.
+// count. The pieces of a message count once.
 func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	isTalk := func(i int) bool {
 		switch node := &c.Record.Nodes[i]; node.Type {
@@ -140,13 +141,14 @@ func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	}
 	from = slices.Index(path, i)
 	to = from + 1
-	for count := 0; from > 0 && count < n; from-- {
-		if isTalk(path[from-1]) {
+	continues := func(at int) bool { return c.Record.Nodes[path[at]].Continues(&c.Record.Nodes[path[at-1]]) }
+	for count := 0; from > 0 && (count < n || count > 0 && continues(from)); from-- {
+		if !continues(from) && isTalk(path[from-1]) {
 			count++
 		}
 	}
-	for count := 0; to < len(path) && count < n; to++ {
-		if isTalk(path[to]) {
+	for count := 0; to < len(path) && (count < n || count > 0 && continues(to)); to++ {
+		if !continues(to) && isTalk(path[to]) {
 			count++
 		}
 	}

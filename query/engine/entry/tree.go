@@ -35,7 +35,7 @@ type Step struct {
 func (c *Conversation) Steps() []Step {
 	walk := c.walk()
 	for i, last := 0, -2; i < len(c.Record.Nodes); i++ {
-		if c.Tree.Superseded(i) {
+		if c.Tree.Superseded(i) && !c.Tree.Hidden(i) {
 			walk = append(walk, Step{i, 1, last != i-1})
 			last = i
 		}
@@ -75,13 +75,36 @@ func (c *Conversation) walk() []Step {
 		stack = append(stack, Step{next, s.Depth, false})
 		children := c.Tree.Children(s.Entry)
 		for i := len(children) - 1; i >= 0; i-- {
-			if children[i] != next {
+			if children[i] != next && !c.isAside(children[i]) {
 				stack = append(stack, Step{children[i], s.Depth + 1, true})
 			}
 		}
+		for i := len(children) - 1; i >= 0; i-- {
+			if children[i] != next && c.isAside(children[i]) {
+				stack = append(stack, Step{children[i], s.Depth, false})
+			}
+		}
 	}
-	return walk
+	depth := 0
+	return session.Together(c.Tree, walk, func(s Step) (entry int, begins bool) {
+		begins, depth = s.Starts || s.Depth != depth, s.Depth
+		return s.Entry, begins
+	})
 }
+
+// forks reports whether several branches continue entry i.
+func (c *Conversation) forks(i int) bool {
+	branches := 0
+	for _, k := range c.Tree.Children(i) {
+		if !c.isAside(k) {
+			branches++
+		}
+	}
+	return branches > 1
+}
+
+// isAside reports whether entry i hangs beside the branch of its parent.
+func (c *Conversation) isAside(i int) bool { return c.Record.Nodes[i].Aside }
 
 // TreeRows reads the entries of the tree. Unless all is set, only landmarks are read and
 // shown: prompts, the replies before them, summaries, labelled entries, forks and the
@@ -129,8 +152,10 @@ func (c *Conversation) isLandmark(i, next int) bool {
 	switch {
 	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary:
 		return true
-	case c.Record.Labels[n.ID] != "" || len(c.Tree.Children(i)) > 1:
+	case c.Record.Labels[n.ID] != "" || c.forks(i):
 		return true
+	case c.isAside(i):
+		return false
 	case n.Role != session.RoleAssistant:
 		return next < 0 && n.Type == session.TypeMessage
 	}
