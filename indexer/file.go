@@ -144,7 +144,11 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 			if cwd == "" {
 				cwd = r.parser.State().Header.CWD
 			}
+			tool := e.Tool
 			rec.AddUsage(r.folder.Add(rec.Facts, e, cwd))
+			if e.Tool != tool {
+				rec.AddTool(e.Tool)
+			}
 		}
 		if len(e.Parts) > 0 {
 			r.documents = r.documents[:0]

@@ -60,7 +60,7 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 //
 // and the record has
 //
-//	strings  types and roles, without repetition
+//	strings  types, roles and tools, without repetition
 //	uint     number of entries
 //	uint     number of pieces
 //	runs     of the entries on the active branch
@@ -75,7 +75,7 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 //	string   the groups: for each entry, numbers relative to the entry before in the group,
 //	         uint flags, uint type, uint role, string id,
 //	         string parent unless a flag says none or the entry before,
-//	         string target, string first kept and string message when flagged,
+//	         string target, string first kept, string message and uint tool when flagged,
 //	         int time, int offset, int length, int line
 const (
 	nodeHasParent   = 1 << iota // the entry has a parentId key
@@ -88,6 +88,7 @@ const (
 	nodeAside
 	nodeApart
 	nodeBeside
+	nodeTool
 
 	nodeGroup    = 32
 	pieceGroups  = 32
@@ -119,12 +120,18 @@ func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (
 	for i, s := range names {
 		number[s] = uint64(i)
 	}
+	add := func(s string) {
+		if _, ok := number[s]; !ok {
+			number[s] = uint64(len(names))
+			names = append(names, s)
+		}
+	}
 	for i := range r.Nodes {
-		for _, s := range [2]string{r.Nodes[i].Type, r.Nodes[i].Role} {
-			if _, ok := number[s]; !ok {
-				number[s] = uint64(len(names))
-				names = append(names, s)
-			}
+		n := &r.Nodes[i]
+		add(n.Type)
+		add(n.Role)
+		if n.Tool != "" {
+			add(n.Tool)
 		}
 	}
 	for i := first; i < known.Pieces; i++ {
@@ -181,7 +188,8 @@ func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) [
 	flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
 		flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "") |
 		flag(nodeMessage, isMessage) | flag(nodeMessageAbove, n.Message != "" && !isMessage) |
-		flag(nodeAside, n.Aside) | flag(nodeApart, n.Apart) | flag(nodeBeside, n.Beside)
+		flag(nodeAside, n.Aside) | flag(nodeApart, n.Apart) | flag(nodeBeside, n.Beside) |
+		flag(nodeTool, n.Tool != "")
 	rows = format.AppendUint(rows, flags)
 	rows = format.AppendUint(rows, number[n.Type])
 	rows = format.AppendUint(rows, number[n.Role])
@@ -197,6 +205,9 @@ func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) [
 	}
 	if isMessage {
 		rows = format.AppendString(rows, n.Message)
+	}
+	if n.Tool != "" {
+		rows = format.AppendUint(rows, number[n.Tool])
 	}
 	rows = format.AppendInt(rows, n.Time-above.Time)
 	rows = format.AppendInt(rows, n.Offset-above.Offset)
@@ -402,6 +413,9 @@ func (d *decoder) node(e *Entry, names []string) {
 		e.Message = d.String()
 	} else if flags&nodeMessageAbove == 0 {
 		e.Message = ""
+	}
+	if e.Tool = ""; flags&nodeTool != 0 {
+		e.Tool = name()
 	}
 	e.Aside, e.Apart, e.Beside = flags&nodeAside != 0, flags&nodeApart != 0, flags&nodeBeside != 0
 	e.Time += d.Int()

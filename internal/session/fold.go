@@ -211,6 +211,21 @@ func (r *Record) rename(n Naming) {
 	}
 }
 
+// AddTool keeps the tool of the last entry, a result that does not name it itself. Call it
+// after Entry.Answer.
+func (r *Record) AddTool(tool string) { r.Nodes[len(r.Nodes)-1].Tool = strings.Clone(tool) }
+
+// Answer names the tool of the call that the entry is the result of, unless it names one.
+func (e *Entry) Answer(tool string) {
+	if e.Role != RoleToolResult || e.Tool != "" || tool == "" {
+		return
+	}
+	e.Tool = tool
+	for i := range e.Parts {
+		e.Parts[i].Tool = cmp.Or(e.Parts[i].Tool, tool)
+	}
+}
+
 // AddUsage adds the usage of an entry. Call it after Add.
 func (r *Record) AddUsage(u Usage) {
 	r.UsedTokens += u.Tokens()

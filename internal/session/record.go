@@ -110,7 +110,7 @@ type Record struct {
 // neither reads nor writes all of its entries.
 type Known struct {
 	Entries   int      // of the record
-	Names     []string // types and roles of the entries, in order of first use
+	Names     []string // types, roles and tools of the entries, in order of first use
 	Active    Runs     // the active branch
 	InContext Runs
 	Pieces    int // pieces of entries that are stored
@@ -189,6 +189,7 @@ type Node struct {
 	TargetID  string // leaf and context_edit entries
 	FirstKept string // compaction: id of the first entry it kept, "" if none
 	Message   string // Message, Aside and Apart of the Entry
+	Tool      string // of the call that a result answers, if the result does not name it
 	Aside     bool
 	Apart     bool
 	Beside    bool  // it has a Side

@@ -35,7 +35,8 @@ type Folder struct {
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
 // Add folds the next entry of a session with this working directory. It does not retain
-// the entry's memory. It sets Search of the entry's parts. It returns what the session has
+// the entry's memory. It sets Search of the entry's parts, and the tool of a result that does
+// not name it. It returns what the session has
 // used more.
 func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used session.Usage) {
 	f := e.Facts
@@ -94,6 +95,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 		return ""
 	}
 	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
+	e.Answer(c.Tool)
 	markSearch(e.Parts, c.Search)
 	// Only the entries' own times count, and clocks may run backwards.
 	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {

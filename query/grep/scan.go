@@ -168,6 +168,13 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 		if timeless || err != nil {
 			return
 		}
+		// An agent whose parser remembers earlier lines writes entries that do not say all.
+		if s.w.whole == nil && parser.State().Memo != nil {
+			err = s.w.loadPlaces(nil)
+		}
+		if err != nil || s.w.whole != nil && !s.w.whole.Complete(e) {
+			return
+		}
 		at := e.Timestamp
 		if at.IsZero() {
 			at = s.w.file.ModTime()

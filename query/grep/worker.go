@@ -51,8 +51,8 @@ type worker struct {
 
 	pending map[segment.ID]bool // searches of the file that are not indexed; nil until needed
 
-	branch   string // the branch that the filter wants, "" for any
-	branches *entry.Branches
+	branch string        // the branch that the filter wants, "" for any
+	whole  *entry.Places // of all entries of the file; nil until they are needed
 }
 
 func newWorker(ctx context.Context, g *run) *worker {
@@ -72,7 +72,7 @@ var errEnough = errors.New("enough")
 
 // searchTask searches the file of a task.
 func (w *worker) searchTask(t *task) {
-	w.task, w.sent, w.left, w.tooLong, w.pending = t, 0, -1, nil, nil
+	w.task, w.sent, w.left, w.tooLong, w.pending, w.whole = t, 0, -1, nil, nil, nil
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
@@ -154,8 +154,12 @@ func (w *worker) loadBranches() error {
 	if w.task.Known != nil && !w.task.scan {
 		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
 	}
-	var err error
-	w.branches, err = entry.LoadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
+	return w.loadPlaces(rec)
+}
+
+// loadPlaces loads the places of the entries, from the record unless that is nil or too old.
+func (w *worker) loadPlaces(rec *session.Record) (err error) {
+	w.whole, err = entry.LoadPlaces(w.adapter, rec, w.task.Path, w.file, w.file.Size())
 	return err
 }
 
@@ -171,7 +175,7 @@ func (w *worker) buffer(n int) []byte {
 func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
+		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
 			continue
 		}
 		if err := w.searchPart(e, i, at); err != nil {

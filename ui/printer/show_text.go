@@ -52,7 +52,7 @@ type showText struct {
 	piece   string // Entry.Message of the last entry that was no result or remark
 	headed  bool   // the reply has its heading
 	begun   bool   // the reply has a call or thinking
-	failed  bool // the next line is the first of a failure
+	failed  bool   // the next line is the first of a failure
 
 	written int     // bytes that have left out
 	owners  []owner // of the text so far

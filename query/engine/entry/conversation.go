@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"pigrep/adapter"
@@ -204,7 +205,7 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 	state.Facts = true
 	rec.Header = state.Header
 	lines := adapter.Lines(a, r, 0, 0)
-	parser, facts := a.Parse(state), &session.Facts{}
+	parser, facts, tools := a.Parse(state), &session.Facts{}, make(map[string]string)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -215,9 +216,25 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 		}
 		rec.NoteLine(line.Length, line.TooLong)
 		problems := adapter.Parse(parser, line, func(e *session.Entry) {
+			if !line.Ended { // as the indexer does
+				e.Pending, e.Shadows = false, nil
+			}
 			rec.Add(e)
-			if f := e.Facts; f != nil && f.HasUsage && !e.Repeats {
+			f := e.Facts
+			if f == nil || e.Repeats {
+				return
+			}
+			if f.HasUsage {
 				rec.AddUsage(facts.Use(session.UsageFact{Usage: f.Usage}, f.UsageOf))
+			}
+			if tool := tools[e.ToolCallID]; f.IsResult && e.Tool == "" && tool != "" {
+				delete(tools, e.ToolCallID)
+				rec.AddTool(tool)
+			}
+			for i := range f.Calls {
+				if c := &f.Calls[i]; c.Kind == session.CallPlain {
+					tools[strings.Clone(c.ID)] = strings.Clone(c.Tool)
+				}
 			}
 		})
 		for _, p := range problems {

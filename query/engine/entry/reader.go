@@ -29,11 +29,19 @@ type Ref struct {
 	Line   int   // line number, from 1; 0 if unknown
 
 	Context session.Context // which the entry itself does not say
+	Tool    string          // nor this: the tool of the call that it answers
 }
 
 // RefOf returns where the entry of a node is, and in which context.
 func RefOf(n *session.Node, c session.Context) Ref {
-	return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line, Context: c}
+	return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line, Context: c, Tool: n.Tool}
+}
+
+// complete adds to an entry what it does not say itself.
+func (r *Ref) complete(e *session.Entry) {
+	e.Context = r.Context
+	e.Complete()
+	e.Answer(r.Tool)
 }
 
 // An Identity says which entry was indexed. Zero fields are not compared.
@@ -134,8 +142,7 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	r.parser.Parse(line, func(e *session.Entry) {
 		if !same && id.matches(e, ref) {
 			same = true
-			e.Context = ref.Context
-			e.Complete()
+			ref.complete(e)
 			use(e)
 		}
 	})
@@ -156,8 +163,7 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	adapter.View(r.adapter, state, line, func(e *session.Entry, v *session.View) {
 		if !same && id.matches(e, ref) {
 			same = true
-			e.Context = ref.Context
-			e.Complete()
+			ref.complete(e)
 			use(e, v)
 		}
 	})

@@ -184,27 +184,39 @@ func HasBranch(rec *session.Record, branch string) bool {
 	return false
 }
 
-// Branches says which entries of a file that is searched without the index are on the
-// active branch.
-type Branches struct {
+// Places says what the entries of a file that is searched without the index are in the
+// conversation.
+type Places struct {
 	rec  *session.Record
 	tree *session.Tree
 }
 
-// LoadBranches returns the Branches of a file, from its record if that covers the whole
-// file, else by reading the file.
-func LoadBranches(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*Branches, error) {
+// LoadPlaces returns the Places of a file, from its record if that covers the whole file, else
+// by reading the file.
+func LoadPlaces(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*Places, error) {
 	if rec == nil || rec.Checkpoint.Offset+rec.TailBytes < size {
 		var err error
 		if rec, err = ReadRecord(a, path, io.NewSectionReader(file, 0, size), time.Time{}); err != nil {
 			return nil, err
 		}
 	}
-	return &Branches{rec, rec.Tree()}, nil
+	return &Places{rec, rec.Tree()}, nil
 }
 
-// Contains reports whether the entry at the offset is on the branch.
-func (b *Branches) Contains(offset int64, branch string) bool {
-	n := b.rec.NodeAt(offset)
-	return n >= 0 && BranchOf(b.tree, n) == branch
+// OnBranch reports whether the entry at the offset is on the branch.
+func (p *Places) OnBranch(offset int64, branch string) bool {
+	n := p.rec.NodeAt(offset)
+	return n >= 0 && BranchOf(p.tree, n) == branch
+}
+
+// Complete adds to an entry what earlier lines say of it. It returns false if other entries
+// have its text.
+func (p *Places) Complete(e *session.Entry) bool {
+	n := p.rec.NodeAt(e.Offset)
+	if n < 0 {
+		return true
+	}
+	ref := RefOf(&p.rec.Nodes[n], p.rec.Contexts.At(n))
+	ref.complete(e)
+	return !p.tree.Hidden(n)
 }

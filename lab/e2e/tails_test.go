@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/lab/testkit"
+	"pigrep/query/engine/filter"
+	"pigrep/query/grep"
+	"pigrep/scope"
+)
+
+// grepped returns the matches in the only session of an index, which may lack its end.
+func grepped(t *testing.T, opt indexer.Options, r *index.Reader, spec filter.Spec) (list []string) {
+	t.Helper()
+	spec.Scope = scope.All
+	var files []grep.File
+	for _, s := range r.Summaries() {
+		files = append(files, grep.File{Path: s.Path, Known: &s, Indexed: s.Checkpoint.Offset})
+	}
+	in := grep.Input{Reader: r, Adapter: opt.Adapter, Source: disk{}, Files: files}
+	_, err := grep.Run(t.Context(), in, grep.Request{Spec: spec, Patterns: []string{"[a-z]{3}"}}, func(m *grep.Match) error {
+		line := fmt.Sprintf("%d.%d %s %s %s %+v", m.At.Offset, m.At.Part, m.Kind, m.Role, m.Timestamp.Format("15:04:05.000"), m.Lines)
+		list = append(list, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// tailStory is a session file that grows by a number of lines.
+type tailStory struct {
+	file, text string
+	step       int
+}
+
+// Whatever part of a session is indexed, the rest of it is searched as the index would have
+// it: in memory, and by grep in the file.
+func TestUnindexedTails(t *testing.T) {
+	t.Parallel()
+	stories := map[string]tailStory{
+		"chat":   {filepath.Join(".chat", "attic.jsonl"), surprises, 1},
+		"claude": {filepath.Join(".claude", "projects", claudeDir, claudeID+".jsonl"), strings.Join(claudeStory(), "\n") + "\n", 1},
+	}
+	files, err := filepath.Glob(filepath.Join(testkit.Fixtures(), "agents", "claude", "projects", "*", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base := filepath.Base(path); len(text) < 150_000 {
+			stories[base] = tailStory{filepath.Join(".claude", "projects", "fixtures", base), string(text), 1 + strings.Count(string(text), "\n")/8}
+		}
+	}
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			a := newAttic(t, home)
+			a.file = filepath.Join(home, story.file)
+			var readers []*index.Reader
+			lines := strings.SplitAfter(story.text, "\n")
+			for at := 0; at < len(lines); at += story.step {
+				if appendTo(t, a.file, strings.Join(lines[at:min(at+story.step, len(lines))], "")); at > 0 {
+					o := a.opt
+					o.Memory = true
+					pending, err := indexer.Update(t.Context(), o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					inMemory := state(t, pending.Reader)
+					pending.Reader.Close()
+					readers = append(readers, a.update(t))
+					if diff := cmp.Diff(state(t, readers[len(readers)-1]), inMemory); diff != "" {
+						t.Fatalf("line %d in memory (-on disk +in memory):\n%s", at, diff)
+					}
+					continue
+				}
+				readers = append(readers, a.update(t))
+			}
+			whole := readers[len(readers)-1]
+			for name, spec := range map[string]filter.Spec{"all": {}, "run": {Tools: []string{"run", "Bash"}}, "model": {Models: []string{"oracle", "claude"}}, "active": {Branch: "active"}} {
+				want := grepped(t, a.opt, whole, spec)
+				if len(want) == 0 && name == "all" {
+					t.Fatal("nothing matches")
+				}
+				for i, r := range readers {
+					if diff := cmp.Diff(want, grepped(t, a.opt, r, spec)); diff != "" {
+						t.Fatalf("%s, with %d of %d steps in the index (-whole +tail scanned):\n%s", name, i+1, len(readers), diff)
+					}
+				}
+			}
+		})
+	}
+}
