@@ -18,7 +18,7 @@ import (
 )
 
 // grepped returns the matches in the only session of an index, which may lack its end.
-func grepped(t *testing.T, opt indexer.Options, r *index.Reader, spec filter.Spec) (list []string) {
+func grepped(t *testing.T, opt indexer.Options, r *index.Reader, spec filter.Spec, pattern string) (list []string) {
 	t.Helper()
 	spec.Scope = scope.All
 	var files []grep.File
@@ -26,7 +26,7 @@ func grepped(t *testing.T, opt indexer.Options, r *index.Reader, spec filter.Spe
 		files = append(files, grep.File{Path: s.Path, Known: &s, Indexed: s.Checkpoint.Offset})
 	}
 	in := grep.Input{Reader: r, Adapter: opt.Adapter, Source: disk{}, Files: files}
-	_, err := grep.Run(t.Context(), in, grep.Request{Spec: spec, Patterns: []string{"[a-z]{3}"}}, func(m *grep.Match) error {
+	_, err := grep.Run(t.Context(), in, grep.Request{Spec: spec, Patterns: []string{pattern}}, func(m *grep.Match) error {
 		line := fmt.Sprintf("%d.%d %s %s %s %+v", m.At.Offset, m.At.Part, m.Kind, m.Role, m.Timestamp.Format("15:04:05.000"), m.Lines)
 		list = append(list, line)
 		return nil
@@ -37,10 +37,14 @@ func grepped(t *testing.T, opt indexer.Options, r *index.Reader, spec filter.Spe
 	return list
 }
 
+// every matches in most texts, so that whole files are scanned.
+const every = "[a-z]{3}"
+
 // tailStory is a session file that grows by a number of lines.
 type tailStory struct {
 	file, text string
 	step       int
+	words      map[string]int // how often each is found
 }
 
 // Whatever part of a session is indexed, the rest of it is searched as the index would have
@@ -48,8 +52,8 @@ type tailStory struct {
 func TestUnindexedTails(t *testing.T) {
 	t.Parallel()
 	stories := map[string]tailStory{
-		"chat":   {filepath.Join(".chat", "attic.jsonl"), surprises, 1},
-		"claude": {filepath.Join(".claude", "projects", claudeDir, claudeID+".jsonl"), strings.Join(claudeStory(), "\n") + "\n", 1},
+		"chat":   {filepath.Join(".chat", "attic.jsonl"), surprises, 1, surprisingWords},
+		"claude": {filepath.Join(".claude", "projects", claudeDir, claudeID+".jsonl"), strings.Join(claudeStory(), "\n") + "\n", 1, map[string]int{"aardvark": 1, "badger": 1, "capybara": 1, "echidna": 1, "ibex": 2, "jackal": 1, "quokka": 0}},
 	}
 	files, err := filepath.Glob(filepath.Join(testkit.Fixtures(), "agents", "claude", "projects", "*", "*.jsonl"))
 	if err != nil {
@@ -61,7 +65,7 @@ func TestUnindexedTails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if base := filepath.Base(path); len(text) < 150_000 {
-			stories[base] = tailStory{filepath.Join(".claude", "projects", "fixtures", base), string(text), 1 + strings.Count(string(text), "\n")/8}
+			stories[base] = tailStory{filepath.Join(".claude", "projects", "fixtures", base), string(text), 1 + strings.Count(string(text), "\n")/8, nil}
 		}
 	}
 	for name, story := range stories {
@@ -91,13 +95,18 @@ func TestUnindexedTails(t *testing.T) {
 				readers = append(readers, a.update(t))
 			}
 			whole := readers[len(readers)-1]
+			for word, want := range story.words {
+				if got := grepped(t, a.opt, whole, filter.Spec{}, word); len(got) != want {
+					t.Errorf("%q matches in %q, want %d", word, got, want)
+				}
+			}
 			for name, spec := range map[string]filter.Spec{"all": {}, "run": {Tools: []string{"run", "Bash"}}, "model": {Models: []string{"oracle", "claude"}}, "active": {Branch: "active"}} {
-				want := grepped(t, a.opt, whole, spec)
+				want := grepped(t, a.opt, whole, spec, every)
 				if len(want) == 0 && name == "all" {
 					t.Fatal("nothing matches")
 				}
 				for i, r := range readers {
-					if diff := cmp.Diff(want, grepped(t, a.opt, r, spec)); diff != "" {
+					if diff := cmp.Diff(want, grepped(t, a.opt, r, spec, every)); diff != "" {
 						t.Fatalf("%s, with %d of %d steps in the index (-whole +tail scanned):\n%s", name, i+1, len(readers), diff)
 					}
 				}

@@ -170,7 +170,7 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 		}
 		// An agent whose parser remembers earlier lines writes entries that do not say all.
 		if s.w.whole == nil && parser.State().Memo != nil {
-			err = s.w.loadPlaces(nil)
+			err = s.w.loadPlaces()
 		}
 		if err != nil || s.w.whole != nil && !s.w.whole.Complete(e) {
 			return

@@ -53,6 +53,8 @@ type worker struct {
 
 	branch string        // the branch that the filter wants, "" for any
 	whole  *entry.Places // of all entries of the file; nil until they are needed
+
+	changed bool // since it was indexed
 }
 
 func newWorker(ctx context.Context, g *run) *worker {
@@ -72,7 +74,7 @@ var errEnough = errors.New("enough")
 
 // searchTask searches the file of a task.
 func (w *worker) searchTask(t *task) {
-	w.task, w.sent, w.left, w.tooLong, w.pending, w.whole = t, 0, -1, nil, nil, nil
+	w.task, w.sent, w.left, w.tooLong, w.pending, w.whole, w.changed = t, 0, -1, nil, nil, nil, false
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
@@ -123,6 +125,10 @@ func (w *worker) searchFile() error {
 	}
 	if err := w.searchNamed(known); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
+			w.changed, w.whole = true, nil
+			if err := w.loadBranches(); err != nil {
+				return err
+			}
 			return w.scanAll()
 		}
 		return err
@@ -150,15 +156,15 @@ func (w *worker) loadBranches() error {
 	if w.branch = w.filter.Branch(); w.branch == "" {
 		return nil
 	}
-	var rec *session.Record
-	if w.task.Known != nil && !w.task.scan {
-		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
-	}
-	return w.loadPlaces(rec)
+	return w.loadPlaces()
 }
 
-// loadPlaces loads the places of the entries, from the record unless that is nil or too old.
-func (w *worker) loadPlaces(rec *session.Record) (err error) {
+// loadPlaces loads the places of the entries, from the index if that has the whole file.
+func (w *worker) loadPlaces() (err error) {
+	var rec *session.Record
+	if t := w.task; t.Known != nil && t.Indexed == Whole && w.reader != nil && !w.changed {
+		rec, _ = w.reader.Record(t.Known.File) // without it the file itself is read
+	}
 	w.whole, err = entry.LoadPlaces(w.adapter, rec, w.task.Path, w.file, w.file.Size())
 	return err
 }

@@ -213,7 +213,7 @@ func (p *Places) OnBranch(offset int64, branch string) bool {
 // have its text.
 func (p *Places) Complete(e *session.Entry) bool {
 	n := p.rec.NodeAt(e.Offset)
-	if n < 0 {
+	if n < 0 || p.rec.Nodes[n].ID != e.ID {
 		return true
 	}
 	ref := RefOf(&p.rec.Nodes[n], p.rec.Contexts.At(n))
