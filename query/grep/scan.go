@@ -172,8 +172,11 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 		if s.w.whole == nil && parser.State().Memo != nil {
 			err = s.w.loadPlaces()
 		}
-		if err != nil || s.w.whole != nil && !s.w.whole.Complete(e) {
+		if err != nil {
 			return
+		}
+		if s.w.whole != nil {
+			s.w.whole.Complete(e)
 		}
 		at := e.Timestamp
 		if at.IsZero() {

@@ -123,6 +123,11 @@ func (w *worker) searchFile() error {
 	if err != nil || known == nil {
 		return w.scanAll()
 	}
+	if len(known.Record.Pending) > 0 && t.Indexed < w.file.Size() && w.whole == nil { // what is not indexed may repeat them
+		if err := w.loadPlaces(); err != nil {
+			return err
+		}
+	}
 	if err := w.searchNamed(known); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
 			w.changed, w.whole = true, nil
@@ -179,6 +184,9 @@ func (w *worker) buffer(n int) []byte {
 
 // searchEntry searches the parts of an entry and queues the matches.
 func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
+	if w.whole != nil && w.whole.Hidden(e.Offset) {
+		return nil
+	}
 	for i := range e.Parts {
 		p := &e.Parts[i]
 		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {

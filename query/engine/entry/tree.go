@@ -209,14 +209,16 @@ func (p *Places) OnBranch(offset int64, branch string) bool {
 	return n >= 0 && BranchOf(p.tree, n) == branch
 }
 
-// Complete adds to an entry what earlier lines say of it. It returns false if other entries
-// have its text.
-func (p *Places) Complete(e *session.Entry) bool {
-	n := p.rec.NodeAt(e.Offset)
-	if n < 0 || p.rec.Nodes[n].ID != e.ID {
-		return true
+// Complete adds to an entry what earlier lines say of it.
+func (p *Places) Complete(e *session.Entry) {
+	if n := p.rec.NodeAt(e.Offset); n >= 0 && p.rec.Nodes[n].ID == e.ID {
+		ref := RefOf(&p.rec.Nodes[n], p.rec.Contexts.At(n))
+		ref.complete(e)
 	}
-	ref := RefOf(&p.rec.Nodes[n], p.rec.Contexts.At(n))
-	ref.complete(e)
-	return !p.tree.Hidden(n)
+}
+
+// Hidden reports whether other entries have the text of the entry at the offset.
+func (p *Places) Hidden(offset int64) bool {
+	n := p.rec.NodeAt(offset)
+	return n >= 0 && p.tree.Hidden(n)
 }
