@@ -1,4 +1,3 @@
-// Package browser tests the pages of pigrep in Chromium.
 package browser
 
 import (

@@ -1,6 +1,5 @@
 //go:build unix
 
-// Package terminal tests pigrep in the terminals of tmux, and what it prints in shells.
 package terminal
 
 import (

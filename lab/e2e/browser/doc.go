@@ -1,0 +1,2 @@
+// Package browser tests the pages of pigrep in Chromium.
+package browser
