@@ -126,7 +126,7 @@ var (
 		"image":    keys("mimeType"), // and data, if it is a string
 
 		"redactedThinking": keys("data"),
-		"toolCall":         keys("name arguments thoughtSignature partialJson partialArgs streamIndex"),
+		"toolCall":         keys("name arguments thoughtSignature partialJson partialArgs streamIndex intent"),
 	}
 )
 

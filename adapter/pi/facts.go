@@ -16,7 +16,7 @@ var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Un
 func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
 	e := &p.entry
 	switch e.Type {
-	case session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
+	case "", session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
 		session.TypeCustomMessage, session.TypeContextEdit, session.TypeLeaf:
 		return nil
 	case session.TypeMessage:

@@ -217,7 +217,7 @@ func (o *oracle) block(kind string, v node) {
 			known = append(known, "data")
 		}
 	case "toolCall":
-		known = []string{"name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex"}
+		known = []string{"name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex", "intent"}
 		o.call(d)
 	default:
 		rest := &dict{values: d.values, keys: slices.DeleteFunc(slices.Clone(d.keys), func(k string) bool {

@@ -250,3 +250,68 @@ func TestNotesReadNoSession(t *testing.T) {
 		t.Errorf("without the notes %d bytes of sessions were read", got)
 	}
 }
+
+// A directory that pi and oh-my-pi share is one root. A file is of the program that wrote it;
+// the title of oh-my-pi's is the last one, and its calls are found once. What only looks like a
+// session of either is none.
+func TestSharedDirectory(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	const stamp, omp, own = "2026-11-21T21-39-51-576Z_", "01a2000d-2698-701e-9f08-8ccc1f8d7fb0", "01a1f7de-0000"
+	slot := func(title string) string {
+		return fmt.Sprintf(`{"type":"title","v":1,"title":%q,"source":"user","updatedAt":"2026-11-21T21:40:34.943Z","pad":"%*s"}`+"\n", title, 100-len(title), "")
+	}
+	sessions := filepath.Join(home, "shared", "sessions", "-p")
+	file := filepath.Join(sessions, stamp+omp+".jsonl")
+	appendTo(t, file, slot("Old")+`{"type":"session","version":3,"id":"`+omp+`","timestamp":"2026-11-21T21:39:51.576Z","cwd":"`+home+`"}
+{"type":"message","id":"e1","parentId":null,"timestamp":"2026-11-21T21:39:52Z","message":{"role":"user","content":"hello"}}
+{"type":"message","id":"e2","parentId":"e1","timestamp":"2026-11-21T21:39:53Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"echo quokka","i":"say"},"partialArgs":"{\"command\":\"echo quokka\"","streamIndex":0,"intent":"say"}]}}
+{"type":"custom","customType":"tool_execution_start","data":{"toolCallId":"c","toolName":"bash","args":{"command":"echo quokka"}},"id":"e3","parentId":"e2","timestamp":"2026-11-21T21:39:54Z"}
+`)
+	appendTo(t, filepath.Join(sessions, stamp+omp, "helper.jsonl"), `{"type":"session","version":3,"id":"sub-1","timestamp":"2026-11-21T21:39:55Z","cwd":"`+home+`","titleSource":"auto"}`+"\n"+piPrompt)
+	appendTo(t, filepath.Join(sessions, stamp+own+".jsonl"), strings.Replace(piHeader, "/home/u/app", home, 1)+piPrompt)
+	appendTo(t, filepath.Join(sessions, stamp+own, "subagent-artifacts", "r1_transcript.jsonl"), `{"version":1,"recordType":"message","role":"assistant","text":"numbat artifact","usage":{"input":5000,"output":1}}`+"\n")
+	appendTo(t, filepath.Join(sessions, "deep.jsonl"), `{"type":"session","id":"deep-1","cwd":"/d","delegationDepth":0}`+"\n"+`{"type":"user/message","text":"numbat of DeepSeek"}`+"\n")
+	appendTo(t, filepath.Join(sessions, "slot.jsonl"), slot("alone"))
+	appendTo(t, filepath.Join(sessions, "no-id.jsonl"), slot("no id")+`{"type":"session","version":3}`+"\n"+piPrompt)
+	appendTo(t, filepath.Join(sessions, "empty.jsonl"), "")
+	appendTo(t, filepath.Join(sessions, "torn.jsonl"), slot("torn")[:50])
+	run := program(t, home, map[string]string{"PI_CODING_AGENT_DIR": filepath.Join(home, "shared")}, allAgents()...)
+	hits := func(args ...string) int {
+		return strings.Count(run(append([]string{"search", "--jsonl"}, args...)...), `{"type":"hit"`)
+	}
+	if got := hits("Old", "kind:title"); got != 1 {
+		t.Errorf("%d hits for the first title", got)
+	}
+	writeAt(t, file, slot("New"))
+	appendTo(t, file, `{"type":"title_change","id":"e4","parentId":"e3","timestamp":"2026-11-21T21:40:34.943Z","title":"New","previousTitle":"Old","source":"user"}`+"\n")
+	for _, test := range []struct {
+		args []string
+		hits int
+	}{
+		{[]string{"New", "kind:title"}, 1}, {[]string{"New"}, 1}, {[]string{"Old", "kind:title"}, 0}, {[]string{"Old"}, 0}, {[]string{"Old", "--scope", "all"}, 1},
+		{[]string{"quokka", "--scope", "all"}, 1}, {[]string{"numbat"}, 0}, {[]string{"numbat", "--scope", "all"}, 2},
+		{[]string{"hello title:new"}, 1}, {[]string{"hello agent:omp"}, 1}, {[]string{"hello", "--agent", "pi"}, 0},
+	} {
+		if got := hits(test.args...); got != test.hits {
+			t.Errorf("%d hits for %q, want %d", got, test.args, test.hits)
+		}
+	}
+	for _, test := range []struct{ args, want, lack string }{
+		{"resume " + omp, "omp --resume " + file, "pi --session"},
+		{"resume sub-1", "omp --resume " + file, ""},
+		{"resume " + own, "pi --session ", "omp "},
+		{"sessions --jsonl", `"name":"New"`, "deep-1"},
+		{"sessions --jsonl", `"agent":"omp"`, "r1_transcript"},
+		{"usage --jsonl", "", "5000"},
+		{"status", filepath.Join("shared", "sessions") + " ($PI_CODING_AGENT_DIR): ", "prime"},
+	} {
+		got := run(strings.Fields(test.args)...)
+		if !strings.Contains(got, test.want) || test.lack != "" && strings.Contains(got, test.lack) {
+			t.Errorf("pigrep %s lacks %q, or has %q:\n%s", test.args, test.want, test.lack, got)
+		}
+	}
+	if got := run("doctor", "--deep"); !strings.Contains(got, "findings\t0") {
+		t.Errorf("doctor --deep: %s", got)
+	}
+}
