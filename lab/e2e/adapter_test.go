@@ -148,15 +148,15 @@ func program(t *testing.T, home string, env map[string]string, all ...adapter.Ag
 		a := &app.App{
 			Process: app.Process{
 				Getenv: func(name string) string {
-					if name == "PIGREP_INDEX_DIR" {
-						return filepath.Join(home, "index")
+					if value, ok := env[name]; ok || name != "PIGREP_INDEX_DIR" {
+						return value
 					}
-					return env[name]
+					return filepath.Join(home, "index")
 				},
 				Now: time.Now, LookPath: exec.LookPath,
 			},
 			User: app.User{
-				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
+				Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), CacheDir: filepath.Join(home, ".cache"),
 				Zone: func() *time.Location { return time.UTC },
 			},
 			Speech: app.Speech{Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Width: 100}},
