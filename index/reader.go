@@ -37,6 +37,7 @@ type Reader struct {
 	records    recordFinder
 	naming     sync.Once
 	names      *Names // nil if there are no Notes
+	chains     atomic.Pointer[session.Chains] // nil until they are needed
 
 	close sync.Once
 }
@@ -203,8 +204,22 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 	rec, err := record.Decode(b, false, entryPieces(r.segments, file))
 	if err == nil {
 		r.Names().apply(&rec.Summary)
+		rec.Abandon(r.Chains().Cut(rec.Path))
 	}
 	return rec, err
+}
+
+// Chains returns the chains among all files. They share the memory of the reader.
+func (r *Reader) Chains() *session.Chains {
+	if c := r.chains.Load(); c != nil {
+		return c
+	}
+	c := new(session.Chains)
+	if r.table.IsChained() {
+		c = session.NewChains(r.Beginnings())
+	}
+	r.chains.CompareAndSwap(nil, c)
+	return r.chains.Load()
 }
 
 // Outline is Record without decoding the entries. near, if not nil, is searched first:
@@ -222,7 +237,11 @@ func (r *Reader) outline(file uint32, near *segment.Segment) (*record.Outline, e
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return record.DecodeOutline(b, entryPieces(r.segments, file))
+	o, err := record.DecodeOutline(b, entryPieces(r.segments, file))
+	if err == nil {
+		err = o.Abandon(r.Chains().Cut(o.Record.Path))
+	}
+	return o, err
 }
 
 // RecordToContinue returns the session record, with facts, from which an update continues

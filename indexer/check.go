@@ -116,6 +116,7 @@ func (r *Report) checkRecord(reader *index.Reader, facts *record.FactSet, s sess
 	case len(held) != s.Documents:
 		r.add(s.Path, "%d documents, and %d should be there", len(held), s.Documents)
 	default:
+		rec.Dead = nil // what other files say is not stored
 		if rec.Facts, err = facts.Facts(s.File); err == nil {
 			return rec
 		}

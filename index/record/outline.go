@@ -51,6 +51,19 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 	return last, !w.d.Failed()
 }
 
+// Abandon is that of session.Record.
+func (o *Outline) Abandon(line int) error {
+	if line == 0 {
+		return nil
+	}
+	r, err := o.Record, error(nil)
+	if r.Nodes, err = o.nodes.all(0); err == nil {
+		r.Abandon(line)
+		o.nodes.active, o.nodes.inContext = r.Marks()
+	}
+	return err
+}
+
 // The entries of a record are stored in groups of nodeGroup entries that can be decoded
 // separately. All but the last of them are in pieces of pieceEntries entries, which are
 // stored apart and never change:

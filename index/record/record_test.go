@@ -63,6 +63,7 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 func anyRecord(rnd *rand.Rand) *session.Record {
 	r := new(session.Record)
 	fill(rnd, reflect.ValueOf(r).Elem())
+	r.Dead, r.Inherited = nil, 0 // what other files say is not stored
 	for i := range r.Hidden {
 		r.Hidden[i] = 3 * i
 	}

@@ -21,7 +21,7 @@ import (
 //	uint   Next
 //	uint   number of rows, ordered by path, then file
 //	uint   Documents, uint Tokens, uint Skipped
-//	uint   number of readers, then string agent, int revision, uint notes: 1 or 0
+//	uint   number of readers, then string agent, int revision, uint flags: 1 notes, 2 chained
 //	stamp  of each row, of 104 bytes: the end of its text, its file number and the length
 //	       of its path, the checkpoint, and the number of its reader
 //	text   of each row: the path and the rest of the summary
@@ -44,6 +44,7 @@ type Reader struct {
 	Agent    string
 	Revision int
 	Notes    bool
+	Chained  bool // as of session.Header
 }
 
 // A stamp is a sequence of little-endian numbers.
@@ -105,6 +106,11 @@ func (t *Table) ReadBy(passes func(Reader) bool) func(i int) bool {
 // HasNotes reports whether some files are Notes.
 func (t *Table) HasNotes() bool {
 	return t != nil && slices.ContainsFunc(t.readers, func(r Reader) bool { return r.Notes })
+}
+
+// IsChained reports whether a file is: see session.Header.
+func (t *Table) IsChained() bool {
+	return t != nil && slices.ContainsFunc(t.readers, func(r Reader) bool { return r.Chained })
 }
 
 // Agents lists the agents whose parsers read files, as of session.ShortAgent.
@@ -211,7 +217,7 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 	}
 	add := func(s *session.Summary) {
 		texts = appendRest(append(texts, s.Path...), s)
-		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision, s.Notes}))
+		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision, s.Notes, s.IsChained()}))
 	}
 	for i := range t.Len() {
 		if replaced[t.File(i)] || deleted(t.File(i)) {
@@ -272,7 +278,7 @@ func (t *Table) AppendTo(b []byte) []byte {
 	b = format.AppendUint(b, uint64(len(t.readers)))
 	for _, r := range t.readers {
 		b = format.AppendInt(format.AppendString(b, r.Agent), int64(r.Revision))
-		b = format.AppendUint(b, uint64(flag(r.Notes, 1)))
+		b = format.AppendUint(b, uint64(flag(r.Notes, 1)|flag(r.Chained, 2)))
 	}
 	return append(append(b, t.stamps...), t.texts...)
 }
@@ -288,7 +294,10 @@ func OpenTable(b []byte) (*Table, error) {
 	rows, documents, tokens, skipped := d.Uint(), d.Uint(), d.Uint(), d.Uint()
 	var readers []Reader
 	for range d.Items(3) {
-		readers = append(readers, Reader{strings.Clone(d.String()), int(d.Int()), d.Uint() != 0})
+		r := Reader{Agent: strings.Clone(d.String()), Revision: int(d.Int())}
+		flags := d.Uint()
+		r.Notes, r.Chained = flags&1 != 0, flags&2 != 0
+		readers = append(readers, r)
 	}
 	if d.Failed() || next > math.MaxUint32 || rows > uint64(d.Left()/stampLen) || documents > math.MaxInt || skipped > math.MaxInt {
 		return nil, errTable

@@ -100,6 +100,9 @@ type Record struct {
 	Piece    string   // Entry.Message of the last entry that has one
 	Awaited  []Naming // names of entries that are not in the file so far, the last MaxAwaited
 
+	Dead      Runs // entries that were abandoned when the session went on in another file: see Abandon
+	Inherited int  // how many of the entries are in other files: see Join
+
 	Numbers map[string]int // by id, of the first entry in Nodes with each; not stored, and nil until it is needed
 
 	Facts *Facts // for audits; nil if there are none, or they were not requested

@@ -7,12 +7,14 @@ import (
 
 // Tree is the conversation tree of a session file: the leaf is the last entry in file
 // order that can be one, and the active branch follows the parent ids from it to a root.
+// Dead entries are on no active branch.
 // Entries that hang aside belong to the branch of their parent. Of several entries with
 // one id, the last in file order counts that does not repeat an earlier one. A missing
 // parent or a cycle ends the branch. Entries apart, and hidden ones, are in no branch.
 type Tree struct {
 	nodes   []Node
 	hidden  Runs
+	dead    Runs
 	byID    map[string]int // the entry that counts with each id
 	list    bool           // the entries name no parents: each follows the previous one
 	path    []int          // the active branch, root first
@@ -30,7 +32,7 @@ type Tree struct {
 // Tree builds the tree of the record's nodes.
 func (r *Record) Tree() *Tree {
 	nodes := r.all()
-	t := &Tree{nodes: nodes, hidden: r.Hidden, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
+	t := &Tree{nodes: nodes, hidden: r.Hidden, dead: r.Dead, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
 	if len(nodes) == 0 {
 		return t
 	}
@@ -43,11 +45,14 @@ func (r *Record) Tree() *Tree {
 	}
 	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
 	t.path = t.branch(t.Leaf())
+	if len(t.dead) > 0 {
+		t.path = slices.DeleteFunc(t.path, t.dead.Has)
+	}
 	for _, i := range t.path {
 		t.active[i] = true
 	}
 	for i := range nodes {
-		t.active[i] = t.active[i] || t.outside(i)
+		t.active[i] = t.active[i] || t.outside(i) && !t.dead.Has(i)
 	}
 	t.path = t.complete(t.path, t.active)
 	t.markContext()
@@ -67,6 +72,9 @@ func (r *Record) Tree() *Tree {
 func (t *Tree) Leaf() int {
 	for i := len(t.nodes) - 1; i >= 0; i-- {
 		n := &t.nodes[i]
+		if t.dead.Has(i) {
+			continue
+		}
 		if n.Type == TypeLeaf || n.Type == TypeLane {
 			if target, ok := t.byID[n.TargetID]; ok {
 				return target
@@ -91,7 +99,7 @@ func (t *Tree) complete(path []int, on []bool) []int {
 	var asides []int
 	for i := 0; t.aside && i < len(t.nodes); i++ {
 		if t.nodes[i].Aside && !on[i] && !t.outside(i) {
-			if p := t.parent(i); p >= 0 && p < i && on[p] {
+			if p := t.parent(i); p >= 0 && p < i && on[p] && t.dead.Has(i) == t.dead.Has(p) {
 				on[i] = true
 				asides = append(asides, i)
 			}
@@ -396,9 +404,24 @@ func (r Runs) with(i int) Runs {
 // Has reports whether a number is in one of the ranges.
 func (r Runs) Has(i int) bool { return sort.SearchInts(r, i+1)%2 == 1 }
 
+// Abandon marks the entries from a line on as dead; 0 for none.
+func (r *Record) Abandon(line int) {
+	if from := r.before(line); from < len(r.Nodes) {
+		r.Dead = Runs{from, len(r.Nodes)}
+	}
+}
+
+// before returns how many entries are before a line.
+func (r *Record) before(line int) int {
+	if line == 0 {
+		return len(r.Nodes)
+	}
+	return sort.Search(len(r.Nodes), func(i int) bool { return r.Nodes[i].Line >= line })
+}
+
 // Marks returns which entries are on the active branch, and which are in the context.
 func (r *Record) Marks() (active, context Runs) {
-	if k := r.Known; k != nil {
+	if k := r.Known; k != nil && len(r.Dead) == 0 {
 		if active, context, ok := r.moreMarks(k); ok {
 			return active, context
 		}
@@ -459,9 +482,10 @@ func (n *Node) isSpecial() bool { return n.Aside || n.Apart || n.Beside }
 
 // NodeAt returns the index of the entry that begins at the byte offset, or -1.
 func (r *Record) NodeAt(offset int64) int {
-	i := sort.Search(len(r.Nodes), func(i int) bool { return r.Nodes[i].Offset >= offset })
-	if i < len(r.Nodes) && r.Nodes[i].Offset == offset {
-		return i
+	own := r.Nodes[r.Inherited:]
+	i := sort.Search(len(own), func(i int) bool { return own[i].Offset >= offset })
+	if i < len(own) && own[i].Offset == offset {
+		return r.Inherited + i
 	}
 	return -1
 }

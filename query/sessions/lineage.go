@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/index"
 	"pigrep/internal/session"
 )
 
@@ -237,4 +238,37 @@ func Shared(fork, parent *session.Record) int {
 		}
 	}
 	return shared
+}
+
+// History returns the records of the files in which the history of a session is: the oldest
+// first, and its own last. there reports whether a file still is. missing is the session in
+// which the history begins, if that is not indexed or its file is gone.
+func History(r *index.Reader, own *session.Record, there func(path string) bool) (files []*session.Record, missing string, err error) {
+	seen := make(map[string]bool)
+	for rec := own; ; {
+		files, seen[rec.Path] = append(files, rec), true
+		base := r.Chains().Base(rec.Path)
+		if rec.Base.Session == "" || seen[base] || rec.Base.Session == rec.ID && rec.Base.Part == rec.Part {
+			break
+		}
+		missing = PartName(rec.Base.Session, rec.Base.Part)
+		i, ok := r.Table().Find(base)
+		if !ok || !there(base) {
+			break
+		}
+		if rec, err = r.Record(r.Table().File(i)); err != nil || rec == nil {
+			break
+		}
+		missing = ""
+	}
+	slices.Reverse(files)
+	return files, missing, err
+}
+
+// PartName is what commands accept as the name of a part of a session.
+func PartName(id, part string) string {
+	if part == "" {
+		return id
+	}
+	return id + "_" + part
 }

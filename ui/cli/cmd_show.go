@@ -221,7 +221,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 	whole = whole && !entries.Filtered
 	if o.raw {
 		var header []byte
-		if whole && t.Record.Version != 0 {
+		if whole && t.Record.Version != 0 && t.Record.Inherited == 0 {
 			if header, err = conversation.ReadHeader(t); err != nil {
 				return err
 			}

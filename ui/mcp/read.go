@@ -95,6 +95,11 @@ type conversation struct {
 	entry int // the entry that was named; -1 for none
 }
 
+func (c *conversation) close() {
+	c.Release()
+	_ = c.file.Close() // it was only read
+}
+
 // openSession opens a session by name. It must be indexed: agents must not make the
 // server open other files.
 func (s *server) openSession(x *Index, name, entryID string) (*conversation, error) {
@@ -114,6 +119,13 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		return nil, err
 	}
 	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
+	files, _, err := sessions.History(x.Reader, rec, func(string) bool { return true })
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	c.Join(s.Files, files)
+	rec = c.Record
 	c.Redact = !s.Reveal
 	if entryID != "" {
 		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {
@@ -221,7 +233,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if err != nil {
 		return nil, err
 	}
-	defer c.file.Close()
+	defer c.close()
 	branch := c.branch(in.All)
 	from, to := 0, len(branch)
 	switch {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -24,12 +26,54 @@ type Conversation struct {
 	Raw    bool // read the JSON of entries too
 
 	reader Reader
+	files  []*session.Record // in which its history is, if these are several; its own is the last
+	starts []int             // of each, the number of its first entry
+	others Reader            // of all but its own
 }
 
 // NewConversation returns the conversation of a record and its session file. The
 // caller closes the file.
 func NewConversation(a adapter.Adapter, rec *session.Record, file io.ReaderAt) *Conversation {
 	return &Conversation{Record: rec, Tree: rec.Tree(), reader: Reader{adapter: a, session: &rec.Summary, file: file}}
+}
+
+// Join adds what the conversation has in other files: see session.Join. The last record must
+// be its own. Release closes the files.
+func (c *Conversation) Join(src Source, files []*session.Record) {
+	if len(files) > 1 {
+		c.Record, c.starts = session.Join(files)
+		c.Tree, c.files, c.others = c.Record.Tree(), files, Reader{src: src, adapter: c.reader.adapter}
+	}
+}
+
+// Release closes the files that Join added.
+func (c *Conversation) Release() { c.others.Use(nil) }
+
+// place returns the record of the file that has entry i, its number there, and what reads it.
+func (c *Conversation) place(i int) (*session.Record, int, *Reader) {
+	if c.files == nil {
+		return c.Record, i, &c.reader
+	}
+	at := sort.SearchInts(c.starts, i+1) - 1
+	rec, i := c.files[at], i-c.starts[at]
+	if at == len(c.files)-1 {
+		return rec, i, &c.reader
+	}
+	c.others.Use(&rec.Summary)
+	return rec, i, &c.others
+}
+
+// A FileLine says where a conversation goes on in another file.
+type FileLine struct{ last string }
+
+// Next returns the line before the next entry, which says where the conversation goes on; ""
+// for none.
+func (f *FileLine) Next(e *Entry) (line string) {
+	if f.last != "" && e.SessionPath != f.last {
+		line = "goes on in " + path.Base(session.Slashed(e.SessionPath))
+	}
+	f.last = e.SessionPath
+	return line
 }
 
 // An Entry is an entry of a conversation with all that is shown of it. It stays valid
@@ -43,6 +87,8 @@ type Entry struct {
 	Labelled  string    // its current label
 	Time      time.Time // from the record, so never zero
 	Raw       []byte    // its JSON as written in the file; nil unless Conversation.Raw
+
+	SessionPath string // of the file that has it, if the conversation is in several
 }
 
 // Read reads entry i of the file. Calls that edit files have the diffs of their
@@ -89,26 +135,30 @@ func (c *Conversation) addDiffs(e *Entry) {
 }
 
 func (c *Conversation) read(i int) (*Entry, error) {
-	n := &c.Record.Nodes[i]
+	rec, k, reader := c.place(i)
+	n := &rec.Nodes[k]
 	e := &Entry{
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
-		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n),
+		Labelled: rec.Labels[n.ID], Time: rec.TimeOf(n),
 	}
-	c.reader.Facts = c.Facts
+	if c.files != nil {
+		e.SessionPath = rec.Path
+	}
+	reader.Facts = c.Facts
 	if n.Length > largeEntry {
 		runtime.GC() // the entry before may be as large
 	}
-	err := c.reader.View(RefOf(n, c.Record.Contexts.At(i)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
+	err := reader.View(RefOf(n, rec.Contexts.At(k)), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 		e.Message = n.Message // of a piece that says it by earlier ones
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
+		return nil, fmt.Errorf("cannot read the entry at byte %d of %s: %w", n.Offset, rec.Path, err)
 	}
 	if c.Raw {
-		e.Raw = c.reader.buf
+		e.Raw = reader.buf
 	}
-	c.reader.buf = nil // the entry uses it, or nothing does
+	reader.buf = nil // the entry uses it, or nothing does
 	return e, nil
 }
 

@@ -33,6 +33,8 @@ type Row struct {
 	TargetID   string       `json:"targetId,omitempty"`
 	Parts      []PartRow    `json:"parts"`
 	Images     []ImageRow   `json:"images,omitempty"`
+
+	SessionPath string `json:"sessionPath,omitempty"` // of the file that has it, if the conversation is in several
 }
 
 // PartRow is a part of an entry in JSON.
@@ -60,7 +62,7 @@ func (e *Entry) Row(focus bool) Row {
 		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
 		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
 		IsError: e.IsError, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
-		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{},
+		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{}, SessionPath: e.SessionPath,
 	}
 	var calls []*session.Call
 	for i := range e.View.Blocks {

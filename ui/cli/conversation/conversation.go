@@ -62,9 +62,13 @@ type Target struct {
 	ShortID func(id string) string
 	Entry   int // named with the session, -1 for none
 	File    *os.File
+	Missing string // the session in which its history begins, if that is not there; "" for none
 }
 
-func (t *Target) Close() error { return t.File.Close() }
+func (t *Target) Close() error {
+	t.Release()
+	return t.File.Close()
+}
 
 // Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is a path, an
 // id, the start or end of one, or Last. An entry id alone is enough if only one session has it.
@@ -198,6 +202,15 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 		snapshot.WarnUnusable(x.App, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)), nil)
 	}
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
+	if rec.Base.Session != "" {
+		var files []*session.Record
+		if files, t.Missing, err = sessions.History(x.Reader, rec, location.IsFile); err != nil {
+			file.Close()
+			return nil, problem.OfIndex(err)
+		}
+		t.Join(location.Disk{}, files)
+		rec = t.Record
+	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
 			file.Close()
@@ -333,8 +346,8 @@ func UntilDone[T any](ctx context.Context, all iter.Seq2[T, error]) iter.Seq2[T,
 // ReadHeader returns the header line of the session.
 func ReadHeader(t *Target) ([]byte, error) {
 	end := t.Record.Checkpoint.Offset + t.Record.TailBytes
-	if len(t.Record.Nodes) > 0 {
-		if first := t.Record.Nodes[0].Offset; first > t.Record.Header.Offset {
+	if own := t.Record.Nodes[t.Record.Inherited:]; len(own) > 0 {
+		if first := own[0].Offset; first > t.Record.Header.Offset {
 			end = first
 		}
 	} else if t.Record.Size > 0 {

@@ -1,0 +1,102 @@
+package session
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Join returns the record of a whole history: that of its last file, with the entries of the
+// files in which it began, the oldest first, before its own. What such a file has beyond the
+// Base of the next one is left out, or stays as an abandoned branch if the session is the same.
+// starts has the number of the first entry of each file. Entries are as in their files, but
+// for their parents, and an id that a later file has too.
+func Join(files []*Record) (joined *Record, starts []int) {
+	own := files[len(files)-1]
+	r := *own
+	r.Nodes, r.Hidden, r.Dead, r.Labels, r.Known, r.Numbers = nil, nil, nil, make(map[string]string), nil, nil
+	r.Version = max(r.Version, 2)
+	parts, ids := make([]Record, len(files)), make(map[string]bool)
+	whole, until := own.Tree().Leaf() >= 0, int64(math.MaxInt64) // an empty branch would end in the abandoned one
+	for i := len(files) - 1; i >= 0; i-- {
+		parts[i] = *files[i]
+		f := &parts[i]
+		if i < len(files)-1 {
+			until = min(until, files[i+1].Base.Ordinal)
+			line := f.LineOf(until)
+			if f.Dead = nil; whole && files[i+1].Relation == Reverted {
+				f.Abandon(line)
+			} else {
+				f.Nodes, whole = f.Nodes[:f.before(line)], false
+			}
+		}
+		f.qualify(ids, strconv.Itoa(len(files)-i)+"/")
+	}
+	tip := ""
+	for i := range parts {
+		starts = append(starts, len(r.Nodes))
+		tip = r.join(&parts[i], tip, ids)
+	}
+	r.Inherited = starts[len(starts)-1]
+	return &r, starts
+}
+
+// qualify puts a prefix before the ids of entries that are among others, and adds all to these.
+func (r *Record) qualify(ids map[string]bool, prefix string) {
+	r.Nodes = slices.Clone(r.Nodes)
+	again := make(map[string]bool)
+	for i := range r.Nodes {
+		if id := r.Nodes[i].ID; ids[id] {
+			again[id] = true
+		}
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		for _, id := range []*string{&n.ID, &n.ParentID, &n.TargetID, &n.FirstKept} {
+			if again[*id] {
+				*id = prefix + *id
+			}
+		}
+		ids[n.ID] = true
+	}
+	labels := make(map[string]string, len(r.Labels))
+	for id, label := range r.Labels {
+		if again[id] {
+			id = prefix + id
+		}
+		labels[id] = label
+	}
+	r.Labels = labels
+}
+
+// join appends the entries of a file; those of its branch follow the entry tip. It returns the
+// last of them, or tip.
+func (r *Record) join(f *Record, tip string, ids map[string]bool) string {
+	t, first := f.Tree(), len(r.Nodes)
+	for i := range f.Nodes {
+		n := f.Nodes[i]
+		if t.list {
+			n.HasParent, n.ParentID = true, ""
+			if p := t.parent(i); p >= 0 {
+				n.ParentID = f.Nodes[p].ID
+			}
+		}
+		r.Nodes = append(r.Nodes, n)
+	}
+	if path := t.Branch(t.Leaf()); len(path) > 0 {
+		if n := &r.Nodes[first+path[0]]; tip != "" && (n.ParentID == "" || !ids[n.ParentID] || t.parent(path[0]) >= 0) {
+			n.HasParent, n.ParentID = true, tip
+		}
+		tip = f.Nodes[path[len(path)-1]].ID
+	}
+	shifted := func(to, runs Runs) Runs {
+		for _, at := range runs {
+			to = append(to, first+min(at, len(f.Nodes)))
+		}
+		return to
+	}
+	r.Hidden, r.Dead = shifted(r.Hidden, f.Hidden), shifted(r.Dead, f.Dead)
+	maps.Copy(r.Labels, f.Labels)
+	return tip
+}
