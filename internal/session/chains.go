@@ -131,6 +131,42 @@ func (c *Chains) Head(path string) string {
 	return path
 }
 
+// Whole returns the summary of a session with the files before the given one, in which it goes
+// on: when it began, what it was called first, and the sums. other returns that of a file.
+func (c *Chains) Whole(s *Summary, other func(path string) *Summary) *Summary {
+	f := c.files[s.Path]
+	if f == nil || len(c.heads) == 0 || c.heads[f.session()] != f.part() {
+		return s
+	}
+	whole := *s
+	for seen := map[*chained]bool{}; f != nil && !seen[f]; f = c.baseOf(f) {
+		if seen[f] = true; f.path == s.Path || f.session() != (part{s.Agent, s.ID, ""}) {
+			continue
+		}
+		whole.add(other(f.path))
+	}
+	return &whole
+}
+
+// add adds what an earlier file of the session says.
+func (s *Summary) add(earlier *Summary) {
+	if earlier.FirstPrompt != "" {
+		s.FirstPrompt, s.Subject = earlier.FirstPrompt, earlier.Subject
+	}
+	s.Name = cmp.Or(s.Name, earlier.Name)
+	s.Header.Timestamp, s.Oldest = earlier.Header.Timestamp, earlier.Oldest
+	s.Messages, s.Entries = s.Messages+earlier.Messages, s.Entries+earlier.Entries
+	s.UsedTokens, s.UsedCost = s.UsedTokens+earlier.UsedTokens, s.UsedCost+earlier.UsedCost
+	for _, list := range []struct{ to, from *[]string }{{&s.Models, &earlier.Models}, {&s.LabelNames, &earlier.LabelNames}} {
+		*list.to = slices.Clip(*list.to)
+		for _, name := range *list.from {
+			if !slices.Contains(*list.to, name) {
+				*list.to = append(*list.to, name)
+			}
+		}
+	}
+}
+
 // Base returns the path of the file in which the history of a file begins; "" if it begins in
 // the file itself, or if the other one is not known.
 func (c *Chains) Base(path string) string {

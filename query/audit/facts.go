@@ -46,7 +46,12 @@ type file struct {
 	*session.Summary
 	wanted bool // the session passes the filters
 	shares bool // duplicates of its entries may be in other files, or in itself
+
+	session *file // of a session of several files, the one that stands for it; nil for other sessions
 }
+
+// whole returns the file that stands for the session.
+func (f *file) whole() *file { return cmp.Or(f.session, f) }
 
 // callAt is where the document of a call is in its file.
 type callAt struct {
@@ -82,7 +87,6 @@ func (x *auditor) listFiles() {
 	for i := range summaries {
 		s := &summaries[i]
 		f := file{Summary: s, wanted: x.filter.Session(s)}
-		x.cover(&f)
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
@@ -91,15 +95,39 @@ func (x *auditor) listFiles() {
 		}
 		return cmp.Compare(a.Path, b.Path)
 	})
+	x.findParts()
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)
+		x.cover(&x.files[i])
+	}
+}
+
+// findParts finds the sessions of several files.
+func (x *auditor) findParts() {
+	if !x.r.Table().IsChained() {
+		return
+	}
+	chains, heads := x.r.Chains(), make(map[string][]*file)
+	for i := range x.files {
+		f := &x.files[i]
+		if head := chains.Head(f.Path); head != f.Path {
+			heads[head] = append(heads[head], f)
+		}
+	}
+	for i := range x.files {
+		head := &x.files[i]
+		if parts := heads[head.Path]; len(parts) > 0 {
+			for _, f := range append(parts, head) {
+				f.session = head
+			}
+		}
 	}
 }
 
 // cover counts a session that passes the filters.
 func (x *auditor) cover(f *file) {
 	if f.wanted && f.IsSession() {
-		x.coverage.addSession(f.Summary)
+		x.coverage.addSession(f.Summary, f.whole() == f)
 	}
 }
 

@@ -172,7 +172,7 @@ func (t *table[T]) find(i int) *T {
 		case "project":
 			v = t.owner.CWD
 		case "session":
-			v = t.owner.Path
+			v = t.owner.whole().Path
 		case "day":
 			v = t.day.day
 		case "week":
@@ -241,7 +241,7 @@ func comparePeriods(by, a, b []string) int {
 
 func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
 
-// fileCount counts files. The facts of a file must come one after another, unless the
+// fileCount counts files, those of one session as one. The facts of a file must come one after another, unless the
 // count has a set of those that it counted.
 type fileCount struct {
 	last *file
@@ -253,7 +253,12 @@ func (c *fileCount) add(f *file) {
 	if c.last == f {
 		return
 	}
-	if c.last = f; c.seen != nil {
+	if c.last = f; f.session != nil { // its files do not come one after another
+		if f = f.session; c.seen == nil {
+			c.seen = make(map[*file]bool)
+		}
+	}
+	if c.seen != nil {
 		if c.seen[f] {
 			return
 		}

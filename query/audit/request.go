@@ -55,9 +55,11 @@ type Coverage struct {
 	New          int          `json:"new"` // files that are not indexed yet
 }
 
-// addSession adds a session that passes the filters.
-func (c *Coverage) addSession(s *session.Summary) {
-	c.Sessions++
+// addSession adds a session that passes the filters, or an earlier part of one.
+func (c *Coverage) addSession(s *session.Summary, whole bool) {
+	if whole {
+		c.Sessions++
+	}
 	c.SkippedLines += s.Skipped
 	if !s.Oldest.IsZero() && (c.First.IsZero() || s.Oldest.Before(c.First.Time)) {
 		c.First = session.Time{Time: s.Oldest}

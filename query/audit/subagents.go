@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 
 	"pigrep/index/record"
@@ -31,12 +30,12 @@ type result struct {
 
 // listFamilies finds the subagents.
 func (x *auditor) listFamilies() {
-	byPath, number := make(map[string]int), make(map[uint32]int)
+	number := make(map[uint32]int)
 	for i := range x.files {
-		byPath[session.Slashed(x.files[i].Path)], number[x.files[i].File] = i, i
+		number[x.files[i].File] = i
 	}
 	summaries := x.r.Summaries()
-	lineage, enclosing := sessions.NewLineage(summaries), make(map[string]int)
+	lineage := sessions.NewLineage(summaries)
 	parents, any := make([]int, len(x.files)), false
 	for i := range parents {
 		parents[i] = -1
@@ -46,8 +45,8 @@ func (x *auditor) listFamilies() {
 		child := number[s.File]
 		if parent := lineage.Parent(i); parent != nil && !isFork(s) {
 			parents[child] = number[parent.File]
-		} else {
-			parents[child] = enclosingOf(path.Dir(session.Slashed(s.Path)), byPath, enclosing)
+		} else if owner := lineage.Owner(i); owner >= 0 {
+			parents[child] = number[summaries[owner].File]
 		}
 		any = any || parents[child] >= 0
 	}
@@ -63,23 +62,6 @@ func isFork(s *session.Summary) bool {
 		return s.Relation != session.Spawned
 	}
 	return !s.Oldest.IsZero() && !s.Header.Timestamp.IsZero() && s.Oldest.Before(s.Header.Timestamp)
-}
-
-// enclosingOf returns the session to whose subagents dir belongs; -1 for none. The subagents
-// of NAME.jsonl are in the directory NAME beside it, and below. known has earlier results.
-func enclosingOf(dir string, byPath, known map[string]int) (parent int) {
-	if parent, ok := known[dir]; ok {
-		return parent
-	}
-	parent, ok := byPath[dir+".jsonl"]
-	if above := path.Dir(dir); !ok {
-		parent = -1
-		if above != dir {
-			parent = enclosingOf(above, byPath, known)
-		}
-	}
-	known[dir] = parent
-	return parent
 }
 
 // root returns the session that a subagent works for in the end; for another session

@@ -10,23 +10,28 @@ import (
 	"pigrep/internal/session"
 )
 
-// Lineage records which session was forked from which, as the headers say. A parent
-// that was moved is recognized by its file name or id. It is used by one goroutine.
+// Lineage records which session was forked from which or works for which, and which files are
+// parts of one session, as the headers say. A parent that was moved is recognized by its file
+// name or id. It is used by one goroutine.
 type Lineage struct {
 	sessions []session.Summary
+	chains   *session.Chains
 	byPath   map[string]int   // built by IndexOf
 	byBase   map[string]int   // by file name; -1: several. This and the next two are built by index
 	byID     map[string]int   // the first of several
 	twins    map[string][]int // by id, of ids that several files have
 	parents  []int            // -1: none, or not indexed
 	forks    map[int][]int
+	owners   []int       // of subagents, the session that started it; -1: none, or not indexed. Built by Owner, like the next
+	workers  map[int]int // how many subagents work for a session in the end
 }
 
-// NewLineage returns the lineage of the sessions, which must not change while it is
-// in use.
+// NewLineage returns the lineage of the sessions, which are ordered by path and must not
+// change while it is in use.
 func NewLineage(sessions []session.Summary) *Lineage {
 	l := &Lineage{
 		sessions: sessions,
+		chains:   session.NewChains(each(sessions)),
 		parents:  make([]int, len(sessions)),
 		forks:    make(map[int][]int),
 	}
@@ -39,16 +44,123 @@ func NewLineage(sessions []session.Summary) *Lineage {
 		return l
 	}
 	for i := range sessions {
-		if sessions[i].ParentSession == "" {
+		s := &sessions[i]
+		if s.ParentSession == "" || s.Relation == session.Reverted {
 			continue
 		}
-		if p := l.find(sessions[i].ParentSession); p >= 0 && p != i {
+		if p := l.Head(l.find(s.ParentSession)); p >= 0 && p != i {
 			l.parents[i] = p
-			l.forks[p] = append(l.forks[p], i)
+			if s.Relation != session.Spawned {
+				l.forks[p] = append(l.forks[p], i)
+			}
 		}
 	}
 	return l
 }
+
+// Head returns the file in which the session of file i goes on: i for most.
+func (l *Lineage) Head(i int) int {
+	if i < 0 {
+		return i
+	}
+	path := l.sessions[i].Path
+	if head := l.chains.Head(path); head != path {
+		return l.IndexOf(head)
+	}
+	return i
+}
+
+// Owner returns the session that started subagent i; -1 for others, or if it is not indexed.
+// Files in a directory NAME are subagents of NAME.jsonl beside it, unless they say otherwise.
+func (l *Lineage) Owner(i int) int {
+	if l.owners == nil {
+		l.findOwners()
+	}
+	return l.owners[i]
+}
+
+// Root returns the session that a subagent works for in the end; for others i.
+func (l *Lineage) Root(i int) int {
+	for at := l.Owner(i); at >= 0; at = l.owners[i] {
+		i = at
+	}
+	return i
+}
+
+// Subagents returns how many subagents work for session i in the end.
+func (l *Lineage) Subagents(i int) int {
+	l.Owner(i)
+	return l.workers[i]
+}
+
+// Whole returns the summary of session i, of all of its files if there are several.
+func (l *Lineage) Whole(i int) *session.Summary {
+	return l.chains.Whole(&l.sessions[i], func(path string) *session.Summary { return &l.sessions[l.IndexOf(path)] })
+}
+
+// Listed reports whether file i stands for its session in lists: it is neither an earlier part
+// of it nor a subagent of another one.
+func (l *Lineage) Listed(i int) bool { return l.Owner(i) < 0 && l.Head(i) == i }
+
+func (l *Lineage) findOwners() {
+	l.owners, l.workers = make([]int, len(l.sessions)), make(map[int]int)
+	enclosing := make(map[string]int)
+	for i := range l.sessions {
+		s := &l.sessions[i]
+		l.owners[i] = -1
+		switch {
+		case s.Relation == session.Spawned && l.parents[i] >= 0:
+			l.owners[i] = l.parents[i]
+		case s.Relation == session.Unrelated:
+			l.owners[i] = l.Head(l.enclosing(parentDir(s.Path), enclosing))
+		}
+	}
+	for i, owner := range l.owners {
+		if head := l.Head(i); head != i && l.owners[head] < 0 && owner != head {
+			l.owners[head] = owner // what goes on elsewhere does not say again whose it is
+		}
+	}
+	roots := make([]int, len(l.sessions)) // and one more; 0 while it is not known, -1 while it is searched for
+	for i := range roots {
+		var way []int
+		at := i
+		for ; roots[at] == 0 && l.owners[at] >= 0; at = l.owners[at] {
+			roots[at], way = -1, append(way, at)
+		}
+		if roots[at] < 0 { // a circle
+			l.owners[at] = -1
+		}
+		if l.owners[at] < 0 {
+			roots[at] = at + 1
+		}
+		for _, k := range way {
+			if roots[k] = roots[at]; k != at && l.Head(k) == k {
+				l.workers[roots[at]-1]++
+			}
+		}
+	}
+}
+
+// enclosing returns the session beside dir that has its name, or beside a directory above; -1
+// for none. known has earlier results.
+func (l *Lineage) enclosing(dir string, known map[string]int) int {
+	if dir == "" {
+		return -1
+	}
+	at, ok := known[dir]
+	if !ok {
+		at, ok = slices.BinarySearchFunc(l.sessions, dir+session.Extension, func(s session.Summary, path string) int {
+			return strings.Compare(s.Path, path)
+		})
+		if !ok {
+			at = l.enclosing(parentDir(dir), known)
+		}
+		known[dir] = at
+	}
+	return at
+}
+
+func parentDir(path string) string { return path[:max(0, strings.LastIndexAny(path, `/\`))] }
 
 // find returns the session that a header names as its parent, or -1.
 func (l *Lineage) find(name string) int {
@@ -124,7 +236,7 @@ func (l *Lineage) Twins(i int) []*session.Summary {
 	l.index()
 	var list []*session.Summary
 	for _, t := range l.twins[l.sessions[i].ID] {
-		if t != i {
+		if t != i && l.sessions[t].Part == l.sessions[i].Part {
 			list = append(list, &l.sessions[t])
 		}
 	}

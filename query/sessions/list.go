@@ -3,6 +3,7 @@ package sessions
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"pigrep/adapter"
@@ -29,6 +30,10 @@ type Request struct {
 	Any   bool // as of search.Request
 	Named bool // only sessions with a name
 	Forks bool // only forks and sessions that have forks, each family together
+
+	// Subagents lists subagents too. Without it, and without a text or sessions that are
+	// named, the session that a subagent works for stands for it.
+	Subagents bool
 }
 
 // FromSearch returns the request for the sessions that a search would find.
@@ -55,6 +60,7 @@ type Response struct {
 type Session struct {
 	search.SessionHit
 	ParentPath string      // of the parent, when it is indexed
+	Subagents  int         // that work for it, those of its subagents included
 	Depth      int         // with Request.Forks: how many of its ancestors are in the list
 	Hit        *search.Hit // the best hit
 }
@@ -123,7 +129,9 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	}
 	narrowed := l.req.Named || l.req.Forks
 	if narrowed {
-		req.Only = func(s *session.Summary) bool { return l.passesLineage(l.lineage.IndexOf(s.Path)) }
+		req.Only = func(s *session.Summary) bool {
+			return l.passesLineage(l.lineage.Head(l.lineage.IndexOf(s.Path)))
+		}
 	}
 	resp, err := search.Run(ctx, l.r, a, src, req)
 	if err != nil {
@@ -132,7 +140,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	list.Warnings, list.DidYouMean, list.Words, list.Removed = resp.Warnings, resp.DidYouMean, resp.Words, resp.Removed
 	hits := make(map[string]*search.Hit, len(resp.Hits))
 	for i := range resp.Hits {
-		hits[resp.Hits[i].SessionPath] = &resp.Hits[i]
+		hits[l.r.Chains().Head(resp.Hits[i].SessionPath)] = &resp.Hits[i]
 	}
 	for _, hit := range resp.Sessions {
 		i := l.lineage.IndexOf(hit.SessionPath)
@@ -181,14 +189,16 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 		}
 	}
 	summaries := l.r.Summaries()
-	members := make([]int, 0, len(summaries))
+	members, listed := make([]int, 0, len(summaries)), make(map[int]bool)
 	for i := range summaries {
-		s := &summaries[i]
+		s, head := &summaries[i], l.lineage.Head(i)
 		if i%1000 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		switch {
-		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(i), !f.Session(s):
+		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(head), !f.Session(s):
+			continue
+		case !l.req.Subagents && len(spec.Sessions) == 0 && l.lineage.Owner(head) >= 0:
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):
 			continue
@@ -197,11 +207,16 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if ok && head != i {
+			listed[head] = true
+		} else if ok {
 			members = append(members, i)
 		}
 	}
-	return members, nil
+	for _, i := range members {
+		delete(listed, i)
+	}
+	return append(members, slices.Sorted(maps.Keys(listed))...), nil
 }
 
 // hasEntry reports whether a session has an entry on the branch of a filter, and one
@@ -263,8 +278,7 @@ func (l *lister) listed(i int) Session {
 }
 
 func describe(l *Lineage, i int, how search.ResumeFunc) Session {
-	s := &l.sessions[i]
-	d := Session{SessionHit: search.Describe(s, how)}
+	d := Session{SessionHit: search.Describe(l.Whole(i), how), Subagents: l.Subagents(i)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path
@@ -280,13 +294,14 @@ type Row struct {
 	Hits       *int     `json:"hits,omitempty"`
 	HitsAny    *int     `json:"hitsAny,omitempty"`
 	ParentPath string   `json:"parentPath,omitempty"`
+	Subagents  int      `json:"subagents,omitempty"`
 	Depth      int      `json:"depth,omitempty"`
 	Best       string   `json:"entryId,omitempty"` // of the best hit
 }
 
 // Row returns the JSON form of a session.
 func (s *Session) Row(searched bool) Row {
-	r := Row{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Depth: s.Depth}
+	r := Row{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Subagents: s.Subagents, Depth: s.Depth}
 	if searched {
 		r.Score, r.Hits, r.HitsAny = &s.Score, &s.Hits, &s.HitsAny
 		if s.Hit != nil {
