@@ -154,7 +154,9 @@ func (s *Summary) add(earlier *Summary) {
 		s.FirstPrompt, s.Subject = earlier.FirstPrompt, earlier.Subject
 	}
 	s.Name = cmp.Or(s.Name, earlier.Name)
-	s.Header.Timestamp, s.Oldest = earlier.Header.Timestamp, earlier.Oldest
+	if !earlier.Oldest.IsZero() {
+		s.Header.Timestamp, s.Oldest = earlier.Created(), earlier.Oldest
+	}
 	s.Messages, s.Entries = s.Messages+earlier.Messages, s.Entries+earlier.Entries
 	s.UsedTokens, s.UsedCost = s.UsedTokens+earlier.UsedTokens, s.UsedCost+earlier.UsedCost
 	for _, list := range []struct{ to, from *[]string }{{&s.Models, &earlier.Models}, {&s.LabelNames, &earlier.LabelNames}} {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ func Join(files []*Record) (joined *Record, starts []int) {
 				f.Nodes, whole = f.Nodes[:f.before(line)], false
 			}
 		}
-		f.qualify(ids, strconv.Itoa(len(files)-i)+"/")
+		f.qualify(ids)
 	}
 	tip := ""
 	for i := range parts {
@@ -42,30 +43,33 @@ func Join(files []*Record) (joined *Record, starts []int) {
 	return &r, starts
 }
 
-// qualify puts a prefix before the ids of entries that are among others, and adds all to these.
-func (r *Record) qualify(ids map[string]bool, prefix string) {
+// AgainID is what an entry is called in a joined record if a later file has an entry with its
+// id: with number 2, or the next one that no entry has.
+func AgainID(id string, number int) string { return id + "~" + strconv.Itoa(number) }
+
+// qualify gives entries whose ids are among others their AgainID, and adds all to these.
+func (r *Record) qualify(ids map[string]bool) {
 	r.Nodes = slices.Clone(r.Nodes)
-	again := make(map[string]bool)
+	other := make(map[string]string)
 	for i := range r.Nodes {
-		if id := r.Nodes[i].ID; ids[id] {
-			again[id] = true
+		if id := r.Nodes[i].ID; ids[id] && other[id] == "" {
+			number := 2
+			for ids[AgainID(id, number)] {
+				number++
+			}
+			other[id] = AgainID(id, number)
 		}
 	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		for _, id := range []*string{&n.ID, &n.ParentID, &n.TargetID, &n.FirstKept} {
-			if again[*id] {
-				*id = prefix + *id
-			}
+			*id = cmp.Or(other[*id], *id)
 		}
 		ids[n.ID] = true
 	}
 	labels := make(map[string]string, len(r.Labels))
 	for id, label := range r.Labels {
-		if again[id] {
-			id = prefix + id
-		}
-		labels[id] = label
+		labels[cmp.Or(other[id], id)] = label
 	}
 	r.Labels = labels
 }

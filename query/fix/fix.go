@@ -119,7 +119,7 @@ type Call struct {
 // How many sessions and entries of each are compared with the error: first a few, and
 // more if it is in none of these. The numbers do not depend on the limit of a request,
 // so that pages fit together.
-var rounds = []rank.Options{{Limit: 40, PerSession: 12}, {Limit: 200, PerSession: 25}}
+var rounds = []rank.Options{{Limit: 40, PerSession: 12, ByFile: true}, {Limit: 200, PerSession: 25, ByFile: true}}
 
 const mostTerms = 14 // of the search for them
 
@@ -154,7 +154,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	var f *follower
 	rounds := rounds
 	if req.Limit == search.All {
-		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession}}
+		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession, ByFile: true}}
 	}
 	for i, opt := range rounds {
 		found, err := rank.Run(ctx, in, opt)

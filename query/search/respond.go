@@ -147,14 +147,23 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	if err != nil {
 		return SessionHit{}, err
 	}
-	hit := Describe(&rec.Summary, s.req.Resume)
+	whole := &rec.Summary
+	if s.reader.Table().IsChained() {
+		whole = s.reader.Chains().Whole(s.reader.Summary(x.File), s.summary)
+	}
+	hit := Describe(whole, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
 	hit.Score, hit.Hits, hit.HitsAny, hit.Looser = rank.Rounded(x.Score), x.Total, x.TotalAny, max(0, x.Listed-x.Total)
-	hit.Forks = s.forks()[rec.Path]
+	hit.Forks = s.forks()[whole.Path]
 	if s.req.Redact {
 		hit.Redact()
 	}
 	return hit, nil
+}
+
+func (s *responder) summary(path string) *session.Summary {
+	i, _ := s.reader.Table().Find(path)
+	return s.reader.Summary(i)
 }
 
 // hits reads candidates and makes hits of them.

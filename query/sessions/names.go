@@ -73,10 +73,11 @@ func EntryName(id string, offset int64) string {
 
 // FindSession returns the session with this id or file name, or the only one whose id
 // begins with it, or if there is none, whose id ends with it, or whose file name begins with
-// it. Ids are compared without regard to case.
+// it. Ids are compared without regard to case. An id names the file in which the session goes
+// on, ID_PART another one.
 func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
-	var whole, heads, tails, files []*session.Summary
+	var whole, heads, tails, parts, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
 		base := session.BaseName(s.Path)
@@ -89,14 +90,22 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 			heads = append(heads, s)
 		case near.IsID(handle, name):
 			tails = append(tails, s)
+		case s.Part != "" && near.IsID(PartName(s.ID, s.Part), name):
+			parts = append(parts, s)
 		case near.HasPrefixFold(base, name):
 			files = append(files, s)
 		}
 	}
 	var found []*session.Summary
-	for _, list := range [][]*session.Summary{whole, heads, tails, files} {
-		if len(found) == 0 {
-			found = list
+	for n, list := range [][]*session.Summary{whole, heads, tails, parts, files} {
+		if len(found) > 0 {
+			break
+		}
+		if found = list; len(list) > 1 && n < 3 {
+			chains := session.NewChains(each(sessions))
+			found = slices.DeleteFunc(list, func(s *session.Summary) bool {
+				return session.BaseName(s.Path) != name && chains.Head(s.Path) != s.Path
+			})
 		}
 	}
 	switch len(found) {
@@ -212,11 +221,15 @@ func NewNaming(list iter.Seq2[int, *session.Summary]) *Naming {
 func count(list iter.Seq2[int, *session.Summary]) *counts {
 	type handle struct{ hash, head, tail uint64 }
 	var handles []handle
-	c := &counts{}
+	c, parts := &counts{}, make(map[uint64]bool) // sessions of several files
 	for _, v := range list {
 		low := strings.ToLower(session.Handle(v.ID, v.Path))
 		h := handle{hash: xxhash.Sum64String(low)}
-		c.whole = append(c.whole, h.hash)
+		if v.Part != "" {
+			parts[h.hash] = true
+		} else {
+			c.whole = append(c.whole, h.hash)
+		}
 		if base := strings.ToLower(session.BaseName(v.Path)); base != low {
 			c.whole = append(c.whole, xxhash.Sum64String(base))
 		}
@@ -229,9 +242,14 @@ func count(list iter.Seq2[int, *session.Summary]) *counts {
 	for _, h := range slices.Compact(handles) {
 		c.handles, c.heads, c.tails = append(c.handles, h.hash), append(c.heads, h.head), append(c.tails, h.tail)
 	}
-	for _, numbers := range [][]uint64{c.whole, c.heads, c.tails} {
-		slices.Sort(numbers)
+	slices.Sort(c.whole)
+	for hash := range parts {
+		if at, found := slices.BinarySearch(c.whole, hash); !found {
+			c.whole = slices.Insert(c.whole, at, hash)
+		}
 	}
+	slices.Sort(c.heads)
+	slices.Sort(c.tails)
 	return c
 }
 
@@ -370,6 +388,9 @@ func sharedStart(sorted []string, s string) (n int) {
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {
+		if again := session.AgainID(name, 2); rec.Inherited > 0 && t.Find(again) >= 0 {
+			return -1, &AmbiguousError{What: "entry", Name: name, Entries: []string{name, again}}
+		}
 		return i, nil
 	}
 	if digits, ok := strings.CutPrefix(name, "@"); ok {

@@ -40,7 +40,7 @@ func (s *search) bestSessions(r *Result) {
 		best[i] = topScores{scores[sharesOf*i : sharesOf*i : sharesOf*(i+1)], sharesOf}
 	}
 	for c := range s.shown() {
-		best[c.file].add(c.score)
+		best[s.head(c.file)].add(c.score)
 	}
 	type scored struct {
 		score float64
@@ -70,8 +70,8 @@ func (s *search) bestSessions(r *Result) {
 		if s.opt.ShowBest {
 			bestOfAll = s.insertBest(bestOfAll, c, shownBest)
 		}
-		if hits, ok := top[c.file]; ok {
-			top[c.file] = s.insertBest(hits, c, most)
+		if hits, ok := top[s.head(c.file)]; ok {
+			top[s.head(c.file)] = s.insertBest(hits, c, most)
 		}
 	}
 	for _, scored := range list {
@@ -123,7 +123,7 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
 	for c := range s.shown() {
-		ofFile[c.file] = append(ofFile[c.file], c)
+		ofFile[s.head(c.file)] = append(ofFile[s.head(c.file)], c)
 	}
 	order := make([]int32, 0, len(ofFile))
 	for at := range ofFile {
@@ -218,10 +218,19 @@ func (s *snapshot) compareTimes(sign int64, a, b timed) int {
 	return cmp.Or(int(sign)*cmp.Compare(x.offset, y.offset), cmp.Compare(x.part, y.part))
 }
 
-// bound returns a time, in Unix milliseconds, that no entry of the file is after,
-// or in the order Oldest, before.
+// bound returns a time, in Unix milliseconds, that no entry of a session is after, or in the
+// order Oldest, before.
 func (s *snapshot) bound(at int32, order Sort) int64 {
 	first, last := s.summary(at).Times()
+	for _, part := range s.parts[at] {
+		from, to := s.summary(part).Times()
+		if from.Before(first) {
+			first = from
+		}
+		if to.After(last) {
+			last = to
+		}
+	}
 	if order == Oldest {
 		return first.UnixMilli()
 	}

@@ -53,6 +53,7 @@ type Options struct {
 	Flat       bool // the best hits of all, not grouped by session
 	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
 	PerSession int  // hits of each session; at least 1
+	ByFile     bool // the files of a session are apart
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 	Fold       bool // looser hits are left out if there are enough others
 }
@@ -93,7 +94,7 @@ type Result struct {
 
 // Session is a session with hits.
 type Session struct {
-	File     int // place of its summary among those of the index
+	File     int // place of its summary among those of the index; of several files, the one in which it goes on
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
 	Reserve  []*Candidate // the next ones, for hits that are not shown after all
@@ -153,7 +154,7 @@ func Count(ctx context.Context, in Input, opt Options) (Counts, error) {
 
 // counting returns the options for a search whose hits are only counted.
 func (o Options) counting() Options {
-	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, Fold: o.Fold}
+	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, ByFile: o.ByFile, Fold: o.Fold}
 }
 
 // Every calls visit for every document with all words of the query, duplicates
@@ -202,10 +203,14 @@ type search struct {
 }
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {
-	return &search{
+	s := &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
 		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
+	if in.Reader.Table().IsChained() && !opt.ByFile {
+		s.findHeads()
+	}
+	return s
 }
 
 func (s *search) inexact() bool { return s.plan.Inexact || s.unverified }
@@ -370,6 +375,12 @@ func (s *search) scoreAll(window int) error {
 // left out if there are enough others before them. A list by time leaves them out if there is
 // any other, because they would stand between the others.
 func (s *search) countAll() {
+	for i, head := range s.heads {
+		if f := &s.files[i]; int(head) != i {
+			s.files[head].add(&f.fileCount)
+			f.fileCount = fileCount{}
+		}
+	}
 	n := Counts{Inexact: s.inexact()}
 	weighty := 0
 	for i := range s.files {

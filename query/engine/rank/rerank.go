@@ -298,7 +298,7 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 	defer s.readers.Done(w)
 	titles := make(map[int32]float64)
 	for i, c := range top {
-		f := &s.files[c.file]
+		f := &s.files[s.head(c.file)]
 		title, ok := titles[c.file]
 		if !ok {
 			found, sum := uint64(0), s.summary(c.file)

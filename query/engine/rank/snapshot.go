@@ -31,8 +31,10 @@ const (
 // of a search for each.
 type snapshot struct {
 	reader  *index.Reader
-	files   []file  // in the order of the summaries: by path
-	fileOf  []int32 // indexes in files, by the number of the file; -1 for none
+	files   []file            // in the order of the summaries: by path
+	heads   []int32           // of each file, the one in which its session goes on; nil: itself
+	parts   map[int32][]int32 // the other files of these
+	fileOf  []int32           // indexes in files, by the number of the file; -1 for none
 	segs    []*segmentState
 	touched atomic.Int32 // segments that were read at random since the last trim
 }
@@ -109,6 +111,29 @@ func (s *snapshot) listFiles() {
 			f.recency += recency * float32(math.Exp2(-newest.Sub(f.newest).Hours()/recencyHalf.Hours()))
 		}
 	}
+}
+
+// findHeads finds the sessions of several files.
+func (s *snapshot) findHeads() {
+	chains, table := s.reader.Chains(), s.reader.Table()
+	s.heads, s.parts = make([]int32, len(s.files)), make(map[int32][]int32)
+	for i := range s.files {
+		s.heads[i] = int32(i)
+		if path := table.Path(i); chains.Head(path) != path {
+			head, _ := table.Find(chains.Head(path))
+			s.heads[i] = int32(head)
+			s.parts[int32(head)] = append(s.parts[int32(head)], int32(i))
+			s.files[i].runs, s.files[head].runs = 2, 2 // at least: no run is all of the session
+		}
+	}
+}
+
+// head returns the file that stands for the session of a file.
+func (s *snapshot) head(at int32) int32 {
+	if s.heads == nil {
+		return at
+	}
+	return s.heads[at]
 }
 
 // summary returns the summary of a file.
