@@ -36,7 +36,7 @@ type Reader struct {
 	segments   []*segment.Segment
 	records    recordFinder
 	naming     sync.Once
-	names      *Names // nil if there are no Notes
+	names      *Names                         // nil if there are no Notes
 	chains     atomic.Pointer[session.Chains] // nil until they are needed
 
 	close sync.Once
@@ -216,7 +216,7 @@ func (r *Reader) Chains() *session.Chains {
 	}
 	c := new(session.Chains)
 	if r.table.IsChained() {
-		c = session.NewChains(r.Beginnings())
+		c = session.NewChains(r.table.Beginnings())
 	}
 	r.chains.CompareAndSwap(nil, c)
 	return r.chains.Load()
@@ -226,8 +226,9 @@ func (r *Reader) Chains() *session.Chains {
 // the record is usually in the last segment with documents of the file.
 func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
 	o, err := r.outline(file, near)
-	if o != nil {
+	if o != nil && err == nil {
 		r.Names().apply(&o.Record.Summary)
+		err = o.Abandon(r.Chains().Cut(o.Record.Path))
 	}
 	return o, err
 }
@@ -237,11 +238,7 @@ func (r *Reader) outline(file uint32, near *segment.Segment) (*record.Outline, e
 	if err != nil || b == nil {
 		return nil, err
 	}
-	o, err := record.DecodeOutline(b, entryPieces(r.segments, file))
-	if err == nil {
-		err = o.Abandon(r.Chains().Cut(o.Record.Path))
-	}
-	return o, err
+	return record.DecodeOutline(b, entryPieces(r.segments, file))
 }
 
 // RecordToContinue returns the session record, with facts, from which an update continues
