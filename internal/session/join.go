@@ -88,7 +88,7 @@ func (r *Record) join(f *Record, tip string, ids map[string]bool) string {
 		}
 		r.Nodes = append(r.Nodes, n)
 	}
-	if path := t.Branch(t.Leaf()); len(path) > 0 {
+	if path := t.branch(t.Leaf()); len(path) > 0 {
 		if n := &r.Nodes[first+path[0]]; tip != "" && (n.ParentID == "" || !ids[n.ParentID] || t.parent(path[0]) >= 0) {
 			n.HasParent, n.ParentID = true, tip
 		}
