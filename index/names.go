@@ -30,6 +30,15 @@ func (r *Reader) Names() *Names {
 // Unnamed makes the reader return summaries as they are stored. Call it first.
 func (r *Reader) Unnamed() { r.naming.Do(func() {}) }
 
+// Owner returns the file of the session that a line of Notes is about, if it is the last one
+// about it.
+func (n *Names) Owner(notes uint32, offset int64) (file uint32, ok bool) {
+	if n != nil {
+		file, ok = n.owners[notes][offset]
+	}
+	return file, ok
+}
+
 // Owned returns the documents of a segment that are about sessions in other files, with those
 // files; nil if there are none.
 func (n *Names) Owned(seg *segment.Segment) (map[uint32]uint32, error) {

@@ -99,3 +99,33 @@ func TestCodexLineByLine(t *testing.T) {
 	}
 	h.grow(t, codexFile(h.dir, codexID), lines...)
 }
+
+// Codex keeps the names of its sessions in one file beside them. The last line about a session
+// counts; without the file they have none, and no session is read again.
+func TestCodexNames(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	appendTo(t, codexFile(home, codexID), strings.Join(codexLines(10, append([][2]string{codexMeta(codexID, "")}, codexTalk()...)...), "\n")+"\n")
+	index := filepath.Join(home, ".codex", "session_index.jsonl")
+	line := func(id, name string) string {
+		return fmt.Sprintf(`{"id":%q,"thread_name":%q,"updated_at":"2026-03-01T11:00:00Z"}`+"\n", id, name)
+	}
+	run := program(t, home, nil, pi.New(), codex.New())
+	appendTo(t, index, line(codexID, "aardvark")+line(codexFork, "elsewhere")+line(codexID, "capybara talk"))
+	for _, test := range []struct{ args, want string }{
+		{"sessions --format {name}", "capybara talk\n"},
+		{"search --flat --format {kind}:{sessionPath} talk", "title:" + codexFile(home, codexID) + "\n"},
+		{"search --flat --format {kind}:{sessionPath} aardvark", ""},
+		{"search --flat --format {kind}:{sessionPath} elsewhere", "title:" + index + "\n"},
+		{"search --flat --format {kind} badger title:capybara", "prompt\n"},
+		{"resume " + codexID, "codex resume " + codexID},
+	} {
+		if got := run(strings.Fields(test.args)...); !strings.Contains(got, test.want) || test.want == "" && strings.Contains(got, "title:") {
+			t.Errorf("pigrep %s: %q, want %q", test.args, got, test.want)
+		}
+	}
+	appendTo(t, index, line(codexID, ""))
+	if got := run("sessions", "--format", "{name}|{title}"); !strings.Contains(got, "|build the badger") {
+		t.Errorf("after it was cleared: %q", got)
+	}
+}

@@ -178,6 +178,9 @@ func TestNotes(t *testing.T) {
 			t.Errorf("search %q (-want +got):\n%s", test.args, diff)
 		}
 	}
+	if got := run("grep", "--json", "capybara|aardvark"); strings.Count(got, `"sessionId":"kitchen"`) != 1 || strings.Contains(got, "names.jsonl") || strings.Contains(got, `"text":"aardvark`) {
+		t.Errorf("grep does not find the name once, in its session: %s", got)
+	}
 	for _, args := range [][]string{{"show", "kitchen"}, {"sessions", "--color", "always"}, {"capybara"}, {"export", "kitchen", "--format", "md"}} {
 		if got := run(args...); !strings.Contains(plainText(got), "capybara") || strings.Contains(got, "aardvark") {
 			t.Errorf("pigrep %v does not say capybara alone:\n%s", args, got)

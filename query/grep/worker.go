@@ -284,6 +284,9 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 		},
 		Matched: matched, Lines: lines,
 	}
+	if e.About != "" {
+		w.locate(&m.Location, e.Offset)
+	}
 	for _, b := range blocks {
 		m.Matches += len(b.spans)
 	}
@@ -305,6 +308,25 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 		}
 	}
 	return nil
+}
+
+// locate moves a match in Notes to the beginning of the session that it is about, if that is
+// known.
+func (w *worker) locate(l *Location, offset int64) {
+	if w.reader == nil || w.task.Known == nil {
+		return
+	}
+	file, ok := w.reader.Names().Owner(w.task.Known.File, offset)
+	if !ok {
+		return
+	}
+	o, err := w.reader.Outline(file, nil)
+	if err != nil || o == nil {
+		return
+	}
+	first, _ := o.First()
+	l.SessionPath, l.SessionID, l.CWD = o.Record.Path, o.Record.ID, o.Record.CWD
+	l.EntryID, l.At = first.ID, session.At{Line: first.Line, Offset: first.Offset, Length: first.Length}
 }
 
 // partMayMatch reports whether a text that is given as JSON may have a match. If its lines
