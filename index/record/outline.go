@@ -154,6 +154,7 @@ func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (
 	}
 	known.Entries, known.Names = r.Len(), names
 	known.Active, known.InContext = r.Marks()
+	known.Moved = false
 	b = format.AppendStrings(b, names)
 	b = format.AppendUint(b, uint64(known.Entries))
 	b = format.AppendUint(b, uint64(known.Pieces))

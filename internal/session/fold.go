@@ -164,6 +164,9 @@ func (r *Record) hide(offsets []int64) (hidden []int64) {
 		}
 		hidden = append(hidden, offset)
 		r.Hidden = r.Hidden.with(number + i)
+		if r.Known != nil && !nodes[i].Apart && number+i < r.Known.Entries {
+			r.Known.Moved = true
+		}
 		if nodes[i].Type == TypeMessage {
 			r.Messages--
 		}

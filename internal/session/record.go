@@ -118,6 +118,8 @@ type Known struct {
 	InContext Runs
 	Pieces    int // pieces of entries that are stored
 
+	Moved bool // an entry that is stored has another place now
+
 	Left     int                  // entries that were left in the index; Nodes begins after them
 	Earlier  func() []Node        // decodes these entries
 	Mentions func(id string) bool // reports whether one of them has the id, or names it; it may err on that side

@@ -56,6 +56,7 @@ func (r *Record) Tree() *Tree {
 	}
 	t.path = t.complete(t.path, t.active)
 	t.markContext()
+	t.path = t.Together(t.path)
 	if len(t.byID) < len(t.nodes) && !t.list {
 		// Other entries with the same id get the state of the one that counts.
 		for i := range t.nodes {
@@ -116,7 +117,7 @@ func (t *Tree) complete(path []int, on []bool) []int {
 		}
 		path = append(path, asides...)
 	}
-	return t.Together(path)
+	return path
 }
 
 // Together returns entries that are in the order of a branch or of the file, but the pieces
@@ -135,7 +136,7 @@ func Together[T any](t *Tree, list []T, of func(T) (entry int, begins bool)) []T
 	for _, x := range list {
 		i, begins := of(x)
 		n := &t.nodes[i]
-		switch talks := n.Type == TypeMessage && (n.Role == RoleUser || n.Role == RoleAssistant); {
+		switch talks := n.Type == TypeCompaction || n.Type == TypeMessage && (n.Role == RoleUser || n.Role == RoleAssistant); {
 		case begins, message == "", talks && n.Message != message:
 			together = append(append(together, between...), x)
 			between, message = between[:0], n.Message
@@ -166,7 +167,7 @@ func (t *Tree) parent(i int) int {
 // Branch returns the path from a root to entry i, root first, with what hangs beside it.
 func (t *Tree) Branch(i int) []int {
 	path := t.branch(i)
-	return t.complete(path, t.on(path))
+	return t.Together(t.complete(path, t.on(path)))
 }
 
 // on says which entries are on a path.
@@ -321,7 +322,7 @@ func (t *Tree) Through(i int) []int {
 		seen[next] = true
 		path = append(path, next)
 	}
-	return t.complete(path, seen)
+	return t.Together(t.complete(path, seen))
 }
 
 // markContext marks the entries that pi would send to the model: the active branch,
@@ -443,42 +444,84 @@ func (r *Record) Marks() (active, context Runs) {
 const fewNew = 50
 
 // moreMarks returns the marks without reading the older entries. That works if each new entry
-// only lengthens the active branch and the context, or begins another branch, and no other
-// entry names it.
+// lengthens the active branch and the context, hangs beside them, is in no branch, or begins
+// another branch, and no other entry names it.
 func (r *Record) moreMarks(k *Known) (active, context Runs, ok bool) {
-	active, context = slices.Clone(k.Active), slices.Clone(k.InContext)
 	first := k.Entries - k.Left // of the new entries
-	if len(r.Hidden) > 0 || first < len(r.Nodes) && (first == 0 || len(r.Nodes)-first > fewNew || r.Version <= 1) {
+	if k.Moved || first < len(r.Nodes) && (first == 0 || len(r.Nodes)-first > fewNew || r.Version <= 1) {
 		return nil, nil, false
 	}
+	active, context = slices.Clone(k.Active), slices.Clone(k.InContext)
+	leaf, plain := -1, r.Memo == nil && len(r.Hidden) == 0 && !slices.ContainsFunc(r.Nodes, Node.isSpecial)
+	if first < len(r.Nodes) {
+		if leaf = r.leafBefore(first); leaf < 0 || r.lastWith(r.Nodes[leaf].ID, first) != leaf {
+			return nil, nil, false
+		}
+	}
 	for i := first; i < len(r.Nodes); i++ {
-		n, above := &r.Nodes[i], &r.Nodes[i-1]
+		n, number := &r.Nodes[i], k.Left+i
 		named := func(id string) bool {
 			names := func(o Node) bool { return o.ID == id || o.ParentID == id || o.TargetID == id || o.FirstKept == id }
 			return slices.ContainsFunc(r.Nodes[:i], names) || k.Left > 0 && k.Mentions(id)
 		}
-		switch n.Type {
-		case TypeLeaf, TypeLane, TypeCompaction, TypeContextEdit:
-			return nil, nil, false
-		}
-		if n.isSpecial() || above.isSpecial() {
-			return nil, nil, false
-		}
 		switch {
-		case !n.HasParent || n.ID == "" || named(n.ID):
+		case n.ID == "", n.HasParent && !r.Nodes[leaf].HasParent, named(n.ID):
 			return nil, nil, false
-		case n.ParentID == "" || n.ParentID != n.ID && !named(n.ParentID):
-			active, context = nil, nil
-		case n.ParentID != above.ID || !above.HasParent || above.Type == TypeLeaf || above.Type == TypeLane || !active.Has(k.Left+i-1):
+		case n.Apart && n.Type == TypeLeaf && (n.TargetID == r.Nodes[leaf].ID || n.TargetID == ""), n.Apart && n.Type != TypeLeaf && n.Type != TypeLane:
+			active = active.add(number) // in no branch
+		case r.Hidden.Has(number), n.Apart, n.Type == TypeLeaf, n.Type == TypeLane, n.Type == TypeCompaction, n.Type == TypeContextEdit, !n.HasParent, n.Beside:
+			return nil, nil, false
+		case n.Aside:
+			above := r.lastWith(n.ParentID, i)
+			if above < 0 {
+				return nil, nil, false
+			}
+			if active.Has(k.Left + above) {
+				active, context = active.add(number), context.add(number)
+			}
+		case n.ParentID == r.Nodes[leaf].ID && active.Has(k.Left+leaf):
+			active, context, leaf = active.add(number), context.add(number), i
+		case plain && n.ParentID != n.ID && (n.ParentID == "" || !named(n.ParentID)):
+			active, context, leaf = Runs(nil).add(number), Runs(nil).add(number), i
+		default:
 			return nil, nil, false
 		}
-		active, context = active.add(k.Left+i), context.add(k.Left+i)
 	}
 	return active, context, true
 }
 
+// leafBefore returns the leaf of the first n entries at hand, -1 if it is not certain.
+func (r *Record) leafBefore(n int) int {
+	for i := n - 1; i >= 0; i-- {
+		switch x := &r.Nodes[i]; {
+		case x.Type == TypeLeaf || x.Type == TypeLane:
+			if !x.Apart {
+				return -1
+			}
+			return r.lastWith(x.TargetID, n)
+		case !x.Aside && !x.Beside && !x.Apart && !r.Hidden.Has(r.left()+i):
+			return i
+		}
+	}
+	return -1
+}
+
+// lastWith returns the last of the first n entries at hand that has an id, -1 if it is hidden or
+// there is none.
+func (r *Record) lastWith(id string, n int) int {
+	for i := n - 1; i >= 0; i-- {
+		if r.Nodes[i].ID == id {
+			if r.Hidden.Has(r.left() + i) {
+				return -1
+			}
+			return i
+		}
+	}
+	return -1
+}
+
 // isSpecial reports whether the place of an entry is not that of its parent alone.
-func (n *Node) isSpecial() bool { return n.Aside || n.Apart || n.Beside }
+func (n Node) isSpecial() bool { return n.Aside || n.Apart || n.Beside }
 
 // NodeAt returns the index of the entry that begins at the byte offset, or -1.
 func (r *Record) NodeAt(offset int64) int {
