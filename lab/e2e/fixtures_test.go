@@ -61,7 +61,7 @@ var leftOut = func() map[string]bool {
 	for why, names := range map[string]string{
 		"types, roles and states": `type role subtype status stop_reason stopReason level operation trigger userType entrypoint
 			permissionMode promptSource service_tier inference_geo phase source originator history_mode kind mode state record_type
-			customType api speed direction limit_id collaboration_mode_kind content_item_kinds parsed_cmd service_tier`,
+			customType api speed direction limit_id collaboration_mode_kind content_item_kinds attribution parsed_cmd service_tier`,
 		"ids": `id uuid parentUuid logicalParentUuid sessionId session_id messageId requestId leafUuid toolUseID parentToolUseID
 			sourceToolAssistantUUID sourceToolUseID promptId tool_use_id agentId slug parentId call_id turn_id toolCallId targetId responseId revision
 			thread_id response_id root_turn_id window_id process_id chunk_id process commit_hash prompt_cache_key firstKeptEntryId`,
