@@ -104,6 +104,16 @@ func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline, MaxStates: req.MaxStates})
 }
 
+// Required returns what every text with a match contains; nil for nothing, and if a pattern is
+// invalid.
+func (req *Request) Required() *literal.Required {
+	p, err := req.compile()
+	if err != nil {
+		return nil
+	}
+	return p.Required
+}
+
 // Check returns a *literal.PatternError if a pattern is invalid.
 func (req *Request) Check() error {
 	_, err := req.compile()

@@ -32,6 +32,30 @@ type Required struct {
 // without the others.
 func (n *Required) IsSeveral() bool { return n != nil && n.op == allOf }
 
+// Fold builds from a condition what another engine needs for it: any from the strings of
+// which a text contains one, in whatever case; all and either from what it made of
+// conditions. A nil condition gives the zero T.
+func Fold[T any](n *Required, any func(texts []string) T, all, either func([]T) T) (made T) {
+	if n == nil {
+		return made
+	}
+	if n.op == anyLiteral {
+		texts := make([]string, len(n.literals))
+		for i, l := range n.literals {
+			texts[i] = l.text
+		}
+		return any(texts)
+	}
+	parts := make([]T, len(n.subs))
+	for i, sub := range n.subs {
+		parts[i] = Fold(sub, any, all, either)
+	}
+	if n.op == allOf {
+		return all(parts)
+	}
+	return either(parts)
+}
+
 type operator uint8
 
 const (

@@ -1,0 +1,217 @@
+// Package remote is how sessions of other machines take part in an answer. A Source says what
+// it has for a Question, and streams the session files that may answer it. Gather merges the
+// files of several sources, and the sessions of this machine if they are wanted too, into
+// one index in memory. Questions then run on that index as on any other: so an answer has the
+// same hits, marks, order and JSON wherever its sessions are, and scores are comparable
+// because they come from the same statistics.
+//
+// What a source sends is untrusted: it is only ever parsed as a session file, and bounded.
+package remote
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
+)
+
+// A Question says which sessions an answer may need. A source may send more, because the
+// answer is found in what it sends, and never fewer, unless its Coverage says so.
+type Question struct {
+	Text string      // a query, as of search.Request; "" for none
+	Spec filter.Spec // the filters beside it
+	Env  filter.Env
+
+	// Required is what every hit contains, for a question about lines; nil for nothing.
+	Required *literal.Required
+
+	Names  []string // only sessions with these names: ids, their beginnings or ends, or paths
+	Brief  bool     // what summaries say is enough
+	Newest bool     // the newest sessions first, not the best
+	Wanted int      // how many sessions the answer will show; 0 for all
+	Bytes  int64    // how much text may be sent, 0 for DefaultBytes
+}
+
+// DefaultBytes is how much text of sessions a question may gather. In memory, text and index
+// take about three times as much.
+const DefaultBytes = 96 << 20
+
+// A Session is a session file of another machine.
+type Session struct {
+	Host    string
+	Path    string          // on that host
+	Summary session.Summary // its Path is Name(Host, Path)
+	Text    []byte          // its lines; nil if the question is Brief
+}
+
+// Name is the path by which answers call a session file of another machine.
+func Name(host, path string) string { return host + ":" + path }
+
+// Split undoes Name. ok is false for a path of this machine.
+func Split(name string) (host, path string, ok bool) {
+	host, path, ok = strings.Cut(name, ":")
+	ok = ok && len(host) > 1 && !strings.ContainsAny(host, `/\`) // C:\ is a drive
+	return host, path, ok
+}
+
+// Coverage says how much of what a source has is in an answer.
+type Coverage struct {
+	Sessions int // that may answer the question
+	Sent     int
+}
+
+// A Source has sessions that are not on this machine.
+type Source interface {
+	Name() string
+	// Sessions calls visit, from one goroutine at a time, for the sessions that a question
+	// needs, those first that matter most. A session is the visitor's.
+	Sessions(ctx context.Context, q *Question, visit func(*Session) error) (Coverage, error)
+}
+
+// Missing says what an answer lacks, and why.
+type Missing struct {
+	Source   string
+	Sessions int   // that may answer the question and were not sent; 0 if unknown
+	Err      error // nil: there was no room for more
+}
+
+// Gathered is what sources sent, as an index. It is the entry.Source of its sessions.
+type Gathered struct {
+	Reader  *index.Reader // the caller closes it
+	Missing []Missing
+	Known   int // sessions that may answer the question, in all sources
+
+	mu    sync.Mutex
+	texts map[string]*text
+	seen  map[identity]bool
+	local map[string]bool // paths on this machine
+}
+
+// identity is what two copies of a session have in common.
+type identity struct {
+	agent, id string
+	begun     int64
+}
+
+func identityOf(s *session.Summary) identity {
+	return identity{session.ShortAgent(s.Agent), s.ID, s.Timestamp.UnixMilli()}
+}
+
+// Gather asks all sources at once. base has the sessions of this machine, whose name is host; it
+// is index.Empty() if they are not wanted. A session that several have counts once: that of
+// base before others. It fails if no source answers.
+func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host string, sources []Source, q Question) (*Gathered, error) {
+	g := &Gathered{texts: make(map[string]*text), seen: make(map[identity]bool), local: make(map[string]bool)}
+	for i := range base.Summaries() {
+		s := &base.Summaries()[i]
+		g.local[s.Path] = true
+		if s.ID != "" {
+			g.seen[identityOf(s)] = true
+		}
+	}
+	index := indexer.NewElsewhere(a, base)
+	group, ctx := errgroup.WithContext(ctx)
+	results := make([]Coverage, len(sources))
+	failed := make([]error, len(sources))
+	for i, source := range sources {
+		group.Go(func() error {
+			results[i], failed[i] = g.ask(ctx, source, q, index, host)
+			return nil
+		})
+	}
+	_ = group.Wait() // no goroutine fails
+	for i, source := range sources {
+		m := Missing{source.Name(), results[i].Sessions - results[i].Sent, failed[i]}
+		g.Known += results[i].Sessions
+		if m.Err != nil || m.Sessions > 0 {
+			g.Missing = append(g.Missing, m)
+		}
+	}
+	if !slices.Contains(failed, nil) {
+		return nil, failed[0]
+	}
+	var err error
+	g.Reader, err = index.Reader()
+	return g, err
+}
+
+// ask indexes what one source sends: one session while the next one arrives.
+func (g *Gathered) ask(ctx context.Context, source Source, q Question, to *indexer.Elsewhere, host string) (Coverage, error) {
+	if q.Bytes == 0 {
+		q.Bytes = DefaultBytes
+	}
+	indexing, ctx := errgroup.WithContext(ctx)
+	indexing.SetLimit(2)
+	coverage, err := source.Sessions(ctx, &q, func(s *Session) error {
+		if !g.admit(s, host) {
+			return nil
+		}
+		indexing.Go(func() error {
+			if s.Text == nil {
+				return to.Add(ctx, s.Summary, nil)
+			}
+			s.Summary.Size = int64(len(s.Text))
+			return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
+		})
+		return ctx.Err()
+	})
+	if failed := indexing.Wait(); failed != nil {
+		err = failed
+	}
+	return coverage, err
+}
+
+// admit reports whether a session is not there yet, and remembers it.
+func (g *Gathered) admit(s *Session, host string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s.Summary.Path == "" || g.texts[s.Summary.Path] != nil || s.Host == host && g.local[s.Path] {
+		return false
+	}
+	if s.Summary.ID != "" {
+		id := identityOf(&s.Summary)
+		if g.seen[id] {
+			return false
+		}
+		g.seen[id] = true
+	}
+	g.texts[s.Summary.Path] = &text{s.Text, time.Unix(0, s.Summary.Mtime)}
+	return true
+}
+
+// Open implements entry.Source for the sessions that were sent.
+func (g *Gathered) Open(path string) (entry.File, error) {
+	if t := g.texts[path]; t != nil {
+		return opened{bytes.NewReader(t.data), t.modified}, nil
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+}
+
+// Has reports whether a path is that of a session which was sent.
+func (g *Gathered) Has(path string) bool { return g.texts[path] != nil }
+
+type text struct {
+	data     []byte
+	modified time.Time
+}
+
+type opened struct {
+	*bytes.Reader
+	modified time.Time
+}
+
+func (o opened) Close() error       { return nil }
+func (o opened) ModTime() time.Time { return o.modified }

@@ -1,0 +1,112 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/search"
+	"pigrep/remote"
+)
+
+// source sends these sessions, and then fails if it has an error.
+type source struct {
+	name string
+	list []remote.Session
+	more int
+	err  error
+}
+
+func (s source) Name() string { return s.name }
+
+func (s source) Sessions(_ context.Context, _ *remote.Question, visit func(*remote.Session) error) (remote.Coverage, error) {
+	for i := range s.list {
+		if err := visit(&s.list[i]); err != nil {
+			return remote.Coverage{}, err
+		}
+	}
+	return remote.Coverage{Sessions: len(s.list) + s.more, Sent: len(s.list)}, s.err
+}
+
+func sessionOf(host, id, text string) remote.Session {
+	begun := time.Date(2026, 3, 2, 9, 15, 0, 0, time.UTC)
+	lines := `{"type":"session","version":3,"id":"` + id + `","timestamp":"2026-03-02T09:15:00.000Z","cwd":"/app"}` + "\n" +
+		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-02T09:15:01.000Z","message":{"role":"user","content":"` + text + `"}}` + "\n"
+	s := remote.Session{Host: host, Path: "/s/" + id + ".jsonl", Text: []byte(lines)}
+	s.Summary = session.Summary{Path: remote.Name(host, s.Path), Header: session.Header{ID: id, Timestamp: begun, Agent: "pi.sessions_jsonl.v1"}}
+	return s
+}
+
+func gather(t *testing.T, sources ...remote.Source) (*remote.Gathered, error) {
+	t.Helper()
+	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	got, err := remote.Gather(t.Context(), registry, index.Empty(), "here", sources, remote.Question{Text: "word"})
+	if err == nil {
+		t.Cleanup(func() { got.Reader.Close() })
+	}
+	return got, err
+}
+
+// The answers of several sources are one answer: ranked by the same statistics, a session that
+// two have counts once, and what is missing is said with the reason.
+func TestGather(t *testing.T) {
+	gone := errors.New("no route")
+	got, err := gather(t,
+		source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word"), sessionOf("a", "s2", "word word other")}, more: 3},
+		source{name: "two", list: []remote.Session{sessionOf("b", "s1", "word"), sessionOf("b", "s3", "another word")}},
+		source{name: "three", err: gone},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := search.Run(t.Context(), got.Reader, adapter.NewRegistry(adapter.Environment{}, agents.All()...), got, search.Request{Text: "word"})
+	if err != nil || res.TotalIn != 3 || len(res.Hits) != 3 {
+		t.Fatalf("%d sessions, %d hits, %v", res.TotalIn, len(res.Hits), err)
+	}
+	for _, h := range res.Hits {
+		if !strings.Contains(h.Fragment.Text, "word") {
+			t.Errorf("the hit in %s says %q", h.SessionPath, h.Fragment.Text)
+		}
+	}
+	if got.Known != 7 || len(got.Missing) != 2 || got.Missing[0].Sessions != 3 || !errors.Is(got.Missing[1].Err, gone) {
+		t.Errorf("known %d, missing %+v", got.Known, got.Missing)
+	}
+}
+
+// If no source answers there is no answer, and the first error is the reason.
+func TestGatherFails(t *testing.T) {
+	gone := errors.New("no route")
+	if _, err := gather(t, source{err: gone}, source{err: gone}); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a source sends cannot be more than a session, whatever it is.
+func TestGatherTakesAnything(t *testing.T) {
+	odd := sessionOf("a", "s1", "word")
+	odd.Text = append([]byte("\x1b[2J\x00 no JSON\n{\"type\":\n"), odd.Text[:len(odd.Text)-30]...)
+	none := remote.Session{Host: "a"} // without a path
+	got, err := gather(t, source{name: "one", list: []remote.Session{odd, none, sessionOf("a", strings.Repeat("x", 300), "word")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := got.Reader.Table().Len(); n != 2 {
+		t.Errorf("%d files", n)
+	}
+}
+
+// A name says the machine; a drive does not.
+func TestSplit(t *testing.T) {
+	for name, want := range map[string]string{"laptop:/s/a.jsonl": "laptop", `server:C:\s\a.jsonl`: "server", `C:\s\a.jsonl`: "", "/s/a:b.jsonl": "", "plain": ""} {
+		host, _, ok := remote.Split(name)
+		if ok != (want != "") || ok && host != want {
+			t.Errorf("Split(%q) is %q, %v", name, host, ok)
+		}
+	}
+}
