@@ -1,0 +1,285 @@
+package opensearch
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+)
+
+// Setup says what Init does, or would do.
+type Setup struct {
+	Changes []string // in the order in which they are made; none: all is there
+}
+
+// Init sets the archive up: its templates, with so many shards for each month, and its index of
+// sessions. It changes nothing that
+// is as it should be. A template of another version is an error: documents of two versions
+// cannot be in the same indices.
+func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, error) {
+	s := &Setup{}
+	templates := a.templates()
+	for _, name := range []string{a.config.Prefix, a.config.Prefix + "-sessions"} {
+		found, err := a.templateVersion(ctx, name)
+		switch {
+		case err != nil:
+			return s, err
+		case found == version:
+			continue
+		case found != 0:
+			return s, fmt.Errorf("archive %s: %w: its template %s has version %d, this pigrep has %d", a.config.Name, ErrOther, name, max(found, 0), version)
+		}
+		s.Changes = append(s.Changes, "template "+name)
+		if !dryRun {
+			if err := a.call(ctx, http.MethodPut, "_index_template/"+name, a.template(templates[name], shards), nil); err != nil {
+				return s, err
+			}
+		}
+	}
+	index := a.sessionsIndex()
+	err := a.call(ctx, http.MethodHead, index, nil, nil)
+	if isStatus(err, http.StatusNotFound) {
+		s.Changes = append(s.Changes, "index "+index)
+		if err = nil; !dryRun {
+			err = a.create(ctx, index)
+		}
+	}
+	return s, err
+}
+
+// Status is what an archive says about itself.
+type Status struct {
+	Engine   string        // the version of the server
+	Cluster  string        // its name
+	Health   string        // green, yellow or red
+	Ready    error         // why it cannot be used; nil if it can
+	Sessions int           // session files
+	Gone     int           // of these: no longer on their machines
+	Hosts    int           // machines that have pushed
+	Refused  int           // documents that the engine did not take
+	Months   []MonthStatus // oldest first
+	Pushes   []PushStatus  // the latest first
+}
+
+// MonthStatus describes the index of a month.
+type MonthStatus struct {
+	Index     string
+	Documents int64
+	Bytes     int64
+}
+
+// PushStatus says who pushed what.
+type PushStatus struct {
+	Host, User          string
+	Time                time.Time
+	Sessions, Documents int
+	Bytes               int64
+}
+
+// mostPushes is how many pushes Status has.
+const mostPushes = 5
+
+// Status asks an archive how it is.
+func (a *Archive) Status(ctx context.Context) (*Status, error) {
+	var root struct {
+		Cluster string `json:"cluster_name"`
+		Version struct{ Number, Distribution string }
+	}
+	if err := a.call(ctx, http.MethodGet, "", nil, &root); err != nil {
+		return nil, err
+	}
+	if root.Version.Number == "" {
+		return nil, a.wrap(ctx, fmt.Errorf("%w: it has no version", ErrNotEngine))
+	}
+	s := &Status{Cluster: root.Cluster, Engine: strings.TrimSpace(root.Version.Distribution + " " + root.Version.Number)}
+	var health struct{ Status string }
+	if err := a.call(ctx, http.MethodGet, "_cluster/health", nil, &health); err == nil { // a role may not be allowed to
+		s.Health = health.Status
+	}
+	if s.Ready = a.check(ctx); s.Ready != nil {
+		return s, nil
+	}
+	if err := a.count(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, a.listMonths(ctx, s)
+}
+
+// count counts the session files and lists the latest pushes.
+func (a *Archive) count(ctx context.Context, s *Status) error {
+	hosts := make(map[string]bool)
+	err := a.states(ctx, nil, func(st *state) error {
+		s.Sessions++
+		s.Refused += st.Refused
+		if hosts[st.Host] = true; st.Gone {
+			s.Gone++
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.Hosts = len(hosts)
+	type push struct {
+		Host, User          string
+		Pushed              int64
+		Sessions, Documents int
+		Bytes               int64
+	}
+	found, err := find[push](ctx, a, a.sessionsIndex(), "", object{"size": mostPushes, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
+	if err != nil {
+		return err
+	}
+	for _, h := range found.Hits.Hits {
+		p := h.Source
+		s.Pushes = append(s.Pushes, PushStatus{p.Host, p.User, timeOf(p.Pushed), p.Sessions, p.Documents, p.Bytes})
+	}
+	return nil
+}
+
+func (a *Archive) listMonths(ctx context.Context, s *Status) error {
+	var months []struct {
+		Index     string
+		Documents int64 `json:"docs.count,string"`
+		Bytes     int64 `json:"store.size,string"`
+	}
+	err := a.call(ctx, http.MethodGet, "_cat/indices/"+a.monthly("*")+"?format=json&bytes=b&h=index,docs.count,store.size&s=index", nil, &months)
+	for _, m := range months {
+		s.Months = append(s.Months, MonthStatus{m.Index, m.Documents, m.Bytes})
+	}
+	return err
+}
+
+// A Match is a session file that Matching found.
+type Match struct{ Key, Path, Session string }
+
+// Matching returns the session files that a name means, or those that began before a time.
+func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (list []Match, err error) {
+	var query object
+	if name != "" {
+		query = named([]string{name})
+	} else {
+		// A session without a time began when it was first pushed at the latest.
+		query = object{"bool": object{"minimum_should_match": 1, "should": []object{
+			{"range": object{"begun": object{"lt": millis(before)}}},
+			{"bool": object{"must_not": object{"exists": object{"field": "begun"}}, "filter": object{"range": object{"newest": object{"lt": millis(before)}}}}},
+		}}}
+	}
+	err = a.states(ctx, query, func(s *state) error {
+		sum := s.summary()
+		if name != "" && !isNamed(&sum, name) {
+			return nil
+		}
+		list = append(list, Match{s.FileKey, sum.Path, session.Handle(sum.ID, sum.Path)})
+		return nil
+	})
+	return list, err
+}
+
+// Forget deletes session files by their keys, and proves that nothing is left of them.
+func (a *Archive) Forget(ctx context.Context, keys []string) error {
+	for some := range slices.Chunk(keys, 200) {
+		of := object{"terms": object{"file_key": some}}
+		// The states last: a deletion that is killed can be repeated.
+		if err := a.deleteParts(ctx, of, ""); err != nil {
+			return err
+		}
+		if err := a.deleteFrom(ctx, a.sessionsIndex(), of, ""); err != nil {
+			return err
+		}
+		if err := a.prove(ctx, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteParts deletes the parts that pass a query.
+func (a *Archive) deleteParts(ctx context.Context, query object, routing string) error {
+	return a.deleteFrom(ctx, a.alias(), query, routing)
+}
+
+// deleteFrom deletes what passes a query. What was added just now is seen only after a refresh.
+func (a *Archive) deleteFrom(ctx context.Context, index string, query object, routing string) error {
+	if err := a.refresh(ctx, index); err != nil {
+		return err
+	}
+	where := index + "/_delete_by_query?conflicts=proceed&refresh=true&ignore_unavailable=true"
+	if routing != "" {
+		where += "&routing=" + routing
+	}
+	for try := 1; ; try++ {
+		var answer struct {
+			Conflicts int `json:"version_conflicts"`
+			Failures  []struct {
+				Cause struct{ Type, Reason string }
+			}
+		}
+		if err := a.call(ctx, http.MethodPost, where, object{"query": query}, &answer); err != nil {
+			return err
+		}
+		switch {
+		case len(answer.Failures) > 0:
+			e := answer.Failures[0].Cause
+			return a.wrap(ctx, &StatusError{Type: e.Type, Reason: e.Reason})
+		case answer.Conflicts == 0:
+			return nil
+		case try == usualTries:
+			return a.wrap(ctx, fmt.Errorf("%d documents are being written by somebody else", answer.Conflicts))
+		}
+		if err := a.wait(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// prove fails if anything that passes a query is left.
+func (a *Archive) prove(ctx context.Context, query object) error {
+	for _, index := range []string{a.alias(), a.sessionsIndex()} {
+		var left struct{ Count int }
+		if err := a.refresh(ctx, index); err != nil {
+			return err
+		}
+		if err := a.call(ctx, http.MethodPost, index+"/_count?ignore_unavailable=true", object{"query": query}, &left); err != nil {
+			return err
+		}
+		if left.Count > 0 {
+			return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left.Count, index))
+		}
+	}
+	return nil
+}
+
+// DropMonths drops the indices whose months ended before a time, with the states of their
+// sessions, and returns their names. It is much faster than Forget.
+func (a *Archive) DropMonths(ctx context.Context, before time.Time) (dropped []string, err error) {
+	s := &Status{}
+	if err := a.listMonths(ctx, s); err != nil {
+		return nil, err
+	}
+	for _, m := range s.Months {
+		name := strings.TrimPrefix(m.Index, a.monthly(""))
+		if month, err := time.Parse(monthLayout, name); err != nil || month.AddDate(0, 1, 0).After(before) {
+			continue
+		}
+		if err := a.call(ctx, http.MethodDelete, m.Index, nil, nil); err != nil && !isStatus(err, http.StatusNotFound) {
+			return dropped, err
+		}
+		of := term("month", name)
+		if err := a.deleteFrom(ctx, a.sessionsIndex(), of, ""); err != nil {
+			return dropped, err
+		}
+		dropped = append(dropped, m.Index)
+	}
+	return dropped, nil
+}
+
+// isNamed reports whether a name means a session.
+func isNamed(s *session.Summary, name string) bool {
+	return s.Path == name || near.IsID(session.Handle(s.ID, s.Path), name)
+}

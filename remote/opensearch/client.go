@@ -1,0 +1,293 @@
+// Package opensearch keeps a team's sessions on OpenSearch, and finds them there. It is a
+// remote.Source.
+//
+// Each part of an entry is a document with its text and what filters test (template.json).
+// The first document of a line also has the line itself, with secrets masked, so that a
+// session file can be put together again: a question asks the engine which sessions may
+// answer it (compile.go), reads their lines (fetch.go), and leaves the answer to the code
+// that answers from files. Beside them, one document per session file says how much of it is
+// there, and what its summary says (schema.go). Pushing (push.go, send.go) only adds to what
+// that document claims, after the engine has confirmed it.
+package opensearch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says where an archive is, and who asks.
+type Config struct {
+	Name         string // of the archive, in messages
+	URL          string
+	User         string                                // "" for none
+	Password     func(context.Context) (string, error) // asked once, when it is needed; nil for none
+	CA           []byte                                // certificates in PEM; nil for those of the system
+	InsecureHTTP bool                                  // a password and texts may go over plain http to another machine
+	Prefix       string                                // of the names of its indices; "" for DefaultPrefix
+}
+
+// DefaultPrefix is what the names of indices begin with.
+const DefaultPrefix = "pigrep"
+
+// An Archive is one team's sessions on OpenSearch.
+type Archive struct {
+	config Config
+	base   *url.URL
+	http   *http.Client
+	pause  time.Duration
+
+	mu     sync.Mutex // guards secret
+	secret string     // the password, once it is known
+}
+
+// The errors that callers act on.
+var (
+	ErrPlainHTTP  = errors.New("plain http would show sessions and the password to the network")
+	ErrNotEngine  = errors.New("the answer is not OpenSearch's")
+	ErrCut        = errors.New("the answer was cut off")
+	ErrNoTemplate = errors.New("the archive is not set up")
+	ErrOther      = errors.New("the archive was set up by another version")
+)
+
+// A StatusError is what OpenSearch, or what is in its place, says instead of an answer.
+type StatusError struct {
+	Status int
+	Type   string
+	Reason string
+}
+
+func (e *StatusError) Error() string {
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		return "the user name or password is wrong (401)"
+	case e.Reason != "":
+		return fmt.Sprintf("%s (%d, %s)", e.Reason, e.Status, e.Type)
+	}
+	return fmt.Sprintf("%s (%d)", cmp.Or(http.StatusText(e.Status), "no answer"), e.Status)
+}
+
+// Limits of an answer, which may be anything.
+const (
+	mostAnswer  = 512 << 20
+	mostMessage = 300
+	usualTries  = 4
+	firstPause  = 250 * time.Millisecond
+	longestWait = 15 * time.Second
+)
+
+// Open checks a configuration. It sends nothing.
+func Open(c Config) (*Archive, error) {
+	base, err := url.Parse(c.URL)
+	switch {
+	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
+		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
+	case base.User != nil:
+		return nil, errors.New("the address has a user name or password")
+	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):
+		return nil, fmt.Errorf("%s: %w", c.URL, ErrPlainHTTP)
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = 2 * time.Minute
+	if c.CA != nil {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(c.CA) {
+			return nil, errors.New("the file of --ca has no certificate in PEM")
+		}
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+	}
+	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
+	return &Archive{config: c, base: base, pause: firstPause, http: &http.Client{
+		Transport: transport,
+		// A redirect would take the password elsewhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Name implements remote.Source.
+func (a *Archive) Name() string { return a.config.Name }
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// call sends a request, with a body unless it is nil, and decodes the answer into out unless
+// that is nil. It tries again what may work later: every request of this package may be sent
+// twice.
+func (a *Archive) call(ctx context.Context, method, path string, body, out any) error {
+	var data []byte
+	if body != nil {
+		var err error
+		if data, err = encode(body); err != nil {
+			return err
+		}
+	}
+	for try := 1; ; try++ {
+		err := a.once(ctx, method, path, data, out)
+		if err == nil || try == usualTries || !isTransient(err) {
+			return a.wrap(ctx, err)
+		}
+		if err := a.wait(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// wrap names the archive.
+func (a *Archive) wrap(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("archive %s: %w", a.config.Name, err)
+}
+
+// wait waits longer with each try, and not as long as others that wait.
+func (a *Archive) wait(ctx context.Context, try int) error {
+	pause := min(a.pause<<min(try-1, 10), longestWait)
+	timer := time.NewTimer(pause/2 + rand.N(pause))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// isTransient reports whether the same request may succeed later.
+func isTransient(err error) bool {
+	if e, ok := errors.AsType[*StatusError](err); ok {
+		return e.Status == http.StatusTooManyRequests || e.Status >= 500 && e.Status != http.StatusNotImplemented
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, ErrCut) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// once sends a request once.
+func (a *Archive) once(ctx context.Context, method, path string, data []byte, out any) error {
+	address := strings.TrimRight(a.base.String(), "/") + "/" + path
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if strings.HasPrefix(path, "_bulk") {
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	if a.config.User != "" {
+		password, err := a.password(ctx)
+		if err != nil {
+			return err
+		}
+		req.SetBasicAuth(a.config.User, password)
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	return decode(resp, out)
+}
+
+func (a *Archive) password(ctx context.Context) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.secret == "" && a.config.Password != nil {
+		var err error
+		if a.secret, err = a.config.Password(ctx); err != nil {
+			return "", err
+		}
+	}
+	return a.secret, nil
+}
+
+// decode reads an answer. What is not JSON comes from something else.
+func decode(resp *http.Response, out any) error {
+	if resp.Request.Method == http.MethodHead {
+		return statusOf(resp, nil)
+	}
+	isJSON := strings.Contains(resp.Header.Get("Content-Type"), "json")
+	if resp.StatusCode >= 300 || !isJSON {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+		if err := statusOf(resp, text); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: it is %q", ErrNotEngine, cmp.Or(resp.Header.Get("Content-Type"), "of no type"))
+	}
+	body := &io.LimitedReader{R: resp.Body, N: mostAnswer}
+	if out == nil {
+		out = &struct{}{}
+	}
+	err := json.NewDecoder(body).Decode(out)
+	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
+	case err == nil:
+		return nil
+	case body.N == 0:
+		return fmt.Errorf("%w: it is longer than %d MB", ErrNotEngine, mostAnswer>>20)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: %v", ErrCut, err)
+	case syntax:
+		return fmt.Errorf("%w: %v", ErrNotEngine, err)
+	}
+	if _, kind := errors.AsType[*json.UnmarshalTypeError](err); kind {
+		return fmt.Errorf("%w: %v", ErrNotEngine, err)
+	}
+	return err
+}
+
+// statusOf returns the error of a status; nil if it is a success.
+func statusOf(resp *http.Response, text []byte) error {
+	if resp.StatusCode < 300 {
+		return nil
+	}
+	e := &StatusError{Status: resp.StatusCode}
+	var said struct {
+		Error json.RawMessage `json:"error"`
+	}
+	var detail struct{ Type, Reason string }
+	if json.Unmarshal(text, &said) == nil && json.Unmarshal(said.Error, &detail) == nil {
+		e.Type, e.Reason = detail.Type, detail.Reason
+	}
+	if len(e.Reason) > mostMessage {
+		e.Reason = strings.ToValidUTF8(e.Reason[:mostMessage], "") + "…"
+	}
+	return e
+}
+
+// isStatus reports whether an error is an answer with a status.
+func isStatus(err error, status int) bool {
+	e, ok := errors.AsType[*StatusError](err)
+	return ok && e.Status == status
+}
+
+// encode returns a request's body: bytes as they are, everything else as JSON.
+func encode(body any) ([]byte, error) {
+	if data, ok := body.([]byte); ok {
+		return data, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(body)
+	return b.Bytes(), err
+}

@@ -1,0 +1,381 @@
+package opensearch
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+	"pigrep/internal/timespec"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/literal"
+	"pigrep/query/engine/syntax"
+	"pigrep/remote"
+	"pigrep/scope"
+)
+
+// A query is compiled to one of OpenSearch that every hit matches. It may match more: which
+// parts are hits is decided where their lines are read. So a clause that the engine does not
+// have is left out, and nil stands for "everything". A negated clause may be left out only as
+// a whole, and may be sent only if the engine means the same by it.
+
+// object is JSON.
+type object = map[string]any
+
+func term(field string, value any) object { return object{"term": object{field: value}} }
+
+// equal is term in any case.
+func equal(field, value string) object {
+	return object{"term": object{field: object{"value": value, "case_insensitive": true}}}
+}
+
+// like matches keywords and terms by a pattern, in any case.
+func like(field, pattern string) object {
+	return object{"wildcard": object{field: object{"value": pattern, "case_insensitive": true}}}
+}
+
+// literally escapes a text for like.
+func literally(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
+}
+
+// all is the conjunction of clauses; nil if there is none.
+func all(clauses ...object) object {
+	clauses = slices.DeleteFunc(clauses, func(c object) bool { return c == nil })
+	switch len(clauses) {
+	case 0:
+		return nil
+	case 1:
+		return clauses[0]
+	}
+	return object{"bool": object{"filter": clauses}}
+}
+
+// either is the disjunction of clauses, and nil if one of them is.
+func either(clauses ...object) object {
+	if len(clauses) == 0 || slices.ContainsFunc(clauses, func(c object) bool { return c == nil }) {
+		return nil
+	}
+	if len(clauses) == 1 {
+		return clauses[0]
+	}
+	return object{"bool": object{"should": clauses, "minimum_should_match": 1}}
+}
+
+func eitherOf[T ~string](values []T, clause func(string) object) object {
+	clauses := make([]object, len(values))
+	for i, v := range values {
+		clauses[i] = clause(string(v))
+	}
+	return either(clauses...)
+}
+
+// compiled is a question as OpenSearch understands it.
+type compiled struct {
+	sessions object // tests what parts and states have
+	parts    object // tests what only parts have; nil for nothing
+	scored   object // a part of parts that also ranks
+}
+
+// compile compiles a question.
+func compile(q *remote.Question) compiled {
+	s := &q.Spec
+	c := compiled{sessions: all(
+		named(q.Names), named(s.Sessions), byAgent(s.Agents), projects(s.Projects), below(s.CWD),
+	)}
+	if q.Brief { // no part decides
+		return c
+	}
+	since, until := millis(s.Since), millis(s.Until)
+	filters := []object{
+		eitherOf(s.Roles, func(v string) object { return equal("role", v) }),
+		eitherOf(s.Tools, func(v string) object { return equal("tool", v) }),
+		eitherOf(s.Models, model), times(since, until),
+	}
+	if s.Error {
+		filters = append(filters, term("error", true))
+	}
+	if q.Text != "" || q.Required != nil || len(s.Kinds) > 0 || s.Scope != "" {
+		filters = append(filters, kinds(s))
+	}
+	if q.Required != nil {
+		filters = append(filters, required(q.Required))
+	}
+	c.parts = all(filters...)
+	if root, _ := syntax.Parse(q.Text); root != nil {
+		w := &wording{env: q.Env}
+		c.scored = w.node(root)
+	}
+	return c
+}
+
+func kinds(s *filter.Spec) object {
+	kinds := s.Kinds
+	if len(kinds) == 0 && s.Scope != scope.All {
+		kinds = cmp.Or(s.Scope, scope.Default).KindsOf()
+	}
+	if len(kinds) == 0 {
+		return nil
+	}
+	return object{"terms": object{"kind": kinds}}
+}
+
+func times(since, until int64) object {
+	span := object{}
+	if since != 0 {
+		span["gte"] = since
+	}
+	if until != 0 {
+		span["lte"] = until
+	}
+	if len(span) == 0 {
+		return nil
+	}
+	return object{"range": object{"time": span}}
+}
+
+// named are sessions by their ids, the beginnings or ends of these, or their paths.
+func named(names []string) object {
+	return eitherOf(names, func(v string) object {
+		if host, p, ok := remote.Split(v); ok {
+			return term("file_key", keyOf(host, p))
+		}
+		id := literally(strings.TrimSuffix(session.BaseName(v), session.Extension))
+		return either(like("session", id+"*"), like("session", "*"+id), object{"bool": object{"must_not": object{"exists": object{"field": "session"}}}})
+	})
+}
+
+func byAgent(values []string) object {
+	return eitherOf(values, func(v string) object { return equal("agent", v) })
+}
+
+func projects(values []string) object {
+	return eitherOf(values, func(v string) object {
+		v = strings.TrimRight(session.Slashed(v), "/")
+		return either(equal("cwd", v), like("cwd", "*/"+literally(strings.TrimLeft(v, "/"))))
+	})
+}
+
+func below(dir string) object {
+	if dir = strings.TrimRight(session.Slashed(dir), "/"); dir == "" {
+		return nil
+	}
+	return object{"match": object{"cwd.tree": dir}}
+}
+
+// model matches a part of the name of a model, or of provider/model.
+func model(v string) object {
+	if _, name, both := strings.Cut(v, "/"); both {
+		return like("model", "*"+literally(name)+"*")
+	}
+	return either(like("model", "*"+literally(v)+"*"), like("provider", "*"+literally(v)+"*"))
+}
+
+// wording compiles the text of a query.
+type wording struct{ env filter.Env }
+
+func (w *wording) node(n syntax.Node) object {
+	switch n := n.(type) {
+	case *syntax.List:
+		return w.list(n.Items)
+	case *syntax.And:
+		return w.every(n.Items)
+	case *syntax.Or:
+		clauses := make([]object, len(n.Items))
+		for i, item := range n.Items {
+			clauses[i] = w.node(item)
+		}
+		return either(clauses...)
+	case *syntax.Must:
+		return w.node(n.Item)
+	case *syntax.Not:
+		return w.not(n.Item)
+	case *syntax.Term:
+		return word(n)
+	case *syntax.Field:
+		return w.field(n)
+	}
+	return nil
+}
+
+// every is the conjunction of nodes, which also ranks.
+func (w *wording) every(items []syntax.Node) object {
+	var must []object
+	for _, item := range items {
+		if c := w.node(item); c != nil {
+			must = append(must, c)
+		}
+	}
+	if len(must) == 0 {
+		return nil
+	}
+	return object{"bool": object{"must": must}}
+}
+
+// list is nodes side by side: fields and marked nodes are required, and of the others one.
+func (w *wording) list(items []syntax.Node) object {
+	var must, should []object
+	open := false // a word that the engine does not have may be the one
+	for _, item := range items {
+		c := w.node(item)
+		switch item.(type) {
+		case *syntax.Must, *syntax.Field, *syntax.Not:
+			if c != nil {
+				must = append(must, c)
+			}
+		default:
+			if open = open || c == nil; c != nil {
+				should = append(should, c)
+			}
+		}
+	}
+	if len(must)+len(should) == 0 {
+		return nil
+	}
+	b := object{}
+	if len(must) > 0 {
+		b["must"] = must
+	}
+	if len(should) > 0 {
+		b["should"] = should
+		if !open && !slices.ContainsFunc(items, func(n syntax.Node) bool { _, ok := n.(*syntax.Must); return ok }) {
+			b["minimum_should_match"] = 1
+		}
+	}
+	return object{"bool": b}
+}
+
+// not leaves out what a node matches, if the engine means the same by it.
+func (w *wording) not(n syntax.Node) object {
+	exact := false
+	switch n := n.(type) {
+	case *syntax.Term:
+		exact = n.Match == syntax.Literal && isPlain(n.Text)
+	case *syntax.Field:
+		exact = slices.Contains([]string{"kind", "role", "tool", "agent"}, n.Name)
+	}
+	if c := w.node(n); exact && c != nil {
+		return object{"bool": object{"must_not": c}}
+	}
+	return nil
+}
+
+// isPlain reports whether the analyzers of both engines make one and the same term of a word.
+func isPlain(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+}
+
+// word matches parts with a word in any of its tiers but that of typos, which only a word with
+// ~ has.
+func word(n *syntax.Term) object {
+	folded := analysis.Fold(n.Text)
+	switch n.Match {
+	case syntax.Phrase:
+		return matches("match_phrase", n.Text)
+	case syntax.Prefix:
+		return either(object{"prefix": object{"text": joined(folded)}}, matches("match_phrase_prefix", n.Text))
+	case syntax.Fuzzy:
+		return object{"fuzzy": object{"text": object{"value": joined(folded), "fuzziness": n.Edits}}}
+	}
+	if !strings.ContainsFunc(n.Text, isWord) {
+		return nil
+	}
+	clauses := []object{matches("match", n.Text)}
+	if isPlain(folded) && len(folded) >= 3 { // other forms of the word, and longer ones
+		stem := folded[:max(3, len(folded)-3)]
+		if len(folded) < 5 {
+			stem = folded
+		}
+		clauses = append(clauses, object{"prefix": object{"text": object{"value": stem, "boost": 0.1}}})
+	}
+	return either(clauses...)
+}
+
+func matches(how, text string) object {
+	in := object{"query": text}
+	if how == "match" {
+		in["operator"] = "and"
+	}
+	return object{how: object{"text": in}}
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// joined is the term of an identifier as a whole.
+func joined(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isWord(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+func (w *wording) field(n *syntax.Field) object {
+	values := n.Values()
+	switch n.Name {
+	case "kind":
+		return eitherOf(values, func(v string) object { return term("kind", strings.ToLower(v)) })
+	case "role", "tool":
+		return eitherOf(values, func(v string) object { return equal(n.Name, v) })
+	case "agent":
+		return byAgent(values)
+	case "model":
+		return eitherOf(values, model)
+	case "session":
+		return named(values)
+	case "project":
+		return projects(values)
+	case "cwd":
+		if w.env.Expand != nil {
+			return below(w.env.Expand(n.Value))
+		}
+		return below(n.Value)
+	case "after", "before":
+		span, err := timespec.Parse(n.Value, w.env.Now)
+		switch {
+		case err != nil:
+			return nil
+		case n.Name == "after":
+			return times(millis(span.Start), 0)
+		}
+		return times(0, millis(span.Start)-1)
+	case "is":
+		if n.Value == "error" {
+			return term("error", true)
+		}
+	case "file":
+		return matches("match", path.Base(session.Slashed(n.Value)))
+	case "cmd":
+		return matches("match", n.Value)
+	case "re":
+		if p, err := literal.Compile([]string{n.Value}, literal.Options{Multiline: true}); err == nil {
+			return required(p.Required)
+		}
+	}
+	return nil // title, label, branch: they are tested where the lines are read
+}
+
+// leastPiece is the length from which a piece of a word is looked up.
+const leastPiece = 3
+
+// required matches parts with the strings that every match of an expression contains.
+func required(r *literal.Required) object {
+	return literal.Fold(r, func(texts []string) object { return eitherOf(texts, containing) }, func(c []object) object { return all(c...) }, func(c []object) object { return either(c...) })
+}
+
+// containing matches parts that may contain a text, anywhere in their words. A word of the text
+// may be a piece of one in the part, and the engine cuts what it joins at other places.
+func containing(text string) object {
+	var clauses []object
+	for _, piece := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 0x80 && !isWord(r) && r != '_' }) {
+		piece = strings.Trim(strings.ReplaceAll(piece, "_", ""), " ")
+		if isPlain(piece) && len(piece) >= leastPiece {
+			clauses = append(clauses, like("text", "*"+piece[:min(len(piece), 32)]+"*"))
+		}
+	}
+	return all(clauses...)
+}

@@ -1,0 +1,313 @@
+package opensearch
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fake is as much of OpenSearch's HTTP interface as the sender and the reader of lines use. It
+// keeps documents by index and id, and understands term, terms, range, exists and bool; other
+// clauses pass, which a second step has to make up for anyway.
+type fake struct {
+	*httptest.Server
+	t *testing.T
+
+	mu        sync.Mutex
+	indices   map[string]map[string]fakeDocument
+	templates map[string]json.RawMessage
+	requests  []string
+	bodies    []string
+
+	// item, if not nil, may answer for an item of _bulk; 0 leaves it to the fake.
+	item func(id string, try int) (status int, kind string)
+	// before, if not nil, may answer a request.
+	before func(w http.ResponseWriter, r *http.Request) bool
+	tries  map[string]int
+}
+
+type fakeDocument struct {
+	version int64
+	source  map[string]any
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{t: t, indices: make(map[string]map[string]fakeDocument), templates: make(map[string]json.RawMessage), tries: make(map[string]int)}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// archive is set up, and tries again at once.
+func (f *fake) archive() *Archive {
+	a, err := Open(Config{Name: "team", URL: f.URL})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	a.pause = 1
+	if _, err := a.Init(f.t.Context(), 1, false); err != nil {
+		f.t.Fatal(err)
+	}
+	return a
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		f.t.Error(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests, f.bodies = append(f.requests, r.Method+" "+r.URL.RequestURI()), append(f.bodies, string(body))
+	if f.before != nil && f.before(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	path := strings.TrimPrefix(r.URL.Path, "/")
+	name, verb, _ := strings.Cut(path, "/")
+	switch {
+	case path == "":
+		fmt.Fprint(w, `{"cluster_name":"fake","version":{"number":"2.19.6","distribution":"opensearch"}}`)
+	case path == "_cluster/health":
+		fmt.Fprint(w, `{"status":"green"}`)
+	case name == "_index_template":
+		f.template(w, r, verb, body)
+	case name == "_bulk":
+		f.bulk(w, body)
+	case name == "_cat":
+		fmt.Fprint(w, `[]`)
+	case verb == "":
+		f.index(w, r, name)
+	case verb == "_refresh":
+		fmt.Fprint(w, `{}`)
+	case verb == "_search":
+		f.search(w, name, body)
+	case verb == "_count":
+		fmt.Fprintf(w, `{"count":%d}`, len(f.find(name, body)))
+	case verb == "_delete_by_query":
+		for _, id := range f.find(name, body) {
+			for _, documents := range f.of(name) {
+				delete(documents, id)
+			}
+		}
+		fmt.Fprint(w, `{}`)
+	case verb == "_doc":
+		f.store(name, fmt.Sprint("doc", len(f.indices[name])), 0, body)
+		fmt.Fprint(w, `{}`)
+	case strings.HasPrefix(verb, "_update/"):
+		var change struct{ Doc map[string]any }
+		_ = json.Unmarshal(body, &change)
+		for k, v := range change.Doc {
+			f.indices[name][strings.TrimPrefix(verb, "_update/")].source[k] = v
+		}
+		fmt.Fprint(w, `{}`)
+	default:
+		f.t.Errorf("the fake has no %s %s", r.Method, r.URL)
+	}
+}
+
+func (f *fake) template(w http.ResponseWriter, r *http.Request, name string, body []byte) {
+	if r.Method == http.MethodPut {
+		if !json.Valid(body) {
+			f.t.Errorf("template %s is no JSON", name)
+		}
+		f.templates[name] = body
+		fmt.Fprint(w, `{}`)
+		return
+	}
+	if f.templates[name] == nil {
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"error":{"type":"resource_not_found_exception","reason":"no template"}}`)
+		return
+	}
+	fmt.Fprintf(w, `{"index_templates":[{"name":%q,"index_template":%s}]}`, name, f.templates[name])
+}
+
+func (f *fake) index(w http.ResponseWriter, r *http.Request, name string) {
+	switch {
+	case r.Method == http.MethodHead && f.indices[name] == nil:
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodPut && f.indices[name] != nil:
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":{"type":"resource_already_exists_exception","reason":"there"}}`)
+	case r.Method == http.MethodPut:
+		f.indices[name] = make(map[string]fakeDocument)
+		fmt.Fprint(w, `{}`)
+	}
+}
+
+func (f *fake) store(index, id string, version int64, source []byte) (status int) {
+	var d fakeDocument
+	if err := json.Unmarshal(source, &d.source); err != nil {
+		f.t.Errorf("document %s: %v", id, err)
+	}
+	if f.indices[index] == nil {
+		return http.StatusNotFound
+	}
+	if old, ok := f.indices[index][id]; ok && version < old.version {
+		return http.StatusConflict
+	}
+	d.version = version
+	f.indices[index][id] = d
+	return http.StatusCreated
+}
+
+func (f *fake) bulk(w http.ResponseWriter, body []byte) {
+	var items []string
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var action struct {
+			Index struct {
+				Index   string `json:"_index"`
+				ID      string `json:"_id"`
+				Version int64  `json:"version"`
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &action); err != nil || !lines.Scan() {
+			f.t.Errorf("a bulk of another form: %v", err)
+			return
+		}
+		id, status, kind := action.Index.ID, 0, ""
+		f.tries[id]++
+		if f.item != nil {
+			status, kind = f.item(id, f.tries[id])
+		}
+		if status == 0 {
+			status = f.store(action.Index.Index, id, action.Index.Version, lines.Bytes())
+		}
+		items = append(items, fmt.Sprintf(`{"index":{"_id":%q,"status":%d,"error":{"type":%q,"reason":"because"}}}`, id, status, kind))
+	}
+	fmt.Fprintf(w, `{"errors":true,"items":[%s]}`, strings.Join(items, ","))
+}
+
+// of returns the indices of a name or alias.
+func (f *fake) of(name string) (list []map[string]fakeDocument) {
+	for index, documents := range f.indices {
+		if index == name || strings.HasPrefix(index, name+"-v1-") {
+			list = append(list, documents)
+		}
+	}
+	return list
+}
+
+func (f *fake) find(name string, body []byte) (ids []string) {
+	var q struct{ Query map[string]any }
+	if err := json.Unmarshal(body, &q); err != nil {
+		f.t.Errorf("query %s: %v", body, err)
+	}
+	for _, documents := range f.of(name) {
+		for id, d := range documents {
+			if passes(d.source, q.Query) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func passes(d map[string]any, query map[string]any) bool {
+	for clause, v := range query {
+		in, _ := v.(map[string]any)
+		for field, want := range in {
+			got := d[field]
+			switch clause {
+			case "term":
+				if m, ok := want.(map[string]any); ok {
+					want = m["value"]
+				}
+				if !strings.EqualFold(fmt.Sprint(got), fmt.Sprint(want)) {
+					return false
+				}
+			case "terms":
+				if list, _ := want.([]any); !slices.Contains(list, got) {
+					return false
+				}
+			case "exists":
+				if d[want.(string)] == nil {
+					return false
+				}
+			case "range":
+				n, _ := got.(float64)
+				span := want.(map[string]any)
+				if lt, ok := span["lt"].(float64); ok && n >= lt {
+					return false
+				}
+			case "bool":
+				for _, each := range listOf(want) {
+					if ok := passes(d, each); (field == "filter" || field == "must") && !ok || field == "must_not" && ok {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+func listOf(v any) (list []map[string]any) {
+	switch v := v.(type) {
+	case []any:
+		for _, each := range v {
+			list = append(list, each.(map[string]any))
+		}
+	case map[string]any:
+		list = append(list, v)
+	}
+	return list
+}
+
+// search answers in pages, in the order of lines.
+func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
+	var q struct {
+		Size  int
+		After []float64 `json:"search_after"`
+		Aggs  any
+	}
+	_ = json.Unmarshal(body, &q) // a search_after of states has a string
+	type hit struct {
+		Source map[string]any `json:"_source"`
+		Fields map[string]any `json:"fields"`
+		Sort   []any          `json:"sort"`
+		line   float64
+	}
+	var hits []hit
+	keys := make(map[any]bool)
+	for _, id := range f.find(name, body) {
+		for _, documents := range f.of(name) {
+			d, ok := documents[id]
+			if !ok {
+				continue
+			}
+			line, _ := d.source["line"].(float64)
+			if len(q.After) > 0 && line <= q.After[0] {
+				continue
+			}
+			key := d.source["file_key"]
+			if q.Aggs != nil && keys[key] {
+				continue
+			}
+			keys[key] = true
+			hits = append(hits, hit{d.source, map[string]any{"file_key": []any{key}}, []any{line, line}, line})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return int(a.line - b.line) })
+	hits = hits[:min(len(hits), q.Size)]
+	if hits == nil {
+		hits = []hit{}
+	}
+	data, err := json.Marshal(map[string]any{"hits": map[string]any{"hits": hits}, "aggregations": map[string]any{"files": map[string]any{"value": len(keys)}}})
+	if err != nil {
+		f.t.Error(err)
+	}
+	_, _ = w.Write(data)
+}

@@ -1,0 +1,308 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/remote"
+)
+
+const (
+	pageSize = 1000
+	pageText = 4 << 20 // about how much text of lines is asked for at once
+	fetchers = 4       // sessions that are read at once
+
+	// mostCompared is how many sessions may compete for the places in an answer: the engine's
+	// order is not that of the answer.
+	mostCompared   = 1000
+	comparedFactor = 2
+	comparedMore   = 10
+)
+
+// hits is an answer to a search.
+type hits[T any] struct {
+	TimedOut bool `json:"timed_out"`
+	Shards   struct {
+		Failed   int
+		Failures []struct{ Reason struct{ Type, Reason string } }
+	} `json:"_shards"`
+	Hits struct {
+		Hits []struct {
+			Source T                `json:"_source"`
+			Fields map[string][]any `json:"fields"`
+			Sort   json.RawMessage  `json:"sort"`
+		} `json:"hits"`
+	} `json:"hits"`
+	Aggregations struct {
+		Files struct {
+			Value   int             `json:"value"`
+			After   json.RawMessage `json:"after_key"`
+			Buckets []struct {
+				Key struct{ File string } `json:"key"`
+			} `json:"buckets"`
+		} `json:"files"`
+	} `json:"aggregations"`
+}
+
+// find searches indices that may not exist yet. A shard that does not answer is an error: its
+// documents would be missing without a word.
+func find[T any](ctx context.Context, a *Archive, index, parameters string, body object) (*hits[T], error) {
+	answer := &hits[T]{}
+	err := a.call(ctx, http.MethodPost, index+"/_search?ignore_unavailable=true&allow_partial_search_results=false"+parameters, body, answer)
+	if err == nil && (answer.Shards.Failed > 0 || answer.TimedOut) {
+		e := &StatusError{Status: http.StatusServiceUnavailable, Reason: "not all shards answered"}
+		if f := answer.Shards.Failures; len(f) > 0 {
+			e.Type, e.Reason = f[0].Reason.Type, f[0].Reason.Reason
+		}
+		err = a.wrap(ctx, e)
+	}
+	return answer, err
+}
+
+// states visits the states of session files that pass a query, the latest first.
+func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) error {
+	body := object{
+		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
+		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
+	}
+	for {
+		page, err := find[state](ctx, a, a.sessionsIndex(), "", body)
+		if err != nil {
+			return err
+		}
+		for i := range page.Hits.Hits {
+			if err := visit(&page.Hits.Hits[i].Source); err != nil {
+				return err
+			}
+		}
+		n := len(page.Hits.Hits)
+		if n < pageSize {
+			return nil
+		}
+		body["search_after"] = page.Hits.Hits[n-1].Sort
+	}
+}
+
+// Sessions implements remote.Source.
+func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
+	if err := a.check(ctx); err != nil {
+		return c, err
+	}
+	asked := compile(q)
+	var list []*state
+	if asked.parts == nil && asked.scored == nil {
+		err = a.states(ctx, all(asked.sessions, overlapping(q)), func(s *state) error {
+			list = append(list, s)
+			return nil
+		})
+		if q.Wanted > 0 && len(list) > q.Wanted { // the latest ones are all that was asked for
+			list = list[:q.Wanted]
+		}
+		c.Sessions = len(list)
+	} else {
+		list, c.Sessions, err = a.candidates(ctx, q, asked)
+	}
+	if err != nil {
+		return c, err
+	}
+	if q.Brief {
+		for _, s := range list {
+			if err := visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary()}); err != nil {
+				return c, err
+			}
+			c.Sent++
+		}
+		return c, nil
+	}
+	c.Sent, err = a.sendAll(ctx, list, q.Bytes, visit)
+	return c, err
+}
+
+// overlapping are the states of sessions that may have an entry within the times of a question.
+func overlapping(q *remote.Question) object {
+	span := func(field, side string, ms int64) object {
+		if ms == 0 {
+			return nil
+		}
+		without := object{"bool": object{"must_not": object{"exists": object{"field": field}}}}
+		return either(object{"range": object{field: object{side: ms}}}, without)
+	}
+	return all(span("newest", "gte", millis(q.Spec.Since)), span("oldest", "lte", millis(q.Spec.Until)))
+}
+
+// candidates returns the session files with parts that may be hits, in the engine's order, and
+// how many there are.
+func (a *Archive) candidates(ctx context.Context, q *remote.Question, asked compiled) ([]*state, int, error) {
+	query := object{"bool": object{"filter": slices.DeleteFunc([]object{asked.sessions, asked.parts}, func(c object) bool { return c == nil })}}
+	if asked.scored != nil {
+		query["bool"].(object)["must"] = asked.scored
+	}
+	keys, total, err := a.bestFiles(ctx, q, query)
+	if q.Wanted == 0 || err == nil && total > len(keys) && len(keys) < wantedKeys(q) {
+		keys, err = a.allFiles(ctx, query)
+		total = len(keys)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	list, err := a.statesOf(ctx, keys)
+	return list, max(total, len(list)), err
+}
+
+func wantedKeys(q *remote.Question) int {
+	return min(q.Wanted*comparedFactor+comparedMore, mostCompared)
+}
+
+// bestFiles returns the keys of the files with the best parts.
+func (a *Archive) bestFiles(ctx context.Context, q *remote.Question, query object) (keys []string, total int, err error) {
+	if q.Wanted == 0 {
+		return nil, 0, nil
+	}
+	body := object{
+		"size": wantedKeys(q), "query": query, "_source": false, "docvalue_fields": []string{"file_key"}, "track_total_hits": false,
+		"collapse": object{"field": "file_key"}, "aggs": object{"files": object{"cardinality": object{"field": "file_key"}}},
+	}
+	if q.Newest {
+		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
+	}
+	answer, err := find[struct{}](ctx, a, a.alias(), "", body)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range answer.Hits.Hits {
+		if list := h.Fields["file_key"]; len(list) == 1 {
+			if key, ok := list[0].(string); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys, max(answer.Aggregations.Files.Value, len(keys)), nil
+}
+
+// allFiles returns the keys of all files with parts that pass a query.
+func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, err error) {
+	composite := object{"size": pageSize, "sources": []object{{"file": object{"terms": object{"field": "file_key"}}}}}
+	for {
+		answer, err := find[struct{}](ctx, a, a.alias(), "", object{"size": 0, "query": query, "track_total_hits": false, "aggs": object{"files": object{"composite": composite}}})
+		if err != nil {
+			return nil, err
+		}
+		found := &answer.Aggregations.Files
+		for _, b := range found.Buckets {
+			keys = append(keys, b.Key.File)
+		}
+		if len(found.Buckets) < pageSize || found.After == nil {
+			return keys, nil
+		}
+		composite["after"] = found.After
+	}
+}
+
+// statesOf returns the states of files, in the order of their keys.
+func (a *Archive) statesOf(ctx context.Context, keys []string) (list []*state, err error) {
+	byKey := make(map[string]*state, len(keys))
+	for some := range slices.Chunk(keys, pageSize) {
+		err := a.states(ctx, object{"terms": object{"file_key": some}}, func(s *state) error {
+			byKey[s.FileKey] = s
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range keys {
+		if s := byKey[key]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// sendAll reads the lines of sessions, several at a time, and sends these in order until there
+// is no room for more.
+func (a *Archive) sendAll(ctx context.Context, list []*state, room int64, visit func(*remote.Session) error) (sent int, err error) {
+	n := 0
+	for ; n < len(list) && (room-list[n].Offset >= 0 || n == 0); n++ {
+		room -= list[n].Offset
+	}
+	list = list[:n]
+	group, ctx := errgroup.WithContext(ctx)
+	texts := make([]chan []byte, len(list))
+	for i := range texts {
+		texts[i] = make(chan []byte, 1)
+	}
+	var next atomic.Int64
+	for range min(fetchers, len(list)) {
+		group.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
+				text, err := a.lines(ctx, list[i])
+				if err != nil {
+					return err
+				}
+				texts[i] <- text
+			}
+			return nil
+		})
+	}
+	group.Go(func() error {
+		for i, s := range list {
+			select {
+			case text := <-texts[i]:
+				if err := visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary(), Text: text}); err != nil {
+					return err
+				}
+				sent++
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return sent, group.Wait()
+}
+
+// lines returns what the archive has of a session file. Lines that it does not have are empty,
+// so that the others have their numbers.
+func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
+	perLine := s.Offset/max(int64(s.Lines), 1) + 1
+	size := int(min(max(pageText/(2*perLine), 1), pageSize))
+	body := object{
+		"size": size, "_source": []string{"line", "raw"}, "track_total_hits": false,
+		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "line"}}),
+		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
+	}
+	text := bytes.NewBuffer(make([]byte, 0, s.Offset+s.Offset/8))
+	for number := 1; ; {
+		page, err := find[document](ctx, a, a.monthly(s.Month), "&routing="+s.FileKey, body)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Hits.Hits {
+			d := &page.Hits.Hits[i].Source
+			if d.Line < number { // another document of the same line
+				continue
+			}
+			for range min(d.Line-number, maxGap) {
+				text.WriteByte('\n')
+			}
+			text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
+			text.WriteByte('\n')
+			number = d.Line + 1
+		}
+		n := len(page.Hits.Hits)
+		if n < size {
+			return text.Bytes(), nil
+		}
+		body["search_after"] = page.Hits.Hits[n-1].Sort
+	}
+}
+
+// maxGap is how many missing lines are kept as empty ones, whatever an archive says.
+const maxGap = 1 << 20

@@ -1,0 +1,451 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/search"
+)
+
+// A Push says what to send.
+type Push struct {
+	Host, User string // of this machine
+	Adapter    adapter.Adapter
+	Files      entry.Source
+	Sessions   []session.Summary   // of session files of this machine, as they are indexed
+	Vanished   func(string) bool   // reports whether a session file is no longer there; nil: nobody looks
+	Reveal     bool                // secrets are not masked
+	DryRun     bool                // only count
+	Patient    bool                // try for as long as the context lives
+	Now        func() time.Time    // the clock
+	Progress   func(done Progress) // called from one goroutine at a time; may be nil
+}
+
+// Progress is how far a push is.
+type Progress struct {
+	Bytes, BytesTotal int64 // of session files
+	Sessions          int   // that are done
+}
+
+// A Report says what a push did.
+type Report struct {
+	Sessions  int   // that were sent, or in part
+	Unchanged int   // that were there already
+	Rewritten int   // of Sessions: sent again from the start
+	Gone      int   // vanished files that were marked
+	Documents int   // confirmed
+	Bytes     int64 // of session files
+	Retried   int   // documents that the engine rejected and took later
+	Newer     int   // documents of which it has a newer generation
+	TooLong   int   // lines that are left out because they are too long
+	Refused   []Refusal
+	Errors    []error // of files that cannot be read
+}
+
+// pushing is a push that runs.
+type pushing struct {
+	*Push
+	*sender
+	known  map[string]*state // by file key, what the archive has of this machine
+	months map[string]bool   // whose index exists
+	stale  []state           // files of which earlier generations have to be deleted
+	total  int64
+	done   int64
+}
+
+// errRewritten says that the bytes of a file which the archive has are not those of the file.
+var errRewritten = errors.New("rewritten")
+
+// Push sends what the archive does not have. It may be killed at any time, and run again: what
+// the archive claims to have, it has.
+func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
+	if err := a.check(ctx); err != nil {
+		return nil, err
+	}
+	p := &pushing{Push: &in, months: make(map[string]bool), known: make(map[string]*state)}
+	p.sender = &sender{archive: a, report: &Report{}, patience: patience, now: in.Now, sent: p.confirmed}
+	if in.Patient {
+		p.patience = 0
+	}
+	if err := a.refresh(ctx, a.sessionsIndex()); err != nil {
+		return nil, err
+	}
+	err := a.states(ctx, term("host", in.Host), func(s *state) error {
+		p.known[s.FileKey] = s
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	sending := p.start(ctx)
+	if err := p.finish(sending, p.all(sending)); err != nil {
+		return p.report, err
+	}
+	for i := range p.stale {
+		if err := p.clean(ctx, &p.stale[i]); err != nil {
+			return p.report, err
+		}
+	}
+	if p.DryRun || p.report.Documents == 0 {
+		return p.report, nil
+	}
+	if err := a.refresh(ctx, a.alias()); err != nil { // what was pushed can be found at once
+		return p.report, err
+	}
+	return p.report, p.log(ctx)
+}
+
+// refresh makes what was added to indices visible for searches.
+func (a *Archive) refresh(ctx context.Context, index string) error {
+	return a.call(ctx, http.MethodPost, index+"/_refresh?ignore_unavailable=true", nil, nil)
+}
+
+// all sends all files, those first that were changed last.
+func (p *pushing) all(ctx context.Context) error {
+	for i := range p.Sessions {
+		p.total += p.pending(&p.Sessions[i])
+	}
+	for i := range p.Sessions {
+		s := &p.Sessions[i]
+		err := p.session(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, fs.ErrNotExist): // it vanishes between two looks
+		case err != nil:
+			var engine *StatusError
+			if errors.As(err, &engine) {
+				return err
+			}
+			p.report.Errors = append(p.report.Errors, err)
+		}
+	}
+	return p.markGone()
+}
+
+// pending is about how many bytes of a file have to be sent.
+func (p *pushing) pending(s *session.Summary) int64 {
+	if k := p.known[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
+		return s.Size - k.Offset
+	}
+	return s.Size
+}
+
+// confirmed is told of each batch.
+func (p *pushing) confirmed(documents int, source int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report.Documents += documents
+	p.report.Bytes += source
+	if p.done += source; p.Progress != nil {
+		p.Progress(Progress{p.done, max(p.total, p.done), p.report.Sessions})
+	}
+}
+
+// session sends what the archive lacks of a session file.
+func (p *pushing) session(ctx context.Context, s *session.Summary) error {
+	f, err := p.Files.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}
+	known := p.known[st.FileKey]
+	if known != nil {
+		st.Month, st.Gen, st.Offset, st.Sum, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Sum, known.Lines, known.Refused, known.Stale
+	}
+	st.describe(s)
+	if !p.Reveal {
+		st.Facts.mask()
+	}
+	mtime := millis(f.ModTime())
+	if known != nil && known.Size == f.Size() && known.Mtime == mtime {
+		st.Size, st.Mtime = known.Size, known.Mtime
+		return p.settled(st, known)
+	}
+	if err := p.ensureMonth(ctx, st.Month); err != nil {
+		return err
+	}
+	err = errRewritten
+	if st.Offset <= f.Size() {
+		err = p.read(ctx, f, s, &st, mtime)
+	}
+	if errors.Is(err, errRewritten) {
+		p.report.Rewritten++
+		st.Gen, st.Offset, st.Sum, st.Lines, st.Refused, st.Stale = st.Gen+1, 0, "", 0, 0, true
+		err = p.read(ctx, f, s, &st, mtime)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", s.Path, err)
+	}
+	p.mu.Lock()
+	p.report.Sessions++
+	p.mu.Unlock()
+	if st.Stale {
+		p.stale = append(p.stale, st)
+	}
+	return nil
+}
+
+// mask masks what looks like a secret.
+func (f *facts) mask() {
+	s := search.SessionHit{SessionFacts: search.SessionFacts{Name: f.Name, FirstPrompt: f.FirstPrompt, Title: f.Subject, Labels: f.Labels}}
+	s.Redact()
+	f.Name, f.FirstPrompt, f.Subject, f.Labels = s.Name, s.FirstPrompt, s.Title, s.Labels
+}
+
+// settled claims the state of a file that has not changed, if its summary has: a name may come
+// from another file.
+func (p *pushing) settled(st state, known *state) error {
+	p.report.Unchanged++
+	if st.Stale {
+		p.stale = append(p.stale, st)
+	}
+	st.Pushed = known.Pushed
+	if was := *known; !p.DryRun && !reflect.DeepEqual(st, was) {
+		st.Pushed = millis(p.Now())
+		p.claim(st)
+	}
+	return nil
+}
+
+// read sends the lines of a file after the offset of its state, and claims them. The bytes
+// before must be those that the archive has.
+func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, mtime int64) error {
+	begin, err := adapter.Begin(p.Adapter, s.Path, f)
+	if err != nil {
+		return err
+	}
+	begin.Header.Agent = s.Agent
+	parser := p.Adapter.Parse(begin)
+	lines := adapter.Lines(p.Adapter, io.NewSectionReader(f, 0, f.Size()), 0, 0)
+	hash := xxhash.New()
+	lines.Skim = func(piece []byte) error {
+		_, _ = hash.Write(piece) // never fails
+		return ctx.Err()
+	}
+	from, offset := st.Offset, int64(0)
+	for {
+		if offset == from && from > 0 && sumOf(hash) != st.Sum {
+			return errRewritten
+		}
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if offset < from && line.Offset+int64(len(line.Raw)) > from {
+			return errRewritten
+		}
+		if err := p.line(parser, line, s, st, line.Offset >= from); err != nil {
+			return err
+		}
+		if !line.Ended {
+			break
+		}
+		_, _ = hash.Write(line.Raw)
+		if offset = line.Offset + max(int64(len(line.Raw)), line.Length+1); offset <= from {
+			continue
+		}
+		p.current.source += offset - max(st.Offset, line.Offset)
+		st.Offset, st.Lines = offset, line.Number
+		if p.full() {
+			if err := p.flushAt(ctx, st, hash); err != nil {
+				return err
+			}
+		}
+	}
+	st.Size, st.Mtime, st.Sum = f.Size(), mtime, sumOf(hash)
+	if p.claim(*st); p.full() || p.DryRun {
+		return p.flushAt(ctx, st, hash)
+	}
+	return nil
+}
+
+func (p *pushing) flushAt(ctx context.Context, st *state, hash *xxhash.Digest) error {
+	st.Sum = sumOf(hash)
+	if p.DryRun {
+		p.confirmed(len(p.current.ends), p.current.source)
+		p.current = &batch{}
+		return ctx.Err()
+	}
+	p.claim(*st)
+	return p.flush(ctx)
+}
+
+func sumOf(hash *xxhash.Digest) string { return strconv.FormatUint(hash.Sum64(), 16) }
+
+// line adds the documents of a line, if they are wanted.
+func (p *pushing) line(parser adapter.Parser, line adapter.Line, s *session.Summary, st *state, wanted bool) error {
+	if line.TooLong {
+		if wanted && line.Ended {
+			p.report.TooLong++
+		}
+		return nil
+	}
+	first := document{Offset: line.Offset, Line: line.Number}
+	base := document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
+	index := p.archive.monthly(st.Month)
+	torn, found := false, false
+	var failed error
+	problems := parser.Parse(line, func(e *session.Entry) {
+		e.Complete()
+		for i := range e.Parts {
+			if !wanted || failed != nil {
+				return
+			}
+			d := base
+			p.fill(&d, s, e, i)
+			if !found {
+				d.Line, d.Raw, found = line.Number, p.raw(line.Data), true
+			}
+			failed = p.add(index, &d)
+		}
+	})
+	for _, problem := range problems {
+		torn = torn || problem.Torn
+	}
+	if failed != nil || !wanted || found || torn || len(bytes.TrimSpace(line.Data)) == 0 {
+		return failed
+	}
+	base.Offset, base.Line, base.Raw = first.Offset, first.Line, p.raw(line.Data)
+	return p.add(index, &base)
+}
+
+// fill sets what an entry says of its part number i.
+func (p *pushing) fill(d *document, s *session.Summary, e *session.Entry, i int) {
+	part := &e.Parts[i]
+	d.Offset, d.Length, d.Part = e.Offset, e.Length, i
+	d.Kind, d.Role, d.Tool, d.Call = part.Kind, e.Role, part.Tool, part.ToolCallID
+	d.Provider, d.Model, d.Error = e.Provider, e.Model, e.IsError
+	if i == 0 && !strings.HasPrefix(e.ID, "@") {
+		d.Entry = e.ID
+	}
+	if e.Copy != 0 {
+		d.Copy = strconv.FormatUint(e.Copy, 36)
+	}
+	if d.Time = millis(e.Timestamp); d.Time == 0 {
+		d.Time = millis(s.Created())
+	}
+	d.Text = string(p.masked(part.Text))
+}
+
+func (p *pushing) masked(text []byte) []byte {
+	if p.Reveal {
+		return text
+	}
+	return redact.Bytes(text)
+}
+
+// raw returns a line as it is kept: masked, and without images and other data that nobody can
+// search or mask.
+func (p *pushing) raw(line []byte) string {
+	line = withoutData(line)
+	if !p.Reveal {
+		line = redact.JSON(line)
+	}
+	return string(line)
+}
+
+// mostData is the length of the longest run of base64 that is kept.
+const mostData = 16 << 10
+
+// withoutData replaces long runs of base64 by their length.
+func withoutData(line []byte) []byte {
+	if len(line) < mostData {
+		return line
+	}
+	var out []byte
+	kept, begin := 0, 0
+	for i := 0; i <= len(line); i++ {
+		if i < len(line) && isData[line[i]] {
+			continue
+		}
+		if i-begin > mostData {
+			out = append(append(out, line[kept:begin]...), fmt.Sprintf("[%d bytes of data left out]", i-begin)...)
+			kept = i
+		}
+		begin = i + 1
+	}
+	if kept == 0 {
+		return line
+	}
+	return append(out, line[kept:]...)
+}
+
+var isData = func() (set [256]bool) {
+	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=" {
+		set[c] = true
+	}
+	return set
+}()
+
+// markGone claims that vanished files are gone. What was sent of them stays.
+func (p *pushing) markGone() error {
+	for _, k := range p.known {
+		if p.Vanished == nil || k.Gone || !p.Vanished(k.Path) {
+			continue
+		}
+		p.report.Gone++
+		if !p.DryRun {
+			k.Gone, k.Pushed = true, millis(p.Now())
+			p.claim(*k)
+		}
+	}
+	return nil
+}
+
+// ensureMonth creates the index of a month: an engine need not create indices by itself.
+func (p *pushing) ensureMonth(ctx context.Context, month string) error {
+	if p.months[month] || p.DryRun {
+		return nil
+	}
+	p.months[month] = true
+	return p.archive.create(ctx, p.archive.monthly(month))
+}
+
+// create creates an index unless it exists.
+func (a *Archive) create(ctx context.Context, index string) error {
+	err := a.call(ctx, http.MethodPut, index, nil, nil)
+	if e, ok := errors.AsType[*StatusError](err); ok && e.Type == "resource_already_exists_exception" {
+		return nil
+	}
+	return err
+}
+
+// clean deletes the documents of earlier generations of a file.
+func (p *pushing) clean(ctx context.Context, st *state) error {
+	if p.DryRun {
+		return nil
+	}
+	old := all(term("file_key", st.FileKey), object{"range": object{"gen": object{"lt": st.Gen}}})
+	if err := p.archive.deleteParts(ctx, old, st.FileKey); err != nil {
+		return err
+	}
+	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_update/"+st.FileKey, object{"doc": object{"stale": false}}, nil)
+}
+
+// log adds a line about this push to the archive.
+func (p *pushing) log(ctx context.Context) error {
+	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_doc", object{
+		"sort": sortPush, "host": p.Host, "user": p.User, "pushed": millis(p.Now()),
+		"sessions": p.report.Sessions, "documents": p.report.Documents, "bytes": p.report.Bytes,
+	}, nil)
+}

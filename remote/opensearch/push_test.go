@@ -1,0 +1,333 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/remote"
+)
+
+// disk has session files in memory.
+type disk map[string]string
+
+func (d disk) Open(path string) (entry.File, error) {
+	text, ok := d[path]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	return file{bytes.NewReader([]byte(text)), time.Unix(int64(len(text)), 0)}, nil
+}
+
+type file struct {
+	*bytes.Reader
+	time time.Time
+}
+
+func (f file) Close() error       { return nil }
+func (f file) ModTime() time.Time { return f.time }
+
+const header = `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T09:15:00.000Z","cwd":"/home/dev/app"}` + "\n"
+
+func message(n int, text string) string {
+	return fmt.Sprintf(`{"type":"message","id":"e%d","parentId":null,"timestamp":"2026-03-02T09:15:%02d.000Z","message":{"role":"user","content":%q}}`+"\n", n, n%60, text)
+}
+
+// push pushes all files of a disk, as a process of its own would.
+func push(t *testing.T, a *Archive, d disk, change ...func(*Push)) (*Report, error) {
+	t.Helper()
+	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	p := Push{Host: "laptop", User: "me", Adapter: registry, Files: d, Now: func() time.Time { return time.Unix(1800000000, 0) }}
+	for _, path := range slices.Sorted(maps.Keys(d)) {
+		f, _ := d.Open(path)
+		begin, err := adapter.Begin(registry, path, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := entry.ReadRecord(registry, path, bytes.NewReader([]byte(d[path])), f.ModTime())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Agent, rec.Size = begin.Header.Agent, f.Size()
+		p.Sessions = append(p.Sessions, rec.Summary)
+	}
+	p.Vanished = func(path string) bool { _, ok := d[path]; return !ok }
+	for _, c := range change {
+		c(&p)
+	}
+	return a.Push(t.Context(), p)
+}
+
+// restored returns the session files that the archive has.
+func restored(t *testing.T, a *Archive) map[string]string {
+	t.Helper()
+	got := make(map[string]string)
+	_, err := a.Sessions(t.Context(), &remote.Question{Bytes: 1 << 30}, func(s *remote.Session) error {
+		got[s.Path] = string(s.Text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// oddFiles has one of each file that is hard to send.
+func oddFiles() disk {
+	return disk{
+		"/s/plain.jsonl":    header + message(1, "first") + message(2, "second"),
+		"/s/headless.jsonl": message(1, "no header"),
+		"/s/nameless.jsonl": strings.NewReplacer(`"id":"s1",`, "", `,"cwd":"/home/dev/app"`, "").Replace(header) + message(1, "no id, no cwd"),
+		"/s/timeless.jsonl": strings.Replace(header, `"timestamp":"2026-03-02T09:15:00.000Z",`, "", 1) + "\n\n" + message(3, "blank lines before"),
+		"/s/empty.jsonl":    "",
+		"/s/torn.jsonl":     header + message(1, "whole") + `{"type":"message","id":"e2","mess`,
+		"/s/unended.jsonl":  header + strings.TrimSuffix(message(1, "without newline"), "\n"),
+		"/s/broken.jsonl":   header + "this is no JSON\n" + message(2, "after it"),
+		"/s/" + strings.Repeat("n\x1b[31m\n", 60) + ".jsonl": header + message(1, "an odd name"),
+	}
+}
+
+// What is pushed can be read back, line by line, and pushing it again sends nothing.
+func TestPushIsWholeAndIdempotent(t *testing.T) {
+	f, d := newFake(t), oddFiles()
+	a := f.archive()
+	report, err := push(t, a, d)
+	if err != nil || report.Sessions != len(d) || len(report.Refused)+len(report.Errors) > 0 {
+		t.Fatalf("the push: %+v, %v", report, err)
+	}
+	got := restored(t, a)
+	for path, text := range d {
+		want := strings.TrimRight(text, "\n")
+		if path == "/s/torn.jsonl" { // the rest is not a line yet
+			want = want[:strings.LastIndexByte(want, '\n')]
+		}
+		if strings.TrimRight(got[path], "\n") != want {
+			t.Errorf("%q came back as\n%q, want\n%q", path, got[path], want)
+		}
+	}
+	before := len(f.indices["pigrep-v1-2026.03"])
+	report, err = push(t, a, d)
+	if err != nil || report.Unchanged != len(d) || report.Documents > 0 || len(f.indices["pigrep-v1-2026.03"]) != before {
+		t.Errorf("the second push: %+v, %v", report, err)
+	}
+}
+
+// Secrets do not leave the machine, wherever they are: in texts, lines, names and prompts.
+func TestPushMasks(t *testing.T) {
+	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	f := newFake(t)
+	d := disk{"/s/a.jsonl": header + message(1, "use "+secret) + `{"type":"session_info","id":"e9","parentId":"e1","name":"with ` + secret + `"}` + "\n"}
+	if _, err := push(t, f.archive(), d); err != nil {
+		t.Fatal(err)
+	}
+	for i, body := range f.bodies {
+		if strings.Contains(body, secret) {
+			t.Errorf("%s sends the secret: %s", f.requests[i], body)
+		}
+	}
+	if got := restored(t, f.archive())["/s/a.jsonl"]; !strings.Contains(got, "[redacted:github-token]") && !strings.Contains(got, "[redacted:") {
+		t.Errorf("the line lacks the mask: %s", got)
+	}
+	if _, err := push(t, f.archive(), disk{"/s/b.jsonl": d["/s/a.jsonl"]}, func(p *Push) { p.Reveal = true }); err != nil {
+		t.Fatal(err)
+	}
+	if got := restored(t, f.archive())["/s/b.jsonl"]; !strings.Contains(got, secret) {
+		t.Errorf("with Reveal it is masked: %s", got)
+	}
+}
+
+// Images and other data stay on the machine: nobody can search or mask them.
+func TestPushLeavesDataOut(t *testing.T) {
+	data := strings.Repeat("iVBORw0KGgo", 4000)
+	d := disk{"/s/a.jsonl": header + `{"type":"message","id":"e1","message":{"role":"user","content":[{"type":"text","text":"look"},{"type":"image","mimeType":"image/png","data":"` + data + `"}]}}` + "\n"}
+	f := newFake(t)
+	if _, err := push(t, f.archive(), d); err != nil {
+		t.Fatal(err)
+	}
+	if got := restored(t, f.archive())["/s/a.jsonl"]; !strings.Contains(got, "[44000 bytes of data left out]") || !strings.Contains(got, "look") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A file that grows is continued; one that is rewritten or cut off is sent again, and what was
+// there of it is deleted; one that vanishes stays, and is marked.
+func TestPushFollowsFiles(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one"), "/s/b.jsonl": header + message(1, "other")}
+	a := f.archive()
+	steps := []struct {
+		change    func()
+		documents int
+		rewritten int
+		gone      int
+	}{
+		{func() {}, 4, 0, 0},
+		{func() { d["/s/a.jsonl"] += message(2, "two") }, 1, 0, 0},
+		{func() { d["/s/a.jsonl"] = header + message(1, "ONE") + message(2, "two") + message(3, "three") }, 4, 1, 0},
+		{func() { d["/s/a.jsonl"] = header }, 1, 1, 0},
+		{func() { delete(d, "/s/b.jsonl") }, 0, 0, 1},
+		{func() {}, 0, 0, 0},
+	}
+	last := ""
+	for i, step := range steps {
+		step.change()
+		report, err := push(t, a, d)
+		if err != nil || report.Documents != step.documents || report.Rewritten != step.rewritten || report.Gone != step.gone {
+			t.Errorf("step %d: %+v, %v", i, report, err)
+		}
+		got := restored(t, a)
+		if got["/s/a.jsonl"] != d["/s/a.jsonl"] {
+			t.Errorf("step %d: the archive has\n%s, want\n%s", i, got["/s/a.jsonl"], d["/s/a.jsonl"])
+		}
+		last = got["/s/b.jsonl"]
+	}
+	if last == "" {
+		t.Error("the vanished file is not in the archive")
+	}
+	if key := keyOf("laptop", "/s/a.jsonl"); len(f.find("pigrep", []byte(`{"query":{"term":{"file_key":"`+key+`"}}}`))) != 1 {
+		t.Error("documents of earlier generations are left")
+	}
+}
+
+// What the engine has no room for is sent again, as often as it takes, and nothing is claimed
+// before.
+func TestPushRetriesItems(t *testing.T) {
+	f, d := newFake(t), oddFiles()
+	a := f.archive()
+	f.item = func(id string, try int) (int, string) {
+		switch {
+		case try < 4 && strings.HasSuffix(id, ":0"):
+			return http.StatusTooManyRequests, "rejected_execution_exception"
+		case try < 3:
+			return http.StatusNotFound, "shard_not_found_exception"
+		}
+		return 0, ""
+	}
+	report, err := push(t, a, d)
+	if err != nil || report.Retried == 0 || len(report.Refused) > 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if got := restored(t, a); got["/s/plain.jsonl"] != d["/s/plain.jsonl"] {
+		t.Errorf("got %q", got["/s/plain.jsonl"])
+	}
+}
+
+// What the engine will never take is named and counted, and the rest is sent.
+func TestPushSetsAside(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one") + message(2, "two")}
+	a := f.archive()
+	bad := idOf(keyOf("laptop", "/s/a.jsonl"), int64(len(header)), 0)
+	f.item = func(id string, _ int) (int, string) {
+		if id == bad {
+			return http.StatusBadRequest, "mapper_parsing_exception"
+		}
+		return 0, ""
+	}
+	report, err := push(t, a, d)
+	if err != nil || len(report.Refused) != 1 || report.Refused[0].Document != bad || !strings.Contains(report.Refused[0].Reason, "mapper_parsing_exception: because") {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	s, err := a.Status(t.Context())
+	if err != nil || s.Refused != 1 {
+		t.Errorf("status %+v, %v", s, err)
+	}
+}
+
+// A push that is killed after any batch goes on where it was, and loses and doubles nothing.
+func TestPushGoesOnAfterKill(t *testing.T) {
+	d := disk{"/s/a.jsonl": header}
+	for i := range 200 {
+		d["/s/a.jsonl"] += message(i+1, strings.Repeat(fmt.Sprint("word", i, " "), 4000))
+	}
+	f := newFake(t)
+	a := f.archive()
+	kills := 0
+	for bulks := 0; ; kills++ {
+		ctx, kill := context.WithCancel(t.Context())
+		seen := 0
+		f.before = func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasPrefix(r.URL.Path, "/_bulk") {
+				if seen++; seen > 2 {
+					kill()
+				}
+				bulks++
+			}
+			return false
+		}
+		registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+		text := d["/s/a.jsonl"]
+		_, err := a.Push(ctx, Push{Host: "laptop", Adapter: registry, Files: d, Now: time.Now, Sessions: []session.Summary{{Path: "/s/a.jsonl", Header: session.Header{Agent: "pi.sessions_jsonl.v1", ID: "s1"}, Checkpoint: session.Checkpoint{Size: int64(len(text))}}}})
+		kill()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) || kills > 100 {
+			t.Fatal(err)
+		}
+	}
+	f.before = nil
+	if kills == 0 {
+		t.Error("no push was killed")
+	}
+	if got := restored(t, a)["/s/a.jsonl"]; got != d["/s/a.jsonl"] {
+		t.Errorf("after %d kills the archive has %d bytes of %d", kills, len(got), len(d["/s/a.jsonl"]))
+	}
+	if n := len(f.indices["pigrep-v1-"+undated]); n != 201 {
+		t.Errorf("%d documents", n)
+	}
+}
+
+// Two machines with the same files and ids do not overwrite each other.
+func TestPushFromTwoMachines(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one")}
+	a := f.archive()
+	for _, host := range []string{"laptop", "server"} {
+		if _, err := push(t, a, d, func(p *Push) { p.Host = host }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(f.indices["pigrep-v1-2026.03"]); n != 4 {
+		t.Errorf("%d documents, want 4", n)
+	}
+}
+
+// A session that is forgotten leaves nothing, and a proof that finds something is an error.
+func TestForget(t *testing.T) {
+	f, d := newFake(t), disk{"/s/a.jsonl": header + message(1, "one"), "/s/b.jsonl": strings.Replace(header, "s1", "s2", 1) + message(1, "other")}
+	a := f.archive()
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	found, err := a.Matching(t.Context(), "s2", time.Time{})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	if err := a.Forget(t.Context(), []string{found[0].Key}); err != nil {
+		t.Fatal(err)
+	}
+	if got := restored(t, a); len(got) != 1 || got["/s/a.jsonl"] == "" {
+		t.Errorf("left are %q", got)
+	}
+	f.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/_delete_by_query") {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{}`) // and deletes nothing
+			return true
+		}
+		return false
+	}
+	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "2 documents in pigrep are left") {
+		t.Errorf("the proof says %v", err)
+	}
+}

@@ -1,0 +1,237 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/remote"
+)
+
+// The templates of the indices. PREFIX stands for Config.Prefix,
+// SHARDS for their number.
+var (
+	//go:embed template.json
+	partsTemplate string
+	//go:embed sessions.json
+	sessionsTemplate string
+)
+
+// version is that of both templates, and in the names of indices: documents of two versions
+// are never in the same index.
+const version = 1
+
+func (a *Archive) template(text string, shards int) []byte {
+	return []byte(strings.NewReplacer("PREFIX", a.config.Prefix, `"SHARDS"`, strconv.Itoa(max(shards, 1))).Replace(text))
+}
+
+// alias names all parts for reading.
+func (a *Archive) alias() string { return a.config.Prefix }
+
+// sessionsIndex has a document for each session file, and one for each push.
+func (a *Archive) sessionsIndex() string {
+	return fmt.Sprintf("%s-sessions-v%d", a.config.Prefix, version)
+}
+
+// monthly is the index of the parts of a session that began in a month. A session stays there,
+// because the ids of its documents are unique in one index only.
+func (a *Archive) monthly(month string) string {
+	return fmt.Sprintf("%s-v%d-%s", a.config.Prefix, version, month)
+}
+
+// templates are the templates by name.
+func (a *Archive) templates() map[string]string {
+	return map[string]string{a.config.Prefix: partsTemplate, a.config.Prefix + "-sessions": sessionsTemplate}
+}
+
+const monthLayout = "2006.01"
+
+// undated is the month of sessions without a time.
+const undated = "0000.00"
+
+func monthOf(t time.Time) string {
+	if t.IsZero() || t.Unix() <= 0 {
+		return undated
+	}
+	return t.UTC().Format(monthLayout)
+}
+
+// keyOf identifies a session file by its machine and its path there. It is the routing of all
+// documents of the file, and what their ids begin with.
+func keyOf(host, path string) string {
+	sum := sha256.Sum256([]byte(host + "\x00" + path))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+func idOf(key string, offset int64, part int) string {
+	return key + ":" + strconv.FormatInt(offset, 10) + ":" + strconv.Itoa(part)
+}
+
+// A document is a part of an entry, or a line that has none.
+type document struct {
+	FileKey string `json:"file_key"`
+	Gen     int64  `json:"gen"`
+	Offset  int64  `json:"offset"` // of the entry in its file
+	Part    int    `json:"part"`
+	Host    string `json:"host"`
+	User    string `json:"user,omitempty"`
+	Agent   string `json:"agent"` // as of session.ShortAgent
+	Session string `json:"session,omitempty"`
+	CWD     string `json:"cwd,omitempty"` // with slashes
+
+	Kind     session.Kind `json:"kind,omitempty"`
+	Role     string       `json:"role,omitempty"`
+	Tool     string       `json:"tool,omitempty"`
+	Call     string       `json:"call,omitempty"`
+	Provider string       `json:"provider,omitempty"`
+	Model    string       `json:"model,omitempty"`
+	Error    bool         `json:"error,omitempty"`
+	Entry    string       `json:"entry,omitempty"`
+	Copy     string       `json:"copy,omitempty"`
+	Length   int          `json:"length,omitempty"`
+	Time     int64        `json:"time,omitempty"`
+	Text     string       `json:"text,omitempty"`
+
+	Line int    `json:"line,omitempty"` // of the file, from 1; of the first document of a line only, as Raw
+	Raw  string `json:"raw,omitempty"`
+}
+
+// The sorts of documents in sessionsIndex.
+const (
+	sortSession = "session"
+	sortPush    = "push"
+)
+
+// A state is the document of a session file: how much of the file is in the archive, and what
+// its summary says.
+type state struct {
+	Sort    string `json:"sort"`
+	FileKey string `json:"file_key"`
+	Host    string `json:"host"`
+	User    string `json:"user,omitempty"` // who pushed it
+	Agent   string `json:"agent"`          // as of session.ShortAgent
+	Session string `json:"session,omitempty"`
+	Path    string `json:"path"` // on its host
+	CWD     string `json:"cwd,omitempty"`
+	Begun   int64  `json:"begun,omitempty"`
+	Oldest  int64  `json:"oldest,omitempty"` // of its entries, like Newest
+	Newest  int64  `json:"newest,omitempty"`
+	Month   string `json:"month"`
+
+	Gen     int64  `json:"gen"`    // raised when the file is rewritten
+	Offset  int64  `json:"offset"` // bytes of the file that are in the archive
+	Sum     string `json:"sum"`    // of these bytes
+	Lines   int    `json:"lines"`  // in these bytes
+	Size    int64  `json:"size"`   // of the file, like Mtime, when all of it was there; else 0
+	Mtime   int64  `json:"mtime"`
+	Stale   bool   `json:"stale,omitempty"`   // documents of earlier generations may be left
+	Gone    bool   `json:"gone,omitempty"`    // the file is no longer on its machine
+	Refused int    `json:"refused,omitempty"` // documents that the engine will not take
+	Pushed  int64  `json:"pushed"`
+
+	Facts facts `json:"facts"`
+}
+
+// facts are what a summary says beyond what the fields of a state say, with secrets masked.
+type facts struct {
+	Agent       string // adapter.Agent.Name
+	Version     int
+	Notes       bool   `json:",omitempty"`
+	Parent      string `json:",omitempty"`
+	Relation    session.Relation
+	Name        string `json:",omitempty"`
+	NameRank    uint8
+	FirstPrompt string    `json:",omitempty"`
+	Subject     string    `json:",omitempty"`
+	LastMessage time.Time `json:",omitzero"`
+	Messages    int
+	Entries     int
+	Models      []string `json:",omitempty"`
+	Tokens      int64    `json:",omitempty"`
+	Cost        float64  `json:",omitempty"`
+	Labels      []string `json:",omitempty"`
+}
+
+// describe sets what a summary says.
+func (s *state) describe(from *session.Summary) {
+	s.Sort, s.Agent, s.Session, s.CWD = sortSession, session.ShortAgent(from.Agent), from.ID, session.Slashed(from.CWD)
+	s.Begun, s.Oldest, s.Newest = millis(from.Timestamp), millis(from.Oldest), millis(from.Newest)
+	s.Facts = facts{
+		Agent: from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
+		Name: from.Name, NameRank: from.NameRank, FirstPrompt: from.FirstPrompt, Subject: from.Subject, LastMessage: from.LastMessage,
+		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Labels: from.LabelNames,
+	}
+}
+
+// summary undoes describe.
+func (s *state) summary() session.Summary {
+	f := &s.Facts
+	sum := session.Summary{
+		Path: remote.Name(s.Host, s.Path), Name: f.Name, NameRank: f.NameRank, FirstPrompt: f.FirstPrompt, Subject: f.Subject, LastMessage: f.LastMessage,
+		Oldest: timeOf(s.Oldest), Newest: timeOf(s.Newest), Messages: f.Messages, Entries: f.Entries, Models: f.Models,
+		UsedTokens: f.Tokens, UsedCost: f.Cost, LabelNames: f.Labels,
+	}
+	sum.Header = session.Header{
+		ID: s.Session, CWD: s.CWD, ParentSession: f.Parent, Version: f.Version, Timestamp: timeOf(s.Begun), Agent: f.Agent, Notes: f.Notes, Relation: f.Relation,
+	}
+	sum.Size, sum.Mtime = s.Offset, s.Mtime
+	return sum
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// check fails unless the archive was set up by this version.
+func (a *Archive) check(ctx context.Context) error {
+	for name := range a.templates() {
+		found, err := a.templateVersion(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case found == 0:
+			return fmt.Errorf("archive %s: %w", a.config.Name, ErrNoTemplate)
+		case found != version:
+			return fmt.Errorf("archive %s: %w: its template %s has version %d, this pigrep has %d", a.config.Name, ErrOther, name, found, version)
+		}
+	}
+	return nil
+}
+
+// templateVersion returns the version of a template of the archive; 0 if it is missing, -1 if
+// it has none.
+func (a *Archive) templateVersion(ctx context.Context, name string) (int, error) {
+	var answer struct {
+		Templates []struct {
+			Template struct {
+				Version int `json:"version"`
+			} `json:"index_template"`
+		} `json:"index_templates"`
+	}
+	err := a.call(ctx, http.MethodGet, "_index_template/"+name, nil, &answer)
+	if isStatus(err, http.StatusNotFound) {
+		return 0, nil
+	}
+	if err != nil || len(answer.Templates) == 0 {
+		return 0, err
+	}
+	return cmp.Or(answer.Templates[0].Template.Version, -1), nil
+}

@@ -1,0 +1,291 @@
+package opensearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	batchBytes = 3 << 20
+	// patience is how long a push goes on without one confirmed document.
+	patience = 2 * time.Minute
+)
+
+// batch is documents, and what may be claimed once they are confirmed.
+type batch struct {
+	body   bytes.Buffer
+	ends   []int // of the items in body
+	states []state
+	source int64 // bytes of session files
+}
+
+// sender sends one batch while the next one is being filled. Documents are confirmed one by
+// one: what the engine has no room for is sent again, and what it will never take is counted
+// and named. A state is sent only after all documents before it.
+type sender struct {
+	archive  *Archive
+	patience time.Duration // how long nothing may be confirmed; 0 for ever
+	now      func() time.Time
+	current  *batch
+	work     chan *batch
+	done     chan struct{} // closed when nothing is being sent any more
+	cancel   context.CancelCauseFunc
+	sent     func(documents int, source int64) // is told of each confirmed batch
+
+	mu      sync.Mutex // guards the fields below
+	report  *Report
+	refused map[string]int // by file key
+}
+
+// A Refusal is a document that the engine will not take.
+type Refusal struct {
+	Document string // its id
+	Path     string // of its session file, "" if unknown
+	Reason   string
+}
+
+// start begins sending. The context that it returns ends with the first error.
+func (s *sender) start(ctx context.Context) context.Context {
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	s.current, s.work, s.done, s.refused = &batch{}, make(chan *batch), make(chan struct{}), make(map[string]int)
+	go func() {
+		defer close(s.done)
+		for b := range s.work {
+			if ctx.Err() != nil {
+				continue
+			}
+			if err := s.deliver(ctx, b); err != nil {
+				s.cancel(err)
+			}
+		}
+	}()
+	return ctx
+}
+
+// add adds a document to the batch.
+func (s *sender) add(index string, d *document) error {
+	action := struct {
+		Index   string `json:"_index"`
+		ID      string `json:"_id"`
+		Routing string `json:"routing"`
+		Version int64  `json:"version"`
+		Type    string `json:"version_type"`
+	}{index, idOf(d.FileKey, d.Offset, d.Part), d.FileKey, d.Gen, "external_gte"}
+	return s.current.add(action, d)
+}
+
+func (b *batch) add(action, document any) error {
+	e := json.NewEncoder(&b.body)
+	e.SetEscapeHTML(false)
+	err := errors.Join(e.Encode(map[string]any{"index": action}), e.Encode(document))
+	b.ends = append(b.ends, b.body.Len())
+	return err
+}
+
+// claim sets the state of a file as of the documents before.
+func (s *sender) claim(st state) {
+	if n := len(s.current.states); n > 0 && s.current.states[n-1].FileKey == st.FileKey {
+		s.current.states[n-1] = st
+		return
+	}
+	s.current.states = append(s.current.states, st)
+}
+
+func (s *sender) full() bool {
+	return s.current.body.Len() >= batchBytes || len(s.current.states) >= 500
+}
+
+// flush hands the batch over. It waits for the one before.
+func (s *sender) flush(ctx context.Context) error {
+	select {
+	case s.work <- s.current:
+		s.current = &batch{}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// finish sends the rest, and waits until all is confirmed.
+func (s *sender) finish(ctx context.Context, err error) error {
+	if err == nil {
+		err = s.flush(ctx)
+	}
+	if err != nil {
+		s.cancel(err)
+	}
+	close(s.work)
+	<-s.done
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	s.cancel(nil)
+	return err
+}
+
+func (s *sender) deliver(ctx context.Context, b *batch) error {
+	if err := s.bulk(ctx, b.items()); err != nil {
+		return err
+	}
+	var states batch
+	for i := range b.states {
+		st := &b.states[i]
+		s.mu.Lock()
+		st.Refused += s.refused[st.FileKey]
+		s.mu.Unlock()
+		if err := states.add(map[string]any{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
+			return err
+		}
+	}
+	if err := s.bulk(ctx, states.items()); err != nil {
+		return err
+	}
+	s.sent(len(b.ends), b.source)
+	return nil
+}
+
+// items returns the items, which share the memory of the batch.
+func (b *batch) items() [][]byte {
+	items := make([][]byte, len(b.ends))
+	begin := 0
+	for i, end := range b.ends {
+		items[i] = b.body.Bytes()[begin:end]
+		begin = end
+	}
+	return items
+}
+
+// bulkItem is what the engine says about one item.
+type bulkItem struct {
+	ID     string `json:"_id"`
+	Status int    `json:"status"`
+	Error  struct {
+		Type, Reason string
+		Cause        struct{ Reason string } `json:"caused_by"`
+	} `json:"error"`
+}
+
+// again reports whether an item may be taken later.
+func (i *bulkItem) again() bool {
+	return i.Status == http.StatusTooManyRequests || i.Status >= 500 ||
+		i.Error.Type == "shard_not_found_exception" || i.Error.Type == "cluster_block_exception"
+}
+
+// bulk sends items until each is confirmed or refused.
+func (s *sender) bulk(ctx context.Context, items [][]byte) error {
+	last := s.now()
+	for try := 1; len(items) > 0; try++ {
+		answer, err := s.post(ctx, items)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case isStatus(err, http.StatusRequestEntityTooLarge) && len(items) > 1:
+			half := len(items) / 2
+			if err := s.bulk(ctx, items[:half]); err != nil {
+				return err
+			}
+			items, try = items[half:], 0
+			continue
+		case isStatus(err, http.StatusRequestEntityTooLarge):
+			s.refuse(&bulkItem{ID: idIn(items[0])}, "too large for the engine (http.max_content_length)")
+			return nil
+		case err != nil && !isTransient(err):
+			return s.archive.wrap(ctx, err)
+		case err == nil:
+			left, rejected := s.confirm(items, answer)
+			if len(left) < len(items) {
+				last, try = s.now(), 0
+			}
+			if items = left; len(items) == 0 {
+				return nil
+			}
+			if err = rejected; !isTransient(err) {
+				return s.archive.wrap(ctx, err)
+			}
+		}
+		if s.patience > 0 && s.now().Sub(last) > s.patience {
+			return s.archive.wrap(ctx, err)
+		}
+		if err := s.archive.wait(ctx, try+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sender) post(ctx context.Context, items [][]byte) ([]bulkItem, error) {
+	var answer struct {
+		Items []map[string]bulkItem `json:"items"`
+	}
+	if err := s.archive.once(ctx, http.MethodPost, "_bulk", bytes.Join(items, nil), &answer); err != nil {
+		return nil, err
+	}
+	list := make([]bulkItem, 0, len(answer.Items))
+	for _, item := range answer.Items {
+		for _, of := range item {
+			list = append(list, of)
+		}
+	}
+	if len(list) != len(items) {
+		return nil, fmt.Errorf("%w: it confirms %d of %d documents", ErrNotEngine, len(list), len(items))
+	}
+	return list, nil
+}
+
+// confirm counts what became of the items. It returns those to send again, and why: an error
+// that is not transient if none will be taken.
+func (s *sender) confirm(items [][]byte, answer []bulkItem) (left [][]byte, rejected error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range answer {
+		item := &answer[i]
+		said := &StatusError{item.Status, item.Error.Type, item.Error.Reason}
+		switch {
+		case item.Status < 300:
+		case item.Status == http.StatusConflict:
+			s.report.Newer++
+		case item.again():
+			s.report.Retried++
+			said.Status = http.StatusTooManyRequests
+			left, rejected = append(left, items[i]), said
+		case item.Status == http.StatusForbidden, item.Status == http.StatusUnauthorized, item.Status == http.StatusNotFound:
+			return items, said
+		default:
+			s.refuseLocked(item, item.Error.Type+": "+item.Error.Reason)
+		}
+	}
+	return left, rejected
+}
+
+func (s *sender) refuse(item *bulkItem, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuseLocked(item, reason)
+}
+
+// idIn returns the id of the document in an item.
+func idIn(item []byte) string {
+	var action struct {
+		Index struct {
+			ID string `json:"_id"`
+		} `json:"index"`
+	}
+	_ = json.NewDecoder(bytes.NewReader(item)).Decode(&action) // it is ours
+	return action.Index.ID
+}
+
+func (s *sender) refuseLocked(item *bulkItem, reason string) {
+	if cause := item.Error.Cause.Reason; cause != "" {
+		reason += " (" + cause + ")"
+	}
+	key, _, _ := strings.Cut(item.ID, ":")
+	s.refused[key]++
+	s.report.Refused = append(s.report.Refused, Refusal{Document: item.ID, Reason: reason})
+}
