@@ -24,9 +24,10 @@ import (
 // that come after it, "." being the package of the folder itself. A folder that is listed
 // as a whole has no order of its own.
 var floors = map[string][]string{
-	"":             {".", "ui", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
+	"":             {".", "ui", "remote", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
-	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "flags", "app", "problem", "system"},
+	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
+	"remote":       {"opensearch", "."},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
@@ -63,6 +64,7 @@ var sealed = map[string][]string{
 	"github.com/aymanbagabas/go-udiff":                       {"pigrep/ui/diff"},
 	"github.com/alecthomas/":                                 {"pigrep/ui/highlight"},
 	"charm.land/bubble":                                      {"pigrep/ui/tui"},
+	"net/http":                                               {"pigrep/remote/opensearch", "pigrep/ui/web", "pigrep/ui/mcp", "pigrep/ui/cli"},
 	"github.com/modelcontextprotocol/":                       {"pigrep/ui/mcp"},
 }
 

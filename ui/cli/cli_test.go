@@ -336,7 +336,11 @@ func TestBriefHelp(t *testing.T) {
 	root := newRootCommand(func() *app.App { a, _, _ := testApp(t); return a }())
 	commands := make(map[string]bool) // that have a text
 	for _, c := range everyCommand(root) {
-		commands[c.Name()] = true
+		name := c.Name()
+		if text := c.Annotations[help.Text]; text != "" {
+			name = text
+		}
+		commands[name] = true
 		a, out, _ := testApp(t)
 		args := append(strings.Fields(c.CommandPath())[1:], "-h")
 		if code := Run(t.Context(), a, args); code != 0 {

@@ -24,6 +24,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
@@ -77,6 +78,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	flags.AddHabit(f, "extended-regexp", "E")
 	flags.AddHabit(f, "text", "a")
 	o.AddNoSearches(f)
+	o.AddFrom()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Grep{}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -218,6 +220,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	if err != nil {
 		return err
 	}
+	*where.Question() = remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
 	x, err := snapshot.OpenFiles(ctx, where, o.noIndex)
 	if err != nil {
 		return err
@@ -275,7 +278,7 @@ func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
 func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
 	a := x.App
 	start, first := a.Now(), true
-	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: location.Disk{}, Files: x.Files()}, req, func(m *grep.Match) error {
+	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files()}, req, func(m *grep.Match) error {
 		if err := visit(m); err != nil || !first {
 			return err
 		}

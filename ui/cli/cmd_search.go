@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
+	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -64,6 +66,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	o.Options.AddFlags(f)
 	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.AddNoSearches(f)
+	o.AddFrom()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -125,11 +128,16 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
 	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
-	req.Resume = q.Agents.ResumeCommand
+	req.Resume = q.ResumeCommand
+	elsewhere := q.Question()
+	elsewhere.Text, elsewhere.Newest, elsewhere.Wanted = o.query, order == rank.Newest, req.Options().Limit
+	if req.Limit == search.All {
+		elsewhere.Wanted = 0
+	}
 	var res *search.Response
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		if res, err = search.Run(ctx, r, q.Agents, location.Disk{}, req); err != nil {
+		if res, err = search.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
 			return err
 		}
 		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
@@ -311,6 +319,7 @@ func begin(a *app.App, o *flags.Shared) (*asking, error) {
 	if err != nil {
 		return nil, err
 	}
+	*p.Question() = remote.Question{Spec: req.Spec, Env: req.Env}
 	return &asking{p, out, req}, nil
 }
 
@@ -418,6 +427,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	f.Lookup("print0").Hidden = true // its name in find
 	o.Options.AddFlags(f)
 	o.AddNoSearches(f)
+	o.AddFrom()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -432,6 +442,13 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		return err
 	}
 	out, req := q.out, o.request(q)
+	elsewhere := q.Question()
+	elsewhere.Text = req.Text
+	if req.Text == "" {
+		elsewhere.Brief = onlySummaries(&req)
+	} else if req.Limit != search.All {
+		elsewhere.Wanted = cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
+	}
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {
@@ -453,7 +470,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		out.Out = &records
 	}
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = sessions.List(ctx, r, q.Agents, location.Disk{}, req); err != nil {
+		if list, err = sessions.List(ctx, r, q.Agents, q.Source(), req); err != nil {
 			return err
 		}
 		o.Mask(list)
@@ -486,6 +503,13 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	return outcome(len(list.Sessions) > 0, list.Index.Complete)
 }
 
+// onlySummaries reports whether summaries are enough to list sessions: nothing tests their
+// parts, and a session with an entry between two times begins or ends between them.
+func onlySummaries(req *sessions.Request) bool {
+	s := req.Spec
+	return len(s.Kinds)+len(s.Roles)+len(s.Tools) == 0 && s.Scope == "" && s.Branch == "" && !s.Error && !s.NoSearches && (s.Since.IsZero() || s.Until.IsZero())
+}
+
 // request returns the request of a question with these options.
 func (o *sessionsOptions) request(q *asking) sessions.Request {
 	base := q.request
@@ -493,7 +517,7 @@ func (o *sessionsOptions) request(q *asking) sessions.Request {
 	req := sessions.FromSearch(base)
 	req.Named, req.Forks = o.named, o.forks
 	if o.JSON || o.JSONL { // the only ones that have it
-		req.Resume = q.Agents.ResumeCommand
+		req.Resume = q.ResumeCommand
 	}
 	return req
 }
@@ -504,7 +528,7 @@ func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.S
 	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
 		none := printer.Empty{Since: req.Since, Until: req.Until}
 		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1
-		all, err := sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, req)
+		all, err := sessions.List(ctx, x.Reader, x.Agents, x.Source(), req)
 		if err != nil {
 			return searchProblem(ctx, err)
 		}
@@ -564,10 +588,10 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	t.Redact = o.Redact
 	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
 	if o.JSON || o.JSONL { // the only ones that have it
-		req.Resume = q.Agents.ResumeCommand
+		req.Resume = q.ResumeCommand
 	}
 	start := a.Now()
-	res, err := similar.Find(ctx, x.Reader, q.Agents, location.Disk{}, req)
+	res, err := similar.Find(ctx, x.Reader, q.Agents, q.Source(), req)
 	if errors.Is(err, similar.ErrNoTerms) {
 		what := "the session"
 		if t.Entry >= 0 {
@@ -627,11 +651,11 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
 	}
-	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.Agents.ResumeCommand}
+	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	var res *fix.Response
 	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		if res, err = fix.Find(ctx, r, q.Agents, location.Disk{}, req); errors.Is(err, fix.ErrNoWords) {
+		if res, err = fix.Find(ctx, r, q.Agents, q.Source(), req); errors.Is(err, fix.ErrNoWords) {
 			return noErrorText(err.Error())
 		}
 		if err == nil {

@@ -60,6 +60,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "source", "", "", "show Markdown as it was written; on a terminal it is rendered", &o.source)
 	flags.Add(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
 	o.Options.AddFlags(f)
+	o.AddFrom()
 	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
 }
 
@@ -99,6 +100,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 			return problem.ErrNothingFound
 		}
 	}
+	named(q, append(hits.paths, o.target)...)
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
@@ -121,6 +123,23 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 		}
 		return v.show(ctx, t, focus, nil)
 	})
+}
+
+// latestElsewhere is among how many sessions of an archive the last one is looked for.
+const latestElsewhere = 20
+
+// named makes archives send only the sessions that the user named.
+func named(q *asking, targets ...string) {
+	elsewhere := q.Question()
+	for _, target := range targets {
+		name, _ := sessions.SplitTarget(target)
+		switch {
+		case strings.HasPrefix(name, sessions.Last):
+			elsewhere.Wanted = latestElsewhere
+		case name != "-":
+			elsewhere.Names = append(elsewhere.Names, name)
+		}
+	}
 }
 
 // showing is a show with the index open.

@@ -21,7 +21,6 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -48,6 +47,7 @@ var auditOthers = []string{"scope", "kind", "role"}
 func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
 	o.AddFormat(f, nil)
+	o.AddFrom()
 	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
 	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
 	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
@@ -326,7 +326,7 @@ func onePath(_ *cobra.Command, args []string) error {
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Tools(ctx, run.reader, run.Agents, location.Disk{}, run.req)
+		t, err := audit.Tools(ctx, run.reader, run.Agents, run.Source(), run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -334,7 +334,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = audit.Tools(ctx, run.reader, run.Agents, location.Disk{}, req); err != nil {
+			if days, err = audit.Tools(ctx, run.reader, run.Agents, run.Source(), req); err != nil {
 				return nil, err
 			}
 		}
@@ -351,7 +351,7 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
-		l, err := audit.Calls(asking, run.reader, run.Agents, location.Disk{}, run.req)
+		l, err := audit.Calls(asking, run.reader, run.Agents, run.Source(), run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -367,7 +367,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Commands(ctx, run.reader, run.Agents, location.Disk{}, run.req)
+		t, err := audit.Commands(ctx, run.reader, run.Agents, run.Source(), run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +381,7 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
-		l, err := audit.Calls(asking, run.reader, run.Agents, location.Disk{}, run.req)
+		l, err := audit.Calls(asking, run.reader, run.Agents, run.Source(), run.req)
 		if err != nil {
 			return nil, err
 		}

@@ -39,6 +39,8 @@ func commands() []command {
 		{"index", of("index", noArgs, nil, runIndex), "rebuild reindex"},
 		{"init", forShell("init", each(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
+		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
+		{"remote", newRemoteCommand, "remotes"},
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
 		{searchName, newSearchCommand, ""},

@@ -26,6 +26,8 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"index":      {refused: [][]string{{"index"}, {"index", "--rebuild"}, {"index", "--compact"}, {"index", "--merge"}, {"index", "--dry-run"}}},
 	"init":       {other: [][]string{{"init", "bash"}}},
 	"mcp":        {refused: [][]string{{"mcp"}}},
+	"push":       {other: [][]string{{"push", "team"}}}, // without an archive it ends earlier
+	"remote":     {other: [][]string{{"remote"}}},
 	"report":     {refused: [][]string{{"report", "-o", "OUT"}}},
 	"resume":     {refused: [][]string{{"resume", "s000000"}}},
 	"search":     {refused: [][]string{{"search", "needle0"}, {"needle0"}, {"needle0", "--no-update"}, {"needle0", "--json"}}},

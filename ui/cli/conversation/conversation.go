@@ -61,7 +61,7 @@ type Target struct {
 	Index   int               // of the session in the lineage, -1 if it is not indexed
 	ShortID func(id string) string
 	Entry   int // named with the session, -1 for none
-	File    *os.File
+	File    entry.File
 	Missing string // the session in which its history begins, if that is not there; "" for none
 }
 
@@ -76,6 +76,9 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 	name, entry := sessions.SplitTarget(arg)
 	if session.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
 		name, entry = arg, ""
+	}
+	if _, there := x.Reader.Table().Find(name); there && x.Elsewhere != nil { // HOST:PATH
+		return Open(x, name, entry)
 	}
 	if session.IsPath(name) {
 		return Open(x, asPrinted(x, x.App.Absolute(name)), entry)
@@ -167,7 +170,7 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 // file is not indexed, read from the file.
 func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader.Summaries()), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
-	file, info, err := location.OpenSession(path)
+	file, err := x.Source().Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.Lineage.IndexOf(path) >= 0 {
 			return nil, &problem.Error{Code: CodeNotFound, Message: path + " was deleted after it was indexed",
@@ -193,8 +196,8 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 			return nil, problem.OfIndex(err)
 		}
 	}
-	if rec == nil || rec.Size != info.Size() && info.Size() < rec.Checkpoint.Offset {
-		rec, err = entry.ReadRecord(x.Agents, path, file, info.ModTime())
+	if rec == nil || rec.Size != file.Size() && file.Size() < rec.Checkpoint.Offset {
+		rec, err = entry.ReadRecord(x.Agents, path, io.NewSectionReader(file, 0, file.Size()), file.ModTime())
 		if err != nil {
 			file.Close()
 			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the session", Err: err}
@@ -204,11 +207,11 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
 	if rec.Base.Session != "" {
 		var files []*session.Record
-		if files, t.Missing, err = sessions.History(x.Reader, rec, location.IsFile); err != nil {
+		if files, t.Missing, err = sessions.History(x.Reader, rec, func(path string) bool { return x.Elsewhere != nil || location.IsFile(path) }); err != nil {
 			file.Close()
 			return nil, problem.OfIndex(err)
 		}
-		t.Join(location.Disk{}, files)
+		t.Join(x.Source(), files)
 		rec = t.Record
 	}
 	if entryID != "" {
@@ -617,11 +620,7 @@ func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume, how *adapter
 	var list []string
 	rec := t.Record
 	agent := t.Agents.Agent(rec.Agent).Label()
-	info, err := t.File.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if age := a.Now().Sub(info.ModTime()); age < justNow && !r.Fork {
+	if age := a.Now().Sub(t.File.ModTime()); age < justNow && !r.Fork {
 		list = append(list, "it was written to in the last minute: if another "+agent+" has it open, both will write to the same file")
 	}
 	if t.Entry >= 0 {

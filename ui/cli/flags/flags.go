@@ -33,6 +33,8 @@ type Shared struct {
 	Follow     bool
 	MaxLine    Number
 	NoUpdate   bool
+	From       []string // archives, "this" for the sessions of this machine
+	asks       bool     // they can be asked
 	// output
 	Redact         bool
 	dates          bool
@@ -74,6 +76,9 @@ type Row struct {
 	Many  bool                // values may be joined with commas
 }
 
+// from is the name of the flag of AddFrom.
+const from = "from"
+
 // Table is the only table of shared flags. Commands, help, completion and docs
 // use it. The filters come first.
 var Table = append(filterRows(), []Row{
@@ -82,6 +87,8 @@ var Table = append(filterRows(), []Row{
 	{Name: "follow", Group: GroupWhere, usage: "follow symbolic links that lead out of the session directories", bind: func(o *Shared) any { return &o.Follow }},
 	{Name: "max-line", Value: "MB", Group: GroupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", StandardMaxLine), bind: func(o *Shared) any { return &o.MaxLine }},
 	{Name: "no-update", Group: GroupWhere, usage: "use the index as it is, without updating it", bind: func(o *Shared) any { return &o.NoUpdate }},
+
+	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
 
 	{Name: "redact", Group: GroupAnswer, usage: "mask anything that looks like a key, token or password", bind: func(o *Shared) any { return &o.Redact }},
 	{Name: "dates", Group: GroupAnswer, usage: "print dates instead of ages", bind: func(o *Shared) any { return &o.dates }},
@@ -170,7 +177,7 @@ const Annotation = "pigrep_group"
 // without.
 func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 	for _, row := range Table {
-		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) {
+		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) || row.Name == from && !o.asks {
 			continue
 		}
 		usage := row.usage
@@ -187,6 +194,9 @@ func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {
 	row := filter.Lookup(filter.Searches)
 	Add(flags, "no-searches", "", "", row.Usage, &filterValue{row, &o.Filters})
 }
+
+// AddFrom makes Add add the flag of commands that can ask archives.
+func (o *Shared) AddFrom() { o.asks = true }
 
 // Format is the name of the flag of AddFormat.
 const Format = "format"

@@ -3,6 +3,7 @@
 package help
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -252,10 +253,13 @@ func read(file string) (line, text string) {
 	return line, text
 }
 
+// Text is the annotation of a command that names its text; the usual one is the command's.
+const Text = "pigrep_text"
+
 // Describe completes a command with its text.
 func Describe(cmd *cobra.Command) {
 	var text string
-	cmd.Short, text = read("commands/" + cmd.Name() + ".txt")
+	cmd.Short, text = read("commands/" + cmp.Or(cmd.Annotations[Text], cmd.Name()) + ".txt")
 	text, examples, _ := strings.Cut(text, "\nExamples:\n")
 	cmd.Long = strings.TrimSuffix(complete(text, nil), "\n")
 	cmd.Example = strings.TrimSpace(strings.ReplaceAll("\n"+examples, "\n  ", "\n"))

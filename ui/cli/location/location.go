@@ -15,9 +15,13 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/remotes"
 )
 
 // The environment variables of pigrep itself; adapters define those of agents.
@@ -32,13 +36,49 @@ type Location struct {
 	Roots    []adapter.Root
 	Agents   *adapter.Registry // of the files in the roots
 	IndexDir string
+
+	// Elsewhere is what else is asked; nil for nothing. It is set by name, and asked when the
+	// index is opened.
+	Elsewhere *Elsewhere
+}
+
+// Elsewhere is the archives that a run asks, and what it asks them.
+type Elsewhere struct {
+	Sources []remote.Source
+	Here    bool         // the sessions of this machine too
+	Host    string       // the name of this machine
+	Files   entry.Source // of what they sent and of this machine; nil before the index is opened
+	remote.Question
+}
+
+// Source opens the session files.
+func (p *Location) Source() entry.Source {
+	if p.Elsewhere == nil || p.Elsewhere.Files == nil {
+		return Disk{}
+	}
+	return p.Elsewhere.Files
+}
+
+// Question returns what is asked elsewhere, for a command to complete; it is lost if nothing is
+// asked.
+func (p *Location) Question() *remote.Question {
+	if p.Elsewhere == nil {
+		return &remote.Question{}
+	}
+	return &p.Elsewhere.Question
 }
 
 // Find resolves the session roots and the index directory, and checks that there is
 // a readable root.
 func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	p := &Location{App: a, NoUpdate: o.NoUpdate, Roots: Roots(o, a)}
-	err := p.check(len(o.SessionDir) > 0)
+	if err := p.findElsewhere(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Elsewhere == nil || p.Elsewhere.Here {
+		err = p.check(len(o.SessionDir) > 0)
+	}
 	if err != nil && len(o.SessionDir) == 0 {
 		if samples, ok := samples(a); ok {
 			a.Advise("name a directory with sessions: --session-dir DIR", "no sessions on this machine: searching the samples in %s", samples.Path)
@@ -53,6 +93,25 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 		return nil, err
 	}
 	return p, err
+}
+
+func (p *Location) findElsewhere(o *flags.Shared) (err error) {
+	if len(o.From) == 0 {
+		return nil
+	}
+	p.Elsewhere = &Elsewhere{}
+	if p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From); err == nil && p.App.Hostname != nil {
+		p.Elsewhere.Host, _ = p.App.Hostname() // without a name, copies of sessions are known by their ids
+	}
+	return err
+}
+
+// ResumeCommand is that of the agents. What is on another machine cannot be resumed here.
+func (p *Location) ResumeCommand(s *session.Summary) (dir string, argv []string) {
+	if _, _, there := remote.Split(s.Path); p.Elsewhere != nil && there {
+		return "", nil
+	}
+	return p.Agents.ResumeCommand(s)
 }
 
 // findIndex resolves the index directory, and checks that it may be one.

@@ -34,8 +34,7 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 		p := &progressReports{app: a, start: a.Now()}
 		return p.progress, func() {}
 	case a.Streams.ErrTTY:
-		p := &progressBar{app: a, start: a.Now()}
-		return p.progress, p.clear
+		return Bar(a, "indexing")
 	case a.JSON:
 		// Programs read stderr for errors and warnings only, unless they ask for more.
 		return nil, func() {}
@@ -44,9 +43,16 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 	return p.progress, p.end
 }
 
-// progressBar shows bytes, rate and remaining time of an update.
+// Bar returns the functions that show progress as a bar, and clear it.
+func Bar(a *app.App, doing string) (progress func(indexer.Progress), clear func()) {
+	p := &progressBar{app: a, doing: doing, start: a.Now()}
+	return p.progress, p.clear
+}
+
+// progressBar shows bytes, rate and remaining time.
 type progressBar struct {
 	app         *app.App
+	doing       string
 	start, last time.Time
 	bar         *progressbar.ProgressBar
 }
@@ -75,7 +81,7 @@ func (p *progressBar) progress(at indexer.Progress) {
 		p.bar.ChangeMax64(most)
 	}
 	_ = p.bar.Set64(done)
-	text := fmt.Sprintf("indexing %s of %s, %s/s", human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())))
+	text := fmt.Sprintf("%s %s of %s, %s/s", p.doing, human.Bytes(done), human.Bytes(at.BytesTotal), human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())))
 	if at.By != 0 {
 		text = BuildingText(at)
 	}

@@ -60,6 +60,9 @@ func (x *Snapshot) Close() error {
 // answer unless it is JSON, which includes them.
 func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
 	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	if x.Elsewhere != nil {
+		answer.Files = x.State.Files // not only those that were sent
+	}
 	if x.App.JSON {
 		return
 	}
@@ -110,6 +113,9 @@ func Ask(ctx context.Context, p *location.Location, question func(context.Contex
 }
 
 func open(ctx context.Context, p *location.Location, e *speculation) (*Snapshot, error) {
+	if p.Elsewhere != nil {
+		return openElsewhere(ctx, p)
+	}
 	if p.NoUpdate {
 		return openAsIs(p)
 	}
@@ -177,6 +183,9 @@ func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing i
 // usable index, or with noIndex, the snapshot has no reader: the files are searched. Errors
 // of files are left to reading them.
 func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapshot, error) {
+	if p.Elsewhere != nil {
+		return openElsewhere(ctx, p)
+	}
 	x := &Snapshot{Location: p}
 	var err error
 	switch {
@@ -220,6 +229,9 @@ func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapsh
 
 // Files returns, for every session file, how much of it the reader covers.
 func (x *Snapshot) Files() []grep.File {
+	if x.Elsewhere != nil {
+		return x.everything()
+	}
 	var known indexer.Index
 	if x.Reader != nil {
 		known = x.Reader

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/engine/filter"
+	"pigrep/remote/opensearch"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/remotes"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+type pushOptions struct {
+	flags.Shared
+	name                       string
+	watch, dryRun, reveal, yes bool
+	every                      time.Duration
+}
+
+// noPushFilters are the filters on parts of sessions: whole sessions are pushed.
+var noPushFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "until"}
+
+func (o *pushOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.every = 5 * time.Second
+	flags.Add(f, "watch", "", "", "go on pushing what agents write, until interrupted", &o.watch)
+	flags.Add(f, "every", "", "TIME", "with --watch: how often to look (default 5s)", &o.every)
+	flags.Add(f, "dry-run", "", "", "count what would be sent, and send nothing", &o.dryRun)
+	flags.Add(f, "reveal", "", "", "send keys, tokens and passwords as they are; needs --yes", &o.reveal)
+	flags.Add(f, "yes", "", "", "confirm --reveal", &o.yes)
+	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, noPushFilters...)
+}
+
+func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) error {
+	o.name = args[0]
+	switch {
+	case o.reveal && !o.yes:
+		return problem.Usagef("everybody who may read the archive will see them; if that is meant: --reveal --yes", "--reveal sends secrets unmasked")
+	case o.dryRun && o.watch:
+		return problem.Usagef("", "--dry-run and --watch cannot be combined")
+	}
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	list, err := remotes.Read(a)
+	if err != nil {
+		return err
+	}
+	to, err := list.Find(o.name)
+	if err != nil {
+		return err
+	}
+	archive, err := to.Open(a, o.name)
+	if err != nil {
+		return err
+	}
+	host, err := to.HostName(a)
+	if err != nil {
+		return err
+	}
+	push := opensearch.Push{
+		Host: host, User: userName(a), Adapter: q.Agents, Files: location.Disk{}, Reveal: o.reveal, DryRun: o.dryRun, Patient: o.watch, Now: a.Now,
+	}
+	for {
+		err := o.once(ctx, q, archive, push)
+		if !o.watch || ctx.Err() != nil || err != nil && !errors.Is(err, problem.ErrIncomplete) {
+			return o.ended(ctx, err)
+		}
+		select {
+		case <-ctx.Done():
+			return o.ended(ctx, ctx.Err())
+		case <-time.After(o.every):
+		}
+	}
+}
+
+// ended is the outcome of a push: a service manager ends a watch without an error.
+func (o *pushOptions) ended(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case o.watch && context.Cause(ctx) == problem.ErrTerminated:
+		return nil
+	}
+	return problem.ErrLeft
+}
+
+// once pushes what is new.
+func (o *pushOptions) once(ctx context.Context, q *asking, archive *opensearch.Archive, push opensearch.Push) error {
+	x, err := snapshot.Open(ctx, q.Location)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	push.Sessions = chosen(x, q.request.Spec)
+	push.Vanished = func(path string) bool {
+		_, err := os.Lstat(path)
+		return errors.Is(err, fs.ErrNotExist) && vanished(q, path)
+	}
+	end := func() {}
+	if a := q.App; a.Streams.ErrTTY && !a.Quiet {
+		var bar func(indexer.Progress)
+		bar, end = snapshot.Bar(a, "pushing")
+		began := a.Now()
+		push.Progress = func(p opensearch.Progress) {
+			at := indexer.Progress{Bytes: p.Bytes, Committed: p.Bytes, BytesTotal: p.BytesTotal}
+			at.Left = time.Duration(float64(a.Now().Sub(began)) * float64(p.BytesTotal-p.Bytes) / float64(max(1, p.Bytes)))
+			bar(at)
+		}
+	}
+	report, err := archive.Push(ctx, push)
+	end()
+	if report != nil && (err == nil || report.Documents > 0) {
+		if failed := o.tell(q, report); failed != nil {
+			return failed
+		}
+	}
+	if err != nil {
+		return remotes.Problem(err)
+	}
+	if len(report.Refused)+len(report.Errors)+report.TooLong > 0 {
+		return problem.ErrIncomplete
+	}
+	return nil
+}
+
+// vanished reports whether the directory of a session file that is gone is still looked at.
+func vanished(q *asking, path string) bool {
+	for _, r := range q.Roots {
+		if _, err := os.Stat(r.Path); err == nil && strings.HasPrefix(path, strings.TrimRight(r.Path, `/\`)+string(os.PathSeparator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// chosen returns the session files that pass the filters, those first that were changed last. A
+// file with names of sessions has none of what filters test.
+func chosen(x *snapshot.Snapshot, spec filter.Spec) (list []session.Summary) {
+	only := spec.WithAllKinds()
+	f := only.Compile()
+	for i := range x.Reader.Summaries() {
+		s := &x.Reader.Summaries()[i]
+		if !f.Session(s) || !spec.Since.IsZero() && s.Modified().Before(spec.Since) {
+			continue
+		}
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(a, b session.Summary) int { return b.Modified().Compare(a.Modified()) })
+	return list
+}
+
+// userName is who this process belongs to; "" if unknown.
+func userName(a *app.App) string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return a.Getenv("USER")
+}
+
+// mostRefusals is how many refusals are listed one by one.
+const mostRefusals = 5
+
+// pushed is a report in JSON.
+type pushed struct {
+	Archive   string   `json:"archive"`
+	DryRun    bool     `json:"dryRun"`
+	Sessions  int      `json:"sessions"`
+	Unchanged int      `json:"unchanged"`
+	Rewritten int      `json:"rewritten"`
+	Vanished  int      `json:"vanished"`
+	Documents int      `json:"documents"`
+	Bytes     int64    `json:"bytes"`
+	Retried   int      `json:"retried"`
+	Newer     int      `json:"newer"`
+	Refused   []string `json:"refused"`
+	Failed    []string `json:"failed"`
+	TooLong   int      `json:"tooLong"`
+}
+
+// tell prints a report, and warns of what is missing. A watch tells only what it did.
+func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
+	a := q.App
+	if o.watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Errors) == 0 {
+		return nil
+	}
+	facts := pushed{o.name, o.dryRun, r.Sessions, r.Unchanged, r.Rewritten, r.Gone, r.Documents, r.Bytes, r.Retried, r.Newer, []string{}, []string{}, r.TooLong}
+	for _, refused := range r.Refused {
+		facts.Refused = append(facts.Refused, terminal.Clean(refused.Document+": "+refused.Reason))
+	}
+	for _, err := range r.Errors {
+		facts.Failed = append(facts.Failed, terminal.Clean(err.Error()))
+	}
+	if err := q.out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
+		return err
+	}
+	if o.watch {
+		_ = a.Out.Flush() // a closed pipe ends the next print
+	}
+	if a.JSON {
+		return nil
+	}
+	for i, text := range facts.Refused {
+		if i == mostRefusals {
+			a.Warn("%s more", human.Number(len(facts.Refused)-i))
+			break
+		}
+		a.Warn("set aside: the archive does not take %s", text)
+	}
+	for _, text := range facts.Failed {
+		a.Warn("%s", text)
+	}
+	if r.TooLong > 0 {
+		a.Advise("--max-line MB, or the setting max-line, reads longer lines", "%s left out: longer than max-line", human.Plural(r.TooLong, "line is", "lines are"))
+	}
+	return nil
+}
+
+// line is a report on one line.
+func (o *pushOptions) line(r *opensearch.Report) string {
+	verb := "pushed"
+	if o.dryRun {
+		verb = "would push"
+	}
+	text := fmt.Sprintf("%s %s (%s, %s) to %s", verb, human.Plural(r.Sessions, "session file", "session files"), human.Plural(r.Documents, "document", "documents"), human.Bytes(r.Bytes), o.name)
+	if r.Sessions == 0 {
+		text = "nothing new for " + o.name
+	}
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{r.Unchanged, "unchanged"}, {r.Rewritten, "rewritten"}, {r.Gone, "vanished here, kept there"}, {r.Retried, "documents sent again"}, {r.Newer, "documents newer there"},
+	} {
+		if part.n > 0 {
+			text += fmt.Sprintf("; %s %s", human.Number(part.n), part.text)
+		}
+	}
+	return text
+}

@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
+	"pigrep/internal/timespec"
+	"pigrep/remote/opensearch"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/remotes"
+	"pigrep/ui/printer"
+)
+
+// remoteOptions are those of all commands below remote.
+type remoteOptions struct {
+	flags.Shared
+	remotes.Remote
+	before string
+	dryRun bool
+	shards flags.Number
+}
+
+func newRemoteCommand(a *app.App) *cobra.Command {
+	sub := func(use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *remoteOptions, []string) error, add func(*remoteOptions, *cobra.Command)) *cobra.Command {
+		o := &remoteOptions{}
+		cmd := &cobra.Command{Use: use, Args: args, ValidArgsFunction: completeArchive(a)}
+		if cmd.Name() != "remote" {
+			cmd.Annotations = map[string]string{help.Text: "remote-" + cmd.Name()}
+		}
+		return newCommand(a, withFlags{o, add}, cmd, func(ctx context.Context, a *app.App, _ withFlags, args []string) error {
+			return run(ctx, a, o, args)
+		})
+	}
+	none := func(*remoteOptions, *cobra.Command) {}
+	cmd := sub("remote", noArgs, runRemoteList, none)
+	cmd.AddCommand(
+		sub("add NAME URL", twoArgs, runRemoteAdd, (*remoteOptions).addDescription),
+		sub("forget NAME {SESSION | --before DATE}", nil, runRemoteForget, func(o *remoteOptions, cmd *cobra.Command) {
+			flags.Add(cmd.Flags(), "before", "", "DATE", "all sessions that began before this date", &o.before)
+			flags.Add(cmd.Flags(), "dry-run", "", "", "list what would be deleted, and delete nothing", &o.dryRun)
+		}),
+		sub("init NAME", oneArchive, runRemoteInit, func(o *remoteOptions, cmd *cobra.Command) {
+			flags.Add(cmd.Flags(), "dry-run", "", "", "say what would be made, and make nothing", &o.dryRun)
+			flags.Add(cmd.Flags(), "shards", "", "N", "divide each month into N shards, for archives of many machines (default 1)", &o.shards)
+		}),
+		sub("list", noArgs, runRemoteList, none),
+		sub("rm NAME", oneArchive, runRemoteRemove, none),
+		sub("status NAME", oneArchive, runRemoteStatus, none),
+	)
+	return cmd
+}
+
+// withFlags are options with the flags of one subcommand.
+type withFlags struct {
+	*remoteOptions
+	add func(*remoteOptions, *cobra.Command)
+}
+
+func (o withFlags) addFlags(cmd *cobra.Command) {
+	o.add(o.remoteOptions, cmd)
+	o.Add(cmd, []flags.Group{flags.GroupOutput}, "verbose", "hyperlink")
+}
+
+func (o *remoteOptions) addDescription(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "user", "", "NAME", "log in as this user", &o.User)
+	flags.Add(f, "password-command", "", "COMMAND", "the password is the first line that this command prints", &o.PasswordCommand)
+	flags.Add(f, "password-file", "", "FILE", "the password is the first line of this file, which only you may read", &o.PasswordFile)
+	flags.Add(f, "password-env", "", "NAME", "the password is in this environment variable (default "+usualPassword+")", &o.PasswordEnv)
+	flags.Add(f, "ca", "", "FILE", "trust the certificates in this file, in PEM", &o.CA)
+	flags.Add(f, "insecure-http", "", "", "allow plain http to another machine", &o.InsecureHTTP)
+	flags.Add(f, "prefix", "", "NAME", "what the names of the archive's indices begin with (default "+opensearch.DefaultPrefix+")", &o.Prefix)
+	flags.Add(f, "as", "", "HOST", "what this machine is called in the archive (default its host name)", &o.Host)
+}
+
+const usualPassword = "PIGREP_PASSWORD"
+
+func oneArchive(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return problem.Usagef("`pigrep remote list` lists the archives", "%s takes the name of an archive", cmd.CommandPath())
+}
+
+func twoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		return nil
+	}
+	return problem.Usagef("example: "+cmd.CommandPath()+" team https://search.example.com:9200", "%s takes a name and an address", cmd.CommandPath())
+}
+
+// completeArchive completes the names of archives.
+func completeArchive(a *app.App) complete {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		list, _ := remotes.Read(a) // an error has no completions
+		return slices.Sorted(maps.Keys(list)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// tell prints an answer of a few lines.
+func (o *remoteOptions) tell(a *app.App, facts any, lines ...string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		lines[i] = terminal.Clean(lines[i])
+	}
+	return out.Print(&printer.Told{Command: "remote", Lines: lines, Facts: facts})
+}
+
+func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string) error {
+	name := args[0]
+	if err := remotes.CheckName(name); err != nil {
+		return err
+	}
+	given := slices.DeleteFunc([]string{o.PasswordCommand, o.PasswordFile, o.PasswordEnv}, func(s string) bool { return s == "" })
+	switch {
+	case len(given) > 1:
+		return problem.Usagef("the password comes from one place", "--password-command, --password-file and --password-env cannot be combined")
+	case len(given) == 1 && o.User == "":
+		return problem.Usagef("add --user NAME", "a password without a user")
+	case len(given) == 0 && o.User != "":
+		o.PasswordEnv = usualPassword
+	}
+	for _, path := range []*string{&o.CA, &o.PasswordFile} {
+		if *path != "" {
+			*path = a.Absolute(*path)
+		}
+	}
+	o.URL = strings.TrimRight(args[1], "/")
+	if _, err := o.Remote.Open(a, name); err != nil {
+		return remotes.Problem(err)
+	}
+	list, err := remotes.Read(a)
+	if err != nil {
+		return err
+	}
+	list[name] = &o.Remote
+	if err := list.Write(a); err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the list of archives", Err: err}
+	}
+	return o.tell(a, map[string]any{"added": name}, fmt.Sprintf("added %s: %s; see whether it answers: pigrep remote status %s", name, o.URL, name))
+}
+
+func runRemoteRemove(_ context.Context, a *app.App, o *remoteOptions, args []string) error {
+	list, err := remotes.Read(a)
+	if err == nil {
+		_, err = list.Find(args[0])
+	}
+	if err != nil {
+		return err
+	}
+	delete(list, args[0])
+	if err := list.Write(a); err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the list of archives", Err: err}
+	}
+	return o.tell(a, map[string]any{"removed": args[0]}, "removed "+args[0]+" from the list; the archive itself is as it was")
+}
+
+func runRemoteList(_ context.Context, a *app.App, o *remoteOptions, _ []string) error {
+	list, err := remotes.Read(a)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		r := list[name]
+		line := name + " " + r.URL
+		if r.User != "" {
+			from := "$" + r.PasswordEnv
+			switch {
+			case r.PasswordCommand != "":
+				from = "the command " + r.PasswordCommand
+			case r.PasswordFile != "":
+				from = r.PasswordFile
+			}
+			line += " as " + r.User + ", password from " + from
+		}
+		lines = append(lines, line)
+	}
+	if err := o.tell(a, map[string]any{"archives": list}, lines...); err != nil || len(list) > 0 {
+		return err
+	}
+	a.Explain("add one: pigrep remote add NAME URL", "no archives")
+	return problem.ErrNothingFound
+}
+
+// archive opens the archive that the arguments begin with.
+func (o *remoteOptions) archive(a *app.App, args []string) (*opensearch.Archive, error) {
+	list, err := remotes.Read(a)
+	if err != nil {
+		return nil, err
+	}
+	return list.Open(a, args[0])
+}
+
+func runRemoteInit(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
+	archive, err := o.archive(a, args)
+	if err != nil {
+		return err
+	}
+	setup, err := archive.Init(ctx, o.shards.Or(1), o.dryRun)
+	if err != nil {
+		return remotes.Problem(err)
+	}
+	verb := "made"
+	if o.dryRun {
+		verb = "would make"
+	}
+	lines := each(setup.Changes, func(c string) string { return verb + " " + c })
+	if len(lines) == 0 {
+		lines = []string{args[0] + " is set up; nothing to do"}
+	}
+	return o.tell(a, map[string]any{"archive": args[0], "dryRun": o.dryRun, "changes": append([]string{}, setup.Changes...)}, lines...)
+}
+
+func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
+	archive, err := o.archive(a, args)
+	if err != nil {
+		return err
+	}
+	s, err := archive.Status(ctx)
+	if err != nil {
+		return remotes.Problem(err)
+	}
+	health := s.Health
+	if health == "" {
+		health = "unknown"
+	}
+	lines := []string{fmt.Sprintf("%s: %s, cluster %s, health %s", args[0], s.Engine, s.Cluster, health)}
+	if s.Ready == nil {
+		lines = append(lines, fmt.Sprintf("%s from %s; %s gone from their machines", human.Plural(s.Sessions, "session file", "session files"), human.Plural(s.Hosts, "machine", "machines"), human.Number(s.Gone)))
+		if s.Refused > 0 {
+			lines = append(lines, human.Plural(s.Refused, "document was", "documents were")+" not taken by the engine")
+		}
+	}
+	months := []map[string]any{}
+	for _, m := range s.Months {
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", m.Index, human.Plural(int(m.Documents), "document", "documents"), human.Bytes(m.Bytes)))
+		months = append(months, map[string]any{"index": m.Index, "documents": m.Documents, "bytes": m.Bytes})
+	}
+	pushes := []map[string]any{}
+	for _, p := range s.Pushes {
+		lines = append(lines, fmt.Sprintf("pushed %s by %s on %s: %s, %s", human.Ago(a.Now(), p.Time), p.User, p.Host, human.Plural(p.Sessions, "session file", "session files"), human.Bytes(p.Bytes)))
+		pushes = append(pushes, map[string]any{"host": p.Host, "user": p.User, "time": p.Time, "sessions": p.Sessions, "documents": p.Documents, "bytes": p.Bytes})
+	}
+	err = o.tell(a, map[string]any{
+		"archive": args[0], "engine": s.Engine, "cluster": s.Cluster, "health": s.Health, "ready": s.Ready == nil,
+		"sessions": s.Sessions, "gone": s.Gone, "hosts": s.Hosts, "refused": s.Refused, "months": months, "pushes": pushes,
+	}, lines...)
+	if err == nil && s.Ready != nil {
+		err = remotes.Problem(s.Ready)
+	}
+	return err
+}
+
+func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
+	if len(args) < 1 || len(args) > 2 || (len(args) == 2) == (o.before != "") {
+		return problem.Usagef("examples: pigrep remote forget team 01a1f7de; pigrep remote forget team --before 2026-01-01", "remote forget takes an archive and a session, or --before DATE")
+	}
+	name, before := "", time.Time{}
+	if o.before != "" {
+		span, err := timespec.Parse(o.before, a.Now())
+		if err != nil {
+			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--before: %v", err)
+		}
+		before = span.Start
+	} else {
+		name = args[1]
+	}
+	archive, err := o.archive(a, args)
+	if err != nil {
+		return err
+	}
+	found, err := archive.Matching(ctx, name, before)
+	if err != nil {
+		return remotes.Problem(err)
+	}
+	var keys, paths, names []string
+	for _, f := range found {
+		keys, paths = append(keys, f.Key), append(paths, f.Path)
+		if !slices.Contains(names, f.Session) {
+			names = append(names, f.Session)
+		}
+	}
+	if name != "" && len(names) > 1 {
+		return &problem.Error{Code: conversation.CodeAmbiguous, Message: fmt.Sprintf("%q is the beginning or end of several ids", name), Hint: "use one of these", Candidates: names[:min(len(names), conversation.MaxCandidates)]}
+	}
+	facts := map[string]any{"archive": args[0], "dryRun": o.dryRun, "sessions": append([]string{}, paths...)}
+	switch {
+	case o.dryRun:
+		return o.tell(a, facts, append(paths, fmt.Sprintf("%s would be deleted from %s", human.Plural(len(paths), "session file", "session files"), args[0]))...)
+	case len(keys) == 0 && name != "":
+		a.Explain("`pigrep sessions --from "+args[0]+"` lists the sessions there", "no session %s in %s", name, args[0])
+		return problem.ErrNothingFound
+	}
+	if name == "" {
+		dropped, err := archive.DropMonths(ctx, before)
+		if err != nil {
+			return remotes.Problem(err)
+		}
+		facts["months"] = append([]string{}, dropped...)
+	}
+	if err := archive.Forget(ctx, keys); err != nil {
+		return remotes.Problem(err)
+	}
+	return o.tell(a, facts, append(paths, fmt.Sprintf("deleted %s from %s; a search of the archive finds nothing of them", human.Plural(len(paths), "session file", "session files"), args[0]))...)
+}

@@ -1,0 +1,81 @@
+package snapshot
+
+import (
+	"context"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/human"
+	"pigrep/query/engine/entry"
+	"pigrep/query/grep"
+	"pigrep/remote"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/remotes"
+)
+
+// openElsewhere opens an index in memory of what archives have for the question, with the
+// sessions of this machine if they are asked for too.
+func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error) {
+	base := &Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
+	base.State.Complete = true
+	if p.Elsewhere.Here {
+		here := *p
+		here.Elsewhere = nil
+		var err error
+		if base, err = Open(ctx, &here); err != nil {
+			return nil, err
+		}
+	}
+	defer base.Close()
+	start := p.App.Now()
+	got, err := remote.Gather(ctx, p.Agents, base.Reader, p.Elsewhere.Host, p.Elsewhere.Sources, p.Elsewhere.Question)
+	if err != nil {
+		return nil, remotes.Problem(err)
+	}
+	p.App.Logger().Debug("asked archives", "took", p.App.Now().Sub(start).String(), "sessions", got.Known)
+	x := *base
+	x.Location, x.Reader = p, got.Reader
+	x.State.Files = base.Reader.Table().Len() + got.Known
+	p.Elsewhere.Files = files{got, location.Disk{}}
+	for _, m := range got.Missing {
+		x.State.Complete = false
+		if m.Err != nil {
+			p.App.Advise("", "nothing from %s in this answer: %v", m.Source, m.Err)
+			continue
+		}
+		p.App.Advise("narrow it: --since, --project, --session, or more words", "%s of %s not in this answer: there is no room for more",
+			human.Plural(m.Sessions, "session file", "session files")+isOrAre(m.Sessions), m.Source)
+	}
+	return &x, nil
+}
+
+// everything is the files of an index that has all of each.
+func (x *Snapshot) everything() []grep.File {
+	list := x.Reader.Summaries()
+	files := make([]grep.File, len(list))
+	for i := range list {
+		files[i] = grep.File{Path: list[i].Path, Time: list[i].Modified(), Known: &list[i], Indexed: grep.Whole}
+	}
+	return files
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return " are"
+}
+
+// files are session files of this machine and of others.
+type files struct {
+	elsewhere *remote.Gathered
+	here      entry.Source
+}
+
+// Open implements entry.Source.
+func (f files) Open(path string) (entry.File, error) {
+	if f.elsewhere.Has(path) {
+		return f.elsewhere.Open(path)
+	}
+	return f.here.Open(path)
+}
