@@ -54,31 +54,33 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, er
 
 // Status is what an archive says about itself.
 type Status struct {
-	Engine   string        // the version of the server
-	Cluster  string        // its name
-	Health   string        // green, yellow or red
-	Ready    error         // why it cannot be used; nil if it can
-	Sessions int           // session files
-	Gone     int           // of these: no longer on their machines
-	Hosts    int           // machines that have pushed
-	Refused  int           // documents that the engine did not take
-	Months   []MonthStatus // oldest first
-	Pushes   []PushStatus  // the latest first
+	Engine   string  `json:"engine"`  // and its version
+	Cluster  string  `json:"cluster"` // its name
+	Health   string  `json:"health"`  // green, yellow or red; unknown to whom the role does not allow it
+	Ready    error   `json:"-"`       // why it cannot be used; nil if it can
+	Sessions int     `json:"sessions"`
+	Gone     int     `json:"gone"`    // sessions whose files are no longer on their machines
+	Hosts    int     `json:"hosts"`   // machines that have pushed
+	Refused  int     `json:"refused"` // documents that the engine did not take
+	Months   []Month `json:"months"`  // oldest first
+	Pushes   []Done  `json:"pushes"`  // the latest first
 }
 
-// MonthStatus describes the index of a month.
-type MonthStatus struct {
-	Index     string
-	Documents int64
-	Bytes     int64
+// Month describes the index of a month.
+type Month struct {
+	Index     string `json:"index"`
+	Documents int64  `json:"documents"`
+	Bytes     int64  `json:"bytes"`
 }
 
-// PushStatus says who pushed what.
-type PushStatus struct {
-	Host, User          string
-	Time                time.Time
-	Sessions, Documents int
-	Bytes               int64
+// Done says who pushed what.
+type Done struct {
+	Host      string `json:"host"`
+	User      string `json:"user"`
+	Pushed    int64  `json:"pushed"` // in Unix milliseconds
+	Sessions  int    `json:"sessions"`
+	Documents int    `json:"documents"`
+	Bytes     int64  `json:"bytes"`
 }
 
 // mostPushes is how many pushes Status has.
@@ -96,7 +98,7 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 	if root.Version.Number == "" {
 		return nil, a.wrap(ctx, fmt.Errorf("%w: it has no version", ErrNotEngine))
 	}
-	s := &Status{Cluster: root.Cluster, Engine: strings.TrimSpace(root.Version.Distribution + " " + root.Version.Number)}
+	s := &Status{Cluster: root.Cluster, Engine: strings.TrimSpace(root.Version.Distribution + " " + root.Version.Number), Health: "unknown", Months: []Month{}, Pushes: []Done{}}
 	var health struct{ Status string }
 	if err := a.call(ctx, http.MethodGet, "_cluster/health", nil, &health); err == nil { // a role may not be allowed to
 		s.Health = health.Status
@@ -125,19 +127,12 @@ func (a *Archive) count(ctx context.Context, s *Status) error {
 		return err
 	}
 	s.Hosts = len(hosts)
-	type push struct {
-		Host, User          string
-		Pushed              int64
-		Sessions, Documents int
-		Bytes               int64
-	}
-	found, err := find[push](ctx, a, a.sessionsIndex(), "", object{"size": mostPushes, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
+	found, err := find[Done](ctx, a, a.sessionsIndex(), "", object{"size": mostPushes, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
 	if err != nil {
 		return err
 	}
 	for _, h := range found.Hits.Hits {
-		p := h.Source
-		s.Pushes = append(s.Pushes, PushStatus{p.Host, p.User, timeOf(p.Pushed), p.Sessions, p.Documents, p.Bytes})
+		s.Pushes = append(s.Pushes, h.Source)
 	}
 	return nil
 }
@@ -150,7 +145,7 @@ func (a *Archive) listMonths(ctx context.Context, s *Status) error {
 	}
 	err := a.call(ctx, http.MethodGet, "_cat/indices/"+a.monthly("*")+"?format=json&bytes=b&h=index,docs.count,store.size&s=index", nil, &months)
 	for _, m := range months {
-		s.Months = append(s.Months, MonthStatus{m.Index, m.Documents, m.Bytes})
+		s.Months = append(s.Months, Month(m))
 	}
 	return err
 }

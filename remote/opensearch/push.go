@@ -44,17 +44,17 @@ type Progress struct {
 
 // A Report says what a push did.
 type Report struct {
-	Sessions  int   // that were sent, or in part
-	Unchanged int   // that were there already
-	Rewritten int   // of Sessions: sent again from the start
-	Gone      int   // vanished files that were marked
-	Documents int   // confirmed
-	Bytes     int64 // of session files
-	Retried   int   // documents that the engine rejected and took later
-	Newer     int   // documents of which it has a newer generation
-	TooLong   int   // lines that are left out because they are too long
-	Refused   []Refusal
-	Errors    []error // of files that cannot be read
+	Sessions  int       `json:"sessions"`  // that were sent, or in part
+	Unchanged int       `json:"unchanged"` // that were there already
+	Rewritten int       `json:"rewritten"` // of Sessions: sent again from the start
+	Gone      int       `json:"vanished"`  // files that were marked
+	Documents int       `json:"documents"` // confirmed
+	Bytes     int64     `json:"bytes"`     // of session files
+	Retried   int       `json:"retried"`   // documents that the engine rejected and took later
+	Newer     int       `json:"newer"`     // documents of which it has a newer generation
+	TooLong   int       `json:"tooLong"`   // lines that are left out because they are too long
+	Refused   []Refusal `json:"refused"`
+	Failed    []string  `json:"failed"` // files that cannot be read, and why
 }
 
 // pushing is a push that runs.
@@ -78,7 +78,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 		return nil, err
 	}
 	p := &pushing{Push: &in, months: make(map[string]bool), known: make(map[string]*state)}
-	p.sender = &sender{archive: a, report: &Report{}, patience: patience, now: in.Now, sent: p.confirmed}
+	p.sender = &sender{archive: a, report: &Report{Refused: []Refusal{}, Failed: []string{}}, patience: patience, now: in.Now, sent: p.confirmed}
 	if in.Patient {
 		p.patience = 0
 	}
@@ -132,7 +132,7 @@ func (p *pushing) all(ctx context.Context) error {
 			if errors.As(err, &engine) {
 				return err
 			}
-			p.report.Errors = append(p.report.Errors, err)
+			p.report.Failed = append(p.report.Failed, err.Error())
 		}
 	}
 	return p.markGone()

@@ -104,7 +104,7 @@ func TestPushIsWholeAndIdempotent(t *testing.T) {
 	f, d := newFake(t), oddFiles()
 	a := f.archive()
 	report, err := push(t, a, d)
-	if err != nil || report.Sessions != len(d) || len(report.Refused)+len(report.Errors) > 0 {
+	if err != nil || report.Sessions != len(d) || len(report.Refused)+len(report.Failed) > 0 {
 		t.Fatalf("the push: %+v, %v", report, err)
 	}
 	got := restored(t, a)

@@ -46,9 +46,8 @@ type sender struct {
 
 // A Refusal is a document that the engine will not take.
 type Refusal struct {
-	Document string // its id
-	Path     string // of its session file, "" if unknown
-	Reason   string
+	Document string `json:"document"` // its id
+	Reason   string `json:"reason"`
 }
 
 // start begins sending. The context that it returns ends with the first error.

@@ -137,7 +137,7 @@ func (o *pushOptions) once(ctx context.Context, q *asking, archive *opensearch.A
 	if err != nil {
 		return remotes.Problem(err)
 	}
-	if len(report.Refused)+len(report.Errors)+report.TooLong > 0 {
+	if len(report.Refused)+len(report.Failed)+report.TooLong > 0 {
 		return problem.ErrIncomplete
 	}
 	return nil
@@ -180,36 +180,17 @@ func userName(a *app.App) string {
 // mostRefusals is how many refusals are listed one by one.
 const mostRefusals = 5
 
-// pushed is a report in JSON.
-type pushed struct {
-	Archive   string   `json:"archive"`
-	DryRun    bool     `json:"dryRun"`
-	Sessions  int      `json:"sessions"`
-	Unchanged int      `json:"unchanged"`
-	Rewritten int      `json:"rewritten"`
-	Vanished  int      `json:"vanished"`
-	Documents int      `json:"documents"`
-	Bytes     int64    `json:"bytes"`
-	Retried   int      `json:"retried"`
-	Newer     int      `json:"newer"`
-	Refused   []string `json:"refused"`
-	Failed    []string `json:"failed"`
-	TooLong   int      `json:"tooLong"`
-}
-
 // tell prints a report, and warns of what is missing. A watch tells only what it did.
 func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
 	a := q.App
-	if o.watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Errors) == 0 {
+	if o.watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Failed) == 0 {
 		return nil
 	}
-	facts := pushed{o.name, o.dryRun, r.Sessions, r.Unchanged, r.Rewritten, r.Gone, r.Documents, r.Bytes, r.Retried, r.Newer, []string{}, []string{}, r.TooLong}
-	for _, refused := range r.Refused {
-		facts.Refused = append(facts.Refused, terminal.Clean(refused.Document+": "+refused.Reason))
-	}
-	for _, err := range r.Errors {
-		facts.Failed = append(facts.Failed, terminal.Clean(err.Error()))
-	}
+	facts := struct {
+		Archive string `json:"archive"`
+		DryRun  bool   `json:"dryRun"`
+		*opensearch.Report
+	}{o.name, o.dryRun, r}
 	if err := q.out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
 		return err
 	}
@@ -219,15 +200,15 @@ func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
 	if a.JSON {
 		return nil
 	}
-	for i, text := range facts.Refused {
+	for i, refused := range r.Refused {
 		if i == mostRefusals {
-			a.Warn("%s more", human.Number(len(facts.Refused)-i))
+			a.Warn("%s more", human.Number(len(r.Refused)-i))
 			break
 		}
-		a.Warn("set aside: the archive does not take %s", text)
+		a.Warn("set aside: the archive does not take %s", terminal.Clean(refused.Document+": "+refused.Reason))
 	}
-	for _, text := range facts.Failed {
-		a.Warn("%s", text)
+	for _, text := range r.Failed {
+		a.Warn("%s", terminal.Clean(text))
 	}
 	if r.TooLong > 0 {
 		a.Advise("--max-line MB, or the setting max-line, reads longer lines", "%s left out: longer than max-line", human.Plural(r.TooLong, "line is", "lines are"))

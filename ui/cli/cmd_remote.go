@@ -236,31 +236,24 @@ func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	if err != nil {
 		return remotes.Problem(err)
 	}
-	health := s.Health
-	if health == "" {
-		health = "unknown"
-	}
-	lines := []string{fmt.Sprintf("%s: %s, cluster %s, health %s", args[0], s.Engine, s.Cluster, health)}
+	lines := []string{fmt.Sprintf("%s: %s, cluster %s, health %s", args[0], s.Engine, s.Cluster, s.Health)}
 	if s.Ready == nil {
 		lines = append(lines, fmt.Sprintf("%s from %s; %s gone from their machines", human.Plural(s.Sessions, "session file", "session files"), human.Plural(s.Hosts, "machine", "machines"), human.Number(s.Gone)))
-		if s.Refused > 0 {
-			lines = append(lines, human.Plural(s.Refused, "document was", "documents were")+" not taken by the engine")
-		}
 	}
-	months := []map[string]any{}
+	if s.Refused > 0 {
+		lines = append(lines, human.Plural(s.Refused, "document was", "documents were")+" not taken by the engine")
+	}
 	for _, m := range s.Months {
 		lines = append(lines, fmt.Sprintf("%s: %s, %s", m.Index, human.Plural(int(m.Documents), "document", "documents"), human.Bytes(m.Bytes)))
-		months = append(months, map[string]any{"index": m.Index, "documents": m.Documents, "bytes": m.Bytes})
 	}
-	pushes := []map[string]any{}
 	for _, p := range s.Pushes {
-		lines = append(lines, fmt.Sprintf("pushed %s by %s on %s: %s, %s", human.Ago(a.Now(), p.Time), p.User, p.Host, human.Plural(p.Sessions, "session file", "session files"), human.Bytes(p.Bytes)))
-		pushes = append(pushes, map[string]any{"host": p.Host, "user": p.User, "time": p.Time, "sessions": p.Sessions, "documents": p.Documents, "bytes": p.Bytes})
+		lines = append(lines, fmt.Sprintf("pushed %s by %s on %s: %s, %s", human.Ago(a.Now(), time.UnixMilli(p.Pushed)), p.User, p.Host, human.Plural(p.Sessions, "session file", "session files"), human.Bytes(p.Bytes)))
 	}
-	err = o.tell(a, map[string]any{
-		"archive": args[0], "engine": s.Engine, "cluster": s.Cluster, "health": s.Health, "ready": s.Ready == nil,
-		"sessions": s.Sessions, "gone": s.Gone, "hosts": s.Hosts, "refused": s.Refused, "months": months, "pushes": pushes,
-	}, lines...)
+	err = o.tell(a, struct {
+		Archive string `json:"archive"`
+		Ready   bool   `json:"ready"`
+		*opensearch.Status
+	}{args[0], s.Ready == nil, s}, lines...)
 	if err == nil && s.Ready != nil {
 		err = remotes.Problem(s.Ready)
 	}
