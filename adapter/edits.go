@@ -3,7 +3,6 @@ package adapter
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 
 	"pigrep/internal/session"
 )
@@ -40,7 +39,7 @@ func AddEdits(c *session.Call) {
 	case old != nil || added != nil:
 		return
 	}
-	if content := argument(c, contentNames); content != nil && len(list) == 0 && isWriter(c.Tool) && path != "" {
+	if content := argument(c, contentNames); content != nil && len(list) == 0 && c.Deed == session.DeedWrite && path != "" {
 		list = []session.Edit{{Path: path, New: content.Value, Whole: true}}
 		used[content] = true
 	}
@@ -99,15 +98,6 @@ func argument(c *session.Call, names []string) *session.Argument {
 		}
 	}
 	return nil
-}
-
-// isWriter reports whether tools of this name write whole files.
-func isWriter(tool string) bool {
-	switch strings.ToLower(tool) {
-	case "write", "write_file", "writefile", "create", "create_file":
-		return true
-	}
-	return false
 }
 
 // IsPatch reports whether a text is a patch envelope or a unified diff.

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -58,23 +59,26 @@ func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
 	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
 	u.Input, u.Output = tokens("input_tokens"), tokens("output_tokens")
 	u.CacheRead, u.CacheWrite = tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens")
-	u.Cost = adapter.Cost(&p.json, p.all.Find("costUSD"), u) // of versions before 1.0
+	written := p.json.Fields(all.Find("cache_creation"))
+	u.LongWrite = min(adapter.Tokens(&p.json, written.Find("ephemeral_1h_input_tokens"), u), u.CacheWrite)
+	cost := p.all.Find("costUSD") // of versions before 1.0
+	u.Cost, u.NoCost = adapter.Cost(&p.json, cost, u), cost.Empty()
 }
 
 // callFacts returns the facts of a call.
 func (p *parser) callFacts(b *block) session.EntryCall {
-	does := toolOf(b.call.tool)
-	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.deed, Dialect: does.dialect, Outcome: unknownOutcome}
+	does := tools()[b.call.tool]
+	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: unknownOutcome}
 	if c.Part >= 0 {
 		c.Text = bytes.TrimPrefix(b.text[min(len(c.Tool), len(b.text)):], []byte("\n"))
 	}
 	input := p.json.Fields(b.call.input)
-	if v := input.Find(does.command); does.command != "" && p.json.Kind(v) == '"' {
+	if v := input.Find(does.Command); does.Command != "" && p.json.Kind(v) == '"' {
 		c.Command = p.json.Text(v)
 	}
-	if v := input.Find(does.file); does.file != "" && p.json.Kind(v) == '"' {
+	if v := input.Find(does.File); does.File != "" && p.json.Kind(v) == '"' {
 		if path := p.json.Name(v); path != "" && len(path) <= maxPath {
-			c.Files = []session.FileUse{{Path: path}}
+			c.Files = []session.FileUse{{Path: path, Deed: does.Use}}
 		}
 	}
 	c.Escapes = p.json.IsTrue(input.Find("dangerouslyDisableSandbox"))
@@ -89,10 +93,24 @@ var rejections = [][]byte{
 	interruption,
 }
 
+// isRejection reports whether the content of a result says that the person did not let the tool
+// run.
+func (p *parser) isRejection(content jsonl.Value) bool {
+	for list := p.json.Elements(content); list.Next(); {
+		v := list.Val
+		if p.json.Kind(v) == '{' {
+			v = p.json.Fields(v).Find("text")
+		}
+		text := p.json.Text(v)
+		return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
+	}
+	return false
+}
+
 // resultFacts reads how a call ended.
 func (p *parser) resultFacts(f *session.EntryFacts) {
 	e := &p.entry
-	f.IsResult, f.Failed = true, e.IsError
+	f.IsResult, f.Failed, f.Rejected = true, e.IsError, p.rejected
 	first := true
 	for i := range p.blocks {
 		b := &p.blocks[i]
@@ -104,11 +122,6 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			continue
 		}
 		first = false
-		for _, r := range rejections {
-			if bytes.HasPrefix(b.text, r) {
-				f.Failed, f.Rejected = false, true
-			}
-		}
 		if code, ok := exitCode(b.text); ok {
 			f.Exit = code
 		}

@@ -73,7 +73,7 @@ func TestUsage(t *testing.T) {
 	if first.UsageOf != second.UsageOf || first.UsageOf == third.UsageOf || first.UsageOf == 0 || entries[0].Message != "m1" {
 		t.Errorf("responses %d, %d, %d", first.UsageOf, second.UsageOf, third.UsageOf)
 	}
-	if want := (session.Usage{Input: 3, Output: 9, CacheRead: 5}); second.Usage != want {
+	if want := (session.Usage{Input: 3, Output: 9, CacheRead: 5, NoCost: true}); second.Usage != want {
 		t.Errorf("usage %+v, want %+v", second.Usage, want)
 	}
 	if entries[3].Facts != nil || entries[3].Model != "" {

@@ -145,7 +145,11 @@ func (p *parser) readResult(all jsonl.Fields) {
 	id := p.json.String(all.Find("tool_use_id"))
 	e.Role = session.RoleToolResult
 	e.ToolCallID = cmp.Or(e.ToolCallID, id)
-	e.IsError = e.IsError || p.json.IsTrue(all.Find("is_error"))
+	failed := p.json.IsTrue(all.Find("is_error"))
+	if failed && e.ToolCallID == id && p.isRejection(all.Find("content")) {
+		failed, p.rejected = false, true
+	}
+	e.IsError = e.IsError || failed
 	for list := p.json.Elements(all.Find("content")); list.Next(); {
 		fields := p.json.Fields(list.Val)
 		switch typ := p.json.Name(fields.Find("type")); {

@@ -40,7 +40,9 @@ type parser struct {
 	held    [][]byte      // texts of parts that details may repeat
 	values  []jsonl.Value // of the details
 	budget  int           // bytes of held that may still be searched
-	facts   session.EntryFacts
+
+	rejected bool // the person did not let the call of this result run
+	facts    session.EntryFacts
 
 	// With wanted texts only, of the current entry.
 	wanted func(json []byte) bool // nil for all
@@ -97,7 +99,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		Images:         e.Images[:0],
 		Parts:          e.Parts[:0],
 	}
-	p.all, p.message = p.json.Fields(v), nil
+	p.all, p.message, p.rejected = p.json.Fields(v), nil, false
 	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
 	p.sparse = p.wanted != nil && !p.wantsDetails()
 

@@ -19,7 +19,7 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 // view makes the view of the entry that has been read: its blocks, then the parts that come
 // from none.
 func (p *parser) view(e *session.Entry) *session.View {
-	view := &session.View{}
+	view := &session.View{Rejected: p.rejected}
 	if e.Type == session.TypeCompaction {
 		view.TokensBefore, _ = p.json.Int(p.json.Fields(p.all.Find("compactMetadata")).Find("preTokens"))
 	}
@@ -57,14 +57,14 @@ func (p *parser) view(e *session.Entry) *session.View {
 }
 
 func (p *parser) viewCall(b *block) *session.Call {
-	does := toolOf(b.call.tool)
-	call := &session.Call{ID: b.id, Tool: b.call.tool, Deed: does.deed}
+	does := tools()[b.call.tool]
+	call := &session.Call{ID: b.id, Tool: b.call.tool, Deed: does.Deed}
 	if b.call.input.Empty() {
 		return call
 	}
 	call.Raw = p.json.Raw(b.call.input)
 	call.Arguments = adapter.Arguments(&p.json, b.call.input)
-	if i := slices.IndexFunc(call.Arguments, func(a session.Argument) bool { return a.Text && a.Name == does.command }); i >= 0 {
+	if i := slices.IndexFunc(call.Arguments, func(a session.Argument) bool { return a.Text && a.Name == does.Command }); i >= 0 {
 		call.Command = call.Arguments[i].Value
 	}
 	adapter.AddEdits(call)

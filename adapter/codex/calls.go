@@ -2,8 +2,10 @@ package codex
 
 import (
 	"bytes"
+	_ "embed"
 	"path"
 	"strings"
+	"sync"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -33,39 +35,10 @@ func (c *call) argument(key string) (jsonl.Value, bool) {
 	return v, c.scan.Kind(v) == '"'
 }
 
-// tool says what a tool does, and which of its arguments say so.
-type tool struct {
-	deed    session.Deed
-	command string // the argument with a shell command
-	file    string // the argument with a path
-}
+//go:embed tools.txt
+var toolsText string
 
-var tools = map[string]tool{
-	"shell":            {session.DeedRun, "command", ""},
-	"container.exec":   {session.DeedRun, "command", ""},
-	"local_shell":      {session.DeedRun, "command", ""},
-	"local_shell_call": {session.DeedRun, "command", ""},
-	"shell_command":    {session.DeedRun, "command", ""},
-	"exec_command":     {session.DeedRun, "cmd", ""},
-	"write_stdin":      {deed: session.DeedRun},
-	"exec":             {deed: session.DeedRun},
-	"js_repl":          {deed: session.DeedRun},
-
-	"apply_patch": {deed: session.DeedEdit},
-	"view_image":  {session.DeedRead, "", "path"},
-	"read_file":   {session.DeedRead, "", "file_path"},
-	"list_dir":    {session.DeedList, "", "dir_path"},
-	"grep_files":  {session.DeedList, "", "path"},
-
-	"web_search_call": {deed: session.DeedFetch}, "tool_search_call": {deed: session.DeedFetch}, "web_search": {deed: session.DeedFetch},
-	"read_mcp_resource": {deed: session.DeedFetch}, "list_mcp_resources": {deed: session.DeedFetch}, "list_mcp_resource_templates": {deed: session.DeedFetch},
-
-	"spawn_agent": {deed: session.DeedDelegate}, "wait": {deed: session.DeedDelegate}, "wait_agent": {deed: session.DeedDelegate},
-	"send_input": {deed: session.DeedDelegate}, "send_message": {deed: session.DeedDelegate}, "followup_task": {deed: session.DeedDelegate},
-	"resume_agent": {deed: session.DeedDelegate}, "close_agent": {deed: session.DeedDelegate},
-
-	"update_plan": {deed: session.DeedPlan}, "request_user_input": {deed: session.DeedAsk},
-}
+var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools(toolsText) })
 
 // readCall reads a call and writes its part.
 func (p *parser) readCall() {
@@ -171,23 +144,23 @@ const maxPath = 4096
 // callFacts returns the facts of the call that has been read.
 func (p *parser) callFacts(text []byte) session.EntryCall {
 	c, m := &p.call, &p.memo
-	does := tools[c.tool]
-	f := session.EntryCall{Part: len(p.entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.deed, Outcome: unknownOutcome}
+	does := tools()[c.tool]
+	f := session.EntryCall{Part: len(p.entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: unknownOutcome}
 	f.Text = bytes.TrimPrefix(text[min(len(c.tool), len(text)):], []byte("\n"))
 	if c.scan == nil {
 		f.Files = patchFiles(c.patch)
 		return f
 	}
 	f.Dialect = p.dialect()
-	if does.command != "" {
-		f.Command, f.Dialect = c.command(does.command, f.Dialect)
+	if does.Command != "" {
+		f.Command, f.Dialect = c.command(does.Command, f.Dialect)
 	}
 	if c.patch != nil {
 		f.Deed, f.Files = session.DeedEdit, patchFiles(c.patch)
 	}
-	if v, ok := c.argument(does.file); ok && does.file != "" {
+	if v, ok := c.argument(does.File); ok && does.File != "" {
 		if name := c.scan.String(v); name != "" && len(name) <= maxPath {
-			f.Files = append(f.Files, session.FileUse{Path: name})
+			f.Files = append(f.Files, session.FileUse{Path: name, Deed: does.Use})
 		}
 	}
 	for _, key := range [...]string{"workdir", "working_directory"} {
@@ -308,7 +281,7 @@ func (c *call) findPatch() []byte {
 		}
 		return cutPatch(text)
 	}
-	key := tools[c.tool].command
+	key := tools()[c.tool].Command
 	if key == "" {
 		return nil
 	}

@@ -46,6 +46,7 @@ func (p *parser) addUsage(v jsonl.Value, of uint64) {
 	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
 	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
 	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
+	u.NoCost = true
 	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)
 	f.SubModel = p.model()
 }

@@ -16,7 +16,7 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 // view makes the view of the entry that has been read: its parts, and its images between
 // them.
 func (p *parser) view(e *session.Entry) *session.View {
-	view := &session.View{}
+	view := &session.View{Rejected: p.facts.Rejected}
 	kind := session.KindPrompt
 	if e.Role == session.RoleToolResult {
 		kind = session.KindResult

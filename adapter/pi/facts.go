@@ -3,7 +3,6 @@ package pi
 import (
 	"bytes"
 	"strconv"
-	"strings"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -106,7 +105,7 @@ func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" 
 func (p *parser) shellFacts() session.EntryCall {
 	e, fields := &p.entry, p.message.fields
 	c := session.EntryCall{
-		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
+		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Deed: session.DeedRun, Outcome: unknownOutcome,
 		Command: p.json.Text(fields.Find("command")),
 	}
 	if c.Command == nil {
@@ -128,7 +127,8 @@ func (p *parser) shellFacts() session.EntryCall {
 
 // callFacts returns the facts of a call.
 func (p *parser) callFacts(call *call) session.EntryCall {
-	c := session.EntryCall{Part: call.part, Tool: call.tool, ID: call.id, Outcome: unknownOutcome}
+	does := toolOf(call.tool)
+	c := session.EntryCall{Part: call.part, Tool: call.tool, Deed: does.Deed, ID: call.id, Outcome: unknownOutcome}
 	if c.Part >= 0 {
 		text := p.entry.Parts[c.Part].Text
 		c.Text = bytes.TrimPrefix(text[min(len(c.Tool), len(text)):], []byte("\n"))
@@ -137,17 +137,17 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 		return c
 	}
 	for _, m := range p.json.Fields(call.arguments) {
-		if c.Command == nil && isCommand(c.Tool, m.Key) {
+		if c.Command == nil && isCommand(does, m.Key) {
 			c.Command = p.command(m.Val)
 		}
 		switch string(m.Key) {
 		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
 			"target_file", "paths", "files", "file_paths":
-			c.Files = p.filesIn(c.Files, m.Val)
+			c.Files = p.filesIn(c.Files, m.Val, does.Use)
 		case "edits":
 			for edits := p.json.Elements(m.Val); edits.Next(); {
 				if v := p.json.Fields(edits.Val).Find("path"); p.json.Kind(v) == '"' {
-					c.Files = p.filesIn(c.Files, v)
+					c.Files = p.filesIn(c.Files, v, does.Use)
 				}
 			}
 		}
@@ -156,20 +156,10 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 }
 
 // isCommand reports whether an argument of a tool is a shell command that it runs.
-func isCommand(tool string, argument []byte) bool {
+func isCommand(does adapter.Tool, argument []byte) bool {
 	switch string(argument) {
 	case "command", "cmd", "script":
-		return isShell(tool)
-	}
-	return false
-}
-
-// isShell reports whether tools of this name run shell commands.
-func isShell(tool string) bool {
-	switch strings.ToLower(tool) {
-	case "bash", "shell", "sh", "zsh", "terminal", "exec", "exec_command", "execute_command", "run_command",
-		"run_shell_command", "run_terminal_cmd", "local_shell":
-		return true
+		return does.Deed == session.DeedRun
 	}
 	return false
 }
@@ -211,10 +201,10 @@ func (p *parser) texts(list []string, v jsonl.Value) []string {
 }
 
 // filesIn adds the files that an argument names.
-func (p *parser) filesIn(list []session.FileUse, v jsonl.Value) []session.FileUse {
+func (p *parser) filesIn(list []session.FileUse, v jsonl.Value, use session.Deed) []session.FileUse {
 	for _, path := range p.texts(nil, v) {
 		if len(list) < maxPaths {
-			list = append(list, session.FileUse{Path: path})
+			list = append(list, session.FileUse{Path: path, Deed: use})
 		}
 	}
 	return list

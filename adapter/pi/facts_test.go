@@ -49,18 +49,20 @@ func TestFactsOfCalls(t *testing.T) {
 			`{"type":"toolCall","id":"","name":"","arguments":{}},`+
 			`{"type":"toolCall","id":"b","name":"edit","arguments":{"path":"p.go","edits":[{"path":"q.go","old":"x"},7]}},`+
 			`{"type":"toolCall","id":"c","name":"Shell","arguments":{"command":["bash","-lc","it's"]}},`+
-			`{"type":"toolCall","id":"d","name":"other","arguments":{"command":"ls","files":["m","n",3]}}]}}`,
+			`{"type":"toolCall","id":"d","name":"other","arguments":{"command":"ls","files":["m","n",3]}},`+
+			`{"type":"toolCall","id":"e","name":"Grep","arguments":{"path":".env"}}]}}`,
 		`{"type":"message","id":"2","message":{"role":"toolResult","toolCallId":"a","toolName":"bash","content":[{"type":"text","text":"ab\n\nCommand exited with code 137\n"},{"type":"image","data":"AAAA","mimeType":"image/png"}],"isError":true,"durationMs":7}}`,
 		`{"type":"message","id":"3","message":{"role":"toolResult","toolCallId":"a","toolName":"bash","content":"Command exited with code 1","isError":false,"details":{"exitCode":3}}}`,
 		`{"type":"message","id":"4","message":{"role":"user","content":"x","usage":{"input":5}}}`,
 	)
 	want := []*session.EntryFacts{
 		{Outcome: none, Calls: []session.EntryCall{
-			{Part: 1, ID: "a", Tool: "bash", Text: []byte("timeout: 5\ncommand: ls \"x\"\nrm"), Command: []byte("ls \"x\"\nrm"), Outcome: none},
+			{Part: 1, ID: "a", Tool: "bash", Deed: session.DeedRun, Text: []byte("timeout: 5\ncommand: ls \"x\"\nrm"), Command: []byte("ls \"x\"\nrm"), Outcome: none},
 			{Part: -1, Outcome: none},
-			{Part: 2, ID: "b", Tool: "edit", Text: []byte("path: p.go\nedits.0.path: q.go\nedits.0.old: x\nedits.1: 7"), Files: []session.FileUse{{Path: "p.go"}, {Path: "q.go"}}, Outcome: none},
-			{Part: 3, ID: "c", Tool: "Shell", Text: []byte("command.0: bash\ncommand.1: -lc\ncommand.2: it's"), Command: []byte(`'bash' '-lc' 'it'\''s'`), Outcome: none},
+			{Part: 2, ID: "b", Tool: "edit", Deed: session.DeedEdit, Text: []byte("path: p.go\nedits.0.path: q.go\nedits.0.old: x\nedits.1: 7"), Files: []session.FileUse{{Path: "p.go"}, {Path: "q.go"}}, Outcome: none},
+			{Part: 3, ID: "c", Tool: "Shell", Deed: session.DeedRun, Text: []byte("command.0: bash\ncommand.1: -lc\ncommand.2: it's"), Command: []byte(`'bash' '-lc' 'it'\''s'`), Outcome: none},
 			{Part: 4, ID: "d", Tool: "other", Text: []byte("command: ls\nfiles.0: m\nfiles.1: n\nfiles.2: 3"), Files: []session.FileUse{{Path: "m"}, {Path: "n"}}, Outcome: none},
+			{Part: 5, ID: "e", Tool: "Grep", Deed: session.DeedList, Text: []byte("path: .env"), Files: []session.FileUse{{Path: ".env", Deed: session.DeedRead}}, Outcome: none},
 		}},
 		{IsResult: true, Outcome: session.Outcome{Failed: true, Bytes: 33, Exit: 137, Duration: 7}},
 		{IsResult: true, Outcome: session.Outcome{Bytes: 26, Exit: 3, Duration: session.Unknown}},

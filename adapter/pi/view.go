@@ -82,14 +82,15 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 }
 
 func (p *parser) viewCall(c *call) *session.Call {
-	call := &session.Call{ID: c.id, Tool: c.tool, Nested: c.nested, Failed: p.failed(c)}
+	does := toolOf(c.tool)
+	call := &session.Call{ID: c.id, Tool: c.tool, Deed: does.Deed, Nested: c.nested, Failed: p.failed(c)}
 	if c.arguments.Empty() {
 		return call
 	}
 	call.Raw = p.json.Raw(c.arguments)
 	call.Arguments = adapter.Arguments(&p.json, c.arguments)
 	for _, m := range p.json.Fields(c.arguments) {
-		if call.Command == nil && isCommand(c.tool, m.Key) {
+		if call.Command == nil && isCommand(does, m.Key) {
 			call.Command = p.command(m.Val)
 		}
 	}

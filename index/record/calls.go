@@ -11,7 +11,7 @@ import (
 //
 //	uint     number of uses
 //	columns  offset, time, copy, flags,
-//	         input, output, cache read, cache write, the bits of the cost
+//	         input, output, cache read, cache write, the part of that for an hour, the bits of the cost
 //	names    source, model
 //
 // calls as
@@ -20,7 +20,7 @@ import (
 //	columns  flags, offset, time, copy, part, bytes,
 //	         exit code doubled plus 1, 0 if unknown; duration, -1 if unknown;
 //	         offset of the result relative to the call, and copy of the result,
-//	         rules, blamed programs
+//	         rules, blamed programs, deed
 //	names    tool, model
 //	lists    programs
 //
@@ -29,7 +29,9 @@ import (
 //	uint     number of calls
 //	columns  flags
 //	texts    line, id
+//	names    directory
 //	lists    paths
+//	column   the deed to each of these
 //	uint     number of files that summaries list
 //	columns  offset, time, copy, 1 if written
 //	names    path
@@ -42,16 +44,19 @@ const (
 	callBare
 	callNoMatch
 	callRejected
+	callEscapes
 )
 
 const (
 	usageUnusable = 1 << iota
 	usageBare
+	usageNoCost
 )
 
 const (
 	detailCut = 1 << iota
 	detailShell
+	detailDialect = iota // from this bit on
 )
 
 // Usages are uses of tokens.
@@ -60,14 +65,14 @@ type Usages struct {
 	Offset, Time, Copy format.Column
 	Source, Model      Names
 
-	flags, input, output, cacheRead, cacheWrite, cost format.Column
+	flags, input, output, cacheRead, cacheWrite, longWrite, cost format.Column
 }
 
 // At returns what use i used.
 func (u *Usages) At(i int) session.Usage {
 	return session.Usage{
-		Input: u.input.At(i), Output: u.output.At(i), CacheRead: u.cacheRead.At(i), CacheWrite: u.cacheWrite.At(i),
-		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.flags.At(i)&usageUnusable != 0,
+		Input: u.input.At(i), Output: u.output.At(i), CacheRead: u.cacheRead.At(i), CacheWrite: u.cacheWrite.At(i), LongWrite: u.longWrite.At(i),
+		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.flags.At(i)&usageUnusable != 0, NoCost: u.flags.At(i)&usageNoCost != 0,
 	}
 }
 
@@ -90,7 +95,7 @@ func (d *factDecoder) usageEntries() (u Usages) {
 
 func (d *factDecoder) usages() Usages {
 	u := d.usageEntries()
-	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.cost)
+	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.longWrite, &u.cost)
 	u.Source, u.Model = d.names(u.Len), d.names(u.Len)
 	return u
 }
@@ -100,11 +105,14 @@ func appendUsages(b []byte, list []session.UsageFact) []byte {
 		func(u *session.UsageFact) int64 { return u.Offset },
 		func(u *session.UsageFact) int64 { return u.Time },
 		func(u *session.UsageFact) int64 { return int64(u.Copy) },
-		func(u *session.UsageFact) int64 { return flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) },
+		func(u *session.UsageFact) int64 {
+			return flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) | flag(u.NoCost, usageNoCost)
+		},
 		func(u *session.UsageFact) int64 { return u.Input },
 		func(u *session.UsageFact) int64 { return u.Output },
 		func(u *session.UsageFact) int64 { return u.CacheRead },
 		func(u *session.UsageFact) int64 { return u.CacheWrite },
+		func(u *session.UsageFact) int64 { return u.LongWrite },
 		func(u *session.UsageFact) int64 { return int64(math.Float64bits(u.Cost)) },
 	)
 	b = appendNames(b, list, func(u *session.UsageFact) string { return u.Source })
@@ -129,17 +137,26 @@ type Calls struct {
 	Programs           Lists
 	Rules              format.Column // a shellcmd.RuleSet each
 
-	flags, exit, duration, result, blamed format.Column
+	flags, exit, duration, result, blamed, deed format.Column
 }
 
 // CallFlags say what sort of call it is and how it ended.
 type CallFlags uint16
+
+// FlagsOf returns the flags of a call.
+func FlagsOf(c *session.CallFact) CallFlags {
+	return CallFlags(int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch) |
+		flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected) | flag(c.Escapes, callEscapes))
+}
 
 // Flags returns the flags of call i.
 func (c *Calls) Flags(i int) CallFlags { return CallFlags(c.flags.At(i)) }
 
 // Kind returns who made the call.
 func (f CallFlags) Kind() session.CallKind { return session.CallKind(f & callKindMask) }
+
+// Deed returns what call i does.
+func (c *Calls) Deed(i int) session.Deed { return session.Deed(c.deed.At(i)) }
 
 // HasResult reports whether the call has a result.
 func (f CallFlags) HasResult() bool { return f&callHasResult != 0 }
@@ -194,16 +211,16 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 		flags := c.Flags(i)
 		f := session.CallFact{
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Bare: flags&callBare != 0,
-			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Model: c.Model.At(i),
-			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(),
+			Kind: flags.Kind(), Part: int(c.Part.At(i)), Tool: c.Tool.At(i), Deed: c.Deed(i), Model: c.Model.At(i),
+			HasResult: flags.HasResult(), Programs: c.Programs.At(i), Blamed: uint64(c.blamed.At(i)), Rules: uint32(c.Rules.At(i)), Broken: flags.Broken(), Search: flags.Search(), Escapes: flags&callEscapes != 0,
 			Outcome: session.Outcome{Failed: flags.Failed(), Rejected: flags.Rejected(), NoMatch: flags.NoMatch(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
 			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))
 		}
 		if details.Len > 0 {
-			f.ID, f.Line, f.Paths = details.id.at(i), details.line.at(i), details.Paths.At(i)
-			f.Cut, f.Shell = details.flags.At(i)&detailCut != 0, details.Shell(i)
+			f.ID, f.Line, f.Dir, f.Files = details.id.at(i), details.line.at(i), details.Dir.At(i), details.Files(i)
+			f.Cut, f.Shell, f.Dialect = details.flags.At(i)&detailCut != 0, details.Shell(i), session.Dialect(details.flags.At(i)>>detailDialect)
 		}
 		list = append(list, f)
 	}
@@ -221,16 +238,14 @@ func (d *factDecoder) calls() Calls {
 	c := d.callEntries()
 	n := c.Len
 	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)
+	c.deed = d.deeds(n)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
 	return c
 }
 
 func appendCalls(b []byte, list []session.CallFact) []byte {
 	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(c *session.CallFact) int64 {
-			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) |
-				flag(c.Broken, callBroken) | flag(c.Search, callSearch) | flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected)
-		},
+		func(c *session.CallFact) int64 { return int64(FlagsOf(c)) },
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },
 		func(c *session.CallFact) int64 { return int64(c.Copy) },
@@ -252,6 +267,7 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 		func(c *session.CallFact) int64 { return int64(c.ResultCopy) },
 		func(c *session.CallFact) int64 { return int64(c.Rules) },
 		func(c *session.CallFact) int64 { return int64(c.Blamed) },
+		func(c *session.CallFact) int64 { return int64(c.Deed) },
 	)
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Tool })
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Model })
@@ -260,29 +276,66 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 
 // Details are what counting calls does not need.
 type Details struct {
-	Len   int
-	Paths Lists
+	Len int
+	Dir Names
 
 	flags    format.Column
 	line, id texts
+	paths    Lists
+	uses     format.Column // the deeds to all paths
 }
 
 // Shell reports whether call i runs a shell command.
 func (s *Details) Shell(i int) bool { return s.flags.At(i)&detailShell != 0 }
 
+// Files returns the files that call i names, nil if there are none.
+func (s *Details) Files(i int) (list []session.FileUse) {
+	for from, to := s.paths.bounds(i); from < to; from++ {
+		list = append(list, session.FileUse{Path: s.paths.names.At(from), Deed: session.Deed(s.uses.At(from))})
+	}
+	return list
+}
+
 func (d *factDecoder) details() (s Details) {
 	n := d.Count()
-	s.Len, s.flags, s.line, s.id, s.Paths = n, d.Column(n), d.texts(n), d.texts(n), d.listsOf(n)
+	s.Len, s.flags, s.line, s.id, s.Dir, s.paths = n, d.Column(n), d.texts(n), d.texts(n), d.names(n), d.listsOf(n)
+	paths := 0
+	if n > 0 && !d.Failed() {
+		_, paths = s.paths.bounds(n - 1)
+	}
+	s.uses = d.deeds(paths)
 	return s
+}
+
+// deeds reads n deeds.
+func (d *factDecoder) deeds(n int) format.Column {
+	c := d.Column(n)
+	if !d.Failed() && !c.Below(n, len(session.Deeds)) {
+		d.Fail()
+	}
+	return c
 }
 
 func appendDetails(b []byte, list []session.CallFact) []byte {
 	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(c *session.CallFact) int64 { return flag(c.Cut, detailCut) | flag(c.Shell, detailShell) },
+		func(c *session.CallFact) int64 {
+			return flag(c.Cut, detailCut) | flag(c.Shell, detailShell) | int64(c.Dialect)<<detailDialect
+		},
 	)
 	b = appendTexts(b, list, func(c *session.CallFact) string { return c.Line })
 	b = appendTexts(b, list, func(c *session.CallFact) string { return c.ID })
-	return appendLists(b, list, func(c *session.CallFact) []string { return c.Paths })
+	b = appendNames(b, list, func(c *session.CallFact) string { return c.Dir })
+	b = appendLists(b, list, func(c *session.CallFact) (paths []string) {
+		for _, u := range c.Files {
+			paths = append(paths, u.Path)
+		}
+		return paths
+	})
+	var uses []session.FileUse
+	for i := range list {
+		uses = append(uses, list[i].Files...)
+	}
+	return appendColumns(b, uses, func(u *session.FileUse) int64 { return int64(u.Deed) })
 }
 
 // Touches are files that summaries list.

@@ -25,8 +25,9 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 		}
 		return list
 	}
+	deed := func() session.Deed { return session.Deed(rnd.IntN(len(session.Deeds))) }
 	outcome := func() session.Outcome {
-		o := session.Outcome{Failed: rnd.IntN(2) == 0, NoMatch: rnd.IntN(2) == 0, Bytes: number(1 << 40), Exit: session.Unknown, Duration: session.Unknown}
+		o := session.Outcome{Failed: rnd.IntN(2) == 0, NoMatch: rnd.IntN(2) == 0, Rejected: rnd.IntN(2) == 0, Bytes: number(1 << 40), Exit: session.Unknown, Duration: session.Unknown}
 		if rnd.IntN(2) == 0 {
 			o.Exit, o.Duration = rnd.Int32()-1<<30, int32(number(1<<31-1))
 		}
@@ -40,14 +41,17 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 		f.Usages = append(f.Usages, session.UsageFact{
 			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Bare: rnd.IntN(9) == 0, Source: word(), Model: word(),
 			Usage: session.Usage{
-				Input: number(1 << 40), Output: number(1 << 40), CacheRead: number(1 << 40), CacheWrite: number(1 << 40),
+				Input: number(1 << 40), Output: number(1 << 40), CacheRead: number(1 << 40), CacheWrite: number(1 << 40), LongWrite: number(1 << 40), NoCost: rnd.IntN(2) == 0,
 				Cost: float64(rnd.IntN(3)) * rnd.Float64(), Unusable: rnd.IntN(2) == 0,
 			},
 		})
 		c := session.CallFact{
 			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Bare: rnd.IntN(9) == 0, Kind: session.CallKind(rnd.IntN(4)), Part: rnd.IntN(9) - 1,
-			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Blamed: rnd.Uint64() >> 60, Rules: rnd.Uint32(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
-			Line: word(), Cut: rnd.IntN(2) == 0, Shell: rnd.IntN(2) == 0, Paths: words(),
+			Tool: word(), Deed: deed(), Model: word(), Outcome: outcome(), Programs: words(), Blamed: rnd.Uint64() >> 60, Rules: rnd.Uint32(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
+			Line: word(), Cut: rnd.IntN(2) == 0, Shell: rnd.IntN(2) == 0, Escapes: rnd.IntN(2) == 0, Dialect: session.Dialect(rnd.IntN(3)), Dir: word(),
+		}
+		for _, path := range words() {
+			c.Files = append(c.Files, session.FileUse{Path: path, Deed: deed()})
 		}
 		switch rnd.IntN(3) {
 		case 0:
@@ -237,7 +241,7 @@ func compareSums(t *testing.T, f *session.Facts, p *Piece) {
 	t.Helper()
 	type figures struct {
 		last      int64
-		n         [8]int64
+		n         [9]int64
 		cost      float64
 		durations []int32
 	}
@@ -256,15 +260,18 @@ func compareSums(t *testing.T, f *session.Facts, p *Piece) {
 	}
 	for i := range f.Usages {
 		u := &f.Usages[i]
-		add(want, []string{"use", u.Source, u.Model}, u.Time, 1, flag(u.Unusable, 1), flag(u.Unpriced(), 1), u.Input, u.Output, u.CacheRead, u.CacheWrite).cost += u.Cost
+		add(want, []string{"use", u.Source, u.Model, fmt.Sprint(u.NoCost && !u.Unusable)}, u.Time, 1, flag(u.Unusable, 1), flag(u.Unpriced(), 1), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite).cost += u.Cost
 	}
 	for i := range f.Calls {
 		c := &f.Calls[i]
-		key := []string{"call", c.Tool, c.Model}
+		key := []string{"call", c.Tool, c.Model, c.Deed.String()}
 		if c.Kind == session.CallMissing {
 			add(want, key, c.Time, 0, 0, 0, 0, 0, 1)
-		} else if x := add(want, key, c.Time, 1, flag(c.Failed, 1), c.Bytes, flag(c.Kind == session.CallNested, 1), flag(!c.HasResult, 1)); c.Duration >= 0 {
+		} else if x := add(want, key, c.Time, 1, flag(c.Failed, 1), c.Bytes, flag(c.Kind == session.CallNested, 1), flag(!c.HasResult, 1), 0, flag(c.Rejected, 1)); c.Duration >= 0 {
 			x.durations = append(x.durations, c.Duration)
+		}
+		if c.Rejected {
+			continue
 		}
 		for k, name := range c.Programs {
 			first := flag(!slices.Contains(c.Programs[:k], name), 1)
@@ -276,11 +283,11 @@ func compareSums(t *testing.T, f *session.Facts, p *Piece) {
 	}
 	us, cs, ps := &p.UsageSums, &p.CallSums, &p.CallSums.Programs
 	for i := range us.Len {
-		cost := us.Cost(i)
-		add(got, []string{"use", us.Source.At(i), us.Model.At(i)}, us.Last.At(i), us.Entries.At(i), us.Unusable.At(i), us.Unpriced.At(i), us.Input.At(i), us.Output.At(i), us.CacheRead.At(i), us.CacheWrite.At(i)).cost = cost.Total()
+		cost, u := us.Cost(i), us.At(i)
+		add(got, []string{"use", us.Source.At(i), us.Model.At(i), fmt.Sprint(u.NoCost)}, us.Last.At(i), us.Entries.At(i), us.Unusable.At(i), us.Unpriced.At(i), u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite).cost = cost.Total()
 	}
 	for i := range cs.Len {
-		add(got, []string{"call", cs.Tool.At(i), cs.Model.At(i)}, cs.Last.At(i), cs.Calls.At(i), cs.Failed.At(i), cs.Bytes.At(i), cs.Nested.At(i), cs.NoResult.At(i), cs.NoCall.At(i)).durations = cs.AppendDurations(nil, i)
+		add(got, []string{"call", cs.Tool.At(i), cs.Model.At(i), cs.Deed(i).String()}, cs.Last.At(i), cs.Calls.At(i), cs.Failed.At(i), cs.Bytes.At(i), cs.Nested.At(i), cs.NoResult.At(i), cs.NoCall.At(i), cs.Rejected.At(i)).durations = cs.AppendDurations(nil, i)
 	}
 	for i, name := range ps.Names {
 		add(got, []string{"program", name}, ps.Last.At(i), ps.Runs.At(i), ps.Calls.At(i), ps.Failed.At(i))
@@ -343,7 +350,7 @@ func TestDamagedFacts(t *testing.T) {
 			p.Calls.appendTo(nil, &p.Details)
 		}
 		for i := range p.Details.Len {
-			_, _, _, _ = p.Details.line.at(i), p.Details.id.at(i), p.Details.Paths.At(i), p.Details.Shell(i)
+			_, _, _, _ = p.Details.line.at(i), p.Details.id.at(i), p.Details.Files(i), p.Details.Shell(i)
 		}
 		p.Touches.appendTo(nil)
 		for i := range p.UsageSums.Len {

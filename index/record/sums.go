@@ -13,17 +13,19 @@ import (
 // stored as
 //
 //	span
-//	uint     number of sums, one for each source and model
+//	uint     number of sums, one for each source and model, and for files that name costs or none
 //	columns  last time, entries, unusable entries, unpriced entries,
-//	         input, output, cache read, cache write, the bits of the two parts of the cost
+//	         input, output, cache read, cache write, the part of that for an hour, the bits of the
+//	         two parts of the cost,
+//	         1 if the files name no costs
 //	names    source, model
 //
 // and those of calls as
 //
 //	span
-//	uint     number of sums, one for each tool and model
+//	uint     number of sums, one for each tool, model and deed
 //	columns  last time, calls, failed calls, bytes, nested calls,
-//	         calls without a result, results without a call
+//	         calls without a result, results without a call, rejected calls, deed
 //	names    tool, model
 //	ends     of the known durations of each sum, and a column of them
 //	uint     number of shell commands, uint number of these that cannot be parsed
@@ -73,9 +75,17 @@ type SummedUsages struct {
 	Source, Model Names
 
 	Last, Entries, Unusable, Unpriced    format.Column
-	Input, Output, CacheRead, CacheWrite format.Column
+	input, output, cacheRead, cacheWrite format.Column
 
-	value, lost format.Column // of the costs
+	longWrite, value, lost, noCost format.Column
+}
+
+// At returns what the uses of sum i used, without its cost.
+func (s *SummedUsages) At(i int) session.Usage {
+	return session.Usage{
+		Input: s.input.At(i), Output: s.output.At(i), CacheRead: s.cacheRead.At(i), CacheWrite: s.cacheWrite.At(i), LongWrite: s.longWrite.At(i),
+		NoCost: s.noCost.At(i) != 0,
+	}
 }
 
 // Cost returns the cost of sum i.
@@ -83,23 +93,27 @@ func (s *SummedUsages) Cost(i int) Sum {
 	return Sum{math.Float64frombits(uint64(s.value.At(i))), math.Float64frombits(uint64(s.lost.At(i)))}
 }
 
-// SummedCalls are sums of calls, by tool and model.
+// SummedCalls are sums of calls, by tool, model and deed.
 type SummedCalls struct {
 	Span
 	Len         int
 	Tool, Model Names
 
 	Last, Calls, Failed, Bytes, Nested format.Column
-	NoResult, NoCall                   format.Column // calls without a result, results without a call
+	NoResult, NoCall, Rejected         format.Column // calls without a result, results without a call, rejected calls
 
 	Commands, Broken int // shell commands, and those of these that cannot be parsed
 	Programs         SummedPrograms
 
+	deed      format.Column
 	durations struct {
 		ends
 		all format.Column
 	}
 }
+
+// Deed returns what the calls of sum i do.
+func (s *SummedCalls) Deed(i int) session.Deed { return session.Deed(s.deed.At(i)) }
 
 // AppendDurations appends the durations of the calls of sum i that are known.
 func (s *SummedCalls) AppendDurations(list []int32, i int) []int32 {
@@ -197,11 +211,15 @@ func (g *grouping[K, T]) at(key K) *T {
 	return &g.list[i]
 }
 
-type usageKey struct{ source, model string }
+type usageKey struct {
+	source, model string
+	noCost        bool
+}
 
 type usageSum struct {
 	last, entries, unusable, unpriced    int64
 	input, output, cacheRead, cacheWrite int64
+	longWrite                            int64
 	cost                                 Sum
 }
 
@@ -210,7 +228,7 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 	var sums grouping[usageKey, usageSum]
 	for i := range list {
 		u := &list[i]
-		s := sums.at(usageKey{u.Source, u.Model})
+		s := sums.at(usageKey{u.Source, u.Model, u.NoCost && !u.Unusable})
 		if s.entries == 0 || u.Time > s.last {
 			s.last = u.Time
 		}
@@ -221,6 +239,7 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 		s.output += u.Output
 		s.cacheRead += u.CacheRead
 		s.cacheWrite += u.CacheWrite
+		s.longWrite += u.LongWrite
 		s.cost.Add(u.Cost)
 	}
 	b = format.AppendUint(b, uint64(len(sums.list)))
@@ -233,9 +252,11 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 		func(s *usageSum) int64 { return s.output },
 		func(s *usageSum) int64 { return s.cacheRead },
 		func(s *usageSum) int64 { return s.cacheWrite },
+		func(s *usageSum) int64 { return s.longWrite },
 		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.value)) },
 		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.lost)) },
 	)
+	b = appendColumns(b, sums.keys, func(k *usageKey) int64 { return flag(k.noCost, 1) })
 	b = appendNames(b, sums.keys, func(k *usageKey) string { return k.source })
 	return appendNames(b, sums.keys, func(k *usageKey) string { return k.model })
 }
@@ -244,17 +265,20 @@ func (d *factDecoder) usageSums() (s SummedUsages) {
 	s.Span = d.span()
 	s.Len = d.Count()
 	d.columns(s.Len, &s.Last, &s.Entries, &s.Unusable, &s.Unpriced)
-	d.columns(s.Len, &s.Input, &s.Output, &s.CacheRead, &s.CacheWrite, &s.value, &s.lost)
+	d.columns(s.Len, &s.input, &s.output, &s.cacheRead, &s.cacheWrite, &s.longWrite, &s.value, &s.lost, &s.noCost)
 	s.Source, s.Model = d.names(s.Len), d.names(s.Len)
 	return s
 }
 
-type callKey struct{ tool, model string }
+type callKey struct {
+	tool, model string
+	deed        session.Deed
+}
 
 type callSum struct {
-	last, calls, failed, bytes, nested, noResult, noCall int64
-	seen                                                 bool
-	durations                                            []int32
+	last, calls, failed, bytes, nested, noResult, noCall, rejected int64
+	seen                                                           bool
+	durations                                                      []int32
 }
 
 type programSum struct{ last, runs, calls, failed int64 }
@@ -266,7 +290,10 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 	commands, broken := uint64(0), uint64(0)
 	for i := range list {
 		c := &list[i]
-		sums.at(callKey{c.Tool, c.Model}).add(c)
+		sums.at(callKey{c.Tool, c.Model, c.Deed}).add(c)
+		if c.Rejected { // its programs did not run
+			continue
+		}
 		if c.Broken {
 			broken++
 		}
@@ -294,7 +321,9 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 		func(s *callSum) int64 { return s.nested },
 		func(s *callSum) int64 { return s.noResult },
 		func(s *callSum) int64 { return s.noCall },
+		func(s *callSum) int64 { return s.rejected },
 	)
+	b = appendColumns(b, sums.keys, func(k *callKey) int64 { return int64(k.deed) })
 	b = appendNames(b, sums.keys, func(k *callKey) string { return k.tool })
 	b = appendNames(b, sums.keys, func(k *callKey) string { return k.model })
 	var durations []int32
@@ -324,6 +353,7 @@ func (s *callSum) add(c *session.CallFact) {
 	}
 	s.calls++
 	s.failed += flag(c.Failed, 1)
+	s.rejected += flag(c.Rejected, 1)
 	s.bytes += c.Bytes
 	s.nested += flag(c.Kind == session.CallNested, 1)
 	s.noResult += flag(!c.HasResult, 1)
@@ -335,7 +365,8 @@ func (s *callSum) add(c *session.CallFact) {
 func (d *factDecoder) callSums() (s SummedCalls) {
 	s.Span = d.span()
 	s.Len = d.Count()
-	d.columns(s.Len, &s.Last, &s.Calls, &s.Failed, &s.Bytes, &s.Nested, &s.NoResult, &s.NoCall)
+	d.columns(s.Len, &s.Last, &s.Calls, &s.Failed, &s.Bytes, &s.Nested, &s.NoResult, &s.NoCall, &s.Rejected)
+	s.deed = d.deeds(s.Len)
 	s.Tool, s.Model = d.names(s.Len), d.names(s.Len)
 	var timed int
 	s.durations.ends, timed = d.ends(s.Len)

@@ -9,11 +9,16 @@ import (
 // Usage is the tokens that an entry used, and their cost.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int64
+	LongWrite                            int64   // of CacheWrite: what stays in the cache for an hour, at another price
 	Cost                                 float64 // in the currency of the provider's prices
 
 	// Unusable says that a figure is not a number, is negative or is
 	// impossibly large. It counts as 0.
 	Unusable bool
+
+	// NoCost says that the file names no costs, so that they may be estimated. A cost of 0 says
+	// that the agent knew no price, or that the model is free.
+	NoCost bool
 }
 
 // Tokens is the sum of all four kinds of tokens.
@@ -104,9 +109,13 @@ const (
 	DeedPoll          // waits for a command that goes on in the background, or ends it
 )
 
-func (d Deed) String() string {
-	return [...]string{"other", "run", "read", "write", "edit", "delete", "list", "fetch", "delegate", "plan", "ask", "poll"}[d]
-}
+// Deeds are the names of the deeds.
+var Deeds = [...]string{"other", "run", "read", "write", "edit", "delete", "list", "fetch", "delegate", "plan", "ask", "poll"}
+
+func (d Deed) String() string { return Deeds[d] }
+
+// Writes reports whether the deed changes a file.
+func (d Deed) Writes() bool { return d == DeedWrite || d == DeedEdit || d == DeedDelete }
 
 // FileUse is a file among the arguments of a call, and what the call does to it: moving a
 // file deletes one and writes another.
@@ -134,6 +143,9 @@ type Outcome struct {
 	Exit     int32 // exit code, or Unknown
 	Duration int32 // milliseconds, or Unknown
 }
+
+// Succeeded reports whether a call that has a result ran without failing.
+func (o *Outcome) Succeeded() bool { return !o.Failed && !o.Rejected }
 
 // Facts is what audits need from one session file: tool calls and token usage. They
 // are stored next to the session record and read only by audits.
@@ -303,6 +315,7 @@ type CallFact struct {
 	Kind   CallKind
 	Part   int // number of its part, -1 if it has none
 	Tool   string
+	Deed   Deed
 	Model  string // provider/model of the reply that made it, "" if there is none
 
 	HasResult  bool
@@ -315,13 +328,16 @@ type CallFact struct {
 	Rules    uint32   // a shellcmd.RuleSet: the rules that it matches
 	Broken   bool     // the shell command cannot be parsed
 	Search   bool     // it asks this program
+	Escapes  bool     // it asks to run outside of the agent's sandbox
 
 	// The details, which are stored separately because counting does not need them.
-	ID    string // toolCallId, "" if there is none
-	Line  string // the arguments on one line, or the shell command as typed; shortened
-	Cut   bool   // Line is shortened
-	Shell bool   // Line is a shell command
-	Paths []string
+	ID      string    // toolCallId, "" if there is none
+	Line    string    // the arguments on one line, or the shell command as typed; shortened
+	Cut     bool      // Line is shortened
+	Shell   bool      // Line is a shell command
+	Dialect Dialect   // of the command
+	Dir     string    // where it runs and its relative paths begin; "" if unknown
+	Files   []FileUse // that the arguments name, each with its Deed
 }
 
 // TouchFact is a file listed by a summary.

@@ -6,6 +6,7 @@ type View struct {
 	Blocks       []Block
 	TokensBefore int64  // compaction: tokens of the context before it, 0 if unknown
 	Diff         []byte // result: what the tool recorded of its edits, nil if it recorded no diff
+	Rejected     bool   // result: the person did not let its call run
 }
 
 // Block is one piece of a View. At most one of Call, Image and Shell is set;

@@ -1,7 +1,9 @@
 package shellcmd
 
 import (
+	"cmp"
 	"math/bits"
+	"strings"
 
 	"pigrep/internal/session"
 )
@@ -55,32 +57,27 @@ type Evaluator struct {
 // NewEvaluator returns an evaluator.
 func NewEvaluator() *Evaluator { return &Evaluator{d: newDissector()} }
 
-// Rules returns the rules that a call matches in a session with the working
-// directory cwd. The command is the full shell command of the call; it is ignored
-// if the call runs none.
+// Rules returns the rules that a call matches where the working directory is cwd. The
+// command is the full shell command of the call; it is ignored if the call runs none, or one
+// that is no command of a POSIX shell.
 func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
-	return v.rulesIn(c, command, cwd, cwd)
-}
-
-// rulesIn is Rules for a call that runs in a directory, in a session with another one.
-func (v *Evaluator) rulesIn(c *session.CallFact, command, dir, cwd string) RuleSet {
-	f := &v.found
+	f, dir := &v.found, cmp.Or(c.Dir, cwd)
 	f.set = 0
-	if c.Shell {
+	if c.Escapes {
+		clause, _, _ := strings.Cut(cmp.Or(command, c.Line), "\n")
+		f.add(escapeRules, clause)
+	}
+	if c.Shell && c.Dialect == session.DialectPOSIX {
 		v.d.dissect(command, dir)
 		f.matchPrograms(v.d.commands)
 		for _, a := range v.d.accesses {
 			f.add(v.files.match(a.path, a.dir, cwd, a.write), a.clause)
 		}
 	}
-	action := Action(c.Tool)
-	writes := action == "write" || action == "edit"
-	if !writes && toolNamed(c.Tool).lists {
-		return f.set
-	}
-	// An unknown tool most likely reads the file.
-	for _, path := range c.Paths {
-		f.add(v.files.match(path, dir, cwd, writes), path)
+	for _, use := range c.Files {
+		if use.Deed != session.DeedList { // an unknown tool most likely reads the file
+			f.add(v.files.match(use.Path, dir, cwd, use.Deed.Writes()), use.Path)
+		}
 	}
 	return f.set
 }

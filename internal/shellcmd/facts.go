@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"path"
 	"strings"
-	"unicode"
 
 	"pigrep/internal/session"
 )
@@ -65,11 +64,6 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used sess
 	if f.IsResult {
 		model = o.result(to, e, f, at)
 	}
-	if f.Amends != "" {
-		if c := to.Amend(f.Amends, f.Outcome); c != nil {
-			settle(c, e.Parts)
-		}
-	}
 	for i := range f.Calls {
 		o.call(to, e, &f.Calls[i], at, model, cwd)
 	}
@@ -84,31 +78,57 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used sess
 // result joins a result with its call, or records a result without one. It
 // returns the model that made the call.
 func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) string {
+	outcome := f.Outcome
+	if f.Amends != "" && o.amend(to, e, f, at) { // what failed is not this call
+		outcome.Failed, outcome.Rejected, outcome.NoMatch, outcome.Exit = false, false, false, session.Unknown
+	}
 	c := to.Answer(e.ToolCallID)
 	if c == nil {
 		search := isSearch(e.Tool, nil)
 		markSearch(e.Parts, search)
 		to.AddCall(session.CallFact{
 			Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Search: search, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
-			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
+			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: outcome,
 		})
 		return ""
 	}
-	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
+	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, outcome
 	e.Answer(c.Tool)
 	markSearch(e.Parts, c.Search)
-	// Only the entries' own times count, and clocks may run backwards.
-	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
-		c.Duration = int32(d)
+	if c.Duration == session.Unknown {
+		c.Duration = took(c, e, at)
 	}
 	settle(c, e.Parts)
 	return c.Model
 }
 
+// amend completes the outcome of a command in the background, which the result of a later
+// call tells, and reports whether its call was found. It ran until that result at most.
+func (o *Folder) amend(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) bool {
+	c := to.Amend(f.Amends, f.Outcome)
+	if c == nil {
+		return false
+	}
+	if d := took(c, e, at); d != session.Unknown {
+		c.Duration = d
+	}
+	settle(c, e.Parts)
+	return true
+}
+
+// took returns the time from a call to a result, as far as it is known. Only the entries' own
+// times count, and clocks may run backwards.
+func took(c *session.CallFact, e *session.Entry, at int64) int32 {
+	if d := at - c.Time; c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
+		return int32(d)
+	}
+	return session.Unknown
+}
+
 func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model, cwd string) {
 	fact := session.CallFact{
-		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
-		ID: strings.Clone(c.ID),
+		Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Deed: c.Deed, Model: model, Outcome: c.Outcome,
+		ID: strings.Clone(c.ID), Escapes: c.Escapes, Dialect: c.Dialect, Dir: o.name(within(cwd, c.Dir)),
 	}
 	if c.Kind != session.CallPlain {
 		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
@@ -120,20 +140,23 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		fact.Line, fact.Cut = line(c.Text, MaxLine)
 		fact.Search = isSearch(c.Tool, c.Text)
 	}
-	for i := range c.Files {
-		fact.Paths = append(fact.Paths, o.name(c.Files[i].Path))
+	for _, use := range c.Files {
+		if use.Deed == session.DeedOther {
+			use.Deed = c.Deed
+		}
+		use.Path = o.name(use.Path)
+		fact.Files = append(fact.Files, use)
 	}
-	command := string(c.Command)
-	if c.Dialect != session.DialectPOSIX { // only the files among the arguments can be judged
-		o.commandlets(&fact, command)
-		command = ""
-	}
-	dir := cwd
-	if c.Dir != "" {
-		dir = within(cwd, c.Dir)
-	}
-	fact.Rules = uint32(o.rules.rulesIn(&fact, command, dir, cwd))
-	if command != "" {
+	fact.Rules = uint32(o.rules.Rules(&fact, string(c.Command), cwd))
+	switch {
+	case fact.Shell && fact.Dialect != session.DialectPOSIX:
+		for _, program := range firstWords(string(c.Command)) {
+			fact.Programs = append(fact.Programs, o.name(program))
+		}
+		if len(fact.Programs) == 1 {
+			fact.Blamed = 1
+		}
+	case len(c.Command) > 0:
 		o.command(&fact)
 	}
 	if c.Part >= 0 && c.Part < len(e.Parts) {
@@ -162,19 +185,12 @@ func (o *Folder) command(fact *session.CallFact) {
 	fact.Blamed = d.blamed(numbers)
 }
 
-// commandlets adds the first word of each statement of a command for another shell.
-func (o *Folder) commandlets(fact *session.CallFact, command string) {
-	for _, statement := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";|&\n", r) }) {
-		words := strings.Fields(statement)
-		if len(words) > 0 && unicode.IsLetter([]rune(words[0])[0]) && len(fact.Programs) < maxPrograms {
-			fact.Programs = append(fact.Programs, o.name(session.Cut(words[0], maxTool)))
-		}
-	}
-}
-
-// within returns a directory that may be relative to another one.
+// within returns a directory that may be relative to another one, or "".
 func within(cwd, dir string) string {
-	if path.IsAbs(dir) || cwd == "" || len(dir) > 1 && dir[1] == ':' { // a drive
+	switch {
+	case dir == "":
+		return cwd
+	case path.IsAbs(dir), cwd == "", len(dir) > 1 && dir[1] == ':': // a drive
 		return dir
 	}
 	return path.Join(cwd, dir)

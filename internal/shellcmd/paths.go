@@ -1,20 +1,9 @@
 package shellcmd
 
 import (
-	"cmp"
 	"path"
 	"strings"
 )
-
-// Action returns what a tool of this name does to the files among its arguments:
-// "read", "write", "edit", or "other".
-func Action(tool string) string { return cmp.Or(toolNamed(tool).action, "other") }
-
-// WaitsForPerson reports whether a tool of this name asks the user, so that its duration is
-// that of the user's answer.
-func WaitsForPerson(tool string) bool { return toolNamed(tool).asks }
-
-func toolNamed(name string) program { return programs()["tool"][strings.ToLower(name)] }
 
 var (
 	homeOf   = compiled(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)

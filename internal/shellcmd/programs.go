@@ -17,8 +17,6 @@ type program struct {
 	reads, writes []string
 	no            int32
 	idle          bool
-	action        string
-	lists, asks   bool
 }
 
 //go:embed programs.txt
@@ -59,12 +57,6 @@ func (p *program) set(name, value string, _ bool) {
 		p.counts = true
 	case "idle":
 		p.idle = true
-	case "action":
-		p.action = value
-	case "lists":
-		p.lists = true
-	case "asks":
-		p.asks = true
 	case "plain":
 		p.plain = uses[value]
 	case "last":

@@ -8,7 +8,8 @@ import (
 )
 
 // Rule describes calls that a reviewer should look at first. A call matches a
-// rule if a program in its shell command matches, or a file that it names.
+// rule if a program in its shell command matches, or a file that it names, or what it asks
+// of its agent.
 type Rule struct {
 	ID       string
 	Severity Severity
@@ -16,6 +17,7 @@ type Rule struct {
 	Why      string // why it is worth a look
 	Program  []Match
 	Files    []FileMatch
+	Escapes  bool // it matches calls that ask to run outside of the agent's sandbox
 }
 
 // Severity is how bad a call can be that matches a rule.
@@ -226,6 +228,13 @@ var Rules = []Rule{
 			Except: compiled(`(?i)\.pub$|\.env\.(?:example|sample|template|dist|defaults?|schema|test)$|(?:^|/)(?:example|sample|template)\.env$|known_hosts|authorized_keys$|\.ssh/config$|(?:^|/)(?:node_modules|testdata|fixtures|examples?)/`),
 		}},
 	},
+	{
+		ID:       "sandbox-escape",
+		Severity: Moderate,
+		What:     "asks its agent to run it outside of the sandbox",
+		Why:      "what it may do is then limited by nothing but the user's rights",
+		Escapes:  true,
+	},
 }
 
 // matches reports whether a program with one of the names also matches the rest
@@ -408,16 +417,20 @@ func (f *fileMatcher) match(file, dir, cwd string, write bool) RuleSet {
 	return set
 }
 
-// outsideRules is the set of rules that match any file written outside.
-var outsideRules = func() (set RuleSet) {
+// outsideRules is the set of rules that match any file written outside, escapeRules that of
+// those that match any call which asks to leave the sandbox.
+var outsideRules, escapeRules = func() (outside, escape RuleSet) {
 	for r := range Rules {
 		for _, m := range Rules[r].Files {
 			if m.Outside {
-				set |= 1 << r
+				outside |= 1 << r
 			}
 		}
+		if Rules[r].Escapes {
+			escape |= 1 << r
+		}
 	}
-	return set
+	return outside, escape
 }()
 
 // named returns the rules that match the path alone.

@@ -26,8 +26,12 @@ func foundIn(t *testing.T, text string) []Found {
 	const cwd = "/home/dev/app"
 	call := session.EntryCall{Tool: "bash", Command: []byte(strings.ReplaceAll(text, `\n`, "\n"))}
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
-		tool, path, _ := strings.Cut(rest, " ")
-		call = session.EntryCall{Tool: tool, Files: []session.FileUse{{Path: path}}}
+		action, path, _ := strings.Cut(rest, " ")
+		deed := session.Deed(slices.Index(session.Deeds[:], action))
+		call = session.EntryCall{Tool: "tool", Deed: deed, Files: []session.FileUse{{Path: path}}}
+		if action == "escape" {
+			call = session.EntryCall{Tool: "bash", Deed: session.DeedRun, Command: []byte(path), Escapes: true}
+		}
 	}
 	var facts session.Facts
 	NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}}, cwd)
@@ -110,7 +114,7 @@ func TestRulesFit(t *testing.T) {
 		t.Errorf("%d rules", len(Rules))
 	}
 	for _, r := range Rules {
-		if r.ID == "" || r.What == "" || r.Why == "" || len(r.Program)+len(r.Files) == 0 {
+		if r.ID == "" || r.What == "" || r.Why == "" || len(r.Program)+len(r.Files) == 0 && !r.Escapes {
 			t.Errorf("rule %q lacks something", r.ID)
 		}
 		for _, m := range r.Files {
@@ -280,6 +284,7 @@ func TestClauses(t *testing.T) {
 		{"python3 - <<'EOF'\\nimport shutil\\nshutil.rmtree('/x')\\nEOF", "recursive-delete", "python3: shutil.rmtree('/x')"},
 		{"git push origin main; git push -f &", "forced-push", "git push -f"},
 		{"@edit /etc/hosts", "outside-write", "/etc/hosts"},
+		{"@escape npm install", "sandbox-escape", "npm install"},
 	} {
 		clause := "none"
 		for _, f := range foundIn(t, test.text) {

@@ -16,6 +16,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/indexer"
+	"pigrep/internal/session"
 )
 
 // surprises is a session of chat with one of each.
@@ -163,9 +164,9 @@ func TestSurprises(t *testing.T) {
 		t.Errorf("usages %+v, want that of the response once, as it was last", facts.Usages)
 	}
 	for _, c := range facts.Calls {
-		want := map[string]int32{"c1": 0, "c2": 7, "c3": 7}[c.ID]
-		if c.Exit != want || !c.HasResult {
-			t.Errorf("call %s ended with %d, want %d", c.ID, c.Exit, want)
+		want := map[string]int32{"c1": 0, "c2": 7, "c3": session.Unknown}[c.ID] // the last one polls what the second one runs
+		if c.Exit != want || c.Failed != (want == 7) || !c.HasResult {
+			t.Errorf("call %s ended with %d and failed: %t, want %d", c.ID, c.Exit, c.Failed, want)
 		}
 	}
 	if len(facts.Calls) != 3 {

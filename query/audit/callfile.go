@@ -182,7 +182,13 @@ func (r *callRun) matches(number int) []RuleMatch {
 			}
 		})
 	}
-	r.rules.Rules(c, command, r.CWD)
+	cwd := r.CWD
+	if r.outline != nil {
+		if n, ok := r.outline.At(c.Offset); ok {
+			cwd = cmp.Or(n.Context.CWD, cwd)
+		}
+	}
+	r.rules.Rules(c, command, cwd)
 	return newMatches(r.rules.Found())
 }
 

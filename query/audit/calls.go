@@ -29,6 +29,7 @@ type CallRow struct {
 	Part        *int         `json:"part,omitempty"`
 	Kind        string       `json:"kind"` // call, nested, shell, missing
 	Tool        string       `json:"tool"`
+	Action      string       `json:"action"` // what it does: session.Deeds
 	ToolCallID  string       `json:"toolCallId,omitempty"`
 	Model       string       `json:"model,omitempty"`
 
@@ -36,7 +37,7 @@ type CallRow struct {
 	Cut       bool   `json:"cut,omitempty"`
 	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
 
-	Status        string      `json:"status"` // ok, error, no match, none (no result), or missing (no call)
+	Status        string      `json:"status"` // ok, error, rejected, no match, none (no result), or missing (no call)
 	ResultEntryID string      `json:"resultEntryId,omitempty"`
 	ResultOffset  *int64      `json:"resultOffset,omitempty"`
 	ExitCode      *int32      `json:"exitCode,omitempty"`
@@ -203,8 +204,8 @@ func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) 
 func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, Agent: session.ShortAgent(f.Agent), CWD: f.CWD,
-		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
-		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c.Kind, c.HasResult, c.Failed, c.NoMatch), Bytes: c.Bytes,
+		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, Action: c.Deed.String(), ToolCallID: c.ID, Model: c.Model,
+		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(record.FlagsOf(c)), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken,
 	}
 	if c.Part >= 0 {
@@ -223,15 +224,17 @@ func newCallRow(f *file, c *session.CallFact) *CallRow {
 }
 
 // status returns the outcome of a call.
-func status(kind session.CallKind, hasResult, failed, noMatch bool) string {
+func status(f record.CallFlags) string {
 	switch {
-	case kind == session.CallMissing:
+	case f.Kind() == session.CallMissing:
 		return "missing"
-	case !hasResult:
+	case !f.HasResult():
 		return "none"
-	case failed:
+	case f.Failed():
 		return "error"
-	case noMatch:
+	case f.Rejected():
+		return "rejected"
+	case f.NoMatch():
 		return "no match"
 	}
 	return "ok"

@@ -141,6 +141,9 @@ func (t *commandCount) add(f *file, p *record.Piece) error {
 	names := c.Programs.Names()
 	t.programs = emptied(t.programs, len(names))
 	return t.x.visitCalls(f, p, func(i int) {
+		if c.Flags(i).Rejected() && !t.x.req.Rejected { // it did not run
+			return
+		}
 		t.table.Calls++
 		if c.Flags(i).Broken() {
 			t.table.Unparsed++

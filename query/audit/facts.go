@@ -194,7 +194,7 @@ func (x *auditor) noteEntries() error {
 // be tested. samePeriod is nil if no row is one of a period; it is called by several
 // goroutines.
 func (x *auditor) eachSum(samePeriod func(first, last int64) bool, visit func(f *file, p *record.Piece) error) error {
-	if r := x.req; x.branch != nil || x.matched != nil || r.Failed || r.Error || len(r.Prices) > 0 {
+	if r := x.req; x.branch != nil || x.matched != nil || r.Failed || r.Error || r.Rejected || len(r.Prices) > 0 {
 		return x.eachPiece(x.facts.All, visit)
 	}
 	verdict := func(f *file, p *record.Piece) (filter.Verdict, *record.Span) {
@@ -408,14 +408,14 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 // testsCalls reports whether passesCall may be false.
 func (x *auditor) testsCalls() bool {
 	r := x.req
-	return r.Failed || r.Error || x.rules != 0 || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
+	return r.Failed || r.Error || r.Rejected || x.rules != 0 || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
 }
 
 // passesCall applies the filters on calls.
 func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	c := &p.Calls
 	switch {
-	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(),
+	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(), x.req.Rejected && !c.Flags(i).Rejected(),
 		x.rules != 0 && x.rules&shellcmd.RuleSet(c.Rules.At(i)) == 0,
 		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && (p.Details.Len == 0 || !p.Details.Shell(i)),
 		!x.passesTool(&c.Tool, i), !x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):

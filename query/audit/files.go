@@ -22,9 +22,11 @@ type FileRow struct {
 	Reads     int          `json:"reads"`
 	Writes    int          `json:"writes"`
 	Edits     int          `json:"edits"`
-	Others    int          `json:"others"`    // by tools whose action is not known
-	Summaries int          `json:"summaries"` // that list the file
-	Failed    int          `json:"failed"`    // calls
+	Deletes   int          `json:"deletes,omitempty"`
+	Others    int          `json:"others"`             // by tools that list files, or whose action is not known
+	Summaries int          `json:"summaries"`          // that list the file
+	Failed    int          `json:"failed"`             // calls
+	Rejected  int          `json:"rejected,omitempty"` // calls that the person did not let run
 	Sessions  int          `json:"sessions"`
 	First     session.Time `json:"first,omitzero"`
 	Last      session.Time `json:"last,omitzero"`
@@ -34,7 +36,7 @@ type FileRow struct {
 type TouchRow struct {
 	Type        string       `json:"type"` // "touch"
 	Path        string       `json:"path"`
-	Action      string       `json:"action"` // read, write, edit, other; with a summary read or edit
+	Action      string       `json:"action"` // read, write, edit, delete, other; with a summary read or edit
 	Timestamp   session.Time `json:"timestamp,omitzero"`
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
@@ -44,7 +46,7 @@ type TouchRow struct {
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"`
 	Tool        string       `json:"tool,omitempty"` // absent when a summary lists the file
-	Status      string       `json:"status"`         // ok, error, none; "summary"
+	Status      string       `json:"status"`         // as of CallRow; "summary"
 
 	Title string `json:"-"` // of the session
 }
@@ -100,7 +102,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		t.Rows = append(t.Rows, g.row)
 	}
 	slices.SortFunc(t.Rows, func(a, b FileRow) int {
-		times := func(r FileRow) int { return r.Reads + r.Writes + r.Edits + r.Others + r.Summaries }
+		times := func(r FileRow) int { return r.Reads + r.Writes + r.Edits + r.Deletes + r.Others + r.Summaries }
 		return cmp.Or(cmp.Compare(times(b), times(a)), cmp.Compare(a.Path, b.Path))
 	})
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
@@ -149,7 +151,7 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 	for i := range t.Len {
 		at, offset := t.Time.At(i), t.Offset.At(i)
 		first := c.listed.isFirst(uint64(t.Copy.At(i)), p.File, offset)
-		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
+		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Failed || req.Error || req.Rejected {
 			continue
 		}
 		if ok, err := c.x.branch.passes(f, offset); err != nil {
@@ -181,39 +183,51 @@ func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 	if flags.Kind() == session.CallMissing {
 		return
 	}
-	tool, at, failed := calls.Tool.At(i), calls.Time.At(i), flags.Failed()
-	action, paths := shellcmd.Action(tool), p.Details.Paths.At(i)
-	for k, named := range paths {
-		if slices.Contains(paths[:k], named) {
+	at, uses, dir := calls.Time.At(i), p.Details.Files(i), cmp.Or(p.Details.Dir.At(i), f.CWD)
+	for k, use := range uses {
+		if slices.Contains(uses[:k], use) {
 			continue
 		}
-		name := shellcmd.Resolve(named, f.CWD)
+		name, action := shellcmd.Resolve(use.Path, dir), fileAction(calls.Deed(i), use.Deed)
 		if c.history {
 			if isFile(name, c.want) {
 				row := c.touch(f, name, at, calls.Offset.At(i))
-				row.Action, row.Tool, row.Status = action, strings.Clone(tool), status(flags.Kind(), flags.HasResult(), failed, flags.NoMatch())
+				row.Action, row.Tool, row.Status = action.String(), strings.Clone(calls.Tool.At(i)), status(flags)
 				c.t.Touches = append(c.t.Touches, row)
 			}
 			continue
 		}
 		g := c.group(name)
 		g.add(f, at)
-		g.count(action, failed)
+		g.count(action, flags)
 	}
 }
 
-func (g *fileGroup) count(action string, failed bool) {
-	switch action {
-	case "read":
+// fileAction returns what a call does to a file, as far as the table of files tells it apart.
+// A search names where it looks, which counts as reading in no table.
+func fileAction(call, use session.Deed) session.Deed {
+	if call != session.DeedList && (use == session.DeedRead || use.Writes()) {
+		return use
+	}
+	return session.DeedOther
+}
+
+func (g *fileGroup) count(action session.Deed, flags record.CallFlags) {
+	switch {
+	case flags.Rejected(): // nothing was done
+		g.row.Rejected++
+	case action == session.DeedRead:
 		g.row.Reads++
-	case "write":
+	case action == session.DeedWrite:
 		g.row.Writes++
-	case "edit":
+	case action == session.DeedEdit:
 		g.row.Edits++
+	case action == session.DeedDelete:
+		g.row.Deletes++
 	default:
 		g.row.Others++
 	}
-	if failed {
+	if flags.Failed() {
 		g.row.Failed++
 	}
 }

@@ -19,10 +19,12 @@ import (
 // Key has the values of the dimensions that a row was grouped by.
 type Key struct {
 	Tool        *string `json:"tool,omitempty"`
+	Action      string  `json:"action,omitempty"` // what calls do: session.Deeds
 	Day         string  `json:"day,omitempty"`
 	Week        string  `json:"week,omitempty"`
 	Month       string  `json:"month,omitempty"`
 	Model       *string `json:"model,omitempty"` // "" when none is named
+	Agent       *string `json:"agent,omitempty"` // as of session.ShortAgent
 	Project     *string `json:"project,omitempty"`
 	SessionPath string  `json:"sessionPath,omitempty"`
 	SessionID   string  `json:"sessionId,omitempty"`
@@ -37,6 +39,10 @@ func (req *Request) key(r *index.Reader, values []string) Key {
 		switch by {
 		case "tool":
 			k.Tool = &v
+		case "action":
+			k.Action = v
+		case "agent":
+			k.Agent = &v
 		case "day":
 			k.Day = v
 		case "week":
@@ -54,6 +60,14 @@ func (req *Request) key(r *index.Reader, values []string) Key {
 		}
 	}
 	return k
+}
+
+// Value returns the value of a dimension, "" if it has none.
+func (k *Key) Value(by string) string {
+	if v := map[string]*string{"tool": k.Tool, "model": k.Model, "agent": k.Agent, "project": k.Project}[by]; v != nil {
+		return *v
+	}
+	return map[string]string{"action": k.Action, "day": k.Day, "week": k.Week, "month": k.Month, "session": k.SessionPath}[by]
 }
 
 // sessionNames returns the id and the name of a session by its path.
@@ -76,8 +90,9 @@ type table[T any] struct {
 	owner  *file // the session that they count for
 	times  *format.Column
 	tools  *record.Names
+	deed   func(i int) session.Deed // of fact i; nil if rows have none
 	models *record.Names
-	recent []*T // of the facts of the piece and the day, by the numbers of tool and model
+	recent []*T // of the facts of the piece and the day, by the numbers of tool, deed and model
 	day    day
 	timed  bool // some dimension depends on the time
 
@@ -98,13 +113,18 @@ func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	}
 }
 
-// begin is called before the facts or the sums of a piece are added; tools are nil when they have none.
-func (t *table[T]) begin(f, owner *file, times *format.Column, tools, models *record.Names) {
-	t.file, t.owner, t.times, t.tools, t.models = f, owner, times, nil, nil
+// begin is called before the facts or the sums of a piece are added; tools and deed are nil
+// when they have none.
+func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Names, deed func(i int) session.Deed, models *record.Names) {
+	t.file, t.owner, t.times, t.tools, t.deed, t.models = f, owner, times, nil, nil, nil
 	rows := 1
 	if tools != nil && slices.Contains(t.by, "tool") {
 		t.tools = tools
 		rows *= len(tools.List)
+	}
+	if deed != nil && slices.Contains(t.by, "action") {
+		t.deed = deed
+		rows *= len(session.Deeds)
 	}
 	if slices.Contains(t.by, "model") {
 		t.models = models
@@ -148,6 +168,9 @@ func (t *table[T]) row(i int) *T {
 	if t.tools != nil {
 		n = t.tools.Number(i)
 	}
+	if t.deed != nil {
+		n = n*len(session.Deeds) + int(t.deed(i))
+	}
 	if t.models != nil {
 		n = n*len(t.models.List) + t.models.Number(i)
 	}
@@ -167,6 +190,12 @@ func (t *table[T]) find(i int) *T {
 			if t.tools != nil {
 				v = t.tools.At(i)
 			}
+		case "action":
+			if t.deed != nil {
+				v = t.deed(i).String()
+			}
+		case "agent":
+			v = session.ShortAgent(t.owner.Agent)
 		case "model":
 			v = t.models.At(i)
 		case "project":

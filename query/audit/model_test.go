@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -110,6 +111,7 @@ func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
 	case n < 3 || rec == nil:
 		rec = &session.Record{}
 		rec.File, rec.Path, rec.ID, rec.CWD = number, fmt.Sprint("/s/", number), fmt.Sprint("id", number), fmt.Sprint("/work/", number%3)
+		rec.Agent = []string{"", "one.v1", "two.v1"}[number%3]
 		rec.Version, rec.Messages, rec.Mtime = 3, m.rnd.IntN(50), m.time()*1e6
 		if m.rnd.IntN(5) > 0 {
 			rec.Timestamp = time.UnixMilli(m.time()).UTC()
@@ -230,11 +232,15 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Source: pick("assistant", "compaction", "usage"), Model: model,
 				Usage: session.Usage{Input: rnd.Int64N(1e6), Output: rnd.Int64N(1e3), CacheRead: rnd.Int64N(1e12), CacheWrite: rnd.Int64N(9), Cost: float64(rnd.IntN(4096)*min(rnd.IntN(4), 1)) / 1024, Unusable: rnd.IntN(9) == 0},
 			}}
+			if u := &e.Usages[0]; rnd.IntN(6) == 0 {
+				u.NoCost, u.Cost, u.CacheRead = true, 0, rnd.Int64N(1e6)
+				u.Model = pick(u.Model, "openai/gpt-4.1-2025-04-14")
+			}
 		}
 		for part := range rnd.IntN(4) {
 			c := session.CallFact{
-				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Model: model, Broken: rnd.IntN(9) == 0,
-				Outcome: session.Outcome{Failed: rnd.IntN(5) == 0, Bytes: rnd.Int64N(1e6), Exit: session.Unknown, Duration: session.Unknown},
+				Offset: offset, Time: at, Copy: hash, Bare: bare(hash), Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Deed: session.Deed(rnd.IntN(len(session.Deeds))), Model: model, Broken: rnd.IntN(9) == 0,
+				Outcome: session.Outcome{Failed: rnd.IntN(5) == 0, Rejected: rnd.IntN(9) == 0, Bytes: rnd.Int64N(1e6), Exit: session.Unknown, Duration: session.Unknown},
 			}
 			if rnd.IntN(4) > 0 {
 				c.Duration, c.Exit = rnd.Int32N(1<<20)>>rnd.IntN(20), int32(rnd.IntN(3))
@@ -242,8 +248,8 @@ func (m *model) grow(b *index.Batch, rec *session.Record, n int) {
 			for range rnd.IntN(4) {
 				c.Programs = append(c.Programs, pick("git diff", "ls", "cat", "go test"))
 			}
-			c.Blamed = rnd.Uint64() >> 60
-			if rnd.IntN(3) > 0 {
+			c.Blamed, c.Failed = rnd.Uint64()>>60, c.Failed && !c.Rejected
+			if c.Rejected || rnd.IntN(3) > 0 {
 				c.HasResult, c.Result, c.ResultCopy = true, offset, hash
 				if c.Kind == session.CallPlain && hash != 0 {
 					c.Result, c.ResultCopy = offset+7+int64(part), hash+2*uint64(part)+1
@@ -284,7 +290,7 @@ func (m *model) request() audit.Request {
 	if rnd.IntN(3) == 0 {
 		req.Spec.Sessions = []string{"id1", "id4", "id5"}
 	}
-	req.Failed = rnd.IntN(5) == 0
+	req.Failed, req.Rejected = rnd.IntN(5) == 0, rnd.IntN(7) == 0
 	return req
 }
 
@@ -304,7 +310,7 @@ func (m *model) compare(t *testing.T, when string, r *index.Reader) {
 			t.Fatal(err)
 		}
 		byUsage := req
-		byUsage.By = slices.DeleteFunc(slices.Clone(req.By), func(by string) bool { return by == "tool" })
+		byUsage.By = slices.DeleteFunc(slices.Clone(req.By), isOfCalls)
 		usage, err := audit.Usage(context.Background(), r, byUsage)
 		if err != nil {
 			t.Fatal(err)
@@ -359,6 +365,19 @@ func tallyOf[T any](m map[string]*tally[T], key string, row T) *tally[T] {
 	return m[key]
 }
 
+// isOfCalls reports whether only calls have the dimension.
+func isOfCalls(by string) bool { return by == "tool" || by == "action" }
+
+// listed returns the list price of a use, if there is one: of the one model with a price.
+func listed(u *session.UsageFact) (float64, bool) {
+	if !u.NoCost || u.Unusable || u.Tokens() == 0 || !strings.Contains(u.Model, "gpt-4.1") {
+		return 0, false
+	}
+	return float64(4*u.Input+16*u.Output+u.CacheRead+4*u.CacheWrite) / 2e6, true
+}
+
+func round(v float64) float64 { return math.Round(v*1e10) / 1e10 }
+
 // count counts facts one by one.
 func count(files []*session.Record, req audit.Request) (w counts) {
 	wanted := func(f *session.Record, ms int64, model string) bool {
@@ -366,12 +385,16 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 		return req.Spec.Compile().Session(&f.Summary) && (req.Since.IsZero() || at >= req.Since.UnixMilli()) && (req.Until.IsZero() || at <= req.Until.UnixMilli()) &&
 			(len(req.Models) == 0 || filter.IsModel(model, req.Models))
 	}
-	key := func(by []string, f *session.Record, ms int64, tool, model string) (k audit.Key, joined string) {
+	key := func(by []string, f *session.Record, ms int64, tool, deed, model string) (k audit.Key, joined string) {
 		at := f.TimeOf(&session.Node{Time: ms}).In(req.Location)
 		for _, by := range by {
 			switch by {
 			case "tool":
 				k.Tool = &tool
+			case "action":
+				k.Action = deed
+			case "agent":
+				k.Agent = new(session.ShortAgent(f.Agent))
 			case "model":
 				k.Model = &model
 			case "project":
@@ -419,7 +442,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 			} else if c.HasResult && c.Result != c.Offset {
 				results[c.ResultCopy] = true
 			}
-			if !wanted(f, c.Time, c.Model) || req.Failed && !c.Failed ||
+			if !wanted(f, c.Time, c.Model) || req.Failed && !c.Failed || req.Rejected && !c.Rejected ||
 				len(req.Tools) > 0 && !slices.ContainsFunc(req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }) {
 				continue
 			}
@@ -435,7 +458,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 			if len(by) == 0 {
 				by = []string{"tool"}
 			}
-			k, joined := key(by, f, c.Time, c.Tool, c.Model)
+			k, joined := key(by, f, c.Time, c.Tool, c.Deed.String(), c.Model)
 			for _, g := range []*tally[audit.ToolRow]{tallyOf(tools, joined, audit.ToolRow{Type: "tool", Key: k}), toolTotal} {
 				g.files[f.Path] = true
 				g.last = max(g.last, at)
@@ -446,6 +469,8 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 				g.row.Calls++
 				g.row.Bytes += c.Bytes
 				switch {
+				case c.Rejected:
+					g.row.Rejected++
 				case c.HasResult:
 					g.answered++
 				default:
@@ -461,7 +486,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 					g.durations = append(g.durations, int(c.Duration))
 				}
 			}
-			if len(c.Programs) == 0 && !c.Broken {
+			if len(c.Programs) == 0 && !c.Broken || c.Rejected && !req.Rejected {
 				continue
 			}
 			w.shell[0]++
@@ -495,30 +520,35 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 				w.usageCopies++
 				continue
 			}
-			by := slices.DeleteFunc(slices.Clone(req.By), func(by string) bool { return by == "tool" })
+			by := slices.DeleteFunc(slices.Clone(req.By), isOfCalls)
 			if len(by) == 0 {
 				by = []string{"model"}
 			}
-			k, joined := key(by, f, u.Time, "", u.Model)
+			k, joined := key(by, f, u.Time, "", "", u.Model)
 			for _, g := range []*tally[audit.UsageRow]{tallyOf(usage, joined, audit.UsageRow{Type: "usage", Key: k}), usageTotal} {
 				r := g.row
 				g.files[f.Path] = true
 				r.Input, r.Output, r.CacheRead, r.CacheWrite = r.Input+u.Input, r.Output+u.Output, r.CacheRead+u.CacheRead, r.CacheWrite+u.CacheWrite
 				r.Tokens += u.Tokens()
-				r.Cost += u.Cost // exact: the costs are 1/1024 each
-				r.Entries++
+				cost, isListed := listed(u)
+				r.Cost += u.Cost + cost // costs of files are exact: 1/1024 each
+				if r.Entries++; isListed {
+					r.Listed++
+					r.ListedCost += cost
+				}
 				if u.Unusable {
 					r.Unusable++
 				}
-				if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable {
+				if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable && !isListed {
 					r.Unpriced++
 				}
 				g.last = max(g.last, f.TimeOf(&session.Node{Time: u.Time}).UnixMilli())
 			}
 			s := tallyOf(sources, u.Source, audit.SourceRow{Source: u.Source})
 			s.row.Tokens += u.Tokens()
-			s.row.Cost += u.Cost
-			if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable {
+			cost, isListed := listed(u)
+			s.row.Cost += u.Cost + cost
+			if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable && !isListed {
 				s.row.Unpriced++
 			}
 		}
@@ -554,7 +584,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 	}
 	finishUsage := func(g *tally[audit.UsageRow]) audit.UsageRow {
 		r := *g.row
-		r.Sessions = len(g.files)
+		r.Sessions, r.Cost, r.ListedCost = len(g.files), round(r.Cost), round(r.ListedCost)
 		if g.last != 0 {
 			r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
 		}
@@ -566,6 +596,7 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 	}
 	var sourceRows []audit.SourceRow
 	for _, g := range sources {
+		g.row.Cost = round(g.row.Cost)
 		sourceRows = append(sourceRows, *g.row)
 	}
 	w.tools, w.toolTotal, w.commands = lines(toolRows), lines([]audit.ToolRow{finishTool(toolTotal)}), lines(commandRows)

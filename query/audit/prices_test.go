@@ -11,8 +11,8 @@ import (
 )
 
 func TestReadPrices(t *testing.T) {
-	got, err := ReadPrices(strings.NewReader("\ufeff# dollars per million tokens\r\n\r\n p/m \t1.25 10 0.125 0\r\nfree 0 0 0 0"))
-	want := Prices{"p/m": {1.25, 10, 0.125, 0}, "free": {}}
+	got, err := ReadPrices(strings.NewReader("\ufeff# dollars per million tokens\r\n\r\n p/m \t1.25 10 0.125 0\r\nfree 0 0 0 0\nc 1 1 1 2 3"))
+	want := Prices{"p/m": {1.25, 10, 0.125, 0, 0}, "free": {}, "c": {1, 1, 1, 2, 3}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("error %v, prices (-want +got):\n%s", err, diff)
 	}
@@ -28,7 +28,7 @@ func TestReadPricesRefuses(t *testing.T) {
 		line int
 		text string
 	}{
-		{1, "p/m 1 2 3"}, {1, "p/m 1 2 3 4 5"}, {1, "model input output cache-read cache-write"}, {2, "# x\np/m 1 -2 3 4"}, {2, "\np/m 1 $2 3 4"},
+		{1, "p/m 1 2 3"}, {1, "p/m 1 2 3 4 5 6"}, {1, "model input output cache-read cache-write"}, {2, "# x\np/m 1 -2 3 4"}, {2, "\np/m 1 $2 3 4"},
 		{3, "a 1 1 1 1\nb 1 1 1 1\na 1 1 1 1"}, {1, "p/m NaN 1 1 1"}, {1, "p/m Inf 1 1 1"}, {1, "p/m 1e9 1 1 1"}, {1, "p/m -0 1 1 1"}, {1, `{"p/m": 1}`}, {1, "p/m 1,5 1 1 1"}, {2, "\n" + strings.Repeat("x", 1<<17)},
 	} {
 		_, err := ReadPrices(strings.NewReader(test.text))

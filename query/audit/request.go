@@ -24,6 +24,7 @@ type Request struct {
 	Location *time.Location // time zone in which days begin; nil: UTC
 	By       []string       // the dimensions of a row
 	Failed   bool           // only calls that failed; the same as Error
+	Rejected bool           // only calls that the person did not let run
 	Risky    bool           // only calls that match a rule
 	Rules    []string       // only calls that match one of these rules
 	Args     []ArgTest      // all must pass
@@ -34,8 +35,15 @@ type Request struct {
 	Tree     bool           // what a subagent used counts for the session that it works for
 }
 
-// Dimensions are the properties by which rows can be grouped.
-var Dimensions = []string{"tool", "day", "week", "month", "model", "project", "session"}
+// Dimensions are the properties by which rows can be grouped, those of CallDimensions for
+// calls only.
+var (
+	Dimensions     = []string{"tool", "action", "day", "week", "month", "model", "agent", "project", "session"}
+	CallDimensions = Dimensions[:2]
+)
+
+// UsageDimensions are those for uses of tokens.
+var UsageDimensions = Dimensions[len(CallDimensions):]
 
 // ArgTest tests one argument of a call.
 type ArgTest struct {

@@ -17,7 +17,7 @@ func TestUnknownTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	rec := &session.Record{Facts: &session.Facts{Calls: []session.CallFact{{Tool: "bash", Programs: []string{"ls"}, Shell: true, Line: "ls", Paths: []string{"a"}}}}}
+	rec := &session.Record{Facts: &session.Facts{Calls: []session.CallFact{{Tool: "bash", Programs: []string{"ls"}, Shell: true, Line: "ls", Files: []session.FileUse{{Path: "a"}}}}}}
 	rec.Path, rec.File = "/s/untimed.jsonl", w.NextFile()
 	b := index.NewBatch()
 	b.Put(rec, nil)

@@ -20,16 +20,19 @@ type ToolRow struct {
 	Key
 	Calls     int          `json:"calls"`
 	Errors    int          `json:"errors"`
-	ErrorRate float64      `json:"errorRate"` // of the calls that have a result
+	ErrorRate float64      `json:"errorRate"` // of the calls that ran and have a result
 	Sessions  int          `json:"sessions"`
 	P50       *int32       `json:"p50Ms,omitempty"` // of the known durations; absent without any
 	P95       *int32       `json:"p95Ms,omitempty"`
 	Timed     int          `json:"timed"` // calls whose duration is known
 	Bytes     int64        `json:"outputBytes"`
 	Last      session.Time `json:"lastUsed,omitzero"`
-	NoResult  int          `json:"withoutResult"`     // calls without a result
-	NoCall    int          `json:"resultWithoutCall"` // results without a call, which Calls does not count
-	Nested    int          `json:"nested"`            // calls that another tool made
+	NoResult  int          `json:"withoutResult"`      // calls without a result
+	NoCall    int          `json:"resultWithoutCall"`  // results without a call, which Calls does not count
+	Nested    int          `json:"nested"`             // calls that another tool made
+	Rejected  int          `json:"rejected,omitempty"` // calls that the person did not let run: they did not fail
+
+	Asks bool `json:"-"` // all calls ask the person, so that their durations are those of answers
 }
 
 // ToolTable is the answer of Tools.
@@ -48,7 +51,8 @@ type toolGroup struct {
 	keys      []string
 	durations []int32
 	files     fileCount
-	answered  int
+	answered  int   // calls that ran and have a result
+	asked     int   // calls that ask the person
 	last      int64 // Unix milliseconds
 }
 
@@ -66,10 +70,16 @@ func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 	if flags.Kind() == session.CallNested {
 		g.row.Nested++
 	}
-	if flags.HasResult() {
-		g.answered++
-	} else {
+	switch {
+	case !flags.HasResult():
 		g.row.NoResult++
+	case flags.Rejected():
+		g.row.Rejected++
+	default:
+		g.answered++
+	}
+	if c.Deed(i) == session.DeedAsk {
+		g.asked++
 	}
 	if flags.Failed() {
 		g.row.Errors++
@@ -86,12 +96,16 @@ func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 func (g *toolGroup) addSum(f *file, s *record.SummedCalls, i int) {
 	g.files.add(f)
 	g.last = max(g.last, s.Last.At(i))
-	calls, noResult := int(s.Calls.At(i)), int(s.NoResult.At(i))
+	calls, noResult, rejected := int(s.Calls.At(i)), int(s.NoResult.At(i)), int(s.Rejected.At(i))
 	g.row.Calls += calls
 	g.row.Bytes += s.Bytes.At(i)
 	g.row.Nested += int(s.Nested.At(i))
 	g.row.NoResult += noResult
-	g.answered += calls - noResult
+	g.row.Rejected += rejected
+	g.answered += calls - noResult - rejected
+	if s.Deed(i) == session.DeedAsk {
+		g.asked += calls
+	}
 	g.row.Errors += int(s.Failed.At(i))
 	g.row.NoCall += int(s.NoCall.At(i))
 	g.durations = s.AppendDurations(g.durations, i)
@@ -105,6 +119,8 @@ func (g *toolGroup) addRow(r *toolGroup) {
 	g.row.NoResult += r.row.NoResult
 	g.row.NoCall += r.row.NoCall
 	g.row.Nested += r.row.Nested
+	g.row.Rejected += r.row.Rejected
+	g.asked += r.asked
 	g.answered += r.answered
 	g.last = max(g.last, r.last)
 	g.durations = append(g.durations, r.durations...)
@@ -114,7 +130,7 @@ func (g *toolGroup) addRow(r *toolGroup) {
 func (g *toolGroup) finish() ToolRow {
 	r := g.row
 	r.Sessions, r.Timed = g.files.n, len(g.durations)
-	r.Last = timeAt(g.last)
+	r.Last, r.Asks = timeAt(g.last), g.asked > 0 && g.asked == r.Calls
 	if g.answered > 0 {
 		r.ErrorRate = float64(r.Errors) / float64(g.answered)
 	}
@@ -141,7 +157,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	total := &toolGroup{row: ToolRow{Type: "total"}}
 	err = x.eachSum(table.samePeriod, func(f *file, p *record.Piece) error {
 		if s := &p.CallSums; p.Summed {
-			table.begin(f, f, &s.Last, &s.Tool, &s.Model)
+			table.begin(f, f, &s.Last, &s.Tool, s.Deed, &s.Model)
 			for i := range s.Len {
 				if x.passesTool(&s.Tool, i) && x.passesModel(&s.Model, i) {
 					table.row(i).addSum(f, s, i)
@@ -151,7 +167,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 			return nil
 		}
 		c := &p.Calls
-		table.begin(f, f, &c.Time, &c.Tool, &c.Model)
+		table.begin(f, f, &c.Time, &c.Tool, c.Deed, &c.Model)
 		return x.visitCalls(f, p, func(i int) {
 			table.row(i).add(f, c, i)
 			total.files.add(f)

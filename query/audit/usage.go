@@ -11,6 +11,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/format"
 	"pigrep/index/record"
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/search"
 )
@@ -29,9 +30,11 @@ type UsageRow struct {
 	Sessions   int     `json:"sessions"`
 	Unusable   int     `json:"unusable"` // entries with an impossible figure, which counts as 0
 
-	Unpriced   int          `json:"unpriced"`     // entries that used tokens without a price, so that Cost lacks them
-	Filled     int          `json:"filledIn"`     // entries whose cost is from the prices of the request
-	FilledCost float64      `json:"filledInCost"` // of these; part of Cost
+	Unpriced   int          `json:"unpriced"`                // entries that used tokens without a price, so that Cost lacks them
+	Filled     int          `json:"filledIn"`                // entries whose cost is from the prices of the request
+	FilledCost float64      `json:"filledInCost"`            // of these; part of Cost
+	Listed     int          `json:"estimated,omitempty"`     // entries whose cost is estimated from list prices, as the files name none
+	ListedCost float64      `json:"estimatedCost,omitempty"` // of these; part of Cost
 	Last       session.Time `json:"lastUsed,omitzero"`
 
 	// With Request.Tree: the part that subagents used.
@@ -43,6 +46,19 @@ type UsageRow struct {
 // HasCost reports whether anything is known about the cost.
 func (r *UsageRow) HasCost() bool { return r.Cost > 0 || r.Filled > 0 }
 
+// Estimate says which part of the cost is estimated, and from prices of which day; "" if none
+// is.
+func (t *UsageTable) Estimate() string {
+	if t.PricesOf == "" {
+		return ""
+	}
+	part := "cost"
+	if t.Total.ListedCost != t.Total.Cost {
+		part = human.DollarsUpTo(t.Total.Cost).Text(t.Total.ListedCost) + " of the cost"
+	}
+	return part + " estimated from list prices of " + t.PricesOf
+}
+
 // UsageTable is the answer of Usage.
 type UsageTable struct {
 	By       []string
@@ -52,6 +68,7 @@ type UsageTable struct {
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
+	PricesOf string      // the date of the list prices from which costs are estimated; "" if none is
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
 	Coverage Coverage
 	Warnings []string
@@ -75,6 +92,7 @@ type use struct {
 	unusable int
 	unpriced int
 	filled   int   // whose cost is from the prices of the request
+	listed   int   // whose cost is from the list prices
 	at       int64 // the last one; Unix milliseconds
 }
 
@@ -89,6 +107,7 @@ func (u *use) add(o *use) {
 	u.unusable += o.unusable
 	u.unpriced += o.unpriced
 	u.filled += o.filled
+	u.listed += o.listed
 	u.at = max(u.at, o.at)
 }
 
@@ -99,6 +118,7 @@ type usageGroup struct {
 	use
 	keys  []string
 	fill  record.Sum
+	list  record.Sum
 	files fileCount
 
 	subagents   fileCount
@@ -107,27 +127,50 @@ type usageGroup struct {
 }
 
 // newUse returns a use of a model, with a cost where only the request has a price.
-func (req *Request) newUse(u session.Usage, model string, at int64) use {
+func (b *usageBuild) newUse(u session.Usage, model string, at int64) use {
 	x := use{input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite, entries: 1, at: at}
 	if u.Unusable {
 		x.unusable = 1
 	}
 	if u.Unpriced() {
-		if price, ok := req.Prices[model]; ok {
+		if price, ok := b.req.Prices[model]; ok {
 			u.Cost, x.filled = price.cost(&u), 1
 		} else {
 			x.unpriced = 1
 		}
 	}
 	x.cost.Add(u.Cost)
+	b.estimate(&x, &u, model)
 	return x
 }
 
 // newUseOf returns sum i.
-func newUseOf(s *record.SummedUsages, i int) use {
-	return use{
-		input: s.Input.At(i), output: s.Output.At(i), cacheRead: s.CacheRead.At(i), cacheWrite: s.CacheWrite.At(i),
+func (b *usageBuild) newUseOf(s *record.SummedUsages, i int) use {
+	u := s.At(i)
+	x := use{
+		input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite,
 		cost: s.Cost(i), entries: int(s.Entries.At(i)), unusable: int(s.Unusable.At(i)), unpriced: int(s.Unpriced.At(i)), at: s.Last.At(i),
+	}
+	b.estimate(&x, &u, s.Model.At(i))
+	return x
+}
+
+// estimate adds what a use without a price costs at the list price of its model, if its file
+// names no costs.
+func (b *usageBuild) estimate(x *use, u *session.Usage, model string) {
+	if !u.NoCost || x.unpriced == 0 {
+		return
+	}
+	price, known := b.listPrices[model]
+	if !known {
+		if p, ok := listPrice(model); ok {
+			price = &p
+		}
+		b.listPrices[strings.Clone(model)] = price
+	}
+	if price != nil {
+		x.cost.Add(price.cost(u))
+		x.listed, x.unpriced = x.unpriced, 0
 	}
 }
 
@@ -146,6 +189,9 @@ func (g *usageGroup) addSums(f, owner *file, u *use) {
 	g.cost.AddSum(u.cost)
 	if u.filled > 0 {
 		g.fill.AddSum(u.cost)
+	}
+	if u.listed > 0 {
+		g.list.AddSum(u.cost)
 	}
 	if f != owner {
 		g.subagents.add(f)
@@ -177,7 +223,7 @@ func (g *usageGroup) finish(rowType string, key Key) UsageRow {
 	return UsageRow{
 		Type: rowType, Key: key, Input: g.input, Output: g.output, CacheRead: g.cacheRead, CacheWrite: g.cacheWrite, Tokens: g.tokens(),
 		Cost: rounded(g.cost), Entries: g.entries, Sessions: g.files.n, Unusable: g.unusable,
-		Unpriced: g.unpriced, Filled: g.filled, FilledCost: rounded(g.fill), Last: timeAt(g.at),
+		Unpriced: g.unpriced, Filled: g.filled, FilledCost: rounded(g.fill), Listed: g.listed, ListedCost: rounded(g.list), Last: timeAt(g.at),
 		Subagents: g.subagents.n, SubagentTokens: g.theirTokens, SubagentCost: rounded(g.theirCost),
 	}
 }
@@ -185,11 +231,12 @@ func (g *usageGroup) finish(rowType string, key Key) UsageRow {
 // usageBuild is a UsageTable under construction.
 type usageBuild struct {
 	*auditor
-	table    *table[usageGroup]
-	sources  groups[sourceGroup]
-	total    *usageGroup
-	without  map[string]bool // the models without a price
-	repeated int
+	table      *table[usageGroup]
+	sources    groups[sourceGroup]
+	total      *usageGroup
+	without    map[string]bool   // the models without a price
+	listPrices map[string]*Price // as of listPrice, nil for none
+	repeated   int
 
 	// Of the piece that is added:
 	file, owner *file
@@ -215,7 +262,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if req.Tree {
 		x.adopt()
 	}
-	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool)}
+	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool), listPrices: make(map[string]*Price)}
 	b.total = b.group(nil)
 	b.table = newTable(&req, b.group)
 	if err := x.eachSum(b.table.samePeriod, b.addPiece); err != nil {
@@ -238,7 +285,7 @@ func (b *usageBuild) addPiece(f *file, p *record.Piece) error {
 		b.begin(f, p.File, &s.Last, &s.Source, &s.Model)
 		for i := range s.Len {
 			if b.passesModel(&s.Model, i) {
-				use := newUseOf(s, i)
+				use := b.newUseOf(s, i)
 				b.add(i, &use)
 			}
 		}
@@ -252,7 +299,7 @@ func (b *usageBuild) addPiece(f *file, p *record.Piece) error {
 			b.repeated++
 		}
 		if !all {
-			use := b.req.newUse(own, u.Model.At(i), f.millis(u.Time.At(i)))
+			use := b.newUse(own, u.Model.At(i), f.millis(u.Time.At(i)))
 			b.add(i, &use)
 		}
 	})
@@ -263,7 +310,7 @@ func (b *usageBuild) begin(f *file, number int, times *format.Column, source, mo
 	if b.req.Tree {
 		b.owner = &b.files[b.families.root(number)]
 	}
-	b.table.begin(f, b.owner, times, nil, model)
+	b.table.begin(f, b.owner, times, nil, nil, model)
 	b.bySource = emptied(b.bySource, len(source.List))
 }
 
@@ -301,6 +348,9 @@ func (b *usageBuild) finish() *UsageTable {
 		}
 		return slices.Compare(a.keys, b.keys)
 	})
+	if t.Total.Listed > 0 {
+		t.PricesOf = listDate()
+	}
 	if n := b.req.Rows; n > 0 && n < len(rows) {
 		rows, t.More = rows[:n], len(rows)-n
 	}

@@ -18,10 +18,10 @@ type action struct {
 // mostCommands is how many commands a shell command may have to be compared by them.
 const mostCommands = 50
 
-func newAction(c *session.CallFact, cwd string) *action {
+func newAction(c *session.CallFact) *action {
 	d := &action{fact: c}
-	if c.Shell && !c.Cut {
-		if list, ok := shellcmd.Commands(c.Line, cwd); ok && len(list) <= mostCommands {
+	if c.Shell && !c.Cut && c.Dialect == session.DialectPOSIX {
+		if list, ok := shellcmd.Commands(c.Line, c.Dir); ok && len(list) <= mostCommands {
 			d.commands = essential(list)
 		}
 	}
@@ -42,9 +42,9 @@ func (d *action) repeats(o *action) bool {
 		return !slices.ContainsFunc(o.commands, func(c shellcmd.Command) bool {
 			return !slices.ContainsFunc(d.commands, func(again shellcmd.Command) bool { return sameCommand(&c, &again) })
 		})
-	case len(a.Paths) > 0 && len(b.Paths) > 0:
-		return slices.ContainsFunc(a.Paths, func(p string) bool {
-			return slices.ContainsFunc(b.Paths, func(q string) bool { return samePath(session.Slashed(p), session.Slashed(q)) })
+	case len(a.Files) > 0 && len(b.Files) > 0:
+		return slices.ContainsFunc(a.Files, func(p session.FileUse) bool {
+			return slices.ContainsFunc(b.Files, func(q session.FileUse) bool { return samePath(session.Slashed(p.Path), session.Slashed(q.Path)) })
 		})
 	}
 	return a.Line == b.Line && !a.Cut

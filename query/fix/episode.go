@@ -57,7 +57,6 @@ func (e *episode) compare(o *episode) int {
 // calls are the calls on a branch.
 type calls struct {
 	facts   []session.CallFact
-	cwd     string
 	actions map[int]*action
 }
 
@@ -65,7 +64,7 @@ type calls struct {
 func (c *calls) action(call int) *action {
 	d, ok := c.actions[call]
 	if !ok {
-		d = newAction(&c.facts[call], c.cwd)
+		d = newAction(&c.facts[call])
 		c.actions[call] = d
 	}
 	return d
@@ -110,9 +109,9 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 			}
 			last, otherwise = i, -1
 		case (x.what == answered || x.what == occurred && x.call >= 0) && e.again(x.call):
-			if x.what == answered && !c.facts[x.call].Failed && !x.errs {
+			if x.what == answered && c.facts[x.call].Succeeded() && !x.errs {
 				fixed = i
-			} else if otherwise < 0 {
+			} else if otherwise < 0 && !c.facts[x.call].Rejected {
 				otherwise = i // it fails in another way now
 			}
 		case x.what == replied && e.last.Kind == session.KindError:
@@ -157,7 +156,7 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 
 // goesOn reports whether an event shows that the work went on after the error.
 func (e *episode) goesOn(x event) bool {
-	return x.what == answered && !e.facts[x.call].Failed ||
+	return x.what == answered && e.facts[x.call].Succeeded() ||
 		x.what == replied && x.ends && e.last.Kind == session.KindPrompt
 }
 
@@ -210,6 +209,8 @@ func status(c *session.CallFact) string {
 		return "none"
 	case c.Failed:
 		return "error"
+	case c.Rejected:
+		return "rejected"
 	}
 	return "ok"
 }

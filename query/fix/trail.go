@@ -2,6 +2,7 @@ package fix
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"regexp"
 	"slices"
@@ -67,7 +68,7 @@ func (t *trail) follow(offset int64) error {
 			return err
 		}
 	}
-	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, cwd: t.record.CWD, actions: make(map[int]*action)})...)
+	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, actions: make(map[int]*action)})...)
 	return nil
 }
 
@@ -86,7 +87,7 @@ type branch struct {
 // add adds the events of the next entry of the branch; with none, only its calls.
 func (b *branch) add(e *session.Entry, node int, events bool) {
 	made := len(b.facts.Calls)
-	b.folder.Add(&b.facts, e, b.record.CWD)
+	b.folder.Add(&b.facts, e, cmp.Or(e.Context.CWD, b.record.CWD))
 	if !events {
 		return
 	}
@@ -204,8 +205,8 @@ func short(s string) string {
 // its arguments.
 func (f *follower) call(c *session.CallFact) string {
 	text := c.Line
-	if !c.Shell && len(c.Paths) > 0 {
-		text = c.Paths[0]
+	if !c.Shell && len(c.Files) > 0 {
+		text = c.Files[0].Path
 	}
 	switch {
 	case !f.req.Redact:

@@ -352,22 +352,14 @@ func (n names) of(k *audit.Key) string {
 }
 
 func (n names) value(k *audit.Key, by string) string {
-	named := func(s *string) string { return cmp.Or(*s, "(none)") }
+	v := cmp.Or(k.Value(by), "(none)")
 	switch by {
-	case "tool":
-		return named(k.Tool)
-	case "model":
-		return named(k.Model)
 	case "project":
-		return human.Path(named(k.Project), n.home)
+		return human.Path(v, n.home)
 	case "session":
 		return human.Title(cmp.Or(k.SessionName, session.Handle(k.SessionID, k.SessionPath)))
-	case "day":
-		return k.Day
-	case "week":
-		return k.Week
 	}
-	return k.Month
+	return v
 }
 
 func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }

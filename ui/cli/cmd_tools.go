@@ -37,6 +37,7 @@ type auditOptions struct {
 	limit              flags.Number
 	utc, csv, tree     bool
 	failed, risky, raw bool
+	rejected           bool
 	bare               bool // --no-chart
 }
 
@@ -70,6 +71,7 @@ func (o *auditOptions) addChart(cmd *cobra.Command) {
 
 func (o *auditOptions) addFailed(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
+	flags.Add(cmd.Flags(), "rejected", "", "", "only calls that you did not let run; they did not fail", &o.rejected)
 }
 
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
@@ -95,7 +97,7 @@ func newAuditCommand(a *app.App, use string, args cobra.PositionalArgs, run func
 
 // auditRequest turns the flags into a request, given that of the shared flags.
 func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
-	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Rejected: o.rejected, Risky: o.risky, Rules: o.rules}
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
@@ -406,7 +408,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 
 func newUsageCommand(a *app.App) *cobra.Command {
 	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, slices.DeleteFunc(slices.Clone(audit.Dimensions), func(by string) bool { return by == "tool" }), "model")
+		o.addBy(cmd, audit.UsageDimensions, "model")
 		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
 		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
 		o.addChart(cmd)
@@ -414,8 +416,10 @@ func newUsageCommand(a *app.App) *cobra.Command {
 }
 
 func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
-	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
-		return problem.Usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
+	for by := range strings.SplitSeq(strings.Join(o.by, ","), ",") {
+		if slices.Contains(audit.CallDimensions, strings.TrimSpace(by)) {
+			return problem.Usagef("`pigrep tools` counts tool calls", "--by %s: tokens are used by replies, not by tools", by)
+		}
 	}
 	if o.tree && len(o.by) == 0 {
 		o.by = []string{"session"}

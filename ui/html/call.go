@@ -21,6 +21,7 @@ import (
 // callView is a call with its result.
 type callView struct {
 	id, path string
+	reads    bool   // it reads the file
 	run      string // the shell command
 	Anchor   string // of the entry with the result
 	Tool     string
@@ -54,7 +55,7 @@ const (
 )
 
 func (x *writer) newCall(c *session.Call) *callView {
-	v := &callView{id: c.ID, path: c.Path(), Tool: Line(c.Tool), Nested: c.Nested, Failed: c.Failed}
+	v := &callView{id: c.ID, path: c.Path(), reads: c.Deed == session.DeedRead, Tool: Line(c.Tool), Nested: c.Nested, Failed: c.Failed}
 	command := transcript.CommandOf(c)
 	if command != "" {
 		v.command(x, command)
@@ -160,7 +161,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 			v.Output = append(v.Output, block{Fold: x.data(b)})
 		default:
 			language := ""
-			if e.Tool == "read" && !e.IsError {
+			if v.reads && !e.IsError {
 				language = v.path
 			}
 			v.output(x, e, i, language)
@@ -174,6 +175,8 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 	switch {
 	case noMatch:
 		status.Text = transcript.NoMatch
+	case e.View.Rejected:
+		status.Text = "rejected"
 	case e.IsError:
 		limit, status = failedLines, note{Text: "failed", Class: "bad"}
 	}

@@ -177,10 +177,8 @@ func enums() map[string][]any {
 	for _, r := range shellcmd.Rules {
 		sets["rule"] = append(sets["rule"], r.ID)
 	}
-	for _, d := range audit.Dimensions {
-		if d != "tool" {
-			sets["by"] = append(sets["by"], d)
-		}
+	for _, d := range audit.UsageDimensions {
+		sets["by"] = append(sets["by"], d)
 	}
 	for _, c := range caseNames {
 		sets["case"] = append(sets["case"], c)

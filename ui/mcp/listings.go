@@ -175,12 +175,13 @@ func (r *fixRow) text() string {
 
 // CallsInput are the arguments of tool_calls.
 type CallsInput struct {
-	Query           string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with these words"`
+	Query           string `json:"query,omitempty" range:"0,20000" jsonschema:"with these words"`
 	Tool            Words  `json:"tool,omitempty" jsonschema:"of these tools; ! is commands typed by the user"`
 	Where           `reach:"calls"`
-	Failed          bool  `json:"failed,omitempty" jsonschema:"only those that failed"`
-	Risky           bool  `json:"risky,omitempty" jsonschema:"only those that match a rule of risk"`
-	Rule            Words `json:"rule,omitempty" jsonschema:"only those that match these rules"`
+	Failed          bool  `json:"failed,omitempty" jsonschema:"only failures"`
+	Rejected        bool  `json:"rejected,omitempty" jsonschema:"refused by the user"`
+	Risky           bool  `json:"risky,omitempty" jsonschema:"that match a rule"`
+	Rule            Words `json:"rule,omitempty" jsonschema:"of these rules"`
 	IncludeSearches bool  `json:"includeSearches,omitempty" jsonschema:"with query: calls of pigrep too"`
 
 	Results bool `json:"results,omitempty" jsonschema:"with the first lines of results"`
@@ -203,7 +204,7 @@ type callRow struct {
 	Result string   `json:"result,omitempty" jsonschema:"the entry with its result"`
 	Time   string   `json:"time,omitempty"`
 	Tool   string   `json:"tool"`
-	Status string   `json:"status" jsonschema:"ok, error, no match (the exit code only says no), none (no result) or missing (no call)"`
+	Status string   `json:"status" jsonschema:"ok, error, rejected, no match (the exit code only says no), none (no result) or missing (no call)"`
 	Exit   int32    `json:"exit,omitempty"`
 	Rules  []string `json:"rules,omitempty"`
 	Text   string   `json:"text" jsonschema:"arguments, or the command"`
@@ -224,6 +225,7 @@ type usageAnswer struct {
 	Rows     []usageRow `json:"rows"`
 	TimeZone string     `json:"timeZone" jsonschema:"of days, weeks and months"`
 	Unpriced []string   `json:"unpricedModels,omitempty" jsonschema:"costs lack these"`
+	Estimate string     `json:"estimate,omitempty" jsonschema:"which costs are estimated"`
 	footer
 }
 
@@ -233,6 +235,7 @@ type usageRow struct {
 	Week       string  `json:"week,omitempty"`
 	Month      string  `json:"month,omitempty"`
 	Model      *string `json:"model,omitempty"`
+	Agent      *string `json:"agent,omitempty"`
 	Project    *string `json:"project,omitempty"`
 	Session    string  `json:"session,omitempty"`
 	Title      string  `json:"title,omitempty"`
@@ -254,7 +257,7 @@ func (q *question) audit() audit.Request {
 
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
-	req.Failed, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
+	req.Failed, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
 	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, err
@@ -319,8 +322,9 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 		unpriced = append(unpriced, cmp.Or(model, "(no model)"))
 	}
 	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(table.Warnings), line: (*usageRow).text}
+	estimate := table.Estimate()
 	p.render = func(rows []usageRow, f footer) (any, string) {
-		return usageAnswer{total, rows, table.TimeZone, unpriced, f}, p.text("Total: "+total.text(), rows, f)
+		return usageAnswer{total, rows, table.TimeZone, unpriced, estimate, f}, p.text(joined("; ", "Total: "+total.text(), estimate), rows, f)
 	}
 	return p, nil
 }
@@ -328,7 +332,7 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 // usage returns the row of a use of tokens.
 func (n *ids) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
-		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
+		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
 		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,
 	}
 	if r.SessionPath != "" {
@@ -340,17 +344,11 @@ func (n *ids) usage(r *audit.UsageRow) usageRow {
 // text is a row as text.
 func (r *usageRow) text() string {
 	var key []string
-	for _, k := range []string{r.Day, r.Week, r.Month} {
-		if k != "" {
-			key = append(key, k)
-		}
-	}
-	for _, k := range []*string{r.Model, r.Project} {
-		if k != nil {
+	for _, k := range []*string{&r.Day, &r.Week, &r.Month, r.Model, r.Agent, r.Project, &r.Session, &r.Title} {
+		if k != nil && *k != "" {
 			key = append(key, *k)
 		}
 	}
-	key = append(key, r.Session, r.Title)
 	cost := fmt.Sprintf("cost $%.4f", r.Cost)
 	switch {
 	case r.Cost == 0:

@@ -66,6 +66,7 @@ type entryRow struct {
 	Role      string           `json:"role" jsonschema:"or the type of an entry that is no message"`
 	Time      string           `json:"time,omitempty"`
 	Error     bool             `json:"error,omitempty"`
+	Rejected  bool             `json:"rejected,omitempty" jsonschema:"the user refused the call"`
 	Named     bool             `json:"named,omitempty" jsonschema:"the entry that was asked for"`
 	Abandoned bool             `json:"abandoned,omitempty"`
 	Label     string           `json:"label,omitempty"`
@@ -400,7 +401,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	whole := e.Row(e.Index == w.focus)
 	diffs := w.diffs(e)
 	row = entryRow{
-		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Named: whole.Focus,
+		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Rejected: whole.Rejected, Named: whole.Focus,
 		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
 	}
 	piece := room >= 0
@@ -582,7 +583,7 @@ func entryHead(r *entryRow) string {
 	if !r.piece {
 		head += " " + r.Role + " " + r.Time
 	}
-	return joined(" ", head, noted(r.Named, "<- named"), noted(r.Error, "error"), noted(r.Abandoned, "abandoned"), noted(r.Label != "", "label: "+r.Label))
+	return joined(" ", head, noted(r.Named, "<- named"), noted(r.Error, "error"), noted(r.Rejected, "rejected"), noted(r.Abandoned, "abandoned"), noted(r.Label != "", "label: "+r.Label))
 }
 
 func partText(p *partRow) string {

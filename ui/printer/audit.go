@@ -248,11 +248,11 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 			return cell{}
 		}})
 	}
-	named := func(s *string) cell {
-		if *s == "" {
+	named := func(s string) cell {
+		if s == "" {
 			return cell{Text: "(none)"}
 		}
-		return textCell(*s)
+		return textCell(s)
 	}
 	flex := slices.Index(by, "session") // its id stays when the title is cut
 	if flex < 0 {
@@ -263,20 +263,17 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 		switch name {
 		case "tool":
 			add(c, func(k *audit.Key) cell {
-				c := named(k.Tool)
+				c := named(*k.Tool)
 				if c.Plain == session.ShellTool {
 					c.Text = "! (your own shell)"
 				}
 				return c
 			})
-		case "model":
-			c.Left = true // models differ at the end
-			add(c, func(k *audit.Key) cell { return named(k.Model) })
 		case "project":
 			c.Left = true
 			add(c, func(k *audit.Key) cell {
 				if *k.Project == "" {
-					return named(k.Project)
+					return named("")
 				}
 				return layout.pathCell(*k.Project)
 			})
@@ -287,10 +284,9 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 			add(c, func(k *audit.Key) cell {
 				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
 			})
-		case "day", "week", "month":
-			add(c, func(k *audit.Key) cell {
-				return textCell(map[string]string{"day": k.Day, "week": k.Week, "month": k.Month}[name])
-			})
+		default:
+			c.Left = name == "model" // models differ at the end
+			add(c, func(k *audit.Key) cell { return named(k.Value(name)) })
 		}
 	}
 	return columns
@@ -404,6 +400,7 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 		{column{Name: "filled in cost"}, func(r *row) cell { return money.cell(r.FilledCost) }},
 		{column{Name: "subagents"}, func(r *row) cell { return countCell(r.Subagents) }},
 		{column{Name: "subagent cost"}, func(r *row) cell { return money.cell(r.SubagentCost) }},
+		{column{Name: "estimated cost"}, func(r *row) cell { return money.cell(r.ListedCost) }},
 	}...)
 	a := &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
@@ -418,7 +415,8 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 			Sources  []audit.SourceRow `json:"sources"`
 			Unpriced []string          `json:"unpricedModels"`
 			Repeated int               `json:"repeatedResults"`
-		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated},
+			Prices   string            `json:"listPricesOf,omitempty"`
+		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated, t.PricesOf},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	a.closing = func(rows int) string { return usageClosing(t, rows, money, a.Verbose) }
@@ -441,6 +439,9 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, detail bool) str
 	}
 	if t.Total.Filled > 0 {
 		parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
+	}
+	if line := t.Estimate(); line != "" {
+		parts = append(parts, line)
 	}
 	if detail && t.Repeated > 0 {
 		parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
@@ -559,10 +560,10 @@ func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
 
 // rowID identifies a row by its dimensions, the day left out.
 func rowID(k *audit.Key) string {
-	id := k.SessionPath
-	for _, s := range []*string{k.Tool, k.Model, k.Project} {
-		if id += "\x00"; s != nil {
-			id += *s
+	id := ""
+	for _, by := range audit.Dimensions {
+		if by != "day" {
+			id += k.Value(by) + "\x00"
 		}
 	}
 	return id

@@ -349,6 +349,9 @@ func entryNotes(s *Show, e *entry.Entry) []string {
 	if e.Role == session.RoleToolResult && e.IsError {
 		notes = append(notes, "error")
 	}
+	if e.View.Rejected {
+		notes = append(notes, "rejected")
+	}
 	return notes
 }
 

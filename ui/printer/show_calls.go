@@ -186,26 +186,27 @@ func (p *showText) result(it *transcript.Item) {
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
 	}
-	if !e.IsError {
+	undone := e.IsError || e.View.Rejected
+	if !undone {
 		p.callDiff(&edits, false)
 		p.own(e)
 	}
-	if !p.resultBlocks(it) {
+	if !p.resultBlocks(it, asked && edits.call.Deed == session.DeedRun) {
 		text := "(no output)"
 		if e.IsError {
 			text = p.style(errorStyle, "error")
 		}
 		fmt.Fprintln(p.out, resultIndent+p.dim(text))
 	}
-	if e.IsError {
+	if undone {
 		p.callDiff(&edits, true)
 	}
 	p.last = "call"
 }
 
-// resultBlocks prints the blocks of a result, and reports whether it has some that are not
-// details.
-func (p *showText) resultBlocks(it *transcript.Item) (printed bool) {
+// resultBlocks prints the blocks of a result, which may be that of a command, and reports
+// whether it has some that are not details.
+func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool) {
 	e := it.Entry
 	for _, b := range it.Blocks {
 		switch {
@@ -224,7 +225,7 @@ func (p *showText) resultBlocks(it *transcript.Item) (printed bool) {
 			}
 			continue
 		default:
-			p.output(e, b.Text, e.Tool == "bash" || e.IsError, e.IsError)
+			p.output(e, b.Text, command || e.IsError, e.IsError)
 		}
 		printed = true
 	}

@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
-	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
@@ -32,6 +31,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
+		{column{Title: titleIf(t.Total.Rejected > 0, "REJECTED"), Right: true}, func(r *row) cell { return countCell(r.Rejected) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return waitCell(r, r.P50) }},
 		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return waitCell(r, r.P95) }},
@@ -42,6 +42,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "result without call"}, func(r *row) cell { return countCell(r.NoCall) }},
 		{column{Name: "nested"}, func(r *row) cell { return countCell(r.Nested) }},
 		{column{Name: "timed"}, func(r *row) cell { return countCell(r.Timed) }},
+		{column{Name: "rejected"}, func(r *row) cell { return countCell(r.Rejected) }},
 	}...)
 	a := &Audit{
 		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
@@ -71,6 +72,14 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	return a
 }
 
+// titleIf is the title of a column that text has only if there is something in it.
+func titleIf(any bool, title string) string {
+	if any {
+		return title
+	}
+	return ""
+}
+
 // latest returns a function that finds the latest time of rows.
 func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
 	return func() (last time.Time, err error) {
@@ -95,7 +104,7 @@ func rateCell(r *audit.ToolRow) cell {
 // says nothing about the tool.
 func waitCell(r *audit.ToolRow, ms *int32) cell {
 	c := millisCell(ms)
-	if ms != nil && r.Tool != nil && shellcmd.WaitsForPerson(*r.Tool) {
+	if ms != nil && r.Asks {
 		c.Text = "–"
 	}
 	return c
@@ -160,17 +169,21 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 		return a
 	}
 	type row = audit.FileRow
+	deleted := slices.ContainsFunc(t.Rows, func(r row) bool { return r.Deletes > 0 })
 	columns := []sheetColumn[row]{
 		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return layout.pathCell(r.Path) }},
 		{column{Name: "reads", Title: "READ", Right: true}, func(r *row) cell { return countCell(r.Reads) }},
 		{column{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) cell { return countCell(r.Writes) }},
 		{column{Name: "edits", Title: "EDITED", Right: true}, func(r *row) cell { return countCell(r.Edits) }},
+		{column{Title: titleIf(deleted, "DELETED"), Right: true}, func(r *row) cell { return countCell(r.Deletes) }},
 		{column{Name: "others", Title: "OTHER", Right: true}, func(r *row) cell { return countCell(r.Others) }},
 		{column{Name: "in summaries"}, func(r *row) cell { return countCell(r.Summaries) }},
 		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
 		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "first"}, func(r *row) cell { return layout.timeCell(r.First.Time) }},
 		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return layout.lastCell(r.Last.Time) }},
+		{column{Name: "deletes"}, func(r *row) cell { return countCell(r.Deletes) }},
+		{column{Name: "rejected"}, func(r *row) cell { return countCell(r.Rejected) }},
 	}
 	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
 	a.last = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
@@ -310,6 +323,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		fieldColumn("id", func(r *row) string { return layout.name(r.SessionID, r.SessionPath) }),
 		fieldColumn("entryId", func(r *row) string { return r.EntryID }),
 		fieldColumn("agent", func(r *row) string { return r.Agent }),
+		fieldColumn("action", func(r *row) string { return r.Action }),
 	}
 	if risky {
 		columns[4].Title, columns[5].Title = "", ""

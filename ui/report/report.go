@@ -295,6 +295,9 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		return []*Section{d.Section}, nil
 	}
 	d.Note = "In " + human.Plural(models.Total.Sessions, "session", "sessions")
+	if estimate := models.Estimate(); estimate != "" {
+		d.Note += "; " + estimate
+	}
 	d.Figures = usageFigures(models)
 	first, last := Span(req, &models.Coverage)
 	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
@@ -317,7 +320,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		calendar.Kind, calendar.Title = chart.Calendar, "Calendar of days"
 		d.draw(calendar)
 	}
-	for _, by := range []string{"model", "project", "session"} {
+	for _, by := range []string{"model", "agent", "project", "session"} {
 		t := models
 		if by != "model" {
 			shown := with(req, by)
@@ -327,6 +330,9 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 			if t, err = src.Usage(ctx, shown); err != nil {
 				return nil, err
 			}
+		}
+		if by == "agent" && len(t.Rows) < 2 {
+			continue
 		}
 		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
 			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
@@ -373,6 +379,11 @@ func (v *View) Audit(ctx context.Context, src *Source, req audit.Request) ([]*Se
 	}
 	d.draw(chart.Tools(over, v.Home))
 	d.table(printer.NewToolsAudit(tools, nil, mostRows, v.layout()), "By tool", len(tools.Rows), nil)
+	actions, err := src.Tools(ctx, with(req, "action"))
+	if err != nil {
+		return nil, err
+	}
+	d.table(printer.NewToolsAudit(actions, nil, mostRows, v.layout()), "By action", len(actions.Rows), nil)
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -24,7 +24,8 @@ type Row struct {
 	InContext  bool         `json:"inContext"`
 	Label      string       `json:"label,omitempty"`
 	IsError    bool         `json:"isError"`
-	Focus      bool         `json:"focus,omitempty"` // the requested entry
+	Rejected   bool         `json:"rejected,omitempty"` // the person did not let the call of this result run
+	Focus      bool         `json:"focus,omitempty"`    // the requested entry
 	Provider   string       `json:"provider,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	Tool       string       `json:"tool,omitempty"`
@@ -61,7 +62,7 @@ func (e *Entry) Row(focus bool) Row {
 	r := Row{
 		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
 		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
-		IsError: e.IsError, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
+		IsError: e.IsError, Rejected: e.View.Rejected, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
 		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{}, SessionPath: e.SessionPath,
 	}
 	var calls []*session.Call

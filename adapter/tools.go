@@ -1,0 +1,47 @@
+package adapter
+
+import (
+	"slices"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Tool says what a tool does, and which of its arguments say so.
+type Tool struct {
+	Deed    session.Deed
+	Command string          // the argument with a shell command, "" for none
+	Dialect session.Dialect // of the command
+	File    string          // the argument with a path, "" for none
+	Use     session.Deed    // what is done to the file, if it is not the Deed
+}
+
+// Tools reads a table of tools by their names. A line has a deed, the names of tools that do
+// it, and command=ARGUMENT, file=ARGUMENT, powershell and reads: a search lists lines, but
+// reads the file that it is given.
+func Tools(text string) map[string]Tool {
+	all := make(map[string]Tool)
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" {
+			continue
+		}
+		t := Tool{Deed: session.Deed(slices.Index(session.Deeds[:], fields[0]))}
+		for _, property := range fields[2:] {
+			switch name, value, _ := strings.Cut(property, "="); name {
+			case "command":
+				t.Command = value
+			case "file":
+				t.File = value
+			case "powershell":
+				t.Dialect = session.DialectPowerShell
+			case "reads":
+				t.Use = session.DeedRead
+			}
+		}
+		for name := range strings.SplitSeq(fields[1], ",") {
+			all[name] = t
+		}
+	}
+	return all
+}
