@@ -319,8 +319,8 @@ type CallFact struct {
 	Model  string // provider/model of the reply that made it, "" if there is none
 
 	HasResult  bool
-	Result     int64  // offset of the entry with the result
-	ResultCopy uint64 // Entry.Copy of that entry
+	Result     int64  // offset of the entry with the result, or of the last one that amended the outcome
+	ResultCopy uint64 // Entry.Copy of the entry with the result
 	Outcome
 
 	Programs []string // run by its shell command, with subcommands, once per occurrence

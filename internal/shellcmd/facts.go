@@ -103,7 +103,8 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 }
 
 // amend completes the outcome of a command in the background, which the result of a later
-// call tells, and reports whether its call was found. It ran until that result at most.
+// call tells, and reports whether its call was found. That is its result now, until which it
+// ran at most.
 func (o *Folder) amend(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) bool {
 	c := to.Amend(f.Amends, f.Outcome)
 	if c == nil {
@@ -112,6 +113,7 @@ func (o *Folder) amend(to *session.Facts, e *session.Entry, f *session.EntryFact
 	if d := took(c, e, at); d != session.Unknown {
 		c.Duration = d
 	}
+	c.Result = e.Offset
 	settle(c, e.Parts)
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"pigrep/index/record"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -23,7 +24,8 @@ type trail struct {
 	entries *entry.Reader
 	record  *session.Record
 	tree    *session.Tree
-	known   map[int]bool // entries that a branch was followed through
+	known   map[int]bool   // entries that a branch was followed through
+	stored  *session.Facts // of the session, nil until they are needed
 
 	episodes []episode
 }
@@ -114,6 +116,9 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 			b.events[i].ends = false
 		}
 	}
+	if answers >= 0 {
+		answers = b.polled(e, answers)
+	}
 	if part, m, ok := b.finder.inEntry(e); ok {
 		p := b.place(e, node)
 		p.Kind, p.Tool, p.Text = e.Parts[part].Kind, strings.Clone(e.Parts[part].Tool), b.lines(e.Parts[part].Text, m.start, m.end)
@@ -133,6 +138,30 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 		}
 		b.events = append(b.events, event{what: replied, place: p, call: -1, ends: !b.calling})
 	}
+}
+
+// polled returns the call of the command whose outcome a result tells: the answered call, or if
+// that polls a command in the background, the call of that. An entry that is read alone does
+// not say which one it is, but the facts of the session do.
+func (b *branch) polled(e *session.Entry, answered int) int {
+	poll := &b.facts.Calls[answered]
+	if poll.Deed != session.DeedPoll {
+		return answered
+	}
+	if b.stored == nil {
+		b.stored = &session.Facts{}
+		if set, err := b.reader.Facts(b.ctx, record.CallFacts, record.DetailFacts); err == nil {
+			if facts, err := set.Facts(b.record.File); err == nil {
+				b.stored = facts
+			}
+		}
+	}
+	at := slices.IndexFunc(b.stored.Calls, func(c session.CallFact) bool { return c.Result == e.Offset && c.HasResult && c.Offset != poll.Offset })
+	if at < 0 {
+		return answered
+	}
+	b.facts.Calls = append(b.facts.Calls, b.stored.Calls[at])
+	return len(b.facts.Calls) - 1
 }
 
 // errorLine matches a line that a program prints which failed, even if its exit code is
