@@ -210,7 +210,11 @@ func (t *Tree) link() {
 	t.children = make([][]int, len(t.nodes))
 	for i := range t.nodes {
 		t.parents[i] = -1
-		if p := t.parent(i); p != i && !t.outside(i) {
+		p := t.parent(i)
+		for steps := 0; p >= 0 && t.outside(p) && steps < len(t.nodes); steps++ {
+			p = t.parent(p)
+		}
+		if p != i && !t.outside(i) {
 			t.parents[i] = p
 		}
 	}

@@ -52,6 +52,12 @@ func (chat) Parse(state adapter.State) adapter.Parser { return newChatParser(sta
 // chatLine is a line.
 type chatLine struct {
 	Room, Dir string // of the header
+	Part      string // of the header: which file of the room it is
+	Base      string // of the header: the room in whose file its history begins
+	BasePart  string // that file
+	First     int64  // the ordinal of the first line
+	Until     int64  // that of the first line of the base that is not its history
+	Boss      string // of the header: the room that it works for
 	At        int64  // Unix milliseconds; the line before counts if it is absent
 
 	Who, Says string // a message, of me or it
@@ -131,7 +137,17 @@ func (p *chatParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapt
 	}
 	if m.Room != "" {
 		if p.state.Header.Version == 0 {
-			p.state.Header = session.Header{ID: m.Room, CWD: m.Dir, Version: 2, Offset: offset}
+			h := session.Header{ID: m.Room, CWD: m.Dir, Version: 2, Offset: offset, Part: m.Part, Ordinal: m.First}
+			switch {
+			case m.Base != "":
+				h.Base, h.Relation, h.ParentSession = session.Base{Session: m.Base, Part: m.BasePart, Ordinal: m.Until}, session.Continued, m.Base
+				if m.Base == m.Room {
+					h.Relation = session.Reverted
+				}
+			case m.Boss != "":
+				h.Relation, h.ParentSession = session.Spawned, m.Boss
+			}
+			p.state.Header = h
 		}
 		return nil
 	}

@@ -87,6 +87,22 @@ func (l *Lineage) Root(i int) int {
 	return i
 }
 
+// Started returns the subagents that session i started itself, in the order of their paths.
+func (l *Lineage) Started(i int) (list []*session.Summary) {
+	if l.Subagents(i) == 0 {
+		return nil
+	}
+	for k, owner := range l.owners {
+		if owner == i && l.Head(k) == k {
+			list = append(list, &l.sessions[k])
+		}
+	}
+	return list
+}
+
+// Session returns the summary of file i.
+func (l *Lineage) Session(i int) *session.Summary { return &l.sessions[i] }
+
 // Subagents returns how many subagents work for session i in the end.
 func (l *Lineage) Subagents(i int) int {
 	l.Owner(i)

@@ -414,6 +414,7 @@ type sessionsOptions struct {
 	query                     string
 	limit                     flags.Number
 	any, named, forks, print0 bool
+	subagents                 bool
 }
 
 func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
@@ -422,6 +423,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	flags.Add(f, "any", "", "", "also sessions with looser hits only, which lack a word", &o.any)
 	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
 	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
+	flags.Add(f, "subagents", "", "", "also subagents, for which their session stands otherwise", &o.subagents)
 	flags.AddNull(f, &o.print0)
 	flags.Add(f, "print0", "", "", "the same as --null", &o.print0)
 	f.Lookup("print0").Hidden = true // its name in find
@@ -515,7 +517,7 @@ func (o *sessionsOptions) request(q *asking) sessions.Request {
 	base := q.request
 	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.limit.Limit(), o.any
 	req := sessions.FromSearch(base)
-	req.Named, req.Forks = o.named, o.forks
+	req.Named, req.Forks, req.Subagents = o.named, o.forks, o.subagents
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}

@@ -24,9 +24,10 @@ import (
 type SessionsInput struct {
 	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"as of search; best match first"`
 	Filters
-	Named bool `json:"named,omitempty" jsonschema:"only those with a name"`
-	Forks bool `json:"forks,omitempty" jsonschema:"only forks and their parents"`
-	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 20"`
+	Named     bool `json:"named,omitempty" jsonschema:"only those with a name"`
+	Forks     bool `json:"forks,omitempty" jsonschema:"only forks and their parents"`
+	Subagents bool `json:"subagents,omitempty" jsonschema:"also subagents of other sessions"`
+	Limit     int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 20"`
 	Paging
 }
 
@@ -45,11 +46,13 @@ type listedSession struct {
 	Labels []string `json:"labels,omitempty"`
 	Depth  int      `json:"depth,omitempty" jsonschema:"with forks: a fork of the last one above with a smaller depth"`
 	Entry  string   `json:"entry,omitempty" jsonschema:"of the best hit"`
+
+	Subagents int `json:"subagents,omitempty" jsonschema:"that worked for it"`
 }
 
 func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (*rowPage[listedSession], error) {
 	req := sessions.FromSearch(q.request)
-	req.Named, req.Forks = in.Named, in.Forks
+	req.Named, req.Forks, req.Subagents = in.Named, in.Forks, in.Subagents
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
 	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
@@ -58,7 +61,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	}
 	p := &rowPage[listedSession]{footer: q.footer(list.Warnings), line: (*listedSession).text}
 	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
-		row := listedSession{sessionRow: q.ids.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth}
+		row := listedSession{sessionRow: q.ids.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
 		if x.Hit != nil {
 			row.Entry = x.Hit.EntryID
 		}
@@ -75,6 +78,9 @@ func (r *listedSession) text() string {
 	text := strings.Repeat("  ", r.Depth) + r.sessionRow.text()
 	if r.Entry != "" {
 		text += " · best at " + r.Entry
+	}
+	if r.Subagents > 0 {
+		text += " · " + human.Plural(r.Subagents, "subagent", "subagents")
 	}
 	return text
 }

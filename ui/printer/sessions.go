@@ -125,6 +125,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			fieldColumn("firstPrompt", func(x *row) string { return x.FirstPrompt }),
 			fieldColumn("created", func(x *row) string { return stampUTC(x.Created.Time) }),
 			fieldColumn("tokens", func(x *row) string { return strconv.FormatInt(x.Tokens, 10) }),
+			fieldColumn("subagents", func(x *row) string { return strconv.Itoa(x.Subagents) }),
 			fieldColumn("cost", func(x *row) string { return strconv.FormatFloat(x.Cost, 'g', -1, 64) }),
 		},
 		rows: listed(s.List.Sessions),
@@ -148,6 +149,9 @@ func sessionTitle(x *sessions.Session) cell {
 	c := cell{Text: human.Title(x.Title), Plain: x.Title}
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
+	}
+	if x.Subagents > 0 {
+		c.Text = human.Plural(x.Subagents, "subagent", "subagents") + " · " + c.Text // before the title, which may be clipped
 	}
 	if x.Depth > 0 {
 		c.Indent = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ "

@@ -43,8 +43,12 @@ type SessionFacts struct {
 	Skipped   int        `json:"skippedLines,omitempty"`
 	Parent    *Relative  `json:"parent,omitempty"`
 	Children  []Relative `json:"forkedInto,omitempty"`
-	Twins     []string   `json:"sameId,omitempty"` // other files with the same id
-	Begun     time.Time  `json:"-"`                // the earlier of the header and the first entry, which a fork may have copied
+	Twins     []string   `json:"sameId,omitempty"`           // other files with the same id
+	Subagents []Relative `json:"subagents,omitempty"`        // that it started, the first of them
+	Started   int        `json:"startedSubagents,omitempty"` // all of these
+	Missing   string     `json:"missing,omitempty"`          // the session in which it begins, if that is not there
+	Subagent  bool       `json:"subagent,omitempty"`         // it is one of Parent
+	Begun     time.Time  `json:"-"`                          // the earlier of the header and the first entry, which a fork may have copied
 
 	// These hide the fields of SessionHit, which have no meaning without a query.
 	Score   float64 `json:"score,omitempty"`
@@ -366,9 +370,13 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	names := make(map[string]int)  // how many entries have an anchor so far
 	shown := make(map[string]bool) // calls with a diff
 	message := ""                  // Entry.Message of the entry before
+	var file entry.FileLine
 	for e, err := range s.Entries {
 		if b.fail(err); b.err != nil {
 			break
+		}
+		if line := file.Next(e); line != "" {
+			fmt.Fprintf(b, "\n<sub>%s</sub>\n", escapeMarkdown(terminal.Clean(line)))
 		}
 		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
 		if names[name]++; names[name] > 1 {

@@ -106,9 +106,16 @@ func (s *Show) Lines(layout Layout) ([]Line, error) {
 
 func (s *Show) print(p *showText) {
 	p.facts()
+	var file entry.FileLine
 	for e, err := range s.Entries {
 		if p.fail(err); p.err != nil {
 			return
+		}
+		if line := file.Next(e); line != "" {
+			p.release()
+			fmt.Fprintln(p.out)
+			p.note("⋯ " + terminal.Clean(line))
+			p.last = ""
 		}
 		if s.Gaps[e.Index] {
 			p.release()
@@ -205,11 +212,23 @@ func (p *showText) facts() {
 		return
 	}
 	p.note(p.Links.File(terminal.Clean(human.Path(f.SessionPath, p.Home)), f.SessionPath))
-	if f.Parent != nil {
+	switch {
+	case f.Parent != nil && f.Subagent:
+		p.note("subagent of " + p.relative(f.Parent, 0))
+	case f.Parent != nil:
 		p.note("forked from " + p.relative(f.Parent, f.Entries))
+	}
+	if f.Missing != "" {
+		p.note("begins in " + terminal.Clean(f.Missing) + ", which is not indexed or deleted")
 	}
 	for i := range f.Children {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
+	}
+	for i := range f.Subagents {
+		p.note("subagent " + p.relative(&f.Subagents[i], 0))
+	}
+	if more := f.Started - len(f.Subagents); more > 0 {
+		p.note(fmt.Sprintf("and %d more (pigrep sessions --subagents)", more))
 	}
 	for _, path := range f.Twins {
 		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))

@@ -143,11 +143,11 @@ func nthLast(name string) int {
 // latest returns the session after the n latest ones: of those started in the working
 // directory or below it or, if there are none, of all. The order is that of resume --last.
 func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
-	here := (&filter.Spec{CWD: x.App.WorkDir}).Compile()
+	here, lineage := (&filter.Spec{CWD: x.App.WorkDir}).Compile(), sessions.NewLineage(x.Reader.Summaries())
 	var list, all []*session.Summary
 	for i := range x.Reader.Summaries() {
 		s := &x.Reader.Summaries()[i]
-		if !s.IsSession() {
+		if !s.IsSession() || !lineage.Listed(i) {
 			continue
 		}
 		if all = append(all, s); here.Session(s) {
@@ -382,6 +382,10 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.Ses
 		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
 		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
+	if t.Index >= 0 {
+		f.SessionHit = search.Describe(t.Lineage.Whole(t.Index), x.Agents.ResumeCommand)
+	}
+	f.Missing = t.Missing
 	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
@@ -405,14 +409,16 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 		own, parent = &r.Summaries()[t.Index], t.Lineage.Parent(t.Index)
 	}
 	named := t.Record.ParentSession
+	f.Subagent = t.Record.Relation == session.Spawned
 	switch {
+	case t.Record.Relation == session.Reverted:
 	case parent != nil:
 		p := t.relative(parent)
 		var err error
 		if p.Shared, err = shared(ctx, r, own, parent); err != nil {
 			return err
 		}
-		if parent.Path != named && !location.IsFile(named) {
+		if parent.Path != named && session.IsPath(named) && !location.IsFile(named) {
 			p.State = "moved"
 		}
 		f.Parent = &p
@@ -435,6 +441,11 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 		}
 		f.Children = append(f.Children, fork)
 	}
+	for _, s := range t.Lineage.Started(t.Index) {
+		if f.Started++; f.Started <= maxForks {
+			f.Subagents = append(f.Subagents, t.relative(s))
+		}
+	}
 	for _, s := range t.Lineage.Twins(t.Index) {
 		f.Twins = append(f.Twins, s.Path)
 	}
@@ -443,6 +454,7 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 
 // relative describes a session that is related to this one.
 func (t *Target) relative(s *session.Summary) printer.Relative {
+	s = t.Lineage.Whole(t.Lineage.IndexOf(s.Path))
 	r := printer.Relative{
 		SessionPath: s.Path, SessionID: s.ID, ShortID: t.ShortID(session.Handle(s.ID, s.Path)),
 		Title: s.Title(), Created: session.Time{Time: s.Created()},
@@ -517,23 +529,15 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 // root returns the session that a subagent works for in the end; nil for others, or if it is
 // not indexed.
 func (t *Target) root() *session.Summary {
-	s, i := &t.Record.Summary, t.Index
-	for range maxDepth {
-		if i < 0 || s == nil || s.Relation != session.Spawned {
-			break
-		}
-		if s = t.Lineage.Parent(i); s != nil {
-			i = t.Lineage.IndexOf(s.Path)
-		}
-	}
-	if t.Record.Relation != session.Spawned {
+	if t.Index < 0 || t.Record.Relation != session.Spawned {
 		return nil
 	}
-	return s
+	root := t.Lineage.Root(t.Index)
+	if s := t.Lineage.Session(root); root != t.Index && s.Relation != session.Spawned {
+		return s
+	}
+	return nil
 }
-
-// maxDepth is how many subagents may have started each other.
-const maxDepth = 100
 
 // chooseDir sets the directory to run the agent in.
 func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) error {
