@@ -64,6 +64,7 @@ func TestPiecesReadAsOneMessage(t *testing.T) {
 	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "whole.jsonl"), whole)
 
 	run := program(t, home, nil, pi.New(), claude.New())
+	run("index")
 	ids := regexp.MustCompile(`\b[aru][0-9]\b|e-[aru][0-9]\b`)
 	spans := regexp.MustCompile(`<span class="piece" id="[^"]*"></span>\n|<a id="[^"]*"></a>\n|(?s:<header>.*?</header>)|\x60[^\x60]*\x60|(?m:^ *$)| <span class="fact" title="from the times[^>]*>[^<]*</span>`)
 	plain := func(s string) string {
