@@ -136,7 +136,7 @@ export function registerTools(pi: ExtensionAPI, client: Pigrep): void {
 		name: "session_search",
 		label: "Session search",
 		description:
-			"Full-text search of all past pi sessions on this machine: prompts, replies, tool calls and results. Returns short fragments with their SESSION:ENTRY.",
+			"Full-text search of all past sessions of coding agents on this machine: prompts, replies, tool calls and results. Returns short fragments with their SESSION:ENTRY.",
 		promptSnippet: "Search past sessions for earlier work, errors and decisions",
 		promptGuidelines: [
 			'Use session_search when the user refers to earlier work ("as last time", "where did we"), or before solving an error that may have come up before; then session_read at the best hit.',
