@@ -2,6 +2,7 @@
 # make check     run before every commit: format, vet, staticcheck, short tests, and the race detector where goroutines meet
 # make check-all everything else, quick things first: other systems, known vulnerabilities, MCP clients, the package
 #                for pi, pages and terminals, all tests with the race detector, the real pi, the long tests
+# make check-remote  archives on a real OpenSearch, which Maven fetches into OPENSEARCH: one node, and three; needs JDK 17
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
 # make test      the short tests, without the race detector; neither pages nor terminals
 # make screens   pages in Chromium and the interactive search in tmux
@@ -18,13 +19,14 @@
 # make docs      regenerate the tables, screens and pictures on pages
 # make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build tested try screens bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
+.PHONY: build tested try screens bench compare check check-all check-remote fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
 SIZE ?= 50,300,1024
 ROUNDS ?= 1
 LEAKS_MB ?= 20
+OPENSEARCH ?= $(HOME)/.cache/pigrep-opensearch
 Q ?= session timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
@@ -49,14 +51,18 @@ check: fmt vet staticcheck test race
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross packages leaks vuln clients pi screens race-all realpi machines wine torture
-REPORTED = vuln machines wine
+ALL = vet-cross packages leaks vuln clients pi screens race-all realpi check-remote machines wine torture
+REPORTED = vuln check-remote machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
 		shift; echo "== make $$target"; \
 		$(MAKE) --no-print-directory $$target && continue; \
 		case " $(REPORTED) " in *" $$target "*) echo "REPORTED: make $$target fails, see above";; *) exit 1;; esac; \
 	done
+
+check-remote:
+	lab/opensearch/assemble.sh $(OPENSEARCH)
+	PIGREP_OPENSEARCH=$(OPENSEARCH) go test -count=1 -timeout 60m -v ./lab/opensearch
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w these:"; echo "$$out"; exit 1; fi

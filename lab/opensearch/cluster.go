@@ -1,0 +1,141 @@
+// Package opensearch starts real OpenSearch servers for tests: one node or several on
+// loopback, with small heaps, in temporary directories. Each is stopped by its process id.
+package opensearch
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Env names the directory with the server that assemble.sh makes.
+const Env = "PIGREP_OPENSEARCH"
+
+// startTime is how long a cluster may take to start on a busy machine.
+const startTime = 15 * time.Minute
+
+// A Cluster is some nodes that run.
+type Cluster struct {
+	Nodes []*Node
+}
+
+// A Node is one server.
+type Node struct {
+	URL string
+	cmd *exec.Cmd
+	log string
+}
+
+// Start starts a cluster, which the test stops when it ends. Without a server the test is
+// skipped: `make check-remote` has one.
+func Start(t *testing.T, count int) *Cluster {
+	home := os.Getenv(Env)
+	if home == "" {
+		t.Skipf("$%s names no server: make check-remote", Env)
+	}
+	c := &Cluster{}
+	ports := freePorts(t, 2*count)
+	var seeds, masters []string
+	for n := range count {
+		seeds, masters = append(seeds, fmt.Sprintf("127.0.0.1:%d", ports[count+n])), append(masters, fmt.Sprintf("node%d", n))
+	}
+	for n := range count {
+		dir := t.TempDir()
+		yml := fmt.Sprintf(`cluster.name: pigrep-test
+node.name: node%d
+network.host: 127.0.0.1
+http.port: %d
+transport.port: %d
+path.data: %s/data
+path.logs: %s/logs
+discovery.seed_hosts: [%s]
+cluster.initial_cluster_manager_nodes: [%s]
+cluster.fault_detection.leader_check.timeout: 60s
+cluster.fault_detection.follower_check.timeout: 60s
+action.auto_create_index: false
+cluster.routing.allocation.disk.threshold_enabled: false
+`, n, ports[n], ports[count+n], dir, dir, strings.Join(seeds, ","), strings.Join(masters, ","))
+		c.Nodes = append(c.Nodes, start(t, home, dir, yml, ports[n]))
+	}
+	for _, n := range c.Nodes {
+		n.await(t)
+	}
+	return c
+}
+
+func start(t *testing.T, home, dir, yml string, port int) *Node {
+	log4j, err := os.ReadFile(filepath.Join(home, "config", "log4j2.properties"))
+	for name, text := range map[string]string{"opensearch.yml": yml, "log4j2.properties": string(log4j)} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
+		}
+	}
+	log, logErr := os.Create(filepath.Join(dir, "out.log"))
+	if err != nil || logErr != nil {
+		t.Fatal(err, logErr)
+	}
+	defer log.Close()
+	java := "java"
+	if jdk := os.Getenv("JAVA_HOME"); jdk != "" {
+		java = filepath.Join(jdk, "bin", "java")
+	}
+	argv := []string{java, "-Xms256m", "-Xmx256m", "-Xss1m", "-Djava.awt.headless=true", "-Djna.nosys=true", "-Djava.io.tmpdir=" + dir,
+		"-Dio.netty.noUnsafe=true", "-Dio.netty.noKeySetOptimization=true", "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true",
+		"-Djava.security.manager=allow", "-Dopensearch.path.home=" + home, "-Dopensearch.path.conf=" + dir, "-Dopensearch.distribution.type=tar",
+		"-Dopensearch.bundled_jdk=false", "-cp", home + "/lib/*", "org.opensearch.bootstrap.OpenSearch"}
+	if os.Getuid() == 0 { // it refuses to run as root, who is somebody else in a namespace of its own
+		argv = append([]string{"unshare", "--user", "--map-user=1000", "--map-group=1000"}, argv...)
+	}
+	n := &Node{URL: fmt.Sprintf("http://127.0.0.1:%d", port), cmd: exec.Command(argv[0], argv[1:]...), log: log.Name()}
+	n.cmd.Dir, n.cmd.Stdout, n.cmd.Stderr = dir, log, log
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Kill)
+	return n
+}
+
+// Kill ends a node as a crash does.
+func (n *Node) Kill() {
+	if n.cmd.ProcessState == nil {
+		_ = n.cmd.Process.Kill()
+		_ = n.cmd.Wait()
+	}
+}
+
+// await waits until the node answers.
+func (n *Node) await(t *testing.T) {
+	for deadline := time.Now().Add(startTime); ; time.Sleep(200 * time.Millisecond) {
+		resp, err := http.Get(n.URL + "/_cluster/health?wait_for_status=yellow&timeout=10s")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			log, _ := os.ReadFile(n.log)
+			t.Fatalf("a node does not start: %v\n%s", err, log[max(0, len(log)-4000):])
+		}
+	}
+}
+
+func freePorts(t *testing.T, count int) (ports []int) {
+	for range count {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
