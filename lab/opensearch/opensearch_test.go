@@ -230,7 +230,7 @@ func everyWord(t *testing.T, m *machine, host string) {
 		step = max(1, len(words)/60)
 	}
 	for i := 0; i < len(words); i += step {
-		args := []string{"sessions", "--scope", "all", "-n", "0", "--null", words[i]}
+		args := []string{"sessions", "--scope", "all", "-n", "0", "--null", `"` + words[i] + `"`} // without typing errors, which an archive does not guess
 		there, _, _ := m.run(append(args, "--from", "team")...)
 		here, _, _ := m.run(append(args, "--session-dir", m.sessions)...)
 		sets := [2][]string{strings.Split(strings.ReplaceAll(there, host+":", ""), "\x00"), strings.Split(here, "\x00")}
