@@ -32,7 +32,7 @@ var floors = map[string][]string{
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
-	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "files", "content", "near"},
+	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "content", "files", "near"},
 }
 
 // testOnly packages test and measure the project: the program has none of them.

@@ -7,10 +7,12 @@
 package adapter
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
 
+	"pigrep/internal/content"
 	"pigrep/internal/human"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -160,7 +162,7 @@ func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
 	head := heads.Get().(*[HeadLength]byte)
 	defer heads.Put(head)
 	n, err := file.ReadAt(head[:], 0)
-	if err == io.EOF {
+	if err == io.EOF || content.Ends(err) {
 		err = nil
 	}
 	agent, sort := r.claim(path, head[:n])
@@ -175,13 +177,26 @@ var heads = sync.Pool{New: func() any { return new([HeadLength]byte) }}
 // known lines of agents, which contain images, have a tenth of this length.
 const DefaultMaxLine = 256e6
 
-// MaxLine returns the length of the longest line that is read; 0 means no limit.
-func MaxLine(a Adapter) int64 {
-	if r, ok := a.(*Registry); ok {
-		return r.maxLine
-	}
-	return DefaultMaxLine
+// DefaultMaxSession is the length in bytes of the longest text of a compressed file. The
+// longest known ones have an eighth of it.
+const DefaultMaxSession = 16e9
+
+// Limits bound what is read of a session file, in bytes; 0 means no limit.
+type Limits struct {
+	Line int64 // the longest line that is read
+	Text int64 // the text of a compressed file
 }
+
+// LimitsOf returns the limits with which an adapter reads.
+func LimitsOf(a Adapter) Limits {
+	if r, ok := a.(*Registry); ok {
+		return r.limits
+	}
+	return Limits{DefaultMaxLine, DefaultMaxSession}
+}
+
+// MaxLine returns the length of the longest line that is read; 0 means no limit.
+func MaxLine(a Adapter) int64 { return LimitsOf(a).Line }
 
 // Lines returns a reader for the lines of a session file. r starts at the given offset of
 // the file, after the given number of complete lines. Every reader of session files must
@@ -201,6 +216,29 @@ func Parse(p Parser, line Line, emit func(*session.Entry)) []ParseError {
 		return []ParseError{{Line: line.Number, Offset: line.Offset, Reason: TooLong}}
 	}
 	return p.Parse(line, emit)
+}
+
+// NoteEnd records in the checkpoint that an error ended the text before the file ends. It
+// reports whether the error is one of those.
+func NoteEnd(rec *session.Record, err error) bool {
+	_, rec.LeftOut = errors.AsType[*content.TooLongError](err)
+	rec.Damaged = errors.Is(err, content.ErrDamaged)
+	if end := EndOf(&rec.Checkpoint); end != nil {
+		rec.AddProblem(session.Problem{Line: rec.Lines + 1, Offset: rec.Checkpoint.Offset, Reason: end.Error()})
+		return true
+	}
+	return false
+}
+
+// EndOf says why text after that of the checkpoint was not read; nil if all was.
+func EndOf(c *session.Checkpoint) error {
+	switch {
+	case c.Damaged:
+		return content.ErrDamaged
+	case c.LeftOut:
+		return &content.TooLongError{Limit: c.Length}
+	}
+	return nil
 }
 
 // A TooLongError reports that lines of a file were skipped because they are too long.

@@ -12,26 +12,26 @@ import (
 // code that reads session files need not know that there are several agents: the header of
 // a file names its agent. It is immutable and safe for concurrent use.
 type Registry struct {
-	env     Environment
-	agents  []Agent
-	roots   []Root
-	maxLine int64
+	env    Environment
+	agents []Agent
+	roots  []Root
+	limits Limits
 }
 
 // NewRegistry returns the registry of these agents, at least one. The first gets the
 // files that no agent recognizes, and no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
-	return &Registry{env: env, agents: agents, maxLine: DefaultMaxLine}
+	return &Registry{env: env, agents: agents, limits: Limits{DefaultMaxLine, DefaultMaxSession}}
 }
 
 // In returns a registry for new files below these roots.
 func (r *Registry) In(roots []Root) *Registry {
-	return &Registry{env: r.env, agents: r.agents, roots: roots, maxLine: r.maxLine}
+	return &Registry{env: r.env, agents: r.agents, roots: roots, limits: r.limits}
 }
 
-// Limit returns a registry that reads lines of up to maxLine bytes; 0 means no limit.
-func (r *Registry) Limit(maxLine int64) *Registry {
-	return &Registry{env: r.env, agents: r.agents, roots: r.roots, maxLine: maxLine}
+// Limit returns a registry that reads with these limits.
+func (r *Registry) Limit(l Limits) *Registry {
+	return &Registry{env: r.env, agents: r.agents, roots: r.roots, limits: l}
 }
 
 // Roots lists where all agents keep session files, agent by agent. The roots returned

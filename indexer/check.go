@@ -16,6 +16,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/record"
 	"pigrep/index/segment"
+	"pigrep/internal/content"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -211,12 +212,13 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 // compare reads the indexed part of a session file and looks up each of its parts in
 // the index.
 func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
-	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled || !rec.Fits(adapter.MaxLine(a)) ||
+	young := rec.Ctime == unsettled && file.Packed == rec.Packed && (!file.Packed || file.Size == rec.Size)
+	if !sameStat(file, rec.Checkpoint) && !young || !newFound(a).fits(&rec.Checkpoint) ||
 		!newFound(a).isCurrent(record.Reader{Agent: rec.Agent, Revision: rec.Revision}) {
 		r.Changed++
 		return
 	}
-	f, err := openSession(rec.Path)
+	f, err := content.Open(rec.Path, adapter.LimitsOf(a).Text)
 	if err != nil {
 		r.add(rec.Path, "it cannot be read: %v", err)
 		return
@@ -259,6 +261,10 @@ func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Re
 	lines.marks.write(want)
 	want.TailBytes = rec.TailBytes
 	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode
+	want.SetText(rec.Text())
+	if end := adapter.EndOf(&rec.Checkpoint); end != nil {
+		want.AddProblem(session.Problem{Line: want.Lines + 1, Offset: want.Checkpoint.Offset, Reason: end.Error()})
+	}
 	if !sameRecord(want, rec) {
 		r.add(rec.Path, "its session record is not what the file says")
 	}

@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,17 +12,21 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index/record"
+	"pigrep/internal/content"
+	"pigrep/internal/files"
+	"pigrep/internal/session"
 )
 
 // File is a session file on disk.
 type File struct {
-	Path  string // as found below its root, absolute
-	Size  int64
-	Mtime int64 // nanoseconds
-	Ctime int64 // nanoseconds, 0 if the system has none
-	Dev   uint64
-	Inode uint64 // 0 if the system has none
-	Err   error  // why the file exists but cannot be used
+	Path   string // as found below its root, absolute, without the suffix of a compression
+	Size   int64  // as it is stored
+	Mtime  int64  // nanoseconds
+	Ctime  int64  // nanoseconds, 0 if the system has none
+	Dev    uint64
+	Inode  uint64 // 0 if the system has none
+	Packed bool   // its name has the suffix
+	Err    error  // why the file exists but cannot be used
 }
 
 // RootState is what was found at a root.
@@ -35,7 +38,7 @@ type RootState struct {
 
 // Found is the result of discovery.
 type Found struct {
-	MaxLine int64 // see adapter.MaxLine
+	Limits adapter.Limits
 
 	Files []File // each real file once, ordered by path
 	Roots []RootState
@@ -64,7 +67,7 @@ type rootLayout struct {
 	adapter.Layout
 }
 
-// sort says what the file at a path is: by the layout of the root above it, else by its name.
+// sort says what the file with a logical path is: by the layout of the root above it, else by its name.
 func (f *Found) sort(path string) adapter.Sort {
 	if f == nil {
 		return sortOf(path)
@@ -86,14 +89,14 @@ func sortOf(path string) adapter.Sort {
 
 // concerns reports whether a name in the root of a layout may be that of sessions.
 func (l rootLayout) concerns(name string) bool {
-	return l.Enter([]byte(name)) || l.File([]byte(name)) != adapter.Foreign
+	return l.Enter([]byte(name)) || l.File([]byte(content.Logical(name))) != adapter.Foreign
 }
 
 func slashed(path string) []byte { return []byte(filepath.ToSlash(path)) }
 
 // newFound returns the empty result for an adapter.
 func newFound(a adapter.Adapter) *Found {
-	f := &Found{MaxLine: adapter.MaxLine(a), Revisions: make(map[string]int)}
+	f := &Found{Limits: adapter.LimitsOf(a), Revisions: make(map[string]int)}
 	for _, agent := range adapter.Agents(a) {
 		f.Revisions[agent.Name()] = agent.Revision()
 	}
@@ -105,6 +108,9 @@ func (f *Found) isCurrent(r record.Reader) bool {
 	revision, ok := f.Revisions[r.Agent]
 	return len(f.Revisions) == 0 || ok && revision == r.Revision
 }
+
+// fits reports whether the same text would be left out of a file.
+func (f *Found) fits(c *session.Checkpoint) bool { return c.Fits(f.Limits.Line, f.Limits.Text) }
 
 // DirError is a directory that could not be listed.
 type DirError struct {
@@ -257,6 +263,7 @@ func keeps(agent adapter.Agent, l rootLayout) (found bool, looks int) {
 		if err != nil || path == l.path {
 			return nil
 		}
+		path = content.Logical(path)
 		rel := slashed(path[len(l.path)+1:])
 		switch {
 		case d.IsDir() && !l.Enter(rel):
@@ -275,15 +282,15 @@ func keeps(agent adapter.Agent, l rootLayout) (found bool, looks int) {
 	return found, looks
 }
 
-// headOf returns the start of a file, nil if it cannot be read.
+// headOf returns the start of a session file, nil if it cannot be read.
 func headOf(path string) []byte {
-	f, err := openSession(path)
+	f, err := content.Open(path, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	head := make([]byte, adapter.HeadLength)
-	n, _ := io.ReadFull(f, head)
+	n, _ := f.ReadAt(head, 0)
 	return head[:n]
 }
 
@@ -345,7 +352,7 @@ func (w *walker) home() error {
 			}
 			w.note(path, err)
 		}
-		if sort := w.layout.File([]byte(name)); sort != adapter.Foreign {
+		if sort := w.layout.File([]byte(content.Logical(name))); sort != adapter.Foreign {
 			w.top(path, sort)
 		}
 	}
@@ -356,7 +363,7 @@ func (w *walker) home() error {
 func (w *walker) top(path string, sort adapter.Sort) {
 	own, err := os.Lstat(path)
 	linked := err == nil && own.Mode()&fs.ModeSymlink != 0
-	if linked && w.leadsOut(path, w.layout.path) || sort == adapter.Loose && !w.isRecognized(path) {
+	if linked && w.leadsOut(path, w.layout.path) || sort == adapter.Loose && !w.isRecognized(content.Logical(path)) {
 		return
 	}
 	info, err := os.Stat(path)
@@ -374,6 +381,7 @@ func (w *walker) isRecognized(path string) bool {
 
 // sort says what the file at a path below the current root is.
 func (w *walker) sort(path string) adapter.Sort {
+	path = content.Logical(path)
 	if w.layout.Layout == nil {
 		return sortOf(path)
 	}
@@ -388,7 +396,7 @@ func (w *walker) enters(path string) bool {
 // dir finds the session files in a directory and below it. Other goroutines stat
 // them.
 func (w *walker) dir(path string, linked bool) error {
-	d, openErr := openFile(path)
+	d, openErr := files.OpenNow(path)
 	var info fs.FileInfo
 	var err error
 	if openErr == nil {
@@ -426,6 +434,7 @@ func (w *walker) dir(path string, linked bool) error {
 			l.paths = append(l.paths, path)
 		}
 	}
+	l.preferPlain()
 	w.found.Aliased = w.found.Aliased || len(links) > 0
 	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
@@ -476,8 +485,8 @@ func (w *walker) note(dir string, err error) {
 // file adds a file whose stat is known.
 func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	w.count++
-	f := File{Path: path, Err: err}
-	if err == nil {
+	f := newFile(path)
+	if f.Err = err; err == nil {
 		f.setStat(info)
 	}
 	if linked {
@@ -487,6 +496,41 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	}
 }
 
+// newFile returns the file that is stored at a path.
+func newFile(stored string) File {
+	path := content.Logical(stored)
+	return File{Path: path, Packed: path != stored}
+}
+
+// stored returns where the file is.
+func (f *File) stored() string {
+	if f.Packed {
+		return f.Path + content.Suffix
+	}
+	return f.Path
+}
+
+// text estimates the length of the text.
+func (f *File) text() int64 {
+	if f.Packed {
+		return f.Size * usualRatio
+	}
+	return f.Size
+}
+
+// usualRatio is how many times longer the text of a compressed session is than the file.
+const usualRatio = 8
+
+// preferPlain drops compressed files beside their plain ones.
+func (l *listing) preferPlain() {
+	isPacked := func(path string) bool { return content.Logical(path) != path }
+	if !slices.ContainsFunc(l.paths, isPacked) {
+		return
+	}
+	plain := set(l.paths)
+	l.paths = slices.DeleteFunc(l.paths, func(path string) bool { return isPacked(path) && plain[content.Logical(path)] })
+}
+
 // stat stats the files of the listing, and drops those that are gone by now.
 func (l *listing) stat() {
 	start := len(l.prefix)
@@ -494,7 +538,7 @@ func (l *listing) stat() {
 	l.files = make([]File, 0, len(l.paths))
 	dir := l.dir.Fd() // Fd makes a system call
 	for _, path := range l.paths {
-		f := File{Path: path}
+		f := newFile(path)
 		var names uint64
 		if names, f.Err = f.statIn(dir, path[start:]); !errors.Is(f.Err, fs.ErrNotExist) {
 			l.files = append(l.files, f)
@@ -554,6 +598,15 @@ func inOrder(files []File, listed []*listing) []File {
 	return files
 }
 
-func byPath(a, b File) int { return strings.Compare(a.Path, b.Path) }
+// byPath orders files. Of several with a path, the plain one is the first.
+func byPath(a, b File) int {
+	if a.Packed != b.Packed && a.Path == b.Path {
+		if a.Packed {
+			return 1
+		}
+		return -1
+	}
+	return strings.Compare(a.Path, b.Path)
+}
 
 const extension = ".jsonl"

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index/segment"
+	"pigrep/internal/content"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -208,7 +208,7 @@ type fileRead struct {
 	lineReader
 	worker *worker
 	step   *Step
-	file   *os.File
+	file   *content.File
 	now    time.Time // when the file's times were read
 
 	proved   time.Time // when the bytes before the checkpoint were hashed
@@ -219,17 +219,14 @@ type fileRead struct {
 // truncated. It reads up to the size that the file had when it was opened, so that
 // the recorded times are never newer than the bytes.
 func (w *worker) readFile(ctx context.Context, s *Step) error {
-	f, err := openSession(s.File.Path)
+	f, err := content.Open(s.File.Path, adapter.LimitsOf(w.Adapter).Text)
 	if err != nil {
 		return w.cannotRead(s, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return w.cannotRead(s, err)
-	}
 	r := &fileRead{worker: w, step: s, file: f, now: w.Now()}
-	s.File.setStat(info)
+	s.File.Packed = f.Stored.Name() != s.File.Path
+	s.File.setStat(f.Info)
 	if err := r.begin(); r.rec == nil {
 		return err
 	}
@@ -250,11 +247,11 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		w.read(bytes)
 		return ctx.Err()
 	}
-	r.seek(f, s.File.Size)
+	r.seek(f, f.Size())
 	for {
 		line, err := r.next()
 		switch {
-		case err == io.EOF:
+		case err == io.EOF, err != nil && adapter.NoteEnd(r.rec, err):
 			return r.save(true)
 		case err != nil && ctx.Err() != nil:
 			return errors.Join(r.save(false), ctx.Err())
@@ -284,7 +281,7 @@ func (r *fileRead) ended(ctx context.Context, length int) error {
 		// takes as much memory again.
 		r.settle(r.rec)
 		r.parser, r.lines = nil, new(jsonl.Reader)
-		r.seek(r.file, r.step.File.Size)
+		r.seek(r.file, r.file.Size())
 	}
 	if w.batch.Size() < w.limit {
 		return nil
@@ -330,9 +327,17 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 		return fmt.Errorf("read the facts of %s: %w", r.rec.Path, err)
 	}
 	r.marks.write(r.rec)
-	stamp(&r.rec.Checkpoint, r.step.File, r.now)
+	length := r.rec.Checkpoint.Offset
+	if whole {
+		length, _ = r.file.Length()                    // its end was read
+		if r.file.Packed() && r.step.Change != Grown { // it was estimated
+			r.worker.more(length - r.step.Pending)
+			r.step.Pending = length
+		}
+	}
+	stamp(&r.rec.Checkpoint, r.step.File, length, r.now)
 	if !whole {
-		r.rec.Size, r.rec.Ctime = r.rec.Checkpoint.Offset, unsettled
+		r.rec.Size, r.rec.Ctime = length, unsettled
 	}
 	if r.unproved {
 		r.rec.Ctime = unsettled
@@ -342,7 +347,7 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 		full.Checkpoint = r.rec.Checkpoint
 		full.LongestLine = longest
 		full.Blocks, full.Partial = r.rec.Blocks, r.rec.Partial
-		full.TailBytes = r.step.File.Size - r.rec.Checkpoint.Offset
+		full.TailBytes = length - r.rec.Checkpoint.Offset
 	}
 	r.worker.batch.Put(r.rec, full)
 	if whole {
@@ -359,6 +364,13 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 func (r *fileRead) begin() error {
 	w, s := r.worker, r.step
 	r.proved = r.now
+	var length int64
+	if s.Known != nil {
+		var err error
+		if length, err = r.file.Length(); errors.Is(err, content.ErrDamaged) && !s.Known.Damaged {
+			return w.cannotRead(s, err) // never half a file in exchange for a whole one
+		}
+	}
 	if s.Change == Grown {
 		rec, err := r.known()
 		if err != nil {
@@ -379,18 +391,18 @@ func (r *fileRead) begin() error {
 			case r.isOfAnother(rec):
 				s.Reason = otherAgent
 			case at == 0: // nothing is indexed but an unterminated line
-				s.grown()
+				s.grown(length)
 			case !r.overwritten(rec):
 				s.Reason = otherBytes
 			default:
-				s.grown()
+				s.grown(length)
 				m.volatile = rec.Volatile
 				r.rec, r.marks = rec, m
 				return nil
 			}
 		}
-		w.more(s.File.Size - s.Pending)
-		s.Pending, r.unproved = s.File.Size, false
+		w.more(s.File.text() - s.Pending)
+		s.Pending, r.unproved = s.File.text(), false
 	}
 	rec, err := beginRecord(w.Adapter, s.File.Path, r.file)
 	if err != nil {
@@ -469,7 +481,7 @@ func (r *fileRead) known() (*session.Record, error) {
 	if f == nil {
 		return r.worker.target.RecordToContinue(s.Known.File)
 	}
-	if r.unproved = s.File.Inode != 0 && s.File.Inode == s.Known.Inode && !r.now.Before(f.proved) && r.now.Before(f.due()); r.unproved {
+	if r.unproved = s.File.Inode != 0 && s.File.Inode == s.Known.Inode && !r.file.Packed() && !s.Known.Packed && !r.now.Before(f.proved) && r.now.Before(f.due()); r.unproved {
 		r.proved = f.proved
 	}
 	return f.record, nil

@@ -5,7 +5,6 @@ package indexer
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,12 +17,6 @@ func identity(info fs.FileInfo) (fileID, bool) {
 		return fileID{}, false
 	}
 	return fileID{uint64(st.Dev), uint64(st.Ino)}, true
-}
-
-// openFile opens a file for reading. If a pipe has replaced the file, it does not
-// wait for a writer.
-func openFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // statIn is setStat for the named file in an open directory, without resolving its

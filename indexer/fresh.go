@@ -39,7 +39,7 @@ import (
 const (
 	freshSocket   = "watch.sock"
 	probeDir      = "asked" // of the files that the watcher creates
-	freshProtocol = 3       // changes with the meaning of a question or an answer, and with what counts as a session file
+	freshProtocol = 4       // changes with the meaning of a question or an answer, and with what counts as a session file
 	freshWait     = 20 * time.Millisecond
 )
 
@@ -47,13 +47,13 @@ const (
 type question struct {
 	Protocol int
 	Schema   int
-	MaxLine  int64
+	Limits   adapter.Limits
 	Readers  map[string]int // revisions of the agents' parsers
 	Roots    []adapter.Root
 }
 
 func (o Options) question() question {
-	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, MaxLine: adapter.MaxLine(o.Adapter), Readers: newFound(o.Adapter).Revisions}
+	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, Limits: adapter.LimitsOf(o.Adapter), Readers: newFound(o.Adapter).Revisions}
 	for _, r := range o.Roots {
 		q.Roots = append(q.Roots, adapter.Root{Path: r.Path, Agent: r.Agent, Follow: r.Follow})
 	}
@@ -61,7 +61,7 @@ func (o Options) question() question {
 }
 
 func (q question) equal(p question) bool {
-	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.MaxLine == p.MaxLine && maps.Equal(q.Readers, p.Readers) && slices.Equal(q.Roots, p.Roots)
+	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.Limits == p.Limits && maps.Equal(q.Readers, p.Readers) && slices.Equal(q.Roots, p.Roots)
 }
 
 // freshAnswer says that a generation has every line of all files, unless Generation is zero.

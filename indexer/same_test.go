@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"pigrep/internal/content"
 	"pigrep/internal/session"
 )
 
@@ -72,7 +73,7 @@ func TestSameBlocks(t *testing.T) {
 	defer file.Close()
 	compare := func(what string, want bool) {
 		t.Helper()
-		if same, err := sameBlocks(file, rec); same != want || err != nil {
+		if same, err := sameBlocks(&content.File{Stored: file}, rec); same != want || err != nil {
 			t.Errorf("%s: the same: %t, want %t, %v", what, same, want, err)
 		}
 	}

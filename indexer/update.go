@@ -432,33 +432,36 @@ func (r *Result) noteUnusable() {
 	}
 }
 
-// TooLong lists the files of a generation with lines that were left out because they are
-// too long. An answer from it is not complete.
-func TooLong(r *index.Reader, maxLine int64) []FileError {
+// LeftOut lists the files of a generation of which text was left out: lines that are too long,
+// and what could not be decompressed. An answer from it is not complete.
+func LeftOut(r *index.Reader, maxLine int64) []FileError {
 	var list []FileError
 	for i := range r.Table().Len() {
 		if c := r.Table().Checkpoint(i); !c.LeavesOut() {
 			continue
 		}
 		if rec, err := r.Record(r.Table().File(i)); err == nil && rec != nil { // else checks report it
-			list = append(list, TooLongIn(rec, maxLine)...)
+			list = append(list, LeftOutOf(rec, maxLine)...)
 		}
 	}
 	return list
 }
 
-// TooLongIn is TooLong for one file.
-func TooLongIn(rec *session.Record, maxLine int64) []FileError {
+// LeftOutOf is LeftOut for one file.
+func LeftOutOf(rec *session.Record, maxLine int64) (list []FileError) {
+	if end := adapter.EndOf(&rec.Checkpoint); end != nil {
+		list = append(list, FileError{rec.Path, end})
+	}
 	var tooLong *adapter.TooLongError
 	for _, p := range rec.Problems {
 		if p.Reason == adapter.TooLong {
 			tooLong = tooLong.Add(p.Line, p.Offset, maxLine)
 		}
 	}
-	if tooLong == nil {
-		return nil
+	if tooLong != nil {
+		list = append(list, FileError{rec.Path, tooLong})
 	}
-	return []FileError{{rec.Path, tooLong}}
+	return list
 }
 
 // noteRead takes over how the files looked when they were read. A file that grew after it
@@ -622,7 +625,7 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 		if err != nil {
 			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
-		stamp(&rec.Checkpoint, s.File, w.Now())
+		stamp(&rec.Checkpoint, s.File, rec.Checkpoint.Length, w.Now())
 		w.batch.Put(rec, nil)
 	default:
 		if err := w.readFile(ctx, s); err != nil {

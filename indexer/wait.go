@@ -23,7 +23,7 @@ const (
 func Update(ctx context.Context, o Options) (r *Result, err error) {
 	defer func() {
 		if r.Reader != nil {
-			r.Errors = append(r.Errors, TooLong(r.Reader, r.Found.MaxLine)...)
+			r.Errors = append(r.Errors, LeftOut(r.Reader, r.Found.Limits.Line)...)
 		}
 	}()
 	r, err = updateNow(ctx, o)

@@ -14,6 +14,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/content"
 )
 
 // maxFalseAlarms is how often a path that is not a session file may cause a check of all
@@ -35,6 +36,7 @@ const pollMax = 30 * time.Second
 
 // note adds an event to the hints, and reports whether it is relevant.
 func (w *watcher) note(e fsnotify.Event) bool {
+	e.Name = content.Logical(e.Name)
 	w.trust.eventFor(e.Name)
 	h := &w.schedule.hints
 	if e.Name == "" || within(e.Name, w.Dir) {
@@ -132,11 +134,11 @@ func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 		if !known {
 			return nil, false
 		}
-		info, err := os.Stat(path)
+		f := File{Path: path, Packed: w.found.Files[i].Packed}
+		info, err := os.Stat(f.stored())
 		if err != nil || !info.Mode().IsRegular() {
 			return nil, false
 		}
-		f := File{Path: path}
 		f.setStat(info)
 		// The stat cannot show that a file is unchanged: file times are coarse.
 		w.found.Files[i] = f

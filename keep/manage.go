@@ -92,7 +92,7 @@ func (a *Archive) Check(c *Copy, deep bool) error {
 	if err != nil {
 		return err
 	}
-	size, err := text.Size()
+	size, err := text.Length()
 	if err == nil && c.Length >= 0 && size < c.Length {
 		err = fmt.Errorf("the copy has %d bytes of text, and should have %d", size, c.Length)
 	}

@@ -22,7 +22,7 @@ import (
 //	uint   number of rows, ordered by path, then file
 //	uint   Documents, uint Tokens, uint Skipped
 //	uint   number of readers, then string agent, int revision, uint flags: 1 notes, 2 chained
-//	stamp  of each row, of 104 bytes: the end of its text, its file number and the length
+//	stamp  of each row, of 112 bytes: the end of its text, its file number and the length
 //	       of its path, the checkpoint, and the number of its reader
 //	text   of each row: the path and the rest of the summary
 type Table struct {
@@ -49,12 +49,12 @@ type Reader struct {
 
 // A stamp is a sequence of little-endian numbers.
 const (
-	stampEnd   = 0  // of the text, from the beginning of all texts; 8 bytes each unless said
-	stampFile  = 8  // 4 bytes
-	stampPath  = 12 // 4 bytes
-	stampPoint = 16 // the checkpoint, in the order of appendStamp
-	stampRead  = 96 // the number of the reader
-	stampLen   = 104
+	stampEnd   = 0   // of the text, from the beginning of all texts; 8 bytes each unless said
+	stampFile  = 8   // 4 bytes
+	stampPath  = 12  // 4 bytes
+	stampPoint = 16  // the checkpoint, in the order of appendStamp
+	stampRead  = 104 // the number of the reader
+	stampLen   = 112
 )
 
 // Len returns the number of files.
@@ -82,10 +82,12 @@ func (t *Table) Path(i int) string {
 // Checkpoint returns the checkpoint of file i.
 func (t *Table) Checkpoint(i int) session.Checkpoint {
 	at := func(k int) int64 { return int64(t.number(i, stampPoint+8*k)) }
-	return session.Checkpoint{
+	c := session.Checkpoint{
 		Offset: at(0), Lines: int(at(1)), Within: at(2), Size: at(3), Mtime: at(4), Ctime: at(5), Inode: uint64(at(6)),
 		TailBytes: at(7), LongestLine: at(8), ShortestLeft: at(9), Revision: t.reader(i).Revision,
 	}
+	c.SetText(uint64(at(10)))
+	return c
 }
 
 func (t *Table) reader(i int) Reader { return t.readers[t.number(i, stampRead)] }
@@ -260,7 +262,7 @@ func appendStamp(b []byte, s *session.Summary, end, reader int) []byte {
 	c := &s.Checkpoint
 	for _, v := range [...]int64{
 		c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft,
-		int64(reader),
+		int64(c.Text()), int64(reader),
 	} {
 		b = le.AppendUint64(b, uint64(v))
 	}

@@ -5,11 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"pigrep/internal/files"
 )
 
 // Suffix is what compression adds to the name of a session file. Whether a file is
@@ -25,11 +30,19 @@ const (
 	MaxWindow = 128 << 20 // of the distance to what is repeated, which a decoder must keep
 	kept      = 64 << 20  // text that is kept for going back to, in bytes
 	piece     = 256 << 10 // text that is decompressed at a time, in bytes
+	unknown   = math.MaxInt64
 )
 
 // ErrDamaged says that the text of a compressed file ends too early, or is not what was
 // compressed. What was read before it is right.
 var ErrDamaged = errors.New("the compressed file is damaged")
+
+// Ends reports whether an error says that the text ends before its time, not that reading
+// failed.
+func Ends(err error) bool {
+	_, tooLong := errors.AsType[*TooLongError](err)
+	return tooLong || errors.Is(err, ErrDamaged)
+}
 
 // A TooLongError says that the text of a compressed file is longer than the limit, in bytes.
 type TooLongError struct{ Limit int64 }
@@ -58,20 +71,61 @@ func Packed(head []byte) bool {
 type File struct {
 	// Stored is the file as it is stored. Its bytes are the text unless the file is Packed.
 	Stored *os.File
+	// Info is what the system said of it when it was opened.
+	Info   fs.FileInfo
 	packed *packed
 }
 
-// New returns the text of an open file, which Close closes. Of a compressed one, at most
-// limit bytes are read; 0 means no limit.
+// Open opens the session file with a logical path for reading: the plain file, or if there
+// is none, the compressed one. Anything but a regular file is an error. Of compressed text, at
+// most limit bytes are read; 0 means no limit.
+func Open(path string, limit int64) (*File, error) {
+	stored, err := files.OpenNow(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if packed, packedErr := files.OpenNow(path + Suffix); !errors.Is(packedErr, fs.ErrNotExist) {
+			stored, err = packed, packedErr
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := New(stored, limit)
+	if err != nil {
+		stored.Close()
+	}
+	return f, err
+}
+
+// Stat returns what the system says of the file that Open would open.
+func Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if packed, packedErr := os.Stat(path + Suffix); packedErr == nil {
+			return packed, nil
+		}
+	}
+	return info, err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// New is Open for a file that is open, which Close closes.
 func New(stored *os.File, limit int64) (*File, error) {
+	f := &File{Stored: stored}
+	var err error
+	if f.Info, err = stored.Stat(); err != nil {
+		return nil, err
+	}
+	if !f.Info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: %w", stored.Name(), errNotRegular)
+	}
 	var head [4]byte
 	n, err := stored.ReadAt(head[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	f := &File{Stored: stored}
 	if Packed(head[:n]) {
-		f.packed = &packed{stored: stored, limit: limit}
+		f.packed = &packed{stored: stored, limit: limit, length: unknown}
 	}
 	return f, nil
 }
@@ -96,18 +150,28 @@ func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	return f.packed.readAt(p, offset)
 }
 
-// Size returns the length of the text. That of a compressed file is known once all of it
-// was decompressed, which Size does. With ErrDamaged or a *TooLongError, it is the length of
-// the text before that.
-func (f *File) Size() (int64, error) {
-	if f.packed != nil {
-		return f.packed.size()
+// Text returns a reader of all text, from its beginning.
+func (f *File) Text() *io.SectionReader { return io.NewSectionReader(f, 0, f.Size()) }
+
+// Size is the length of the text when the file was opened. For a compressed file, it is a
+// bound until the end of the text was read, or if that is missing.
+func (f *File) Size() int64 {
+	if f.packed == nil {
+		return f.Info.Size()
 	}
-	info, err := f.Stored.Stat()
-	if err != nil {
-		return 0, err
+	return f.packed.bound()
+}
+
+// ModTime is when the file was changed, as of when it was opened.
+func (f *File) ModTime() time.Time { return f.Info.ModTime() }
+
+// Length returns the length of the text, for which it decompresses all of a compressed file.
+// With ErrDamaged or a *TooLongError, it is the length of the text before that.
+func (f *File) Length() (int64, error) {
+	if f.packed == nil {
+		return f.Info.Size(), nil
 	}
-	return info.Size(), nil
+	return f.packed.size()
 }
 
 // packed decompresses a file forward and keeps the last of its text.
@@ -120,6 +184,7 @@ type packed struct {
 	text    []byte        // what is kept
 	from    int64         // offset of the text that is kept
 	end     error         // why no text follows it: io.EOF at the end of the file; nil if more may follow
+	length  int64         // of the text; unknown before its end was read
 }
 
 func (p *packed) close() {
@@ -150,6 +215,13 @@ func (p *packed) readAt(b []byte, offset int64) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// bound returns the length of the text if it is known, else more than that.
+func (p *packed) bound() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.length
 }
 
 func (p *packed) size() (int64, error) {
@@ -221,6 +293,9 @@ func (p *packed) more() error {
 	if length := p.from + int64(len(p.text)); p.limit > 0 && length > p.limit {
 		p.text = p.text[:max(0, p.limit-p.from)]
 		p.end = &TooLongError{p.limit}
+	}
+	if errors.Is(p.end, io.EOF) {
+		p.length = p.from + int64(len(p.text))
 	}
 	if n > 0 {
 		return nil

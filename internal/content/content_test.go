@@ -47,11 +47,7 @@ func open(t testing.TB, data []byte, limit int64) *File {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := New(stored, limit)
+	f, err := Open(path, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +78,7 @@ func TestReadAt(t *testing.T) {
 				t.Fatalf("%s: %d bytes at %d: %d, %v", name, len(b), from, n, err)
 			}
 		}
-		if size, err := f.Size(); size != int64(len(text)) || err != nil {
+		if size, err := f.Length(); size != int64(len(text)) || err != nil {
 			t.Errorf("%s: size %d, %v", name, size, err)
 		}
 		if got, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62)); !bytes.Equal(got, text) || err != nil {
@@ -109,7 +105,7 @@ func TestDamaged(t *testing.T) {
 		}
 		f := open(t, data, 0)
 		got, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<62))
-		size, sizeErr := f.Size()
+		size, sizeErr := f.Length()
 		if errors.Is(err, ErrDamaged) {
 			// A block of a damaged frame may be read before its checksum is.
 			n := min(len(got), len(text)) / 300_000 * 300_000
@@ -130,7 +126,7 @@ func TestBounds(t *testing.T) {
 	zeros := compressed(t, make([]byte, 1<<20), 1<<20)
 	f := open(t, bytes.Repeat(zeros, 300), 200<<20)
 	var long *TooLongError
-	if size, err := f.Size(); size != 200<<20 || !errors.As(err, &long) {
+	if size, err := f.Length(); size != 200<<20 || !errors.As(err, &long) {
 		t.Errorf("size %d, %v", size, err)
 	}
 	if n, err := f.ReadAt(make([]byte, 10), 200<<20-4); n != 4 || !errors.As(err, &long) {
@@ -171,7 +167,7 @@ func FuzzFile(f *testing.F) {
 		if len(got) > 1<<20 && file.Packed() {
 			t.Errorf("%d bytes are read", len(got))
 		}
-		if size, _ := file.Size(); size != int64(len(got)) {
+		if size, _ := file.Length(); size != int64(len(got)) {
 			t.Errorf("size %d, %d bytes are read", size, len(got))
 		}
 	})

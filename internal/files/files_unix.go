@@ -16,6 +16,11 @@ import (
 // Rename renames a file or directory, and replaces a file that has the new name.
 func Rename(from, to string) error { return os.Rename(from, to) }
 
+// OpenNow opens a file or directory for reading. It does not wait for the writer of a pipe.
+func OpenNow(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // RenameIn is Rename within a directory.
 func RenameIn(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
 

@@ -20,6 +20,9 @@ func Rename(from, to string) error {
 	return retried(func() error { return os.Rename(from, to) })
 }
 
+// OpenNow opens a file or directory for reading.
+func OpenNow(path string) (*os.File, error) { return os.Open(path) }
+
 // RenameIn is Rename within a directory.
 func RenameIn(dir *os.Root, from, to string) error {
 	return retried(func() error { return dir.Rename(from, to) })

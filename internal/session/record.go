@@ -13,10 +13,15 @@ type Checkpoint struct {
 	Lines  int   // complete lines before Offset
 	Within int64 // bytes before Offset of the line that is too long; 0 if there is none
 
-	Size  int64 // of the file when it was last compared
+	Size  int64 // of the file, as it is stored, when it was last compared
 	Mtime int64 // nanoseconds
 	Ctime int64 // nanoseconds, 0 if the system has none
 	Inode uint64
+
+	Length  int64 // of the text that was read then: Size, unless the file is compressed
+	Packed  bool  // the name of the file had the suffix of a compression
+	Damaged bool  // the compressed file was damaged: text after Length is missing
+	LeftOut bool  // text after Length was left out: it is longer than max-session
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
 
@@ -36,16 +41,38 @@ func (c *Checkpoint) NoteLine(length int64, tooLong bool) {
 	}
 }
 
-// LeavesOut reports whether lines were left out because they are too long.
-func (c *Checkpoint) LeavesOut() bool { return c.ShortestLeft > 0 || c.Within > 0 }
+// LeavesOut reports whether text was left out: lines that are too long, or what is not read of
+// a compressed file.
+func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut }
 
-// Fits reports whether the same lines were left out as with this limit on their length;
-// 0 for no limit.
-func (c *Checkpoint) Fits(limit int64) bool {
-	if limit <= 0 {
-		return !c.LeavesOut()
+func (c *Checkpoint) leavesLines() bool { return c.ShortestLeft > 0 || c.Within > 0 }
+
+// Fits reports whether the same text would be left out with these limits on the length of a
+// line, and on that of the text of a compressed file; 0 for no limit.
+func (c *Checkpoint) Fits(line, text int64) bool {
+	if c.LeftOut && c.Length != text || text > 0 && c.Length > text && c.Length != c.Size {
+		return false
 	}
-	return c.LongestLine <= limit && (c.ShortestLeft == 0 || c.ShortestLeft > limit) && (c.Within == 0 || c.Within > limit)
+	if line <= 0 {
+		return !c.leavesLines()
+	}
+	return c.LongestLine <= line && (c.ShortestLeft == 0 || c.ShortestLeft > line) && (c.Within == 0 || c.Within > line)
+}
+
+// Text is the length of the text with the flags of the checkpoint, as it is stored.
+func (c *Checkpoint) Text() uint64 {
+	n := uint64(c.Length) << 3
+	for i, flag := range []bool{c.Packed, c.Damaged, c.LeftOut} {
+		if flag {
+			n |= 1 << i
+		}
+	}
+	return n
+}
+
+// SetText reverses Text.
+func (c *Checkpoint) SetText(n uint64) {
+	c.Length, c.Packed, c.Damaged, c.LeftOut = int64(n>>3), n&1 != 0, n&2 != 0, n&4 != 0
 }
 
 // Summary describes a file without its tree: enough to filter and list sessions,

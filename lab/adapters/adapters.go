@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"io"
 	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -32,16 +30,12 @@ func Fixtures(t testing.TB, agent string) map[string][]byte {
 		if err != nil || d.IsDir() || filepath.Ext(content.Logical(path)) != ".jsonl" {
 			return err
 		}
-		stored, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		f, err := content.New(stored, 0)
+		f, err := content.Open(content.Logical(path), 0)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		files[path], err = io.ReadAll(io.NewSectionReader(f, 0, math.MaxInt64))
+		files[path], err = io.ReadAll(f.Text())
 		return err
 	}))
 	if len(files) == 0 {

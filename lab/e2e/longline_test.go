@@ -51,7 +51,7 @@ func TestLongLines(t *testing.T) {
 			writeInPlace(t, file, []byte(data))
 			letTimesSettle()
 			o := options(dir, root)
-			o.Adapter = adapter.NewRegistry(adapter.Environment{}, pi.New()).Limit(limit)
+			o.Adapter = adapter.NewRegistry(adapter.Environment{}, pi.New()).Limit(adapter.Limits{Line: limit})
 			o.Memory = random.IntN(2) == 0
 			res, err := indexer.Update(context.Background(), o)
 			if err != nil {
@@ -103,7 +103,7 @@ func TestGrepBehindALongLine(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "a.jsonl")
 	o := options(filepath.Join(t.TempDir(), "index"), root)
-	o.Adapter = adapter.NewRegistry(adapter.Environment{}, pi.New()).Limit(300)
+	o.Adapter = adapter.NewRegistry(adapter.Environment{}, pi.New()).Limit(adapter.Limits{Line: 300})
 	data := header("a") + message(1, "", "first") + strings.Repeat("x", 500)
 	writeInPlace(t, file, []byte(data))
 	letTimesSettle()

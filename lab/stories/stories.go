@@ -217,7 +217,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 		}
 	})
 	testkit.Check(l.t, err)
-	rec.Header, rec.Size = header, int64(len(text))
+	rec.Header, rec.Size, rec.Checkpoint.Length = header, int64(len(text)), int64(len(text))
 	rec.Checkpoint.Offset = rec.Size
 	b.Put(rec, nil)
 }

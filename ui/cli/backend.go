@@ -84,7 +84,7 @@ func (b *backend) ask(ctx context.Context, question func(*index.Reader) error) e
 func (b *backend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
 	req.Resume, req.Env.Expand = b.Agents.ResumeCommand, b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = search.Run(ctx, r, b.Agents, location.Disk{}, req)
+		res, err = search.Run(ctx, r, b.Agents, b.Source(), req)
 		return err
 	})
 	return res, err
@@ -94,7 +94,7 @@ func (b *backend) search(ctx context.Context, req search.Request) (res *search.R
 func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
 	req.Resume, req.Env.Expand = b.Agents.ResumeCommand, b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = sessions.List(ctx, r, b.Agents, location.Disk{}, req)
+		res, err = sessions.List(ctx, r, b.Agents, b.Source(), req)
 		return err
 	})
 	return res, err
@@ -104,7 +104,7 @@ func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sess
 func (b *backend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
 	req.Env.Expand = b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = facets.Of(ctx, r, b.Agents, location.Disk{}, req)
+		res, err = facets.Of(ctx, r, b.Agents, b.Source(), req)
 		return err
 	})
 	return res, err
@@ -127,7 +127,7 @@ func (b *backend) count(ctx context.Context, req search.Request) (n search.Count
 		return n, err
 	}
 	defer x.Close()
-	return search.Count(ctx, x.Reader, b.Agents, location.Disk{}, req)
+	return search.Count(ctx, x.Reader, b.Agents, b.Source(), req)
 }
 
 // openSession is open with a session that choose finds in it. The caller calls done.

@@ -360,7 +360,7 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		err := skippedLines(p.Agents, sum.Path, func(p session.Problem) {
+		err := skippedLines(p, sum.Path, func(p session.Problem) {
 			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		})
 		if err != nil {
@@ -370,13 +370,13 @@ func allSkipped(a *app.App, p *location.Location) ([]printer.Skipped, error) {
 	return list, nil
 }
 
-func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) error {
-	f, _, err := location.OpenSession(path)
+func skippedLines(p *location.Location, path string, emit func(session.Problem)) error {
+	f, err := p.OpenSession(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return entry.Problems(ad, path, f, emit)
+	return entry.Problems(p.Agents, path, f.Text(), emit)
 }
 
 // compareFiles adds what changed in the files since they were indexed.

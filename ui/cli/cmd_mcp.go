@@ -69,7 +69,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	a := p.App
 	zone := a.Zone()
 	return mcp.Config{
-		Version: buildVersion(a).Version, Adapter: p.Agents, Files: location.Disk{}, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
+		Version: buildVersion(a).Version, Adapter: p.Agents, Files: p.Source(), Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
 		Reveal: reveal, Current: currentSessions(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)

@@ -21,7 +21,6 @@ import (
 	"pigrep/remote/opensearch"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/remotes"
 	"pigrep/ui/cli/snapshot"
@@ -78,7 +77,7 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 		return err
 	}
 	push := opensearch.Push{
-		Host: host, User: userName(a), Adapter: q.Agents, Files: location.Disk{}, Reveal: o.reveal, DryRun: o.dryRun, Patient: o.watch, Now: a.Now,
+		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.reveal, DryRun: o.dryRun, Patient: o.watch, Now: a.Now,
 	}
 	for {
 		err := o.once(ctx, q, archive, push)

@@ -73,7 +73,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	defer x.Close()
 	base := q.request
 	base.Limit, base.Redact = search.All, false // first come the true paths
-	list, err := sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(base))
+	list, err := sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(base))
 	if err != nil {
 		return searchProblem(ctx, err)
 	}
@@ -174,21 +174,22 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 
 // auditSource answers audits from an index.
 func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
+	disk := location.Disk{Limits: adapter.LimitsOf(agents)}
 	return &report.Source{
 		Usage: func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
 			return audit.Usage(ctx, r, req)
 		},
 		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-			return audit.Tools(ctx, r, agents, location.Disk{}, req)
+			return audit.Tools(ctx, r, agents, disk, req)
 		},
 		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-			return audit.Commands(ctx, r, agents, location.Disk{}, req)
+			return audit.Commands(ctx, r, agents, disk, req)
 		},
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
 			return audit.Files(ctx, r, req, "")
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := audit.Calls(ctx, r, agents, location.Disk{}, req)
+			l, err := audit.Calls(ctx, r, agents, disk, req)
 			if err != nil {
 				return 0, err
 			}

@@ -125,7 +125,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 		if req.Text != "" {
 			req.Limit = conversation.MaxCandidates + 1
 		}
-		list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req))
+		list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req))
 	}
 	if err != nil {
 		return nil, searchProblem(ctx, err)
@@ -162,14 +162,14 @@ func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snap
 	req.Limit = search.All
 	if req.CWD == "" {
 		req.CWD = a.WorkDir
-		if list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req)); err != nil {
+		if list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req)); err != nil {
 			return nil, err
 		}
 		req.CWD = ""
 	}
 	elsewhere := list != nil && len(list.Sessions) == 0
 	if list == nil || elsewhere {
-		if list, err = sessions.List(ctx, x.Reader, x.Agents, location.Disk{}, sessions.FromSearch(req)); err != nil {
+		if list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req)); err != nil {
 			return nil, err
 		}
 	}

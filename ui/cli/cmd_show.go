@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/content"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -611,7 +612,7 @@ func (o *exportOptions) page(a *app.App, t *conversation.Target, facts printer.S
 // temporaryName is the name of the page that --open writes without FILE: the same each time,
 // so that these pages do not pile up.
 func temporaryName(target, format string) string {
-	name := session.BaseName(target)
+	name := session.BaseName(content.Logical(target))
 	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
 }
 
@@ -659,7 +660,9 @@ func findOutput(path string, force bool) (*files.Output, error) {
 	if err != nil {
 		return nil, outputProblem(err)
 	}
-	isSession := strings.EqualFold(filepath.Ext(path), ".jsonl") || strings.EqualFold(filepath.Ext(out.Path), ".jsonl")
+	isSession := slices.ContainsFunc([]string{path, out.Path}, func(name string) bool {
+		return strings.EqualFold(filepath.Ext(content.Logical(name)), session.Extension)
+	})
 	switch {
 	case out.Kind == files.Directory:
 		return nil, problem.Usagef("name a file in it", "%s is a directory", path)

@@ -651,7 +651,7 @@ func (b *tuiBackend) find(ctx context.Context, p tui.Place, text string, in scop
 		return nil, err
 	}
 	defer done()
-	input := grep.Input{Adapter: x.Agents, Source: location.Disk{}, Files: []grep.File{{Path: t.Record.Path}}}
+	input := grep.Input{Adapter: x.Agents, Source: x.Source(), Files: []grep.File{{Path: t.Record.Path}}}
 	if t.Index >= 0 {
 		known := &x.Reader.Summaries()[t.Index]
 		input.Reader, input.Files[0].Known, input.Files[0].Indexed = x.Reader, known, known.Checkpoint.Offset

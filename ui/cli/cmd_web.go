@@ -293,7 +293,7 @@ func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []in
 	req.Env.Expand = b.App.Absolute
 	err = b.ask(ctx, func(r *index.Reader) error {
 		list = nil
-		in, err := req.Resolve(ctx, r, b.Agents, location.Disk{})
+		in, err := req.Resolve(ctx, r, b.Agents, b.Source())
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/content"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -157,7 +158,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 	if entry == "" {
 		name, entry = sessions.SplitTarget(name)
 	}
-	if session.IsPath(name) {
+	if name = content.Logical(name); session.IsPath(name) {
 		i := slices.IndexFunc(sums, func(s session.Summary) bool { return s.Path == name })
 		if i < 0 {
 			return nil, "", &sessions.NotFoundError{What: "session", Name: name}

@@ -258,7 +258,7 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 	parser, facts, tools := a.Parse(state), &session.Facts{}, make(map[string]string)
 	for {
 		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || err != nil && adapter.NoteEnd(rec, err) {
 			break
 		}
 		if err != nil {
@@ -292,8 +292,8 @@ func ReadRecord(a adapter.Adapter, path string, r adapter.Source, mtime time.Tim
 				rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 			}
 		}
-		if rec.Size = line.Offset + line.Length; line.Ended {
-			rec.Size++
+		if rec.Checkpoint.Length = line.Offset + line.Length; line.Ended {
+			rec.Checkpoint.Length++
 		}
 	}
 	rec.Header = parser.State().Header

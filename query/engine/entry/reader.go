@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/internal/content"
 	"pigrep/internal/session"
 )
 
@@ -224,10 +225,10 @@ const (
 
 // line reads the line from offset on, whose length is estimated by guess.
 func (r *Reader) line(offset, guess int64) ([]byte, error) {
-	if offset >= r.session.Size {
+	if offset >= r.session.Checkpoint.Length {
 		return nil, ErrChanged
 	}
-	left := r.session.Size - offset
+	left := r.session.Checkpoint.Length - offset
 	if limit := adapter.MaxLine(r.adapter); limit > 0 {
 		left = min(left, max(limit, r.session.LongestLine)+1)
 	}
@@ -265,7 +266,7 @@ type Source interface {
 type File interface {
 	io.ReaderAt
 	io.Closer
-	Size() int64        // when it was opened
+	Size() int64        // of the text, when it was opened; a bound if it is compressed: see content.File
 	ModTime() time.Time // the time of entries that have none
 }
 
@@ -279,14 +280,20 @@ func Problems(a adapter.Adapter, path string, r adapter.Source, emit func(sessio
 	}
 	lines := adapter.Lines(a, r, 0, 0)
 	parser := a.Parse(state)
+	number, at := 0, int64(0) // of the last line, and where the next one begins
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if content.Ends(err) {
+			emit(session.Problem{Line: number + 1, Offset: at, Reason: err.Error()})
+			return nil
+		}
 		if err != nil {
 			return err
 		}
+		number, at = line.Number, line.Offset+line.Length+1
 		for _, p := range adapter.Parse(parser, line, func(*session.Entry) {}) {
 			if !p.Torn {
 				emit(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})

@@ -191,10 +191,10 @@ type Places struct {
 	tree *session.Tree
 }
 
-// LoadPlaces returns the Places of a file, from its record if that covers the whole file, else
-// by reading the file.
+// LoadPlaces returns the Places of a file of a size, from a record of the whole file, or without
+// one by reading the file.
 func LoadPlaces(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*Places, error) {
-	if rec == nil || rec.Checkpoint.Offset+rec.TailBytes < size {
+	if rec == nil {
 		var err error
 		if rec, err = ReadRecord(a, path, io.NewSectionReader(file, 0, size), time.Time{}); err != nil {
 			return nil, err

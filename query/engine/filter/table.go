@@ -10,6 +10,7 @@ import (
 
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
+	"pigrep/internal/content"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/entry"
@@ -379,7 +380,7 @@ func readKinds(r *reading) error {
 // readSessions makes paths absolute; ids stay as they are.
 func readSessions(r *reading) error {
 	for _, s := range r.names {
-		if session.IsPath(s) {
+		if s = content.Logical(s); session.IsPath(s) {
 			s = r.env.expand(s)
 		}
 		r.spec.Sessions = append(r.spec.Sessions, s)

@@ -23,6 +23,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/content"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -73,8 +74,9 @@ func (t *Target) Close() error {
 // Find finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is a path, an
 // id, the start or end of one, or Last. An entry id alone is enough if only one session has it.
 func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
+	arg = content.Logical(arg)
 	name, entry := sessions.SplitTarget(arg)
-	if session.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
+	if name = content.Logical(name); session.IsPath(arg) && location.IsFile(x.App.Absolute(arg)) {
 		name, entry = arg, ""
 	}
 	if _, there := x.Reader.Table().Find(name); there && x.Elsewhere != nil { // HOST:PATH
@@ -196,13 +198,13 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 			return nil, problem.OfIndex(err)
 		}
 	}
-	if rec == nil || rec.Size != file.Size() && file.Size() < rec.Checkpoint.Offset {
+	if rec == nil || file.Size() < rec.Checkpoint.Offset {
 		rec, err = entry.ReadRecord(x.Agents, path, io.NewSectionReader(file, 0, file.Size()), file.ModTime())
 		if err != nil {
 			file.Close()
 			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the session", Err: err}
 		}
-		snapshot.WarnUnusable(x.App, indexer.TooLongIn(rec, adapter.MaxLine(x.Agents)), nil)
+		snapshot.WarnUnusable(x.App, indexer.LeftOutOf(rec, adapter.MaxLine(x.Agents)), nil)
 	}
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
 	if rec.Base.Session != "" {
@@ -353,8 +355,8 @@ func ReadHeader(t *Target) ([]byte, error) {
 		if first := own[0].Offset; first > t.Record.Header.Offset {
 			end = first
 		}
-	} else if t.Record.Size > 0 {
-		end = t.Record.Size
+	} else if t.Record.Checkpoint.Length > 0 {
+		end = t.Record.Checkpoint.Length
 	}
 	return t.Header(end)
 }
@@ -498,7 +500,8 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 		head = head[:n]
 	}
 	r.Fork = o.Fork || o.In != ""
-	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a)})
+	file, _ := t.File.(*content.File) // else it is on another machine
+	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a), Packed: file != nil && file.Packed()})
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}

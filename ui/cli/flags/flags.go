@@ -32,6 +32,7 @@ type Shared struct {
 	IndexDir   string
 	Follow     bool
 	MaxLine    Number
+	MaxSession Number
 	NoUpdate   bool
 	From       []string // archives, "this" for the sessions of this machine
 	asks       bool     // they can be asked
@@ -86,6 +87,7 @@ var Table = append(filterRows(), []Row{
 	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR, which must be missing, empty or an index", bind: func(o *Shared) any { return &o.IndexDir }},
 	{Name: "follow", Group: GroupWhere, usage: "follow symbolic links that lead out of the session directories", bind: func(o *Shared) any { return &o.Follow }},
 	{Name: "max-line", Value: "MB", Group: GroupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", StandardMaxLine), bind: func(o *Shared) any { return &o.MaxLine }},
+	{Name: "max-session", Value: "GB", Group: GroupWhere, usage: fmt.Sprintf("leave out the text of a compressed session beyond this, 0 for none (default %d)", StandardMaxSession), bind: func(o *Shared) any { return &o.MaxSession }},
 	{Name: "no-update", Group: GroupWhere, usage: "use the index as it is, without updating it", bind: func(o *Shared) any { return &o.NoUpdate }},
 
 	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
@@ -162,10 +164,12 @@ func (v *filterValue) Set(value string) error {
 // GetSlice returns the values that were given.
 func (v *filterValue) GetSlice() []string { return (*v.written)[v.row.Name] }
 
-// The default of --max-line, in its unit.
+// The defaults of --max-line and --max-session, in their units.
 const (
-	Megabyte            = 1e6
-	StandardMaxLine int = adapter.DefaultMaxLine / Megabyte
+	Megabyte               = 1e6
+	Gigabyte               = 1e9
+	StandardMaxLine    int = adapter.DefaultMaxLine / Megabyte
+	StandardMaxSession int = adapter.DefaultMaxSession / Gigabyte
 )
 
 var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}

@@ -54,7 +54,7 @@ type Elsewhere struct {
 // Source opens the session files.
 func (p *Location) Source() entry.Source {
 	if p.Elsewhere == nil || p.Elsewhere.Files == nil {
-		return Disk{}
+		return p.Disk()
 	}
 	return p.Elsewhere.Files
 }
@@ -88,7 +88,9 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	for i := range p.Roots {
 		p.Roots[i].Follow = o.Follow
 	}
-	p.Agents = a.Registry().In(p.Roots).Limit(int64(o.MaxLine.Or(flags.StandardMaxLine)) * flags.Megabyte)
+	p.Agents = a.Registry().In(p.Roots).Limit(adapter.Limits{
+		Line: int64(o.MaxLine.Or(flags.StandardMaxLine)) * flags.Megabyte, Text: int64(o.MaxSession.Or(flags.StandardMaxSession)) * flags.Gigabyte,
+	})
 	if err := p.findIndex(o); err != nil {
 		return nil, err
 	}

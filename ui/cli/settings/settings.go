@@ -72,6 +72,7 @@ var Table = []setting{
 	{flag: "scope", Standard: string(scope.Default), Yields: []string{"kind"}},
 	{flag: "follow", Standard: "false"},
 	{flag: "max-line", Standard: strconv.Itoa(flags.StandardMaxLine)},
+	{flag: "max-session", Standard: strconv.Itoa(flags.StandardMaxSession)},
 	{flag: "no-update", Standard: "false"},
 	{flag: "redact", Standard: "false"},
 	{flag: "dates", Standard: "false"},

@@ -36,7 +36,7 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	x := *base
 	x.Location, x.Reader = p, got.Reader
 	x.State.Files = base.Reader.Table().Len() + got.Known
-	p.Elsewhere.Files = files{got, location.Disk{}}
+	p.Elsewhere.Files = files{got, p.Disk()}
 	for _, m := range got.Missing {
 		x.State.Complete = false
 		if m.Err != nil {

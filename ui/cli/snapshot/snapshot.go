@@ -175,7 +175,7 @@ func openAsIs(p *location.Location) (*Snapshot, error) {
 
 // asIs returns the snapshot of a reader that lacks so much of the files found.
 func asIs(p *location.Location, r *index.Reader, found *indexer.Found, missing indexer.Lag) *Snapshot {
-	errs := append(found.Errors(), indexer.TooLong(r, found.MaxLine)...)
+	errs := append(found.Errors(), indexer.LeftOut(r, found.Limits.Line)...)
 	return (&Snapshot{Location: p, Reader: r, Found: found, Missing: missing, Errors: errs}).counted()
 }
 
@@ -219,7 +219,7 @@ func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapsh
 	x.State.Files = len(x.Found.Files)
 	switch {
 	case x.Reader != nil:
-		x.Errors = append(x.Errors, indexer.TooLong(x.Reader, x.Found.MaxLine)...)
+		x.Errors = append(x.Errors, indexer.LeftOut(x.Reader, x.Found.Limits.Line)...)
 		x.Missing = indexer.Behind(x.Found, x.Reader.Table())
 	case !noIndex:
 		x.Missing = indexer.Behind(x.Found, nil)

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/indexer"
+	"pigrep/internal/content"
 	"pigrep/internal/human"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
@@ -47,7 +48,7 @@ func WarnUnwritten(a *app.App, err error) {
 
 func IsTooLong(err error) bool {
 	_, ok := errors.AsType[*adapter.TooLongError](err)
-	return ok
+	return ok || content.Ends(err)
 }
 
 // maxNamed is how many unreadable files are listed one by one.
@@ -69,6 +70,10 @@ func warnUnread(a *app.App, list []indexer.FileError) {
 		case i < len(list)-1: // the last one has the hint
 		case errors.Is(e.Err, fs.ErrPermission):
 			hint = "make it readable: chmod u+rX PATH"
+		case errors.Is(e.Err, content.ErrDamaged):
+			hint = "what was compressed before that place is searched; restore the file from a backup"
+		case content.Ends(e.Err):
+			hint = "--max-session GB, or the setting max-session, reads longer text"
 		case IsTooLong(e.Err):
 			hint = "--max-line MB, or the setting max-line, reads longer lines"
 		default:
