@@ -87,7 +87,7 @@ var Table = append(filterRows(), []Row{
 	{Name: "index-dir", Value: "DIR", Group: GroupWhere, usage: "keep the index in DIR, which must be missing, empty or an index", bind: func(o *Shared) any { return &o.IndexDir }},
 	{Name: "follow", Group: GroupWhere, usage: "follow symbolic links that lead out of the session directories", bind: func(o *Shared) any { return &o.Follow }},
 	{Name: "max-line", Value: "MB", Group: GroupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", StandardMaxLine), bind: func(o *Shared) any { return &o.MaxLine }},
-	{Name: "max-session", Value: "GB", Group: GroupWhere, usage: fmt.Sprintf("leave out the text of a compressed session beyond this, 0 for none (default %d)", StandardMaxSession), bind: func(o *Shared) any { return &o.MaxSession }},
+	{Name: "max-session", Value: "GB", Group: GroupWhere, usage: fmt.Sprintf("read at most this much text of a compressed session, 0 for all (default %d)", StandardMaxSession), bind: func(o *Shared) any { return &o.MaxSession }},
 	{Name: "no-update", Group: GroupWhere, usage: "use the index as it is, without updating it", bind: func(o *Shared) any { return &o.NoUpdate }},
 
 	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
