@@ -134,7 +134,7 @@ func Volatile(a Adapter, agent string, file io.ReaderAt) (int64, error) {
 		head := heads.Get().(*[HeadLength]byte)
 		defer heads.Put(head)
 		n, err := file.ReadAt(head[:], 0)
-		if err == io.EOF {
+		if err == io.EOF || content.Ends(err) {
 			err = nil
 		}
 		return o.Volatile(head[:n]), err
