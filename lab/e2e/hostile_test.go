@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/adapter"
 	"pigrep/adapter/claude"
 	"pigrep/internal/session"
 )
@@ -116,7 +117,7 @@ func TestHostileFiles(t *testing.T) {
 func TestImagesAndLongLines(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, everyAgent()...)
-	h.registry = h.registry.Limit(4 << 20)
+	h.registry = h.registry.Limit(adapter.Limits{Line: 4 << 20})
 	h.opt.Adapter = h.registry
 	data := make([]byte, 1<<20)
 	rng := rand.New(rand.NewPCG(1, 1))
