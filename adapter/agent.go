@@ -118,7 +118,8 @@ type ResumeRequest struct {
 	Fork   bool             // in a new session with the same history
 	Dir    string           // to continue in another directory than the session's, absolute; "" for its own
 	Packed bool             // the file is compressed
-	Kept   bool             // the agent's own file is gone
+
+	Restored bool // its file has just been put back in its place
 }
 
 // Resumption is how to continue a session.

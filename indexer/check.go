@@ -78,7 +78,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	var files map[string]File
 	if deep {
 		files = make(map[string]File)
-		for _, f := range Discover(o.Adapter, o.Roots).Files {
+		for _, f := range Discover(o.Adapter, o.Roots, o.Archive).Files {
 			files[f.Path] = f
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/content"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
+	"pigrep/keep"
 )
 
 // File is a session file on disk.
@@ -26,6 +27,7 @@ type File struct {
 	Dev    uint64
 	Inode  uint64 // 0 if the system has none
 	Packed bool   // its name has the suffix
+	Kept   bool   // it is gone; the rest is what it was when it was copied to the archive
 	Err    error  // why the file exists but cannot be used
 }
 
@@ -57,6 +59,7 @@ type Found struct {
 	// that have a layout.
 	Dirs    []string
 	layouts []rootLayout // of these roots
+	Unkept  error        // why what is kept could not be listed
 	// Revisions are those of the agents' parsers: see adapter.Agent.
 	Revisions map[string]int
 }
@@ -127,6 +130,9 @@ func (f *Found) Errors() []FileError {
 	for _, d := range f.Unreadable {
 		list = append(list, FileError{Path: d.Dir, Err: d.Err})
 	}
+	if f.Unkept != nil {
+		list = append(list, FileError{Path: "kept sessions", Err: f.Unkept})
+	}
 	for _, file := range f.Files {
 		if file.Err != nil {
 			list = append(list, FileError{Path: file.Path, Err: file.Err})
@@ -138,8 +144,8 @@ func (f *Found) Errors() []FileError {
 // Discover finds the session files below the roots: every regular file that the layout of
 // the root says, or *.jsonl, recursively, including hidden and symbolically linked
 // directories, each real file once. Links that lead out of the session directories count
-// only if their root says so.
-func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
+// only if their root says so. Files that are gone are those of the archive, nil for none.
+func Discover(a adapter.Adapter, roots []adapter.Root, archive *keep.Archive) *Found {
 	w := &walker{adapter: a, roots: roots, found: newFound(a), dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
 	for _, root := range roots {
 		w.layouts = append(w.layouts, layoutOf(a, root))
@@ -162,6 +168,7 @@ func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 	close(w.listings)
 	statting.Wait()
 	w.found.Files = w.unique()
+	w.found.addKept(archive)
 	return w.found
 }
 

@@ -44,7 +44,7 @@ func found(t *testing.T, base string, roots ...string) []string {
 		list = append(list, adapter.Root{Path: filepath.Join(base, r)})
 	}
 	var names []string
-	for _, f := range indexer.Discover(pi.New(), list).Files {
+	for _, f := range indexer.Discover(pi.New(), list, nil).Files {
 		rel, err := filepath.Rel(base, f.Path)
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestLinksThatLeadOut(t *testing.T) {
 		"s/self.jsonl -> x.jsonl", "s/nowhere.jsonl -> ../nowhere", "o/notes.txt", "s/notes.txt -> ../o/notes.txt",
 		"a/sessions/z.jsonl", "a/old.jsonl", "o/e.jsonl", "a/link.jsonl -> ../o/e.jsonl", "a/same.jsonl -> old.jsonl")
 	discover := func(follow bool) (files, outside []string) {
-		found := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "s"), Follow: follow}, {Path: filepath.Join(base, "a"), Follow: follow}})
+		found := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "s"), Follow: follow}, {Path: filepath.Join(base, "a"), Follow: follow}}, nil)
 		relative := func(path string) string {
 			rel, err := filepath.Rel(base, path)
 			if err != nil {
@@ -143,7 +143,7 @@ func TestAgentDirectoryHoldsOtherLines(t *testing.T) {
 func TestRootsThatCannotBeUsed(t *testing.T) {
 	base := t.TempDir()
 	tree(t, base, "file.jsonl")
-	got := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "missing")}, {Path: filepath.Join(base, "file.jsonl")}})
+	got := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "missing")}, {Path: filepath.Join(base, "file.jsonl")}}, nil)
 	if !errors.Is(got.Roots[0].Err, fs.ErrNotExist) {
 		t.Errorf("missing root: %v", got.Roots[0].Err)
 	}

@@ -50,10 +50,11 @@ type question struct {
 	Limits   adapter.Limits
 	Readers  map[string]int // revisions of the agents' parsers
 	Roots    []adapter.Root
+	Keep     []string // agents
 }
 
 func (o Options) question() question {
-	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, Limits: adapter.LimitsOf(o.Adapter), Readers: newFound(o.Adapter).Revisions}
+	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, Limits: adapter.LimitsOf(o.Adapter), Readers: newFound(o.Adapter).Revisions, Keep: o.Rules.Agents}
 	for _, r := range o.Roots {
 		q.Roots = append(q.Roots, adapter.Root{Path: r.Path, Agent: r.Agent, Follow: r.Follow})
 	}
@@ -61,7 +62,7 @@ func (o Options) question() question {
 }
 
 func (q question) equal(p question) bool {
-	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.Limits == p.Limits && maps.Equal(q.Readers, p.Readers) && slices.Equal(q.Roots, p.Roots)
+	return q.Protocol == p.Protocol && q.Schema == p.Schema && q.Limits == p.Limits && maps.Equal(q.Readers, p.Readers) && slices.Equal(q.Roots, p.Roots) && slices.Equal(q.Keep, p.Keep)
 }
 
 // freshAnswer says that a generation has every line of all files, unless Generation is zero.

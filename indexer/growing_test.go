@@ -45,7 +45,7 @@ func TestLongFileThatGrows(t *testing.T) {
 		pass := func() Step {
 			t.Helper()
 			now = now.Add(time.Millisecond)
-			found := Discover(o.Adapter, o.Roots)
+			found := Discover(o.Adapter, o.Roots, nil)
 			res := &Result{Found: found, Changes: make(map[Change]int)}
 			steps, err := k.update(t.Context(), res, func(ix *index.Writer) []Step { return planFiles(found.Files, found, ix) })
 			if err != nil {

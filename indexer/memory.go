@@ -187,9 +187,12 @@ func (r *Result) pays() bool {
 }
 
 // Commit writes what the result has in memory, if that pays off or there is no index yet.
-// Call it after the answer is out, with the options of the update. If another process is
+// It also keeps sessions. Call it after the answer is out, with the options of the update. If another process is
 // writing, or a watcher is about to, it does nothing.
 func (r *Result) Commit(ctx context.Context, o Options) error {
+	if o.Memory {
+		r.Keeping = o.keep(ctx, r.Found, keepAtOnce)
+	}
 	m := r.memory
 	if m == nil || !m.pays && m.reader.Generation() > 0 || r.Watcher != nil || r.Unwritten != nil {
 		return nil
@@ -209,6 +212,9 @@ func (r *Result) Commit(ctx context.Context, o Options) error {
 	}
 	return err
 }
+
+// keepAtOnce is how many bytes are copied to the archive after an answer.
+const keepAtOnce = 64 << 20
 
 // errOutdated says that the index is not what the files in memory were added to.
 var errOutdated = errors.New("the index has changed")

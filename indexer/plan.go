@@ -101,6 +101,9 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 				s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", d.Err
 			}
 		}
+		if s.Known.Kept && found.Unkept != nil {
+			s.Change, s.Reason, s.Err = Unreadable, "the archive cannot be read", found.Unkept
+		}
 		steps = append(steps, s)
 		next++
 	}
@@ -185,6 +188,10 @@ func differing(found *Found, table *record.Table, visit func(path string, f *Fil
 	next := 0 // in the table
 	gone := func() {
 		path := table.Path(next)
+		if k := table.Checkpoint(next); k.Kept && found.Unkept != nil {
+			next++
+			return
+		}
 		if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
 			visit(path, nil, session.Checkpoint{}, 0)
 		}
@@ -292,6 +299,9 @@ func (s *Step) compare(ix Index, file *content.File) {
 		s.Reason = "its beginning was overwritten in place"
 	default:
 		s.Change, s.Reason = Touched, "the same bytes, other times"
+		if f.Kept {
+			s.Reason = "its file is gone, and the copy has the same bytes"
+		}
 	}
 }
 
@@ -328,7 +338,7 @@ func (s *Step) again(paths map[string]bool) {
 }
 
 func sameStat(f File, c session.Checkpoint) bool {
-	return f.Size == c.Size && f.Mtime == c.Mtime && f.Ctime == c.Ctime && f.Inode == c.Inode && f.Packed == c.Packed
+	return f.Size == c.Size && f.Mtime == c.Mtime && f.Ctime == c.Ctime && f.Inode == c.Inode && f.Packed == c.Packed && f.Kept == c.Kept
 }
 
 // settle is how old the times of a file must be to prove that it is unchanged. The
@@ -342,7 +352,7 @@ const unsettled = -1
 
 // stamp records the stat result of the file, whose text has a length, in the checkpoint.
 func stamp(c *session.Checkpoint, f File, length int64, now time.Time) {
-	c.Size, c.Mtime, c.Ctime, c.Inode, c.Length, c.Packed = f.Size, f.Mtime, f.Ctime, f.Inode, length, f.Packed
+	c.Size, c.Mtime, c.Ctime, c.Inode, c.Length, c.Packed, c.Kept = f.Size, f.Mtime, f.Ctime, f.Inode, length, f.Packed, f.Kept
 	if newest := max(f.Mtime, f.Ctime); now.UnixNano()-newest < int64(settle) {
 		c.Ctime = unsettled
 	}

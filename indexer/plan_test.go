@@ -115,7 +115,7 @@ func TestWhatHappenedToAFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := options(dir, root)
-			steps := indexer.Plan(indexer.Discover(o.Adapter, o.Roots), first.Reader)
+			steps := indexer.Plan(indexer.Discover(o.Adapter, o.Roots, nil), first.Reader)
 			if len(steps) != 1 || steps[0].Change != test.want {
 				t.Fatalf("plan = %v, want %v", steps, test.want)
 			}

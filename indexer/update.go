@@ -23,6 +23,7 @@ import (
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
+	"pigrep/keep"
 )
 
 // Options say what to index, and where.
@@ -49,6 +50,9 @@ type Options struct {
 	// Trust lets a live watcher confirm that nothing has changed; then Result.Found lists no
 	// files.
 	Trust bool
+
+	Archive *keep.Archive // of kept sessions; nil: none
+	Rules   keep.Rules    // whose sessions an update keeps, before it indexes them
 
 	Again map[string]bool // paths of files to read again from the start, even if they look unchanged
 
@@ -118,6 +122,7 @@ type Result struct {
 	InMemory  Lag      // what Reader has in memory only
 	Unwritten error    // why the index could not be updated, where Reader has all of it in memory instead
 	Watcher   *Watcher // the watcher that the update was left to; nil if there was none
+	Keeping   Keeping  // of the sessions that are kept
 	Crowded   bool     // a bulk left more segments than searches should have to read; see Merge
 
 	memory *uncommitted // nil if nothing is in memory only
@@ -130,6 +135,9 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
 	reader, stop, err := r.look(o)
+	if !o.Memory { // else after the answer: see Commit
+		r.Keeping = o.keep(ctx, r.Found, 0)
+	}
 	switch {
 	case err == nil:
 		if r.settled(o, reader) {
@@ -161,7 +169,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		if unseen { // the watcher will compare old bytes later: see growing
 			r.Watcher = nil
 		}
-		*r = Result{Reader: r.Reader, Found: r.Found, Rebuilt: r.Rebuilt, Changes: make(map[Change]int), Lag: r.Lag, Watcher: r.Watcher}
+		*r = Result{Reader: r.Reader, Found: r.Found, Rebuilt: r.Rebuilt, Changes: make(map[Change]int), Lag: r.Lag, Watcher: r.Watcher, Keeping: r.Keeping}
 		r.noteUnusable()
 	}
 	if r.Watcher != nil {
@@ -180,7 +188,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 			confirmed = o.askWatcher()
 		}
 		if confirmed == nil {
-			r.Found = Discover(o.Adapter, o.Roots)
+			r.Found = Discover(o.Adapter, o.Roots, o.Archive)
 		}
 	})
 	stop = func() {}
@@ -195,7 +203,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 		r.Found.Confirmed = confirmed.Files
 		o.logger().Debug("a watcher confirms the index", "files", confirmed.Files)
 	default:
-		confirmed, r.Found = nil, Discover(o.Adapter, o.Roots)
+		confirmed, r.Found = nil, Discover(o.Adapter, o.Roots, o.Archive)
 	}
 	r.noteUnusable()
 	switch {

@@ -147,6 +147,7 @@ type watcher struct {
 	homes    map[string]rootLayout // roots with a layout
 	ready    bool
 	reported map[string]string // the last reported error of each unreadable file or directory
+	unkept   string            // the last reported error of keeping sessions
 }
 
 func newWatcher(o WatchOptions) *watcher {

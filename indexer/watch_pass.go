@@ -99,6 +99,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	start := w.Now()
 	if !h.all && w.found != nil {
 		if files, ok := w.restat(h.files); ok {
+			r.Keeping = w.keep(ctx, w.found, 0)
 			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found, ix) })
 		}
 	}
@@ -106,6 +107,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	w.look(h)
 	r.Found = w.found
 	r.noteUnusable()
+	r.Keeping = w.keep(ctx, w.found, 0)
 	changed := before == nil || !slices.Equal(before.Files, w.found.Files) || len(w.found.Unreadable) != len(before.Unreadable)
 	onTimer := h.verify && !h.fromEvents
 	if changed && before != nil && onTimer && !w.trust.polling && w.trouble.reported == "" {
@@ -163,7 +165,7 @@ func (w *watcher) look(h hints) {
 			h.moved = append(h.moved, w.rootPaths()...)
 			w.trust.roots = roots
 		}
-		w.found = Discover(w.Adapter, w.Roots)
+		w.found = Discover(w.Adapter, w.Roots, w.Archive)
 		cost := w.Now().Sub(start)
 		w.trust.every = min(pollMax, max(w.times.poll, pollShare*cost))
 		if w.trust.polling && !h.verify {
@@ -331,6 +333,10 @@ func (w *watcher) report(r *Result, steps []Step) {
 		if w.reported[f.Path] != f.Err.Error() {
 			e.Errors = append(e.Errors, f)
 		}
+	}
+	if why := r.Keeping.Err; why != nil && why.Error() != w.unkept {
+		w.unkept = why.Error()
+		e.Errors = append(e.Errors, FileError{w.Archive.Dir, why})
 	}
 	if r.Found != nil {
 		clear(w.reported)

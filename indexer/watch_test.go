@@ -263,7 +263,7 @@ func (r *running) current() {
 			return false
 		}
 		defer reader.Close()
-		return Behind(Discover(r.o.Adapter, r.o.Roots), reader.Table()).Files == 0
+		return Behind(Discover(r.o.Adapter, r.o.Roots, nil), reader.Table()).Files == 0
 	})
 }
 
@@ -373,9 +373,9 @@ func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	write(t, filepath.Join(root, "a.jsonl"), 2)
 	busy := filepath.Join(root, "b.jsonl")
 	w := newWatcher(WatchOptions{Options: Options{Now: time.Now}, Tell: func(WatchEvent) {}})
-	before := Discover(pi.New(), []adapter.Root{{Path: root}})
+	before := Discover(pi.New(), []adapter.Root{{Path: root}}, nil)
 	write(t, busy, 2)
-	w.found = Discover(pi.New(), []adapter.Root{{Path: root}})
+	w.found = Discover(pi.New(), []adapter.Root{{Path: root}}, nil)
 	now := time.Now()
 	w.noteMissed(before, now)
 	w.pollIfMissed(now.Add(time.Second))

@@ -3,8 +3,8 @@
 //
 //	DIR/catalogue                        what is kept, see below
 //	DIR/lock                             held by the process that changes the archive
-//	DIR/claude/home/u/x/ID.jsonl/1       a copy of /home/u/x/ID.jsonl, a file of Claude Code
-//	DIR/claude/home/u/x/ID.jsonl/2.zst   what it had after it was rewritten; compressed
+//	DIR/claude/home/u/x/ID.jsonl~1       a copy of /home/u/x/ID.jsonl, a file of Claude Code
+//	DIR/claude/home/u/x/ID.jsonl~2.zst   what it had after it was rewritten; compressed
 //
 // A copy is part of the archive once its row is in the catalogue, which only ever says what
 // is on disk already. A process that dies leaves nothing torn. Originals are only ever
@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/internal/content"
 	"pigrep/internal/files"
@@ -89,7 +91,7 @@ func exists(path string) bool {
 // place returns the path of the copy below the directory of the archive.
 func (c *Copy) place() string {
 	volume := filepath.VolumeName(c.File.Path)
-	name := filepath.Join(c.Agent, strings.ReplaceAll(volume, ":", ""), c.File.Path[len(volume):], strconv.Itoa(c.Version))
+	name := filepath.Join(c.Agent, strings.ReplaceAll(volume, ":", ""), c.File.Path[len(volume):]+"~"+strconv.Itoa(c.Version))
 	if c.Zstd {
 		name += content.Suffix
 	}
@@ -144,19 +146,16 @@ func (a *Archive) Find(path string) *Copy {
 	return nil
 }
 
-// Open opens a copy, which may have been compressed since its row was read.
-func (a *Archive) Open(c *Copy) (*os.File, error) {
-	f, err := files.Open(a.Place(c))
-	if errors.Is(err, fs.ErrNotExist) {
-		other := *c
-		other.Zstd = !c.Zstd
-		f, err = files.Open(a.Place(&other))
+// Where returns the logical path of the copy that is called like this, "" if there is none.
+func (a *Archive) Where(path string) string {
+	if c := a.Find(path); c != nil {
+		return a.Place(c)
 	}
-	return f, err
+	return ""
 }
 
-// Place returns where a copy is.
-func (a *Archive) Place(c *Copy) string { return filepath.Join(a.Dir, c.place()) }
+// Place returns the logical path of a copy.
+func (a *Archive) Place(c *Copy) string { return filepath.Join(a.Dir, content.Logical(c.place())) }
 
 // The catalogue is a text of lines that end in a newline: the first says what it is, each
 // other one is a row, whose fields are separated by tabs. A later row of a copy replaces an
@@ -200,7 +199,9 @@ func parseRow(line string) (c Copy, err error) {
 	}
 	number := func() int64 {
 		n, numberErr := strconv.ParseInt(next(), 10, 64)
-		err = cmp.Or(err, numberErr)
+		if numberErr != nil {
+			err = numberErr
+		}
 		return n
 	}
 	c.File.Path, err = strconv.Unquote(next())
@@ -215,16 +216,21 @@ func inOrder(rows []Copy) []Copy {
 	order := func(a, b Copy) int {
 		return cmp.Or(strings.Compare(a.File.Path, b.File.Path), cmp.Compare(a.Version, b.Version))
 	}
-	slices.SortStableFunc(rows, order)
+	if !slices.IsSortedFunc(rows, order) {
+		slices.SortStableFunc(rows, order)
+	}
 	n := 0
-	for i, c := range rows {
-		if c.State == removed || i+1 < len(rows) && order(c, rows[i+1]) == 0 {
+	for i := range rows {
+		c := &rows[i]
+		if c.State == removed || i+1 < len(rows) && order(*c, rows[i+1]) == 0 {
 			continue
 		}
 		if n > 0 && rows[n-1].File.Path == c.File.Path {
 			rows[n-1].Earlier = true
 		}
-		rows[n] = c
+		if n < i {
+			rows[n] = *c
+		}
 		n++
 	}
 	return rows[:n]
@@ -233,10 +239,12 @@ func inOrder(rows []Copy) []Copy {
 // writer changes the archive, which it has locked.
 type writer struct {
 	*Archive
-	root  *os.Root
-	lock  *files.Lock
-	log   bytes.Buffer // rows that are not in the catalogue yet
-	stale []string     // names of copies that are of no use once they are
+	root *os.Root
+	lock *files.Lock
+
+	created []string     // copies that are not in their places yet
+	log     bytes.Buffer // rows that are not in the catalogue yet
+	stale   []string     // copies that are of no use once these are there
 }
 
 // ErrBusy says that another process is changing the archive.
@@ -279,12 +287,16 @@ func (w *writer) drop(c Copy, why State) {
 	w.put(c)
 }
 
-// flush puts the log into the catalogue, and then removes what is of no use any more.
+// flush puts what was created into its place and the log into the catalogue, and then removes
+// what is of no use any more.
 func (w *writer) flush() error {
 	if w.log.Len() == 0 {
 		return nil
 	}
-	err := w.write()
+	err := w.settle()
+	if err == nil {
+		err = w.write()
+	}
 	if err == nil {
 		for _, name := range w.stale {
 			_ = w.root.Remove(name) // at worst it takes up room
@@ -293,9 +305,40 @@ func (w *writer) flush() error {
 		}
 	}
 	w.log.Reset()
-	w.stale = nil
+	w.created, w.stale = nil, nil
 	return err
 }
+
+// settle puts copies that are whole, and on the disk, into their places. File systems sync
+// many files at a time about as fast as one.
+func (w *writer) settle() error {
+	var group errgroup.Group
+	group.SetLimit(syncs)
+	dirs := make(map[string]bool)
+	for _, name := range w.created {
+		dirs[filepath.Dir(name)] = true
+		group.Go(func() error {
+			f, err := w.root.OpenFile(name+unwritten, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.Sync(), f.Close()); err != nil {
+				return err
+			}
+			return w.root.Rename(name+unwritten, name)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for dir := range dirs {
+		group.Go(func() error { return files.SyncDir(filepath.Join(w.Dir, dir)) })
+	}
+	return group.Wait()
+}
+
+// syncs is how many files are synced at a time.
+const syncs = 64
 
 // write appends the log to the catalogue, and replaces that if most of it is of no use. A
 // torn row, which a process that died left at the end, is overwritten.

@@ -41,11 +41,11 @@ func TestMain(m *testing.M) {
 }
 
 func rules(now time.Time) Rules {
-	return Rules{Agents: []string{"chat"}, Now: func() time.Time { return now }, Volatile: func(_ string, head []byte) (from, to int64) {
+	return Rules{Agents: []string{"chat"}, Now: func() time.Time { return now }, Volatile: func(_ string, head []byte) int64 {
 		if strings.HasPrefix(string(head), "title ") {
-			return 6, 16
+			return 17
 		}
-		return 0, 0
+		return 0
 	}}
 }
 
@@ -80,11 +80,7 @@ func texts(t interface{ Fatal(...any) }, a *Archive) map[string]string {
 		if err := a.Check(c, true); err != nil {
 			t.Fatal(c.Name(), err)
 		}
-		f, err := a.Open(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := content.New(f, 0)
+		text, err := content.Open(a.Place(c), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +175,7 @@ func TestFileThatItsAgentCompresses(t *testing.T) {
 	r.Pack = time.Minute
 	keepAll(t, b, filepath.Dir(other), r)
 	keepAll(t, b, filepath.Dir(other), r)
-	packed, err := os.ReadFile(b.Place(b.Find(other)))
+	packed, err := os.ReadFile(b.Place(b.Find(other)) + content.Suffix)
 	testkit.Check(t, err)
 	testkit.Check(t, os.Remove(path))
 	write(t, path+content.Suffix, string(packed))

@@ -50,13 +50,9 @@ func (a *Archive) Restore(c *Copy) (string, error) {
 	if exists(c.File.Path) || exists(c.File.Path+content.Suffix) {
 		return "", &fs.PathError{Op: "restore", Path: c.File.Path, Err: fs.ErrExist}
 	}
-	f, err := a.Open(c)
+	text, err := content.Open(a.Place(c), 0)
 	if err != nil {
 		return "", err
-	}
-	text, err := content.New(f, 0)
-	if err != nil {
-		return "", errors.Join(err, f.Close())
 	}
 	defer text.Close()
 	if err := os.MkdirAll(filepath.Dir(c.File.Path), 0o700); err != nil {
@@ -76,25 +72,18 @@ func (a *Archive) Restore(c *Copy) (string, error) {
 
 // Check returns what is wrong with a copy; nil if nothing is. With deep, it reads all of it.
 func (a *Archive) Check(c *Copy, deep bool) error {
-	f, err := a.Open(c)
+	text, err := content.Open(a.Place(c), 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && (info.Size() < c.Stored || c.Zstd && info.Size() != c.Stored) {
-		err = fmt.Errorf("the copy has %d bytes, and should have %d", info.Size(), c.Stored)
+	defer text.Close()
+	size, want := text.Info.Size(), c.Stored
+	if deep && c.Length >= 0 {
+		size, err = text.Length()
+		want = c.Length
 	}
-	if err != nil || !deep {
-		return err
-	}
-	text, err := content.New(f, 0)
-	if err != nil {
-		return err
-	}
-	size, err := text.Length()
-	if err == nil && c.Length >= 0 && size < c.Length {
-		err = fmt.Errorf("the copy has %d bytes of text, and should have %d", size, c.Length)
+	if err == nil && size < want {
+		err = fmt.Errorf("the copy has %d bytes, and should have %d", size, want)
 	}
 	return err
 }

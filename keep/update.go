@@ -25,9 +25,9 @@ type Rules struct {
 	Pack   time.Duration // how long a file must be unchanged before its copy is compressed; 0: never
 	Now    func() time.Time
 
-	// Volatile returns the range at the start of a file that its agent overwrites in place; see
+	// Volatile returns how many bytes at the start of a file its agent overwrites in place; see
 	// adapter.Overwriter.
-	Volatile func(agent string, head []byte) (from, to int64)
+	Volatile func(agent string, head []byte) int64
 }
 
 // Report is what an update of the archive did.
@@ -38,8 +38,11 @@ type Report struct {
 	Dropped int   // files that are not kept any more, because there is no room
 }
 
-// each is how many bytes are copied before the catalogue is written.
-const each = 64 << 20
+// What is copied at most before the catalogue is written.
+const (
+	flushBytes = 64 << 20
+	flushFiles = 512
+)
 
 // Update copies what is new in the files, which are all that the agents have, ordered by
 // path. What is missing among them is gone, and its copies stay. It copies at most so many
@@ -83,7 +86,7 @@ func (a *Archive) Update(ctx context.Context, list []File, r Rules, most int64) 
 		default:
 			err = serious(u.pack(*it.row))
 		}
-		if err == nil && report.Bytes-flushed > each {
+		if err == nil && (report.Bytes-flushed > flushBytes || len(u.created) > flushFiles) {
 			flushed, err = report.Bytes, u.flush()
 		}
 	}
@@ -230,17 +233,9 @@ func (u *update) leave(it item) {
 // keep makes the copy of a file like it.
 func (u *update) keep(it item) error {
 	f := it.file
-	path := f.Path
-	if f.Packed {
-		path += content.Suffix
-	}
-	stored, err := files.Open(path)
+	text, err := content.Open(f.Path, 0)
 	if err != nil {
 		return errors.Join(errOriginal, err)
-	}
-	text, err := content.New(stored, 0)
-	if err != nil {
-		return errors.Join(errOriginal, err, stored.Close())
 	}
 	defer text.Close()
 	next := Copy{File: *f, Version: 1, State: Kept, Zstd: text.Packed()}
@@ -335,25 +330,24 @@ func (u *update) done(c Copy, bytes int64) {
 	u.used += bytes
 }
 
-// create creates or replaces the file of a copy, so that it is there as a whole or not at
-// all. It returns how long it is.
+// create writes the file of a copy beside its place, where flush puts it. It returns how long
+// it is.
 func (w *writer) create(c Copy, write func(*os.File) error) (size int64, err error) {
-	dir, temp := filepath.Dir(c.place()), c.place()+unwritten
-	if err := w.root.MkdirAll(dir, 0o700); err != nil {
+	temp := c.place() + unwritten
+	if err := w.root.MkdirAll(filepath.Dir(temp), 0o700); err != nil {
 		return 0, err
 	}
 	f, err := w.root.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	if err = write(f); err == nil {
-		err = f.Sync()
-	}
+	err = write(f)
 	size, seekErr := f.Seek(0, io.SeekEnd)
 	if err = errors.Join(err, seekErr, f.Close()); err != nil {
 		return 0, errors.Join(err, w.root.Remove(temp))
 	}
-	return size, errors.Join(w.root.Rename(temp, c.place()), files.SyncDir(filepath.Join(w.Dir, dir)))
+	w.created = append(w.created, c.place())
+	return size, nil
 }
 
 // errOriginal says that an original could not be read.
@@ -390,16 +384,12 @@ const (
 // compare compares the text of a copy with the start of that of its original. It returns how
 // long the text of the copy is.
 func (u *update) compare(c *Copy, f *File, text *content.File) (at int64, is likeness, err error) {
-	file, err := u.Open(c)
+	kept, err := content.Open(u.Place(c), 0)
 	if err != nil {
 		return 0, other, err
 	}
-	kept, err := content.New(file, 0)
-	if err != nil {
-		return 0, other, errors.Join(err, file.Close())
-	}
 	defer kept.Close()
-	var from, to int64 // what is overwritten
+	var to int64 // what is overwritten
 	a, b := make([]byte, 256<<10), make([]byte, 256<<10)
 	for is = same; ; {
 		n, err := io.ReadFull(io.NewSectionReader(kept, at, c.rest(at)), a)
@@ -414,11 +404,10 @@ func (u *update) compare(c *Copy, f *File, text *content.File) (at int64, is lik
 			return at, other, errors.Join(errOriginal, err)
 		}
 		if at == 0 {
-			from, to = u.Volatile(f.Agent, b[:m])
+			to = u.Volatile(f.Agent, b[:m])
 		}
 		if m < n || !bytes.Equal(a[:n], b[:n]) {
-			inside := m == n && from < to && at == 0 && to <= int64(n) && bytes.Equal(a[:from], b[:from]) && bytes.Equal(a[to:n], b[to:n])
-			if !inside {
+			if m < n || at > 0 || to > int64(n) || !bytes.Equal(a[to:n], b[to:n]) {
 				return at, other, nil
 			}
 			is = retitled
@@ -440,7 +429,7 @@ const frame = 1 << 20
 
 // pack compresses a copy.
 func (u *update) pack(c Copy) error {
-	f, err := u.Open(&c)
+	f, err := content.Open(u.Place(&c), 0)
 	if err != nil {
 		return errors.Join(errOriginal, err)
 	}

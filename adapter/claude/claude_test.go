@@ -157,7 +157,6 @@ func TestResume(t *testing.T) {
 		{"elsewhere", adapter.ResumeRequest{Record: own, Dir: "/home/u"}, nil, "Claude Code looks for a session in the directory where it began"},
 		{"a subagent", adapter.ResumeRequest{Record: sub, Root: &own.Summary}, nil, "claude --resume " + id},
 		{"an orphan", adapter.ResumeRequest{Record: sub}, nil, "it is a subagent, and the session that it worked for is gone"},
-		{"kept", adapter.ResumeRequest{Record: own, Kept: true}, nil, "its own file is gone"},
 		{"without messages", adapter.ResumeRequest{Record: empty}, nil, "it has no messages"},
 		{"a copy", adapter.ResumeRequest{Record: record("/home/u/.claude/projects/-home-u-app/full.jsonl", "/home/u/app")}, nil, "its file is not named after the id of a session"},
 		{"another home", adapter.ResumeRequest{Record: own}, map[string]string{configDirVariable: "/c"}, "Claude Code looks for sessions in /c"},

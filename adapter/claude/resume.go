@@ -52,8 +52,6 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	project := filepath.Dir(s.Path)
 	home := filepath.Dir(filepath.Dir(project))
 	switch {
-	case q.Kept:
-		return &adapter.Obstacle{Reason: "its own file is gone"}
 	case q.Packed:
 		return &adapter.Obstacle{Reason: "its file is compressed"}
 	case !isUUID(session.BaseName(s.Path)):

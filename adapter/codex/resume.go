@@ -50,6 +50,9 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 		o.Program = program
 		return nil, o
 	}
+	if q.Restored {
+		r.Warnings = append(r.Warnings, "Codex lists sessions from a database of its own: it may not list or resume this one (`codex doctor`)")
+	}
 	verb := "resume"
 	if q.Fork {
 		verb = "fork"
@@ -62,8 +65,6 @@ func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter
 // files.
 func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequest) *adapter.Obstacle {
 	switch {
-	case q.Kept:
-		return &adapter.Obstacle{Reason: "its own file is gone"}
 	case s.Version == versionFlat:
 		return &adapter.Obstacle{Reason: "a version before 0.34 wrote it, and later ones do not open its format"}
 	case s.Version == 0 || s.ID == "":

@@ -118,7 +118,6 @@ func TestResume(t *testing.T) {
 		{"flat", adapter.ResumeRequest{Record: at(rollout, func(s *session.Summary) { s.Version = versionFlat })}, nil, "a version before 0.34 wrote it, and later ones do not open its format", ""},
 		{"no header", adapter.ResumeRequest{Record: at(rollout, func(s *session.Summary) { s.Version = 0 })}, nil, "it has no session header", ""},
 		{"empty", adapter.ResumeRequest{Record: at(rollout, func(s *session.Summary) { s.Messages = 0 })}, nil, "it has no messages", ""},
-		{"gone", adapter.ResumeRequest{Record: at(rollout, nil), Kept: true}, nil, "its own file is gone", ""},
 		{"loose", adapter.ResumeRequest{Record: at("/tmp/rollout-x.jsonl", nil)}, nil, "its file is not where Codex looks: in " + filepath.FromSlash("/home/u/.codex/sessions"), ""},
 		{"another home", adapter.ResumeRequest{Record: at("/mnt/codex/sessions/2026/11/21/rollout-x.jsonl", nil)}, nil, "Codex looks for sessions in " + filepath.FromSlash("/home/u/.codex"), "set CODEX_HOME=" + filepath.FromSlash("/mnt/codex")},
 	} {

@@ -227,8 +227,6 @@ func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*ad
 		r.Dir, r.Warnings = s.CWD, []string{"it is a subagent: the session that it worked for goes on"}
 	}
 	switch {
-	case q.Kept:
-		return no("its own file is gone")
 	case q.Packed:
 		return no("its file is compressed")
 	case s.Version == 0:

@@ -153,7 +153,6 @@ func TestRelativesResume(t *testing.T) {
 		{"without a header", NewPrime(), adapter.ResumeRequest{Record: record(func(r *session.Record) { r.Version = 0 })}, "it has no session header"},
 		{"without an id", NewPrime(), adapter.ResumeRequest{Record: record(func(r *session.Record) { r.ID = "" })}, "its header has no id"},
 		{"of the library", NewOhMyPi(), adapter.ResumeRequest{Record: record(func(r *session.Record) { r.Version = 4 })}, "it is of format 4, which only pi's agent library writes"},
-		{"a kept one", NewOhMyPi(), adapter.ResumeRequest{Record: plain, Kept: true}, "its own file is gone"},
 		{"a compressed one", NewOhMyPi(), adapter.ResumeRequest{Record: plain, Packed: true}, "its file is compressed"},
 	} {
 		r, err := test.agent.Resume(relativeEnv(nil), &test.q)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -80,12 +81,7 @@ type File struct {
 // is none, the compressed one. Anything but a regular file is an error. Of compressed text, at
 // most limit bytes are read; 0 means no limit.
 func Open(path string, limit int64) (*File, error) {
-	stored, err := files.OpenNow(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if packed, packedErr := files.OpenNow(path + Suffix); !errors.Is(packedErr, fs.ErrNotExist) {
-			stored, err = packed, packedErr
-		}
-	}
+	stored, err := either(path, files.OpenNow)
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +93,32 @@ func Open(path string, limit int64) (*File, error) {
 }
 
 // Stat returns what the system says of the file that Open would open.
-func Stat(path string) (fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if packed, packedErr := os.Stat(path + Suffix); packedErr == nil {
-			return packed, nil
+func Stat(path string) (fs.FileInfo, error) { return either(path, os.Stat) }
+
+// either calls a function with where a file may be, until one is there.
+func either[T any](path string, try func(path string) (T, error)) (found T, err error) {
+	if found, err = try(path); !errors.Is(err, fs.ErrNotExist) {
+		return found, err
+	}
+	more := []string{path + Suffix}
+	if kept := keptAt.Load(); kept != nil {
+		if copied := (*kept)(path); copied != "" {
+			more = append(more, copied, copied+Suffix)
 		}
 	}
-	return info, err
+	for _, path := range more {
+		if other, otherErr := try(path); !errors.Is(otherErr, fs.ErrNotExist) {
+			return other, otherErr
+		}
+	}
+	return found, err
 }
+
+// KeptAt says where this process finds the copies of files that are gone: where returns the
+// logical path of one, "" if there is none.
+func KeptAt(where func(path string) string) { keptAt.Store(&where) }
+
+var keptAt atomic.Pointer[func(path string) string]
 
 var errNotRegular = errors.New("not a regular file")
 

@@ -144,3 +144,15 @@ func Path(path, home string) string {
 	}
 	return path
 }
+
+// Badge says of a session in a list which agent it is of, if there are several, and whether
+// only a copy of its file is left.
+func Badge(agent string, several, kept bool) string {
+	if !several {
+		agent = ""
+	}
+	if kept {
+		agent = strings.TrimLeft(agent+" kept", " ")
+	}
+	return agent
+}

@@ -21,6 +21,7 @@ type Checkpoint struct {
 	Length  int64 // of the text that was read then: Size, unless the file is compressed
 	Packed  bool  // the name of the file had the suffix of a compression
 	Damaged bool  // the compressed file was damaged: text after Length is missing
+	Kept    bool  // the file was gone, and this is a copy of it: see package keep
 	LeftOut bool  // text after Length was left out: it is longer than max-session
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
@@ -61,8 +62,8 @@ func (c *Checkpoint) Fits(line, text int64) bool {
 
 // Text is the length of the text with the flags of the checkpoint, as it is stored.
 func (c *Checkpoint) Text() uint64 {
-	n := uint64(c.Length) << 3
-	for i, flag := range []bool{c.Packed, c.Damaged, c.LeftOut} {
+	n := uint64(c.Length) << 4
+	for i, flag := range []bool{c.Packed, c.Damaged, c.LeftOut, c.Kept} {
 		if flag {
 			n |= 1 << i
 		}
@@ -72,7 +73,7 @@ func (c *Checkpoint) Text() uint64 {
 
 // SetText reverses Text.
 func (c *Checkpoint) SetText(n uint64) {
-	c.Length, c.Packed, c.Damaged, c.LeftOut = int64(n>>3), n&1 != 0, n&2 != 0, n&4 != 0
+	c.Length, c.Packed, c.Damaged, c.LeftOut, c.Kept = int64(n>>4), n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
 }
 
 // Summary describes a file without its tree: enough to filter and list sessions,

@@ -116,8 +116,7 @@ type made struct {
 
 // lines returns the lines of the file, each with its end.
 func (m *made) lines() [][]byte {
-	stored := must.Get(os.Open(m.path))
-	f := must.Get(content.New(stored, 0))
+	f := must.Get(content.Open(m.path, 0))
 	defer f.Close()
 	return bytes.SplitAfter(must.Get(io.ReadAll(io.NewSectionReader(f, 0, m.bytes))), []byte("\n"))
 }

@@ -77,7 +77,7 @@ func waitCurrent(t *testing.T, what, dir, root string) {
 	t.Helper()
 	var lag indexer.Lag
 	for end := time.Now().Add(25 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		found := indexer.Discover(pi.New(), []adapter.Root{{Path: root, Follow: true}})
+		found := indexer.Discover(pi.New(), []adapter.Root{{Path: root, Follow: true}}, nil)
 		r, err := index.Open(dir)
 		if err == nil {
 			lag = indexer.Behind(found, r.Table())

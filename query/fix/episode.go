@@ -189,7 +189,7 @@ func (t *trail) session(e *episode) *Session {
 	s := &t.record.Summary
 	x := &Session{
 		Type: "fix", Outcome: e.outcome, Closeness: math.Round(1000*e.closeness) / 1000,
-		SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title(), Agent: session.ShortAgent(s.Agent), CWD: s.CWD, Modified: session.Time{Time: s.Modified()},
+		SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Title(), Agent: session.ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD, Modified: session.Time{Time: s.Modified()},
 		Error: e.last, Lacks: e.lacks, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply,
 	}
 	for _, c := range e.made {

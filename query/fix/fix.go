@@ -79,6 +79,7 @@ type Session struct {
 	FirstPrompt string       `json:"firstPrompt,omitempty"`
 	Title       string       `json:"-"`               // as of session.Summary
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 

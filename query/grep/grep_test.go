@@ -99,7 +99,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		known = reader
 	}
 	var files []File
-	for _, step := range indexer.Plan(indexer.Discover(pi.New(), s.roots()), known) {
+	for _, step := range indexer.Plan(indexer.Discover(pi.New(), s.roots(), nil), known) {
 		f := File{Path: step.File.Path, Known: step.Known}
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
@@ -523,7 +523,7 @@ func TestGrepGivenUp(t *testing.T) {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
 	var files []File
-	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots(), nil).Files {
 		files = append(files, File{Path: f.Path})
 	}
 	for n := range 20 {
@@ -683,7 +683,7 @@ func TestGrepOfFixtures(t *testing.T) {
 		s.root = filepath.Join(dir, "real")
 	}
 	s.update(1 << 20)
-	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots(), nil).Files {
 		data, err := os.Open(f.Path)
 		if err != nil {
 			t.Fatal(err)

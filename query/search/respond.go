@@ -263,6 +263,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		SessionID:   rec.ID,
 		SessionName: rec.Name,
 		Agent:       session.ShortAgent(rec.Agent),
+		Kept:        rec.Kept,
 		CWD:         rec.CWD,
 		EntryID:     node.ID,
 		ParentID:    node.ParentID,
@@ -338,7 +339,7 @@ func (s *responder) read(w *rank.Worker, h *rank.Hit, hit *Hit) bool {
 // Describe returns what a summary says about a session.
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{Type: "session", Resume: resume(s, how), SessionFacts: SessionFacts{
-		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), CWD: s.CWD,
+		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,

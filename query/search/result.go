@@ -148,6 +148,7 @@ type Hit struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	ParentID    string       `json:"parentId,omitempty"`
@@ -267,6 +268,7 @@ type SessionFacts struct {
 	ShortID       string       `json:"shortId,omitempty"` // as commands accept it, also of a session without an id; set by who lists all sessions
 	Name          string       `json:"name,omitempty"`
 	Agent         string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept          bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`
 	Modified      session.Time `json:"modified,omitzero"`

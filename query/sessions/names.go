@@ -108,6 +108,11 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 			})
 		}
 	}
+	if len(found) > 1 { // a version before the file was rewritten has a name of its own
+		if later := slices.DeleteFunc(slices.Clone(found), func(s *session.Summary) bool { return isVersion(s.Path) }); len(later) > 0 {
+			found = later
+		}
+	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
@@ -122,6 +127,13 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 		return cmp.Or(b.Modified().Compare(a.Modified()), cmp.Compare(a.Path, b.Path))
 	})
 	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
+}
+
+// isVersion reports whether a path is that of a version that is kept of a file which was
+// rewritten since: see keep.Copy.Name. Such a session is named by its file.
+func isVersion(path string) bool {
+	_, number, ok := strings.Cut(session.BaseName(path), "~")
+	return ok && isNumber(number)
 }
 
 // EntryLocation is an entry and the session that contains it.
@@ -223,6 +235,10 @@ func count(list iter.Seq2[int, *session.Summary]) *counts {
 	var handles []handle
 	c, parts := &counts{}, make(map[uint64]bool) // sessions of several files
 	for _, v := range list {
+		if isVersion(v.Path) {
+			c.whole = append(c.whole, xxhash.Sum64String(strings.ToLower(session.BaseName(v.Path))))
+			continue
+		}
 		low := strings.ToLower(session.Handle(v.ID, v.Path))
 		h := handle{hash: xxhash.Sum64String(low)}
 		if v.Part != "" {
@@ -322,6 +338,12 @@ func (n *Naming) eightOf(id, low string) string {
 func (n *Naming) Name(id, path string) string {
 	whole := func(name string) int { return times(n.counted().whole, xxhash.Sum64String(strings.ToLower(name))) }
 	handle := session.Handle(id, path)
+	if isVersion(path) {
+		if handle = session.BaseName(path); whole(handle) == 1 && session.IsTypable(handle) {
+			return handle
+		}
+		return path
+	}
 	if !session.IsTypable(handle) || handle == Last || whole(handle) != 1 {
 		return path
 	}

@@ -131,7 +131,7 @@ func prune(a *app.App, out *printer.Printer) error {
 
 // dryRun prints the plan of an update and writes nothing.
 func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
-	found := indexer.Discover(p.Agents, p.Roots)
+	found := indexer.Discover(p.Agents, p.Roots, p.Archive)
 	snapshot.WarnUnusable(a, nil, found)
 	x := &printer.Index{DryRun: true, Dir: p.IndexDir}
 	reader, err := index.Open(p.IndexDir)
@@ -235,7 +235,7 @@ func status(p *location.Location) (*printer.Status, error) {
 	s := &printer.Status{Dir: p.IndexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
-	looking.Go(func() { found = indexer.Discover(p.Agents, p.Roots) })
+	looking.Go(func() { found = indexer.Discover(p.Agents, p.Roots, p.Archive) })
 	reader, err := index.Open(p.IndexDir)
 	looking.Wait()
 	for _, r := range found.Roots {
@@ -272,6 +272,11 @@ func status(p *location.Location) (*printer.Status, error) {
 	}
 	if s.Unused, err = index.ListUnused(location.IndexesDir(a)); err != nil {
 		a.Warn("%v", err)
+	}
+	if p.Archive != nil {
+		if x, err := kept(p); err == nil && (x.Size > 0 || len(p.Rules.Agents) > 0) { // an error is among those of the files
+			s.Archive = x
+		}
 	}
 	return s, nil
 }
@@ -465,7 +470,7 @@ func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) er
 	if err := q.out.Print(x); err != nil {
 		return err
 	}
-	if !sound {
+	if !checkCopies(q.Location, o.deep) || !sound {
 		return problem.ErrIncomplete
 	}
 	return nil

@@ -175,7 +175,7 @@ func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
 	if x.Missing.Files == 0 {
 		return
 	}
-	for _, step := range indexer.Plan(indexer.Discover(x.Agents, x.Roots), x.Reader) {
+	for _, step := range indexer.Plan(indexer.Discover(x.Agents, x.Roots, x.Archive), x.Reader) {
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
 		case indexer.New:

@@ -38,6 +38,9 @@ func commands() []command {
 		{"grep", newGrepCommand, ""},
 		{"index", of("index", noArgs, nil, runIndex), "rebuild reindex"},
 		{"init", forShell("init", each(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
+		{"keep", of("keep [AGENT...]", nil, func(a *app.App) complete {
+			return cobra.FixedCompletions(a.AgentNames(), cobra.ShellCompDirectiveNoFileComp)
+		}, runKeep), "archive backup"},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"remote", newRemoteCommand, "remotes"},

@@ -82,7 +82,7 @@ func completeFlag(a *app.App, row flags.Row) complete {
 		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return fromIndex(a, cmd, prefix, values), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
-	case row.Name == filter.Agent:
+	case row.Name == filter.Agent, row.Name == "keep":
 		return completeList(a.AgentNames())
 	case row.Words != nil && row.Many:
 		return completeList(row.Words)

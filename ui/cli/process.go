@@ -66,7 +66,7 @@ func Main() int {
 			Background: system.StartInBackground,
 		},
 		User: app.User{
-			Home: home, ConfigDir: configDir, CacheDir: cacheDir,
+			Home: home, ConfigDir: configDir, CacheDir: cacheDir, DataDir: system.DataDir(home, configDir, cacheDir, os.Getenv("XDG_DATA_HOME")),
 			WorkDir: workDir, TempDir: os.TempDir(), Zone: system.LocalZone,
 		},
 		Speech: app.Speech{Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv)},

@@ -501,16 +501,8 @@ type sessionRow struct {
 
 const longestTitle = 64 // bytes
 
-// badge is the agent of a session where rows name it, else "".
-func (n *ids) badge(agent string) string {
-	if !n.several {
-		return ""
-	}
-	return agent
-}
-
 func (n *ids) row(x *search.SessionHit) sessionRow {
-	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), n.badge(x.Agent), x.CWD, minute(x.Modified), x.Messages}
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages}
 	if n.masks {
 		redact.Strings(&r)
 	}

@@ -151,7 +151,7 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 // fix returns the row of a session.
 func (n *ids) fix(x *fix.Session) fixRow {
 	row := fixRow{
-		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: n.badge(x.Agent), CWD: x.CWD,
+		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Agent, n.several, x.Kept), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
 	for _, c := range x.Calls {

@@ -214,7 +214,7 @@ func (g *grepText) heading(m *grep.Match) string {
 		return g.cleanPath(m.SessionPath)
 	}
 	id = " · " + terminal.Clean(id)
-	if badge := g.badge(m.Agent); badge != "" {
+	if badge := g.badge(m.Agent, false); badge != "" {
 		id = " · " + badge + id
 	}
 	title = terminal.Clean(title)

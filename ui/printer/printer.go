@@ -96,12 +96,9 @@ func (l *Layout) Know(r *index.Reader) {
 // KnowAgents makes the layout show agents if the sessions of a reader are of several.
 func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
 
-// badge is the agent of a session where it is shown, else "".
-func (l Layout) badge(agent string) string {
-	if !l.Several {
-		return ""
-	}
-	return terminal.Clean(agent)
+// badge is human.Badge.
+func (l Layout) badge(agent string, kept bool) string {
+	return terminal.Clean(human.Badge(agent, l.Several, kept))
 }
 
 // named is the layout of records, of which only the names of sessions depend on the layout.

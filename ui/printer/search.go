@@ -339,7 +339,7 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 		}
 	}
 	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.badge(h.Agent), t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.badge(h.Agent, h.Kept), t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

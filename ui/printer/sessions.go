@@ -147,6 +147,9 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 // indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
 	c := cell{Text: human.Title(x.Title), Plain: x.Title}
+	if x.Kept {
+		c.Text += " (kept)"
+	}
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
 	}
@@ -248,7 +251,7 @@ func (s *Sessions) narrow(t *text) {
 		if c.Style != nil {
 			name = t.style(c.Style, name)
 		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.badge(x.Agent)}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.badge(x.Agent, false)}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
@@ -395,7 +398,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	if len(without) > 0 {
 		lacks = "without " + strings.Join(without, ", ")
 	}
-	t.session(human.Title(s.Title), s.CWD, t.badge(s.Agent), t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	t.session(human.Title(s.Title), s.CWD, t.badge(s.Agent, s.Kept), t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch

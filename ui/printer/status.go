@@ -43,6 +43,7 @@ type Status struct {
 	Skipped   []Skipped         `json:"skipped,omitempty"` // the first of the skipped lines
 	Errors    []FileError       `json:"errors,omitempty"`
 	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
+	Archive   *Keep             `json:"archive,omitempty"`     // of kept sessions, if some are to be kept, or were
 	State     search.IndexState `json:"index"`
 }
 
@@ -302,6 +303,9 @@ func (l *factList) problems(s *Status) {
 	}
 	for _, path := range s.Foreign {
 		l.add("foreign", "%s: not made by pigrep, left alone", l.path(path))
+	}
+	if s.Archive != nil {
+		l.facts = append(l.facts, keepFacts(s.Archive, l.Layout)...)
 	}
 	l.facts = append(l.facts, unusedFacts("unused", s.Unused, l.Layout)...)
 	if len(s.Unused) > 0 {

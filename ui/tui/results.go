@@ -336,8 +336,8 @@ func (g *group) facts(v view, width int) string {
 		return ""
 	}
 	var facts []string
-	if v.agents && g.Agent != "" {
-		facts = append(facts, terminal.Clean(g.Agent))
+	if badge := human.Badge(g.Agent, v.agents, g.Kept); badge != "" {
+		facts = append(facts, terminal.Clean(badge))
 	}
 	if !g.Modified.IsZero() {
 		facts = append(facts, human.Age(v.now, g.Modified.Time))

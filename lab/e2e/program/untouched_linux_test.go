@@ -53,6 +53,7 @@ func TestFilesThatAreTouched(t *testing.T) {
 		{"search", "gerbil"},
 		{"search", "--json", "gateway"},
 		{"index", "--rebuild"},
+		{"index", "--keep", "pi"},
 		{"status"},
 		{"status", "--stores"},
 		{"search", "--session-dir", agent, "gerbil"},

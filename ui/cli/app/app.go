@@ -56,6 +56,7 @@ type Process struct {
 // User is where the user is.
 type User struct {
 	Home, ConfigDir, CacheDir string                // "" if unknown
+	DataDir                   string                // "" if unknown
 	WorkDir                   string                // absolute
 	TempDir                   string                // of the system
 	Zone                      func() *time.Location // the local time zone, with its IANA name if known

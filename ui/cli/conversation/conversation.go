@@ -481,9 +481,10 @@ func shared(ctx context.Context, r *index.Reader, fork, parent *session.Summary)
 
 // Manner is how a session is resumed.
 type Manner struct {
-	Exec bool
-	Fork bool
-	In   string
+	Exec     bool
+	Fork     bool
+	In       string
+	Restored bool // see adapter.ResumeRequest
 }
 
 // Plan builds the command and checks that it will work. It returns the
@@ -499,9 +500,13 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 	} else {
 		head = head[:n]
 	}
+	if rec.Kept {
+		return nil, &problem.Error{Code: codeCannotResume, Message: rec.Path + " is gone, and this is a copy that was kept",
+			Hint: "put it back: pigrep keep --restore " + cmp.Or(t.ShortID(rec.ID), rec.Path)}
+	}
 	r.Fork = o.Fork || o.In != ""
 	file, _ := t.File.(*content.File) // else it is on another machine
-	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a), Packed: file != nil && file.Packed()})
+	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a), Packed: file != nil && file.Packed(), Restored: o.Restored})
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}

@@ -36,6 +36,10 @@ type Shared struct {
 	NoUpdate   bool
 	From       []string // archives, "this" for the sessions of this machine
 	asks       bool     // they can be asked
+	// archive
+	Keep         []string
+	KeepLimit    Number
+	KeepCompress Number
 	// output
 	Redact         bool
 	dates          bool
@@ -75,6 +79,7 @@ type Row struct {
 	bind  func(o *Shared) any // *string, *[]string, *bool or a pflag.Value
 	Words []string            // all values, for completion; nil if open
 	Many  bool                // values may be joined with commas
+	Of    string              // the command whose help lists it, "" for all: others have it for the settings file
 }
 
 // from is the name of the flag of AddFrom.
@@ -89,6 +94,9 @@ var Table = append(filterRows(), []Row{
 	{Name: "max-line", Value: "MB", Group: GroupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", StandardMaxLine), bind: func(o *Shared) any { return &o.MaxLine }},
 	{Name: "max-session", Value: "GB", Group: GroupWhere, usage: fmt.Sprintf("read at most this much text of a compressed session, 0 for all (default %d)", StandardMaxSession), bind: func(o *Shared) any { return &o.MaxSession }},
 	{Name: "no-update", Group: GroupWhere, usage: "use the index as it is, without updating it", bind: func(o *Shared) any { return &o.NoUpdate }},
+	{Name: "keep", Value: "NAME", Group: GroupWhere, Of: "-", usage: "keep copies of the session files of these coding agents", bind: func(o *Shared) any { return &o.Keep }},
+	{Name: "keep-limit", Value: "MB", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("let the copies take up at most this, 0 for no limit (default %d)", StandardKeepLimit), bind: func(o *Shared) any { return &o.KeepLimit }},
+	{Name: "keep-compress", Value: "DAYS", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("compress copies of files that were not changed for so many days, 0 for never (default %d)", StandardKeepCompress), bind: func(o *Shared) any { return &o.KeepCompress }},
 
 	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
 
@@ -164,12 +172,14 @@ func (v *filterValue) Set(value string) error {
 // GetSlice returns the values that were given.
 func (v *filterValue) GetSlice() []string { return (*v.written)[v.row.Name] }
 
-// The defaults of --max-line and --max-session, in their units.
+// The defaults of flags, in their units.
 const (
-	Megabyte               = 1e6
-	Gigabyte               = 1e9
-	StandardMaxLine    int = adapter.DefaultMaxLine / Megabyte
-	StandardMaxSession int = adapter.DefaultMaxSession / Gigabyte
+	Megabyte                 = 1e6
+	Gigabyte                 = 1e9
+	StandardMaxLine      int = adapter.DefaultMaxLine / Megabyte
+	StandardMaxSession   int = adapter.DefaultMaxSession / Gigabyte
+	StandardKeepLimit    int = 10_000
+	StandardKeepCompress int = 7
 )
 
 var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
@@ -189,9 +199,14 @@ func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 			usage += "; several with commas"
 		}
 		Add(cmd.Flags(), row.Name, "", row.Value, usage, row.bind(o))
-		cmd.Flags().Lookup(row.Name).Annotations = map[string][]string{Annotation: {string(row.Group)}}
+		f := cmd.Flags().Lookup(row.Name)
+		f.Annotations = map[string][]string{Annotation: {string(row.Group)}}
+		f.Hidden = row.Of != "" && row.Of != cmd.Name()
 	}
 }
+
+// IsQuiet reports whether a flag has an effect although help does not list it.
+func IsQuiet(f *pflag.Flag) bool { return f.Hidden && f.Annotations[Annotation] != nil }
 
 // AddNoSearches adds the filter of commands that search text.
 func (o *Shared) AddNoSearches(flags *pflag.FlagSet) {

@@ -10,12 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/content"
 	"pigrep/internal/session"
+	"pigrep/keep"
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
@@ -36,6 +39,8 @@ type Location struct {
 	Roots    []adapter.Root
 	Agents   *adapter.Registry // of the files in the roots
 	IndexDir string
+	Archive  *keep.Archive // of kept sessions; nil if there is no place for one
+	Rules    keep.Rules    // whose sessions are kept
 
 	// Elsewhere is what else is asked; nil for nothing. It is set by name, and asked when the
 	// index is opened.
@@ -93,6 +98,12 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	})
 	if err := p.findIndex(o); err != nil {
 		return nil, err
+	}
+	if a.DataDir != "" {
+		p.Archive = &keep.Archive{Dir: filepath.Join(a.DataDir, "pigrep", "kept")}
+		p.Rules = keep.Rules{Agents: o.Keep, Limit: int64(o.KeepLimit.Or(flags.StandardKeepLimit)) * flags.Megabyte,
+			Pack: time.Duration(o.KeepCompress.Or(flags.StandardKeepCompress)) * 24 * time.Hour}
+		content.KeptAt(p.Archive.Where)
 	}
 	return p, err
 }

@@ -74,6 +74,9 @@ var Table = []setting{
 	{flag: "max-line", Standard: strconv.Itoa(flags.StandardMaxLine)},
 	{flag: "max-session", Standard: strconv.Itoa(flags.StandardMaxSession)},
 	{flag: "no-update", Standard: "false"},
+	{flag: "keep", Note: "none"},
+	{flag: "keep-limit", Standard: strconv.Itoa(flags.StandardKeepLimit)},
+	{flag: "keep-compress", Standard: strconv.Itoa(flags.StandardKeepCompress)},
 	{flag: "redact", Standard: "false"},
 	{flag: "dates", Standard: "false"},
 	{flag: "color", Standard: string(terminal.Auto), Env: []variable{{"NO_COLOR", string(terminal.Never)}, {"FORCE_COLOR", string(terminal.Always)}}},
@@ -139,7 +142,7 @@ func (s *setting) concerns(cmd *cobra.Command) bool {
 		}
 	}
 	f := cmd.Flags().Lookup(s.flag)
-	return f != nil && !f.Hidden
+	return f != nil && (!f.Hidden || flags.IsQuiet(f))
 }
 
 // valueName returns the name of the flag's value in help.

@@ -192,7 +192,7 @@ func (x *Live) Snapshot(ctx context.Context) (*Snapshot, error) {
 
 // discover lists the session files.
 func (x *Live) discover() *indexer.Found {
-	return indexer.Discover(x.options.Adapter, x.options.Roots)
+	return indexer.Discover(x.options.Adapter, x.options.Roots, x.options.Archive)
 }
 
 // why returns why there is no index to answer from.

@@ -164,7 +164,7 @@ func openAsIs(p *location.Location) (*Snapshot, error) {
 	if err != nil {
 		return nil, problem.OfIndex(err)
 	}
-	found := indexer.Discover(p.Agents, p.Roots)
+	found := indexer.Discover(p.Agents, p.Roots, p.Archive)
 	x := asIs(p, reader, found, indexer.Behind(found, reader.Table()))
 	if x.Missing.Files > 0 {
 		p.App.Advise("run it without --no-update to search them as well", "the index is behind, %s not in this answer", lagText(x.Missing))
@@ -190,10 +190,10 @@ func OpenFiles(ctx context.Context, p *location.Location, noIndex bool) (*Snapsh
 	var err error
 	switch {
 	case noIndex:
-		x.Found = indexer.Discover(p.Agents, p.Roots)
+		x.Found = indexer.Discover(p.Agents, p.Roots, p.Archive)
 	case p.NoUpdate:
 		x.Reader, err = index.Open(p.IndexDir)
-		x.Found = indexer.Discover(p.Agents, p.Roots)
+		x.Found = indexer.Discover(p.Agents, p.Roots, p.Archive)
 	default:
 		var res *indexer.Result
 		res, err = updateToRead(ctx, p, nil)

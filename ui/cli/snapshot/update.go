@@ -23,7 +23,7 @@ func Options(p *location.Location) indexer.Options {
 	a := p.App
 	opt := indexer.Options{
 		Dir: p.IndexDir, Adapter: p.Agents, Roots: p.Roots, Now: a.Now, Logger: a.Logger(),
-		PID: a.PID,
+		PID: a.PID, Archive: p.Archive, Rules: p.Rules,
 	}
 	if isTight(a) {
 		opt.Workers, opt.BatchBytes = 1, smallBatch
@@ -46,6 +46,10 @@ func updateToRead(ctx context.Context, p *location.Location, opened func(*index.
 	a.MayRebuild = true
 	a.Afterwards = func(ctx context.Context) error {
 		err := res.Commit(ctx, later)
+		WarnKeeping(a, res)
+		if res.Keeping.Left > 0 {
+			inBackground(p, "keep")
+		}
 		if res.Crowded {
 			mergeInBackground(p)
 		}
@@ -142,20 +146,26 @@ func Merge(ctx context.Context, p *location.Location) error {
 // never needed for an answer: if it cannot be started, a later command tries again.
 func mergeInBackground(p *location.Location) {
 	a := p.App
-	if a.Background == nil {
-		return
-	}
 	if pid, err := index.WriterPID(p.IndexDir); pid != 0 || err != nil {
 		return
 	}
 	if last, err := index.LastWriter(p.IndexDir); err != nil || a.Now().Sub(last) < mergePause {
 		return
 	}
+	inBackground(p, "index", "--merge", "--index-dir", p.IndexDir)
+}
+
+// inBackground starts a command of this program.
+func inBackground(p *location.Location, args ...string) {
+	a := p.App
+	if a.Background == nil {
+		return
+	}
 	program, err := a.Executable()
 	if err == nil {
-		err = a.Background(program, "index", "--merge", "--quiet", "--index-dir", p.IndexDir)
+		err = a.Background(program, append(args, "--quiet")...)
 	}
-	a.Logger().Debug("merge segments in the background", "error", err)
+	a.Logger().Debug("start in the background", "command", args, "error", err)
 }
 
 // defaultWait is how long a command that was asked to write waits for another writer.

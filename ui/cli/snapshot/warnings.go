@@ -137,3 +137,13 @@ func Reason(err error) string {
 	}
 	return err.Error()
 }
+
+// WarnKeeping says what an update could not keep.
+func WarnKeeping(a *app.App, res *indexer.Result) {
+	if err := res.Keeping.Err; err != nil {
+		a.Advise("`pigrep keep` says what is kept", "sessions are not kept: %v", err)
+	}
+	if n := res.Keeping.Dropped; n > 0 {
+		a.Advise("raise keep-limit, or delete old copies: pigrep keep --older-than 1y", "there is no room for copies of %s", human.Plural(n, "session", "sessions"))
+	}
+}

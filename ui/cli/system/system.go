@@ -374,3 +374,19 @@ func decodeRune(s string) (rune, int) {
 	}
 	return r, n
 }
+
+// DataDir returns the directory for a user's data that cannot be made again, "" if there is
+// none. xdg is the value of XDG_DATA_HOME.
+func DataDir(home, configDir, cacheDir, xdg string) string {
+	switch {
+	case runtime.GOOS == "windows":
+		return cacheDir // %LocalAppData%, which no system clears
+	case runtime.GOOS == "darwin":
+		return configDir // Library/Application Support
+	case filepath.IsAbs(xdg):
+		return xdg
+	case home == "":
+		return ""
+	}
+	return filepath.Join(home, ".local", "share")
+}

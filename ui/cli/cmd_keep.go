@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/human"
+	"pigrep/internal/timespec"
+	"pigrep/keep"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/conversation"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/settings"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+type keepOptions struct {
+	flags.Shared
+	off                      bool
+	restore, forget, earlier string
+}
+
+func (o *keepOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "off", "", "", "keep nothing more of these agents; what is kept stays", &o.off)
+	flags.Add(f, "restore", "", "SESSION", "put a session back where its agent had it", &o.restore)
+	flags.Add(f, "forget", "", "SESSION", "delete the copies of a session", &o.forget)
+	flags.Add(f, "older-than", "", "TIME", "delete the copies of all sessions that were not changed since: 90d, 1y", &o.earlier)
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
+}
+
+func runKeep(ctx context.Context, a *app.App, o *keepOptions, agents []string) error {
+	given := 0
+	for _, is := range []bool{len(agents) > 0, o.restore != "", o.forget != "", o.earlier != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return problem.Usagef("", "keep takes agents, or one of --restore, --forget and --older-than")
+	case o.off && len(agents) == 0:
+		return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "--off needs an agent")
+	}
+	if err := o.choose(ctx, a, agents); err != nil {
+		return err
+	}
+	q, err := begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	if q.Archive == nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "no place for copies: this user has no data directory", Hint: "set $XDG_DATA_HOME"}
+	}
+	if given > 0 && len(agents) == 0 {
+		x, err := snapshot.Open(ctx, q.Location)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		if o.restore != "" {
+			return restore(q, x, o.restore)
+		}
+		return o.forgetCopies(ctx, q, x)
+	}
+	if !o.NoUpdate {
+		res, err := snapshot.Update(ctx, a, snapshot.Options(q.Location))
+		if res.Reader != nil {
+			defer res.Reader.Close()
+		}
+		if err != nil {
+			return problem.OfUpdate(err)
+		}
+		snapshot.WarnKeeping(a, res)
+	}
+	x, err := kept(q.Location)
+	if err != nil {
+		return err
+	}
+	return q.out.Print(x)
+}
+
+// choose writes the agents whose sessions are kept into the settings file.
+func (o *keepOptions) choose(ctx context.Context, a *app.App, agents []string) error {
+	chosen := slices.Clone(o.Keep)
+	for _, name := range agents {
+		if !slices.Contains(a.AgentNames(), name) {
+			return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "keep: there is no agent %q", name)
+		}
+		chosen = slices.DeleteFunc(chosen, func(s string) bool { return s == name })
+		if !o.off {
+			chosen = append(chosen, name)
+		}
+	}
+	if slices.Equal(chosen, o.Keep) {
+		return nil
+	}
+	o.Keep = append([]string{}, chosen...)
+	return settings.Set(ctx, a, func() *cobra.Command { return newRootCommand(a) }, "keep", o.Keep)
+}
+
+// kept describes the archive.
+func kept(p *location.Location) (*printer.Keep, error) {
+	names := p.App.AgentNames()
+	kinds, err := p.Archive.Kinds(names)
+	if err != nil {
+		return nil, &problem.Error{Code: problem.CodeIO, Err: err}
+	}
+	x := &printer.Keep{Dir: p.Archive.Dir, Limit: p.Rules.Limit}
+	for _, k := range kinds {
+		x.Size += k.Bytes
+		x.Agents = append(x.Agents, printer.KeptOf(&k, slices.Contains(p.Rules.Agents, k.Agent)))
+	}
+	return x, nil
+}
+
+// copyOf returns the session that the user named, and its copy. The caller closes the session.
+func copyOf(x *snapshot.Snapshot, name string) (*conversation.Target, *keep.Copy, error) {
+	t, err := conversation.Find(x, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c := x.Archive.Find(t.Record.Path); c != nil {
+		return t, c, nil
+	}
+	t.Close()
+	return nil, nil, &problem.Error{Code: conversation.CodeNotFound, Message: t.Record.Path + " is not kept", Hint: "`pigrep keep` says what is"}
+}
+
+// restore puts a session back, and says how to resume it.
+func restore(q *asking, x *snapshot.Snapshot, name string) error {
+	t, c, err := copyOf(x, name)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	path, err := x.Archive.Restore(c)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &problem.Error{Code: problem.CodeIO, Message: c.File.Path + " is there, and is not overwritten", Hint: "the copy can be read: pigrep show " + name}
+	case err != nil:
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot restore the session", Err: err}
+	}
+	t.Record.Kept, t.Record.Path = false, path
+	done := &printer.Done{Command: "keep", Text: "restored " + human.Path(path, x.App.Home), Path: path}
+	how, err := (&conversation.Manner{Restored: true}).Plan(x.App, t)
+	if err != nil {
+		x.App.Warn("%v", err)
+	} else {
+		x.App.WarnAll(how.Warnings)
+		done.Text += "; resume it: " + how.Command
+	}
+	return q.out.Print(done)
+}
+
+// forgetCopies deletes copies.
+func (o *keepOptions) forgetCopies(ctx context.Context, q *asking, x *snapshot.Snapshot) error {
+	var which func(c *keep.Copy) bool
+	if o.forget != "" {
+		t, c, err := copyOf(x, o.forget)
+		if err != nil {
+			return err
+		}
+		t.Close()
+		which = func(other *keep.Copy) bool { return other.File.Path == c.File.Path }
+	} else {
+		span, err := timespec.Parse(o.earlier, q.App.Now())
+		if err != nil {
+			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--older-than: %v", err)
+		}
+		which = func(c *keep.Copy) bool { return c.Mtime < span.Start.UnixNano() }
+	}
+	n, size, err := q.Archive.Forget(ctx, which)
+	if err != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: "cannot delete copies", Err: err}
+	}
+	text := fmt.Sprintf("deleted %s, %s", human.Plural(n, "copy", "copies"), human.Bytes(size))
+	return q.out.Print(&printer.Done{Command: "keep", Text: text, Copies: n, Bytes: size})
+}
+
+// checkCopies warns of what is wrong with copies, and reports whether nothing is.
+func checkCopies(p *location.Location, deep bool) bool {
+	if p.Archive == nil {
+		return true
+	}
+	rows, err := p.Archive.Copies()
+	if err != nil {
+		p.App.Warn("%v", err)
+	}
+	sound := err == nil
+	for i := range rows {
+		if c := &rows[i]; c.State == keep.Kept {
+			if err := p.Archive.Check(c, deep); err != nil {
+				p.App.Warn("the copy of %s: %v", c.Name(), err)
+				sound = false
+			}
+		}
+	}
+	return sound
+}
