@@ -25,6 +25,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"grep":       {refused: [][]string{{"grep", "needle0"}, {"grep", "--no-update", "needle0"}}},
 	"index":      {refused: [][]string{{"index"}, {"index", "--rebuild"}, {"index", "--compact"}, {"index", "--merge"}, {"index", "--dry-run"}}},
 	"init":       {other: [][]string{{"init", "bash"}}},
+	"keep":       {refused: [][]string{{"keep"}, {"keep", "--older-than", "1y"}}},
 	"mcp":        {refused: [][]string{{"mcp"}}},
 	"push":       {other: [][]string{{"push", "team"}}}, // without an archive it ends earlier
 	"remote":     {other: [][]string{{"remote"}}},
