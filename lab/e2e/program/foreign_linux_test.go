@@ -36,6 +36,7 @@ var everyRun = map[string][]string{
 	"init":       {"bash", "zsh", "fish"},
 	"mcp":        {"", "--print-config codex"},
 	"report":     {"-o report.html", "-o all.html --with-sessions"},
+	"keep":       {""},
 	"resume":     {"0195aaaa"},
 	"search":     {"login"},
 	"sessions":   {""},
