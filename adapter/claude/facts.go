@@ -96,15 +96,16 @@ var rejections = [][]byte{
 // isRejection reports whether the content of a result says that the person did not let the tool
 // run.
 func (p *parser) isRejection(content jsonl.Value) bool {
-	for list := p.json.Elements(content); list.Next(); {
-		v := list.Val
-		if p.json.Kind(v) == '{' {
-			v = p.json.Fields(v).Find("text")
-		}
-		text := p.json.Text(v)
-		return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
+	list := p.json.Elements(content)
+	if !list.Next() {
+		return false
 	}
-	return false
+	v := list.Val
+	if p.json.Kind(v) == '{' {
+		v = p.json.Fields(v).Find("text")
+	}
+	text := p.json.Text(v)
+	return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
 }
 
 // resultFacts reads how a call ended.

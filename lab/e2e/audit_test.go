@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/index"
+	"pigrep/internal/content"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/lab/corpus"
@@ -65,12 +68,13 @@ func scan(t *testing.T, paths []string) []*plainFile {
 	t.Helper()
 	var files []*plainFile
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
+		opened, err := content.Open(path, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(path)
-		if err != nil {
+		info := opened.Info
+		data, err := io.ReadAll(opened.Text())
+		if err := errors.Join(err, opened.Close()); err != nil {
 			t.Fatal(err)
 		}
 		f := &plainFile{path: path}

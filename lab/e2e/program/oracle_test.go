@@ -87,7 +87,7 @@ func (w *world) collect(t *testing.T, dir, name string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, path)
-		if rel == filepath.Join("agents", "claude") || rel == filepath.Join("agents", "codex") {
+		if dir, agent := filepath.Split(rel); dir == "agents/" && agent != "openclaw" && d.IsDir() {
 			return fs.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".jsonl") && !strings.HasSuffix(path, ".snapshot") {

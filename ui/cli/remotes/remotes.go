@@ -63,7 +63,7 @@ func Read(a *app.App) (Remotes, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
 	}
