@@ -56,7 +56,7 @@ func (w *Where) given() *filter.Written { return &w.Given }
 // Filters are the filters of tools that answer with text.
 type Filters struct {
 	Where           `reach:"text"`
-	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too, which echo others"`
+	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too"`
 }
 
 // spec turns the filters into those of a request.

@@ -26,7 +26,7 @@ type SessionsInput struct {
 	Filters
 	Named     bool `json:"named,omitempty" jsonschema:"only those with a name"`
 	Forks     bool `json:"forks,omitempty" jsonschema:"only forks and their parents"`
-	Subagents bool `json:"subagents,omitempty" jsonschema:"also subagents of other sessions"`
+	Subagents bool `json:"subagents,omitempty" jsonschema:"subagents too"`
 	Limit     int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 20"`
 	Paging
 }

@@ -81,8 +81,8 @@ var spots = []spot{
 	{row: "`man1/` and `man7/` in DIR", pattern: manDir, linked: true},
 	{row: "`~/.local/state/pigrep/history`", pattern: `home/\.local(/state(/pigrep(/history)?)?)?`, linked: true},
 	{row: "`~/.pi/agent/skills/pigrep/SKILL.md`", pattern: `home/\.pi/agent/skills(/pigrep(/SKILL\.md)?)?`, linked: true},
-	{row: "`~/.config/pigrep/remotes.json`", pattern: `home/\.config(/pigrep(/remotes\.json)?)?`, linked: true},
 	{row: "`~/.cache/pigrep/ID/`", pattern: indexDir},
+	{row: "`~/.config/pigrep/remotes.json`", pattern: `home/\.config(/pigrep(/remotes\.json)?)?`, never: true},
 	{row: "`.NAME-123456789`", pattern: `.*/\.[^/]+-\d+`},
 }
 

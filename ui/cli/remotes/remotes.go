@@ -63,9 +63,16 @@ func Read(a *app.App) (Remotes, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := files.ReadFile(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return list, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	var data []byte
+	if err == nil {
+		data, err = files.ReadFile(path)
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &list)
