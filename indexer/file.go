@@ -348,7 +348,7 @@ func (r *fileRead) put(full *session.Record, whole bool) error {
 		longest := full.LongestLine // which may be the unterminated one
 		full.Checkpoint = r.rec.Checkpoint
 		full.LongestLine = longest
-		full.Blocks, full.Partial = r.rec.Blocks, r.rec.Partial
+		full.Blocks, full.Partial, full.Volatile = r.rec.Blocks, r.rec.Partial, r.rec.Volatile
 		full.TailBytes = length - r.rec.Checkpoint.Offset
 	}
 	r.worker.batch.Put(r.rec, full)
