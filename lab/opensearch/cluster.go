@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package opensearch starts real OpenSearch servers for tests: one node or several on
 // loopback, with small heaps, in temporary directories. Each is stopped by its process id.
 package opensearch
