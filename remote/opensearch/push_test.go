@@ -253,18 +253,19 @@ func TestPushGoesOnAfterKill(t *testing.T) {
 	f := newFake(t)
 	a := f.archive()
 	kills := 0
-	for bulks := 0; ; kills++ {
+	for ; ; kills++ {
 		ctx, kill := context.WithCancel(t.Context())
 		seen := 0
+		f.mu.Lock() // a request of the killed push may still be answered
 		f.before = func(_ http.ResponseWriter, r *http.Request) bool {
 			if strings.HasPrefix(r.URL.Path, "/_bulk") {
 				if seen++; seen > 2 {
 					kill()
 				}
-				bulks++
 			}
 			return false
 		}
+		f.mu.Unlock()
 		registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
 		text := d["/s/a.jsonl"]
 		_, err := a.Push(ctx, Push{Host: "laptop", Adapter: registry, Files: d, Now: time.Now, Sessions: []session.Summary{{Path: "/s/a.jsonl", Header: session.Header{Agent: "pi.sessions_jsonl.v1", ID: "s1"}, Checkpoint: session.Checkpoint{Size: int64(len(text))}}}})
@@ -276,7 +277,9 @@ func TestPushGoesOnAfterKill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	f.mu.Lock()
 	f.before = nil
+	f.mu.Unlock()
 	if kills == 0 {
 		t.Error("no push was killed")
 	}
