@@ -16,9 +16,10 @@ type Tool struct {
 	Use     session.Deed    // what is done to the file, if it is not the Deed
 }
 
-// Tools reads a table of tools by their names. A line has a deed, the names of tools that do
-// it, and command=ARGUMENT, file=ARGUMENT, powershell and reads: a search lists lines, but
-// reads the file that it is given.
+// Tools reads a table of tools and returns it by name. Each line begins with a deed and the
+// names of the tools that do it. command= and file= name the arguments with a command or a
+// path; powershell is the dialect of the commands. reads marks a tool that lists lines but
+// also reads the file that it is given.
 func Tools(text string) map[string]Tool {
 	all := make(map[string]Tool)
 	for line := range strings.Lines(text) {

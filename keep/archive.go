@@ -146,7 +146,7 @@ func (a *Archive) Find(path string) *Copy {
 	return nil
 }
 
-// Where returns the logical path of the copy that is called like this, "" if there is none.
+// Where returns the logical path of the kept copy of a session file; "" if there is none.
 func (a *Archive) Where(path string) string {
 	if c := a.Find(path); c != nil {
 		return a.Place(c)

@@ -17,7 +17,7 @@ import (
 // is copied once there is room.
 func TestFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small file system")
+		t.Skip("only root can mount a small file system") // and only a full one shows what is lost
 	}
 	disk, dir := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=300k"); err != nil {

@@ -1,7 +1,7 @@
 // Package remote is how sessions of other machines take part in an answer. A Source says what
 // it has for a Question, and streams the session files that may answer it. Gather merges the
 // files of several sources, and the sessions of this machine if they are wanted too, into
-// one index in memory. Questions then run on that index as on any other: so an answer has the
+// one index in memory. Questions then run on that index as on any other. So an answer has the
 // same hits, marks, order and JSON wherever its sessions are, and scores are comparable
 // because they come from the same statistics.
 //

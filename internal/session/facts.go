@@ -16,8 +16,8 @@ type Usage struct {
 	// impossibly large. It counts as 0.
 	Unusable bool
 
-	// NoCost says that the file names no costs, so that they may be estimated. A cost of 0 says
-	// that the agent knew no price, or that the model is free.
+	// NoCost says that the agent writes no costs, so they may be estimated. A written cost of 0
+	// means that the model is free, or that the agent knew no price.
 	NoCost bool
 }
 

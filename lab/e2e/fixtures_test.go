@@ -217,7 +217,7 @@ func TestFixturesGrow(t *testing.T) {
 	}
 }
 
-// fixtureTruth is what two other readers read in a fixture.
+// fixtureTruth is what a fixture contains, as read by two programs other than pigrep.
 type fixtureTruth struct {
 	Session struct {
 		ID          *string

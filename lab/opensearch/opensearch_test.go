@@ -279,7 +279,8 @@ func TestThreeNodes(t *testing.T) {
 	}
 }
 
-// awaitDocuments waits until an archive has so many documents.
+// awaitDocuments waits until an archive has so many documents. A server tells nobody when that
+// is so: it is asked again and again.
 func awaitDocuments(t *testing.T, url string, want int) {
 	for deadline := time.Now().Add(startTime); ; time.Sleep(50 * time.Millisecond) {
 		resp, err := http.Get(url + "/pigrep/_count?ignore_unavailable=true")

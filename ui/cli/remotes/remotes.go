@@ -115,7 +115,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Find returns the archive of a name.
+// Find returns the archive with a name.
 func (l Remotes) Find(name string) (*Remote, error) {
 	if r := l[name]; r != nil {
 		return r, nil
