@@ -56,7 +56,7 @@ func (x *Elsewhere) Add(ctx context.Context, s session.Summary, text io.ReaderAt
 func (x *Elsewhere) read(ctx context.Context, s session.Summary, number uint32, text io.ReaderAt, batch *index.Batch) (*session.Record, error) {
 	rec := &session.Record{Facts: &session.Facts{}}
 	rec.Path, rec.Agent, rec.Notes, rec.File = s.Path, s.Agent, s.Notes, number
-	rec.Checkpoint = session.Checkpoint{Size: s.Size, Mtime: s.Mtime}
+	rec.Checkpoint = session.Checkpoint{Size: s.Size, Length: s.Size, Mtime: s.Mtime}
 	r := lineReader{
 		adapter: x.adapter, folder: shellcmd.NewFolder(), rec: rec, marks: newMarks(session.Volatile{}), lines: new(jsonl.Reader),
 		add:     func(d *segment.Document) int { return batch.Add(d) },

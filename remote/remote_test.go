@@ -74,6 +74,10 @@ func TestGather(t *testing.T) {
 			t.Errorf("the hit in %s says %q", h.SessionPath, h.Fragment.Text)
 		}
 	}
+	res, err = search.Run(t.Context(), got.Reader, adapter.NewRegistry(adapter.Environment{}, agents.All()...), got, search.Request{Text: "re:anoth.r"})
+	if err != nil || len(res.Hits) != 1 || res.Unreadable != 0 {
+		t.Errorf("an entry that is read to be tested: %d hits, %d unreadable, %v", len(res.Hits), res.Unreadable, err)
+	}
 	if got.Known != 7 || len(got.Missing) != 2 || got.Missing[0].Sessions != 3 || !errors.Is(got.Missing[1].Err, gone) {
 		t.Errorf("known %d, missing %+v", got.Known, got.Missing)
 	}

@@ -88,7 +88,7 @@ func start(t *testing.T, home, dir, yml string, port int) *Node {
 	if jdk := os.Getenv("JAVA_HOME"); jdk != "" {
 		java = filepath.Join(jdk, "bin", "java")
 	}
-	argv := []string{java, "-Xms256m", "-Xmx256m", "-Xss1m", "-Djava.awt.headless=true", "-Djna.nosys=true", "-Djava.io.tmpdir=" + dir,
+	argv := []string{java, "-Xms512m", "-Xmx512m", "-Xss1m", "-Djava.awt.headless=true", "-Djna.nosys=true", "-Djava.io.tmpdir=" + dir,
 		"-Dio.netty.noUnsafe=true", "-Dio.netty.noKeySetOptimization=true", "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true",
 		"-Djava.security.manager=allow", "-Dopensearch.path.home=" + home, "-Dopensearch.path.conf=" + dir, "-Dopensearch.distribution.type=tar",
 		"-Dopensearch.bundled_jdk=false", "-cp", home + "/lib/*", "org.opensearch.bootstrap.OpenSearch"}
