@@ -148,7 +148,6 @@ func decodeDuplicates(b []byte, segments []*segment.Segment) []segment.Duplicate
 	return list
 }
 
-// noDuplicates returns for each segment that it has no possible duplicates.
 func noDuplicates(segments []*segment.Segment) []segment.Duplicates {
 	list := make([]segment.Duplicates, len(segments))
 	for i, s := range segments {

@@ -90,7 +90,6 @@ func (d *directory) newSegment() (*os.File, error) {
 	}
 }
 
-// removeSegment removes the file of a segment.
 func (d *directory) removeSegment(file string) error {
 	return layout.Remove(d.root, path.Join(segmentsName, filepath.Base(file)))
 }
@@ -111,7 +110,6 @@ func (d *directory) writeSegment(image *segment.Image) (*segment.Segment, *os.Fi
 	return nil, nil, errors.Join(err, f.Close(), d.removeSegment(f.Name()))
 }
 
-// mergeSegments merges segments into a new file.
 func (d *directory) mergeSegments(ctx context.Context, list []*segment.Segment, f *os.File) (*segment.Segment, error) {
 	s, err := segment.Merge(ctx, list, f)
 	if err != nil {

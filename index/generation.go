@@ -133,7 +133,6 @@ func versionOf(text string) (version uint64, ok bool) {
 	return version, n == 1
 }
 
-// segments returns the segments that the manifest lists.
 func (g *generation) segments() (list []listedFile) {
 	for _, f := range g.files {
 		if strings.HasSuffix(f.name, segment.Ext) {

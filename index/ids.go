@@ -35,7 +35,6 @@ func factsID(kind record.FactKind, file uint32, piece string) string {
 // allRecordIDs is the range of the records of all files.
 var allRecordIDs = segment.IDRange{Start: "r:", End: "r;"}
 
-// parseRecordID is the inverse of recordID.
 func parseRecordID(id []byte) (file uint32, err error) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(string(id), "r:"), 16, 32)
 	if err != nil {
@@ -44,7 +43,6 @@ func parseRecordID(id []byte) (file uint32, err error) {
 	return uint32(n), nil
 }
 
-// parseFactsID is the inverse of factsID for ids of the kind.
 func parseFactsID(kind record.FactKind, id []byte) (file uint32, piece string, err error) {
 	number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), string(kind)+":"), ":")
 	n, err := strconv.ParseUint(number, 16, 32)
@@ -54,7 +52,6 @@ func parseFactsID(kind record.FactKind, id []byte) (file uint32, piece string, e
 	return uint32(n), piece, nil
 }
 
-// factIDs is the range of the facts of a kind of a file.
 func factIDs(kind record.FactKind, file uint32) segment.IDRange {
 	return segment.IDRange{Start: factsID(kind, file, ""), End: fmt.Sprintf("%c:%06x;", kind, file)} // ';' follows ':'
 }

@@ -56,7 +56,6 @@ func ListUnused(parent string) (list []Unused, err error) {
 	return list, err
 }
 
-// read reads what is known of an index, and reports whether it is unused.
 func (x *Unused) read(root *os.Root) bool {
 	ours, err := hasMarker(root)
 	data, readErr := readIn(root, rootsName)

@@ -111,7 +111,6 @@ func (r *Reader) load(have []*segment.Segment) error {
 	return nil
 }
 
-// Empty returns a reader of an index that has no files.
 func Empty() *Reader {
 	return &Reader{
 		generation: &generation{}, table: &record.Table{Next: 1}, unmap: func() error { return nil },
@@ -121,7 +120,6 @@ func Empty() *Reader {
 // ID returns the generation; with a part in memory, the one that this is added to.
 func (r *Reader) ID() ID { return r.generation.ID }
 
-// Generation returns the number of the generation.
 func (r *Reader) Generation() uint64 { return r.generation.Number }
 
 // NextFile returns the number of the next new file.
@@ -177,7 +175,6 @@ func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
 	}
 }
 
-// Documents returns the number of documents.
 func (r *Reader) Documents() int { return r.table.Documents }
 
 // Tokens returns the number of tokens in the texts of all documents.

@@ -98,7 +98,6 @@ func recordPlaces(segments []*segment.Segment) (map[uint32]recordPlace, error) {
 	return places, nil
 }
 
-// entryPieces returns a function that reads the pieces of a file's entries.
 func entryPieces(segments []*segment.Segment, file uint32) record.Pieces {
 	return func(n int) ([][]byte, error) {
 		found := make(map[uint64][]byte)
@@ -126,7 +125,6 @@ func entryPieces(segments []*segment.Segment, file uint32) record.Pieces {
 	}
 }
 
-// earlierFacts reads a piece of the facts of a file.
 func earlierFacts(segments []*segment.Segment, file uint32, piece int) (*session.Facts, error) {
 	set := record.NewFactSet(record.SourceKinds...)
 	for _, s := range segments {

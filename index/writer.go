@@ -19,7 +19,6 @@ import (
 	"pigrep/internal/session"
 )
 
-// WriterOptions are the options of OpenWriter.
 type WriterOptions struct {
 	Logger  *slog.Logger // nil discards everything
 	PID     int          // of this process, for the message of ErrLocked
@@ -139,7 +138,6 @@ func (w *Writer) readHead(opt WriterOptions) (*head, error) {
 	return old, errors.Join(release(h.segments), layout.Remove(w.root, h.generation.name()), layout.Remove(w.root, rebuildName))
 }
 
-// openHead opens a generation as a head.
 func (w *Writer) openHead(number uint64, have []*segment.Segment) (h *head, err error) {
 	h = &head{}
 	if h.generation, err = readManifest(w.path, number); err == nil {

@@ -126,7 +126,6 @@ func (r *Report) checkRecord(reader *index.Reader, facts *record.FactSet, s sess
 	return nil
 }
 
-// checkSums compares the sums of a session with its facts.
 func (r *Report) checkSums(facts *record.FactSet, s session.Summary) {
 	if fit, err := facts.SumsFit(s.File); err != nil {
 		r.add(s.Path, "its sums cannot be read: %v", err)

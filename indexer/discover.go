@@ -380,7 +380,6 @@ func (w *walker) top(path string, sort adapter.Sort) {
 	w.file(path, info, err, linked)
 }
 
-// isRecognized reports whether an agent recognizes a file.
 func (w *walker) isRecognized(path string) bool {
 	head := headOf(path)
 	return slices.ContainsFunc(adapter.Agents(w.adapter), func(a adapter.Agent) bool { return a.Recognize(head) != adapter.Foreign })
@@ -503,13 +502,11 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	}
 }
 
-// newFile returns the file that is stored at a path.
 func newFile(stored string) File {
 	path := content.Logical(stored)
 	return File{Path: path, Packed: path != stored}
 }
 
-// stored returns where the file is.
 func (f *File) stored() string {
 	if f.Packed {
 		return f.Path + content.Suffix
@@ -555,7 +552,6 @@ func (l *listing) stat() {
 	l.dir.Close()
 }
 
-// setStat sets the fields that show whether a file has changed.
 func (f *File) setStat(info fs.FileInfo) {
 	f.Size, f.Mtime = info.Size(), info.ModTime().UnixNano()
 	f.Ctime = changeTime(info)

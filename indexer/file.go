@@ -180,7 +180,6 @@ func (r *lineReader) shadow(offset int64) {
 	}
 }
 
-// addAll adds documents, and counts them in the record.
 func (r *lineReader) addAll(list []segment.Document, rec *session.Record) (documents int, tokens uint64) {
 	for i := range list {
 		tokens += uint64(r.add(&list[i]))
@@ -430,7 +429,6 @@ func (r *fileRead) isOfAnother(rec *session.Record) bool {
 	return err == nil && (state.Header.Agent != rec.Agent || state.Header.Notes != rec.Notes)
 }
 
-// beginRecord returns the record of a file that is not indexed.
 func beginRecord(a adapter.Adapter, path string, file io.ReaderAt) (*session.Record, error) {
 	state, err := adapter.Begin(a, path, file)
 	if err != nil {
@@ -506,7 +504,6 @@ func (w *worker) cannotRead(s *Step, err error) error {
 	return nil
 }
 
-// document returns the document of one part of an entry.
 func document(e *session.Entry, part int, file uint32) segment.Document {
 	p := &e.Parts[part]
 	d := segment.Document{
@@ -583,7 +580,6 @@ func (m *marks) add(b []byte) {
 	}
 }
 
-// write stores the marks in the record.
 func (m *marks) write(rec *session.Record) {
 	rec.Blocks, rec.Volatile = m.blocks, m.volatile
 	rec.Partial, _ = m.block.MarshalBinary() // never fails

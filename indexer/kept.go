@@ -91,7 +91,6 @@ func (o Options) keep(ctx context.Context, found *Found, most int64) (k Keeping)
 	return k
 }
 
-// volatile is adapter.Overwriter.Volatile of an agent.
 func (o Options) volatile(agent string, head []byte) (n int64) {
 	for _, x := range adapter.Agents(o.Adapter) {
 		if w, ok := x.(adapter.Overwriter); ok && session.ShortAgent(x.Name()) == agent {

@@ -161,7 +161,6 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	return nil
 }
 
-// lagOf returns the lag of an index for which the steps remain to be done.
 func lagOf(steps []Step) (lag Lag) {
 	for i := range steps {
 		switch s := &steps[i]; s.Change {
@@ -219,7 +218,6 @@ const keepAtOnce = 64 << 20
 // errOutdated says that the index is not what the files in memory were added to.
 var errOutdated = errors.New("the index has changed")
 
-// commit commits and publishes what is in memory.
 func (k *keeper) commit(m *uncommitted) (err error) {
 	if k.writer, err = k.openWriter(index.WriterOptions{}); err != nil {
 		return err

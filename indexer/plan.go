@@ -312,7 +312,6 @@ func (s *Step) grown(length int64) {
 	s.Reason = fmt.Sprintf("%d bytes after the checkpoint", s.Pending)
 }
 
-// replaced turns the step into one that replaces the documents of the file.
 func (s *Step) replaced(why string) {
 	s.Change, s.Reason, s.Pending = Rewritten, why, s.File.text()
 }

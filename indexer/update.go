@@ -104,10 +104,6 @@ type FileError struct {
 	Err  error
 }
 
-func (e FileError) Error() string { return e.Err.Error() }
-func (e FileError) Unwrap() error { return e.Err }
-
-// Result is the result of an update.
 type Result struct {
 	Reader  *index.Reader // of the newest generation, to be closed by the caller; nil if there is none
 	Found   *Found
@@ -455,7 +451,6 @@ func LeftOut(r *index.Reader, maxLine int64) []FileError {
 	return list
 }
 
-// LeftOutOf is LeftOut for one file.
 func LeftOutOf(rec *session.Record, maxLine int64) (list []FileError) {
 	if end := adapter.EndOf(&rec.Checkpoint); end != nil {
 		list = append(list, FileError{rec.Path, end})
@@ -688,7 +683,6 @@ func (w *worker) commit() error {
 	return err
 }
 
-// read counts bytes that were read and indexed.
 func (w *worker) read(bytes int64) {
 	w.bytes += bytes
 	w.mu.Lock()

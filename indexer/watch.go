@@ -21,7 +21,6 @@ import (
 // with the index to decide what has changed. An extra event costs little; a lost one
 // causes a delay until the next rescan.
 
-// WatchOptions are the options of Watch.
 type WatchOptions struct {
 	Options
 	Tell func(WatchEvent) // called from one goroutine; may be nil
@@ -33,7 +32,6 @@ type WatchOptions struct {
 	passing func(hints) error        // replaces pass
 }
 
-// watchTimes are the time limits of a watch.
 type watchTimes struct {
 	quiet    time.Duration // time without events before an update begins
 	longest  time.Duration // longest time to wait for quiet
@@ -50,7 +48,6 @@ var usualTimes = watchTimes{
 	release: 500 * time.Millisecond, locked: 100 * time.Millisecond, retry: time.Second, retryMax: time.Minute,
 }
 
-// WatchKind is the kind of a WatchEvent.
 type WatchKind uint8
 
 // The kinds of events.
@@ -66,7 +63,6 @@ var watchKindNames = [...]string{"ready", "update", "polling", "waiting", "faile
 
 func (k WatchKind) String() string { return watchKindNames[k] }
 
-// WatchEvent is an event reported by a watch.
 type WatchEvent struct {
 	Kind       WatchKind
 	Time       time.Time
@@ -374,7 +370,6 @@ func (w *watcher) progress(p Progress) {
 	}
 }
 
-// removed reports whether somebody removed the index that this watcher keeps.
 func (w *watcher) removed() bool {
 	if !w.ready || w.keeper.writer != nil {
 		return false

@@ -80,7 +80,6 @@ func WatcherOf(dir string, now time.Time) (*Watcher, error) {
 // past, or in the future, as after the clock was set back.
 func (w *Watcher) Stuck(now time.Time) bool { return now.Sub(w.Beat).Abs() > patience }
 
-// OtherVersion reports whether the watcher writes indexes of another version.
 func (w *Watcher) OtherVersion() bool { return w.IndexSchema != index.SchemaVersion }
 
 // does reports whether the lag of an index can be left to the watcher.
@@ -173,7 +172,6 @@ func (p *presence) leave() error {
 	return errors.Join(layout.Remove(p.root, watchStateName), p.release())
 }
 
-// release releases the lock, if there is one.
 func (p *presence) release() error {
 	if p.lock == nil {
 		return nil

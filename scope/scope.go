@@ -73,7 +73,6 @@ var kindOf = func() map[string]session.Kind {
 	return kinds
 }()
 
-// Holds reports whether the scope contains the kind.
 func (s Scope) Holds(k session.Kind) bool {
 	for _, r := range Kinds {
 		if r.Kind == k {

@@ -60,7 +60,6 @@ func Renew(index *os.Root, s Snapshot) error {
 // ErrStale reports that an old store is left.
 var ErrStale = errors.New("cannot update or remove the store for Bleve")
 
-// Exists reports whether the index in a directory has a store.
 func Exists(index string) bool {
 	is := func(kind fs.FileMode, name string) bool {
 		info, err := os.Lstat(filepath.Join(index, filepath.FromSlash(name)))
@@ -180,7 +179,6 @@ func link(index *os.Root, s Snapshot) (old []string, err error) {
 // are numbered downwards from it.
 const firstLink = 1 << 47
 
-// linkOf returns the number and the name of the link to a segment file.
 func linkOf(name string) (number uint64, link string, err error) {
 	digits, ok := strings.CutSuffix(name, segment.Ext)
 	n, err := strconv.ParseUint(digits, 16, 64)

@@ -112,13 +112,11 @@ func (d *Decoder) Items(size int) int {
 	return int(v)
 }
 
-// String reads a string.
 func (d *Decoder) String() string { return d.Bytes(d.Items(1)) }
 
 // Strings reads strings, nil for none.
 func (d *Decoder) Strings() []string { return d.AppendStrings(nil) }
 
-// AppendStrings reads strings and appends them to a list.
 func (d *Decoder) AppendStrings(list []string) []string {
 	n := d.Items(1)
 	list = slices.Grow(list, n)
@@ -154,18 +152,14 @@ func (d *Decoder) Time() time.Time {
 	return time.Unix(sec, int64(nano-1)).UTC()
 }
 
-// AppendInt appends an int.
 func AppendInt(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
 
-// AppendUint appends a uint.
 func AppendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
 
-// AppendString appends a string.
 func AppendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// AppendStrings appends strings.
 func AppendStrings(b []byte, list []string) []byte {
 	b = AppendUint(b, uint64(len(list)))
 	for _, s := range list {
@@ -174,7 +168,6 @@ func AppendStrings(b []byte, list []string) []byte {
 	return b
 }
 
-// AppendFixed appends a fixed.
 func AppendFixed(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
 
 // AppendTime appends a time, without its location.
@@ -186,7 +179,6 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return AppendFixed(b, uint64(t.Unix()))
 }
 
-// Seal appends the checksum.
 func Seal(b []byte) []byte { return AppendFixed(b, xxhash.Sum64(b)) }
 
 // Unseal checks and removes the checksum; false when it is wrong. The string

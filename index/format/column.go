@@ -61,7 +61,6 @@ func (c *Column) Below(n, limit int) bool {
 	return true
 }
 
-// AppendColumn appends a column of n integers.
 func AppendColumn(b []byte, n int, at func(int) int64) []byte {
 	var least, most int64
 	for i := range n {

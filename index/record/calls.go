@@ -119,7 +119,6 @@ func appendUsages(b []byte, list []session.UsageFact) []byte {
 	return appendNames(b, list, func(u *session.UsageFact) string { return u.Model })
 }
 
-// flag returns the flag if it is on.
 func flag(on bool, flag int64) int64 {
 	if on {
 		return flag
@@ -143,25 +142,20 @@ type Calls struct {
 // CallFlags say what sort of call it is and how it ended.
 type CallFlags uint16
 
-// FlagsOf returns the flags of a call.
 func FlagsOf(c *session.CallFact) CallFlags {
 	return CallFlags(int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch) |
 		flag(c.Bare, callBare) | flag(c.NoMatch, callNoMatch) | flag(c.Rejected, callRejected) | flag(c.Escapes, callEscapes))
 }
 
-// Flags returns the flags of call i.
 func (c *Calls) Flags(i int) CallFlags { return CallFlags(c.flags.At(i)) }
 
 // Kind returns who made the call.
 func (f CallFlags) Kind() session.CallKind { return session.CallKind(f & callKindMask) }
 
-// Deed returns what call i does.
 func (c *Calls) Deed(i int) session.Deed { return session.Deed(c.deed.At(i)) }
 
-// HasResult reports whether the call has a result.
 func (f CallFlags) HasResult() bool { return f&callHasResult != 0 }
 
-// Failed reports whether the call failed.
 func (f CallFlags) Failed() bool { return f&callFailed != 0 }
 
 // Rejected reports whether the person did not let the call run.
@@ -205,7 +199,6 @@ func (c *Calls) Duration(i int) int32 {
 	return int32(v)
 }
 
-// appendTo appends the calls, with their details if there are any.
 func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.CallFact {
 	for i := range c.Len {
 		flags := c.Flags(i)
@@ -285,7 +278,6 @@ type Details struct {
 	uses     format.Column // the deeds to all paths
 }
 
-// Shell reports whether call i runs a shell command.
 func (s *Details) Shell(i int) bool { return s.flags.At(i)&detailShell != 0 }
 
 // Files returns the files that call i names, nil if there are none.
@@ -307,7 +299,6 @@ func (d *factDecoder) details() (s Details) {
 	return s
 }
 
-// deeds reads n deeds.
 func (d *factDecoder) deeds(n int) format.Column {
 	c := d.Column(n)
 	if !d.Failed() && !c.Below(n, len(session.Deeds)) {

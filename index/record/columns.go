@@ -32,7 +32,6 @@ type Names struct {
 // Number returns which of the list string i is.
 func (n *Names) Number(i int) int { return int(n.numbers.At(i)) }
 
-// At returns string i.
 func (n *Names) At(i int) string { return n.List[n.Number(i)] }
 
 func (d *factDecoder) names(n int) Names {
@@ -132,14 +131,12 @@ type Lists struct {
 // Names returns the strings, without repetition.
 func (l *Lists) Names() []string { return l.names.List }
 
-// Numbers visits which of the names list i has.
 func (l *Lists) Numbers(i int, visit func(number int)) {
 	for from, to := l.bounds(i); from < to; from++ {
 		visit(l.names.Number(from))
 	}
 }
 
-// Len returns the length of list i.
 func (l *Lists) Len(i int) int {
 	from, to := l.bounds(i)
 	return to - from

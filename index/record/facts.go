@@ -72,7 +72,6 @@ type factDecoder struct {
 	lists []string // of names
 }
 
-// open returns a decoder for the content of a stored piece.
 func (p *Piece) open(stored []byte) (*factDecoder, error) {
 	s, ok := format.Unseal(stored)
 	if !ok {
@@ -103,7 +102,6 @@ func (p *Piece) decodeEntries(kind FactKind, stored []byte) error {
 	return nil
 }
 
-// decode adds a stored piece of a kind.
 func (p *Piece) decode(kind FactKind, stored []byte) error {
 	d, err := p.open(stored)
 	if err != nil {

@@ -25,7 +25,6 @@ type FactSet struct {
 // Stored reads the stored form of a piece, into the given memory if it fits.
 type Stored func(memory []byte) ([]byte, error)
 
-// storedPiece is where a piece is stored.
 type storedPiece struct {
 	name string
 	read [len(FactKinds)]Stored // by the index of the kind; nil where there are no facts
@@ -135,7 +134,6 @@ func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 	return nil
 }
 
-// readKinds reads the kinds that are wanted, and reports whether any of them is stored.
 func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind) bool, entries bool) (found bool, err error) {
 	for i, kind := range s.kinds {
 		if stored.read[i] == nil || !wanted(kind) {
@@ -319,7 +317,6 @@ func (s *FactSet) appendPiece(stored *storedPiece, f *session.Facts) error {
 	return nil
 }
 
-// appendTo adds the facts of the piece.
 func (p *Piece) appendTo(f *session.Facts) {
 	f.Usages = p.Usages.appendTo(f.Usages)
 	f.Calls = p.Calls.appendTo(f.Calls, &p.Details)

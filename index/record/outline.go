@@ -363,7 +363,6 @@ type Walk struct {
 // Walk returns a new Walk.
 func (o *Outline) Walk() *Walk { return &Walk{nodes: &o.nodes, last: -1} }
 
-// At is Outline.At.
 func (w *Walk) At(offset int64) (Entry, bool) {
 	if g := w.groupOf(offset); g < 0 || !w.enter(g, offset) {
 		return Entry{}, false

@@ -59,13 +59,11 @@ func (s *Sum) Add(v float64) {
 	s.value = t
 }
 
-// AddSum adds another sum.
 func (s *Sum) AddSum(o Sum) {
 	s.Add(o.value)
 	s.lost += o.lost
 }
 
-// Total returns the sum.
 func (s *Sum) Total() float64 { return s.value + s.lost }
 
 // SummedUsages are sums of uses of tokens, by source and model.
@@ -88,7 +86,6 @@ func (s *SummedUsages) At(i int) session.Usage {
 	}
 }
 
-// Cost returns the cost of sum i.
 func (s *SummedUsages) Cost(i int) Sum {
 	return Sum{math.Float64frombits(uint64(s.value.At(i))), math.Float64frombits(uint64(s.lost.At(i)))}
 }
@@ -112,7 +109,6 @@ type SummedCalls struct {
 	}
 }
 
-// Deed returns what the calls of sum i do.
 func (s *SummedCalls) Deed(i int) session.Deed { return session.Deed(s.deed.At(i)) }
 
 // AppendDurations appends the durations of the calls of sum i that are known.

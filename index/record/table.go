@@ -70,7 +70,6 @@ func (t *Table) number(i, field int) uint64 {
 	return binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s[:8]), 8))
 }
 
-// File returns the number of file i.
 func (t *Table) File(i int) uint32 { return uint32(t.number(i, stampFile)) }
 
 // Path returns the path of file i. It shares the memory of the table.
@@ -79,7 +78,6 @@ func (t *Table) Path(i int) string {
 	return t.texts[at : at+t.number(i, stampFile)>>32]
 }
 
-// Checkpoint returns the checkpoint of file i.
 func (t *Table) Checkpoint(i int) session.Checkpoint {
 	at := func(k int) int64 { return int64(t.number(i, stampPoint+8*k)) }
 	c := session.Checkpoint{
@@ -269,7 +267,6 @@ func appendStamp(b []byte, s *session.Summary, end, reader int) []byte {
 	return b
 }
 
-// AppendTo appends the bytes of the table.
 func (t *Table) AppendTo(b []byte) []byte {
 	b = slices.Grow(b, 64+len(t.stamps)+len(t.texts))
 	for _, v := range [...]uint64{

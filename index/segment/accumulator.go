@@ -19,7 +19,6 @@ import (
 	"pigrep/index/format"
 )
 
-// keywordTerm is a term of a keyword field.
 type keywordTerm struct {
 	field int // index in keywords
 	term  string
@@ -367,7 +366,6 @@ func (a *Accumulator) sizeOfOutput() int {
 	return n
 }
 
-// open returns the image as one of the engine's segments.
 func (m *Image) open() (*zap.SegmentBase, error) { return engineSegment(m.bytes, m.crc, &m.parts) }
 
 // engineSegment returns a body as one of the engine's segments. The engine follows
@@ -376,7 +374,6 @@ func engineSegment(body []byte, crc uint32, p *parts) (*zap.SegmentBase, error) 
 	return zap.InitSegmentBase(body, crc, chunkMode, uint64(p.docs), p.storedIndex, p.fieldIndex, nil, new(engine.Stats))
 }
 
-// writer writes one segment.
 type writer struct {
 	out     []byte
 	written uint64 // bytes before out, which Merge has written to the file
@@ -409,7 +406,6 @@ func (w *writer) varint(v uint64) { w.out = binary.AppendUvarint(w.out, v) }
 func (w *writer) fixed(v uint64)  { w.out = binary.BigEndian.AppendUint64(w.out, v) }
 func (w *writer) at() uint64      { return w.written + uint64(len(w.out)) }
 
-// field writes what belongs to a field and returns the address of its header.
 func (w *writer) field(f *inverted) (header uint64, err error) {
 	dictionary, err := w.invertedDictionary(f)
 	if err != nil {

@@ -39,7 +39,6 @@ const (
 // Pair is the hash of two words that follow each other.
 type Pair uint64
 
-// bits returns the two bits of a pair in a filter of n bits.
 func (p Pair) bits(n uint64) (uint64, uint64) {
 	return uint64(uint32(p)) * n >> 32, uint64(p>>32) * n >> 32
 }
@@ -164,13 +163,11 @@ func (m *merger) adjacency() uint64 {
 	return m.adjacencyOffsets(ends)
 }
 
-// filters reads the adjacency filters of a segment.
 type filters struct {
 	*body
 	start, offsets uint64 // addresses of the first filter and of the offsets; offsets is 0 if there are none
 }
 
-// adjacency finds the filters of the segment.
 func (s *Segment) adjacency() filters {
 	f := filters{body: &s.body}
 	if s.fieldIndex < 16 {

@@ -17,7 +17,6 @@ import (
 //	varint   length
 //	an FST as vellum writes it, whose layout is below
 
-// sortedTerm is a term in sorting.
 type sortedTerm struct {
 	key    uint64 // see keyOf
 	number uint32
@@ -76,7 +75,6 @@ func (w *writer) dictionary(terms func(insertTerm) error) (address uint64, err e
 	return address, nil
 }
 
-// sort puts the terms of f into w.order.
 func (w *writer) sort(f *inverted) {
 	w.order = slices.Grow(w.order[:0], len(f.terms))
 	for number := range f.terms {

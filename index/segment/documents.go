@@ -83,7 +83,6 @@ type marker struct {
 
 var markers = sync.Pool{New: func() any { return new(marker) }}
 
-// mark sets the bits of the documents.
 func (m *marker) mark(set []uint64) {
 	if 8*m.docs.GetCardinality() < uint64(len(set)) {
 		m.docs.Iterate(func(doc uint32) bool {
@@ -168,7 +167,6 @@ func NewDuplicates(documents, marked int) Duplicates {
 	return Duplicates{Bits: make([]uint64, (documents+63)/64), Hashes: make([]uint64, marked), Parts: make([]uint32, marked)}
 }
 
-// Mark marks a document, which has this id and belongs to an entry with the hash.
 func (d *Duplicates) Mark(doc uint32, hash uint64, id ID) {
 	if d.has(doc) {
 		return

@@ -103,7 +103,6 @@ var keywords = []keyword{
 	{FieldEntryHash, uniqueOptions | engine.DocValues, func(d *Document) string { return EntryHashTerm(d.Copy) }},
 }
 
-// fieldSpec is a field of every segment, and how it is indexed.
 type fieldSpec struct {
 	name    Field
 	options engine.FieldIndexingOptions
@@ -131,7 +130,6 @@ func Fields() []Field {
 	return fields
 }
 
-// Options returns how the field is indexed.
 func (f Field) Options() engine.FieldIndexingOptions {
 	for i := range keywords {
 		if keywords[i].name == f {
@@ -149,7 +147,6 @@ func ImageTerm(images []session.Image) string {
 	return cmp.Or(images[0].MimeType, UnknownImage)
 }
 
-// FileTerm returns the term of FieldFile for a file number.
 func FileTerm(file uint32) string { return fmt.Sprintf("%06x", file) }
 
 // EntryHashTerm returns the term of FieldEntryHash for a hash; "" for 0, which is
@@ -269,7 +266,6 @@ func DocumentIDs(file uint32, from int64) IDRange {
 	return IDRange{fmt.Sprintf("%06x:%010x:", file, from), fmt.Sprintf("%06x;", file)} // ';' follows ':'
 }
 
-// EntryIDs returns the range of the documents of the entry of a file at an offset.
 func EntryIDs(file uint32, offset int64) IDRange {
 	entry := fmt.Sprintf("%06x:%010x", file, offset)
 	return IDRange{entry + ":", entry + ";"}

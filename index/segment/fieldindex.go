@@ -32,7 +32,6 @@ type fieldOffsets struct {
 
 const noValues = ^uint64(0)
 
-// fieldHeader writes the header of a field and returns its address.
 func (w *writer) fieldHeader(f fieldOffsets) uint64 {
 	header := w.at()
 	w.varint(f.values)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -253,7 +252,6 @@ func (f *file) fingerprint() Fingerprint {
 	return Fingerprint{int64(len(f.all)), h.Sum64()}
 }
 
-// WriteTo writes the image as a segment file.
 func (m *Image) WriteTo(w io.Writer) (int64, error) {
 	var sums blockSums
 	sums.add(m.bytes)
@@ -264,10 +262,6 @@ func (m *Image) WriteTo(w io.Writer) (int64, error) {
 	k, err := w.Write(m.tail(&sums))
 	return int64(n + k), err
 }
-
-// fileMode is the mode of all files of an index: nobody but the user may read what was
-// said in a session.
-const fileMode fs.FileMode = 0o600
 
 // content is the bytes of a file of an index, which never change.
 type content struct {

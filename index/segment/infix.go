@@ -415,7 +415,6 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 	return c
 }
 
-// trigramsPath returns the name of the trigrams of a segment.
 func trigramsPath(segment string) string {
 	return strings.TrimSuffix(segment, Ext) + TrigramsExt
 }

@@ -29,7 +29,6 @@ func Merge(ctx context.Context, segments []*Segment, file *os.File) (*Segment, e
 	return Open(file.Name())
 }
 
-// merger writes one merged segment.
 type merger struct {
 	writer
 	ctx     context.Context
@@ -47,7 +46,6 @@ type merger struct {
 	err error // the first one; nothing is written after it
 }
 
-// source is a segment to be merged.
 type source struct {
 	*Segment
 	order   int      // among the sources
@@ -150,7 +148,6 @@ func (m *merger) stored() uint64 {
 	return m.storedIndex(addresses)
 }
 
-// field merges a field, and returns the address of its header.
 func (m *merger) field(f fieldSpec) (header uint64) {
 	if m.err != nil {
 		return 0
@@ -291,7 +288,6 @@ type mergedValues struct {
 	ends    []int     // by live document, in data
 }
 
-// appendValues is for writer.docValues.
 func (v *mergedValues) appendValues(b []byte, doc int) []byte {
 	for doc >= v.sources[0].first+len(v.sources[0].live) {
 		v.sources, v.read = v.sources[1:], false

@@ -92,7 +92,7 @@ func TestMergedHasWhatWasLeft(t *testing.T) {
 
 // mergeTo merges segments into a new file, which a failure leaves no trace of.
 func mergeTo(ctx context.Context, list []*Segment, path string) (*Segment, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}

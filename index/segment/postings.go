@@ -284,7 +284,6 @@ func (b *body) readLong(at PostingsOffset, l *list) {
 // place is the address and the size of some bytes.
 type place struct{ at, size uint64 }
 
-// listParts returns the address of the frequencies and the place of the bitmap.
 func (b *body) listParts(at PostingsOffset) (freqs uint64, bitmap place) {
 	if at&reservedBit != 0 || uint64(at) >= uint64(len(b.data)) {
 		panic(errPostings)

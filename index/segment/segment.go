@@ -156,7 +156,6 @@ func (s *Segment) Close() error { return s.release() }
 // Path returns the path of the file when it was opened, "" in memory.
 func (s *Segment) Path() string { return s.path }
 
-// Fingerprint returns the fingerprint of the file.
 func (s *Segment) Fingerprint() Fingerprint { return s.fingerprint }
 
 // Size returns the bytes of the file.

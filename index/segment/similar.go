@@ -199,7 +199,6 @@ func (a *levenshtein) accept(state int, b byte) int {
 	return int(next[class]) - 1
 }
 
-// after computes the state after a byte.
 func (a *levenshtein) after(s levenshteinState, b byte) int {
 	if s.unread == "" && !a.leads(b) {
 		id := a.state(levenshteinState{row: a.follow(s.row, -1)})

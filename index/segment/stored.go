@@ -23,7 +23,6 @@ import (
 // A document has no value. A value that was stored under an id has the field fieldRecord.
 const textType = 't'
 
-// storedValues writes the stored values and returns the address of their index.
 func (w *writer) storedValues(a *Accumulator) uint64 {
 	addresses := make([]uint64, a.docs)
 	rest := a.stored
@@ -56,7 +55,6 @@ func (w *writer) storedDocument(id, compressed []byte, has bool, size int) {
 	w.out = append(w.out, compressed...)
 }
 
-// storedIndex writes the addresses of the documents, and returns the address of them.
 func (w *writer) storedIndex(addresses []uint64) uint64 {
 	index := w.at()
 	for _, address := range addresses {

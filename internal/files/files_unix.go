@@ -85,7 +85,6 @@ func openStream(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// owner returns the owner and the group of a file.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

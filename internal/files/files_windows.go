@@ -20,7 +20,6 @@ func Rename(from, to string) error {
 	return retried(func() error { return os.Rename(from, to) })
 }
 
-// OpenNow opens a file or directory for reading.
 func OpenNow(path string) (*os.File, error) { return os.Open(path) }
 
 // RenameIn is Rename within a directory.

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 )
 
-// Kind is what an output is.
 type Kind int
 
 // The kinds of outputs.

@@ -27,7 +27,6 @@ func (c *claim) set(v value) {
 	c.value, c.text = v, first(c.s[v.start:v.end], maxJudge)
 }
 
-// mask masks the value if it is a secret.
 func (c *claim) mask() {
 	c.set(c.valueAt(c.place))
 	before := char(c.s, c.start-1)
@@ -114,7 +113,6 @@ func (c *claim) arrow() {
 	}
 }
 
-// valueAt returns the value at a place.
 func (c *claim) valueAt(p valuePlace) value {
 	s := c.s
 	i := p.at

@@ -156,7 +156,6 @@ func (f *finder) unquoted(v arg) arg {
 	return v
 }
 
-// args splits a command into its words.
 func (f *finder) args(at, end int) (args []arg) {
 	s := f.s[:end]
 	args = f.words[:0]

@@ -151,7 +151,6 @@ func trimRight(s string, end int, chars string) int {
 	return from + len(strings.TrimRight(s[from:max(from, end)], chars))
 }
 
-// valueAfterName returns the place of the value that follows a name.
 func (f *finder) valueAfterName(start, end int) valuePlace {
 	s := f.window(end, maxGap)
 	i, named := nameEnd(s, end)
@@ -194,7 +193,6 @@ func (f *finder) valueAfterName(start, end int) valuePlace {
 
 const cdata = "<![CDATA["
 
-// nameEnd returns the end of a name with its quote and bracket.
 func nameEnd(s string, end int) (i int, quoted bool) {
 	i = end
 	if n := backslash.skip(s, end); quotes[char(s, n)] {
@@ -231,7 +229,6 @@ func operatorAfter(s string, i int) (at int, spaced bool) {
 	return at, true
 }
 
-// valueOfOperator returns the place of the value after an operator.
 func (f *finder) valueOfOperator(s string, i int, p valuePlace) valuePlace {
 	op := i
 	for i < min(len(s), op+4) && oneOf(s[i], "=:?+!|->~") && (s[i] != '-' || char(s, i+1) == '>') {
@@ -249,7 +246,6 @@ func (f *finder) valueOfOperator(s string, i int, p valuePlace) valuePlace {
 	}
 }
 
-// nextElement returns the place of the value after the comma after a name.
 func (f *finder) nextElement(start, i int, p valuePlace) valuePlace {
 	switch next := char(f.s, i); {
 	case p.named || strings.HasPrefix(f.s[start:], "--"):
@@ -330,7 +326,6 @@ func afterType(s string, i int, glued bool) int {
 	return blanks.skip(s, j+1)
 }
 
-// valueOfAssignment returns the place of the value on the right side of an assignment.
 func (f *finder) valueOfAssignment(s string, i int, p valuePlace) valuePlace {
 	i = blanks.skip(s, i)
 	if p.colon { // password: string = "x"
@@ -356,7 +351,6 @@ func (f *finder) valueOfAssignment(s string, i int, p valuePlace) valuePlace {
 	return p
 }
 
-// valueInObject returns the place of the value in an object that begins here.
 func (f *finder) valueInObject(i int) valuePlace {
 	s := f.window(i, maxMember)
 	for s = s[:untilAny(s, i, "{}")]; i < len(s); i = untilAny(s, i, ",\n\v") + 1 {
@@ -449,7 +443,6 @@ func (f *finder) closed(i int) bool {
 	return strings.HasPrefix(f.s[end:], "</") || strings.HasPrefix(f.s[end:], "<![")
 }
 
-// firstWord returns the word at the start of s.
 func firstWord(s string) string {
 	n := 0
 	for alnums[char(s, n)] || char(s, n) == '_' || n == 0 && oneOf(char(s, n), "$#") {

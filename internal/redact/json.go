@@ -130,7 +130,6 @@ func (m *masker) text(v jsonl.Value) string {
 	return string(jsonl.AppendText(nil, m.scanner.JSON(v)))
 }
 
-// mask masks a string with a name.
 func (m *masker) mask(v jsonl.Value, text, name string) {
 	if rule, ok := Named(name, text); ok {
 		m.replace(v, Mask(rule))

@@ -46,7 +46,6 @@ func (c *claim) rule() string {
 	return ""
 }
 
-// isFlag reports whether the name is an option of a command.
 func (c *claim) isFlag() bool { return strings.HasPrefix(c.name, "-") }
 
 // isHeader reports whether the name is that of a header in an option of a command.
@@ -92,7 +91,6 @@ func (c *claim) settles() bool {
 
 var variableChars = setOf(letters[26:] + digits + "_")
 
-// isVariable reports whether a name is that of a variable of the environment.
 func isVariable(name string) bool { return name != "" && variableChars.skip(name, 0) == len(name) }
 
 // passwordRule is rule for a name that promises a password.

@@ -89,7 +89,6 @@ func classify(name string) class {
 	return c
 }
 
-// ofService reports whether a name contains the name of a service.
 func ofService(name string) bool {
 	var words [maxSegments + 1]string
 	return hasService(name, words[:segments(name, &words)])
@@ -112,7 +111,6 @@ func isService(word string) bool {
 	})
 }
 
-// ending returns the class of a name by the ending of its last word.
 func ending(word string) class {
 	isEnding := func(end string) bool { return strings.HasSuffix(word, end) }
 	switch {

@@ -76,7 +76,6 @@ func Beginning(s string) string {
 	return Text(body[:cut.Start]) + Mask(cut.Rule) + s[len(body):]
 }
 
-// Text returns a text with its secrets masked.
 func Text(s string) string {
 	masked, _ := Moved(s, Find(s), nil)
 	return masked

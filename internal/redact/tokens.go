@@ -141,7 +141,6 @@ func (sh *shape) match(s string, i int, r runs) (start, end int, ok bool) {
 // joins reports whether two bytes belong to one word. A number may follow a letter: bot12345.
 func joins(a, b byte) bool { return isAlnum(a) && isAlnum(b) && (isDigit(a) || !isDigit(b)) }
 
-// literalAt reports whether a literal of the shape is at a position.
 func (sh *shape) literalAt(s string, at int, literal string) bool {
 	if at < 0 || at+len(literal) > len(s) {
 		return false

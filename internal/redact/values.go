@@ -16,7 +16,6 @@ func isPath(v string) bool {
 	return len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') || strings.HasPrefix(v, "file:")
 }
 
-// isSentence reports whether a value of several words is part of a sentence.
 func isSentence(v string) bool {
 	words := strings.Fields(v)
 	return len(words) > 1 && slices.ContainsFunc(words, func(w string) bool {

@@ -17,7 +17,6 @@ type Chains struct {
 	cuts  map[part]int64      // the ordinal from which on a part is abandoned
 }
 
-// part names a part of a session.
 type part struct{ agent, id, part string }
 
 type chained struct {

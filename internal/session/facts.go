@@ -74,7 +74,6 @@ type EntryFacts struct {
 	ReadFiles, ModifiedFiles []string // listed by a summary
 }
 
-// EntryCall is one tool call in an entry.
 type EntryCall struct {
 	Kind    CallKind
 	Part    int // number of its part, -1 if it has none
@@ -114,7 +113,6 @@ var Deeds = [...]string{"other", "run", "read", "write", "edit", "delete", "list
 
 func (d Deed) String() string { return Deeds[d] }
 
-// Writes reports whether the deed changes a file.
 func (d Deed) Writes() bool { return d == DeedWrite || d == DeedEdit || d == DeedDelete }
 
 // FileUse is a file among the arguments of a call, and what the call does to it: moving a
@@ -244,7 +242,6 @@ func (f *Facts) Continue(left int, earlier func(piece int) (*Facts, error)) {
 	f.Stored()
 }
 
-// ReadFrom makes another function read the earlier pieces.
 func (f *Facts) ReadFrom(earlier func(piece int) (*Facts, error)) { f.earlier = earlier }
 
 // Err returns the error of reading an earlier piece. What was added since may be wrong.
@@ -275,7 +272,6 @@ func (f *Facts) extend() bool {
 	return true
 }
 
-// change records that a call has changed.
 func (f *Facts) change(call int) {
 	f.changed(call, func(c factCounts) int { return c.calls })
 }
@@ -425,7 +421,6 @@ func (f *Facts) AddCall(c CallFact) {
 	f.Calls = append(f.Calls, c)
 }
 
-// MadeFail reports whether a program made the call fail.
 func (c *CallFact) MadeFail(program string) bool {
 	if !c.Failed {
 		return false

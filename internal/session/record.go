@@ -187,7 +187,6 @@ type ContextsFrom struct {
 // Contexts are those of the entries of a file, in order.
 type Contexts []ContextsFrom
 
-// At returns the context of entry number i.
 func (c Contexts) At(i int) Context {
 	at := sort.Search(len(c), func(k int) bool { return c[k].Entry > i })
 	if at == 0 {

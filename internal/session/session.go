@@ -111,7 +111,6 @@ type Origin struct {
 	CustomType string `json:"customType,omitempty"`
 }
 
-// OriginOf returns who or what wrote a part of the entry.
 func (e *Entry) OriginOf(p *Part) Origin {
 	return Origin{p.Tool, p.ToolCallID, e.IsError, e.Provider, e.Model, e.CustomType}
 }
@@ -214,10 +213,8 @@ func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 // Extension is that of the names of session files.
 const Extension = ".jsonl"
 
-// BaseName returns the name of a session file without directory and extension.
 func BaseName(file string) string { return strings.TrimSuffix(path.Base(Slashed(file)), Extension) }
 
-// IsPath reports whether the name of a session is a path.
 func IsPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, Extension)
 }

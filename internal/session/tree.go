@@ -29,7 +29,6 @@ type Tree struct {
 	aside    bool // some hang beside a branch
 }
 
-// Tree builds the tree of the record's nodes.
 func (r *Record) Tree() *Tree {
 	nodes := r.all()
 	t := &Tree{nodes: nodes, hidden: r.Hidden, dead: r.Dead, active: make([]bool, len(nodes)), context: make([]bool, len(nodes))}
@@ -88,7 +87,6 @@ func (t *Tree) Leaf() int {
 	return -1
 }
 
-// outside reports whether entry i is in no branch.
 func (t *Tree) outside(i int) bool { return t.nodes[i].Apart || t.hidden.Has(i) }
 
 // complete adds the entries beside a branch to it, in file order behind their parents. It
@@ -361,7 +359,6 @@ func (t *Tree) markContext() {
 	}
 }
 
-// Active reports whether entry i is on the active branch.
 func (t *Tree) Active(i int) bool { return t.active[i] }
 
 // InContext reports whether pi would restore entry i for the model: it is on the

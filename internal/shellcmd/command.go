@@ -54,7 +54,6 @@ type access struct {
 	clause string // the statement
 }
 
-// word is one word of a command.
 type word struct {
 	text  string
 	inner []string // programs in its substitutions
@@ -94,7 +93,6 @@ func (d *dissector) dissect(text, dir string) {
 	d.script(text, nil)
 }
 
-// script dissects text passed to a shell, and returns the programs.
 func (d *dissector) script(text string, upstream []string) []string {
 	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
 		return nil
@@ -313,7 +311,6 @@ func (d *dissector) add(c command) (at int) {
 	return at
 }
 
-// call dissects a simple command.
 func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) (programs []string) {
 	for _, a := range c.Assigns {
 		inner := d.assign(a)
@@ -535,7 +532,6 @@ func join(words []word) string {
 	return strings.Join(text, " ")
 }
 
-// firstArgument returns the first argument that is not a flag.
 func firstArgument(args []string) string {
 	for i, arg := range args {
 		if arg == "--" && i+1 < len(args) {
@@ -582,7 +578,6 @@ func (c *command) label() string {
 	return name + " " + shorten(sub, maxLabel)
 }
 
-// subcommand returns the first argument that is neither a flag nor the value of one.
 func (c *command) subcommand() string { return c.operand(func(string) bool { return true }) }
 
 // operand returns the first argument that is neither a flag nor the value of one, and that

@@ -11,10 +11,8 @@ import (
 // RuleSet is a set of rules: one bit each, by index in Rules.
 type RuleSet uint32
 
-// AllRules is the set of all rules.
 const AllRules = ^RuleSet(0)
 
-// IDs lists the ids of the rules in the set, in the order of Rules.
 func (s RuleSet) IDs() []string {
 	var ids []string
 	for i := range Rules {
@@ -54,7 +52,6 @@ type Evaluator struct {
 	found found // of the last call
 }
 
-// NewEvaluator returns an evaluator.
 func NewEvaluator() *Evaluator { return &Evaluator{d: newDissector()} }
 
 // Rules returns the rules that a call matches where the working directory is cwd. The

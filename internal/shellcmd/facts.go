@@ -30,7 +30,6 @@ type Folder struct {
 	names map[string]string
 }
 
-// NewFolder returns a folder.
 func NewFolder() *Folder { return &Folder{rules: NewEvaluator(), names: make(map[string]string)} }
 
 // Add folds the next entry of a session with this working directory. It does not retain

@@ -288,7 +288,6 @@ func hasLast(arg, letter string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, letter)
 }
 
-// runsOutputOf reports whether c runs the output of one of the programs.
 func (c *command) runsOutputOf(programs []string) bool {
 	among := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return slices.Contains(programs, p) })
@@ -359,7 +358,6 @@ var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 	return names, prefixes
 })
 
-// matchPrograms finds the rules that any of the programs matches.
 func (f *found) matchPrograms(commands []command) {
 	names, prefixes := byName()
 	for i := range commands {

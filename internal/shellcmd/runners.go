@@ -63,7 +63,6 @@ func init() { // they refer to one another
 	}
 }
 
-// run dissects a command that the program runs itself.
 func (g *runner) run(words []word) []string {
 	g.by = g.command.program
 	defer func() { g.by = "" }()

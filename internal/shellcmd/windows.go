@@ -19,7 +19,6 @@ var (
 var windowsKeywords = []string{"if", "elseif", "else", "for", "foreach", "while", "do", "until", "switch", "function", "filter", "class", "param", "begin", "process",
 	"end", "try", "catch", "finally", "trap", "throw", "break", "continue", "exit", "using", "in", "not", "rem"}
 
-// firstWords returns the programs that the statements of a command begin with.
 func firstWords(command string) (programs []string) {
 	begins, called, assigns := true, false, false
 	for _, token := range windowsToken().FindAllString(command[:min(len(command), maxParsed)], -1) {

@@ -59,7 +59,6 @@ func (l *Links) Address(text, address string) string {
 	return ansi.SetHyperlink(b.String()) + text + ansi.ResetHyperlink()
 }
 
-// WithoutLinks returns a text without the hyperlinks that Links has written into it.
 func WithoutLinks(text []byte) []byte {
 	begin, end := []byte("\x1b]8;"), []byte{ansi.BEL}
 	var plain []byte
@@ -89,9 +88,6 @@ func (w When) Links(tty, colour bool, getenv func(string) string) bool {
 	}
 	return takesLinks(getenv)
 }
-
-// LinkVariables are the variables that name a terminal, besides TERM.
-var LinkVariables = []string{"TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "VTE_VERSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"}
 
 // takesLinks reports whether the terminal of this environment is known to take hyperlinks.
 // Others are not asked: an answer takes time, and some never answer.

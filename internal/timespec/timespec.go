@@ -194,7 +194,6 @@ var steps = [...]struct {
 	day: {days: 1}, week: {days: 7}, month: {months: 1}, year: {years: 1},
 }
 
-// add moves t by n units.
 func (u unit) add(t time.Time, n int) time.Time {
 	s := steps[u]
 	if s.time > 0 {
@@ -207,7 +206,6 @@ func (u unit) add(t time.Time, n int) time.Time {
 	return moved
 }
 
-// addDate is time.AddDate for n units of the calendar.
 func (u unit) addDate(t time.Time, n int) time.Time {
 	s := steps[u]
 	return t.AddDate(n*s.years, n*s.months, n*s.days)
@@ -238,7 +236,6 @@ func (u unit) period(date time.Time, zone *time.Location) Span {
 	}
 }
 
-// from returns the span of one unit that begins at t.
 func (u unit) from(t time.Time) Span {
 	switch {
 	case u == instant:
@@ -256,7 +253,6 @@ type Day struct {
 	Date       time.Time // midnight in UTC, for the name of the day
 }
 
-// DayOf returns the day that t is in, in its zone.
 func DayOf(t time.Time) Day {
 	y, m, d := t.Date()
 	day := dayAt(y, m, d, t.Location())

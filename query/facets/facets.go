@@ -186,7 +186,6 @@ func (c *counter) segment(seg *segment.Segment, set docset.Set) error {
 	return flush()
 }
 
-// keyword counts the values of a field.
 func (c *counter) keyword(seg *segment.Segment, set docset.Set, f segment.Field, counts map[string]int) error {
 	terms, err := docset.Keywords(seg, f)
 	if err != nil {

@@ -60,7 +60,6 @@ type calls struct {
 	actions map[int]*action
 }
 
-// action returns what a call does.
 func (c *calls) action(call int) *action {
 	d, ok := c.actions[call]
 	if !ok {
@@ -184,7 +183,6 @@ func (e *episode) again(call int) bool {
 	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.action(call).repeats(e.action(f)) })
 }
 
-// session returns the session of an episode.
 func (t *trail) session(e *episode) *Session {
 	s := &t.record.Summary
 	x := &Session{

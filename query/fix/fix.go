@@ -184,7 +184,6 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	return resp, nil
 }
 
-// lackedByAll returns what the error lacks in all of the sessions.
 func lackedByAll(list []Session) []string {
 	if len(list) == 0 {
 		return nil

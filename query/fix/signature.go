@@ -351,7 +351,6 @@ func sameWords(a, b []word) bool {
 	return slices.EqualFunc(a, b, func(a, b word) bool { return a.term == b.term })
 }
 
-// terms returns the words of all lines.
 func (s *signature) terms() (list []string) {
 	for i := range s.lines {
 		for _, w := range s.lines[i].words {
@@ -426,7 +425,6 @@ var errorPhrases = []string{
 	"no such", "no module", "no longer", "could not", "can't", "couldn't", "doesn't", "timed out", "out of memory", "out of range", "has no ", "is not ", "too many", "too large",
 }
 
-// looksLikeError reports whether a line looks like an error.
 func looksLikeError(raw []byte, words []word) bool {
 	for _, w := range words {
 		if errorTerms()[w.term] || strings.HasSuffix(w.term, "error") || strings.HasSuffix(w.term, "exception") {

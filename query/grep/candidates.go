@@ -30,7 +30,6 @@ type limits struct {
 
 var defaultLimits = limits{Limits: literal.DefaultLimits, scanShare: 0.5, scanExtra: 8, window: 64 << 10}
 
-// A segmentLookup looks up the candidate documents of one segment.
 type segmentLookup struct {
 	segment *segment.Segment
 	tasks   []int // indexes of the tasks whose files have documents in the segment

@@ -99,7 +99,6 @@ type FileError struct {
 	Err  error
 }
 
-// compile compiles the patterns.
 func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline, MaxStates: req.MaxStates})
 }

@@ -109,7 +109,6 @@ func (w *worker) searchNamed(rec *record.Outline) error {
 	return nil
 }
 
-// searchNode searches one entry, whose JSON is data.
 func (w *worker) searchNode(s *session.Summary, n *record.Entry, data []byte) error {
 	if w.JSONPrefilter != nil && !w.mayMatch(data) {
 		return nil

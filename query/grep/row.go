@@ -39,7 +39,6 @@ type Cut struct {
 // Cut returns which part of the line its text is.
 func (l *Line) Cut() Cut { return Cut{l.From, l.Whole} }
 
-// Rows returns the lines of the match.
 func (m *Match) Rows() []Row {
 	rows := make([]Row, len(m.Lines))
 	for i, l := range m.Lines {

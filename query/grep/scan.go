@@ -102,7 +102,6 @@ type lineScan struct {
 	lastAt int64
 }
 
-// searchLines searches complete lines.
 func (s *lineScan) searchLines(data []byte, offset int64) error {
 	w := s.w
 	if w.JSONPrefilter == nil {
@@ -134,13 +133,11 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 	return nil
 }
 
-// searchEnded searches a complete line.
 func (s *lineScan) searchEnded(raw []byte, offset int64) error {
 	s.lines++
 	return s.searchLine(adapter.Line{Data: raw[:len(raw)-1], Raw: raw, Offset: offset, Number: s.lines, Ended: true})
 }
 
-// searchLine parses a line and searches its entries.
 func (s *lineScan) searchLine(line adapter.Line) error {
 	timeless, err := s.searchEntries(s.parser, line, s.w.JSONPrefilter != nil)
 	if !timeless || err != nil {

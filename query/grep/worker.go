@@ -72,7 +72,6 @@ func newWorker(ctx context.Context, g *run) *worker {
 // errEnough ends the search of a file that has Request.MaxCount matching lines.
 var errEnough = errors.New("enough")
 
-// searchTask searches the file of a task.
 func (w *worker) searchTask(t *task) {
 	w.task, w.sent, w.left, w.tooLong, w.pending, w.whole, w.changed = t, 0, -1, nil, nil, nil, false
 	if w.req.MaxCount > 0 {
@@ -147,7 +146,6 @@ func (w *worker) searchFile() error {
 	return w.scan(state, t.Indexed)
 }
 
-// scanAll scans the file from its beginning.
 func (w *worker) scanAll() error {
 	state, err := adapter.Begin(w.adapter, w.task.Path, w.file)
 	if err != nil {
@@ -156,7 +154,6 @@ func (w *worker) scanAll() error {
 	return w.scan(state, 0)
 }
 
-// loadBranches loads the branches of the file if the filter needs them.
 func (w *worker) loadBranches() error {
 	if w.branch = w.filter.Branch(); w.branch == "" {
 		return nil
@@ -367,7 +364,6 @@ type searches struct {
 	err   error
 }
 
-// isSearch reports whether a part of an entry of the task is one.
 func (w *worker) isSearch(offset int64, part int) (bool, error) {
 	if t := w.task; t.Known != nil && w.reader != nil && offset < t.Indexed {
 		s := &w.searches
@@ -383,7 +379,6 @@ func (w *worker) isSearch(offset int64, part int) (bool, error) {
 	return w.pending[segment.ID{Offset: offset, Part: part}], nil
 }
 
-// indexedSearches reads them from the index.
 func (g *run) indexedSearches() (map[segment.ID]bool, error) {
 	parts := make(map[segment.ID]bool)
 	for _, s := range g.reader.Segments() {

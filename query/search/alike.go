@@ -114,7 +114,6 @@ func touches(spans [][2]int, start, end int) bool {
 	return slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] < end && start < s[1] })
 }
 
-// isID reports whether a run is a hexadecimal id.
 func isID(run string) bool {
 	return len(run) >= leastID && strings.ContainsAny(run, "0123456789") && strings.Trim(run, "0123456789abcdefABCDEF") == ""
 }

@@ -166,7 +166,6 @@ func (s *responder) summary(path string) *session.Summary {
 	return s.reader.Summary(i)
 }
 
-// hits reads candidates and makes hits of them.
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 	hits := make([]Hit, 0, len(list)) // growing a long one takes twice its memory
 	err := s.each(list, func(h *Hit) error {
@@ -301,7 +300,6 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	return hit, nil
 }
 
-// lacks returns the words that a hit lacks.
 func (s *responder) lacks(h *rank.Hit) (l Lacks) {
 	for _, e := range h.Missing {
 		text := e.Text()
@@ -357,7 +355,6 @@ func resume(s *session.Summary, how ResumeFunc) *Resume {
 	return &Resume{dir, argv}
 }
 
-// StateOf returns which state of the index a reader has.
 func StateOf(r *index.Reader) IndexState {
 	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped, Several: len(r.Table().Agents()) > 1}
 }
@@ -461,7 +458,6 @@ func (h *Hit) redact() {
 	h.SessionName, h.Label = redact.Text(h.SessionName), redact.Text(h.Label)
 }
 
-// Redact masks the texts of a session.
 func (s *SessionHit) Redact() {
 	s.Name = redact.Text(s.Name)
 	for _, text := range []*string{&s.FirstPrompt, &s.Title} {

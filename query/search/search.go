@@ -67,12 +67,10 @@ func hasSearches(r *index.Reader) bool {
 	})
 }
 
-// Count counts the hits of a request.
 func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (Counts, error) {
 	return count(ctx, rank.Input{Reader: r, Adapter: a, Files: src}, req)
 }
 
-// compile compiles the text of a query with the filters of the request.
 func (r *Request) compile(text string) (*words.Query, error) {
 	env := r.Env
 	env.Filtered = r.Selects()

@@ -21,7 +21,6 @@ func (r *Response) Counts() Counts {
 	}
 }
 
-// Looser returns the number of looser hits.
 func (r *Response) Looser() int { return r.TotalAny - r.Weak - r.Total }
 
 // Found says how many hits there are, "15 hits in 4 sessions", or if there are only looser

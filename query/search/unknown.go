@@ -163,7 +163,6 @@ func (k *keywords) unknown(r *index.Reader) (list []string, err error) {
 	return list, nil
 }
 
-// termsOf returns the terms of a field, sorted.
 func termsOf(r *index.Reader, field segment.Field) ([]string, error) {
 	terms := map[string]bool{}
 	for _, s := range r.Segments() {

@@ -100,7 +100,6 @@ func (l *Lineage) Started(i int) (list []*session.Summary) {
 	return list
 }
 
-// Session returns the summary of file i.
 func (l *Lineage) Session(i int) *session.Summary { return &l.sessions[i] }
 
 // Subagents returns how many subagents work for session i in the end.
@@ -393,7 +392,6 @@ func History(r *index.Reader, own *session.Record, there func(path string) bool)
 	return files, missing, err
 }
 
-// PartName is what commands accept as the name of a part of a session.
 func PartName(id, part string) string {
 	if part == "" {
 		return id

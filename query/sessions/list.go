@@ -36,7 +36,6 @@ type Request struct {
 	Subagents bool
 }
 
-// FromSearch returns the request for the sessions that a search would find.
 func FromSearch(r search.Request) Request {
 	return Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,

@@ -20,7 +20,6 @@ import (
 	"pigrep/query/engine/rank"
 )
 
-// NotFoundError reports that no session or entry has the name that was typed.
 type NotFoundError struct {
 	What    string // "session" or "entry"
 	Name    string
@@ -136,7 +135,6 @@ func isVersion(path string) bool {
 	return ok && isNumber(number)
 }
 
-// EntryLocation is an entry and the session that contains it.
 type EntryLocation struct {
 	Session *session.Summary
 	EntryID string
@@ -281,7 +279,6 @@ func times(numbers []uint64, number uint64) int {
 	return 1
 }
 
-// eight returns the first eight bytes of a name as a number.
 func eight(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:near.ShortID])) }
 
 // ShortID shortens a session id, or a session.Handle, so that FindSession still finds it: to
@@ -299,7 +296,6 @@ func (n *Naming) ShortID(id string) string {
 	return n.uniquePart(id, low)
 }
 
-// uniquePart is ShortID for any id.
 func (n *Naming) uniquePart(id, low string) string {
 	ids := n.sorted()
 	if head := cutAt(id, near.ShortID); sharedStart(ids.heads, low) < len(head) {
@@ -353,10 +349,8 @@ func (n *Naming) Name(id, path string) string {
 	return handle // the short id is the whole name of another
 }
 
-// ShortIDs is Naming.ShortID for a list.
 func ShortIDs(list []session.Summary) func(id string) string { return NewNaming(each(list)).ShortID }
 
-// Names is Naming.Name for a list.
 func Names(list []session.Summary) func(id, path string) string { return NewNaming(each(list)).Name }
 
 func each(list []session.Summary) iter.Seq2[int, *session.Summary] {

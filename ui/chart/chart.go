@@ -84,7 +84,6 @@ func (c *Chart) check() error {
 	return nil
 }
 
-// sum is the sum of the values of a label.
 func (c *Chart) sum(label int) (sum float64) {
 	for _, s := range c.Series {
 		sum += s.Values[label]
@@ -92,7 +91,6 @@ func (c *Chart) sum(label int) (sum float64) {
 	return sum
 }
 
-// sum is the sum of all values.
 func (s Series) sum() (sum float64) {
 	for _, v := range s.Values {
 		sum += v
@@ -168,7 +166,6 @@ var (
 	templates = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(source)) })
 )
 
-// Style is the style sheet that a page with charts has to contain.
 func Style() string { return styleSource }
 
 // HTML draws a chart as a part of a page.

@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// drawing is a chart as its template draws it.
 type drawing struct {
 	*Chart
 	Title  string

@@ -120,7 +120,6 @@ func (b *backend) values(context.Context) ([]sessions.Facet, error) {
 	return sessions.Facets(x.Reader)
 }
 
-// count counts the hits of a request.
 func (b *backend) count(ctx context.Context, req search.Request) (n search.Counts, err error) {
 	x, err := b.open()
 	if err != nil {

@@ -321,7 +321,6 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	return cmp.Or(failed, err)
 }
 
-// headings returns the function for the titles and short ids of sessions.
 func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string) {
 	title, short := titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
 	return func(m *grep.Match) (string, string) {

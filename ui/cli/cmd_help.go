@@ -87,7 +87,6 @@ func printHelp(a *app.App, cmd *cobra.Command, args []string) {
 	}
 }
 
-// writeManual writes the man pages to a directory.
 func writeManual(a *app.App, dir string) error {
 	if err := help.WriteManual(newRootCommand(a), dir); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot write the man pages", Err: err}
@@ -114,7 +113,6 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups, others...)
 }
 
-// completeSettings completes the names of settings.
 func completeSettings(*app.App) complete {
 	return cobra.FixedCompletions(append(settings.Keys(), settings.TUIKeys()...), cobra.ShellCompDirectiveNoFileComp)
 }
@@ -164,7 +162,6 @@ func (o *configOptions) inForce(a *app.App, key, standard string) []string {
 //go:embed skill.md
 var skillText []byte
 
-// packageName is the name of the package for pi.
 const packageName = "pi-pigrep"
 
 type skillOptions struct {

@@ -636,7 +636,6 @@ func (v *watchView) show(e *printer.WatchEvent) {
 	}
 }
 
-// summary prints the summary at the end of a watch.
 func (v *watchView) summary() error {
 	e := &printer.WatchEvent{
 		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,

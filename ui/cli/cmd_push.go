@@ -215,7 +215,6 @@ func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
 	return nil
 }
 
-// line is a report on one line.
 func (o *pushOptions) line(r *opensearch.Report) string {
 	verb := "pushed"
 	if o.dryRun {

@@ -101,7 +101,6 @@ func twoArgs(cmd *cobra.Command, args []string) error {
 	return problem.Usagef("example: "+cmd.CommandPath()+" team https://search.example.com:9200", "%s takes a name and an address", cmd.CommandPath())
 }
 
-// completeArchive completes the names of archives.
 func completeArchive(a *app.App) complete {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		list, _ := remotes.Read(a) // an error has no completions

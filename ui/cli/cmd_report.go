@@ -172,7 +172,6 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	}, nil
 }
 
-// auditSource answers audits from an index.
 func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
 	disk := location.Disk{Limits: adapter.LimitsOf(agents)}
 	return &report.Source{

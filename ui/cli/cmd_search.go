@@ -246,7 +246,6 @@ func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	return true
 }
 
-// scopeOf returns the scope of a filter, or the default.
 func scopeOf(r filter.Spec) scope.Scope {
 	if r.Scope == "" {
 		return scope.Default
@@ -269,7 +268,6 @@ func searchProblem(ctx context.Context, err error) error {
 	return problem.OfIndex(err)
 }
 
-// titles returns a function from session paths to titles.
 func titles(r *index.Reader, redact bool) func(string) string {
 	return func(path string) string {
 		i, ok := r.Table().Find(path)
@@ -305,7 +303,6 @@ type asking struct {
 	request search.Request
 }
 
-// begin turns the shared flags into how the answer is printed, what is asked, and where.
 func begin(a *app.App, o *flags.Shared) (*asking, error) {
 	out, err := o.Printer(a)
 	if err != nil {
@@ -691,7 +688,6 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	})
 }
 
-// readEnd reads a stream to its end, and returns its last n bytes.
 func readEnd(r io.Reader, n int) (string, error) {
 	var kept []byte
 	buf := make([]byte, n)

@@ -45,7 +45,6 @@ type showOptions struct {
 	filter search.Request
 }
 
-// defaultAround is the default of --around.
 const defaultAround = 3
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
@@ -374,7 +373,6 @@ type hitLine struct {
 	} `json:"submatches"` // of a match of grep
 }
 
-// matched returns the texts that a hit matched.
 func (h *hitLine) matched() []string {
 	var texts []string
 	for _, s := range h.Fragment.Spans {
@@ -423,7 +421,6 @@ func (n *namedHits) add(h *hitLine) {
 // name or a path.
 var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\t]*?\.jsonl|[^\s:]+)(?::([^\s:]+))?`) })
 
-// addPlace adds the place that begins a line of text.
 func (n *namedHits) addPlace(line string) bool {
 	at := place().FindStringSubmatch(line)
 	if line == printer.GrepSeparator || at == nil {
@@ -549,7 +546,6 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 
 func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
 
-// export writes the conversation to the file of --output, or to stdout.
 func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *conversation.Target, req search.Request, stdout io.Writer) error {
 	a := x.App
 	t.Redact = o.Redact
@@ -616,7 +612,6 @@ func temporaryName(target, format string) string {
 	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
 }
 
-// openFile opens a file that was written, for --open.
 func openFile(a *app.App, path string) error {
 	if err := a.Open(path); err != nil {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot open " + path, Err: err, Hint: "the file is complete: open it in a browser or viewer"}

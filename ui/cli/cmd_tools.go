@@ -250,7 +250,6 @@ func findPicture(path string) (*files.Output, error) {
 	return findOutput(path, isPicture)
 }
 
-// answer opens the index and prints the audit that make returns.
 func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
 	run, err := o.prepare(a)
 	if err != nil {

@@ -66,13 +66,11 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
-// errNoScreen is the error of a TUI that has no usable terminal.
 func errNoScreen(why string) error {
 	return &problem.Error{Code: problem.CodeUsage, Message: "the TUI needs a terminal, but " + why,
 		Hint: "to search without the TUI: pigrep search QUERY"}
 }
 
-// canShow reports whether the TUI can run.
 func canShow(a *app.App) bool {
 	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }

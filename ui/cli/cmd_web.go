@@ -186,7 +186,6 @@ func forPages[Q, A any](answer func(context.Context, Q) (A, error)) func(context
 	}
 }
 
-// pageError turns an error into one for pages.
 func pageError(err error) error {
 	if errors.Is(err, index.ErrNoIndex) {
 		return &web.Error{Status: http.StatusServiceUnavailable, Message: "There is no index yet.", Hint: "Load the page again when it is built; with --no-update, build it: pigrep index"}

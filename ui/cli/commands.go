@@ -96,7 +96,6 @@ func commandMeant(word string) string {
 
 func commandNames() []string { return each(commands(), func(c command) string { return c.name }) }
 
-// each returns what of makes of each element of a list.
 func each[T, R any](list []T, of func(T) R) []R {
 	made := make([]R, len(list))
 	for i := range list {
@@ -105,7 +104,6 @@ func each[T, R any](list []T, of func(T) R) []R {
 	return made
 }
 
-// newRootCommand returns the bare command with all commands below it.
 func newRootCommand(a *app.App) *cobra.Command {
 	root := newBareCommand(a)
 	for _, c := range commands() {
@@ -272,7 +270,6 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// isCompletion reports whether a shell asks for completions.
 func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }

@@ -39,7 +39,6 @@ const (
 	titleWidth     = 60 // of a title in a description
 )
 
-// completions are the functions that complete flags from the index.
 var completions = map[string]func(r *index.Reader, prefix string) []string{
 	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldRole, prefix) },
 	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldTool, prefix) },
@@ -96,7 +95,6 @@ func completeFlag(a *app.App, row flags.Row) complete {
 	return cobra.NoFileCompletions
 }
 
-// completeList completes the last one of comma-separated values.
 func completeList(words []string) complete {
 	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
@@ -275,7 +273,6 @@ var bashHelpers = strings.NewReplacer(
 //go:embed scripts
 var scripts embed.FS
 
-// script returns the code in a file of scripts.
 func script(name string) string {
 	data, err := scripts.ReadFile("scripts/" + name)
 	if err != nil {

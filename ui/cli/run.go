@@ -126,7 +126,6 @@ func withHint(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// printError prints the error of a run, as text or JSON.
 func printError(a *app.App, err error) {
 	if err == nil || system.IsClosedPipe(err) || errors.Is(err, problem.ErrNothingFound) || errors.Is(err, problem.ErrIncomplete) || errors.Is(err, problem.ErrLeft) {
 		return

@@ -295,7 +295,6 @@ func isNumbered(s string) bool {
 // isLeftOut reports whether a line marks omitted unchanged lines.
 func isLeftOut(s string) bool { return s != "" && s[0] == ' ' && strings.TrimLeft(s, " ") == "..." }
 
-// isHunkHead reports whether a line is the header of a hunk.
 func isHunkHead(s string) bool {
 	before, after := hunkStart(s)
 	return before > 0 || after > 0

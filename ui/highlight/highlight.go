@@ -159,7 +159,6 @@ const maxKnown = 1000
 // maxName is the length in bytes of the longest name of a language or file.
 const maxName = 256
 
-// classOf returns the class of a type of token.
 func classOf(t chroma.TokenType) Class {
 	switch t {
 	case chroma.KeywordConstant:

@@ -146,7 +146,6 @@ func (x *writer) newResult(e *entry.Entry) *entryView {
 	return v
 }
 
-// result adds a result to the call.
 func (v *callView) result(x *writer, e *entry.Entry) {
 	noMatch := transcript.IsNoMatch(v.run, e)
 	v.Failed, v.Hit = e.IsError && !noMatch, x.isHit(e)
@@ -320,7 +319,6 @@ type diffView struct {
 	Code template.HTML
 }
 
-// edits adds what the call did to files.
 func (v *callView) edits(x *writer, files []diff.File) {
 	added, removed := 0, 0
 	for _, f := range files {

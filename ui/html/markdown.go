@@ -194,7 +194,6 @@ func (r *proseRenderer) node(n ast.Node) {
 	}
 }
 
-// tagsOf returns the tags around a node.
 func tagsOf(n ast.Node) (begin, end string) {
 	switch n := n.(type) {
 	case *ast.HTMLBlock:

@@ -296,7 +296,6 @@ func (p *Page) directory(dir string) string {
 	return p.file(dir)
 }
 
-// file is the name of a file.
 func (p *Page) file(name string) string {
 	if p.Site != nil {
 		return human.Path(name, p.Home)
@@ -451,7 +450,6 @@ func (p *Page) subject(start int) int {
 	return start
 }
 
-// indexText is the line of an entry in an index.
 func indexText(e *entry.Entry) string {
 	if e.Role == session.RoleUser {
 		if e.UserText == "" && len(e.Images) > 0 {

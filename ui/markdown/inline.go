@@ -13,7 +13,6 @@ import (
 // special are the bytes that may begin something in a line.
 const special = "\\`*_~[]!<&h"
 
-// inline returns the runs of a line of text.
 func inline(s string, style Style) []Run {
 	if len(s) > maxInline || !strings.ContainsAny(s, special) {
 		return []Run{{Text: s, Style: style}}

@@ -215,7 +215,6 @@ func (r *renderer) textLine(p prefix, text string) {
 	r.wrap(p, inline(text, 0))
 }
 
-// emit appends a line with the prefix before it.
 func (r *renderer) emit(p prefix, l Line) {
 	line := append(append(make(Line, 0, len(p.first)+len(l)), p.first...), l...)
 	for n := len(line) - 1; n >= 0; n-- {
@@ -569,7 +568,6 @@ func cells(line string) []string {
 	return list
 }
 
-// row returns the runs of n cells.
 func row(line string, n int, style Style) [][]Run {
 	list := make([][]Run, n)
 	for i, c := range cells(line) {
@@ -628,7 +626,6 @@ func widthOf(runs []Run) int {
 	return n
 }
 
-// row appends the lines of a row.
 func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment) {
 	wrapped := make([][]Line, len(cells))
 	height := 1

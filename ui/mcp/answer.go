@@ -234,7 +234,6 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	return cut.cut()
 }
 
-// text is an answer as text: what is above the rows, a line for each, and the footer.
 func (p *rowPage[Row]) text(head string, rows []Row, f footer) string {
 	var b strings.Builder
 	b.WriteString(head + "\n")

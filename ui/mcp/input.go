@@ -84,7 +84,6 @@ func rowsOf(input reflect.Type) (rows []*filter.Row) {
 	return rows
 }
 
-// describeFilters describes the filters of a tool in the place of Where.Given.
 func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
 	at := slices.Index(s.PropertyOrder, "given")
 	if at < 0 {

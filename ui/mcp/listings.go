@@ -20,7 +20,6 @@ import (
 	"pigrep/query/sessions"
 )
 
-// SessionsInput are the arguments of list_sessions.
 type SessionsInput struct {
 	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"as of search; best match first"`
 	Filters
@@ -31,7 +30,6 @@ type SessionsInput struct {
 	Paging
 }
 
-// sessionsAnswer is the answer of list_sessions.
 type sessionsAnswer struct {
 	Sessions []listedSession `json:"sessions"`
 	Total    int             `json:"total"`
@@ -39,7 +37,6 @@ type sessionsAnswer struct {
 	footer
 }
 
-// listedSession is a session of a list.
 type listedSession struct {
 	sessionRow
 	Named  bool     `json:"named,omitempty" jsonschema:"the title is a name"`
@@ -93,7 +90,6 @@ type FixInput struct {
 	Paging
 }
 
-// fixAnswer is the answer of find_fix.
 type fixAnswer struct {
 	Sessions []fixRow `json:"sessions"`
 	Total    int      `json:"total"`
@@ -148,7 +144,6 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	return p, nil
 }
 
-// fix returns the row of a session.
 func (n *ids) fix(x *fix.Session) fixRow {
 	row := fixRow{
 		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Agent, n.several, x.Kept), CWD: x.CWD,
@@ -197,14 +192,12 @@ type CallsInput struct {
 
 const defaultCalls = 30
 
-// callsAnswer is the answer of tool_calls.
 type callsAnswer struct {
 	Calls []callRow `json:"calls"`
 	Total int       `json:"total"`
 	footer
 }
 
-// callRow is a call.
 type callRow struct {
 	place
 	Result string   `json:"result,omitempty" jsonschema:"the entry with its result"`
@@ -225,7 +218,6 @@ type UsageInput struct {
 	Paging
 }
 
-// usageAnswer is the answer of usage.
 type usageAnswer struct {
 	Total    usageRow   `json:"total"`
 	Rows     []usageRow `json:"rows"`
@@ -284,7 +276,6 @@ func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPa
 	return p, err
 }
 
-// call converts a tool call to a row of the answer.
 func (n *ids) call(r *audit.CallRow) callRow {
 	row := callRow{
 		place: n.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
@@ -335,7 +326,6 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 	return p, nil
 }
 
-// usage returns the row of a use of tokens.
 func (n *ids) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
 		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
@@ -347,7 +337,6 @@ func (n *ids) usage(r *audit.UsageRow) usageRow {
 	return row
 }
 
-// text is a row as text.
 func (r *usageRow) text() string {
 	var key []string
 	for _, k := range []*string{&r.Day, &r.Week, &r.Month, r.Model, r.Agent, r.Project, &r.Session, &r.Title} {
@@ -512,7 +501,6 @@ func (g *grepRows) match(m *grep.Match) error {
 	return nil
 }
 
-// lineText is a line as grep prints it.
 func lineText(l *grep.Line) string {
 	mark := "-"
 	if l.Match {
@@ -551,7 +539,6 @@ func around(text string, spans [][2]int, most int) string {
 	return before + text[start:end] + after
 }
 
-// text is the answer as text.
 func (a *grepAnswer) text() string {
 	var b strings.Builder
 	lines, files := atLeast(a.Inexact)+human.Plural(a.Lines, "line", "lines"), a.Files

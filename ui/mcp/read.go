@@ -43,7 +43,6 @@ const defaultAround = 3
 // briefBytes is the default of maxBytes if only the beginnings of texts are shown.
 const briefBytes = 10_000
 
-// readAnswer is the answer of read_session.
 type readAnswer struct {
 	Session readSession `json:"session"`
 	Before  int         `json:"entriesBefore" jsonschema:"entries of the branch before these"`
@@ -61,7 +60,6 @@ type readSession struct {
 	Parent    string   `json:"parentSession,omitempty"`
 }
 
-// entryRow is an entry.
 type entryRow struct {
 	Entry     string           `json:"entry"`
 	Role      string           `json:"role" jsonschema:"or the type of an entry that is no message"`
@@ -546,7 +544,6 @@ func shorten(s string, most int) (short string, cut int) {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
 }
 
-// text returns the answer as text.
 func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
 	b.WriteString(a.Session.text() + "\n")

@@ -62,7 +62,6 @@ type sessionHits struct {
 	Hits []hitRow `json:"hits"`
 }
 
-// hitRow is a hit.
 type hitRow struct {
 	place
 	Agent     string       `json:"agent,omitempty"`
@@ -175,7 +174,6 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	return p, nil
 }
 
-// hit returns the row of a hit.
 func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	missing, elsewhere := h.Told()
 	for i, word := range missing {
@@ -200,7 +198,6 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	return row
 }
 
-// grouped returns the sessions of the hits with these hits.
 func (n *ids) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 	list := []sessionHits{}
 	for i := range hits {
@@ -281,7 +278,6 @@ func dropping(name string) string {
 	return "without " + name
 }
 
-// text is the answer as text.
 func (a *searchAnswer) text(files int) string {
 	var b strings.Builder
 	switch {

@@ -86,7 +86,6 @@ type Index struct {
 	Close    func()
 }
 
-// several reports whether the sessions are of several agents.
 func (x *Index) several() bool { return len(x.Reader.Table().Agents()) > 1 }
 
 // warnings are the warnings of an answer from the index alone.
@@ -188,7 +187,6 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 // tool is how agents know a tool.
 type tool struct{ name, title, description string }
 
-// addList adds a tool that lists.
 func addList[Answer, In, Row any](s *server, t tool, asked func(*In) listing, find func(context.Context, *question, *In) (*rowPage[Row], error)) {
 	add(s, t, open(schemaOf[Answer]()), list(s, t.name, asked, find))
 }

@@ -311,7 +311,6 @@ func limited[T any](list []T, limit int) []T {
 	return list
 }
 
-// shown is the number of rows, and how many of them are shown.
 func shown(rows, all int, one, many string) string {
 	line := human.Plural(all, one, many)
 	if rows < all {
@@ -335,7 +334,6 @@ type Grid struct {
 	Total   []string // nil for none
 }
 
-// GridColumn is a column of a Grid.
 type GridColumn struct {
 	Title string
 	Right bool // aligned
@@ -481,7 +479,6 @@ func (d dollars) known(cost float64, known bool, unpriced int) string {
 	return d.Text(cost)
 }
 
-// withoutPrice names the models without a price.
 func withoutPrice(t *audit.UsageTable) string {
 	var parts []string
 	models := slices.DeleteFunc(slices.Clone(t.Unpriced), func(m string) bool { return m == "" })

@@ -123,7 +123,6 @@ type grepText struct {
 	last    lastLine
 }
 
-// lastLine is the line that was written last.
 type lastLine struct {
 	path         string
 	offset       int64

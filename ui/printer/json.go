@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// SchemaVersion is the version of the JSON output.
 const SchemaVersion = 1
 
 // jsonWriter writes an answer as JSON: as one object or, with lines, as an object a
@@ -133,7 +132,6 @@ func (j *jsonWriter) inLines(name string, value any) any {
 	return map[string]any{name: value}
 }
 
-// line writes a line.
 func (j *jsonWriter) line(v any) { j.row(append(j.encoded(v), '\n'), "") }
 
 // typed puts a type in front of the members of a row.
@@ -229,7 +227,6 @@ func (j *jsonWriter) filled(v any, at string, fill func()) {
 	j.pass(rest)
 }
 
-// inside writes a text as a part of a string.
 func (j *jsonWriter) inside(text string) {
 	for piece := range terminal.Pieces(text, false) {
 		data := j.encoded(piece)

@@ -96,7 +96,6 @@ func (l *Layout) Know(r *index.Reader) {
 // KnowAgents makes the layout show agents if the sessions of a reader are of several.
 func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
 
-// badge is human.Badge.
 func (l Layout) badge(agent string, kept bool) string {
 	return terminal.Clean(human.Badge(agent, l.Several, kept))
 }

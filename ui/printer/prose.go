@@ -63,7 +63,6 @@ func (t *text) prose(b transcript.Block, width int, faint bool) []string {
 	return lines
 }
 
-// runs returns a line of rendered Markdown.
 func (t *text) runs(l markdown.Line, faint bool) string {
 	var b strings.Builder
 	for _, r := range l {
@@ -97,7 +96,6 @@ func runStyle(r markdown.Run, faint bool) ansi.Style {
 	return style
 }
 
-// lineStyle is the style of a line.
 type lineStyle uint8
 
 const (
@@ -399,7 +397,6 @@ func fold(text []byte, head, tail int) folded {
 	return f
 }
 
-// cutLines returns the first n lines of a text, safe to print.
 func cutLines(text []byte, n int) []string {
 	lines := make([]string, 0, n)
 	for range n {
@@ -474,7 +471,6 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 	return lines, taken
 }
 
-// wordCells is the width of the word at the beginning of a list.
 func wordCells(list []cluster) (cells int) {
 	for _, c := range list {
 		if c.text == " " || c.width > 1 {

@@ -34,7 +34,6 @@ type Search struct {
 // Written returns how many hits were written.
 func (s *Search) Written() int { return s.written }
 
-// each visits the hits in their order.
 func (s *Search) each(visit func(*search.Hit) error) error {
 	return s.Response.Each(s.Context, func(h *search.Hit) error {
 		if s.written++; s.Shown != nil {
@@ -157,7 +156,6 @@ func (s *Search) sheet(layout Layout) table {
 	return sheet
 }
 
-// title is the title of the session of a hit.
 func (s *Search) title(h *search.Hit) string {
 	if s.Title == nil {
 		return h.SessionName
@@ -222,7 +220,6 @@ func entryID(id string) string {
 	return terminal.Clean(id)
 }
 
-// gutter is the width of the columns before the text of a hit.
 func (t *hitText) gutter() int {
 	if t.Width < narrow {
 		return 4

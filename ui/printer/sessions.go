@@ -288,7 +288,6 @@ func (s *Similar) json(j *jsonWriter) {
 	})
 }
 
-// sheet is that of a list of sessions, with what they share.
 func (s *Similar) sheet(layout Layout) table {
 	type row = sessions.Session
 	shares := make(map[string][]string, len(s.Response.Sessions))

@@ -96,7 +96,6 @@ func (s *Settings) text(t *text) {
 	t.table(s.sheet(t.Layout))
 }
 
-// settingJSON is a setting in JSON.
 type settingJSON struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value,omitempty"`

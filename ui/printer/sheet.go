@@ -62,7 +62,6 @@ type cell struct {
 	width int // of Text, once shown
 }
 
-// show sets Text to what is printed.
 func (c *cell) show() {
 	if c.Text == "" {
 		c.Text = c.Plain
@@ -109,7 +108,6 @@ func (s *sheet[T]) shown(people bool) []column {
 	return list
 }
 
-// fill makes r the row of v.
 func (s *sheet[T]) fill(r *sheetRow, v *T) {
 	*r = sheetRow{cells: r.cells[:0]}
 	for i := range s.columns {
@@ -160,7 +158,6 @@ func (s *sheet[T]) sum() *sheetRow {
 
 func (s *sheet[T]) titled() bool { return !s.bare }
 
-// listed visits the elements of a list.
 func listed[T any](list []T) func(func(*T) error) error {
 	return func(visit func(*T) error) error {
 		for i := range list {
@@ -478,7 +475,6 @@ func (l *tableLayout) widthsOf(r *sheetRow) []int {
 	return widths
 }
 
-// cells writes the cells of a row to t.line.
 func (t *text) cells(r *sheetRow, l *tableLayout, bars bool) {
 	b, widths := &t.line, l.widthsOf(r)
 	for i := range l.columns {

@@ -206,7 +206,6 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 	return session.KindOther
 }
 
-// treeText returns what an entry is, and its text on one line.
 func (p *showText) treeText(e *entry.Entry) (what, text string) {
 	what = transcript.Describe(e).Name
 	switch e.Type {

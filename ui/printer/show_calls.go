@@ -80,7 +80,6 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 	}
 }
 
-// callHead prints the first line of a call, with what is at its right if there is room.
 func (p *showText) callHead(indent, name, l, right string) {
 	all, room := p.body(bodyIndent)-terminal.Width(name), p.headRoom(name, right)
 	switch {
@@ -297,7 +296,6 @@ const (
 	diffRows       = 3  // of a long line, unless --full is given
 )
 
-// callDiff prints what a call did to files.
 func (p *showText) callDiff(w *waitingCall, failed bool) {
 	if len(w.files) > 0 {
 		p.own(w.entry)
@@ -305,7 +303,6 @@ func (p *showText) callDiff(w *waitingCall, failed bool) {
 	}
 }
 
-// diffLimit is how many lines of a diff are shown as a part of entry e.
 func (p *showText) diffLimit(e *entry.Entry, files []diff.File) int {
 	if len(files) == 1 && files[0].Whole {
 		return p.lineLimit(e, writeLines)
@@ -313,7 +310,6 @@ func (p *showText) diffLimit(e *entry.Entry, files []diff.File) int {
 	return p.lineLimit(e, diffLines)
 }
 
-// changeSummary names the files of a call and counts the lines of its diff, in a width.
 func (p *showText) changeSummary(files []diff.File, width int) string {
 	name, all := transcript.Inside(terminal.Clean(files[0].Path), p.s.Session.CWD), files[0]
 	if len(files) > 1 {
@@ -489,7 +485,6 @@ func commonIndent(rows iter.Seq[diffRow]) string {
 	return common
 }
 
-// diffLayout is how the rows of a diff are printed.
 type diffLayout struct {
 	indent string
 	common string // indentation that is left out
@@ -583,7 +578,6 @@ func changed(line, pair string) (from, to int) {
 	return from, to
 }
 
-// tidyLine is tidy for one line.
 func tidyLine(s string) string { return tidy([]byte(strings.ReplaceAll(s, "\r", " "))) }
 
 // foundStyle marks matches in a conversation. It sets no colour, because the lines of a
@@ -716,7 +710,6 @@ func found(line string, texts []string) iter.Seq[[2]int] {
 	}
 }
 
-// contains reports whether a line has one of the texts.
 func contains(line string, texts []string) bool {
 	for range found(line, texts) {
 		return true

@@ -162,7 +162,6 @@ func (p *showText) body(indent string) int {
 	return max(minBodyColumns, p.Width-len(indent))
 }
 
-// cut clips s if there is a width.
 func (p *showText) cut(s string, indent int) string {
 	if p.Width == 0 {
 		return s
@@ -380,7 +379,6 @@ func (p *showText) state(e *entry.Entry) []string {
 	return facts
 }
 
-// said prints an entry with all its blocks.
 func (p *showText) said(it *transcript.Item) {
 	e, limit := it.Entry, summaryLines
 	var style ansi.Style
@@ -420,7 +418,6 @@ func isSaid(class transcript.Class, b transcript.Block) bool {
 	return b.Form != transcript.Folded
 }
 
-// prose prints a text or an image.
 func (p *showText) prose(b transcript.Block, limit int) {
 	if b.Image != nil {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
@@ -541,7 +538,6 @@ func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block
 	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
 }
 
-// shell prints a command of the user.
 func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
 	p.output(e, b.Text, true, e.IsError)
@@ -569,7 +565,6 @@ func (p *showText) aside(it *transcript.Item) {
 	p.remark(it.Entry, what)
 }
 
-// remark prints an entry of one line.
 func (p *showText) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
 		p.out.WriteByte('\n')

@@ -381,7 +381,6 @@ func (s Stores) sheet(layout Layout) table {
 
 func (s Stores) text(t *text) { t.table(s.sheet(t.Layout)) }
 
-// there is whether the store exists.
 func there(s *Store) string {
 	switch {
 	case s.Exists == nil:
@@ -591,7 +590,6 @@ type WatchEvent struct {
 	State       search.IndexState `json:"index"`
 }
 
-// watchLine is an event on one line.
 func watchLine(e *WatchEvent) string {
 	var done []string
 	for _, c := range e.Changes {

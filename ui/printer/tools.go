@@ -80,7 +80,6 @@ func titleIf(any bool, title string) string {
 	return ""
 }
 
-// latest returns a function that finds the latest time of rows.
 func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
 	return func() (last time.Time, err error) {
 		for i := range rows {

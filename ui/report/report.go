@@ -77,7 +77,6 @@ func HTML(w io.Writer, sections []*Section) error {
 	return templates().ExecuteTemplate(w, "sections", sections)
 }
 
-// Sessions lists sessions, with what each used.
 func (v *View) Sessions(list *sessions.Response) *Section {
 	s := &Section{ID: "sessions", Title: "Sessions", Note: "No session has a message in this time."}
 	if len(list.Sessions) == 0 {
@@ -482,7 +481,6 @@ func callHead(last string) []Head {
 	return []Head{{Text: "time"}, {Text: "project"}, {Text: "tool"}, {Text: "call"}, {Text: last}}
 }
 
-// call is a row of a list of calls.
 func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 	code := func(s string) Cell {
 		c := cut(s)

@@ -167,7 +167,6 @@ func (m *Model) markOf(path string) int {
 	return slices.IndexFunc(m.marked, func(p Place) bool { return p.Path == path })
 }
 
-// nextSession selects the next session, if there is one.
 func (r *results) nextSession() {
 	for i := r.at + 1; i < len(r.items); i++ {
 		if r.rows[r.items[i]].group != r.rows[r.items[r.at]].group {
@@ -238,7 +237,6 @@ func (m *Model) actionMenu(chosen []Place) *menu {
 
 func (m *Model) openExport() tea.Cmd { return m.openMenuOf(m.formatMenu) }
 
-// formatMenu returns the menu of export formats.
 func (m *Model) formatMenu(chosen []Place) *menu {
 	var choices []choice
 	for _, f := range m.options.Formats {
@@ -309,7 +307,6 @@ func (m *Model) copyEntry() tea.Cmd {
 	})
 }
 
-// copyAll copies a line of each session.
 func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cmd {
 	var lines []string
 	for _, p := range list {
@@ -331,7 +328,6 @@ func (m *Model) copyText(text, what string) tea.Cmd {
 	return m.copying(func() (string, string, error) { return text, what, nil })
 }
 
-// copying copies a text that read returns, with what it is for the user.
 func (m *Model) copying(read func() (text, what string, err error)) tea.Cmd {
 	ctx, copy := m.ctx, m.options.Copy
 	return command(func() then {

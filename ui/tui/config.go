@@ -96,7 +96,6 @@ func (c Config) Check() *ConfigError {
 	return nil
 }
 
-// unknown is the error for a name that does not exist.
 func unknown(table, name string) *ConfigError {
 	var names []string
 	for _, c := range Choices() {
@@ -157,7 +156,6 @@ func (c Config) bind() []binding {
 	return table
 }
 
-// otherKeyNames are further names of keys.
 var otherKeyNames = map[string]string{
 	"escape": "esc", "return": "enter", "pagedown": "pgdown", "pgdn": "pgdown", "pageup": "pgup", "del": "delete",
 	"↑": "up", "↓": "down", "←": "left", "→": "right",
@@ -165,7 +163,6 @@ var otherKeyNames = map[string]string{
 
 var functionKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`) })
 
-// namedKeys lists the keys with a name.
 func namedKeys() []string {
 	var names []string
 	for name := range keyNames {

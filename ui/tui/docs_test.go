@@ -24,7 +24,7 @@ func TestDocs(t *testing.T) {
 		t.Fatalf("%s has no place for the keys", path)
 	}
 	var b strings.Builder
-	for _, g := range Keys() {
+	for _, g := range keyGroups(bindings) {
 		fmt.Fprintf(&b, "\n### %s\n\n| keys | what they do | setting |\n|---|---|---|\n", g.Title)
 		for _, r := range g.Rows {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Keys, r.Help, r.Name)

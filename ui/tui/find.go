@@ -340,7 +340,6 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
 
-// beginTour goes to the n-th hit of a session.
 func (m *Model) beginTour(tour hitTour, n int, err error) tea.Cmd {
 	t := &m.preview.hits
 	if tour.path != m.preview.want.Path { // another session is shown by now
@@ -412,7 +411,6 @@ type matcher struct {
 	found          [][]span // by line
 }
 
-// spans finds the needles in the lines from start to end.
 func (p *preview) spans(start, end int, needles []string) [][]span {
 	m := matcher{lines: folded(p.plain[start:max(start, end)]), needles: folded(needles), width: p.have.Width}
 	m.found = make([][]span, len(m.lines))

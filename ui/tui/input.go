@@ -237,7 +237,6 @@ func appendHistory(path, query string) (err error) {
 	return err
 }
 
-// remember adds the query to the history.
 func (m *Model) remember() tea.Cmd {
 	text := strings.TrimSpace(m.query.text)
 	h := &m.history

@@ -151,7 +151,6 @@ func (m *Model) isEmpty() bool { return m.query.text == "" }
 // far is more lines than any conversation has.
 const far = 1 << 40
 
-// edit returns the action of a key that edits the input line.
 func edit(change func(*input)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		line := m.line()
@@ -169,9 +168,6 @@ var mouseRows = []KeyRow{
 	{"wheel", "scroll what is under the pointer", ""},
 	{"click", "select a hit; switch to the preview or the list", ""},
 }
-
-// Keys returns the table of keys, for docs.
-func Keys() []KeyGroup { return keyGroups(bindings) }
 
 func keyGroups(table []binding) []KeyGroup {
 	var groups []KeyGroup
@@ -199,7 +195,6 @@ var keyNames = map[string]string{
 	"ctrl": "Ctrl", "shift": "Shift", "alt": "Alt",
 }
 
-// keyName returns the name of a key for people.
 func keyName(key string) string {
 	parts := strings.Split(key, "+")
 	for i, p := range parts {
@@ -247,7 +242,6 @@ func (m *Model) toggleHelp() tea.Cmd {
 
 func (h *help) scroll(n int) { h.top += n }
 
-// keyHelp returns the renderer of keys and what they do, for a width.
 func (v view) keyHelp(width int) bubbles.Model {
 	h := bubbles.New()
 	h.ShortSeparator = " · "

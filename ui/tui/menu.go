@@ -186,10 +186,8 @@ func (m *menu) line(v view, i, width int) string {
 // The filter menu edits the text of the query, where filters can be seen, changed and
 // removed.
 
-// facetFields are the fields of the menu, in order.
 var facetFields = []string{"kind", "tool", "agent", "project", "model", "after", "branch"}
 
-// fieldLabel is the name of a field in the menu.
 func fieldLabel(field string) string {
 	if field == "after" {
 		return "date"
@@ -298,7 +296,6 @@ func (m *Model) valueChoices(field string, facets []sessions.Facet) []choice {
 	return choices
 }
 
-// filtersBy reports whether the query has a filter.
 func (m *Model) filtersBy(f sessions.Facet) bool {
 	return slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
 }
@@ -423,7 +420,6 @@ type toggles struct {
 // mostInSession is how many hits are listed when a single session is searched.
 const mostInSession = 500
 
-// narrow returns the request of a search with the toggles.
 func (m *Model) narrow(r search.Request) search.Request {
 	t := &m.toggles
 	r.AllWords, r.Any = t.allWords, t.any
@@ -460,7 +456,6 @@ func (m *Model) toggleSession() tea.Cmd {
 	return m.changed()
 }
 
-// on returns the toggles that are on, each with its key.
 func (m *Model) on() []key.Binding {
 	t := &m.toggles
 	var list []key.Binding
@@ -490,7 +485,6 @@ func (m *Model) within() string {
 	return text
 }
 
-// without says how to drop a filter, in the words of the TUI.
 func (m *Model) without(filter string) string {
 	what, _ := m.dropping(filter)
 	return what

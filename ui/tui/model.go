@@ -238,7 +238,6 @@ func (m *Model) place() place {
 	return inList
 }
 
-// line returns the input line with the focus.
 func (m *Model) line() *input {
 	switch m.place() {
 	case inMenu:

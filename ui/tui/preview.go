@@ -404,7 +404,6 @@ func (p *preview) nextEntry(n int) bool {
 	return p.more()
 }
 
-// shownEntries returns the entries with lines, in the order of the lines.
 func (p *preview) shownEntries() []int {
 	var list []int
 	for i, l := range p.page.Lines {
@@ -537,7 +536,6 @@ func (p *preview) toggleAll() bool {
 // Folds are the entries that were folded or unfolded one by one: "+12 -40". They are a
 // string because requests are compared with ==.
 
-// setFold returns the folds with an entry unfolded, or folded.
 func setFold(folds string, entry int, open bool) string {
 	kept := slices.DeleteFunc(strings.Fields(folds), func(f string) bool { return f[1:] == strconv.Itoa(entry) })
 	sign := "-"

@@ -81,7 +81,6 @@ const (
 	rowBlank
 )
 
-// groupHits groups the hits of an answer by session.
 func groupHits(r *search.Response) []group {
 	groups := make([]group, len(r.Sessions))
 	places := make(map[string]int, len(r.Sessions))
@@ -152,7 +151,6 @@ func (r *results) open() {
 	}
 }
 
-// place returns the place of an item.
 func (r *results) placeOf(i int) Place {
 	at := r.rows[r.items[i]]
 	g := &r.groups[at.group]
@@ -191,7 +189,6 @@ func (r *results) hit() *search.Hit {
 	return &r.groups[at.group].hits[at.hit]
 }
 
-// move moves the selection by n items.
 func (r *results) move(n int) {
 	r.at = max(0, min(len(r.items)-1, r.at+n))
 }
@@ -368,7 +365,6 @@ const (
 	leastAge  = 40
 )
 
-// hitLine returns a hit on one line: its kind and its best fragment.
 func hitLine(v view, p painter, h *search.Hit, width int) string {
 	look, kind := v.kinds[h.Kind], string(h.Kind)
 	if h.IsError {

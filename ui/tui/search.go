@@ -127,7 +127,6 @@ func (m *Model) outdated() bool {
 	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh
 }
 
-// showAnswer shows an answer.
 func (m *Model) showAnswer(msg searched) tea.Cmd {
 	s := &m.search
 	s.job, s.slow = nil, false
@@ -212,7 +211,6 @@ func (m *Model) stateChanged(state State) tea.Cmd {
 	return nil
 }
 
-// showPreview shows the selection in the preview.
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()

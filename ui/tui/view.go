@@ -49,7 +49,6 @@ func (m *Model) View() (v tea.View) {
 	return v
 }
 
-// screen returns all lines, and the position of the cursor.
 func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
@@ -375,7 +374,6 @@ func (m *Model) found() string {
 // upToDate is the usual state of the index.
 const upToDate = "up to date"
 
-// freshness describes the state of the index.
 func (m *Model) freshness() string {
 	switch s := &m.state; {
 	case s.Indexing:

@@ -72,7 +72,6 @@ func (p place) below(path, name, value string) string {
 	return withParams("/session/"+url.PathEscape(p.name)+path, v)
 }
 
-// page returns the URL of the page with an entry.
 func (p place) page(entryID string) string { return p.below("", "entry", entryID) }
 
 // entry returns the URL of an entry, with its anchor.
@@ -290,7 +289,6 @@ func (s *Server) hitsIn(ctx context.Context, c *Conversation, q searchParams) (l
 	return slices.Compact(list), slices.Compact(marks), nil
 }
 
-// marked returns the marked pieces of a fragment.
 func marked(f match.Fragment) (list []string) {
 	for _, p := range fragmentParts(f) {
 		if text := strings.ToLower(strings.TrimSpace(p.Text)); p.Mark && text != "" {
@@ -378,7 +376,6 @@ func (s *Server) showGrown(w http.ResponseWriter, r *http.Request, c *Conversati
 	return s.write(w, http.StatusOK, "grown", link{human.Plural(len(added), "new entry", "new entries"), at.entry(first)})
 }
 
-// changed adds a hint to the error for an entry whose file has changed.
 func changed(err error) error {
 	if errors.Is(err, entry.ErrChanged) {
 		return &Error{Status: http.StatusNotFound, Message: err.Error(), Hint: "The file has changed: load the conversation again."}

@@ -57,7 +57,6 @@ func (f *filterForm) offer(known []sessions.Facet, v url.Values) {
 // sectionsOf computes the sections of a page.
 type sectionsOf func(*report.View, context.Context, *report.Source, audit.Request) ([]*report.Section, error)
 
-// figures is the handler of a page of sections.
 func figures(title string, sections sectionsOf) handler {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return s.showFigures(w, r, title, sections)

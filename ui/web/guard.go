@@ -88,7 +88,6 @@ func (s *Server) refuses(r *http.Request) (status int, why string) {
 	return 0, ""
 }
 
-// isHost reports whether a Host header names this server.
 func (s *Server) isHost(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	_, own, _ := net.SplitHostPort(s.host)
@@ -113,7 +112,6 @@ func (s *Server) cookie(r *http.Request, what string) string {
 	return c.Value
 }
 
-// knows reports whether a request has the cookie.
 func (s *Server) knows(r *http.Request) bool { return equal(s.cookie(r, "key"), s.secret) }
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

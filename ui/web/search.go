@@ -81,7 +81,6 @@ func (q searchParams) values() url.Values {
 // Address returns the URL of the query.
 func (q searchParams) Address() string { return withParams("/", q.values()) }
 
-// withParams returns a URL with these parameters.
 func withParams(path string, v url.Values) string {
 	if len(v) == 0 {
 		return path
@@ -120,7 +119,6 @@ type choice struct {
 	Chosen bool
 }
 
-// link is the text and the URL of a link.
 type link struct{ Text, Address string }
 
 // searchPage is the data of the template "search".
@@ -162,7 +160,6 @@ type hitResult struct {
 	Notes   []string
 }
 
-// fragmentPart is a part of a fragment, highlighted or not.
 type fragmentPart struct {
 	Text string
 	Mark bool
@@ -266,7 +263,6 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 	return err
 }
 
-// request returns the search request for a query.
 func (s *Server) request(q searchParams, redact bool) search.Request {
 	req := search.Request{
 		Text: q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Any: q.Any, Limit: q.Limit, Redact: redact,
@@ -404,7 +400,6 @@ func (x *answer) suggest(q searchParams, res *search.Response) {
 	}
 }
 
-// hit converts a hit for the page.
 func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	f := hitResult{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,

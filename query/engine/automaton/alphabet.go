@@ -39,7 +39,6 @@ type sets struct {
 	key   []byte
 }
 
-// add returns the number of the set of an instruction.
 func (s *sets) add(in *syntax.Inst) uint32 {
 	if s.known == nil {
 		s.known, s.same = map[string]uint32{}, map[*rune]uint32{}
@@ -66,7 +65,6 @@ func (s *sets) add(in *syntax.Inst) uint32 {
 	return n
 }
 
-// alphabet returns the alphabet of the sets.
 func (b *builder) alphabet() *alphabet {
 	a := &alphabet{sets: b.sets.list}
 	a.bounds = b.bounds()
@@ -139,7 +137,6 @@ func (b *builder) bounds() (list []rune) {
 	return list[:sort.Search(len(list), func(i int) bool { return list[i] > unicode.MaxRune })]
 }
 
-// after returns the context after a character.
 func (b *builder) after(r rune) (c context) {
 	if r == '\n' {
 		c |= atLine
@@ -179,10 +176,8 @@ func (a *alphabet) search(r rune) uint32 {
 	return a.classOf[lo]
 }
 
-// end returns the class of the end of the text.
 func (a *alphabet) end() uint32 { return uint32(len(a.classes) - 1) }
 
-// contains reports whether a set has the characters of a class.
 func (a *alphabet) contains(set, class uint32) bool {
 	if a.has != nil {
 		return a.has[int(set)*len(a.classes)+int(class)]

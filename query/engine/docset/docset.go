@@ -27,10 +27,8 @@ type Set []uint64
 // New returns an empty set for a segment of n documents.
 func New(n int) Set { return make(Set, (n+63)/64) }
 
-// Has reports whether the set contains a document.
 func (b Set) Has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
 
-// Add adds a document.
 func (b Set) Add(doc uint32) { b[doc>>6] |= 1 << (doc & 63) }
 
 // Set adds or removes a document.
@@ -87,7 +85,6 @@ func (b Set) All() iter.Seq[uint32] {
 	}
 }
 
-// AddBitmap adds the documents of a roaring bitmap.
 func (b Set) AddBitmap(docs *roaring.Bitmap) {
 	var block [256]uint32
 	it := docs.ManyIterator()
@@ -98,7 +95,6 @@ func (b Set) AddBitmap(docs *roaring.Bitmap) {
 	}
 }
 
-// Keywords returns the terms of a field in a segment, in order.
 func Keywords(s *segment.Segment, f segment.Field) (terms []string, err error) {
 	err = s.Terms(f, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))

@@ -232,10 +232,8 @@ const (
 	BranchAbandoned = "abandoned"
 )
 
-// BranchOf returns the branch of entry i.
 func BranchOf(t *session.Tree, i int) string { return BranchName(t.Active(i)) }
 
-// BranchName returns BranchActive or BranchAbandoned.
 func BranchName(active bool) string {
 	if active {
 		return BranchActive

@@ -33,7 +33,6 @@ type Ref struct {
 	Tool    string          // nor this: the tool of the call that it answers
 }
 
-// RefOf returns where the entry of a node is, and in which context.
 func RefOf(n *session.Node, c session.Context) Ref {
 	return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line, Context: c, Tool: n.Tool}
 }
@@ -174,13 +173,11 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	return nil
 }
 
-// matches reports whether e is the entry that was indexed at ref.
 func (id Identity) matches(e *session.Entry, ref Ref) bool {
 	return e.Offset == ref.Offset && (ref.Length == 0 || e.Length == ref.Length) &&
 		(id.ID == "" || e.ID == id.ID) && (id.Copy == 0 || e.Copy == id.Copy) && len(e.Parts) >= id.Parts
 }
 
-// parserInput returns the line of an entry and the parser's state before it.
 func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
 	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}

@@ -38,7 +38,6 @@ type Row struct {
 	SessionPath string `json:"sessionPath,omitempty"` // of the file that has it, if the conversation is in several
 }
 
-// PartRow is a part of an entry in JSON.
 type PartRow struct {
 	Part       int             `json:"part"`
 	Kind       session.Kind    `json:"kind"`
@@ -54,7 +53,6 @@ type ImageRow struct {
 	Size     int    `json:"size"`
 }
 
-// ImageRowOf returns the row of an image.
 func ImageRowOf(i *session.Image) ImageRow { return ImageRow{i.MimeType, i.Size} }
 
 // Row returns the entry in JSON, which shares the memory of its texts. focus marks the requested entry.

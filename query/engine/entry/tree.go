@@ -173,7 +173,6 @@ func ParseBranch(name string) (string, error) {
 	return "", fmt.Errorf("unknown branch %q: use active, abandoned or any", name)
 }
 
-// HasBranch reports whether a session has an entry on the branch.
 func HasBranch(rec *session.Record, branch string) bool {
 	tree := rec.Tree()
 	for i := range rec.Nodes {
@@ -203,7 +202,6 @@ func LoadPlaces(a adapter.Adapter, rec *session.Record, path string, file io.Rea
 	return &Places{rec, rec.Tree()}, nil
 }
 
-// OnBranch reports whether the entry at the offset is on the branch.
 func (p *Places) OnBranch(offset int64, branch string) bool {
 	n := p.rec.NodeAt(offset)
 	return n >= 0 && BranchOf(p.tree, n) == branch

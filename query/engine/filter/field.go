@@ -82,7 +82,6 @@ func (w Written) Value(name string) string {
 	return w[name][len(w[name])-1]
 }
 
-// On reports whether a switch is on.
 func (w Written) On(name string) bool { return w.Value(name) == yes }
 
 // Switch turns a switch on or off.
@@ -105,7 +104,6 @@ func (e *Error) Error() string { return e.Message(func(name string) string { ret
 
 func (e *Error) Unwrap() error { return e.err }
 
-// Message is the error with the names of filters as spell writes them.
 func (e *Error) Message(spell func(name string) string) string { return e.text(spell) }
 
 // Spec reads the filters. The error is an *Error.
@@ -128,7 +126,6 @@ func (w Written) Spec(env Env) (Spec, error) {
 	return s, w.conflict(&s)
 }
 
-// readInto reads one value of a flag.
 func (r *Row) readInto(s *Spec, value string, env Env) error {
 	if r.isEmpty(value) {
 		return errors.New("the value is empty")

@@ -77,7 +77,6 @@ type span struct{ since, until int64 }
 
 func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
 
-// Compile returns the Filter of a Spec.
 func (s *Spec) Compile() *Filter {
 	f := &Filter{}
 	s.compile(f)
@@ -225,7 +224,6 @@ func (f *Filter) Session(s *session.Summary) bool {
 // TestsSessions reports whether Session may be false.
 func (f *Filter) TestsSessions() bool { return len(f.sessions) > 0 }
 
-// TestsKeywords reports whether the filter tests keywords of documents.
 func (f *Filter) TestsKeywords() bool { return len(f.keywords) > 0 }
 
 // TestsEntries reports whether Entry may be false.
@@ -281,7 +279,6 @@ const (
 	All                    // all pass
 )
 
-// EntryVerdict returns which entries of a session pass Entry, going by its summary.
 func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
@@ -445,7 +442,6 @@ func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
 	return nil
 }
 
-// docs returns the documents of a segment whose keyword the test takes.
 func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
 	// Every document has a kind, and most have one that passes: mark the others and
 	// invert.

@@ -339,13 +339,11 @@ func (r *Row) of(s *Spec) reflect.Value {
 	return reflect.ValueOf(r.member(s)).Elem()
 }
 
-// Active reports whether a Spec has the filter.
 func (r *Row) Active(s *Spec) bool {
 	v := r.of(s)
 	return v.IsValid() && !v.IsZero()
 }
 
-// Clear removes the filter from a Spec.
 func (r *Row) Clear(s *Spec) { r.of(s).SetZero() }
 
 // set sets the member to the value, or adds the names to it.

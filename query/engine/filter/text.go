@@ -49,7 +49,6 @@ type Part struct {
 	folded []byte // the folded text; nil until Folded is called
 }
 
-// Text returns the text of the part.
 func (p *Part) Text() []byte { return p.Entry.Parts[p.Number].Text }
 
 // Folded returns the text of the part, folded. It is valid until the next part is
@@ -261,7 +260,6 @@ func (f *fileTest) Matches(p *Part) bool {
 	return false
 }
 
-// matchesPath reports whether a path is the one that is looked for, or ends with it.
 func (f *fileTest) matchesPath(p, cwd string) bool {
 	p = path.Clean(session.Slashed(p))
 	if endsWithPath(p, f.path) {
@@ -293,7 +291,6 @@ func (f *fileTest) isNamedIn(command []byte) bool {
 	}
 }
 
-// endsSentence reports whether the dot before this text ends a sentence.
 func endsSentence(text []byte) bool {
 	r, size := utf8.DecodeRune(text)
 	return size == 0 || r == ')' || unicode.IsSpace(r)

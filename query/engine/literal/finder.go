@@ -30,7 +30,6 @@ type Finder struct {
 // next rare byte in lower and upper case.
 type FinderState struct{ next, lower, upper int }
 
-// AtStart is the state at the start of a text.
 var AtStart = FinderState{-1, -1, -1}
 
 // frequency lists bytes by how often they are in session files, the most common

@@ -94,7 +94,6 @@ func intersectBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
 	return a
 }
 
-// lookupLiteral returns the documents that have every required term of a literal.
 func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 	var all *roaring.Bitmap
 	for _, n := range requiredTerms(&l.analyzer, lit) { // whole terms come first

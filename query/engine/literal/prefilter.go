@@ -103,7 +103,6 @@ func (n *Required) visitLists(visit func([]Literal)) {
 	}
 }
 
-// shortest returns the length of the shortest literal.
 func shortest(list []Literal) int {
 	n := maxLiteral
 	for _, l := range list {
@@ -112,7 +111,6 @@ func shortest(list []Literal) int {
 	return n
 }
 
-// textPiece returns the longest piece of a literal without an edge.
 func textPiece(l Literal) []byte {
 	return longestPiece(l, func(r rune) bool { return r != edge }, func([]byte) bool { return true })
 }
@@ -215,7 +213,6 @@ func (c *Cursor) nextLiteral(from int) int {
 	return best
 }
 
-// MayMatch reports whether there is a possible match in a text.
 func (c *Cursor) MayMatch(n *Prefilter, text []byte) bool {
 	c.Begin(n, text)
 	return c.nextLiteral(0) < len(text) || c.Next(0) < len(text)

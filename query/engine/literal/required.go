@@ -152,7 +152,6 @@ func (n *Required) implies(b *Required) bool {
 	return !slices.ContainsFunc(n.literals, func(l Literal) bool { return !slices.ContainsFunc(b.literals, l.implies) })
 }
 
-// implies reports whether every text that contains l contains o.
 func (l Literal) implies(o Literal) bool {
 	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
 }
@@ -250,7 +249,6 @@ func infoOfClass(re *syntax.Regexp) info {
 	return s
 }
 
-// isOneLetter reports whether the runes are the cases of one letter.
 func isOneLetter(runes []rune) bool {
 	for _, r := range runes[1:] {
 		same := false
@@ -272,7 +270,6 @@ func repeat(s info) info {
 	return s
 }
 
-// alternate returns the info of a or b.
 func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
 		return info{exact: union(a.exact, b.exact)}
@@ -323,7 +320,6 @@ func appendLiteral(list []Literal, l Literal) []Literal {
 	return append(list, l)
 }
 
-// concat returns the info of a followed by b.
 func concat(a, b info) info {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {

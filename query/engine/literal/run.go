@@ -119,7 +119,6 @@ func (r *run) next(text []byte, from int) int {
 	return len(text)
 }
 
-// prefilter returns the prefilter that looks for the run.
 func (r *run) prefilter(json bool) *Prefilter {
 	return &Prefilter{
 		Finders: []Finder{{run: r}}, Longest: max(r.length, len(`\u0000`)), nonASCII: r.in[utf8.RuneSelf], json: json,

@@ -151,7 +151,6 @@ type Needle struct {
 	startsInWord, endsInWord bool
 }
 
-// NewNeedle returns the Needle of a text as it was typed.
 func NewNeedle(typed string) Needle {
 	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
 	first, _ := utf8.DecodeRune(text)
@@ -212,7 +211,6 @@ func inSpacedWord(r rune) bool {
 	return spaced
 }
 
-// FindAll returns the first matches of a needle in a text that is not folded.
 func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
 	folded := a.FoldText(text)
 	for from := 0; len(list) < most; {

@@ -17,7 +17,6 @@ const (
 // Ellipsis marks where a fragment was cut.
 const Ellipsis = "…"
 
-// NewFragment returns the fragment of the text with the best matches.
 func NewFragment(text []byte, matches []Span) Fragment {
 	first, last := BestCluster(matches)
 	start, end := 0, 0

@@ -339,7 +339,6 @@ func (f *JSONFolder) FoldLetters(data []byte) []byte {
 	return f.buf
 }
 
-// anyText is a byte of folded JSON that matches any text.
 const anyText = 0xff
 
 // mayFoldTo reports whether an ASCII character may come from the character outside of

@@ -12,7 +12,6 @@ import (
 	"pigrep/query/engine/words"
 )
 
-// A fileCount counts the candidates of a file.
 type fileCount struct {
 	hits, all int    // hits that lack nothing, and all hits
 	parts     int    // hits whose missing words are all present in parts

@@ -104,7 +104,6 @@ func (d duplicates) settle(levelOf func(*Candidate) uint8) {
 	}
 }
 
-// group returns the duplicates of the part of a candidate, with itself.
 func (d duplicates) group(c *Candidate) duplicates {
 	first, ok := slices.BinarySearchFunc(d, c, func(m marked, c *Candidate) int { return m.compare(c.copy, c.part) })
 	if !ok {
@@ -127,7 +126,6 @@ func (d duplicates) of(c *Candidate) (others []*Candidate) {
 	return others
 }
 
-// compareHeaders orders files by the headers of their sessions, then by path.
 func (s *snapshot) compareHeaders(i, j int32) int {
 	return cmp.Or(session.CompareStarts(s.files[i].started, s.files[j].started), cmp.Compare(i, j))
 }

@@ -51,10 +51,8 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 // Elsewhere reports whether another document of the session contains a missing word.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
-// HasParts reports whether the hit has all parts of a missing word.
 func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 
-// SaysLittle reports whether a missing expression is a word that says little.
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
 
 // Duplicate is a copy of the entry of a hit.
@@ -139,7 +137,6 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 	return rec, path, slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID }), nil
 }
 
-// Record returns the session record of a candidate.
 func (r *Result) Record(c *Candidate) (*session.Record, error) {
 	o, err := r.s.outline(c.file, r.s.segs[c.segment])
 	if err != nil {

@@ -98,7 +98,6 @@ func (s *search) shown() func(yield func(*Candidate) bool) {
 	}
 }
 
-// session returns a session with its counts.
 func (s *search) session(at int32) Session {
 	f := &s.files[at]
 	return Session{File: int(at), Total: f.hits, TotalAny: f.all, Listed: s.listedOf(&f.fileCount)}

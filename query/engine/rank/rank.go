@@ -328,7 +328,6 @@ func (s *search) prepare() error {
 	return s.findIDs(ids)
 }
 
-// scoreAll scores the documents of all prepared segments, in windows of this length.
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
@@ -484,7 +483,6 @@ func (l *Losses) add(err error) {
 	l.reason.CompareAndSwap(nil, &err)
 }
 
-// Changed counts the hits whose session file is not what was indexed.
 func (l *Losses) Changed() int { return int(l.changed.Load()) }
 
 // Unreadable counts the hits whose session file the system refuses to read, and

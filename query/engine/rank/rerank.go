@@ -116,7 +116,6 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 	return byCandidate, nil
 }
 
-// kindsOf returns the kinds of candidates.
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
 	all := func(*Candidate) bool { return true }
@@ -172,7 +171,6 @@ func newUnits(plan *words.ResolvedQuery) *units {
 	return u
 }
 
-// unitsOf returns the units that a match contains.
 func (u *units) unitsOf(m *match.Span) uint64 {
 	bits := u.words[m.Word]
 	if m.Part < 0 || bits == 0 {
@@ -387,7 +385,6 @@ type Explanation struct {
 	Looked    bool         `json:"looked"`    // false: not among the best candidates, so that the last six are at their minima
 }
 
-// WordWeight is the weight of one word of the query.
 type WordWeight struct {
 	Word   string  `json:"word"`
 	Weight float64 `json:"worth"`            // its rarity (idf), less for a word that says little
@@ -395,7 +392,6 @@ type WordWeight struct {
 	Found  bool    `json:"found"`
 }
 
-// Explain returns the factors of the score of a candidate.
 func (r *Result) Explain(c *Candidate) *Explanation {
 	s := r.s
 	f, looked := s.factors[c]

@@ -136,7 +136,6 @@ func (s *snapshot) head(at int32) int32 {
 	return s.heads[at]
 }
 
-// summary returns the summary of a file.
 func (s *snapshot) summary(at int32) *session.Summary {
 	f := &s.files[at]
 	if f.summary.Load() == nil {
@@ -248,7 +247,6 @@ func (s *snapshot) trim() {
 	}
 }
 
-// outline loads the session record of a file that has documents in the segment.
 func (s *snapshot) outline(at int32, seg *segmentState) (*record.Outline, error) {
 	f := &s.files[at]
 	f.loading.Lock()
@@ -361,7 +359,6 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 	return g.Wait()
 }
 
-// resolveAll resolves several candidates, and returns the lengthOf each of them.
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
 	all := func(*Candidate) bool { return true }

@@ -185,7 +185,6 @@ type reading struct {
 	size  int    // of the line
 }
 
-// apply updates a candidate by its reading.
 func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 	if l.lost != nil {
 		s.losses.add(l.lost)
@@ -298,7 +297,6 @@ func (s *verifier) entriesOf(round []*Candidate) (entries [][]int) {
 	return entries
 }
 
-// roundReader reads the entries of a round.
 type roundReader struct {
 	*verifier
 	round    []*Candidate
@@ -333,7 +331,6 @@ func (r *roundReader) each(use func(w *Worker, k int, ref entry.Ref, id entry.Id
 	})
 }
 
-// wholeIn returns the words to verify that the entry of a candidate contains.
 func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
 	v := filter.Part{Ctx: s.ctx, Session: r.file.summary.Load(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
@@ -344,7 +341,6 @@ func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uin
 	return whole
 }
 
-// canRuleOut reports whether ruledOut can be true.
 func (s *verifier) canRuleOut() bool {
 	return slices.ContainsFunc(s.plan.Words, func(p *words.ResolvedWord) bool { return p.Verify && p.JSON != nil })
 }
@@ -376,7 +372,6 @@ func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []by
 	return true
 }
 
-// contains reports whether a part contains a word to verify.
 func contains(r *Worker, p *words.ResolvedWord, v *filter.Part) bool {
 	if p.Find != nil {
 		return p.Find.Matches(v)
@@ -412,7 +407,6 @@ func (l *Misses) in(segment int, p *words.ResolvedWord) docset.Set {
 	return l.docs[string(p.Needle.Text)][segment]
 }
 
-// add adds a candidate that lacks a word, with its duplicates.
 func (l *Misses) add(s *snapshot, p *words.ResolvedWord, c *Candidate, group duplicates) {
 	if l == nil || !p.Strict() || p.Find != nil {
 		return

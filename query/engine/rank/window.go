@@ -58,7 +58,6 @@ type scores struct {
 	own      docset.Set // documents with the part that is being scored
 }
 
-// newScores returns scores for windows of n documents.
 func newScores(n int, list []*words.ResolvedWord) *scores {
 	s := &scores{
 		open: make([]openLists, len(list)),
@@ -141,7 +140,6 @@ func (c *openLists) reset() {
 	}
 }
 
-// addPart adds the value of a matching part.
 func (sc *scores) addPart(i uint32, value float32) {
 	if sc.parts[i] == 0 {
 		sc.freq[i] = 0

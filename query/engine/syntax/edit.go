@@ -7,7 +7,6 @@ import (
 	"pigrep/query/engine/filter"
 )
 
-// AddField adds a field with these values to the text of a query.
 func AddField(text, name string, values ...string) string {
 	if values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" }); len(values) == 0 {
 		return text
@@ -35,7 +34,6 @@ func SetField(text, name string, values ...string) string {
 	return strings.TrimSpace(before + " " + after)
 }
 
-// fieldOf returns the field with these values.
 func fieldOf(name string, values []string) *Field {
 	if row := filter.LookupField(name); row == nil || !row.Many {
 		values = values[:1]
@@ -52,7 +50,6 @@ func fieldOf(name string, values []string) *Field {
 	return &Field{Name: name, Value: strings.Join(list, ",")}
 }
 
-// FieldValues returns the values of a field that applies to the whole query.
 func FieldValues(text, name string) []string {
 	f, ok := topField(text, name)
 	if !ok {

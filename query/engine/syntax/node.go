@@ -76,7 +76,6 @@ type Field struct {
 	Pos
 }
 
-// Values returns the alternative values of the field.
 func (n *Field) Values() []string {
 	if row := filter.LookupField(n.Name); n.Quoted || row == nil || !row.Many {
 		return []string{n.Value}

@@ -117,13 +117,11 @@ func startsOperand(text string) bool {
 	return size > 0 && !unicode.IsSpace(r) && !strings.ContainsRune("+!=)", r)
 }
 
-// EndsToken reports whether a token ends before this text.
 func EndsToken(text string) bool {
 	r, size := utf8.DecodeRuneInString(text)
 	return size == 0 || r == ')' || unicode.IsSpace(r)
 }
 
-// endOfWord returns the end of the word that begins at start.
 func endOfWord(text string, start int) int {
 	depth := 0
 	before := rune(0)
@@ -183,7 +181,6 @@ func (p *parser) peek(ahead int) token {
 	return token{kind: endToken}
 }
 
-// operator reports whether the next token is this operator and has an operand.
 func (p *parser) operator(name string) bool {
 	if t := p.peek(0); t.kind != wordToken || t.text != name {
 		return false
@@ -204,7 +201,6 @@ func (p *parser) warn(format string, args ...any) {
 	}
 }
 
-// warnValue warns of a field whose value begins with a quote that has no partner.
 func (p *parser) warnValue(field string) {
 	if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && filter.ClosingQuote(value, 0) == 0 {
 		p.warn("the quote in %q has no partner, so the value ends at the next white space", Shorten(field))

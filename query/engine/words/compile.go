@@ -234,7 +234,6 @@ func (c *compiler) textField(n *syntax.Field, f filter.TextTest, positive bool) 
 	return &Expr{op: opField, bit: 1 << (len(c.Words) - 1), Node: n}
 }
 
-// FieldBit returns the bit of field i of a query.
 func FieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
 
 func (c *compiler) term(n *syntax.Term, positive bool) *Expr {

@@ -11,7 +11,6 @@ import (
 	"pigrep/query/engine/docset"
 )
 
-// A term is the dictionary entry of a term.
 type term struct {
 	df int                      // live documents that contain it
 	at []segment.PostingsOffset // of its postings, by segment
@@ -67,7 +66,6 @@ type termCount struct {
 	dfs   []atomic.Int64
 }
 
-// newCount returns a termCount for the terms that the dictionary does not remember.
 func (d *dictionary) newCount(terms []string) *termCount {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
 	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
@@ -78,7 +76,6 @@ func (d *dictionary) newCount(terms []string) *termCount {
 	return n
 }
 
-// countIn adds the counts of a segment, which has this number, and returns them.
 func (n *termCount) countIn(number int, seg *segment.Segment) (counts []int, err error) {
 	counts = make([]int, len(n.terms))
 	for i, t := range n.terms {
@@ -103,7 +100,6 @@ func (d *dictionary) add(n *termCount) {
 	}
 }
 
-// postingsAt returns where the postings of a term are in a segment.
 func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) (segment.PostingsOffset, error) {
 	if known := d.terms[t]; known != nil {
 		return known.at[number], nil
@@ -111,7 +107,6 @@ func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) (seg
 	return seg.PostingsOffset(segment.FieldText, []byte(t))
 }
 
-// marker returns a function that marks the documents of a segment with a term.
 func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {
 	return func(t string, into docset.Set) error {
 		at, err := d.postingsAt(number, seg, t)

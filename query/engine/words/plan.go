@@ -83,7 +83,6 @@ func (p *ResolvedWord) WholesOf(part int) []string {
 	return p.PartWholes[part]
 }
 
-// termsOf returns the terms each of which has a part.
 func (p *ResolvedWord) termsOf(part int) []string {
 	return slices.Concat(p.SpellingsOf(part), p.WholesOf(part))
 }
@@ -92,7 +91,6 @@ func (p *ResolvedWord) termsOf(part int) []string {
 // get, user and name, but not getUserName.
 func (p *ResolvedWord) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
 
-// Postings returns the postings of a term in a segment, which has this number.
 func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) (segment.Postings, error) {
 	at, err := p.dictionary.postingsAt(number, seg, term)
 	if err != nil {
@@ -101,7 +99,6 @@ func (p *ResolvedQuery) Postings(number int, seg *segment.Segment, term string) 
 	return seg.PostingsAt(at)
 }
 
-// Occurs reports whether a segment, which has this number, has postings of any word.
 func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
 	has := func(terms ...string) (bool, error) {
 		for _, t := range terms {
@@ -129,7 +126,6 @@ func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
 	return false, nil
 }
 
-// Scored returns the bits of all words that add to scores.
 func (p *ResolvedQuery) Scored() (bits uint64) {
 	for _, w := range p.Words {
 		if w.Scored {

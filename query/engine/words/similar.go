@@ -69,7 +69,6 @@ func (e *expander) fuzzy(term string, opt similarity) error {
 	return nil
 }
 
-// gather returns the terms that list visits in the segments.
 func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)) error) (map[string]bool, error) {
 	found := map[string]bool{}
 	var mu sync.Mutex

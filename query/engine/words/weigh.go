@@ -261,7 +261,6 @@ func (p *ResolvedQuery) bare() (list, typed []*ResolvedWord) {
 	return list, typed
 }
 
-// cued returns the words of a list that are part of a cue.
 func cued(list []*ResolvedWord, cues map[string][][]string) (found []*ResolvedWord) {
 	for i, w := range list {
 		for _, phrase := range cues[w.plain()] {

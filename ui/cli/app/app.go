@@ -53,7 +53,6 @@ type Process struct {
 	Background func(program string, args ...string) error
 }
 
-// User is where the user is.
 type User struct {
 	Home, ConfigDir, CacheDir string                // "" if unknown
 	DataDir                   string                // "" if unknown
@@ -97,7 +96,6 @@ func (s *Speech) Logger() *slog.Logger {
 	return s.Log
 }
 
-// Warn prints a warning on stderr.
 func (s *Speech) Warn(format string, args ...any) { s.Advise("", format, args...) }
 
 // WarnAll prints a warning for each of these texts.

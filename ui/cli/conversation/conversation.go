@@ -404,7 +404,6 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.Ses
 	return f, err
 }
 
-// addRelatives adds the parent of the session, its forks and its twins.
 func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.SessionFacts) error {
 	var own, parent *session.Summary
 	if t.Index >= 0 {
@@ -454,7 +453,6 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 	return nil
 }
 
-// relative describes a session that is related to this one.
 func (t *Target) relative(s *session.Summary) printer.Relative {
 	s = t.Lineage.Whole(t.Lineage.IndexOf(s.Path))
 	r := printer.Relative{

@@ -24,7 +24,6 @@ import (
 	"pigrep/ui/printer"
 )
 
-// Shared are the values of the shared flags.
 type Shared struct {
 	Filters filter.Written
 	// where
@@ -126,7 +125,6 @@ func filterRows() (rows []Row) {
 	return rows
 }
 
-// filterValue is a flag that is a filter.
 type filterValue struct {
 	row     *filter.Row
 	written *filter.Written
@@ -184,7 +182,6 @@ const (
 
 var whenNames = []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
 
-// Annotation is the annotation with the group of a flag.
 const Annotation = "pigrep_group"
 
 // Add adds the shared flags of the groups to the command, except those listed in
@@ -261,7 +258,6 @@ func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 	}
 }
 
-// FiltersBut returns the names of all filters but one.
 func FiltersBut(name string) (names []string) {
 	for _, row := range Table {
 		if row.Group == GroupFilter && row.Name != name {
@@ -391,7 +387,6 @@ func (v *Number) Limit() int {
 	return v.N
 }
 
-// Request turns the filters into a request.
 func (o *Shared) Request(a *app.App) (search.Request, error) {
 	r := search.Request{Redact: o.Redact, Env: filter.Env{Now: a.Now()}}
 	var err error
@@ -419,7 +414,6 @@ func (o *Shared) Mask(answer any) {
 	}
 }
 
-// Printer returns the printer for the flags and the terminal.
 func (o *Shared) Printer(a *app.App) (*printer.Printer, error) {
 	when, err := terminal.ParseWhen(cmp.Or(o.Color, string(terminal.Auto)))
 	if err != nil {

@@ -82,7 +82,6 @@ func writeUsage(b *strings.Builder, cmd *cobra.Command) {
 	}
 }
 
-// Command is the help of a command.
 func Command(cmd *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmd.Long)
@@ -108,7 +107,6 @@ func Command(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// flagHelp is a flag in a help text.
 type flagHelp struct{ name, usage string }
 
 // inShort leaves out the details of a flag, so that it takes one line.
@@ -237,7 +235,6 @@ func Topic(name string) string {
 	return complete(text, nil)
 }
 
-// short returns the first line of a file.
 func short(file string) string {
 	line, _ := read(file)
 	return line
@@ -256,7 +253,6 @@ func read(file string) (line, text string) {
 // Text is the annotation of a command that names its text; the usual one is the command's.
 const Text = "pigrep_text"
 
-// Describe completes a command with its text.
 func Describe(cmd *cobra.Command) {
 	var text string
 	cmd.Short, text = read("commands/" + cmp.Or(cmd.Annotations[Text], cmd.Name()) + ".txt")
@@ -288,7 +284,6 @@ func writeNames(b *strings.Builder, names []string) {
 	terminal.WriteColumns(b, "  ", strings.Join(names, ", "))
 }
 
-// writeKinds writes the table of kinds and the scopes that have them.
 func writeKinds(b *strings.Builder) {
 	fmt.Fprintf(b, "  %-9s", "kind")
 	for _, s := range scope.Scopes {
@@ -304,7 +299,6 @@ func writeKinds(b *strings.Builder) {
 	}
 }
 
-// AgentVariables are the environment variables of all agents.
 func AgentVariables() []adapter.Variable {
 	return adapter.NewRegistry(adapter.Environment{}, agents.All()...).Variables()
 }
@@ -434,7 +428,6 @@ func (p *page) text(text string) {
 	keep(false)
 }
 
-// item writes a term and its meaning.
 func (p *page) item(term, meaning string) {
 	p.WriteString(".TP\n.B ")
 	p.line(term)

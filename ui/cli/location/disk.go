@@ -21,7 +21,6 @@ func (d Disk) Open(path string) (entry.File, error) {
 // Disk returns the source of the session files of this machine.
 func (p *Location) Disk() Disk { return Disk{adapter.LimitsOf(p.Agents)} }
 
-// OpenSession opens a session file for reading.
 func (p *Location) OpenSession(path string) (*content.File, error) {
 	return content.Open(path, adapter.LimitsOf(p.Agents).Text)
 }

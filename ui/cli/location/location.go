@@ -190,7 +190,6 @@ func inside(dir, other string) bool {
 	}
 }
 
-// Roots returns the roots of --session-dir, or those of the agents.
 func Roots(o *flags.Shared, a *app.App) []adapter.Root {
 	var roots []adapter.Root
 	for _, dir := range o.SessionDir {
@@ -217,7 +216,6 @@ func Present(roots []adapter.Root) []adapter.Root {
 	return there
 }
 
-// DefaultIndexDir returns the default index directory of these roots.
 func DefaultIndexDir(a *app.App, roots []adapter.Root) (string, error) {
 	if a.CacheDir == "" {
 		return "", &problem.Error{Code: problem.CodeIO, Message: "no place for the index: this user has no cache directory",

@@ -111,7 +111,6 @@ func OfMemory(m system.Memory, needs int64, program string) error {
 	}
 }
 
-// LimitText names a limit of the memory.
 func LimitText(m system.Memory) string {
 	return fmt.Sprintf("the %s is limited to %s (%s)", m.What, human.Bytes(m.Limit), m.From)
 }
@@ -153,7 +152,6 @@ func OfIndex(err error) error {
 	return &Error{Code: CodeIO, Message: "cannot open the index", Err: err, Hint: IndexHint(err)}
 }
 
-// OfUpdate adds hints to an error of updating the index.
 func OfUpdate(err error) error {
 	problem, ok := errors.AsType[*Error](OfIndex(err))
 	if ok && problem.Code == CodeIO && problem.Err != nil {

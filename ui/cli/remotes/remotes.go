@@ -107,7 +107,6 @@ func (l Remotes) Write(a *app.App) error {
 
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// CheckName fails if a name cannot be that of an archive.
 func CheckName(name string) error {
 	if name == Here || !nameForm.MatchString(name) {
 		return problem.Usagef("use a word of lower-case letters and digits, such as team", "%q cannot name an archive", name)

@@ -134,7 +134,6 @@ func (s *setting) words(root *cobra.Command) []string {
 	return words
 }
 
-// concerns reports whether the setting applies to the command.
 func (s *setting) concerns(cmd *cobra.Command) bool {
 	for c := cmd; s.command != "" && c.Name() != s.command; c = c.Parent() {
 		if !c.HasParent() {
@@ -145,7 +144,6 @@ func (s *setting) concerns(cmd *cobra.Command) bool {
 	return f != nil && (!f.Hidden || flags.IsQuiet(f))
 }
 
-// valueName returns the name of the flag's value in help.
 func valueName(f *pflag.Flag) string {
 	name, _ := pflag.UnquoteUsage(f)
 	return name
@@ -267,7 +265,6 @@ func settingRow(a *app.App, root, cmd *cobra.Command, file *File, s *setting) pr
 	return row
 }
 
-// FlagValues returns the values of a flag.
 func FlagValues(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()
@@ -275,7 +272,6 @@ func FlagValues(f *pflag.Flag) []string {
 	return []string{f.Value.String()}
 }
 
-// File is a parsed settings file.
 type File struct {
 	Path   string // "" if there is no directory for one
 	Exists bool
@@ -288,7 +284,6 @@ type Value struct {
 	Line, Column int
 }
 
-// settingsPath returns the path of the settings file, and whether the user named it.
 func settingsPath(a *app.App) (path string, named bool) {
 	switch v := a.Getenv(EnvConfig); {
 	case v == NoSettings:
@@ -549,7 +544,6 @@ const tuiTable = "tui"
 
 func tuiKey(table, name string) string { return tuiTable + "." + table + "." + name }
 
-// tuiTables lists the tables of the TUI.
 func tuiTables() []string {
 	return []string{tuiTable, tuiTable + "." + tui.KeysTable, tuiTable + "." + tui.ColorsTable}
 }
@@ -563,12 +557,10 @@ func TUIKeys() []string {
 	return keys
 }
 
-// isTUIKey reports whether a key of the settings file is in the tables of the TUI.
 func isTUIKey(key string) bool {
 	return slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(key, table+".") })
 }
 
-// tuiConfig returns the configuration of the TUI in a settings file.
 func tuiConfig(values map[string]Value) tui.Config {
 	c := tui.Config{Keys: make(map[string][]string), Colors: make(map[string][]string)}
 	for key, at := range values {
@@ -581,10 +573,8 @@ func tuiConfig(values map[string]Value) tui.Config {
 	return c
 }
 
-// TUI returns the configuration of the TUI.
 func (f *File) TUI() tui.Config { return tuiConfig(f.said) }
 
-// checkTUI checks the configuration of the TUI in a settings file.
 func checkTUI(path string, values map[string]Value) error {
 	if e := tuiConfig(values).Check(); e != nil {
 		at := values[tuiKey(e.Table, e.Name)]
@@ -614,7 +604,6 @@ func remark(text string) string {
 	return strings.ReplaceAll(b.String(), "\n  ", "\n# ")
 }
 
-// lineOf returns the line of a settings file with a key.
 func lineOf(key string, value any) string {
 	line, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {

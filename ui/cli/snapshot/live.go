@@ -275,7 +275,6 @@ func (x *Live) open() (*index.Reader, error) {
 	return index.Open(x.options.Dir)
 }
 
-// behind reports whether a reader lacks files.
 func behind(r *index.Reader, found *indexer.Found) bool {
 	return indexer.Behind(found, r.Table()).Files > 0
 }
@@ -390,7 +389,6 @@ func (x *Live) update() *liveUpdate {
 	return u
 }
 
-// updated installs the result of an update.
 func (x *Live) updated(res *indexer.Result, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -43,7 +43,6 @@ func Progress(a *app.App) (progress func(indexer.Progress), end func()) {
 	return p.progress, p.end
 }
 
-// Bar returns the functions that show progress as a bar, and clear it.
 func Bar(a *app.App, doing string) (progress func(indexer.Progress), clear func()) {
 	p := &progressBar{app: a, doing: doing, start: a.Now()}
 	return p.progress, p.clear

@@ -18,7 +18,6 @@ import (
 	"pigrep/ui/printer"
 )
 
-// Options returns the options for indexing the location.
 func Options(p *location.Location) indexer.Options {
 	a := p.App
 	opt := indexer.Options{
@@ -58,7 +57,6 @@ func updateToRead(ctx context.Context, p *location.Location, opened func(*index.
 	return res, err
 }
 
-// Update updates the index and shows progress on stderr.
 func Update(ctx context.Context, a *app.App, opt indexer.Options) (*indexer.Result, error) {
 	progress, end := Progress(a)
 	defer end()
@@ -171,7 +169,6 @@ func inBackground(p *location.Location, args ...string) {
 // defaultWait is how long a command that was asked to write waits for another writer.
 const defaultWait = time.Minute
 
-// AddWait adds the flag --wait.
 func AddWait(set *pflag.FlagSet, wait *time.Duration) {
 	*wait = defaultWait
 	flags.Add(set, "wait", "", "TIME", "how long to wait for another process to finish writing; 0 to fail at once (default 1m)", wait)

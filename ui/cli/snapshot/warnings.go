@@ -99,7 +99,6 @@ func warnOutside(a *app.App, found *indexer.Found) {
 	a.Advise("to follow such links: --follow, or the setting follow = true", "skipped %s: the link leads out of the session directories%s", found.Outside[0], more)
 }
 
-// WarnNoFiles warns that there are no session files.
 func WarnNoFiles(p *location.Location) {
 	p.App.Advise("`pigrep status` says where they are looked for", "no session files below %s", p.Roots[0].Path)
 }

@@ -177,7 +177,6 @@ type socket struct {
 	inode     string
 }
 
-// sockets lists the TCP sockets of this machine.
 func sockets() (list []socket) {
 	for _, path := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		data, err := os.ReadFile(path)
