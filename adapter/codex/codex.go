@@ -27,7 +27,7 @@ func (Agent) Name() string { return Name }
 func (Agent) Label() string { return "Codex" }
 
 // Revision implements adapter.Agent.
-func (Agent) Revision() int { return 0 }
+func (Agent) Revision() int { return 1 }
 
 // Recognize implements adapter.Agent. Each line says what it is, but for the items of the
 // oldest dialect, which follow a header.

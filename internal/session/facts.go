@@ -297,7 +297,7 @@ type UsageFact struct {
 	Time   int64  // milliseconds since 1970; 0 if unknown
 	Copy   uint64 // Entry.Copy
 	Bare   bool   // the entry has no parts
-	Source string // the role of the message, or the type of another entry
+	Source string // the role of the message that used them, or the type of another entry
 	Model  string // provider/model, "" if the entry names none
 	Usage
 }

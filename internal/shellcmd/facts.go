@@ -53,8 +53,11 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry, cwd string) (used sess
 	model = o.name(model)
 	if f.HasUsage {
 		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Bare: len(e.Parts) == 0, Source: e.Type, Usage: f.Usage}
-		if e.Type == session.TypeMessage {
+		switch {
+		case e.Type == session.TypeMessage:
 			u.Source = e.Role
+		case f.UsageOf != 0: // the figures of a response, on a line of their own
+			u.Source = session.RoleAssistant
 		}
 		u.Source = o.name(u.Source)
 		u.Model = cmp.Or(o.name(f.SubModel), model)

@@ -231,12 +231,14 @@ type fixtureTruth struct {
 			} `json:"history_base"`
 		}
 	}
-	Usage struct {
-		Input, Output, CacheRead, CacheWrite int64
-		InputTokens                          int64 `json:"input_tokens"` // of Codex: with those from the cache
-		CachedTokens                         int64 `json:"cached_input_tokens"`
-		OutputTokens                         int64 `json:"output_tokens"`
-	}
+	Usage fixtureUsage
+}
+
+type fixtureUsage struct {
+	Input, Output, CacheRead, CacheWrite int64
+	InputTokens                          int64 `json:"input_tokens"` // of Codex: with those from the cache
+	CachedTokens                         int64 `json:"cached_input_tokens"`
+	OutputTokens                         int64 `json:"output_tokens"`
 }
 
 // The index says of each fixture what other readers say: whose it is, how it begins, what it used.

@@ -77,7 +77,7 @@ type UsageTable struct {
 
 // SourceRow is the use of tokens by one sort of entries.
 type SourceRow struct {
-	Source   string  `json:"source"` // the role of a message, or the type of another entry
+	Source   string  `json:"source"` // the role of the message that used them, or the type of another entry
 	Tokens   int64   `json:"tokens"`
 	Cost     float64 `json:"cost"`
 	Unpriced int     `json:"unpriced"` // entries without a price

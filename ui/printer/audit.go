@@ -423,6 +423,9 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 
 // usageClosing says which sources the cost has, and what it lacks; in detail also what it does not count.
 func usageClosing(t *audit.UsageTable, rows int, money dollars, detail bool) string {
+	if t.Total.Entries == 0 && t.Coverage.Sessions > 0 {
+		return "no use of tokens recorded"
+	}
 	var parts []string
 	if rows < len(t.Rows) {
 		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
