@@ -8,7 +8,7 @@
 //
 // A copy is part of the archive once its row is in the catalogue, which only ever says what
 // is on disk already. A process that dies leaves nothing torn. Originals are only ever
-// opened for reading.
+// opened for reading. If the catalogue is lost, it is made again of the copies.
 package keep
 
 import (
@@ -25,6 +25,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/internal/content"
@@ -85,18 +86,27 @@ func (c *Copy) Gone() bool {
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	return !content.IsMissing(err)
 }
 
 // place returns the path of the copy below the directory of the archive.
 func (c *Copy) place() string {
 	volume := filepath.VolumeName(c.File.Path)
-	name := filepath.Join(c.Agent, strings.ReplaceAll(volume, ":", ""), c.File.Path[len(volume):]+"~"+strconv.Itoa(c.Version))
+	dir, base := filepath.Split(c.File.Path[len(volume):])
+	if len(base) > longestName {
+		end := fmt.Sprintf("%016x%s", xxhash.Sum64String(base), base[len(base)-len(".jsonl"):])
+		base = strings.ToValidUTF8(base[:longestName-len(end)]+end, "")
+	}
+	name := filepath.Join(c.Agent, strings.ReplaceAll(volume, ":", ""), dir, base+"~"+strconv.Itoa(c.Version))
 	if c.Zstd {
 		name += content.Suffix
 	}
 	return name
 }
+
+// longestName is how much of the name of an original stands in that of its copy, which is
+// longer: file systems take 255 bytes. A longer name has its hash in place of its middle.
+const longestName = 255 - len("~1234.zst") - len(unwritten)
 
 // Archive is a directory with copies. Its methods may be called by several goroutines.
 type Archive struct {
@@ -125,7 +135,10 @@ func (a *Archive) Copies() ([]Copy, error) {
 	}
 	data, err := files.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		if err = nil; a.rows == nil { // only looked for once
+			a.rows, err = a.found()
+		}
+		return a.rows, err
 	}
 	rows, parseErr := parse(string(data))
 	if err = cmp.Or(err, parseErr); err != nil {
@@ -170,7 +183,16 @@ func (c *Copy) line() string {
 		c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.Packed, c.Length, c.Stored, c.Zstd)
 }
 
-var errCatalogue = errors.New("it is damaged, or another version of pigrep wrote it")
+var errCatalogue = errors.New("it is damaged, or another version of pigrep wrote it. Without it, it is made again of the copies")
+
+// text writes a catalogue.
+func text(rows []Copy) string {
+	out := bytes.NewBufferString(heading)
+	for i := range rows {
+		out.WriteString(rows[i].line())
+	}
+	return out.String()
+}
 
 // parse reads a catalogue.
 func parse(text string) ([]Copy, error) {
@@ -349,7 +371,15 @@ func (w *writer) write() error {
 		return err
 	}
 	end := int64(bytes.LastIndexByte(data, '\n') + 1)
-	rows, err := parse(cmp.Or(string(data[:end]), heading) + w.log.String())
+	before := string(data[:end])
+	if end == 0 {
+		rows, err := w.found()
+		if err != nil {
+			return err
+		}
+		before = text(slices.DeleteFunc(rows, func(c Copy) bool { return slices.Contains(w.created, c.place()) }))
+	}
+	rows, err := parse(before + w.log.String())
 	if err != nil {
 		return err
 	}
@@ -366,11 +396,7 @@ func (w *writer) write() error {
 		return errors.Join(err, f.Truncate(end+int64(w.log.Len())), f.Sync(), f.Close())
 	}
 	return files.Replace(path, 0o600, func(f io.Writer) error {
-		out := bytes.NewBufferString(heading)
-		for i := range rows {
-			out.WriteString(rows[i].line())
-		}
-		_, err := out.WriteTo(f)
+		_, err := io.WriteString(f, text(rows))
 		return err
 	})
 }

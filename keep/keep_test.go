@@ -58,6 +58,7 @@ func list(dir string) (files []File, err error) {
 		info, err := d.Info()
 		f := File{Path: content.Logical(path), Agent: "chat"}
 		f.Size, f.Mtime, f.Packed = info.Size(), info.ModTime().UnixNano(), f.Path != path
+		f.Inode = 1 // every file may be the one that was there before
 		files = append(files, f)
 		return err
 	})
@@ -191,6 +192,101 @@ func TestFileThatItsAgentCompresses(t *testing.T) {
 	}
 }
 
+// Of a file that has grown, only the beginning and the end are compared with its copy. If it was
+// changed between them, both texts are there once the copy has been compressed.
+func TestFileThatChangedInItsMiddle(t *testing.T) {
+	dir, a := t.TempDir(), &Archive{Dir: filepath.Join(t.TempDir(), "kept")}
+	path := filepath.Join(dir, "x.jsonl")
+	lines := strings.Repeat("a line of a long session\n", 100_000)
+	write(t, path, lines+"old middle\n"+lines)
+	now := time.Now()
+	keepAll(t, a, dir, rules(now))
+	changed := lines + "new middle\n" + lines + "more\n"
+	write(t, path, changed)
+	if report := keepAll(t, a, dir, rules(now)); report.Bytes != int64(len("more\n")) {
+		t.Errorf("of what was appended, %d bytes were copied", report.Bytes)
+	}
+	r := rules(now.Add(time.Hour))
+	r.Pack = time.Minute
+	keepAll(t, a, dir, r)
+	want := map[string]string{strings.TrimSuffix(path, ".jsonl") + "~1.jsonl": lines + "old middle\n" + lines + "more\n", path: changed}
+	if diff := cmp.Diff(want, texts(t, a)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A name may be as long as file systems allow, and say anything.
+func TestLongNames(t *testing.T) {
+	dir, a := t.TempDir(), &Archive{Dir: filepath.Join(t.TempDir(), "kept")}
+	want := make(map[string]string)
+	for _, name := range []string{strings.Repeat("n", 249), strings.Repeat("n", 248) + "m", strings.Repeat("é", 120) + "\x1b[1m\t", "~1", "x~2.zst"} {
+		path := filepath.Join(dir, name+".jsonl")
+		if err := os.WriteFile(path, []byte("text of "+name), 0o600); err != nil {
+			t.Logf("not on this system: %v", err)
+			continue
+		}
+		want[path] = "text of " + name
+	}
+	keepAll(t, a, dir, rules(time.Now()))
+	if diff := cmp.Diff(want, texts(t, a)); diff != "" {
+		t.Error(diff)
+	}
+	testkit.Check(t, os.RemoveAll(dir))
+	for path, text := range want {
+		restored, err := a.Restore(a.Find(path))
+		testkit.Check(t, err)
+		if b, err := os.ReadFile(path); err != nil || restored != path || string(b) != text {
+			t.Errorf("%s is restored as %s: %q, %v", path, restored, b, err)
+		}
+	}
+	keepAll(t, a, dir, rules(time.Now()))
+	if diff := cmp.Diff(want, texts(t, a)); diff != "" {
+		t.Errorf("restored: %s", diff)
+	}
+}
+
+// Without its catalogue, an archive has the copies that lie in it, under the paths of their
+// originals, with their times and versions.
+func TestLostCatalogue(t *testing.T) {
+	dir, a := t.TempDir(), &Archive{Dir: filepath.Join(t.TempDir(), "kept")}
+	gone, there := filepath.Join(dir, "a b", "gone.jsonl"), filepath.Join(dir, "there.jsonl")
+	testkit.Check(t, os.Mkdir(filepath.Dir(gone), 0o700))
+	write(t, gone, "first")
+	write(t, there, "there")
+	keepAll(t, a, dir, rules(time.Now()))
+	write(t, gone, "another")
+	at := time.UnixMilli(1_750_000_000_000)
+	testkit.Check(t, os.Chtimes(gone, at, at))
+	keepAll(t, a, dir, rules(time.Now()))
+	want := texts(t, a)
+	testkit.Check(t, os.Remove(gone))
+	write(t, filepath.Join(a.Dir, "chat", "torn~1"+unwritten), "of a process that died")
+
+	for _, damage := range []func(){
+		func() { testkit.Check(t, os.Remove(filepath.Join(a.Dir, catalogue))) },
+		func() {}, // it was not written again, as nothing has changed
+	} {
+		damage()
+		a = &Archive{Dir: a.Dir}
+		if diff := cmp.Diff(want, texts(t, a)); diff != "" {
+			t.Fatal(diff)
+		}
+		if c := a.Find(gone); c.Agent != "chat" || c.Version != 2 || c.Mtime != at.UnixNano() || !c.Gone() {
+			t.Errorf("%+v", c)
+		}
+	}
+	keepAll(t, a, dir, rules(time.Now()))
+	if _, err := os.Stat(filepath.Join(a.Dir, catalogue)); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(want, texts(t, &Archive{Dir: a.Dir})); diff != "" {
+		t.Error(diff)
+	}
+	if report := keepAll(t, a, dir, rules(time.Now())); report != (Report{}) {
+		t.Errorf("once more: %+v", report)
+	}
+}
+
 // model says what must be in an archive after random changes.
 type model struct {
 	dir     string
@@ -267,6 +363,11 @@ func (m *model) Forget(t *rapid.T) {
 	if _, ok := m.files[p]; ok { // it is copied again when it changes
 		m.write(t, p, m.files[p]+"changed\n")
 	}
+}
+
+func (m *model) LoseCatalogue(*rapid.T) {
+	_ = os.Remove(filepath.Join(m.archive.Dir, catalogue))
+	m.archive = &Archive{Dir: m.archive.Dir}
 }
 
 func (m *model) Wait(*rapid.T) { m.now = m.now.Add(time.Hour) }

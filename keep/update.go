@@ -81,10 +81,8 @@ func (a *Archive) Update(ctx context.Context, list []File, r Rules, most int64) 
 		case it.out:
 		case most > 0 && report.Bytes >= most:
 			report.Left += it.size()
-		case it.changed():
-			err = serious(u.keep(it))
 		default:
-			err = serious(u.pack(*it.row))
+			err = serious(u.keep(it))
 		}
 		if err == nil && (report.Bytes-flushed > flushBytes || len(u.created) > flushFiles) {
 			flushed, err = report.Bytes, u.flush()
@@ -230,9 +228,12 @@ func (u *update) leave(it item) {
 	u.drop(c, Dropped)
 }
 
-// keep makes the copy of a file like it.
+// keep makes the copy of a file like it, or compresses it.
 func (u *update) keep(it item) error {
-	f := it.file
+	f, changed := it.file, it.changed()
+	if f == nil {
+		return u.pack(*it.row)
+	}
 	text, err := content.Open(f.Path, 0)
 	if err != nil {
 		return errors.Join(errOriginal, err)
@@ -247,7 +248,7 @@ func (u *update) keep(it item) error {
 	if c.State != Kept {
 		return u.replace(nil, next, text)
 	}
-	at, is, err := u.compare(&c, f, text)
+	at, is, err := u.compare(&c, f, text, changed && c.grownTo(f))
 	switch {
 	case errors.Is(err, errOriginal):
 		return err
@@ -255,6 +256,8 @@ func (u *update) keep(it item) error {
 	case err != nil, is == other: // what can be read of the copy stays
 		next.Version++
 		return u.replace(nil, next, text)
+	case is == same && !changed:
+		return u.pack(c)
 	case is == same && at == f.Size && !text.Packed():
 		c.Stamp, c.Length = f.Stamp, at
 		u.put(c)
@@ -263,6 +266,11 @@ func (u *update) keep(it item) error {
 		return u.grow(next, text, at)
 	}
 	return u.replace(&c, next, text)
+}
+
+// grownTo reports whether a file looks like the original of the copy with more at its end.
+func (c *Copy) grownTo(f *File) bool {
+	return c.Inode == f.Inode && f.Inode != 0 && !c.Zstd && !f.Packed && c.Length >= 0 && c.Length == c.Size && f.Size > c.Size
 }
 
 // grow appends to a copy what its original has after an offset. All bytes of a copy are
@@ -282,7 +290,7 @@ func (u *update) grow(next Copy, text *content.File, at int64) error {
 	if _, err := f.Seek(at, io.SeekStart); err != nil {
 		return err
 	}
-	if err := errors.Join(copyBytes(f, text.Stored, at, next.Size), f.Sync()); err != nil {
+	if err := errors.Join(copyBytes(f, text.Stored, at, next.Size), f.Sync(), u.date(next, next.place())); err != nil {
 		return err
 	}
 	next.Length, next.Stored = next.Size, next.Size
@@ -343,11 +351,17 @@ func (w *writer) create(c Copy, write func(*os.File) error) (size int64, err err
 	}
 	err = write(f)
 	size, seekErr := f.Seek(0, io.SeekEnd)
-	if err = errors.Join(err, seekErr, f.Close()); err != nil {
+	if err = errors.Join(err, seekErr, f.Close(), w.date(c, temp)); err != nil {
 		return 0, errors.Join(err, w.root.Remove(temp))
 	}
 	w.created = append(w.created, c.place())
 	return size, nil
+}
+
+// date gives a copy the time of its original, which the catalogue may lose.
+func (w *writer) date(c Copy, name string) error {
+	at := time.Unix(0, c.Mtime)
+	return w.root.Chtimes(name, at, at)
 }
 
 // errOriginal says that an original could not be read.
@@ -382,8 +396,10 @@ const (
 )
 
 // compare compares the text of a copy with the start of that of its original. It returns how
-// long the text of the copy is.
-func (u *update) compare(c *Copy, f *File, text *content.File) (at int64, is likeness, err error) {
+// long the text of the copy is. Of a file that only seems to have grown, it reads the beginning
+// and the end of that text: whatever rewrites a file changes one of them, or makes another file.
+// Before the copy is compressed, all of it is compared.
+func (u *update) compare(c *Copy, f *File, text *content.File, grown bool) (at int64, is likeness, err error) {
 	kept, err := content.Open(u.Place(c), 0)
 	if err != nil {
 		return 0, other, err
@@ -412,7 +428,9 @@ func (u *update) compare(c *Copy, f *File, text *content.File) (at int64, is lik
 			}
 			is = retitled
 		}
-		at += int64(n)
+		if at += int64(n); grown {
+			at, grown = max(at, c.Length-int64(len(a))), false
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -107,11 +108,17 @@ func either[T any](path string, try func(path string) (T, error)) (found T, err 
 		}
 	}
 	for _, path := range more {
-		if other, otherErr := try(path); !errors.Is(otherErr, fs.ErrNotExist) {
+		if other, otherErr := try(path); !IsMissing(otherErr) {
 			return other, otherErr
 		}
 	}
 	return found, err
+}
+
+// IsMissing reports whether an error says that there is no file, or that its name, with the
+// suffix, is longer than any.
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG)
 }
 
 // KeptAt says where this process finds the copies of files that are gone: where returns the

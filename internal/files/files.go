@@ -97,7 +97,9 @@ func ReadOnly(err error) bool { return errors.Is(err, readOnly) }
 // Replace replaces or creates the file with the output of write, and syncs it. It is
 // atomic.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	name := filepath.Base(path)
+	name = strings.ToValidUTF8(name[:min(len(name), 200)], "") // file systems take 255 bytes
+	f, err := os.CreateTemp(filepath.Dir(path), "."+name+"-*")
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: "write", Path: path, Err: e.Err} // the temporary name means nothing to people
 	}

@@ -316,8 +316,9 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help of %s lacks a short text, an example or the exit codes", c.Name())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !f.Hidden && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(text) {
-				t.Errorf("help of %s does not list --%s", c.Name(), f.Name)
+			listed := regexp.MustCompile(`(?m)^ +(-\w, )?--` + f.Name + `(\s|$)`).MatchString(text)
+			if f.Name != "help" && listed == f.Hidden {
+				t.Errorf("help of %s lists --%s: %t", c.Name(), f.Name, listed)
 			}
 		})
 	}

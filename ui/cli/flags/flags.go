@@ -78,7 +78,7 @@ type Row struct {
 	bind  func(o *Shared) any // *string, *[]string, *bool or a pflag.Value
 	Words []string            // all values, for completion; nil if open
 	Many  bool                // values may be joined with commas
-	Of    string              // the command whose help lists it, "" for all: others have it for the settings file
+	Of    string              // the command whose help lists it, "" for all, "-" for none: others take it as the settings file does
 }
 
 // from is the name of the flag of AddFrom.

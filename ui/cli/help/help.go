@@ -140,7 +140,7 @@ func flagRows(set *pflag.FlagSet, group flags.Group) []flagHelp {
 		row(f)
 	}
 	for _, s := range flags.Table {
-		if f := set.Lookup(s.Name); f != nil && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
+		if f := set.Lookup(s.Name); f != nil && !f.Hidden && slices.Contains(f.Annotations[flags.Annotation], string(group)) {
 			row(f)
 		}
 	}
