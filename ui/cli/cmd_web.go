@@ -20,6 +20,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -66,7 +67,9 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	}
 	b := newWebBackend(ctx, q.Location)
 	defer b.index.Close()
-	server := web.New(listener.Addr().String(), b.options(o))
+	options := b.options(o)
+	options.Agents = o.Filters.InQuery(filter.Lookup(filter.Agent), &q.request.Spec)
+	server := web.New(listener.Addr().String(), options)
 	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, q.request), wideEnough(q.request)))
 	desktop := hasDesktop(a)
 	if !desktop {

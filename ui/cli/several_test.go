@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,44 @@ func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 	} {
 		if _, body := get(test.path); !strings.Contains(body, test.want) || test.lack != "" && strings.Contains(body, test.lack) {
 			t.Errorf("%s: want %q, not %q: %s", test.path, test.want, test.lack, body)
+		}
+	}
+}
+
+// Pages are about the agents of the setting until the address names others, or any.
+func TestPagesOfSomeAgents(t *testing.T) {
+	t.Parallel()
+	_, get, _ := running(t, func(a *app.App) {
+		writeClaude(t, filepath.Join(a.Home, "sessions"))
+		a.ConfigDir = a.Home
+		config := filepath.Join(a.Home, "pigrep")
+		if err := errors.Join(os.MkdirAll(config, 0o755), os.WriteFile(filepath.Join(config, "config.toml"), []byte(`agents = ["claude"]`), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const claude, pi = "the needle0 of an oven", "Seedling census"
+	waitFor(t, func() bool {
+		_, body := get("/sessions?agent=")
+		return strings.Contains(body, claude) && strings.Contains(body, pi)
+	})
+	for path, want := range map[string][2]bool{ // whether it lists the sessions of claude and of pi
+		"/sessions":               {true, false},
+		"/sessions?part=list":     {true, false},
+		"/sessions?agent=pi":      {false, true},
+		"/sessions?agent=":        {true, true},
+		"/sessions?q=census+oven": {true, false},
+		"/":                       {true, false},
+		"/?part=answer":           {true, false},
+		"/?q=":                    {true, true},
+		"/?q=agent:pi+census":     {false, true},
+		"/usage":                  {false, false},
+		"/audit":                  {false, false},
+		"/usage?agent=":           {false, true},
+		"/usage?agent=pi":         {false, true},
+	} {
+		_, body := get(path)
+		if got := [2]bool{strings.Contains(body, claude), strings.Contains(body, pi)}; got != want {
+			t.Errorf("%s: claude and pi %v, want %v", path, got, want)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"pigrep/query/engine/syntax"
 	"pigrep/query/engine/words"
 	"pigrep/query/facets"
-	"pigrep/query/sessions"
 	"pigrep/ui/chart"
 	"pigrep/ui/html"
 	"pigrep/ui/report"
@@ -39,19 +38,25 @@ type filterForm struct {
 }
 
 // offer adds the values to choose from; those in v are chosen.
-func (f *filterForm) offer(known []sessions.Facet, v url.Values) {
+func (s *Server) offer(r *http.Request, f *filterForm, v url.Values) error {
+	known, err := s.Values(r.Context())
+	if err != nil {
+		return err
+	}
+	lists := map[string]*[]choice{filter.Agent: &f.Agents, filter.Project: &f.Projects, filter.Model: &f.Models}
 	for _, k := range known {
-		switch k.Field {
-		case "agent":
-			f.Agents = append(f.Agents, choice{html.Line(k.Value), k.Value == v.Get("agent")})
-		case "project":
-			f.Projects = append(f.Projects, choice{html.Line(k.Value), k.Value == v.Get("project")})
-		case "model":
-			f.Models = append(f.Models, choice{html.Line(k.Value), k.Value == v.Get("model")})
-		case "after":
+		if list := lists[k.Field]; list != nil {
+			*list = append(*list, choice{html.Line(k.Value), k.Value == v.Get(k.Field)})
+		} else if k.Field == "after" {
 			f.Times = append(f.Times, k.Value)
 		}
 	}
+	for name, list := range lists { // what is chosen and no value, such as several agents
+		if value := v.Get(name); value != "" && !slices.ContainsFunc(*list, func(c choice) bool { return c.Chosen }) {
+			*list = append(*list, choice{html.Line(value), true})
+		}
+	}
+	return nil
 }
 
 // sectionsOf computes the sections of a page.
@@ -64,36 +69,47 @@ func figures(title string, sections sectionsOf) handler {
 }
 
 func (s *Server) showFigures(w http.ResponseWriter, r *http.Request, title string, sections sectionsOf) error {
-	v := r.URL.Query()
+	v := s.filters(r)
 	p := &figuresPage{filterForm: filterForm{Since: v.Get("since"), Until: v.Get("until")}, Path: r.URL.Path}
 	if r.URL.RawQuery != "" {
 		p.All = r.URL.Path
 	}
-	written := make(filter.Written)
-	for _, name := range []string{filter.Since, filter.Until, filter.Agent, filter.Project, filter.Model} {
-		written[name] = given(v, name)
-	}
 	req := audit.Request{Location: s.Zone, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
 	var err error
-	if req.Spec, err = written.Spec(filter.Env{Now: s.Now()}); err != nil {
+	if req.Spec, err = s.spec(v, filter.Since, filter.Until, filter.Agent, filter.Project, filter.Model); err != nil {
 		p.Problem = err.Error()
 	} else if p.Sections, err = s.sections(r, v, req, sections); err != nil {
 		return err
 	}
-	known, err := s.Values(r.Context())
-	if err != nil {
+	if err := s.offer(r, &p.filterForm, v); err != nil {
 		return err
 	}
-	p.offer(known, v)
 	return s.show(w, r, "figures", title, p)
 }
 
-// given returns the value of a parameter as a list, empty if it is not set.
-func given(v url.Values, name string) []string {
-	if value := strings.TrimSpace(v.Get(name)); value != "" {
-		return []string{value}
+// filters are the parameters of a request. An address that names no agents, not even any, is
+// about those of Options; the search page has them in its query.
+func (s *Server) filters(r *http.Request) url.Values {
+	v := r.URL.Query()
+	switch agents := strings.Join(s.Agents, ","); {
+	case agents == "":
+	case r.URL.Path == "/" && !v.Has("q"):
+		v.Set("q", syntax.AddField("", filter.Agent, s.Agents...))
+	case r.URL.Path != "/" && !v.Has(filter.Agent):
+		v.Set(filter.Agent, agents)
 	}
-	return nil
+	return v
+}
+
+// spec reads filters from parameters.
+func (s *Server) spec(v url.Values, names ...string) (filter.Spec, error) {
+	written := make(filter.Written)
+	for _, name := range names {
+		if value := strings.TrimSpace(v.Get(name)); value != "" {
+			written[name] = []string{value}
+		}
+	}
+	return written.Spec(filter.Env{Now: s.Now()})
 }
 
 // sections renders the sections of a page. A period in a chart links to the same page for

@@ -61,15 +61,15 @@ func parseSearchParams(v url.Values) (q searchParams, err error) {
 	return q, nil
 }
 
-// values returns the parameters of the query, without those that have their default.
+// values returns the parameters of the query, without those that have their default. Without a
+// text, the server would choose one.
 func (q searchParams) values() url.Values {
-	v := url.Values{}
+	v := url.Values{"q": {q.Text}}
 	set := func(name, value string, isDefault bool) {
 		if !isDefault {
 			v.Set(name, value)
 		}
 	}
-	set("q", q.Text, q.Text == "")
 	set("scope", string(q.Scope), q.Scope == scope.Default)
 	set("sort", rank.SortNames[q.Sort], q.Sort == rank.Relevance)
 	set("all", "1", !q.All)
@@ -224,7 +224,7 @@ func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q sear
 
 // showSearch shows the search page. The script adds the parameter part to get one part alone.
 func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
-	q, err := parseSearchParams(r.URL.Query())
+	q, err := parseSearchParams(s.filters(r))
 	if err != nil {
 		return err
 	}
@@ -497,7 +497,7 @@ const sessionLimit = 100
 
 // showSessions shows the list of sessions, with filters.
 func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
-	v := r.URL.Query()
+	v := s.filters(r)
 	p := &sessionsPage{
 		filterForm: filterForm{Since: v.Get("since")}, Text: strings.TrimSpace(v.Get("q")),
 		Named: v.Get("named") != "", Forks: v.Get("forks") != "",
@@ -506,9 +506,8 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		req.Limit = max(1, n)
 	}
-	written := filter.Written{filter.Since: given(v, filter.Since), filter.Project: given(v, filter.Project), filter.Agent: given(v, filter.Agent)}
 	var err error
-	if req.Spec, err = written.Spec(filter.Env{Now: s.Now()}); err != nil {
+	if req.Spec, err = s.spec(v, filter.Since, filter.Project, filter.Agent); err != nil {
 		p.Summary, p.Notes = "No list", []string{err.Error()}
 	} else if err := s.list(r.Context(), p, req, v); err != nil {
 		return err
@@ -516,11 +515,9 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	if v.Get("part") == "list" {
 		return s.write(w, http.StatusOK, "sessionlist", p)
 	}
-	known, err := s.Values(r.Context())
-	if err != nil {
+	if err := s.offer(r, &p.filterForm, v); err != nil {
 		return err
 	}
-	p.offer(known, v)
 	return s.show(w, r, "sessions", "Sessions", p)
 }
 

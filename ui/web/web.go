@@ -42,6 +42,7 @@ import (
 type Options struct {
 	Backend
 
+	Agents []string      // pages are about sessions of these agents until the user chooses others; nil for all
 	Redact bool          // mask secrets, unless the user turns that off
 	Idle   time.Duration // stop after this time without a request or an open page; 0 for never
 	Now    func() time.Time

@@ -69,7 +69,13 @@ func newApp(home string) (a *app.App, out, errs *bytes.Buffer) {
 
 func newWebTest(t *testing.T, sessions ...string) *webTest {
 	t.Helper()
-	home := filepath.Join(t.TempDir(), "dev")
+	return newWebTestIn(t, filepath.Join(t.TempDir(), "dev"), sessions)
+}
+
+// newWebTestIn is newWebTest with a home directory that may have sessions of other agents, and
+// flags of the server.
+func newWebTestIn(t *testing.T, home string, sessions []string, args ...string) *webTest {
+	t.Helper()
 	w := &webTest{t: t, home: home, root: filepath.Join(home, ".pi", "agent", "sessions")}
 	for _, dir := range sessions {
 		copySessions(t, w.root, dir, home)
@@ -77,7 +83,7 @@ func newWebTest(t *testing.T, sessions ...string) *webTest {
 	if err := os.Mkdir(filepath.Join(home, "atlas"), 0o755); err != nil { // where most of the samples began
 		t.Fatal(err)
 	}
-	address := w.serve()
+	address := w.serve(args)
 	w.host, _, _ = strings.Cut(address, "/enter")
 	w.Browser = browser.Open(t, func(address string) bool { return strings.HasPrefix(address, w.host+"/") })
 	w.Run(chromedp.Navigate(address), chromedp.WaitReady("#keys"))
@@ -85,7 +91,7 @@ func newWebTest(t *testing.T, sessions ...string) *webTest {
 }
 
 // serve runs `pigrep web` for the time of the test, and returns the address that it prints.
-func (w *webTest) serve() string {
+func (w *webTest) serve(args []string) string {
 	w.t.Helper()
 	a, _, errs := newApp(w.home)
 	printed := make(chan string, 1)
@@ -95,7 +101,7 @@ func (w *webTest) serve() string {
 	})
 	ctx, stop := context.WithCancel(w.t.Context())
 	code := make(chan int, 1)
-	go func() { code <- cli.Run(ctx, a, []string{"web", "--no-open", "--quiet"}) }()
+	go func() { code <- cli.Run(ctx, a, append([]string{"web", "--no-open", "--quiet"}, args...)) }()
 	w.t.Cleanup(func() {
 		stop()
 		<-code

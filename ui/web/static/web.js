@@ -8,27 +8,29 @@ const keys = document.getElementById("keys");
 
 // ask shows the answer to the query in the form, and aborts the request of the query before.
 // The facets follow when the typing pauses.
+const usual = { scope: "conversations", sort: "relevance", project: "", since: "" }; // left out of addresses
+const parts = ["answer", "list", "facets"].filter((name) => document.querySelector(`[data-part=${name}]`));
 let asking;
 let pushing = false; // the next answer has an entry of its own in the history
 async function ask(push) {
 	const values = new URLSearchParams();
 	for (const [name, value] of new FormData(form)) {
-		const field = form.elements[name];
-		const usual = name === "scope" ? "conversations" : name === "sort" ? "relevance" : "";
-		if (value !== usual) values.set(name, value);
+		if (value !== usual[name]) values.set(name, value);
 	}
-	const address = "/" + (values.size ? "?" + values : "");
+	const address = form.getAttribute("action") + "?" + values;
 	pushing ||= push;
 	asking?.abort();
 	asking = new AbortController();
 	const { signal } = asking;
 	try {
-		await replace("answer", address, signal);
+		const [answer, facets] = parts;
+		await replace(answer, address, signal);
 		if (pushing) history.pushState(null, "", address);
 		else history.replaceState(null, "", address);
 		pushing = false;
+		if (!facets) return;
 		await new Promise((done) => setTimeout(done, 250)); // longer than between two keys
-		if (!signal.aborted) await replace("facets", address, signal);
+		if (!signal.aborted) await replace(facets, address, signal);
 	} catch (e) {
 		if (!signal.aborted) form.submit(); // load the whole page: it shows the error
 	}
