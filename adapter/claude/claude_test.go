@@ -154,7 +154,7 @@ func TestResume(t *testing.T) {
 		{"a session", adapter.ResumeRequest{Record: own}, nil, "claude --resume " + id},
 		{"a fork", adapter.ResumeRequest{Record: own, Fork: true}, nil, "claude --resume " + id + " --fork-session"},
 		{"in its own directory", adapter.ResumeRequest{Record: own, Dir: "/home/u/app/"}, nil, "claude --resume " + id},
-		{"elsewhere", adapter.ResumeRequest{Record: own, Dir: "/home/u"}, nil, "Claude Code looks for a session in the directory where it began"},
+		{"elsewhere", adapter.ResumeRequest{Record: own, Dir: "/home/u"}, nil, "Claude Code finds a session only in the directory where it began"},
 		{"a subagent", adapter.ResumeRequest{Record: sub, Root: &own.Summary}, nil, "claude --resume " + id},
 		{"an orphan", adapter.ResumeRequest{Record: sub}, nil, "it is a subagent, and the session that it worked for is gone"},
 		{"without messages", adapter.ResumeRequest{Record: empty}, nil, "it has no messages"},

@@ -61,7 +61,7 @@ func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequ
 	case s.CWD == "":
 		return &adapter.Obstacle{Reason: "it does not say in which directory it began"}
 	case q.Dir != "" && filepath.Clean(q.Dir) != filepath.Clean(s.CWD):
-		return &adapter.Obstacle{Reason: "Claude Code looks for a session in the directory where it began", Hint: "continue it in " + s.CWD}
+		return &adapter.Obstacle{Reason: "Claude Code finds a session only in the directory where it began", Hint: "continue it in " + s.CWD + "; if that directory is gone, make it again"}
 	case home != homes(env)[0].Path:
 		return &adapter.Obstacle{Reason: "Claude Code looks for sessions in " + homes(env)[0].Path, Hint: "set " + configDirVariable + "=" + home}
 	case !isProject(filepath.Base(project), s.CWD) && filepath.Base(project) != env.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"):

@@ -238,12 +238,16 @@ func status(p *location.Location) (*printer.Status, error) {
 	looking.Go(func() { found = indexer.Discover(p.Agents, p.Roots, p.Archive) })
 	reader, err := index.Open(p.IndexDir)
 	looking.Wait()
+	isAbsent := func(r indexer.RootState) bool { return r.Usual && errors.Is(r.Err, fs.ErrNotExist) }
+	some := slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return !isAbsent(r) })
 	for _, r := range found.Roots {
-		if r.Usual && r.Agent != a.Agents[0].Name() && errors.Is(r.Err, fs.ErrNotExist) {
-			continue // nobody expects it
-		}
 		root := printer.Root{Agent: session.ShortAgent(r.Agent), Path: r.Path, Origin: r.Origin, Files: r.Files}
-		if r.Err != nil {
+		switch {
+		case isAbsent(r) && some:
+			continue // nobody expects it
+		case isAbsent(r):
+			root.Absent = true
+		case r.Err != nil:
 			root.Error = snapshot.Reason(r.Err)
 		}
 		s.Roots = append(s.Roots, root)

@@ -210,17 +210,26 @@ func period(req audit.Request, c *audit.Coverage, now time.Time) string {
 
 // facts are the lines at the top of a report.
 func (o *reportOptions) facts(a *app.App, list *sessions.Response, now time.Time) []report.Fact {
-	projects := make(map[string]bool)
+	projects, sessionsOf := make(map[string]bool), make(map[string]int)
 	for i := range list.Sessions {
 		projects[list.Sessions[i].CWD] = true
+		sessionsOf[list.Sessions[i].Agent]++
+	}
+	var names []string
+	for _, agent := range a.Agents {
+		if n := sessionsOf[session.ShortAgent(agent.Name())]; n == len(list.Sessions) {
+			names = append(names, agent.Label())
+		} else if n > 0 {
+			names = append(names, agent.Label()+" "+human.Number(n))
+		}
 	}
 	facts := []report.Fact{
-		{Name: "Written", Value: now.Format("2006-01-02 15:04 MST")}, {Name: "Sessions", Value: human.Number(len(list.Sessions))},
-		{Name: "Projects", Value: human.Number(len(projects))},
+		{Name: "Written", Value: now.Format("2006-01-02 15:04 MST")}, {Name: "Agents", Value: strings.Join(names, ", ")},
+		{Name: "Sessions", Value: human.Number(len(list.Sessions))}, {Name: "Projects", Value: human.Number(len(projects))},
 	}
 	for _, f := range []struct {
 		name, filter string
-	}{{"Only project", filter.Project}, {"Only model", filter.Model}, {"Only session", filter.Session}, {"Only below", filter.CWD}} {
+	}{{"Only agent", filter.Agent}, {"Only project", filter.Project}, {"Only model", filter.Model}, {"Only session", filter.Session}, {"Only below", filter.CWD}} {
 		if value := html.Line(strings.Join(o.Filters[f.filter], ", ")); value != "" {
 			facts = append(facts, report.Fact{Name: f.name, Value: value})
 		}

@@ -106,7 +106,6 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 		return err
 	}
 	defer x.Close()
-	out.Layout.KnowAgents(x.Reader)
 	v := &showing{o, x, out}
 	if o.target == "-" {
 		return v.showHits(ctx, hits)

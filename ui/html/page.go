@@ -252,6 +252,7 @@ func (p *Page) facts() (line, more, place []fact) {
 		}
 	}
 	const minute = "2006-01-02 15:04 MST"
+	add(&line, "Agent", f.Label)
 	add(&line, "Directory", p.directory(f.CWD))
 	moment(&line, "Day", cmp.Or(f.Created, f.Modified), "2 January 2006")
 	add(&line, "Messages", human.Plural(f.Messages, "message", "messages"))

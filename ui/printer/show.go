@@ -48,6 +48,7 @@ type SessionFacts struct {
 	Started   int        `json:"startedSubagents,omitempty"` // all of these
 	Missing   string     `json:"missing,omitempty"`          // the session in which it begins, if that is not there
 	Subagent  bool       `json:"subagent,omitempty"`         // it is one of Parent
+	Label     string     `json:"-"`                          // the agent's name for people
 	Begun     time.Time  `json:"-"`                          // the earlier of the header and the first entry, which a fork may have copied
 
 	// These hide the fields of SessionHit, which have no meaning without a query.
@@ -313,7 +314,7 @@ func Export(w io.Writer, format string, s *Show) error {
 func exportFacts(s *Show) [][2]string {
 	f := &s.Session
 	facts := [][2]string{
-		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
+		{"Agent", f.Label}, {"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
 		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
 		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
 	}

@@ -205,7 +205,7 @@ func (p *showText) facts() {
 	if name == f.SessionPath {
 		name = "" // that is below
 	}
-	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), p.badge(f.Agent, f.Kept), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
+	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
 	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return

@@ -89,6 +89,7 @@ type Root struct {
 	Path   string `json:"path"`
 	Origin string `json:"origin"`
 	Files  int    `json:"files"`
+	Absent bool   `json:"absent,omitempty"` // its agent has written nothing yet
 	Error  string `json:"error,omitempty"`
 }
 
@@ -213,7 +214,10 @@ func (l *factList) roots(s *Status) {
 				continue
 			}
 			state := human.Plural(r.Files, "file", "files")
-			if r.Error != "" {
+			switch {
+			case r.Absent:
+				state = "not there"
+			case r.Error != "":
 				state = r.Error
 			}
 			l.add(name, "%s (%s): %s", l.path(r.Path), r.Origin, state)

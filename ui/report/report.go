@@ -84,6 +84,10 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	s.Note = human.Plural(len(list.Sessions), "session", "sessions")
 	t := &Table{Head: []Head{{Text: "session"}, {Text: "project"}, {Text: "last message"}, {Text: "messages", Number: true}, {Text: "tokens", Number: true}, {Text: "cost", Number: true}}}
+	several := slices.ContainsFunc(list.Sessions, func(h sessions.Session) bool { return h.Agent != list.Sessions[0].Agent })
+	if several {
+		t.Head = slices.Insert(t.Head, 1, Head{Text: "agent"})
+	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
 		cost, at := "–", ""
@@ -98,6 +102,10 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: at},
 			{Text: human.Number(h.Messages), Number: true}, {Text: human.Number(h.Tokens), Number: true}, {Text: cost, Number: true},
 		}})
+		if several {
+			row := &t.Rows[i]
+			row.Cells = slices.Insert(row.Cells, 1, Cell{Text: html.Line(h.Agent)})
+		}
 	}
 	if left := len(list.Sessions) - len(t.Rows); left > 0 {
 		t.More = human.Plural(left, "more session", "more sessions") + " (pigrep sessions)"

@@ -387,7 +387,7 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.Ses
 	if t.Index >= 0 {
 		f.SessionHit = search.Describe(t.Lineage.Whole(t.Index), x.Agents.ResumeCommand)
 	}
-	f.Missing = t.Missing
+	f.Missing, f.Label = t.Missing, x.Agents.Agent(rec.Agent).Label()
 	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
@@ -504,19 +504,23 @@ func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
 	}
 	r.Fork = o.Fork || o.In != ""
 	file, _ := t.File.(*content.File) // else it is on another machine
-	how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: r.Fork, Dir: o.dir(a), Packed: file != nil && file.Packed(), Restored: o.Restored})
-	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
-		return nil, &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
-			Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
+	ask := func(fork bool, dir string) (*adapter.Resumption, error) {
+		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file != nil && file.Packed(), Restored: o.Restored})
+		if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
+			err = &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
+				Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
+		}
+		return how, err
 	}
+	how, err := ask(r.Fork, o.dir(a))
 	if err != nil {
 		return nil, err
 	}
-	r.Argv = how.Argv
-	gone := o.chooseDir(a, t, r, how)
+	how, gone := o.chooseDir(a, t, r, how, ask)
 	if gone != nil && r.Dir == "" {
 		return nil, gone
 	}
+	r.Argv = how.Argv
 	if _, err := a.LookPath(r.Argv[0]); err != nil {
 		if o.Exec {
 			return nil, &problem.Error{Code: codeCannotResume, Message: r.Argv[0] + " is not on your PATH", Hint: how.Install}
@@ -545,37 +549,42 @@ func (t *Target) root() *session.Summary {
 	return nil
 }
 
-// chooseDir sets the directory to run the agent in.
-func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) error {
+// chooseDir sets the directory to run the agent in. It returns how the session continues
+// there, which ask asks the agent for another directory than the session's own.
+func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption, ask func(fork bool, dir string) (*adapter.Resumption, error)) (*adapter.Resumption, error) {
 	rec := t.Record
 	if dir := o.dir(a); dir != "" {
 		if err := CheckDir(dir); err != nil {
-			return &problem.Error{Code: codeCannotResume, Message: "--in", Err: err, Hint: "name the directory the project has moved to"}
+			return nil, &problem.Error{Code: codeCannotResume, Message: "--in", Err: err, Hint: "name the directory the project has moved to"}
 		}
 		r.Dir = dir
-		return nil
+		return how, nil
 	}
 	own := cmp.Or(how.Dir, rec.CWD)
 	err := CheckDir(own)
 	switch {
 	case err == nil:
 		r.Dir = own
-	case own == "" && !r.Fork:
-		// Old sessions have no directory; the agent runs in the current one.
-	case r.Fork:
-		// A fork belongs to the directory where it is created.
-		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+own+"): the fork is created in the current directory")
-	default:
-		name := rec.Path
-		if t.Index >= 0 && rec.ID != "" && len(t.Lineage.Twins(t.Index)) == 0 {
-			name = t.ShortID(rec.ID)
-		}
-		r.Dir = own
-		again := "pigrep resume " + system.ShellOf(runtime.GOOS).Quote(name)
-		return &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: &DirectoryGoneError{program: r.Argv[0], err: err},
-			Hint: "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"}
+		return how, nil
+	case own == "": // old sessions have no directory; the agent runs in the current one
+		return how, nil
 	}
-	return nil
+	here, cannot := ask(true, a.WorkDir)
+	if r.Fork { // which belongs to the directory where it is created
+		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+own+"): the fork is created in the current directory")
+		return here, cannot
+	}
+	name := rec.Path
+	if t.Index >= 0 && rec.ID != "" && len(t.Lineage.Twins(t.Index)) == 0 {
+		name = t.ShortID(rec.ID)
+	}
+	r.Dir = own
+	again := "pigrep resume " + system.ShellOf(runtime.GOOS).Quote(name)
+	hint := "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"
+	if p, ok := errors.AsType[*problem.Error](cannot); ok {
+		hint = p.Hint
+	}
+	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: &DirectoryGoneError{program: how.Argv[0], err: err}, Hint: hint}
 }
 
 // dir returns the other directory to continue in, "" for the session's own.

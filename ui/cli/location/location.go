@@ -279,11 +279,18 @@ func (p *Location) check(named bool) error {
 		return &problem.Error{Code: problem.CodeNoSessions, Message: "no session directory is known on this machine",
 			Hint: "name one: pigrep --session-dir DIR QUERY"}
 	}
-	if len(missing) == 1 {
-		return missing[0]
+	hint := "start an agent once, or name a directory with sessions: --session-dir DIR; `pigrep status` says where they are looked for"
+	if len(set) == 0 {
+		var names []string
+		for _, agent := range p.App.Agents {
+			names = append(names, agent.Label())
+		}
+		return &problem.Error{Code: problem.CodeNoSessions, Message: "no sessions on this machine of " + strings.Join(names, ", "), Hint: hint}
 	}
-	return &problem.Error{Code: problem.CodeNoSessions, Message: missing[0].Error() + fmt.Sprintf(" (and %d more)", len(missing)-1),
-		Hint: "start an agent once, or name a directory with sessions: --session-dir DIR; `pigrep status` lists those of the agents"}
+	if len(set) == 1 {
+		return set[0]
+	}
+	return &problem.Error{Code: problem.CodeNoSessions, Message: set[0].Error() + fmt.Sprintf(" (and %d more)", len(set)-1), Hint: hint}
 }
 
 func checkRoot(root adapter.Root) error {

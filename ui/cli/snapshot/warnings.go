@@ -100,7 +100,11 @@ func warnOutside(a *app.App, found *indexer.Found) {
 }
 
 func WarnNoFiles(p *location.Location) {
-	p.App.Advise("`pigrep status` says where they are looked for", "no session files below %s", p.Roots[0].Path)
+	var paths []string
+	for _, r := range location.Present(p.Roots) {
+		paths = append(paths, r.Path)
+	}
+	p.App.Advise("`pigrep status` says where they are looked for", "no session files below %s", strings.Join(paths, ", "))
 }
 
 // WarnIncomplete warns that nothing was found, but not everything was searched.
