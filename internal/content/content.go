@@ -2,19 +2,16 @@
 package content
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"pigrep/internal/files"
 )
@@ -26,14 +23,6 @@ const Suffix = ".zst"
 // Logical returns the path of a session file without the suffix of a compression: that of
 // the file before it was compressed, and after.
 func Logical(path string) string { return strings.TrimSuffix(path, Suffix) }
-
-// The limits of what is decompressed.
-const (
-	MaxWindow = 128 << 20 // of the distance to what is repeated, which a decoder must keep
-	kept      = 64 << 20  // text that is kept for going back to, in bytes
-	piece     = 256 << 10 // text that is decompressed at a time, in bytes
-	unknown   = math.MaxInt64
-)
 
 // ErrDamaged says that the text of a compressed file ends too early, or is not what was
 // compressed. What was read before it is right.
@@ -74,8 +63,9 @@ type File struct {
 	// Stored is the file as it is stored. Its bytes are the text unless the file is Packed.
 	Stored *os.File
 	// Info is what the system said of it when it was opened.
-	Info   fs.FileInfo
-	packed *packed
+	Info  fs.FileInfo
+	limit int64 // of the text that is decompressed; 0 for none
+	text  *text // nil unless the file is packed
 }
 
 // Open opens the session file with a logical path for reading: the plain file, or if there
@@ -131,7 +121,7 @@ var errNotRegular = errors.New("not a regular file")
 
 // New is Open for a file that is open, which Close closes.
 func New(stored *os.File, limit int64) (*File, error) {
-	f := &File{Stored: stored}
+	f := &File{Stored: stored, limit: limit}
 	var err error
 	if f.Info, err = stored.Stat(); err != nil {
 		return nil, err
@@ -145,29 +135,43 @@ func New(stored *os.File, limit int64) (*File, error) {
 		return nil, err
 	}
 	if Packed(head[:n]) {
-		f.packed = &packed{stored: stored, limit: limit, length: unknown}
+		f.text = share(f)
 	}
 	return f, nil
 }
 
 // Packed reports whether the file is compressed.
-func (f *File) Packed() bool { return f.packed != nil }
+func (f *File) Packed() bool { return f.text != nil }
 
 // Close closes the file.
 func (f *File) Close() error {
-	if f.packed != nil {
-		f.packed.close()
+	if f.text != nil {
+		f.text.leave(f)
 	}
 	return f.Stored.Close()
 }
 
-// ReadAt reads text. Of a compressed file, going back by more than 64 MB decompresses it
-// from its beginning.
-func (f *File) ReadAt(p []byte, offset int64) (int, error) {
-	if f.packed == nil {
-		return f.Stored.ReadAt(p, offset)
+// ReadAt reads text. Of a compressed file, the text before the offset is decompressed too
+// unless it still is at hand.
+func (f *File) ReadAt(b []byte, offset int64) (n int, err error) {
+	if f.text == nil {
+		return f.Stored.ReadAt(b, offset)
 	}
-	return f.packed.readAt(p, offset)
+	most := len(b)
+	if f.limit > 0 {
+		most = int(min(int64(most), max(0, f.limit-offset)))
+	}
+	for n < most && err == nil {
+		var read int
+		read, err = f.text.read(b[n:most], offset+int64(n))
+		n += read
+	}
+	if err == nil && n < len(b) {
+		if _, err = f.Length(); err == nil {
+			err = io.EOF
+		}
+	}
+	return n, err
 }
 
 // Text returns a reader of all text, from its beginning.
@@ -176,10 +180,13 @@ func (f *File) Text() *io.SectionReader { return io.NewSectionReader(f, 0, f.Siz
 // Size is the length of the text when the file was opened. For a compressed file, it is a
 // bound until the end of the text was read, or if that is missing.
 func (f *File) Size() int64 {
-	if f.packed == nil {
+	if f.text == nil {
 		return f.Info.Size()
 	}
-	return f.packed.bound()
+	if length, end := f.text.known(); end == io.EOF && (f.limit == 0 || length <= f.limit) {
+		return length
+	}
+	return unknown
 }
 
 // ModTime is when the file was changed, as of when it was opened.
@@ -188,137 +195,18 @@ func (f *File) ModTime() time.Time { return f.Info.ModTime() }
 // Length returns the length of the text, for which it decompresses all of a compressed file.
 // With ErrDamaged or a *TooLongError, it is the length of the text before that.
 func (f *File) Length() (int64, error) {
-	if f.packed == nil {
+	if f.text == nil {
 		return f.Info.Size(), nil
 	}
-	return f.packed.size()
-}
-
-// packed decompresses a file forward and keeps the last of its text.
-type packed struct {
-	stored *os.File
-	limit  int64
-
-	mu      sync.Mutex
-	decoder *zstd.Decoder // nil before the first read
-	text    []byte        // what is kept
-	from    int64         // offset of the text that is kept
-	end     error         // why no text follows it: io.EOF at the end of the file; nil if more may follow
-	length  int64         // of the text; unknown before its end was read
-}
-
-func (p *packed) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.decoder != nil {
-		p.decoder.Close()
-	}
-	p.text, p.end = nil, os.ErrClosed
-}
-
-func (p *packed) readAt(b []byte, offset int64) (n int, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if offset < p.from {
-		if err := p.restart(); err != nil {
-			return 0, err
-		}
-	}
-	for n < len(b) {
-		at := offset + int64(n) - p.from
-		if at < int64(len(p.text)) {
-			n += copy(b[n:], p.text[at:])
-			continue
-		}
-		if err := p.more(); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-// bound returns the length of the text if it is known, else more than that.
-func (p *packed) bound() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.length
-}
-
-func (p *packed) size() (int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for {
-		if err := p.more(); errors.Is(err, io.EOF) {
-			return p.from + int64(len(p.text)), nil
-		} else if err != nil {
-			return p.from + int64(len(p.text)), err
-		}
-	}
-}
-
-// restart goes back to the beginning of the text.
-func (p *packed) restart() error {
-	if errors.Is(p.end, os.ErrClosed) {
-		return p.end
-	}
-	p.text, p.from, p.end = p.text[:0], 0, nil
-	source := io.NewSectionReader(p.stored, 0, 1<<62)
-	if p.decoder != nil {
-		return p.decoder.Reset(source)
-	}
-	var err error
-	p.decoder, err = zstd.NewReader(source, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
-	return err
-}
-
-// more decompresses the next piece of the text, and drops what is too far before it.
-func (p *packed) more() error {
-	if p.end != nil {
-		return p.end
-	}
-	if p.decoder == nil {
-		if err := p.restart(); err != nil {
-			return err
-		}
-	}
-	if len(p.text)+piece > kept {
-		half := len(p.text) - kept/2
-		p.from += int64(half)
-		p.text = p.text[:copy(p.text, p.text[half:])]
-	}
-	if have := cap(p.text); have < len(p.text)+piece {
-		grown := make([]byte, len(p.text), min(max(2*have, 4*piece), kept))
-		copy(grown, p.text)
-		p.text = grown
-	}
-	at := len(p.text)
-	p.text = p.text[:at+piece]
-	n := 0
-	var err error
-	for n < piece && err == nil {
-		var read int
-		read, err = p.decoder.Read(p.text[at+n:])
-		n += read
-	}
-	p.text = p.text[:at+n]
-	var stored *os.PathError
-	switch {
-	case err == nil || errors.Is(err, io.EOF) || errors.As(err, &stored):
-		p.end = err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded):
-		p.end = fmt.Errorf("the compressed file needs more than %d MB to decompress", MaxWindow>>20)
-	default:
-		p.end = fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if length := p.from + int64(len(p.text)); p.limit > 0 && length > p.limit {
-		p.text = p.text[:max(0, p.limit-p.from)]
-		p.end = &TooLongError{p.limit}
-	}
-	if errors.Is(p.end, io.EOF) {
-		p.length = p.from + int64(len(p.text))
-	}
+	var next [1]byte
+	at := cmp.Or(f.limit, unknown-1)
+	n, err := f.text.read(next[:], at)
 	if n > 0 {
-		return nil
+		return f.limit, &TooLongError{f.limit}
 	}
-	return p.end
+	length, _ := f.text.known()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return length, err
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -132,13 +133,51 @@ func TestBounds(t *testing.T) {
 	if n, err := f.ReadAt(make([]byte, 10), 200<<20-4); n != 4 || !errors.As(err, &long) {
 		t.Errorf("%d bytes before the limit, %v", n, err)
 	}
-	if n := cap(f.packed.text); n > kept {
-		t.Errorf("%d bytes are kept", n)
+	if n := len(shared.pieces); n != most {
+		t.Errorf("%d pieces are kept", n)
 	}
-	if b := make([]byte, 3); f.packed.from == 0 {
+	if b := make([]byte, 3); f.text.find(0) != nil {
 		t.Error("nothing was dropped")
 	} else if n, err := f.ReadAt(b, 0); n != 3 || err != nil || !bytes.Equal(b, make([]byte, 3)) {
 		t.Errorf("the beginning, read again: %q, %v", b[:n], err)
+	}
+}
+
+// Files that are the same file share its text, also after each other and from several
+// goroutines: it is decompressed once.
+func TestShared(t *testing.T) {
+	forget() // the texts of other tests
+	rnd := rand.New(rand.NewPCG(5, 6))
+	text := words(rnd, 5*piece+100)
+	first := open(t, compressed(t, text, len(text)), 0)
+	if n, err := first.ReadAt(make([]byte, 10), 3*piece); n != 10 || err != nil {
+		t.Fatal(n, err)
+	}
+	first.Close()
+	var group sync.WaitGroup
+	for range 4 {
+		offsets := []int64{4 * piece, 0, 5*piece + 90, 2*piece - 5}
+		group.Go(func() {
+			f, err := Open(first.Stored.Name(), 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer f.Close()
+			if f.text != first.text {
+				t.Error("the same file has another text")
+			}
+			for _, at := range offsets {
+				b := make([]byte, 10)
+				if n, err := f.ReadAt(b, at); n != 10 || err != nil || !bytes.Equal(b, text[at:at+10]) {
+					t.Errorf("at %d: %d, %v", at, n, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if n := first.text.started; n != 1 {
+		t.Errorf("decompressed %d times", n)
 	}
 }
 
