@@ -12,7 +12,9 @@ import (
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/literal"
+	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
+	"pigrep/query/engine/words"
 	"pigrep/remote"
 	"pigrep/scope"
 )
@@ -80,8 +82,8 @@ type compiled struct {
 	scored   object // a part of parts that also ranks
 }
 
-// compile compiles a question.
-func compile(q *remote.Question) compiled {
+// compile compiles a question. A loose one is for when nothing is found otherwise.
+func compile(q *remote.Question, loose bool) compiled {
 	s := &q.Spec
 	c := compiled{sessions: all(
 		named(q.Names), named(s.Sessions), byAgent(s.Agents), projects(s.Projects), below(s.CWD),
@@ -106,7 +108,7 @@ func compile(q *remote.Question) compiled {
 	}
 	c.parts = all(filters...)
 	if root, _ := syntax.Parse(q.Text); root != nil {
-		w := &wording{env: q.Env}
+		w := &wording{q.Env, loose}
 		c.scored = w.node(root)
 	}
 	return c
@@ -175,7 +177,10 @@ func model(v string) object {
 }
 
 // wording compiles the text of a query.
-type wording struct{ env filter.Env }
+type wording struct {
+	env   filter.Env
+	loose bool // also typing errors, and identifiers of which only one piece is there
+}
 
 func (w *wording) node(n syntax.Node) object {
 	switch n := n.(type) {
@@ -194,7 +199,7 @@ func (w *wording) node(n syntax.Node) object {
 	case *syntax.Not:
 		return w.not(n.Item)
 	case *syntax.Term:
-		return word(n)
+		return w.word(n)
 	case *syntax.Field:
 		return w.field(n)
 	}
@@ -250,69 +255,93 @@ func (w *wording) list(items []syntax.Node) object {
 
 // not leaves out what a node matches, if the engine means the same by it.
 func (w *wording) not(n syntax.Node) object {
-	exact := false
+	var c object
 	switch n := n.(type) {
 	case *syntax.Term:
-		exact = n.Match == syntax.Literal && isPlain(n.Text)
+		if w := words.Analyse(n); w != nil && w.Match == syntax.Literal && w.Term != "" && len(w.Parts) == 0 && !w.Joined {
+			c = has(w.Term)
+		}
 	case *syntax.Field:
-		exact = slices.Contains([]string{"kind", "role", "tool", "agent"}, n.Name)
+		if slices.Contains([]string{"kind", "role", "tool", "agent"}, n.Name) {
+			c = w.field(n)
+		}
 	}
-	if c := w.node(n); exact && c != nil {
-		return object{"bool": object{"must_not": c}}
-	}
-	return nil
-}
-
-// isPlain reports whether the analyzers of both engines make one and the same term of a word.
-func isPlain(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
-}
-
-// word matches parts with a word in any of its tiers but that of typos, which only a word with
-// ~ has.
-func word(n *syntax.Term) object {
-	folded := analysis.Fold(n.Text)
-	switch n.Match {
-	case syntax.Phrase:
-		return matches("match_phrase", n.Text)
-	case syntax.Prefix:
-		return either(object{"prefix": object{"text": joined(folded)}}, matches("match_phrase_prefix", n.Text))
-	case syntax.Fuzzy:
-		return object{"fuzzy": object{"text": object{"value": joined(folded), "fuzziness": n.Edits}}}
-	}
-	if !strings.ContainsFunc(n.Text, isWord) {
+	if c == nil {
 		return nil
 	}
-	clauses := []object{matches("match", n.Text)}
-	if isPlain(folded) && len(folded) >= 3 { // other forms of the word, and longer ones
-		stem := folded[:max(3, len(folded)-3)]
-		if len(folded) < 5 {
-			stem = folded
-		}
-		clauses = append(clauses, object{"prefix": object{"text": object{"value": stem, "boost": 0.1}}})
-	}
-	return either(clauses...)
+	return object{"bool": object{"must_not": c}}
 }
 
-func matches(how, text string) object {
-	in := object{"query": text}
-	if how == "match" {
-		in["operator"] = "and"
+// word matches parts with a word in any of its tiers.
+func (x *wording) word(n *syntax.Term) object {
+	w := words.Analyse(n)
+	if w == nil {
+		return nil
 	}
-	return object{how: object{"text": in}}
+	var clauses []object
+	if w.Term != "" {
+		clauses = append(clauses, eitherOf(append([]string{w.Term}, w.Spellings...), has))
+	}
+	switch {
+	case w.Term == "":
+	case w.Match == syntax.Prefix:
+		clauses = append(clauses, begins(w.Term, 1))
+	case w.Match == syntax.Fuzzy:
+		clauses = append(clauses, object{"fuzzy": object{"terms": object{"value": w.Term, "fuzziness": w.Edits}}})
+	case w.Loose:
+		clauses = append(clauses, eitherOf(words.Forms(w.Term), has))
+		if len(w.Term) >= leastPiece {
+			clauses = append(clauses, begins(w.Term, 0.1))
+		}
+		if x.loose {
+			clauses = append(clauses, object{"fuzzy": object{"terms": object{"value": w.Term, "fuzziness": "AUTO:4,8"}}})
+		}
+	}
+	if len(w.Parts) > 0 {
+		clauses = append(clauses, x.parts(w))
+	}
+	if w.Match == syntax.Literal && len(w.Text) >= leastID && rank.IsID(w.Text) && isNumbered(w.Text) {
+		id := literally(w.Text)
+		clauses = append(clauses, like("session", id+"*"), like("session", "*"+id), like("entry", id+"*"))
+	}
+	return either(slices.DeleteFunc(clauses, func(c object) bool { return c == nil })...)
+}
+
+// isNumbered reports whether a text has a digit, or could be a hexadecimal number.
+func isNumbered(text string) bool {
+	return strings.ContainsAny(text, "0123456789") || strings.Trim(strings.ToLower(text), "abcdef-") == ""
+}
+
+// leastID is the length from which a word may be a part of an id.
+const leastID = 6
+
+// parts matches parts with the pieces of a compound: all of a phrase, which ranks higher where
+// they stand together, and usually all but one of an identifier.
+func (x *wording) parts(w *words.Word) object {
+	each := make([]object, len(w.Parts))
+	for i := range w.Parts {
+		each[i] = eitherOf(w.TermsOf(i), has)
+	}
+	if w.Match == syntax.Literal {
+		least := max(len(each)-1, min(len(each), 2))
+		if x.loose {
+			least = 1
+		}
+		return object{"bool": object{"should": each, "minimum_should_match": least}}
+	}
+	together := object{"match_phrase": object{"terms": strings.Join(w.Parts, " ")}}
+	return object{"bool": object{"must": each, "should": []object{together}}}
+}
+
+// has matches parts with a term of ours, and ranks those.
+func has(t string) object { return term("terms", t) }
+
+// begins matches parts with terms that begin with a text.
+func begins(text string, boost float64) object {
+	return object{"prefix": object{"terms": object{"value": text, "boost": boost}}}
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// joined is the term of an identifier as a whole.
-func joined(text string) string {
-	return strings.Map(func(r rune) rune {
-		if isWord(r) {
-			return r
-		}
-		return -1
-	}, text)
-}
 
 func (w *wording) field(n *syntax.Field) object {
 	values := n.Values()
@@ -348,9 +377,9 @@ func (w *wording) field(n *syntax.Field) object {
 			return term("error", true)
 		}
 	case "file":
-		return matches("match", path.Base(session.Slashed(n.Value)))
+		return whole(path.Base(strings.TrimRight(session.Slashed(n.Value), "/")))
 	case "cmd":
-		return matches("match", n.Value)
+		return whole(n.Value)
 	case "re":
 		if p, err := literal.Compile([]string{n.Value}, literal.Options{Multiline: true}); err == nil {
 			return required(p.Required)
@@ -362,20 +391,36 @@ func (w *wording) field(n *syntax.Field) object {
 // leastPiece is the length from which a piece of a word is looked up.
 const leastPiece = 3
 
-// required matches parts with the strings that every match of an expression contains.
+// required matches parts with the strings that every match of an expression contains, or with
+// words of which the engine does not have the end.
 func required(r *literal.Required) object {
-	return literal.Fold(r, func(texts []string) object { return eitherOf(texts, containing) }, func(c []object) object { return all(c...) }, func(c []object) object { return either(c...) })
+	found := literal.Fold(r, func(texts []string) object { return eitherOf(texts, containing) }, func(c []object) object { return all(c...) }, func(c []object) object { return either(c...) })
+	return either(found, has(cutTerm))
 }
 
-// containing matches parts that may contain a text, anywhere in their words. A word of the text
-// may be a piece of one in the part, and the engine cuts what it joins at other places.
+// whole matches parts with all terms of a text, in any case.
+func whole(text string) object {
+	var clauses []object
+	for _, t := range filter.TermsIn(new(analysis.Analyzer), text) {
+		clauses = append(clauses, has(t))
+	}
+	return all(clauses...)
+}
+
+// containing matches parts that may contain a text, anywhere in their words: a word of the text
+// may be a piece of one in the part.
 func containing(text string) object {
 	var clauses []object
 	for _, piece := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 0x80 && !isWord(r) && r != '_' }) {
-		piece = strings.Trim(strings.ReplaceAll(piece, "_", ""), " ")
+		piece = strings.ReplaceAll(piece, "_", "")
 		if isPlain(piece) && len(piece) >= leastPiece {
-			clauses = append(clauses, like("text", "*"+piece[:min(len(piece), 32)]+"*"))
+			clauses = append(clauses, object{"wildcard": object{"terms": "*" + piece[:min(len(piece), 32)] + "*"}})
 		}
 	}
 	return all(clauses...)
+}
+
+// isPlain reports whether every text with this piece has it in one term.
+func isPlain(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }

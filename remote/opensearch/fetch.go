@@ -95,7 +95,7 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 	if err := a.check(ctx); err != nil {
 		return c, err
 	}
-	asked := compile(q)
+	asked := compile(q, false)
 	var list []*state
 	if asked.parts == nil && asked.scored == nil {
 		err = a.states(ctx, all(asked.sessions, overlapping(q)), func(s *state) error {
@@ -108,6 +108,9 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		c.Sessions = len(list)
 	} else {
 		list, c.Sessions, err = a.candidates(ctx, q, asked)
+		if err == nil && c.Sessions == 0 && q.Text != "" {
+			list, c.Sessions, err = a.candidates(ctx, q, compile(q, true))
+		}
 	}
 	if err != nil {
 		return c, err

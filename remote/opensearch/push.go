@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
+	"pigrep/index/analysis"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -66,6 +67,9 @@ type pushing struct {
 	stale  []state           // files of which earlier generations have to be deleted
 	total  int64
 	done   int64
+
+	analyzer analysis.Analyzer
+	joined   []byte // the terms of a text
 }
 
 // errRewritten says that the bytes of a file which the archive has are not those of the file.
@@ -344,7 +348,20 @@ func (p *pushing) fill(d *document, s *session.Summary, e *session.Entry, i int)
 	if d.Time = millis(e.Timestamp); d.Time == 0 {
 		d.Time = millis(s.Created())
 	}
-	d.Text = string(p.masked(part.Text))
+	d.Terms = p.terms(p.masked(part.Text))
+}
+
+// cutTerm stands for what is missing of terms that are cut.
+const cutTerm = "…"
+
+// terms returns the terms of a text in their order: the engine only splits them.
+func (p *pushing) terms(text []byte) string {
+	p.joined = p.joined[:0]
+	p.analyzer.Walk(text, func(t analysis.Token) { p.joined = append(append(p.joined, t.Term...), ' ') })
+	if p.analyzer.Cut() {
+		p.joined = append(p.joined, cutTerm...)
+	}
+	return string(bytes.TrimRight(p.joined, " "))
 }
 
 func (p *pushing) masked(text []byte) []byte {

@@ -98,7 +98,7 @@ type document struct {
 	Copy     string       `json:"copy,omitempty"`
 	Length   int          `json:"length,omitempty"`
 	Time     int64        `json:"time,omitempty"`
-	Text     string       `json:"text,omitempty"`
+	Terms    string       `json:"terms,omitempty"` // of the text, as our analyzer makes them
 
 	Line int    `json:"line,omitempty"` // of the file, from 1; of the first document of a line only, as Raw
 	Raw  string `json:"raw,omitempty"`

@@ -271,7 +271,7 @@ var Table = []Row{
 	{
 		Field: "cmd", Meaning: "words in the command of a bash call or a shell entry", Example: `cmd:"rm -rf"`,
 		text: func(r *reading, a *analysis.Analyzer) (TextTest, error) {
-			return &commandTest{terms: termsIn(a, r.value), needle: match.NewNeedle(r.value)}, nil
+			return &commandTest{terms: TermsIn(a, r.value), needle: match.NewNeedle(r.value)}, nil
 		},
 	},
 	{
@@ -416,7 +416,7 @@ func newFileTest(r *reading, a *analysis.Analyzer) (TextTest, error) {
 	if value == "" {
 		return nil, fmt.Errorf("file: needs a path")
 	}
-	return &fileTest{path: value, terms: termsIn(a, path.Base(value)), needle: match.NewNeedle(value)}, nil
+	return &fileTest{path: value, terms: TermsIn(a, path.Base(value)), needle: match.NewNeedle(value)}, nil
 }
 
 func names[T ~string](list []T) (names []string) {

@@ -73,9 +73,9 @@ func Tokens(a *analysis.Analyzer, text string) (tokens []analysis.Token) {
 	return analysis.WithoutCoveredSingles(tokens)
 }
 
-// termsIn returns the terms that a text has in any case, without those that others imply: no
+// TermsIn returns the terms that a text has in any case, without those that others imply: no
 // parts of identifiers, which github does not have and GitHub does.
-func termsIn(a *analysis.Analyzer, text string) []string {
+func TermsIn(a *analysis.Analyzer, text string) []string {
 	var terms []string
 	for _, t := range Tokens(a, text) {
 		if len(terms) < maxTerms && t.Form != analysis.Part && !slices.Contains(terms, string(t.Term)) {

@@ -298,6 +298,16 @@ func sameLookup(a, b *Word) bool {
 	return a.Term == b.Term && a.Term != "" && a.Joined == b.Joined && len(a.Parts) == 0 && len(b.Parts) == 0 && !a.Verify && !b.Verify
 }
 
+// Analyse returns the word of a term that stands alone, as it is looked up; nil if it contains
+// nothing that is indexed.
+func Analyse(n *syntax.Term) *Word {
+	w := new(compiler).analyse(n)
+	if w != nil {
+		w.addHanForms()
+	}
+	return w
+}
+
 // analyse decides how a term is looked up; nil when it contains nothing that is
 // indexed.
 func (c *compiler) analyse(n *syntax.Term) *Word {

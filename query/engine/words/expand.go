@@ -123,7 +123,7 @@ func (e *expander) add(x Expansion) error {
 // loosen adds the looser matches of a word, as long as it is rare: forms, longer words,
 // similar words. When nothing matches it splits the word.
 func (e *expander) loosen(w *ResolvedWord) error {
-	others := forms(w.Term)
+	others := Forms(w.Term)
 	if err := e.count(others...); err != nil {
 		return err
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// forms returns other English forms that a word may have: plurals, -ing, -ed. Most of
+// Forms returns other English forms that a word may have: plurals, -ing, -ed. Most of
 // them are no words; the dictionary of the index decides which exist.
-func forms(word string) []string {
+func Forms(word string) []string {
 	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || 'z' < r }) {
 		return nil
 	}

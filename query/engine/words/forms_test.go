@@ -10,21 +10,21 @@ func TestForms(t *testing.T) {
 		{"token", "tokens"}, {"play", "played"}, {"free", "freed"}, {"error", "errors"}, {"use", "using"}, {"go", ""},
 	} {
 		if pair[1] == "" {
-			if got := forms(pair[0]); len(got) > 0 {
-				t.Errorf("forms(%q) = %q, want none", pair[0], got)
+			if got := Forms(pair[0]); len(got) > 0 {
+				t.Errorf("Forms(%q) = %q, want none", pair[0], got)
 			}
 			continue
 		}
 		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
-			if !contains(forms(p[0]), p[1]) {
-				t.Errorf("forms(%q) = %q, want %q among them", p[0], forms(p[0]), p[1])
+			if !contains(Forms(p[0]), p[1]) {
+				t.Errorf("Forms(%q) = %q, want %q among them", p[0], Forms(p[0]), p[1])
 			}
 		}
 	}
 	for _, w := range []string{"string", "this", "status", "bus", "red", "thing", "über", "x9s"} {
-		for _, f := range forms(w) {
+		for _, f := range Forms(w) {
 			if len(f) < 3 {
-				t.Errorf("forms(%q) has %q", w, f)
+				t.Errorf("Forms(%q) has %q", w, f)
 			}
 		}
 	}

@@ -66,7 +66,7 @@ func (m *model) expansions(w *Word) []Expansion {
 	case w.Match == syntax.Prefix:
 		prefixes(maxTyped, weightTyped)
 	case w.Loose:
-		for _, f := range forms(w.Term) {
+		for _, f := range Forms(w.Term) {
 			add(f, TierForms, weightForms)
 		}
 		length := utf8.RuneCountInString(w.Term)

@@ -68,7 +68,7 @@ func (p *ResolvedWord) Strict() bool {
 }
 
 // SpellingsOf returns the terms of a part.
-func (p *ResolvedWord) SpellingsOf(part int) []string {
+func (p *Word) SpellingsOf(part int) []string {
 	if p.PartSpellings == nil {
 		return p.Parts[part : part+1]
 	}
@@ -76,14 +76,15 @@ func (p *ResolvedWord) SpellingsOf(part int) []string {
 }
 
 // WholesOf returns the identifiers each of which has a part, whatever its case.
-func (p *ResolvedWord) WholesOf(part int) []string {
+func (p *Word) WholesOf(part int) []string {
 	if p.PartWholes == nil {
 		return nil
 	}
 	return p.PartWholes[part]
 }
 
-func (p *ResolvedWord) termsOf(part int) []string {
+// TermsOf returns the terms each of which has a part.
+func (p *Word) TermsOf(part int) []string {
 	return slices.Concat(p.SpellingsOf(part), p.WholesOf(part))
 }
 
@@ -118,7 +119,7 @@ func (p *ResolvedQuery) Occurs(number int, seg *segment.Segment) (bool, error) {
 			}
 		}
 		for part := range w.Parts {
-			if ok, err := has(w.termsOf(part)...); ok {
+			if ok, err := has(w.TermsOf(part)...); ok {
 				return true, err
 			}
 		}
@@ -240,7 +241,7 @@ func lookups(words []*Word) []string {
 			terms = append(append(terms, w.Term), w.Spellings...)
 		}
 		if w.Term != "" && w.Loose {
-			terms = append(terms, forms(w.Term)...)
+			terms = append(terms, Forms(w.Term)...)
 		}
 		terms = append(append(terms, w.Parts...), w.Wholes...)
 		terms = append(terms, slices.Concat(w.PartSpellings...)...)
@@ -274,7 +275,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 		return err
 	case len(p.Parts) > 0:
 		mark := d.marker(number, seg)
-		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.termsOf, mark)
+		docs, err := docset.Conjunction(seg.Len(), len(p.Parts), p.TermsOf, mark)
 		if err != nil {
 			return err
 		}
