@@ -46,6 +46,32 @@ func TestGroupsShowTheBest(t *testing.T) {
 	}
 }
 
+// Who asks how something is now gets what was said last about it, although something that
+// was said before has more of the words. Other questions get what has more of them.
+func TestTheLastWord(t *testing.T) {
+	others := story{Name: "others", Start: day.AddDate(0, 1, 0)}
+	for i := range 20 {
+		others.Entries = append(others.Entries, reply(fmt.Sprintf("the gateway answers with %d", i)))
+	}
+	l := newLibrary(t, others, story{Name: "talk", Start: day, Entries: []turn{
+		prompt("which redis timeout does the gateway have?").Named("asked"),
+		reply("The redis timeout of the gateway is two seconds.").Named("old"),
+		prompt("that timeout is too short"),
+		reply("The timeout is nine seconds.").Named("new"),
+		called("bash", map[string]any{"command": "grep -r 'redis timeout' gateway"}).Named("call"),
+		result("bash", "gateway: the redis timeout, the redis timeout", false).Named("result"),
+	}})
+	for query, want := range map[string]string{
+		"what is the redis timeout of the gateway now": "new",
+		"is the redis timeout of the gateway still":    "new",
+		"what was the redis timeout of the gateway":    "old",
+	} {
+		if hits := l.search(Request{Text: query}).Hits; hits[0].EntryID != want {
+			t.Errorf("%q: the first hit is %s (%s), want %s", query, hits[0].EntryID, hits[0].Fragment.Text, want)
+		}
+	}
+}
+
 // A short list leaves out the hits that have only words which say little. They count, and
 // a long list has them.
 func TestShortListOfWeightyHits(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 //	exactness  how much of the query is there as typed
 //	session    how much of the query is in the title and the first prompt; how many of the missing words are elsewhere in the session
 //	turn       how many of the missing words occur shortly before the hit: a reply seldom repeats the question
-//	asked      which hits the query asks for: the latest, or what the person said
+//	asked      which hits the query asks for: the latest, the last word of the best session, or what the person said
 //
 // Every factor has a minimum. All other candidates get the product of the minima, so
 // that none of them overtakes a candidate that was read. TestRanking has the minimum
@@ -50,6 +50,8 @@ const (
 
 	turnBytes   = 16 << 10 // of the session file, before a hit
 	latestShare = 0.6      // of the query that a hit must have, relative to the best, to be one of several in order
+
+	lastWords = 5 // of the best session, the last of which comes first
 
 	kindLeast = 0.65
 )
@@ -113,7 +115,37 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 		c.score *= all[i].product() / least
 		byCandidate[c] = all[i]
 	}
+	if s.plan.WantsLatest {
+		s.lastWord(kinds, top, byCandidate)
+	}
 	return byCandidate, nil
+}
+
+// lastWord makes the last of the best prompts and replies of the best session the first of all
+// hits: who asks how something is now wants the word that replaced the others.
+func (s *reranker) lastWord(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) {
+	byScore := func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) }
+	best := slices.MaxFunc(top, byScore)
+	var words []*Candidate
+	for i, c := range top {
+		if isSaid := kinds[i] == session.KindPrompt || kinds[i] == session.KindReply; isSaid && s.head(c.file) == s.head(best.file) {
+			words = append(words, c)
+		}
+	}
+	slices.SortStableFunc(words, func(a, b *Candidate) int { return byScore(b, a) })
+	words = words[:min(lastWords, len(words))]
+	if len(words) == 0 {
+		return
+	}
+	last := slices.MaxFunc(words, func(a, b *Candidate) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset)) })
+	if last == best {
+		return
+	}
+	gain := best.score / last.score * 1.01
+	f := all[last]
+	f.asked *= gain
+	all[last] = f
+	last.score *= gain
 }
 
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {

@@ -64,7 +64,7 @@ aan bij dat deze dit een had heb heeft het hij hoe ik je kan maar mijn naar niet
 // latestCues ask for the last of several hits.
 var latestCues = phrases(`
 latest, finally, now, nowadays, currently, newest, recently, lately, eventually, in the end, at the end, at the moment,
-ended up, end up, most recently, these days, by now, at last, as of now, so far, what became of
+we ended up, i ended up, ended up with, ended up as, did it end up, most recently, these days, by now, at last, as of now, so far, what became of
 zuletzt, jetzt, endgültig, neueste, neuesten, am ende, derzeit, inzwischen
 última, último, actualmente, ahora, finalmente, al final
 dernièrement, actuellement, maintenant, finalement, à la fin, en ce moment
@@ -74,7 +74,7 @@ ultimo, ultima, attualmente, adesso, alla fine, atualmente, agora, no final, laa
 // phraseCues ask for the last of several hits only in a sentence: "current directory", "last
 // commit" and "final class" are names of things.
 var phraseCues = phrases(`
-last, final, current, recent, letzte, letzten, letzter, letztes, aktuelle, aktuellen, aktueller, endgültige,
+last, final, current, recent, still, letzte, letzten, letzter, letztes, aktuelle, aktuellen, aktueller, endgültige,
 dernier, dernière, derniers, dernières, actuel, actuelle, attuale, atual
 `)
 

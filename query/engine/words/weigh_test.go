@@ -33,6 +33,9 @@ func TestWeigh(t *testing.T) {
 		{query: "why didn't the redis timeout", telling: "redis timeout", sentence: true},
 		{query: "which redis in the timeout in the end", telling: "redis timeout", sentence: true, latest: true},
 		{query: "last redis", telling: "last redis"}, // cues need two words
+		{query: "is the redis timeout still there", telling: "redis timeout", sentence: true, latest: true},
+		{query: "where the redis timeout ended up between", telling: "redis timeout ended", sentence: true}, // what happened, not what is
+		{query: "redis timeout we ended up with", telling: "redis timeout", sentence: true, latest: true},
 		{query: "redis timeout in the end", telling: "redis timeout", sentence: true, latest: true},
 		{query: "redis in the timeout end", telling: "redis timeout end", sentence: true},
 		{query: "what I said about redis timeout", telling: "redis timeout", sentence: true, person: true},
