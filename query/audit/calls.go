@@ -23,6 +23,7 @@ type CallRow struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"` // of the entry
@@ -203,7 +204,7 @@ func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) 
 // newCallRow returns the row of a call as far as its facts say.
 func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
-		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, Agent: session.ShortAgent(f.Agent), CWD: f.CWD,
+		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, Agent: session.ShortAgent(f.Agent), Kept: f.Kept, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, Action: c.Deed.String(), ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(record.FlagsOf(c)), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken,

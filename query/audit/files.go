@@ -42,6 +42,7 @@ type TouchRow struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"`
@@ -140,7 +141,7 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	return TouchRow{
-		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), Agent: session.ShortAgent(f.Agent), CWD: f.CWD,
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), Agent: session.ShortAgent(f.Agent), Kept: f.Kept, CWD: f.CWD,
 		EntryID: entryID(c.outline, offset), Offset: offset,
 	}
 }

@@ -66,6 +66,7 @@ var Orders = []Order{OrderPath, OrderNewest, OrderOldest}
 type File struct {
 	Path    string
 	Time    time.Time        // for orders by time
+	Kept    bool             // it is gone, and a copy is read
 	Known   *session.Summary // nil if the file is not indexed
 	Indexed int64            // entries that begin before this offset are indexed; Whole if all are
 }

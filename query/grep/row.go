@@ -10,6 +10,7 @@ type Location struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
+	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`

@@ -275,7 +275,7 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 	}
 	m := &Match{
 		Location: Location{
-			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, Agent: session.ShortAgent(w.fileHeader.Agent), CWD: w.fileHeader.CWD,
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, Agent: session.ShortAgent(w.fileHeader.Agent), Kept: w.task.Kept, CWD: w.fileHeader.CWD,
 			EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			At: session.At{Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part}, Origin: e.OriginOf(p),
 		},
@@ -322,7 +322,7 @@ func (w *worker) locate(l *Location, offset int64) {
 		return
 	}
 	first, _ := o.First()
-	l.SessionPath, l.SessionID, l.CWD = o.Record.Path, o.Record.ID, o.Record.CWD
+	l.SessionPath, l.SessionID, l.CWD, l.Kept = o.Record.Path, o.Record.ID, o.Record.CWD, o.Record.Kept
 	l.EntryID, l.At = first.ID, session.At{Line: first.Line, Offset: first.Offset, Length: first.Length}
 }
 

@@ -213,7 +213,7 @@ func (g *grepText) heading(m *grep.Match) string {
 		return g.cleanPath(m.SessionPath)
 	}
 	id = " · " + terminal.Clean(id)
-	if badge := g.badge(m.Agent, false); badge != "" {
+	if badge := g.badge(m.Agent, m.Kept); badge != "" {
 		id = " · " + badge + id
 	}
 	title = terminal.Clean(title)

@@ -119,9 +119,9 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 	return err
 }
 
-// ResumeCommand is that of the agents. What is on another machine cannot be resumed here.
+// ResumeCommand is that of the agents. What is on another machine, or gone, cannot be resumed.
 func (p *Location) ResumeCommand(s *session.Summary) (dir string, argv []string) {
-	if _, _, there := remote.Split(s.Path); p.Elsewhere != nil && there {
+	if _, _, there := remote.Split(s.Path); s.Kept || p.Elsewhere != nil && there {
 		return "", nil
 	}
 	return p.Agents.ResumeCommand(s)

@@ -238,7 +238,7 @@ func (x *Snapshot) Files() []grep.File {
 	}
 	var files []grep.File
 	for _, s := range indexer.Plan(x.Found, known) {
-		f := grep.File{Path: s.File.Path, Time: time.Unix(0, s.File.Mtime)}
+		f := grep.File{Path: s.File.Path, Time: time.Unix(0, s.File.Mtime), Kept: s.File.Kept}
 		switch s.Change {
 		case indexer.Gone:
 			continue
