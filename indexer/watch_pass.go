@@ -99,15 +99,20 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	start := w.Now()
 	if !h.all && w.found != nil {
 		if files, ok := w.restat(h.files); ok {
-			r.Keeping = w.keep(ctx, w.found, 0)
-			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found, ix) })
+			if r.Keeping = w.keep(ctx, w.found, 0); r.Keeping.Earlier == 0 {
+				return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found, ix) })
+			}
 		}
 	}
 	before := w.found
 	w.look(h)
+	if more := w.keep(ctx, w.found, 0); more != (Keeping{}) {
+		if r.Keeping = more; more.Earlier > 0 { // there are more sessions now
+			w.look(h)
+		}
+	}
 	r.Found = w.found
 	r.noteUnusable()
-	r.Keeping = w.keep(ctx, w.found, 0)
 	changed := before == nil || !slices.Equal(before.Files, w.found.Files) || len(w.found.Unreadable) != len(before.Unreadable)
 	onTimer := h.verify && !h.fromEvents
 	if changed && before != nil && onTimer && !w.trust.polling && w.trouble.reported == "" {

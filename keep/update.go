@@ -36,6 +36,7 @@ type Report struct {
 	Bytes   int64 // that were copied or compressed
 	Left    int64 // bytes that were not copied, because they were too many
 	Dropped int   // files that are not kept any more, because there is no room
+	Earlier int   // copies that are now sessions of their own, because their files were rewritten
 }
 
 // What is copied at most before the catalogue is written.
@@ -255,6 +256,7 @@ func (u *update) keep(it item) error {
 	case errors.Is(err, fs.ErrNotExist): // somebody removed the copy
 	case err != nil, is == other: // what can be read of the copy stays
 		next.Version++
+		u.report.Earlier++
 		return u.replace(nil, next, text)
 	case is == same && !changed:
 		return u.pack(c)

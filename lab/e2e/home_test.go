@@ -16,6 +16,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/scope"
+	"pigrep/ui/cli/location"
 )
 
 // home is a home directory with session files of several agents, and an index of them.
@@ -78,7 +79,7 @@ func (h home) checked(t *testing.T) *indexer.Result {
 // hits are those of a query in the scope all.
 func (h home) hits(t *testing.T, r *index.Reader, query string) []search.Hit {
 	t.Helper()
-	answer, err := search.Run(t.Context(), r, h.registry, disk{}, search.Request{
+	answer, err := search.Run(t.Context(), r, h.registry, location.Disk{}, search.Request{
 		Text: query, Spec: filter.Spec{Scope: scope.All}, Flat: true, Limit: search.All, Any: true, Env: filter.Env{Now: time.UnixMilli(1e13)},
 	})
 	if err != nil {

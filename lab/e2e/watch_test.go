@@ -20,9 +20,14 @@ import (
 // index is up to date for the first time.
 func watch(t *testing.T, dir, root string) {
 	t.Helper()
+	watchFor(t, options(dir, root))
+}
+
+func watchFor(t *testing.T, opt indexer.Options) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done, ready := make(chan error, 1), make(chan struct{})
-	o := indexer.WatchOptions{Options: options(dir, root), Tell: func(e indexer.WatchEvent) {
+	o := indexer.WatchOptions{Options: opt, Tell: func(e indexer.WatchEvent) {
 		switch e.Kind {
 		case indexer.WatchReady:
 			close(ready)
