@@ -34,7 +34,7 @@ var everyRun = map[string][]string{
 	"help":       {"", "scopes", "--man pages"},
 	"index":      {"", "--rebuild", "--compact"},
 	"init":       {"bash", "zsh", "fish"},
-	"keep":       {""},
+	"keep":       {"", "pi", "--off pi"},
 	"mcp":        {"", "--print-config codex"},
 	"push":       {"lab"},
 	"remote":     {"add lab http://127.0.0.1:9"},
@@ -69,6 +69,7 @@ const (
 	sessionsDir = `work/all-sessions(/.*\.html)?`
 	indexDir    = `home/cache(/pigrep.*)?`
 	manDir      = `work/pages(/man[17](/.*)?)?`
+	keptDir     = `home/\.local/share(/pigrep(/kept(/.*)?)?)?`
 )
 
 var spots = []spot{
@@ -83,6 +84,8 @@ var spots = []spot{
 	{row: "`~/.pi/agent/skills/pigrep/SKILL.md`", pattern: `home/\.pi/agent/skills(/pigrep(/SKILL\.md)?)?`, linked: true},
 	{row: "`~/.cache/pigrep/ID/`", pattern: indexDir},
 	{row: "`~/.config/pigrep/remotes.json`", pattern: `home/\.config(/pigrep(/remotes\.json)?)?`, never: true},
+	{row: "`~/.config/pigrep/config.toml`", pattern: settings, linked: true},
+	{row: "`~/.local/share/pigrep/kept/`", pattern: keptDir},
 	{row: "`.NAME-123456789`", pattern: `.*/\.[^/]+-\d+`},
 }
 
@@ -340,13 +343,13 @@ func (g *ground) state(path string) string {
 	return text
 }
 
-// taken lists what the commands have made outside the index: files, and the directory of
+// taken lists what the commands have made outside the index and the archive: files, and the directory of
 // sessions without its page, because one stands in for the other.
 func (g *ground) taken() (list []string) {
 	for _, path := range g.paths() {
 		s := spotOf(path)
 		info, err := os.Stat(filepath.Join(g.dir, path))
-		if err == nil && s != nil && s.pattern != indexDir && info.IsDir() == (path == "work/all-sessions") && !strings.HasPrefix(path, "work/all-sessions/") && path != "work/all.html" {
+		if err == nil && s != nil && s.pattern != indexDir && s.pattern != keptDir && s.pattern != settings && info.IsDir() == (path == "work/all-sessions") && !strings.HasPrefix(path, "work/all-sessions/") && path != "work/all.html" {
 			list = append(list, path)
 		}
 	}
@@ -407,7 +410,8 @@ func testForeign(t *testing.T, x thing, taken []string) {
 	}
 	for _, round := range []string{"", "--force", "settings"} {
 		if round == "settings" {
-			put(settings) // few commands work with these
+			_ = os.Remove(filepath.Join(g.dir, settings)) // that keep wrote
+			put(settings)                                 // few commands work with these
 		}
 		for _, args := range g.commands() {
 			if round != "" && slices.Contains(args, "-o") {
