@@ -233,7 +233,7 @@ func NoteEnd(rec *session.Record, err error) bool {
 // EndOf says why text after that of the checkpoint was not read; nil if all was.
 func EndOf(c *session.Checkpoint) error {
 	switch {
-	case c.Damaged:
+	case c.Damaged, c.Spoilt:
 		return content.ErrDamaged
 	case c.LeftOut:
 		return &content.TooLongError{Limit: c.Length}

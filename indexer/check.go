@@ -212,7 +212,7 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 // the index.
 func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
 	young := rec.Ctime == unsettled && file.Packed == rec.Packed && (!file.Packed || file.Size == rec.Size)
-	if !sameStat(file, rec.Checkpoint) && !young || !newFound(a).fits(&rec.Checkpoint) ||
+	if rec.Spoilt || !sameStat(file, rec.Checkpoint) && !young || !newFound(a).fits(&rec.Checkpoint) ||
 		!newFound(a).isCurrent(record.Reader{Agent: rec.Agent, Revision: rec.Revision}) {
 		r.Changed++
 		return

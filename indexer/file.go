@@ -369,7 +369,7 @@ func (r *fileRead) begin() error {
 	if s.Known != nil {
 		var err error
 		if length, err = r.file.Length(); errors.Is(err, content.ErrDamaged) && !s.Known.Damaged {
-			return w.cannotRead(s, err) // never half a file in exchange for a whole one
+			return r.spoilt()
 		}
 	}
 	if s.Change == Grown {
@@ -485,6 +485,22 @@ func (r *fileRead) known() (*session.Record, error) {
 		r.proved = f.proved
 	}
 	return f.record, nil
+}
+
+// spoilt records that a file is damaged of which all was indexed. Its documents stay: half a
+// file never replaces a whole one.
+func (r *fileRead) spoilt() error {
+	rec, err := r.known()
+	if err != nil {
+		return fmt.Errorf("read the session record of %s: %w", r.step.File.Path, err)
+	}
+	if r.step.Change = Unreadable; rec == nil || rec.TailBytes > 0 { // the next update reads it again
+		return r.worker.cannotRead(r.step, content.ErrDamaged)
+	}
+	stamp(&rec.Checkpoint, r.step.File, rec.Length, r.now)
+	rec.Spoilt, rec.LeftOut = true, false
+	r.worker.batch.Put(rec, nil)
+	return nil
 }
 
 // cannotRead records a file that cannot be read. Its documents stay, unless the file

@@ -282,7 +282,7 @@ func (s *Step) compare(ix Index, file *content.File) {
 	if err == nil && same && file.Packed() {
 		length, err = file.Length()
 	}
-	if _, ok := errors.AsType[*content.TooLongError](err); ok {
+	if content.Ends(err) { // reading it will tell
 		same, err = false, nil
 	}
 	switch {
@@ -352,6 +352,7 @@ const unsettled = -1
 // stamp records the stat result of the file, whose text has a length, in the checkpoint.
 func stamp(c *session.Checkpoint, f File, length int64, now time.Time) {
 	c.Size, c.Mtime, c.Ctime, c.Inode, c.Length, c.Packed, c.Kept = f.Size, f.Mtime, f.Ctime, f.Inode, length, f.Packed, f.Kept
+	c.Spoilt = false
 	if newest := max(f.Mtime, f.Ctime); now.UnixNano()-newest < int64(settle) {
 		c.Ctime = unsettled
 	}

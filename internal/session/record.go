@@ -23,6 +23,7 @@ type Checkpoint struct {
 	Damaged bool  // the compressed file was damaged: text after Length is missing
 	Kept    bool  // the file was gone, and this is a copy of it: see package keep
 	LeftOut bool  // text after Length was left out: it is longer than max-session
+	Spoilt  bool  // the file was damaged since, and its text up to Length is that of before
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
 
@@ -44,7 +45,7 @@ func (c *Checkpoint) NoteLine(length int64, tooLong bool) {
 
 // LeavesOut reports whether text was left out: lines that are too long, or what is not read of
 // a compressed file.
-func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut }
+func (c *Checkpoint) LeavesOut() bool { return c.leavesLines() || c.Damaged || c.LeftOut || c.Spoilt }
 
 func (c *Checkpoint) leavesLines() bool { return c.ShortestLeft > 0 || c.Within > 0 }
 
@@ -63,7 +64,7 @@ func (c *Checkpoint) Fits(line, text int64) bool {
 // Text is the length of the text with the flags of the checkpoint, as it is stored.
 func (c *Checkpoint) Text() uint64 {
 	n := uint64(c.Length) << 4
-	for i, flag := range []bool{c.Packed, c.Damaged, c.LeftOut, c.Kept} {
+	for i, flag := range []bool{c.Packed, c.Damaged || c.Spoilt, c.LeftOut || c.Spoilt, c.Kept} {
 		if flag {
 			n |= 1 << i
 		}
@@ -73,7 +74,8 @@ func (c *Checkpoint) Text() uint64 {
 
 // SetText reverses Text.
 func (c *Checkpoint) SetText(n uint64) {
-	c.Length, c.Packed, c.Damaged, c.LeftOut, c.Kept = int64(n>>4), n&1 != 0, n&2 != 0, n&4 != 0, n&8 != 0
+	c.Length, c.Packed, c.Kept = int64(n>>4), n&1 != 0, n&8 != 0
+	c.Damaged, c.LeftOut, c.Spoilt = n&6 == 2, n&6 == 4, n&6 == 6
 }
 
 // Summary describes a file without its tree: enough to filter and list sessions,

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -259,6 +260,60 @@ func TestCompressedAtRandom(t *testing.T) {
 			if report, err := indexer.Check(t.Context(), a.opt, true); err != nil || len(report.Findings) > 0 {
 				t.Fatalf("seed %d: the index is not what the files say: %v %+v\n%s", seed, err, report, strings.Join(log, "\n"))
 			}
+		}
+	}
+}
+
+// A file that is damaged after all of it was indexed keeps its documents. It is read once to
+// find that out; each update says so, until the file is repaired.
+func TestDamagedLater(t *testing.T) {
+	t.Parallel()
+	a := newAttic(t, t.TempDir())
+	a.opt.Now = func() time.Time { return time.Now().Add(time.Hour) } // its times are no longer young
+	appendTo(t, a.file, surprises)
+	pack(t, a.file)
+	indexed := func(r *index.Reader) []string {
+		return slices.DeleteFunc(state(t, r), func(s string) bool { return strings.Contains(s, "Checkpoint:") })
+	}
+	before := indexed(a.update(t))
+	whole, err := os.ReadFile(a.file + content.Suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		what    string
+		data    []byte // that the file has from now on; nil for the same
+		want    indexer.Change
+		damaged int
+	}{
+		{"damaged", whole[:len(whole)/2], indexer.Unreadable, 1},
+		{"unchanged", nil, indexer.Unchanged, 1},
+		{"damaged more", whole[:len(whole)/3], indexer.Unreadable, 1},
+		{"unchanged again", nil, indexer.Unchanged, 1},
+		{"repaired", whole, indexer.Touched, 0},
+		{"damaged again", whole[:len(whole)/2], indexer.Unreadable, 1},
+		{"another text", zstdOf(t, []byte(surprises[:strings.Index(surprises, "\n")+1]), 1000), indexer.Rewritten, 0},
+	} {
+		if step.data != nil {
+			if err := os.WriteFile(a.file+content.Suffix, step.data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, err := indexer.Update(t.Context(), a.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Changes[step.want] != 1 || len(res.Errors) != step.damaged || step.damaged > 0 && !errors.Is(res.Errors[0].Err, content.ErrDamaged) {
+			t.Errorf("%s: changes %v, want one %v; errors %v, want %d", step.what, res.Changes, step.want, res.Errors, step.damaged)
+		}
+		if step.want != indexer.Rewritten {
+			if diff := cmp.Diff(before, indexed(res.Reader)); diff != "" {
+				t.Errorf("%s (-before +after):\n%s", step.what, diff)
+			}
+		}
+		res.Reader.Close()
+		if report, err := indexer.Check(t.Context(), a.opt, true); err != nil || len(report.Findings) > 0 {
+			t.Errorf("%s: %v %+v", step.what, err, report)
 		}
 	}
 }
