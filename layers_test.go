@@ -25,7 +25,7 @@ import (
 // as a whole has no order of its own.
 var floors = map[string][]string{
 	"":             {".", "ui", "remote", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
-	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "printer", "transcript", "chart", "diff", "markdown", "highlight"},
+	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "diff", "markdown", "highlight"},
 	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
 	"remote":       {"opensearch", "."},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},

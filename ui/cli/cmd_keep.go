@@ -151,13 +151,13 @@ func restore(q *asking, x *snapshot.Snapshot, name string) error {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot restore the session", Err: err}
 	}
 	t.Record.Kept, t.Record.Path = false, path
-	done := &printer.Done{Command: "keep", Text: "restored " + human.Path(path, x.App.Home), Path: path}
+	done := &printer.Done{Command: "keep", Line: "restored " + human.Path(path, x.App.Home), Path: path}
 	how, err := (&conversation.Manner{Restored: true}).Plan(x.App, t)
 	if err != nil {
 		x.App.Warn("%v", err)
 	} else {
 		x.App.WarnAll(how.Warnings)
-		done.Text += "; resume it: " + how.Command
+		done.Line += "; resume it: " + how.Command
 	}
 	return q.out.Print(done)
 }
@@ -184,7 +184,7 @@ func (o *keepOptions) forgetCopies(ctx context.Context, q *asking, x *snapshot.S
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot delete copies", Err: err}
 	}
 	text := fmt.Sprintf("deleted %s, %s", human.Plural(n, "copy", "copies"), human.Bytes(size))
-	return q.out.Print(&printer.Done{Command: "keep", Text: text, Copies: n, Bytes: size})
+	return q.out.Print(&printer.Done{Command: "keep", Line: text, Copies: n, Bytes: size})
 }
 
 // checkCopies warns of what is wrong with copies, and reports whether nothing is.

@@ -33,6 +33,7 @@ import (
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/html"
 	"pigrep/ui/printer"
+	"pigrep/ui/show"
 )
 
 type showOptions struct {
@@ -220,7 +221,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 		return problem.Usagef("drop --tree, or the filters", "--tree shows the whole tree and cannot be combined with filters")
 	}
 	if o.tree {
-		return conversation.ReadProblem(ctx, o.out.Print(&printer.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.all || o.full))}))
+		return conversation.ReadProblem(ctx, o.out.Print(&show.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.all || o.full))}))
 	}
 	list, whole, err := o.choose(o.x, t, focus)
 	if err != nil {
@@ -244,9 +245,9 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 				return err
 			}
 		}
-		return entries.End(ctx, a, printer.RawEntries(a.Out, header, entries.All, a.Streams.OutTTY))
+		return entries.End(ctx, a, show.RawEntries(a.Out, header, entries.All, a.Streams.OutTTY))
 	}
-	s := &printer.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches(), Marks: marks}
+	s := &show.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches(), Marks: marks}
 	for _, i := range focus {
 		s.Focus[i] = true
 	}
@@ -552,8 +553,8 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	show := &showOptions{Shared: o.Shared, all: o.all, leaf: o.leaf}
-	list, _, err := show.choose(x, t, nil)
+	choice := &showOptions{Shared: o.Shared, all: o.all, leaf: o.leaf}
+	list, _, err := choice.choose(x, t, nil)
 	if err != nil {
 		return err
 	}
@@ -563,8 +564,8 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 		if o.format == "html" {
 			return entries.End(ctx, a, o.page(a, t, facts, list, entries.Count(pass)).Write(ctx, w))
 		}
-		s := &printer.Show{Session: facts, Entries: entries.All, Whole: !entries.Filtered, Branches: show.allBranches(), Zone: a.Now().Location()}
-		return entries.End(ctx, a, printer.Export(w, o.format, s))
+		s := &show.Show{Session: facts, Entries: entries.All, Whole: !entries.Filtered, Branches: choice.allBranches(), Zone: a.Now().Location()}
+		return entries.End(ctx, a, show.Export(w, o.format, s))
 	}
 	if o.toStdout() {
 		return write(stdout)
@@ -589,7 +590,7 @@ func (o *exportOptions) findFile(path string) (*files.Output, error) {
 }
 
 // page is the conversation as HTML. It has all branches unless one was chosen.
-func (o *exportOptions) page(a *app.App, t *conversation.Target, facts printer.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
+func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
 		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
 		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),

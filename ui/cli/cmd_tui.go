@@ -44,6 +44,7 @@ import (
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
+	"pigrep/ui/show"
 	"pigrep/ui/tui"
 )
 
@@ -302,7 +303,7 @@ func placesFor(a *app.App, gone string, list []session.Summary) []string {
 
 // uiPager is less in the TUI. It stays open if everything fits on a screen, and starts at
 // the entry.
-const uiPager = "less -+F -+X '+/^" + printer.FocusMark + "'"
+const uiPager = "less -+F -+X '+/^" + show.FocusMark + "'"
 
 // show shows the conversation of the entry in a pager.
 func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
@@ -318,7 +319,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 			return problem.OfIndex(err)
 		}
 		list := t.Tree.Path()
-		s := &printer.Show{Session: facts, Focus: map[int]bool{}, Whole: true}
+		s := &show.Show{Session: facts, Focus: map[int]bool{}, Whole: true}
 		if t.Entry >= 0 {
 			s.Focus[t.Entry], s.Unfold = true, true
 			if !slices.Contains(list, t.Entry) {
@@ -537,7 +538,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	}
 	from, to := pageOf(t, branch, anchor, extent.Around)
 	page := &tui.Preview{Anchor: anchor, Total: len(branch), Before: from > 0, After: to < len(branch)}
-	s := &printer.Show{
+	s := &show.Show{
 		Focus: map[int]bool{t.Entry: true}, Open: map[int]bool{}, FoldHint: "o unfolds it",
 		Branches: !t.Tree.Active(anchor),
 	}
@@ -566,12 +567,12 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, conversation.ReadProblem(ctx, err)
 	}
 	if page.Before { // the header belongs to the start of the conversation
-		if i := slices.IndexFunc(lines, func(l printer.Line) bool { return l.Text == "" }); i >= 0 {
+		if i := slices.IndexFunc(lines, func(l show.Line) bool { return l.Text == "" }); i >= 0 {
 			lines = lines[i+1:]
 		}
 	}
-	page.Focus = max(0, slices.IndexFunc(lines, func(l printer.Line) bool { return l.Entry == anchor }))
-	page.Lines = each(lines, func(l printer.Line) tui.Line { return tui.Line(l) })
+	page.Focus = max(0, slices.IndexFunc(lines, func(l show.Line) bool { return l.Entry == anchor }))
+	page.Lines = each(lines, func(l show.Line) tui.Line { return tui.Line(l) })
 	return page, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Edits are diffs, and nothing else that their calls and results have is lost.
 func TestEdits(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "printer", "testdata", "edits.jsonl"))
+	data, err := os.ReadFile(filepath.Join("..", "show", "testdata", "edits.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,13 +30,13 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/printer"
+	"pigrep/ui/show"
 	"pigrep/ui/transcript"
 )
 
 // Page is a conversation as a page.
 type Page struct {
-	Session      printer.SessionFacts
+	Session      show.SessionFacts
 	Conversation *entry.Conversation
 	Steps        []entry.Step            // the entries to show, in order; side branches are folded
 	Pass         func(*entry.Entry) bool // entries that fail are left out; nil passes all

@@ -23,7 +23,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
-	"pigrep/ui/printer"
+	"pigrep/ui/show"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -41,7 +41,7 @@ func pageOf(t *testing.T, path, data string) *Page {
 	c := entry.NewConversation(pi.New(), rec, strings.NewReader(data))
 	none := func(*session.Summary) (string, []string) { return "", nil }
 	return &Page{
-		Session: printer.SessionFacts{SessionHit: search.Describe(&rec.Summary, none)}, Conversation: c, Steps: c.Steps(),
+		Session: show.SessionFacts{SessionHit: search.Describe(&rec.Summary, none)}, Conversation: c, Steps: c.Steps(),
 		Images: true, Home: "/home/u", Zone: zone,
 	}
 }
@@ -89,7 +89,7 @@ func result(id, parent, call, tool, text, more string) string {
 // everything is the session that has one of everything.
 func everything(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "printer", "testdata", "conversation.jsonl"))
+	data, err := os.ReadFile(filepath.Join("..", "show", "testdata", "conversation.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

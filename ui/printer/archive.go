@@ -7,10 +7,10 @@ type Told struct {
 	Facts   any      // the same for programs: a struct
 }
 
-func (a *Told) text(t *text) {
+func (a *Told) Text(t *Text) {
 	for _, line := range a.Lines {
-		t.print(line, "\n")
+		t.Print(line, "\n")
 	}
 }
 
-func (a *Told) json(j *jsonWriter) { j.object(a.Command, a.Facts) }
+func (a *Told) JSON(j *JSON) { j.Object(a.Command, a.Facts) }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -33,7 +31,7 @@ type Audit struct {
 
 	command string
 	table   table
-	write   func(*text) (rows int)    // writes text where the table does not; may be nil
+	write   func(*Text) (rows int)    // writes text where the table does not; may be nil
 	last    func() (time.Time, error) // when there was something for the last time
 	facts   any                       // a struct or a map: JSON members before the rows; nil for none
 	sum     any                       // the total in JSON; nil for none
@@ -91,14 +89,14 @@ func (e *Empty) Text(now time.Time) string {
 // they can no longer be printed.
 func (a *Audit) LastUse() (time.Time, error) { return a.last() }
 
-func (a *Audit) json(j *jsonWriter) {
-	j.stream(&stream{
-		command: a.command, lead: a.facts, name: "rows", rows: a.table.values, broken: true,
-		tail: func(n int) any {
+func (a *Audit) JSON(j *JSON) {
+	j.Stream(&Stream{
+		Command: a.command, lead: a.facts, Name: "rows", Rows: a.table.values, broken: true,
+		Tail: func(n int) any {
 			a.Rows = n
 			warnings := []string{}
 			if a.Warnings != nil {
-				warnings = list(a.Warnings())
+				warnings = List(a.Warnings())
 			}
 			last := session.Time{}
 			if n == 0 && a.Empty != nil {
@@ -119,57 +117,25 @@ func (a *Audit) json(j *jsonWriter) {
 	})
 }
 
-func (a *Audit) sheet(Layout) table { return a.table }
+func (a *Audit) Sheet(Layout) table { return a.table }
 
-func (a *Audit) plain(p *plain) { a.Rows = p.table(a.table) }
+func (a *Audit) Plain(p *plain) { a.Rows = p.table(a.table) }
 
-func (a *Audit) text(t *text) {
+func (a *Audit) Text(t *Text) {
 	if a.write != nil {
 		a.Rows = a.write(t)
 	} else {
 		a.Rows = t.table(a.table)
 	}
-	if t.err != nil {
+	if t.Err != nil {
 		return
 	}
 	line, err := a.Nothing(t.Now)
-	t.fail(err)
+	t.Fail(err)
 	if line == "" && a.closing != nil {
 		line = a.closing(a.Rows)
 	}
-	t.print(t.folded(line, t.Width), t.folded(CoverageLine(a.Coverage, t.Now.Location(), a.Verbose), t.Width))
-}
-
-// foldLine breaks a long line between its facts, and a long fact between words.
-func foldLine(line string, width int) (lines []string) {
-	last := ""
-	for fact := range strings.SplitSeq(line, " · ") {
-		switch {
-		case last == "":
-			last = fact
-		case terminal.Width(last)+3+terminal.Width(fact) <= width:
-			last += " · " + fact
-		default:
-			lines, last = append(lines, last), fact
-		}
-		parts := foldWords(last, width)
-		lines, last = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
-	}
-	return append(lines, last)
-}
-
-// foldWords breaks a long line between words. A long word stays whole.
-func foldWords(line string, width int) (lines []string) {
-	for terminal.Width(line) > width {
-		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
-		if i <= 0 {
-			if i = strings.IndexByte(line, ' '); i <= 0 {
-				break
-			}
-		}
-		lines, line = append(lines, line[:i]), line[i+1:]
-	}
-	return append(lines, line)
+	t.Print(t.Folded(line, t.Width), t.Folded(CoverageLine(a.Coverage, t.Now.Location(), a.Verbose), t.Width))
 }
 
 // CoverageLine says which sessions an audit covers and, with detail, what it does not count.
@@ -195,10 +161,10 @@ func CoverageLine(c *audit.Coverage, zone *time.Location, detail bool) string {
 
 // csv writes comma-separated values. An apostrophe in front keeps a spreadsheet
 // from running a cell as a formula.
-func (a *Audit) csv(s *sink) {
+func (a *Audit) csv(s *Sink) {
 	out := csv.NewWriter(s)
 	_ = out.Write(names(a.table)) // Error has it
-	s.fail(a.table.records(func(columns []string) error {
+	s.Fail(a.table.records(func(columns []string) error {
 		a.Rows++
 		for i, c := range columns {
 			columns[i] = csvCell(c)
@@ -206,7 +172,7 @@ func (a *Audit) csv(s *sink) {
 		return out.Write(columns)
 	}))
 	out.Flush()
-	s.fail(out.Error())
+	s.Fail(out.Error())
 }
 
 // csvCell makes a cell safe: without control characters and no formula.
@@ -414,7 +380,7 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 			Unpriced []string          `json:"unpricedModels"`
 			Repeated int               `json:"repeatedResults"`
 			Prices   string            `json:"listPricesOf,omitempty"`
-		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated, t.PricesOf},
+		}{t.TimeZone, List(t.Sources), List(t.Unpriced), t.Repeated, t.PricesOf},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	a.closing = func(rows int) string { return usageClosing(t, rows, money, a.Verbose) }

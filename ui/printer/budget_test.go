@@ -12,13 +12,13 @@ import (
 )
 
 // streamed is a stream as an answer.
-type streamed struct{ *stream }
+type streamed struct{ *Stream }
 
-func (s streamed) text(*text)         { panic("no text") }
-func (s streamed) plain(*plain)       { panic("no records") }
-func (s streamed) json(j *jsonWriter) { j.stream(s.stream) }
+func (s streamed) Text(*Text)   { panic("no text") }
+func (s streamed) Plain(*plain) { panic("no records") }
+func (s streamed) JSON(j *JSON) { j.Stream(s.Stream) }
 
-func bounded(t interface{ Fatal(...any) }, s *stream, most int, f Format) string {
+func bounded(t interface{ Fatal(...any) }, s *Stream, most int, f Format) string {
 	var out bytes.Buffer
 	p := &Printer{Out: &out, Format: f, MaxBytes: most}
 	if err := p.Print(streamed{s}); err != nil {
@@ -28,29 +28,29 @@ func bounded(t interface{ Fatal(...any) }, s *stream, most int, f Format) string
 }
 
 // boundedRows is a stream of rows that belong to the session of this name.
-func boundedRows(name string, sessions ...string) *stream {
-	return &stream{name: name, rows: rowsIn(sessions, nil), owner: func(v any) string { return *v.(*string) }}
+func boundedRows(name string, sessions ...string) *Stream {
+	return &Stream{Name: name, Rows: rowsIn(sessions, nil), owner: func(v any) string { return *v.(*string) }}
 }
 
 func TestBounded(t *testing.T) {
-	search := func() *stream {
+	search := func() *Stream {
 		s := boundedRows("hits", "/a]", "/b", "/b")
-		s.command, s.others = "search", boundedRows("sessions", "/a]", "/b")
-		s.tail = func(int) any {
+		s.Command, s.others = "search", boundedRows("sessions", "/a]", "/b")
+		s.Tail = func(int) any {
 			return struct {
 				Total int `json:"total"`
 			}{3}
 		}
 		return s
 	}
-	show := &stream{command: "show", session: &typed{"[\"x"}, name: "entries", rows: rowsIn([]int{1, 2}, nil)}
+	show := &Stream{Command: "show", Session: &typed{"[\"x"}, Name: "entries", Rows: rowsIn([]int{1, 2}, nil)}
 	const head = `{"schemaVersion":1,"command":"search","hits":[`
 	const all = head + `"/a]","/b","/b"],"sessions":["/a]","/b"],"total":3}` + "\n"
 	const cut = head + `"/a]"],"sessions":["/a]"],"total":3,"dropped":2}` + "\n"
 	const line = `{"type":"summary","schemaVersion":1,"command":"search","total":3,"dropped":2}` + "\n"
 	for _, test := range []struct {
 		name   string
-		answer *stream
+		answer *Stream
 		max    int
 		format Format
 		want   string
@@ -61,7 +61,7 @@ func TestBounded(t *testing.T) {
 		{"nothing", search(), 10, FormatJSON, head + `],"sessions":[],"total":3,"dropped":3}` + "\n"},
 		{"no rows", boundedRows("rows"), 3, FormatJSON, `{"schemaVersion":1,"command":"","rows":[]}` + "\n"},
 		{"a session above", show, 50, FormatJSON, `{"schemaVersion":1,"command":"show","session":{"type":"[\"x"},"entries":[],"dropped":2}` + "\n"},
-		{"rows on lines", &stream{name: "rows", rows: rowsIn([]int{1, 2}, nil), broken: true}, 1000, FormatJSON, `{"schemaVersion":1,"command":"","rows":[1,2]}` + "\n"},
+		{"rows on lines", &Stream{Name: "rows", Rows: rowsIn([]int{1, 2}, nil), broken: true}, 1000, FormatJSON, `{"schemaVersion":1,"command":"","rows":[1,2]}` + "\n"},
 		{"lines", search(), len(line) + 12, FormatJSONL, "\"/a]\"\n\"/a]\"\n" + line},
 	} {
 		got := bounded(t, test.answer, test.max, test.format)
@@ -96,13 +96,13 @@ func TestBoundedIsAPrefix(t *testing.T) {
 		texts := rapid.SliceOfN(rapid.String(), 0, 20).Draw(t, "items")
 		most := rapid.IntRange(1, 2000).Draw(t, "max")
 		query := rapid.String().Draw(t, "query")
-		answer := func() *stream {
-			return &stream{
+		answer := func() *Stream {
+			return &Stream{
 				lead: struct {
 					Query string `json:"query"`
 				}{query},
-				name: "rows", rows: rowsIn(texts, nil),
-				tail: func(n int) any {
+				Name: "rows", Rows: rowsIn(texts, nil),
+				Tail: func(n int) any {
 					return struct {
 						Total int `json:"total"`
 					}{n}
@@ -139,7 +139,7 @@ func TestBoundedIsAPrefix(t *testing.T) {
 
 func TestBoundedKeepsLittle(t *testing.T) {
 	var out bytes.Buffer
-	b := &budget{sink: newSink(&out), max: 1000}
+	b := &budget{Sink: NewSink(&out), max: 1000}
 	for i := range 100_000 {
 		b.row(fmt.Appendf(nil, `{"type":"entry","text":"%s %d"}`+"\n", strings.Repeat("x", 100), i), "")
 	}
@@ -147,7 +147,7 @@ func TestBoundedKeepsLittle(t *testing.T) {
 		t.Errorf("%d bytes are kept for an answer of 1000", b.size)
 	}
 	b.last([]byte(`{"type":"summary"`))
-	if err := b.end(); err != nil {
+	if err := b.End(); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() > 1000 || !strings.HasSuffix(out.String(), "{\"type\":\"summary\",\"dropped\":99993}\n") {

@@ -46,10 +46,10 @@ type Grep struct {
 	End  func() (*grep.Summary, search.IndexState)
 }
 
-func (g *Grep) text(t *text) { g.lines(&grepText{text: t, Grep: g}) }
+func (g *Grep) Text(t *Text) { g.lines(&grepText{Text: t, Grep: g}) }
 
-func (g *Grep) plain(p *plain) {
-	g.lines(&grepText{text: &text{sink: p.sink, Layout: p.Layout}, Grep: g, plain: true})
+func (g *Grep) Plain(p *plain) {
+	g.lines(&grepText{Text: &Text{Sink: p.Sink, Layout: p.Layout}, Grep: g, plain: true})
 }
 
 // grepLine is a line of a template: a line of a part or, with GrepOnly, a match in it.
@@ -76,7 +76,7 @@ func (g *Grep) rows(visit func(*grepLine) error) error {
 	})
 }
 
-func (g *Grep) sheet(layout Layout) table {
+func (g *Grep) Sheet(layout Layout) table {
 	type row = grepLine
 	return &sheet[row]{rows: g.rows, columns: []sheetColumn[row]{
 		fieldColumn("place", func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }),
@@ -102,7 +102,7 @@ func (g *Grep) sheet(layout Layout) table {
 }
 
 func (g *Grep) lines(out *grepText) {
-	out.fail(g.Each(out.match))
+	out.Fail(g.Each(out.match))
 	out.endFile()
 }
 
@@ -112,7 +112,7 @@ func (g *Grep) lines(out *grepText) {
 //
 // SESSION is a name or a path. With a heading, these lines are without it.
 type grepText struct {
-	*text
+	*Text
 	*Grep
 	plain bool
 
@@ -140,12 +140,12 @@ func (g *grepText) match(m *grep.Match) error {
 		g.endFile()
 		g.path, g.session = m.SessionPath, g.cleanPath(m.SessionPath)
 		if !g.Paths {
-			g.session = g.style(grepPathStyle, terminal.Clean(g.name(m.SessionID, m.SessionPath)))
+			g.session = g.Style(grepPathStyle, terminal.Clean(g.name(m.SessionID, m.SessionPath)))
 		}
 	}
 	g.count += m.Matched
 	if g.Mode == GrepFiles || g.Mode == GrepCounts {
-		return g.err
+		return g.Err
 	}
 	for i := range m.Lines {
 		l := &m.Lines[i]
@@ -159,7 +159,7 @@ func (g *grepText) match(m *grep.Match) error {
 				number := number
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
 					g.head(m, number, true)
-					g.print(g.style(matchStyle, safeLine(piece)), "\n")
+					g.Print(g.Style(MatchStyle, safeLine(piece)), "\n")
 					number++
 				}
 			}
@@ -168,7 +168,7 @@ func (g *grepText) match(m *grep.Match) error {
 			g.printed(m, l)
 		}
 	}
-	return g.err
+	return g.Err
 }
 
 // separate writes the separator between groups of lines.
@@ -177,7 +177,7 @@ func (g *grepText) separate(m *grep.Match, number int) {
 	before := g.last
 	before.number++
 	if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
-		g.print(g.dim(GrepSeparator), "\n")
+		g.Print(g.Dim(GrepSeparator), "\n")
 	}
 }
 
@@ -188,17 +188,17 @@ func (g *grepText) head(m *grep.Match, number int, match bool) {
 		sep = "-"
 	}
 	if !g.Heading {
-		g.print(g.session, ":")
+		g.Print(g.session, ":")
 	} else if !g.started || g.last.path != m.SessionPath {
 		if g.started {
-			g.print("\n")
+			g.Print("\n")
 		}
-		g.print(g.Links.File(g.heading(m), m.SessionPath), "\n")
+		g.Print(g.Links.File(g.heading(m), m.SessionPath), "\n")
 	}
-	sep = g.dim(sep)
-	g.print(g.style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.dim(":"), g.style(kindStyles[m.Kind], string(m.Kind)), sep)
+	sep = g.Dim(sep)
+	g.Print(g.Style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.Dim(":"), g.Style(KindStyles[m.Kind], string(m.Kind)), sep)
 	if g.Numbers || !g.plain {
-		g.print(g.style(grepNumberStyle, strconv.Itoa(number)), sep)
+		g.Print(g.Style(grepNumberStyle, strconv.Itoa(number)), sep)
 	}
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
@@ -213,14 +213,14 @@ func (g *grepText) heading(m *grep.Match) string {
 		return g.cleanPath(m.SessionPath)
 	}
 	id = " · " + terminal.Clean(id)
-	if badge := g.badge(m.Agent, m.Kept); badge != "" {
+	if badge := g.Badge(m.Agent, m.Kept); badge != "" {
 		id = " · " + badge + id
 	}
 	title = terminal.Clean(title)
 	if !g.plain {
 		title = terminal.Clip(title, max(minTitle, g.Width-terminal.Width(id)))
 	}
-	return g.style(grepPathStyle, title) + g.dim(id)
+	return g.Style(grepPathStyle, title) + g.Dim(id)
 }
 
 // printed writes a line, or all lines of a match that spans several.
@@ -236,13 +236,13 @@ func (g *grepText) printed(m *grep.Match, l *grep.Line) {
 			}
 		}
 		if l.From > 0 && start == 0 {
-			g.print(g.dim("…"))
+			g.Print(g.Dim("…"))
 		}
 		g.marked(line, marked)
 		if l.From+len(l.Text) < l.Whole && end == len(l.Text) {
-			g.print(g.dim("…"))
+			g.Print(g.Dim("…"))
 		}
-		g.print("\n")
+		g.Print("\n")
 		number++
 		start = end + 1
 	}
@@ -274,7 +274,7 @@ func (g *grepText) marked(line string, spans [][2]int) {
 			to--
 		}
 		if from > 0 {
-			g.print(g.dim("…"))
+			g.Print(g.Dim("…"))
 		}
 	}
 	at := from
@@ -282,12 +282,12 @@ func (g *grepText) marked(line string, spans [][2]int) {
 		if s[0] < at || s[1] > to || s[0] == s[1] {
 			continue
 		}
-		g.print(safeLine(line[at:s[0]]), g.style(matchStyle, safeLine(line[s[0]:s[1]])))
+		g.Print(safeLine(line[at:s[0]]), g.Style(MatchStyle, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
-	g.print(safeLine(line[at:to]))
+	g.Print(safeLine(line[at:to]))
 	if to < len(line) {
-		g.print(g.dim("…"))
+		g.Print(g.Dim("…"))
 	}
 }
 
@@ -298,9 +298,9 @@ func safeLine(s string) string {
 
 func (g *grepText) cleanPath(path string) string {
 	if g.plain {
-		return g.style(grepPathStyle, terminal.Clean(path))
+		return g.Style(grepPathStyle, terminal.Clean(path))
 	}
-	return g.Links.File(g.style(grepPathStyle, terminal.Clean(human.Path(path, g.Home))), path)
+	return g.Links.File(g.Style(grepPathStyle, terminal.Clean(human.Path(path, g.Home))), path)
 }
 
 // jumps writes a line for each match, with the text around it: a line of many matches
@@ -314,7 +314,7 @@ func (g *grepText) jumps(m *grep.Match, l *grep.Line) {
 		seen = s[0]
 		from, to := max(start, s[0]-leadBytes), min(len(l.Text), s[0]+2*leadBytes)
 		line, _, _ := strings.Cut(strings.ToValidUTF8(l.Text[from:to], ""), "\n")
-		g.print(fmt.Sprintf("%s:%d:%d:", path, m.Line, s[0]-start+1), safeLine(line), "\n")
+		g.Print(fmt.Sprintf("%s:%d:%d:", path, m.Line, s[0]-start+1), safeLine(line), "\n")
 	}
 }
 
@@ -323,9 +323,9 @@ func (g *grepText) endFile() {
 	switch {
 	case g.path == "":
 	case g.Mode == GrepFiles:
-		g.print(g.cleanPath(g.path), "\n")
+		g.Print(g.cleanPath(g.path), "\n")
 	case g.Mode == GrepCounts:
-		g.print(g.cleanPath(g.path), ":", strconv.Itoa(g.count), "\n")
+		g.Print(g.cleanPath(g.path), ":", strconv.Itoa(g.count), "\n")
 	}
 	g.path, g.count = "", 0
 }
@@ -348,15 +348,15 @@ type grepMessage struct {
 	Data any    `json:"data"`
 }
 
-func (g *Grep) json(j *jsonWriter) {
-	lead := grepLead{list(g.Patterns), g.Scope}
+func (g *Grep) JSON(j *JSON) {
+	lead := grepLead{List(g.Patterns), g.Scope}
 	if j.lines {
-		g.messages(&grepLines{jsonWriter: j}, lead)
+		g.messages(&grepLines{JSON: j}, lead)
 		return
 	}
-	j.stream(&stream{
-		command: "grep", lead: lead, name: "matches",
-		rows: func(visit func(any) error) error {
+	j.Stream(&Stream{
+		Command: "grep", lead: lead, Name: "matches",
+		Rows: func(visit func(any) error) error {
 			return g.Each(func(m *grep.Match) error {
 				for _, r := range m.Rows() {
 					if err := visit(grepRow{r}); err != nil {
@@ -366,7 +366,7 @@ func (g *Grep) json(j *jsonWriter) {
 				return nil
 			})
 		},
-		tail: func(int) any {
+		Tail: func(int) any {
 			sum, state := g.End()
 			return struct {
 				Lines    int               `json:"total"`
@@ -384,12 +384,12 @@ func (g *Grep) json(j *jsonWriter) {
 // grepRow is the row of a line of any length.
 type grepRow struct{ grep.Row }
 
-func (r grepRow) size() int { return len(r.Text) }
+func (r grepRow) Size() int { return len(r.Text) }
 
-func (r grepRow) write(j *jsonWriter) {
+func (r grepRow) Write(j *JSON) {
 	text := r.Text
 	r.Text = ""
-	j.filled(r, `"text":""`, func() { j.inside(text) })
+	j.Filled(r, `"text":""`, func() { j.Inside(text) })
 }
 
 // grepLead begins the answer and the summary.
@@ -400,14 +400,14 @@ type grepLead struct {
 
 // grepLines writes the messages of ripgrep's --json with our location fields added.
 type grepLines struct {
-	*jsonWriter
+	*JSON
 	path  string
 	stats grepStats // of the file
 }
 
 func (g *Grep) messages(out *grepLines, lead grepLead) {
-	out.fail(g.Each(out.match))
-	if out.endFile(); out.err != nil {
+	out.Fail(g.Each(out.match))
+	if out.endFile(); out.Err != nil {
 		return
 	}
 	sum, state := g.End()
@@ -445,7 +445,7 @@ func (g *grepLines) match(m *grep.Match) error {
 	for i := range m.Lines {
 		g.lineOf(m, &m.Lines[i])
 	}
-	return g.err
+	return g.Err
 }
 
 func (g *grepLines) lineOf(m *grep.Match, l *grep.Line) {
@@ -483,12 +483,12 @@ type longMessage struct {
 	text, end string
 }
 
-func (m longMessage) size() int { return len(m.text) }
+func (m longMessage) Size() int { return len(m.text) }
 
-func (m longMessage) write(j *jsonWriter) {
-	j.filled(m.grepMessage, `"lines":{"text":""`, func() {
-		j.inside(m.text)
-		j.inside(m.end)
+func (m longMessage) Write(j *JSON) {
+	j.Filled(m.grepMessage, `"lines":{"text":""`, func() {
+		j.Inside(m.text)
+		j.Inside(m.end)
 	})
 }
 

@@ -17,7 +17,7 @@ const SchemaVersion = 1
 
 // jsonWriter writes an answer as JSON: as one object or, with lines, as an object a
 // line: the rows, then a summary.
-type jsonWriter struct {
+type JSON struct {
 	lines bool
 	*budget
 	buf     bytes.Buffer
@@ -31,7 +31,7 @@ type head struct {
 	Command       string `json:"command"`
 }
 
-func (j *jsonWriter) head(command string) head {
+func (j *JSON) head(command string) head {
 	h := head{SchemaVersion: SchemaVersion, Command: command}
 	if j.lines {
 		h.Type = "summary"
@@ -41,44 +41,44 @@ func (j *jsonWriter) head(command string) head {
 
 // stream is an answer whose rows are written as they come: there may be more of
 // them than fit into memory.
-type stream struct {
-	command string
+type Stream struct {
+	Command string
 	lead    any // a struct or a map: the members before the rows; nil for none
-	session any // of a conversation: a member of the object, or the first line
-	name    string
-	rows    func(visit func(any) error) error
+	Session any // of a conversation: a member of the object, or the first line
+	Name    string
+	Rows    func(visit func(any) error) error
 	broken  bool // each row on a line of the object
 	// owner returns what a row belongs to. others follow the rows; a bounded answer
 	// keeps those whose owner has a row in it.
 	owner  func(row any) string
-	others *stream
+	others *Stream
 	// tail returns a struct with the members after the n rows. It is called after the
 	// last row. It may be nil.
-	tail func(n int) any
+	Tail func(n int) any
 }
 
 // stream writes an answer of rows.
-func (j *jsonWriter) stream(s *stream) {
+func (j *JSON) Stream(s *Stream) {
 	switch {
 	case !j.lines:
-		members := j.members(j.head(s.command), s.lead)
-		if s.session != nil {
-			members = append(append(members, `,"session":`...), j.encoded(s.session)...)
+		members := j.members(j.head(s.Command), s.lead)
+		if s.Session != nil {
+			members = append(append(members, `,"session":`...), j.encoded(s.Session)...)
 		}
 		j.piece(append([]byte{'{'}, members...))
-	case s.session != nil:
-		j.line(s.session)
+	case s.Session != nil:
+		j.line(s.Session)
 	}
 	n := j.list(s, j.row)
 	if s.others != nil {
 		j.list(s.others, j.other)
 	}
 	var tail any
-	if s.tail != nil && j.err == nil {
-		tail = s.tail(n)
+	if s.Tail != nil && j.Err == nil {
+		tail = s.Tail(n)
 	}
 	if j.lines {
-		j.object(s.command, s.lead, tail)
+		j.Object(s.Command, s.lead, tail)
 		return
 	}
 	members := j.members(tail)
@@ -89,15 +89,15 @@ func (j *jsonWriter) stream(s *stream) {
 }
 
 // list writes and counts rows.
-func (j *jsonWriter) list(s *stream, put func(data []byte, owner string)) (n int) {
+func (j *JSON) list(s *Stream, put func(data []byte, owner string)) (n int) {
 	if !j.lines {
-		j.piece(fmt.Appendf(nil, `,"%s":[`, s.name))
+		j.piece(fmt.Appendf(nil, `,"%s":[`, s.Name))
 	}
-	j.fail(s.rows(func(v any) error {
+	j.Fail(s.Rows(func(v any) error {
 		n++
-		if r, ok := v.(longRow); ok && r.size() >= longFrom && r.size() > j.max {
+		if r, ok := v.(longRow); ok && r.Size() >= longFrom && r.Size() > j.max {
 			j.long(r)
-			return j.err
+			return j.Err
 		}
 		data := j.encoded(v)
 		switch {
@@ -111,7 +111,7 @@ func (j *jsonWriter) list(s *stream, put func(data []byte, owner string)) (n int
 			owner = s.owner(v)
 		}
 		put(data, owner)
-		return j.err
+		return j.Err
 	}))
 	if !j.lines {
 		j.piece([]byte{']'})
@@ -120,19 +120,19 @@ func (j *jsonWriter) list(s *stream, put func(data []byte, owner string)) (n int
 }
 
 // object writes an answer or a summary, with the members of all the structs.
-func (j *jsonWriter) object(command string, structs ...any) {
+func (j *JSON) Object(command string, structs ...any) {
 	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
 }
 
 // inLines is a member of the summary of lines, which an object does not have.
-func (j *jsonWriter) inLines(name string, value any) any {
+func (j *JSON) InLines(name string, value any) any {
 	if !j.lines {
 		return nil
 	}
 	return map[string]any{name: value}
 }
 
-func (j *jsonWriter) line(v any) { j.row(append(j.encoded(v), '\n'), "") }
+func (j *JSON) line(v any) { j.row(append(j.encoded(v), '\n'), "") }
 
 // typed puts a type in front of the members of a row.
 type typed struct {
@@ -141,9 +141,9 @@ type typed struct {
 
 // linesOf returns the list for an object. With lines it writes a line of this type for each
 // row instead, and returns an empty one.
-func linesOf[T any](j *jsonWriter, kind string, rows []T) []T {
+func linesOf[T any](j *JSON, kind string, rows []T) []T {
 	if !j.lines {
-		return list(rows)
+		return List(rows)
 	}
 	for i := range rows {
 		j.row(append(append([]byte{'{'}, j.members(typed{kind}, &rows[i])...), "}\n"...), "")
@@ -152,16 +152,16 @@ func linesOf[T any](j *jsonWriter, kind string, rows []T) []T {
 }
 
 // encoded returns a value as JSON, valid until the next call.
-func (j *jsonWriter) encoded(v any) []byte {
+func (j *JSON) encoded(v any) []byte {
 	j.buf.Reset()
 	if j.encoder == nil {
 		j.encoder = newEncoder(&j.buf)
 	}
 	if err := j.encoder.Encode(v); err != nil {
-		j.fail(err)
+		j.Fail(err)
 		return []byte("{}")
 	}
-	return escapeHidden(bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}))
+	return EscapeHidden(bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}))
 }
 
 func newEncoder(w io.Writer) *json.Encoder {
@@ -171,7 +171,7 @@ func newEncoder(w io.Writer) *json.Encoder {
 }
 
 // members returns the members of all the structs, without braces.
-func (j *jsonWriter) members(structs ...any) (all []byte) {
+func (j *JSON) members(structs ...any) (all []byte) {
 	for _, v := range structs {
 		if v == nil {
 			continue
@@ -191,52 +191,52 @@ func encode(w io.Writer, v any) error {
 	if err := newEncoder(&b).Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(escapeHidden(b.Bytes()))
+	_, err := w.Write(EscapeHidden(b.Bytes()))
 	return err
 }
 
 // longRow is a row that may be too long to be encoded as a whole.
 type longRow interface {
-	size() int // about the bytes of its JSON
-	write(j *jsonWriter)
+	Size() int // about the bytes of its JSON
+	Write(j *JSON)
 }
 
 // longFrom is the size from which on a row is written piece by piece.
 const longFrom = 1 << 20
 
 // long writes a long row. Of a bounded answer it is no part.
-func (j *jsonWriter) long(r longRow) {
+func (j *JSON) long(r longRow) {
 	if j.max > 0 {
 		j.drop()
 		return
 	}
 	j.separate(j.lines)
-	if r.write(j); j.lines {
-		j.pass([]byte{'\n'})
+	if r.Write(j); j.lines {
+		j.Pass([]byte{'\n'})
 	}
 }
 
 // filled writes a value with something in an empty list or string of it, whose JSON is
 // the first place like at: no string contains a place, because of its quotes.
-func (j *jsonWriter) filled(v any, at string, fill func()) {
+func (j *JSON) Filled(v any, at string, fill func()) {
 	before, rest, _ := bytes.Cut(j.encoded(v), []byte(at))
 	rest = append([]byte(at[len(at)-1:]), rest...)
-	j.pass(before)
-	j.pass([]byte(at[:len(at)-1]))
+	j.Pass(before)
+	j.Pass([]byte(at[:len(at)-1]))
 	fill()
-	j.pass(rest)
+	j.Pass(rest)
 }
 
-func (j *jsonWriter) inside(text string) {
+func (j *JSON) Inside(text string) {
 	for piece := range terminal.Pieces(text, false) {
 		data := j.encoded(piece)
-		j.pass(data[1 : len(data)-1])
+		j.Pass(data[1 : len(data)-1])
 	}
 }
 
 // escapeHidden escapes characters that the encoder leaves alone and a terminal may
 // act on. They only occur in strings, where escaping does not change the meaning.
-func escapeHidden(data []byte) []byte {
+func EscapeHidden(data []byte) []byte {
 	plain := true
 	for _, c := range data {
 		if c < ' ' && c != '\n' || c > '~' {
@@ -265,7 +265,7 @@ func escapeHidden(data []byte) []byte {
 }
 
 // list is s, as [] instead of null.
-func list[T any](s []T) []T {
+func List[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}
@@ -283,7 +283,7 @@ func rowsIn[T any](list []T, form func(*T) any) func(visit func(any) error) erro
 }
 
 // rowsFrom visits form(e) for each element e of a sequence.
-func rowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
+func RowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
 	return func(visit func(any) error) error {
 		for v, err := range seq {
 			if err == nil {
@@ -319,7 +319,7 @@ func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fi
 // immediately; with a bound it waits for the end and then writes as many whole rows as
 // fit. Everything but rows is always written, even if it alone exceeds the bound.
 type budget struct {
-	*sink
+	*Sink
 	max     int // 0 for no bound
 	written int
 
@@ -345,7 +345,7 @@ func (b *budget) piece(data []byte) {
 		b.around[b.at].Write(data)
 		return
 	}
-	b.pass(data)
+	b.Pass(data)
 }
 
 // row takes a row.
@@ -376,12 +376,12 @@ func (b *budget) other(data []byte, owner string) {
 // is kept.
 func (b *budget) last(data []byte) {
 	if b.max == 0 {
-		b.pass(append(data, "}\n"...))
+		b.Pass(append(data, "}\n"...))
 		return
 	}
 	b.around[b.at].Write(data)
 	n, _ := Fit(b.max, len(b.rows), func(i int) int { return len(b.rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
-	b.pass(b.answer(n))
+	b.Pass(b.answer(n))
 }
 
 // answer is the bounded answer with its first n rows.
@@ -414,13 +414,13 @@ func (b *budget) answer(n int) []byte {
 // next writes a row and what separates it from the one before.
 func (b *budget) next(data []byte) {
 	b.separate(endsLine(data))
-	b.pass(data)
+	b.Pass(data)
 }
 
 // separate writes what separates a row, which ends its line or not, from the one before.
 func (b *budget) separate(endsLine bool) {
 	if b.begun && !endsLine {
-		b.pass([]byte{','})
+		b.Pass([]byte{','})
 	}
 	b.begun = true
 }
@@ -434,7 +434,7 @@ func (b *budget) drop() {
 // endsLine reports whether a row ends its line. Other rows need commas.
 func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
 
-func (b *budget) pass(data []byte) {
+func (b *budget) Pass(data []byte) {
 	n, _ := b.Write(data)
 	b.written += n
 }

@@ -37,11 +37,11 @@ func KeptOf(k *keep.Kind, on bool) Kept {
 	return x
 }
 
-func (x *Keep) json(j *jsonWriter) { j.object("keep", *x) }
+func (x *Keep) JSON(j *JSON) { j.Object("keep", *x) }
 
-func (x *Keep) sheet(layout Layout) table { return factSheet(keepFacts(x, layout)) }
+func (x *Keep) Sheet(layout Layout) table { return factSheet(keepFacts(x, layout)) }
 
-func (x *Keep) text(t *text) { t.table(x.sheet(t.Layout)) }
+func (x *Keep) Text(t *Text) { t.table(x.Sheet(t.Layout)) }
 
 // keepFacts describes the archive, a line for each agent.
 func keepFacts(x *Keep, layout Layout) []fact {
@@ -73,14 +73,14 @@ func keepFacts(x *Keep, layout Layout) []fact {
 // Done says what a command did.
 type Done struct {
 	Command string `json:"-"`
-	Text    string `json:"-"`
+	Line    string `json:"-"`
 	Path    string `json:"path,omitempty"`
 	Copies  int    `json:"copies,omitempty"`
 	Bytes   int64  `json:"sizeBytes,omitempty"`
 }
 
-func (x *Done) json(j *jsonWriter) { j.object(x.Command, *x) }
+func (x *Done) JSON(j *JSON) { j.Object(x.Command, *x) }
 
-func (x *Done) text(t *text) { t.print(x.Text, "\n") }
+func (x *Done) Text(t *Text) { t.Print(x.Line, "\n") }
 
-func (x *Done) plain(p *plain) { p.print(x.Text, "\n") }
+func (x *Done) Plain(p *plain) { p.Print(x.Line, "\n") }

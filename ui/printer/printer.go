@@ -30,18 +30,19 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
+	"pigrep/ui/prose"
 )
 
 // Answer is the answer of a command, which can be written in every form. Its records are
 // those of a recorder, the rows of a tabular one, or else its text as on no terminal.
 type Answer interface {
-	text(*text)
-	json(*jsonWriter)
+	Text(*Text)
+	JSON(*JSON)
 }
 
-type recorder interface{ plain(*plain) }
+type recorder interface{ Plain(*plain) }
 
-type tabular interface{ sheet(Layout) table }
+type tabular interface{ Sheet(Layout) table }
 
 // Format is a form of output.
 type Format int
@@ -96,7 +97,7 @@ func (l *Layout) Know(r *index.Reader) {
 // KnowAgents makes the layout show agents if the sessions of a reader are of several.
 func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
 
-func (l Layout) badge(agent string, kept bool) string {
+func (l Layout) Badge(agent string, kept bool) string {
 	return terminal.Clean(human.Badge(agent, l.Several, kept))
 }
 
@@ -125,7 +126,7 @@ func (l Layout) age(t time.Time) string {
 }
 
 // ago is age in running text, with the day unless it is today.
-func (l Layout) ago(t time.Time) string {
+func (l Layout) Ago(t time.Time) string {
 	switch {
 	case l.Dates:
 		return l.date(t)
@@ -148,7 +149,7 @@ const (
 	dayForm    = "2 Jan"
 	dateForm   = "2 Jan 2006"
 	minuteForm = "2006-01-02 15:04"
-	stampForm  = "2006-01-02 15:04:05Z07:00"
+	StampForm  = "2006-01-02 15:04:05Z07:00"
 )
 
 func (l Layout) date(t time.Time) string {
@@ -179,21 +180,21 @@ func New(w io.Writer, f Format, layout Layout) *Printer {
 
 // Print writes an answer.
 func (p *Printer) Print(a Answer) error {
-	out := newSink(p.Out)
+	out := NewSink(p.Out)
 	switch p.Format {
 	case FormatText:
-		a.text(&text{sink: out, Layout: p.Layout})
+		a.Text(&Text{Sink: out, Layout: p.Layout})
 	case FormatPlain:
 		switch a := a.(type) {
 		case recorder:
-			a.plain(&plain{sink: out, Layout: p.Layout.named()})
+			a.Plain(&plain{Sink: out, Layout: p.Layout.named()})
 		case tabular:
-			(&plain{sink: out}).table(a.sheet(p.Layout.named()))
+			(&plain{Sink: out}).table(a.Sheet(p.Layout.named()))
 		default:
-			a.text(&text{sink: out})
+			a.Text(&Text{Sink: out})
 		}
 	case FormatTemplate:
-		n := a.(tabular).sheet(p.Layout.named()).template(out, p.Template)
+		n := a.(tabular).Sheet(p.Layout.named()).template(out, p.Template)
 		if audit, ok := a.(*Audit); ok {
 			audit.Rows = n
 		}
@@ -204,92 +205,92 @@ func (p *Printer) Print(a Answer) error {
 		}
 		table.csv(out)
 	default:
-		j := &jsonWriter{lines: p.Format == FormatJSONL, budget: &budget{sink: out}}
+		j := &JSON{lines: p.Format == FormatJSONL, budget: &budget{Sink: out}}
 		if p.MaxBytes > 0 {
 			j.max = max(1, p.MaxBytes-p.written)
 		}
-		a.json(j)
+		a.JSON(j)
 		p.written += j.written
 	}
-	return out.end()
+	return out.End()
 }
 
 // sink takes what is printed, until something fails: then it takes nothing more. What may
 // print much looks at err.
-type sink struct {
+type Sink struct {
 	buffer *bufio.Writer
 	out    io.Writer
-	err    error
+	Err    error
 }
 
 // newSink returns a sink that writes to w, through a buffer unless w has one.
-func newSink(w io.Writer) *sink { return &sink{buffer: bufio.NewWriter(w), out: w} }
+func NewSink(w io.Writer) *Sink { return &Sink{buffer: bufio.NewWriter(w), out: w} }
 
-func (s *sink) Write(b []byte) (n int, err error) {
-	if s.err == nil {
-		n, s.err = s.buffer.Write(b)
+func (s *Sink) Write(b []byte) (n int, err error) {
+	if s.Err == nil {
+		n, s.Err = s.buffer.Write(b)
 	}
-	return n, s.err
+	return n, s.Err
 }
 
 // print writes texts.
-func (s *sink) print(texts ...string) {
+func (s *Sink) Print(texts ...string) {
 	for _, text := range texts {
-		if s.err == nil {
-			_, s.err = s.buffer.WriteString(text)
+		if s.Err == nil {
+			_, s.Err = s.buffer.WriteString(text)
 		}
 	}
 }
 
 // fail ends the printing, unless the error is nil.
-func (s *sink) fail(err error) { s.err = cmp.Or(s.err, err) }
+func (s *Sink) Fail(err error) { s.Err = cmp.Or(s.Err, err) }
 
 // end writes what is in a buffer of its own, and returns the first error.
-func (s *sink) end() error {
+func (s *Sink) End() error {
 	if s.out != s.buffer {
-		s.err = cmp.Or(s.err, s.buffer.Flush())
+		s.Err = cmp.Or(s.Err, s.buffer.Flush())
 	}
-	return s.err
+	return s.Err
 }
 
 // text writes for people.
-type text struct {
-	*sink
+type Text struct {
+	*Sink
 	Layout
 	line bytes.Buffer // the current row of a table
 }
 
 // The styles. They only use attributes and the sixteen basic colours.
 var (
-	titleStyle = ansi.NewStyle().Bold()
-	dimStyle   = ansi.NewStyle().Faint()
-	matchStyle = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
-	errorStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
+	TitleStyle = ansi.NewStyle().Bold()
+	DimStyle   = ansi.NewStyle().Faint()
+	MatchStyle = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
+	ErrorStyle = ansi.NewStyle().ForegroundColor(ansi.Red)
 )
 
 // kindStyles are the colours of kinds: they show who spoke.
-var kindStyles = map[session.Kind]ansi.Style{
+var KindStyles = map[session.Kind]ansi.Style{
 	session.KindPrompt:   ansi.NewStyle().ForegroundColor(ansi.Green),
 	session.KindReply:    ansi.NewStyle().ForegroundColor(ansi.Blue),
 	session.KindThinking: ansi.NewStyle().ForegroundColor(ansi.Magenta),
 	session.KindCall:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
 	session.KindResult:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
 	session.KindShell:    ansi.NewStyle().ForegroundColor(ansi.Yellow),
-	session.KindError:    errorStyle,
+	session.KindError:    ErrorStyle,
 }
 
-func (t *text) style(s ansi.Style, text string) string {
+func (t *Text) Style(s ansi.Style, text string) string {
 	if !t.Colour || text == "" {
 		return text
 	}
 	return s.Styled(text)
 }
 
-func (t *text) dim(s string) string { return t.style(dimStyle, s) }
+func (t *Text) Dim(s string) string { return t.Style(DimStyle, s) }
 
 // plain writes a record a line, for pipes.
 type plain struct {
-	*sink
+	*Sink
 	Layout
 	line []byte // reused
 }
@@ -318,19 +319,19 @@ func stampUTC(t time.Time) string {
 // Columns lists the columns of the records of each command, for help and docs.
 func Columns() []CommandColumns {
 	return []CommandColumns{
-		{"search", names((&Search{Response: &search.Response{}}).sheet(Layout{}))},
-		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Layout{}))},
-		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Layout{}))},
-		{"fix", names((&Fix{Response: &fix.Response{}}).sheet(Layout{}))},
+		{"search", names((&Search{Response: &search.Response{}}).Sheet(Layout{}))},
+		{"sessions", names((&Sessions{List: &sessions.Response{}}).Sheet(Layout{}))},
+		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
+		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
 		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Layout{}).table)},
 		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Layout{}).table)},
 		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, 0, Layout{}).table)},
 		{"index --dry-run", names(stepSheet(&Index{}, Layout{}))},
-		{"watch", names((&WatchEvent{}).sheet(Layout{}))},
-		{"config", names((&Settings{}).sheet(Layout{}))},
-		{"status --stores", names(Stores{}.sheet(Layout{}))},
+		{"watch", names((&WatchEvent{}).Sheet(Layout{}))},
+		{"config", names((&Settings{}).Sheet(Layout{}))},
+		{"status --stores", names(Stores{}.Sheet(Layout{}))},
 	}
 }
 
@@ -425,7 +426,7 @@ func brief(s string) string {
 func messageLine(label, message string, width int) string {
 	line := label + terminal.Clean(message)
 	if width > 0 {
-		line = strings.Join(foldWords(line, width), "\n")
+		line = strings.Join(prose.FoldWords(line, width), "\n")
 	}
 	return line + "\n"
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
@@ -183,38 +184,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// What stood in a session file never acts on a terminal.
-// The lines show the place with the most words, and are filled even by a word that is longer
-// than a line.
-func TestFragmentLinesShowMostWords(t *testing.T) {
-	of := func(text string, words ...string) match.Fragment {
-		f := match.Fragment{Text: text}
-		for _, w := range words {
-			at := strings.Index(text, w)
-			f.Spans = append(f.Spans, [2]int{at, at + len(w)})
-		}
-		return f
-	}
-	shown := func(f match.Fragment) (lines []string) {
-		for _, line := range fragmentLines(f, 40, 2) {
-			text := ""
-			for _, c := range line {
-				text += c.text
-			}
-			lines = append(lines, text)
-		}
-		return lines
-	}
-	far := "the dock comes first, and then there are many other words that say nothing at all, until docker and compose come"
-	if lines := shown(of(far, "dock ", "docker", "compose")); !strings.Contains(strings.Join(lines, " "), "docker and compose") {
-		t.Errorf("without the place with both words: %q", lines)
-	}
-	long := "… https://example.com/docker/in/a/very/long/address/and/compose after it"
-	if lines := shown(of(long, "docker", "compose")); len(lines) != 2 || len(lines[0]) < 35 {
-		t.Errorf("a line is not filled: %q", lines)
-	}
-}
-
 // The last line counts hits and looser hits separately, and says what shows more of each.
 func TestClosingCountsWhatIsShown(t *testing.T) {
 	r := &search.Response{
@@ -246,6 +215,7 @@ func TestClosingCountsAlikeHits(t *testing.T) {
 	}
 }
 
+// What stood in a session file never acts on a terminal.
 func TestNoControlCharacters(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		var b bytes.Buffer
@@ -392,35 +362,6 @@ func TestWriteErrorsComeBack(t *testing.T) {
 	}
 }
 
-// The first match stays in sight, however little room there is.
-func TestFragmentKeepsMatch(t *testing.T) {
-	for _, text := range []string{
-		strings.Repeat("word ", 40) + "needle" + strings.Repeat(" word", 40),
-		strings.Repeat("x", 200) + "needle" + strings.Repeat("y", 200),
-		strings.Repeat("日本", 100) + "needle" + strings.Repeat("日本", 100),
-		"needle" + strings.Repeat(" word", 100),
-		strings.Repeat("word ", 100) + "needle",
-	} {
-		for _, width := range []int{16, 36, 63, 183} {
-			lines := fragmentLines(fragment(text, "needle"), width, 2)
-			shown := ""
-			for _, line := range lines {
-				if n := cellsOf(line); n > width {
-					t.Errorf("%d cells at width %d: %q", n, width, text[:20])
-				}
-				for _, c := range line {
-					if c.marked {
-						shown += c.text
-					}
-				}
-			}
-			if shown != "needle" || len(lines) > 2 {
-				t.Errorf("width %d: %d lines show %q of %.20q, want the match whole", width, len(lines), shown, text)
-			}
-		}
-	}
-}
-
 // A message breaks between words on a terminal, and never in a pipe.
 func TestMessageWidth(t *testing.T) {
 	w := Warning{Message: "nothing found in this directory; --scope all searches everything", Hint: "pigrep sessions --project /a/path/that/is/longer/than/the/terminal now"}
@@ -457,6 +398,40 @@ func TestNotesWrap(t *testing.T) {
 			if terminal.Width(strings.TrimSuffix(line, "\n")) > 60 {
 				t.Errorf("%q is too wide", line)
 			}
+		}
+	}
+}
+
+// looks are the terminals that golden files are made for.
+var looks = []struct {
+	name   string
+	layout Layout
+}{
+	{"40", Layout{Width: 40, Now: now, Home: "/home/u"}},
+	{"40-colour", Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}},
+	{"80", Layout{Width: 80, Now: now, Home: "/home/u"}},
+	{"80-colour", Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}},
+	{"200", Layout{Width: 200, Now: now, Home: "/home/u"}},
+	{"200-colour", Layout{Width: 200, Now: now, Home: "/home/u", Colour: true}},
+}
+
+// checkLines makes sure that no line is wider than the terminal and that nothing
+// in them acts on it.
+func checkLines(t *testing.T, out string, l Layout) {
+	t.Helper()
+	if !l.Colour {
+		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && terminal.Hidden(r) }); i >= 0 {
+			t.Errorf("a control character gets out: %q", out[max(0, i-20):min(len(out), i+20)])
+		}
+	} else if strings.Contains(out, "\x1b]") || strings.Contains(out, "owned") {
+		t.Errorf("a control sequence of the session gets out")
+	}
+	for line := range strings.Lines(out) {
+		if n := terminal.Width(strings.TrimSuffix(line, "\n")); l.Width > 0 && n > l.Width {
+			t.Errorf("%d cells in a line of %d: %q", n, l.Width, line)
+		}
+		if plain := ansi.Strip(strings.TrimSuffix(line, "\n")); plain != strings.TrimRight(plain, " ") {
+			t.Errorf("spaces at the end: %q", line)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
+	"pigrep/ui/prose"
 )
 
 // Search is the answer of the search command.
@@ -43,17 +44,17 @@ func (s *Search) each(visit func(*search.Hit) error) error {
 	})
 }
 
-func (s *Search) json(j *jsonWriter) {
+func (s *Search) JSON(j *JSON) {
 	r := s.Response
-	answer := &stream{
-		command: "search",
+	answer := &Stream{
+		Command: "search",
 		lead: struct {
 			Query    string `json:"query"`
 			Scope    string `json:"scope,omitempty"`
 			AllWords bool   `json:"allWords,omitempty"`
 		}{s.Query, s.Scope, s.AllWords},
-		name: "hits", rows: func(visit func(any) error) error { return s.each(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
-		tail: func(int) any {
+		Name: "hits", Rows: func(visit func(any) error) error { return s.each(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
+		Tail: func(int) any {
 			return struct {
 				Total        int                `json:"total"`
 				TotalAny     int                `json:"totalAny"`
@@ -67,15 +68,15 @@ func (s *Search) json(j *jsonWriter) {
 				Words        []search.WordCount `json:"words,omitempty"`
 				Removed      []search.Removed   `json:"removed,omitempty"`
 				Index        search.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, r.TotalIsExact, List(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
-		answer.others = &stream{
-			name: "sessions", rows: rowsIn(r.Sessions, nil), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
+		answer.others = &Stream{
+			Name: "sessions", Rows: rowsIn(r.Sessions, nil), owner: func(v any) string { return v.(*search.SessionHit).SessionPath },
 		}
 	}
-	j.stream(answer)
+	j.Stream(answer)
 }
 
 // Paths returns the session files of the hits, each once.
@@ -111,7 +112,7 @@ func (s *Search) rows(visit func(*searchRow) error) error {
 	})
 }
 
-func (s *Search) sheet(layout Layout) table {
+func (s *Search) Sheet(layout Layout) table {
 	type row = searchRow
 	// ofHit is a value that entries around a hit do not have.
 	ofHit := func(c column, value func(h *search.Hit) string) sheetColumn[row] {
@@ -164,11 +165,11 @@ func (s *Search) title(h *search.Hit) string {
 }
 
 // plain writes the rows. Lines of -- separate hits with entries around them.
-func (s *Search) plain(p *plain) {
+func (s *Search) Plain(p *plain) {
 	hits := s.Response.Hits // none that are read later have entries around them
 	around := slices.ContainsFunc(hits, func(h search.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	if !around {
-		p.table(s.sheet(p.Layout))
+		p.table(s.Sheet(p.Layout))
 		return
 	}
 	for i := range hits {
@@ -178,7 +179,7 @@ func (s *Search) plain(p *plain) {
 		one, all := *s, *s.Response
 		all.Hits, one.Response = hits[i:i+1], &all
 		s.written++
-		p.table(one.sheet(p.Layout))
+		p.table(one.Sheet(p.Layout))
 	}
 }
 
@@ -193,15 +194,15 @@ const (
 
 // hitText writes hits, each with its kind and its entry id before the text.
 type hitText struct {
-	*text
+	*Text
 	idWidth int
 	when    time.Time // of the session; hits of another age have their day
 	said    []string  // remarks that stand above the hits
 }
 
 // hitsOf returns a writer of hits, with a column that has room for their ids.
-func (t *text) hitsOf(hits []search.Hit) *hitText {
-	out := &hitText{text: t}
+func (t *Text) hitsOf(hits []search.Hit) *hitText {
+	out := &hitText{Text: t}
 	for i := range hits {
 		out.widen(&hits[i])
 	}
@@ -227,14 +228,14 @@ func (t *hitText) gutter() int {
 	return 2 + kindWidth + 1 + t.idWidth + 2
 }
 
-func (s *Search) text(t *text) {
+func (s *Search) Text(t *Text) {
 	sessions := make(map[string]*search.SessionHit, len(s.Response.Sessions))
 	for i := range s.Response.Sessions {
 		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
 	}
 	out, all := s.overview(t)
 	if note := strings.Join(slices.DeleteFunc(slices.Clone(all), s.closingSays), " · "); note != "" {
-		t.print(t.folded("all hits · "+note, t.Width), "\n")
+		t.Print(t.Folded("all hits · "+note, t.Width), "\n")
 	}
 	var hits []search.Hit // of one session
 	write := func() {
@@ -244,26 +245,26 @@ func (s *Search) text(t *text) {
 			hits = hits[:0]
 		}
 	}
-	t.fail(s.each(func(h *search.Hit) error {
+	t.Fail(s.each(func(h *search.Hit) error {
 		if len(hits) > 0 && hits[0].SessionPath != h.SessionPath {
 			write()
-			t.print("\n")
+			t.Print("\n")
 		}
 		hits = append(hits, *h)
-		return t.err
+		return t.Err
 	}))
 	write()
 	if line := closing(s); line != "" {
-		t.print("\n", t.folded(line, t.Width))
+		t.Print("\n", t.Folded(line, t.Width))
 	}
 }
 
 // overview returns a writer of the hits, and the remarks that stand above all of them: those
 // that all have, unless they are of one session, whose heading has them.
-func (s *Search) overview(t *text) (out *hitText, all []string) {
-	out = &hitText{text: t}
+func (s *Search) overview(t *Text) (out *hitText, all []string) {
+	out = &hitText{Text: t}
 	n, first, last := 0, "", ""
-	t.fail(s.Response.Brief(s.Context, func(h *search.Hit) error {
+	t.Fail(s.Response.Brief(s.Context, func(h *search.Hit) error {
 		if s.Shown != nil {
 			s.Shown(h)
 		}
@@ -282,13 +283,13 @@ func (s *Search) overview(t *text) (out *hitText, all []string) {
 }
 
 // folded is a line of facts, broken if it is too long.
-func (t *text) folded(line string, width int) string {
+func (t *Text) Folded(line string, width int) string {
 	s := ""
 	if line == "" {
 		return s
 	}
-	for _, part := range foldLine(line, width) {
-		s += t.dim(part) + "\n"
+	for _, part := range prose.FoldLine(line, width) {
+		s += t.Dim(part) + "\n"
 	}
 	return s
 }
@@ -307,7 +308,7 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 		notes = append(notes, "the rest of the session has every word")
 	}
 	if len(notes) > 0 {
-		out.print(out.folded(strings.Join(notes, " · "), out.Width))
+		out.Print(out.Folded(strings.Join(notes, " · "), out.Width))
 	}
 	for i := range hits {
 		h := &hits[i]
@@ -315,7 +316,7 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 		out.hit(h)
 		out.neighbours(h.After)
 		if h.Explain != nil {
-			out.print(out.dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")), "\n")
+			out.Print(out.Dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")), "\n")
 		}
 	}
 }
@@ -336,23 +337,23 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 		}
 	}
 	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.badge(h.Agent, h.Kept), t.ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Agent, h.Kept), t.Ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.
-func (t *text) session(title, cwd string, facts ...string) {
-	t.print(t.style(titleStyle, terminal.Clip(title, t.Width)), "\n")
+func (t *Text) session(title, cwd string, facts ...string) {
+	t.Print(t.Style(TitleStyle, terminal.Clip(title, t.Width)), "\n")
 	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
 	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		t.print(t.dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")
+		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")
 		return
 	}
 	if dir != "" {
-		t.print(t.dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)), "\n")
+		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)), "\n")
 	}
-	t.print(t.folded(rest, t.Width))
+	t.Print(t.Folded(rest, t.Width))
 }
 
 // foundElsewhere reports whether a hit lacks words, but its session has them.
@@ -363,9 +364,9 @@ func foundElsewhere(h *search.Hit) bool {
 
 // hit writes a hit on one or two lines, and its remarks on another if needed.
 func (t *hitText) hit(h *search.Hit) {
-	style := kindStyles[h.Kind]
+	style := KindStyles[h.Kind]
 	if h.IsError {
-		style = errorStyle
+		style = ErrorStyle
 	}
 	notes := slices.DeleteFunc(remarks(h), func(note string) bool { return slices.Contains(t.said, note) })
 	if day := t.dayOf(h.Timestamp.Time); day != t.dayOf(t.when) && t.age(h.Timestamp.Time) != t.age(t.when) {
@@ -374,45 +375,45 @@ func (t *hitText) hit(h *search.Hit) {
 	note := terminal.Clean(strings.ReplaceAll(strings.Join(notes, " · "), compacted, "compacted"))
 	kind, id, indent := string(h.Kind), entryID(h.EntryID), strings.Repeat(" ", t.gutter())
 	if t.Width < narrow {
-		t.print("  ", t.style(style, kind), " ", t.dim(id), "\n", indent)
+		t.Print("  ", t.Style(style, kind), " ", t.Dim(id), "\n", indent)
 	} else {
-		t.print("  ", t.style(style, terminal.Pad(kind, kindWidth)), " ", t.dim(terminal.Pad(id, t.idWidth)), "  ")
+		t.Print("  ", t.Style(style, terminal.Pad(kind, kindWidth)), " ", t.Dim(terminal.Pad(id, t.idWidth)), "  ")
 	}
 	room := t.Width - t.gutter()
-	lines := fragmentLines(h.Fragment, room, 2)
+	lines := prose.FragmentLines(h.Fragment, room, 2)
 	if last := len(lines) - 1; note != "" && last >= 0 {
 		if line, ok := shortened(lines[last], room-terminal.Width(note)-2); ok {
-			lines[last], note = line, t.dim("  "+note)
+			lines[last], note = line, t.Dim("  "+note)
 		} else {
-			below := strings.ReplaceAll(t.folded(note, room), "\n", "\n"+indent)
+			below := strings.ReplaceAll(t.Folded(note, room), "\n", "\n"+indent)
 			note = "\n" + indent + strings.TrimSuffix(below, "\n"+indent)
 		}
 	}
 	for i, line := range lines {
 		if i > 0 {
-			t.print("\n", indent)
+			t.Print("\n", indent)
 		}
-		t.print(t.marked(line))
+		t.Print(t.marked(line))
 	}
-	t.print(note, "\n")
+	t.Print(note, "\n")
 }
 
 // shortened cuts the end of a line to fit a width, if that loses no match and little text.
-func shortened(line []cluster, width int) ([]cluster, bool) {
-	if cellsOf(line) <= width {
+func shortened(line []prose.Cluster, width int) ([]prose.Cluster, bool) {
+	if prose.CellsOf(line) <= width {
 		return line, true
 	}
-	if cellsOf(line) > 2*width {
+	if prose.CellsOf(line) > 2*width {
 		return nil, false
 	}
-	for cellsOf(line) > width-1 {
-		if line[len(line)-1].marked {
+	for prose.CellsOf(line) > width-1 {
+		if line[len(line)-1].Marked {
 			return nil, false
 		}
 		line = line[:len(line)-1]
 	}
-	line = trimSpace(line)
-	return append(line[:len(line):len(line)], ellipsis), true
+	line = prose.TrimSpace(line)
+	return append(line[:len(line):len(line)], prose.Ellipsis), true
 }
 
 // neighbours writes the entries around a hit, one a line.
@@ -420,7 +421,7 @@ func (t *hitText) neighbours(list []search.Neighbour) {
 	for i := range list {
 		n := &list[i]
 		left := fmt.Sprintf("  %s %s  ", terminal.Pad(string(n.Kind), kindWidth), terminal.Pad(entryID(n.EntryID), t.idWidth))
-		t.print(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)), "\n")
+		t.Print(t.Dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)), "\n")
 	}
 }
 
@@ -447,16 +448,16 @@ func explanation(h *search.Hit) string {
 }
 
 // marked is the text of clusters, with the marked ones highlighted.
-func (t *text) marked(line []cluster) string {
+func (t *Text) marked(line []prose.Cluster) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {
 		j := i
 		var run strings.Builder
-		for ; j < len(line) && line[j].marked == line[i].marked; j++ {
-			run.WriteString(line[j].text)
+		for ; j < len(line) && line[j].Marked == line[i].Marked; j++ {
+			run.WriteString(line[j].Text)
 		}
-		if line[i].marked {
-			b.WriteString(t.style(matchStyle, run.String()))
+		if line[i].Marked {
+			b.WriteString(t.Style(MatchStyle, run.String()))
 		} else {
 			b.WriteString(run.String())
 		}

@@ -32,27 +32,27 @@ type Sessions struct {
 // Paths writes only paths, each with a NUL byte after it, for xargs -0. On a terminal, each
 // path is a line that is safe to print.
 func Paths(w io.Writer, paths []string, tty bool) error {
-	out := newSink(w)
+	out := NewSink(w)
 	for _, path := range paths {
 		if tty {
-			out.print(terminal.Clean(path), "\n")
+			out.Print(terminal.Clean(path), "\n")
 		} else {
-			out.print(path, "\x00")
+			out.Print(path, "\x00")
 		}
 	}
-	return out.end()
+	return out.End()
 }
 
-func (s *Sessions) json(j *jsonWriter) {
+func (s *Sessions) JSON(j *JSON) {
 	l := s.List
-	j.stream(&stream{
-		command: "sessions", name: "sessions",
+	j.Stream(&Stream{
+		Command: "sessions", Name: "sessions",
 		lead: struct {
 			Query string `json:"query,omitempty"`
 		}{s.Query},
-		rows: rowsIn(l.Sessions, func(x *sessions.Session) any { return x.Row(s.Searched) }),
-		tail: func(int) any {
-			return listTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
+		Rows: rowsIn(l.Sessions, func(x *sessions.Session) any { return x.Row(s.Searched) }),
+		Tail: func(int) any {
+			return listTail{l.Total, l.TotalIsExact, List(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
 		},
 	})
 }
@@ -81,7 +81,7 @@ const (
 	shownCalls      = 8 // of a session with an error: the first, and the last
 )
 
-func (s *Sessions) sheet(layout Layout) table { return s.rows(layout) }
+func (s *Sessions) Sheet(layout Layout) table { return s.rows(layout) }
 
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
@@ -99,7 +99,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 		columns: []sheetColumn[row]{
 			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(layout.age(x.Modified.Time)) }},
 			{column{Name: "id", Title: "ID"}, func(x *row) cell {
-				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: dimStyle}
+				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: DimStyle}
 			}},
 			{column{Field: "agent", Title: agent}, func(x *row) cell { return dimCell(x.Agent) }},
 			{column{Name: "title", Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
@@ -109,10 +109,10 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Title: "DIRECTORY", Left: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
 				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, layout.Home)), max(leastDirectory, layout.Width/6))
-				return cell{Text: dir, Style: dimStyle, Link: x.CWD}
+				return cell{Text: dir, Style: DimStyle, Link: x.CWD}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
-				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Style: dimStyle}
+				return cell{Text: strings.Join(ModelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Style: DimStyle}
 			}},
 			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
 			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
@@ -160,13 +160,13 @@ func sessionTitle(x *sessions.Session) cell {
 		c.Indent = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ "
 	}
 	if x.Name != "" {
-		c.Style = titleStyle
+		c.Style = TitleStyle
 	}
 	return c
 }
 
 // modelNames returns models without their providers.
-func modelNames(models []string) []string {
+func ModelNames(models []string) []string {
 	var list []string
 	for _, m := range models {
 		list = append(list, terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]))
@@ -221,7 +221,7 @@ func usageText(x *sessions.Session) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Sessions) text(t *text) {
+func (s *Sessions) Text(t *Text) {
 	n := len(s.List.Sessions)
 	switch {
 	case n == 0:
@@ -229,7 +229,7 @@ func (s *Sessions) text(t *text) {
 	case t.Width < narrowSessions:
 		s.narrow(t)
 	default:
-		t.table(s.sheet(t.Layout))
+		t.table(s.Sheet(t.Layout))
 	}
 	line := shown(n, s.List.Total, "session", "sessions")
 	if !s.List.TotalIsExact {
@@ -239,19 +239,19 @@ func (s *Sessions) text(t *text) {
 	if slices.ContainsFunc(s.List.Sessions, partial) {
 		line += "; ~ hits lack a word"
 	}
-	t.print("\n", t.dim(line), "\n")
+	t.Print("\n", t.Dim(line), "\n")
 }
 
 // narrow writes a session on two lines.
-func (s *Sessions) narrow(t *text) {
+func (s *Sessions) narrow(t *Text) {
 	for i := range s.List.Sessions {
 		x := &s.List.Sessions[i]
 		c := sessionTitle(x)
 		name := terminal.Clip(c.Indent+c.Text, t.Width)
 		if c.Style != nil {
-			name = t.style(c.Style, name)
+			name = t.Style(c.Style, name)
 		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.badge(x.Agent, false)}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Agent, false)}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
@@ -261,7 +261,7 @@ func (s *Sessions) narrow(t *text) {
 				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
 			}
 		}
-		t.print(name, "\n", t.dim(terminal.Clip(line, t.Width)), "\n")
+		t.Print(name, "\n", t.Dim(terminal.Clip(line, t.Width)), "\n")
 	}
 }
 
@@ -271,24 +271,24 @@ type Similar struct {
 	Response                        *similar.Response
 }
 
-func (s *Similar) json(j *jsonWriter) {
+func (s *Similar) JSON(j *JSON) {
 	r := s.Response
-	j.stream(&stream{
-		command: "similar", name: "sessions",
+	j.Stream(&Stream{
+		Command: "similar", Name: "sessions",
 		lead: struct {
 			SessionPath string   `json:"sessionPath"`
 			SessionID   string   `json:"sessionId,omitempty"`
 			EntryID     string   `json:"entryId,omitempty"`
 			Terms       []string `json:"terms"`
-		}{s.SessionPath, s.SessionID, s.EntryID, list(r.Terms)},
-		rows: rowsIn(r.Sessions, func(x *similar.Session) any { return x.Row() }),
-		tail: func(int) any {
-			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}
+		}{s.SessionPath, s.SessionID, s.EntryID, List(r.Terms)},
+		Rows: rowsIn(r.Sessions, func(x *similar.Session) any { return x.Row() }),
+		Tail: func(int) any {
+			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}
 		},
 	})
 }
 
-func (s *Similar) sheet(layout Layout) table {
+func (s *Similar) Sheet(layout Layout) table {
 	type row = sessions.Session
 	shares := make(map[string][]string, len(s.Response.Sessions))
 	plain := &sessions.Response{}
@@ -306,30 +306,30 @@ func (s *Similar) sheet(layout Layout) table {
 	return sheet
 }
 
-func (s *Similar) text(t *text) {
-	if n := t.table(s.sheet(t.Layout)); n > 0 {
-		t.print("\n", t.dim(atLeast(s.Response.TotalIsExact)+shown(n, s.Response.Total, "similar session", "similar sessions")), "\n")
+func (s *Similar) Text(t *Text) {
+	if n := t.table(s.Sheet(t.Layout)); n > 0 {
+		t.Print("\n", t.Dim(atLeast(s.Response.TotalIsExact)+shown(n, s.Response.Total, "similar session", "similar sessions")), "\n")
 	}
 }
 
 // Fix is the answer of the fix command.
 type Fix struct{ Response *fix.Response }
 
-func (f *Fix) json(j *jsonWriter) {
+func (f *Fix) JSON(j *JSON) {
 	r := f.Response
-	j.stream(&stream{
-		command: "fix", name: "sessions", rows: rowsIn(r.Sessions, nil),
+	j.Stream(&Stream{
+		Command: "fix", Name: "sessions", Rows: rowsIn(r.Sessions, nil),
 		lead: map[string]any{"query": r.Text},
-		tail: func(int) any {
+		Tail: func(int) any {
 			return struct {
 				Missing []string `json:"missing,omitempty"`
 				listTail
-			}{r.Missing, listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: list(r.Warnings), Index: r.Index}}
+			}{r.Missing, listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}}
 		},
 	})
 }
 
-func (f *Fix) sheet(layout Layout) table {
+func (f *Fix) Sheet(layout Layout) table {
 	type row = fix.Session
 	return &sheet[row]{rows: listed(f.Response.Sessions), columns: []sheetColumn[row]{
 		recordColumn("place", func(s *row) string { return layout.place(s.SessionID, s.SessionPath, s.Error.EntryID, s.Error.Offset) }),
@@ -364,7 +364,7 @@ func (f *Fix) sheet(layout Layout) table {
 	}}
 }
 
-func (f *Fix) text(t *text) {
+func (f *Fix) Text(t *Text) {
 	var hits []search.Hit
 	for i := range f.Response.Sessions {
 		s := &f.Response.Sessions[i]
@@ -376,16 +376,16 @@ func (f *Fix) text(t *text) {
 	out := t.hitsOf(hits)
 	if names := f.Response.Missing; len(names) > 0 {
 		line := "no session has this error with " + terminal.Clean(strings.Join(names, ", ")) + "; these are like it:"
-		t.print(ansi.Wordwrap(line, t.Width, ""), "\n\n")
+		t.Print(ansi.Wordwrap(line, t.Width, ""), "\n\n")
 	}
 	for i := range f.Response.Sessions {
 		if i > 0 {
-			t.print("\n")
+			t.Print("\n")
 		}
 		out.fix(&f.Response.Sessions[i], f.Response.Missing)
 	}
 	if line := f.closing(); line != "" {
-		t.print(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")), "\n")
+		t.Print(t.Dim(ansi.Wordwrap("\n"+line, t.Width, "")), "\n")
 	}
 }
 
@@ -397,7 +397,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	if len(without) > 0 {
 		lacks = "without " + strings.Join(without, ", ")
 	}
-	t.session(human.Title(s.Title), s.CWD, t.badge(s.Agent, s.Kept), t.ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Agent, s.Kept), t.Ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch
@@ -406,7 +406,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	calls := s.Calls
 	if len(calls) > shownCalls {
 		t.calls(s.CWD, calls[:shownCalls/2])
-		t.print(t.dim("  → "+human.Plural(len(calls)-shownCalls, "more call", "more calls")), "\n")
+		t.Print(t.Dim("  → "+human.Plural(len(calls)-shownCalls, "more call", "more calls")), "\n")
 		calls = calls[len(calls)-shownCalls/2:]
 	}
 	t.calls(s.CWD, calls)
@@ -431,11 +431,11 @@ func (t *hitText) calls(cwd string, list []fix.Call) {
 			mark = "  failed"
 		}
 		room := t.Width - terminal.Width(left) - len(mark)
-		t.print(t.style(kindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
+		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
 		if mark != "" {
-			t.print("  ", t.style(errorStyle, mark[2:]))
+			t.Print("  ", t.Style(ErrorStyle, mark[2:]))
 		}
-		t.print("\n")
+		t.Print("\n")
 	}
 }
 

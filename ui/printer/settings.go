@@ -31,7 +31,7 @@ type Setting struct {
 }
 
 // text is the value on one line.
-func (s *Setting) text(layout Layout) string {
+func (s *Setting) Text(layout Layout) string {
 	if len(s.Values) == 0 {
 		return s.Note
 	}
@@ -61,11 +61,11 @@ func (s *Setting) value() any {
 	return s.Values[0]
 }
 
-func (s *Settings) sheet(layout Layout) table {
+func (s *Settings) Sheet(layout Layout) table {
 	// Defaults are dim.
 	shown := func(set *Setting, c cell) cell {
 		if set.Source == "default" {
-			c.Style = dimStyle
+			c.Style = DimStyle
 		}
 		return c
 	}
@@ -73,7 +73,7 @@ func (s *Settings) sheet(layout Layout) table {
 		columns: []sheetColumn[Setting]{
 			{column{Name: "key", Title: "SETTING"}, func(s *Setting) cell { return textCell(s.Key) }},
 			{column{Name: "value", Title: "VALUE", Flex: true, Left: true, Whole: s.Named}, func(s *Setting) cell {
-				return shown(s, cell{Text: s.text(layout), Plain: s.text(Layout{})})
+				return shown(s, cell{Text: s.Text(layout), Plain: s.Text(Layout{})})
 			}},
 			{column{Name: "source"}, func(s *Setting) cell { return textCell(s.Source) }},
 			{column{Name: "where", Title: "FROM", Left: true, Most: 32}, func(s *Setting) cell {
@@ -84,7 +84,7 @@ func (s *Settings) sheet(layout Layout) table {
 	}
 }
 
-func (s *Settings) text(t *text) {
+func (s *Settings) Text(t *Text) {
 	state := ""
 	switch {
 	case s.Path == "":
@@ -92,8 +92,8 @@ func (s *Settings) text(t *text) {
 	case !s.Exists:
 		state = " (does not exist; it is optional)"
 	}
-	t.print("settings file: ", terminal.Clean(human.Path(s.Path, t.Home)), state, "\n\n")
-	t.table(s.sheet(t.Layout))
+	t.Print("settings file: ", terminal.Clean(human.Path(s.Path, t.Home)), state, "\n\n")
+	t.table(s.Sheet(t.Layout))
 }
 
 type settingJSON struct {
@@ -103,7 +103,7 @@ type settingJSON struct {
 	From   string `json:"from,omitempty"`
 }
 
-func (s *Settings) json(j *jsonWriter) {
+func (s *Settings) JSON(j *JSON) {
 	rows := make([]settingJSON, len(s.List))
 	for i := range s.List {
 		row := &s.List[i]
@@ -115,10 +115,10 @@ func (s *Settings) json(j *jsonWriter) {
 	}{s.Path, s.Exists}
 	rows = linesOf(j, "setting", rows)
 	if j.lines {
-		j.object("config", file)
+		j.Object("config", file)
 		return
 	}
-	j.object("config", file, map[string]any{"settings": rows})
+	j.Object("config", file, map[string]any{"settings": rows})
 }
 
 // Version says which pigrep this is.
@@ -132,38 +132,15 @@ type Version struct {
 	IndexSchema int `json:"indexSchema"`
 }
 
-func (v *Version) json(j *jsonWriter) {
+func (v *Version) JSON(j *JSON) {
 	if j.lines {
-		j.object("version", v)
+		j.Object("version", v)
 		return
 	}
-	j.object("version", v, map[string]any{"scopes": scope.Scopes})
+	j.Object("version", v, map[string]any{"scopes": scope.Scopes})
 }
 
-func (v *Version) text(t *text) {
+func (v *Version) Text(t *Text) {
 	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
-	t.print("pigrep ", v.Version, " (", strings.Join(parts, ", "), ")\n")
-}
-
-// Resume is the command that resumes a session.
-type Resume struct {
-	Session   SessionFacts `json:"session"`
-	EntryID   string       `json:"entryId,omitempty"` // of the hit that the session was found by
-	Branch    string       `json:"branch,omitempty"`
-	InContext *bool        `json:"inContext,omitempty"` // of the entry
-	Dir       string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
-	Argv      []string     `json:"argv"`
-	Command   string       `json:"shell"` // for the user's shell
-	Fork      bool         `json:"fork"`
-	Warnings  []string     `json:"warnings"`
-}
-
-// text writes the command and nothing else. Its quoting keeps all characters from
-// acting on a terminal.
-func (r *Resume) text(t *text) { t.print(r.Command, "\n") }
-
-func (r *Resume) json(j *jsonWriter) {
-	answer := *r
-	answer.Warnings = list(r.Warnings)
-	j.object("resume", answer)
+	t.Print("pigrep ", v.Version, " (", strings.Join(parts, ", "), ")\n")
 }

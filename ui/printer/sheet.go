@@ -87,7 +87,7 @@ type table interface {
 	sum() *sheetRow
 	titled() bool
 	fields() []string
-	template(s *sink, t *Template) (n int)
+	template(s *Sink, t *Template) (n int)
 }
 
 // in reports whether a form has the column.
@@ -152,7 +152,7 @@ func (s *sheet[T]) sum() *sheetRow {
 	}
 	r := &sheetRow{}
 	s.fill(r, s.total)
-	r.style = titleStyle
+	r.style = TitleStyle
 	return r
 }
 
@@ -180,10 +180,10 @@ func names(s table) []string {
 
 // table writes and counts the rows as records.
 func (p *plain) table(s table) (n int) {
-	p.fail(s.records(func(columns []string) error {
+	p.Fail(s.records(func(columns []string) error {
 		n++
 		p.record(columns...)
-		return p.err
+		return p.Err
 	}))
 	return n
 }
@@ -200,7 +200,7 @@ func fieldColumn[T any](field string, value func(*T) string) sheetColumn[T] {
 
 func textCell(s string) cell { return cell{Plain: s} }
 
-func dimCell(s string) cell { return cell{Plain: s, Style: dimStyle} }
+func dimCell(s string) cell { return cell{Plain: s, Style: DimStyle} }
 
 func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
@@ -283,7 +283,7 @@ type tableLayout struct {
 // table writes and counts the rows, below the titles of their columns. Rows are
 // measured first, unless a column has a fixed width: then they are written as they
 // come.
-func (t *text) table(s table) (n int) {
+func (t *Text) table(s table) (n int) {
 	l := &tableLayout{columns: s.shown(true)}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
 	each, total := s.each, s.sum()
@@ -294,7 +294,7 @@ func (t *text) table(s table) (n int) {
 	}
 	if measured {
 		var rows []sheetRow
-		t.fail(each(func(r *sheetRow) error {
+		t.Fail(each(func(r *sheetRow) error {
 			kept := *r
 			kept.cells = slices.Clone(r.cells)
 			rows = append(rows, kept)
@@ -307,12 +307,12 @@ func (t *text) table(s table) (n int) {
 	if t.Charts {
 		l.addBars(spare)
 	}
-	t.fail(each(func(r *sheetRow) error {
+	t.Fail(each(func(r *sheetRow) error {
 		if n++; n == 1 && s.titled() {
 			t.tableRow(l.titles(), l, false)
 		}
 		t.tableRow(r, l, true)
-		return t.err
+		return t.Err
 	}))
 	if total != nil && n > 1 {
 		t.tableRow(total, l, false)
@@ -427,23 +427,23 @@ func (l *tableLayout) addBars(spare int) {
 }
 
 func (l *tableLayout) titles() *sheetRow {
-	r := &sheetRow{style: dimStyle}
+	r := &sheetRow{style: DimStyle}
 	for _, c := range l.columns {
 		r.cells = append(r.cells, cell{Text: c.Title, width: len(c.Title)})
 	}
 	return r
 }
 
-func (t *text) tableRow(r *sheetRow, l *tableLayout, bars bool) {
+func (t *Text) tableRow(r *sheetRow, l *tableLayout, bars bool) {
 	t.line.Reset()
 	t.cells(r, l, bars)
 	line := bytes.TrimRight(t.line.Bytes(), " ")
 	if r.style != nil {
-		line = []byte(t.style(r.style, string(line)))
+		line = []byte(t.Style(r.style, string(line)))
 	}
 	line = append(line, '\n')
 	for _, below := range r.below {
-		line = append(line, t.dim("    "+terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4))))+"\n"...)
+		line = append(line, t.Dim("    "+terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4))))+"\n"...)
 	}
 	_, _ = t.Write(line)
 }
@@ -475,7 +475,7 @@ func (l *tableLayout) widthsOf(r *sheetRow) []int {
 	return widths
 }
 
-func (t *text) cells(r *sheetRow, l *tableLayout, bars bool) {
+func (t *Text) cells(r *sheetRow, l *tableLayout, bars bool) {
 	b, widths := &t.line, l.widthsOf(r)
 	for i := range l.columns {
 		c, width := &l.columns[i], widths[i]
@@ -496,7 +496,7 @@ func (t *text) cells(r *sheetRow, l *tableLayout, bars bool) {
 			wide = terminal.Width(s)
 		}
 		if style := r.cells[i].Style; style != nil {
-			s = t.style(style, s)
+			s = t.Style(style, s)
 		}
 		s = t.Links.File(s, r.cells[i].Link)
 		if c.Right {
@@ -600,7 +600,7 @@ func unknownField(name string, fields []string) error {
 }
 
 // Fields lists the fields that a template of this answer may have.
-func Fields(a Answer) []string { return a.(tabular).sheet(Layout{}).fields() }
+func Fields(a Answer) []string { return a.(tabular).Sheet(Layout{}).fields() }
 
 // field is the name of a column in templates: the name of its value in JSON.
 func (c *column) field() string {
@@ -628,7 +628,7 @@ func (s *sheet[T]) fields() (list []string) {
 }
 
 // template writes the rows in the form of a template, and counts them.
-func (s *sheet[T]) template(out *sink, t *Template) (n int) {
+func (s *sheet[T]) template(out *Sink, t *Template) (n int) {
 	cells := make([]func(*T) cell, len(t.pieces))
 	for i, p := range t.pieces { // the last one has no field
 		for j := range s.columns {
@@ -637,12 +637,12 @@ func (s *sheet[T]) template(out *sink, t *Template) (n int) {
 			}
 		}
 		if i < len(t.pieces)-1 && cells[i] == nil {
-			out.fail(unknownField(p.field, s.fields()))
+			out.Fail(unknownField(p.field, s.fields()))
 			return 0
 		}
 	}
 	var line []byte
-	out.fail(s.rows(func(v *T) error {
+	out.Fail(s.rows(func(v *T) error {
 		n++
 		line = line[:0]
 		for i, p := range t.pieces {

@@ -118,14 +118,14 @@ func StatusJSON(s *Status) any {
 // listed returns the status with [] instead of null.
 func (s *Status) listed() Status {
 	answer := *s
-	answer.Roots, answer.Changes = list(s.Roots), list(s.Changes)
+	answer.Roots, answer.Changes = List(s.Roots), List(s.Changes)
 	return answer
 }
 
-func (s *Status) json(j *jsonWriter) {
+func (s *Status) JSON(j *JSON) {
 	answer := s.listed()
 	answer.Roots, answer.Skipped = linesOf(j, "root", s.Roots), linesOf(j, "skipped", s.Skipped)
-	j.object("status", answer)
+	j.Object("status", answer)
 }
 
 // fact is a line of a report.
@@ -136,7 +136,7 @@ func factSheet(facts []fact) *sheet[fact] {
 		columns: []sheetColumn[fact]{
 			{column{Name: "name", Title: "NAME"}, func(f *fact) cell {
 				name := strings.TrimLeft(f.name, " ")
-				return cell{Indent: f.name[:len(f.name)-len(name)], Plain: name, Style: dimStyle}
+				return cell{Indent: f.name[:len(f.name)-len(name)], Plain: name, Style: DimStyle}
 			}},
 			{column{Name: "value", Title: "VALUE", Whole: true}, func(f *fact) cell { return textCell(f.value) }},
 		},
@@ -144,9 +144,9 @@ func factSheet(facts []fact) *sheet[fact] {
 	}
 }
 
-func (s *Status) sheet(layout Layout) table { return factSheet(statusFacts(s, layout)) }
+func (s *Status) Sheet(layout Layout) table { return factSheet(statusFacts(s, layout)) }
 
-func (s *Status) text(t *text) { t.table(s.sheet(t.Layout)) }
+func (s *Status) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
 // Facts visits the lines of the text as names and values. Some names are indented below
 // the one before.
@@ -180,14 +180,14 @@ func (l *factList) count(n int) string {
 	return human.Number(n)
 }
 
-func (l *factList) size(n int64) string {
+func (l *factList) Size(n int64) string {
 	if l.Now.IsZero() {
 		return strconv.FormatInt(n, 10)
 	}
 	return human.Bytes(n)
 }
 
-func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Format(stampForm) }
+func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Format(StampForm) }
 
 // statusFacts returns the status as names and values.
 func statusFacts(s *Status, layout Layout) []fact {
@@ -260,7 +260,7 @@ func (l *factList) state(s *Status) {
 		l.add("files", "%s", strings.Join(changes, ", "))
 	}
 	if s.State.PendingFiles > 0 {
-		l.add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), l.size(s.State.PendingBytes))
+		l.add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), l.Size(s.State.PendingBytes))
 	}
 }
 
@@ -272,8 +272,8 @@ func (l *factList) content(s *Status) {
 	for _, k := range s.Kinds {
 		l.add("  "+k.Kind, "%s", l.count(k.Documents))
 	}
-	l.add("indexed", "%s", l.size(s.Indexed))
-	l.add("size", "%s", l.size(s.Size))
+	l.add("indexed", "%s", l.Size(s.Indexed))
+	l.add("size", "%s", l.Size(s.Size))
 	if s.Indexed > 0 {
 		l.add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
 	}
@@ -354,16 +354,16 @@ type Store struct {
 	Exists   *bool  `json:"exists,omitempty"` // nil for a private file, which is never checked
 }
 
-func (s Stores) json(j *jsonWriter) {
+func (s Stores) JSON(j *JSON) {
 	rows := linesOf(j, "store", s)
 	if j.lines {
-		j.object("status", map[string]any{"total": len(s)})
+		j.Object("status", map[string]any{"total": len(s)})
 		return
 	}
-	j.object("status", map[string]any{"stores": rows})
+	j.Object("status", map[string]any{"stores": rows})
 }
 
-func (s Stores) sheet(layout Layout) table {
+func (s Stores) Sheet(layout Layout) table {
 	agent := ""
 	if slices.ContainsFunc(s, func(x Store) bool { return x.Agent != s[0].Agent }) {
 		agent = "AGENT"
@@ -383,7 +383,7 @@ func (s Stores) sheet(layout Layout) table {
 	}
 }
 
-func (s Stores) text(t *text) { t.table(s.sheet(t.Layout)) }
+func (s Stores) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
 func there(s *Store) string {
 	switch {
@@ -413,15 +413,15 @@ type Pruned struct {
 	Removed []index.Unused `json:"removed"`
 }
 
-func (p *Pruned) json(j *jsonWriter) { j.object("index", Pruned{list(p.Removed)}) }
+func (p *Pruned) JSON(j *JSON) { j.Object("index", Pruned{List(p.Removed)}) }
 
-func (p *Pruned) sheet(layout Layout) table {
+func (p *Pruned) Sheet(layout Layout) table {
 	return factSheet(unusedFacts("removed", p.Removed, layout))
 }
 
-func (p *Pruned) text(t *text) {
-	if t.table(p.sheet(t.Layout)) == 0 {
-		t.print("there is no unused index\n")
+func (p *Pruned) Text(t *Text) {
+	if t.table(p.Sheet(t.Layout)) == 0 {
+		t.Print("there is no unused index\n")
 	}
 }
 
@@ -433,7 +433,7 @@ func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
 		for _, r := range x.Roots {
 			roots = append(roots, l.path(r))
 		}
-		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.size(x.Size), strings.Join(roots, ", "))
+		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.Size(x.Size), strings.Join(roots, ", "))
 	}
 	return l.facts
 }
@@ -458,10 +458,10 @@ type FileError struct {
 	Reason string `json:"reason"`
 }
 
-func (x *Index) json(j *jsonWriter) {
+func (x *Index) JSON(j *JSON) {
 	answer := *x
-	answer.Changes, answer.Steps = list(x.Changes), linesOf(j, "step", x.Steps)
-	j.object("index", answer)
+	answer.Changes, answer.Steps = List(x.Changes), linesOf(j, "step", x.Steps)
+	j.Object("index", answer)
 }
 
 // stepSheet is the plan of an update.
@@ -484,17 +484,17 @@ func stepSheet(x *Index, layout Layout) *sheet[Step] {
 	}
 }
 
-func (x *Index) plain(p *plain) {
+func (x *Index) Plain(p *plain) {
 	if x.DryRun {
 		p.table(stepSheet(x, Layout{}))
 	} else {
-		p.print(indexLine(x), "\n")
+		p.Print(indexLine(x), "\n")
 	}
 }
 
-func (x *Index) text(t *text) {
+func (x *Index) Text(t *Text) {
 	t.table(stepSheet(x, t.Layout))
-	t.print(indexLine(x), "\n")
+	t.Print(indexLine(x), "\n")
 }
 
 // indexLine describes on one line what an update of the index did, or would do.
@@ -547,17 +547,17 @@ func doctorLine(d *Doctor) string {
 	return b.String()
 }
 
-func (d *Doctor) text(t *text) {
+func (d *Doctor) Text(t *Text) {
 	for _, f := range d.Findings {
 		if f.Path != "" {
-			t.print(terminal.Clean(human.Path(f.Path, t.Home)), "\n  ")
+			t.Print(terminal.Clean(human.Path(f.Path, t.Home)), "\n  ")
 		}
-		t.print(terminal.Clean(f.What), "\n")
+		t.Print(terminal.Clean(f.What), "\n")
 	}
-	t.print(doctorLine(d), "\n")
+	t.Print(doctorLine(d), "\n")
 }
 
-func (d *Doctor) plain(p *plain) {
+func (d *Doctor) Plain(p *plain) {
 	for _, f := range d.Findings {
 		p.record("finding", f.Path, f.What)
 	}
@@ -572,10 +572,10 @@ func (d *Doctor) plain(p *plain) {
 	}
 }
 
-func (d *Doctor) json(j *jsonWriter) {
+func (d *Doctor) JSON(j *JSON) {
 	answer := *d
 	answer.Findings = linesOf(j, "finding", d.Findings)
-	j.object("doctor", map[string]any{"indexDir": d.Dir, "sound": len(d.Findings) == 0}, answer)
+	j.Object("doctor", map[string]any{"indexDir": d.Dir, "sound": len(d.Findings) == 0}, answer)
 }
 
 // WatchEvent is what a watch reports: a line, written when it happens.
@@ -628,7 +628,7 @@ func watchLine(e *WatchEvent) string {
 	return line
 }
 
-func (e *WatchEvent) text(t *text) {
+func (e *WatchEvent) Text(t *Text) {
 	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
 	if len(e.Steps) > 0 && e.Event == "update" {
 		path := human.Path(e.Steps[0].Path, t.Home)
@@ -637,14 +637,14 @@ func (e *WatchEvent) text(t *text) {
 		}
 		room := t.Width - terminal.Width(line) - 2
 		if room >= 20 {
-			line += "  " + t.dim(terminal.ClipLeft(terminal.Clean(path), room))
+			line += "  " + t.Dim(terminal.ClipLeft(terminal.Clean(path), room))
 		}
 	}
-	t.print(line, "\n")
+	t.Print(line, "\n")
 }
 
 // sheet has a row for each event but the summary.
-func (e *WatchEvent) sheet(Layout) table {
+func (e *WatchEvent) Sheet(Layout) table {
 	path, reason, files := "", e.Message, 0
 	for _, c := range e.Changes {
 		files += c.Files
@@ -673,12 +673,12 @@ func (e *WatchEvent) sheet(Layout) table {
 }
 
 // json writes a line for each event; without lines one object, at the end.
-func (e *WatchEvent) json(j *jsonWriter) {
+func (e *WatchEvent) JSON(j *JSON) {
 	answer := *e
-	answer.Changes = list(e.Changes)
+	answer.Changes = List(e.Changes)
 	switch {
 	case e.Event == "summary":
-		j.object("watch", answer)
+		j.Object("watch", answer)
 	case j.lines:
 		linesOf(j, e.Event, []WatchEvent{answer})
 	}

@@ -12,10 +12,9 @@ func TestTimesCanBeTyped(t *testing.T) {
 	zone := time.FixedZone("", 5*3600+1800)
 	now := time.Date(2026, 3, 20, 12, 0, 0, 0, zone)
 	layout := Layout{Now: now}
-	show := &Show{Zone: zone}
 	then := time.Date(2026, 3, 2, 15, 4, 0, 0, zone)
 	for _, printed := range []string{
-		layout.date(then), layout.timeCell(then).Plain, show.stamp(then), (&Show{}).stamp(then), stampUTC(then), then.Format(time.RFC3339Nano),
+		layout.date(then), layout.timeCell(then).Plain, stampUTC(then), then.Format(time.RFC3339Nano),
 		then.Format(dayForm), then.Format(dateForm), then.Format("2006-01-02"), then.Format("2006-01"), "2026-W10",
 		(&factList{Layout: layout}).time(then), (&factList{}).time(then),
 	} {
@@ -25,7 +24,7 @@ func TestTimesCanBeTyped(t *testing.T) {
 		}
 	}
 	layout.Dates = true
-	if got := layout.age(then) + layout.ago(then); got != layout.date(then)+layout.date(then) {
+	if got := layout.age(then) + layout.Ago(then); got != layout.date(then)+layout.date(then) {
 		t.Errorf("with Dates ages are %s", got)
 	}
 	if got := layout.age(time.Time{}); got != "" {

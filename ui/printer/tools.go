@@ -157,7 +157,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 	if history {
 		rows := limited(t.Touches, limit)
 		a.table = touchSheet(rows, layout)
-		a.write = func(t *text) int { t.touches(rows); return len(rows) }
+		a.write = func(t *Text) int { t.touches(rows); return len(rows) }
 		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
 			if rows == 0 {
@@ -193,7 +193,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 // alarm colours the row of a failed call.
 func alarm(r *sheetRow, status string) {
 	if status == "error" {
-		r.style = errorStyle
+		r.style = ErrorStyle
 	}
 }
 
@@ -250,7 +250,7 @@ func touchSheet(rows []audit.TouchRow, layout Layout) table {
 
 // touches writes the history of a file grouped by session, the last one to touch it
 // first. The column ENTRY is what show takes.
-func (t *text) touches(rows []audit.TouchRow) {
+func (t *Text) touches(rows []audit.TouchRow) {
 	type row = audit.TouchRow
 	var paths []string // of the sessions, in their order
 	ofSession := make(map[string][]row)
@@ -274,10 +274,10 @@ func (t *text) touches(rows []audit.TouchRow) {
 	for i, path := range paths {
 		list := ofSession[path]
 		if i > 0 {
-			t.print("\n")
+			t.Print("\n")
 		}
 		last := &list[0]
-		t.session(human.Title(last.Title), last.CWD, t.badge(last.Agent, last.Kept), t.ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
+		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
 }
@@ -383,8 +383,8 @@ func projectName(dir string) string {
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
 	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]int), limit: limit}
-	a.write = func(t *text) int {
-		t.fail(l.Each(ctx, func(r *audit.CallRow) error {
+	a.write = func(t *Text) int {
+		t.Fail(l.Each(ctx, func(r *audit.CallRow) error {
 			g.add(r)
 			return nil
 		}))
@@ -440,7 +440,7 @@ func (g *ruleGroups) closing() string {
 }
 
 // ruleGroups writes a table for each rule, the most severe first.
-func (t *text) ruleGroups(g *ruleGroups) {
+func (t *Text) ruleGroups(g *ruleGroups) {
 	type row = audit.CallRow
 	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
@@ -450,11 +450,11 @@ func (t *text) ruleGroups(g *ruleGroups) {
 	}...)
 	for i, m := range audit.BySeverity(g.rules) {
 		rows := g.rows[m.Rule]
-		head := t.style(titleStyle, m.Rule) + " " + t.dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))
+		head := t.Style(TitleStyle, m.Rule) + " " + t.Dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))
 		if i > 0 {
 			head = "\n" + head
 		}
-		t.print(head, "\n")
+		t.Print(head, "\n")
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(rows), finish: func(r *row, to *sheetRow) {
 			to.below = ruleLines(r, m.Rule)
 			alarm(to, r.Status)

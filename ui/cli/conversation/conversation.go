@@ -38,6 +38,7 @@ import (
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
+	"pigrep/ui/show"
 )
 
 // Error codes for names that match nothing, or several things, and for a session that its agent
@@ -375,12 +376,12 @@ func ReadProblem(ctx context.Context, err error) error {
 }
 
 // Facts returns the header of a conversation: the session and its relatives.
-func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.SessionFacts, err error) {
+func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.SessionFacts, err error) {
 	rec := t.Record
 	if t.Redact {
 		defer redact.Strings(&f)
 	}
-	f = printer.SessionFacts{
+	f = show.SessionFacts{
 		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
 		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
@@ -404,7 +405,7 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f printer.Ses
 	return f, err
 }
 
-func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.SessionFacts) error {
+func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *show.SessionFacts) error {
 	var own, parent *session.Summary
 	if t.Index >= 0 {
 		own, parent = &r.Summaries()[t.Index], t.Lineage.Parent(t.Index)
@@ -424,7 +425,7 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 		}
 		f.Parent = &p
 	case named != "":
-		f.Parent = &printer.Relative{SessionPath: named}
+		f.Parent = &show.Relative{SessionPath: named}
 		if !location.IsFile(named) {
 			f.Parent.State = "missing"
 		}
@@ -453,9 +454,9 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *printer.S
 	return nil
 }
 
-func (t *Target) relative(s *session.Summary) printer.Relative {
+func (t *Target) relative(s *session.Summary) show.Relative {
 	s = t.Lineage.Whole(t.Lineage.IndexOf(s.Path))
-	r := printer.Relative{
+	r := show.Relative{
 		SessionPath: s.Path, SessionID: s.ID, ShortID: t.ShortID(session.Handle(s.ID, s.Path)),
 		Title: s.Title(), Created: session.Time{Time: s.Created()},
 	}
@@ -487,9 +488,9 @@ type Manner struct {
 
 // Plan builds the command and checks that it will work. It returns the
 // command with a DirectoryGoneError too, so that it can be changed.
-func (o *Manner) Plan(a *app.App, t *Target) (*printer.Resume, error) {
+func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 	rec := t.Record
-	r := &printer.Resume{Session: printer.SessionFacts{
+	r := &show.Resume{Session: show.SessionFacts{
 		SessionHit: search.Describe(&rec.Summary, t.Agents.ResumeCommand), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
 	head := make([]byte, adapter.HeadLength)
@@ -551,7 +552,7 @@ func (t *Target) root() *session.Summary {
 
 // chooseDir sets the directory to run the agent in. It returns how the session continues
 // there, which ask asks the agent for another directory than the session's own.
-func (o *Manner) chooseDir(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption, ask func(fork bool, dir string) (*adapter.Resumption, error)) (*adapter.Resumption, error) {
+func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.Resumption, ask func(fork bool, dir string) (*adapter.Resumption, error)) (*adapter.Resumption, error) {
 	rec := t.Record
 	if dir := o.dir(a); dir != "" {
 		if err := CheckDir(dir); err != nil {
@@ -635,7 +636,7 @@ func CheckDir(dir string) error {
 }
 
 // warnings lists surprises in resuming the session.
-func (o *Manner) warnings(a *app.App, t *Target, r *printer.Resume, how *adapter.Resumption) ([]string, error) {
+func (o *Manner) warnings(a *app.App, t *Target, r *show.Resume, how *adapter.Resumption) ([]string, error) {
 	var list []string
 	rec := t.Record
 	agent := t.Agents.Agent(rec.Agent).Label()

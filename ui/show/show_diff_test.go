@@ -1,4 +1,4 @@
-package printer
+package show
 
 import (
 	"bytes"
@@ -13,34 +13,35 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/ui/diff"
+	"pigrep/ui/printer"
 )
 
 // Edits are read as diffs, in every form.
 func TestShowEdits(t *testing.T) {
-	wide := Layout{Width: 80, Now: now, Home: "/home/u"}
+	wide := printer.Layout{Width: 80, Now: now, Home: "/home/u"}
 	colour := wide
 	colour.Colour = true
 	narrow := wide
 	narrow.Width = 40
 	for _, test := range []struct {
 		name   string
-		format Format
-		layout Layout
+		format printer.Format
+		layout printer.Layout
 		show   Show
 	}{
-		{"edits-80", FormatText, wide, Show{Whole: true}},
-		{"edits-80-colour", FormatText, colour, Show{Whole: true}},
-		{"edits-40", FormatText, narrow, Show{Whole: true}},
-		{"edits-full", FormatText, wide, Show{Whole: true, Full: true}},
-		{"edits-plain", FormatPlain, wide, Show{Whole: true}},
-		{"edits-result", FormatText, wide, Show{Focus: map[int]bool{2: true}}},
+		{"edits-80", printer.FormatText, wide, Show{Whole: true}},
+		{"edits-80-colour", printer.FormatText, colour, Show{Whole: true}},
+		{"edits-40", printer.FormatText, narrow, Show{Whole: true}},
+		{"edits-full", printer.FormatText, wide, Show{Whole: true, Full: true}},
+		{"edits-plain", printer.FormatPlain, wide, Show{Whole: true}},
+		{"edits-result", printer.FormatText, wide, Show{Focus: map[int]bool{2: true}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, facts := conversationIn(t, "edits.jsonl")
 			s := test.show
 			s.Session, s.Entries = facts, entriesOf(c, all(c))
 			var b bytes.Buffer
-			if err := New(&b, test.format, test.layout).Print(&s); err != nil {
+			if err := printer.New(&b, test.format, test.layout).Print(&s); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), test.layout)
@@ -53,7 +54,7 @@ func TestShowEdits(t *testing.T) {
 		if err := Export(&b, "md", &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true}); err != nil {
 			t.Fatal(err)
 		}
-		checkLines(t, b.String(), Layout{})
+		checkLines(t, b.String(), printer.Layout{})
 		golden(t, "edits-md", b.Bytes())
 	})
 }
@@ -62,9 +63,9 @@ func TestShowEdits(t *testing.T) {
 func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 	files := diff.Of(&session.Call{Edits: []session.Edit{{Path: "`a`", Old: []byte("```\nx\n````"), New: []byte("`````\ny\n```diff")}}})
 	var b strings.Builder
-	w := newSink(&b)
+	w := printer.NewSink(&b)
 	markdownDiff(w, files)
-	if err := w.end(); err != nil {
+	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
@@ -81,7 +82,7 @@ func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 
 // What a hit matched is marked in its entry alone, and lines still know their entries.
 func TestMarks(t *testing.T) {
-	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	layout := printer.Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	lines := func(marks map[int][]string) []Line {
 		c, facts := conversationIn(t, "edits.jsonl")
 		list, err := (&Show{Session: facts, Entries: entriesOf(c, all(c)), Focus: map[int]bool{1: true}, Marks: marks}).Lines(layout)
@@ -202,7 +203,7 @@ func TestFoldKeepsTheHit(t *testing.T) {
 	}
 	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
 	for _, mark := range []string{"line 0", "line 77", "line 499"} {
-		p := &showText{text: &text{}, s: &Show{}, out: &strings.Builder{}}
+		p := &showText{Text: &printer.Text{}, s: &Show{}, out: &strings.Builder{}}
 		p.diff(diff.Of(call), "", 10, false, []string{strings.ToUpper(mark)})
 		out := p.out.String()
 		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != 10 {

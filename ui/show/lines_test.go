@@ -1,4 +1,4 @@
-package printer
+package show
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/query/engine/entry"
+	"pigrep/ui/printer"
 )
 
 // Lines are the lines of the text, and each knows the entry whose id is in its heading.
@@ -23,7 +24,7 @@ func TestLines(t *testing.T) {
 			return &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Focus: map[int]bool{3: true}, Open: map[int]bool{5: true}}
 		}
 		var out strings.Builder
-		if err := New(&out, FormatText, l.layout).Print(show()); err != nil {
+		if err := printer.New(&out, printer.FormatText, l.layout).Print(show()); err != nil {
 			t.Fatal(err)
 		}
 		lines, err := show().Lines(l.layout)
@@ -81,7 +82,7 @@ func TestFoldCounts(t *testing.T) {
 	c := entry.NewConversation(pi.New(), rec, bytes.NewReader([]byte(data)))
 	count := func(i int, open bool) (lines, hidden int) {
 		s := &Show{Entries: entriesOf(c, all(c)), Open: map[int]bool{i: open}}
-		list, err := s.Lines(Layout{Width: 80, Now: now})
+		list, err := s.Lines(printer.Layout{Width: 80, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}

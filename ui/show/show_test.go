@@ -1,9 +1,8 @@
-package printer
+package show
 
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -11,16 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
-	"pigrep/internal/terminal"
+	"pigrep/internal/timespec"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
+	"pigrep/ui/printer"
 )
 
 // conversation opens the session that has one of everything.
@@ -80,47 +76,13 @@ func all(c *entry.Conversation) []int {
 	return list
 }
 
-// looks are the terminals that golden files are made for.
-var looks = []struct {
-	name   string
-	layout Layout
-}{
-	{"40", Layout{Width: 40, Now: now, Home: "/home/u"}},
-	{"40-colour", Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}},
-	{"80", Layout{Width: 80, Now: now, Home: "/home/u"}},
-	{"80-colour", Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}},
-	{"200", Layout{Width: 200, Now: now, Home: "/home/u"}},
-	{"200-colour", Layout{Width: 200, Now: now, Home: "/home/u", Colour: true}},
-}
-
-// checkLines makes sure that no line is wider than the terminal and that nothing
-// in them acts on it.
-func checkLines(t *testing.T, out string, l Layout) {
-	t.Helper()
-	if !l.Colour {
-		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && terminal.Hidden(r) }); i >= 0 {
-			t.Errorf("a control character gets out: %q", out[max(0, i-20):min(len(out), i+20)])
-		}
-	} else if strings.Contains(out, "\x1b]") || strings.Contains(out, "owned") {
-		t.Errorf("a control sequence of the session gets out")
-	}
-	for line := range strings.Lines(out) {
-		if n := terminal.Width(strings.TrimSuffix(line, "\n")); l.Width > 0 && n > l.Width {
-			t.Errorf("%d cells in a line of %d: %q", n, l.Width, line)
-		}
-		if plain := ansi.Strip(strings.TrimSuffix(line, "\n")); plain != strings.TrimRight(plain, " ") {
-			t.Errorf("spaces at the end: %q", line)
-		}
-	}
-}
-
 func TestShowText(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
 			s := &Show{Session: facts, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
-			if err := New(&b, FormatText, l.layout).Print(s); err != nil {
+			if err := printer.New(&b, printer.FormatText, l.layout).Print(s); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), l.layout)
@@ -130,43 +92,43 @@ func TestShowText(t *testing.T) {
 }
 
 func TestShowForms(t *testing.T) {
-	wide := Layout{Width: 80, Now: now, Home: "/home/u"}
+	wide := printer.Layout{Width: 80, Now: now, Home: "/home/u"}
 	for _, test := range []struct {
 		name   string
-		format Format
+		format printer.Format
 		show   func(*entry.Conversation, SessionFacts) *Show
 	}{
-		{"show-full", FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
+		{"show-full", printer.FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Branches: true}
 		}},
-		{"show-around", FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
+		{"show-around", printer.FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{
 				Session: f, Entries: entriesOf(c, []int{7, 9, 10, 14}),
 				Focus: map[int]bool{7: true, 9: true, 14: true}, Gaps: map[int]bool{14: true},
 			}
 		}},
-		{"show-plain", FormatPlain, func(c *entry.Conversation, f SessionFacts) *Show {
+		{"show-plain", printer.FormatPlain, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
 		}},
-		{"show-json", FormatJSON, func(c *entry.Conversation, f SessionFacts) *Show {
+		{"show-json", printer.FormatJSON, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true}
 		}},
-		{"show-jsonl", FormatJSONL, func(c *entry.Conversation, f SessionFacts) *Show {
+		{"show-jsonl", printer.FormatJSONL, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, []int{4, 5}), Focus: map[int]bool{4: true}}
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, test.format, wide).Print(test.show(c, facts)); err != nil {
+			if err := printer.New(&b, test.format, wide).Print(test.show(c, facts)); err != nil {
 				t.Fatal(err)
 			}
 			switch test.format {
-			case FormatText:
+			case printer.FormatText:
 				checkLines(t, b.String(), wide)
-			case FormatPlain:
-				checkLines(t, b.String(), Layout{})
-			case FormatJSON:
+			case printer.FormatPlain:
+				checkLines(t, b.String(), printer.Layout{})
+			case printer.FormatJSON:
 				if !json.Valid(b.Bytes()) {
 					t.Errorf("not JSON")
 				}
@@ -181,18 +143,18 @@ func TestTreeText(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, FormatText, l.layout).Print(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
+			if err := printer.New(&b, printer.FormatText, l.layout).Print(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), l.layout)
 			golden(t, "tree-"+l.name, b.Bytes())
 		})
 	}
-	for name, format := range map[string]Format{"tree-json": FormatJSON, "tree-jsonl": FormatJSONL, "tree-plain": FormatPlain} {
+	for name, format := range map[string]printer.Format{"tree-json": printer.FormatJSON, "tree-jsonl": printer.FormatJSONL, "tree-plain": printer.FormatPlain} {
 		t.Run(name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, format, Layout{}).Print(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
+			if err := printer.New(&b, format, printer.Layout{}).Print(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, b.Bytes())
@@ -228,58 +190,6 @@ func TestExport(t *testing.T) {
 	}
 }
 
-func TestMarkdown(t *testing.T) {
-	for _, test := range []struct {
-		name, in string
-		width    int
-		want     []string
-	}{
-		{"paragraph", "one two three four", 9, []string{"one two", "three", "four"}},
-		{"list", "- one two three\n  - four five six", 12, []string{"- one two", "  three", "  - four", "    five six"}},
-		{"numbers", "10. alpha beta gamma", 12, []string{"10. alpha", "    beta", "    gamma"}},
-		{"quotation", "> one two three", 9, []string{"> one two", "> three"}},
-		{"code stays", "```\na  b\n\tc\n```", 40, []string{"```", "a  b", "    c", "```"}},
-		{"long code breaks", "```\nabcdefgh\n```", 4, []string{"```", "abcd", "efgh", "```"}},
-		{"an open fence", "```sh\nls", 40, []string{"```sh", "ls"}},
-		{"inner fence", "````\n```\n````\nx", 40, []string{"````", "```", "````", "x"}},
-		{"blank lines", "\n\na\n\n\nb\n\n", 40, []string{"a", "", "b"}},
-		{"wide characters", "日本語日本語", 5, []string{"日本", "語日", "本語"}},
-		{"family", "👨‍👩‍👧👨‍👩‍👧", 2, []string{"👨‍👩‍👧", "👨‍👩‍👧"}},
-		{"table", "| a | b |", 40, []string{"| a | b |"}},
-		{"no width", strings.Repeat("x ", 100), 0, []string{strings.TrimSpace(strings.Repeat("x ", 100))}},
-		{"control", "a\x1b[31mb\rc", 40, []string{"ab", "c"}},
-	} {
-		var got []string
-		for _, l := range sourceLines([]byte(test.in), test.width) {
-			got = append(got, l.text)
-		}
-		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) {
-			t.Errorf("%s: sourceLines(%q, %d) = %q, want %q", test.name, test.in, test.width, got, test.want)
-		}
-	}
-}
-
-func TestFold(t *testing.T) {
-	for _, test := range []struct {
-		in         string
-		head, tail int
-		want       folded
-	}{
-		{"", 2, 1, folded{}},
-		{"\n\n", 2, 1, folded{}},
-		{"a", 2, 1, folded{head: []string{"a"}}},
-		{"a\nb\nc\nd", 2, 1, folded{head: []string{"a", "b", "c", "d"}}},
-		{"a\nb\nc\nd\ne\n", 2, 1, folded{head: []string{"a", "b"}, tail: []string{"e"}, hidden: 2}},
-		{"a\nb\nc\nd\ne", 2, 0, folded{head: []string{"a", "b"}, hidden: 3}},
-		{"10%\r20%\r100%\r\nx", 2, 0, folded{head: []string{"100%", "x"}}},
-	} {
-		got := fold([]byte(test.in), test.head, test.tail)
-		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(folded{}), cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("fold(%q, %d, %d) (-want +got):\n%s", test.in, test.head, test.tail, diff)
-		}
-	}
-}
-
 func TestRawEntries(t *testing.T) {
 	const hostile = "{\"text\":\"\u007f\u202e\U000e0041\u009b2J\xff\"}"
 	entries := func(yield func(*entry.Entry, error) bool) {
@@ -298,6 +208,19 @@ func TestRawEntries(t *testing.T) {
 		}
 		if got := b.String(); got != test.want {
 			t.Errorf("RawEntries to a terminal (%t) = %q, want %q", test.terminal, got, test.want)
+		}
+	}
+}
+
+// Every form of time that is printed can be typed, and means the same.
+func TestStampsCanBeTyped(t *testing.T) {
+	zone := time.FixedZone("", 5*3600+1800)
+	then := time.Date(2026, 3, 2, 15, 4, 0, 0, zone)
+	for _, show := range []*Show{{Zone: zone}, {}} {
+		printed := show.stamp(then)
+		span, err := timespec.Parse(printed, then.AddDate(0, 0, 18))
+		if err != nil || span.Start.After(then) || span.End.Before(then) {
+			t.Errorf("%s means %v, %v, want %v in it", printed, span, err, then)
 		}
 	}
 }

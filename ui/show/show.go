@@ -1,4 +1,4 @@
-package printer
+package show
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/ui/diff"
+	"pigrep/ui/printer"
+	"pigrep/ui/prose"
 	"pigrep/ui/transcript"
 )
 
@@ -68,30 +70,30 @@ type Relative struct {
 	ShortID     string       `json:"-"`
 }
 
-func (s *Show) json(j *jsonWriter) {
-	j.stream(&stream{
-		command: "show", session: &s.Session, name: "entries",
-		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
-		tail: func(n int) any { return j.inLines("entries", n) },
+func (s *Show) JSON(j *printer.JSON) {
+	j.Stream(&printer.Stream{
+		Command: "show", Session: &s.Session, Name: "entries",
+		Rows: printer.RowsFrom(s.Entries, func(e *entry.Entry) any { return entryRow{e.Row(s.Focus[e.Index])} }),
+		Tail: func(n int) any { return j.InLines("entries", n) },
 	})
 }
 
 // entryRow is the row of an entry of any length.
 type entryRow struct{ entry.Row }
 
-func (r entryRow) size() int { return r.Length }
+func (r entryRow) Size() int { return r.Length }
 
-func (r entryRow) write(j *jsonWriter) {
+func (r entryRow) Write(j *printer.JSON) {
 	parts := r.Parts
 	r.Parts = []entry.PartRow{}
-	j.filled(r, `"parts":[]`, func() {
+	j.Filled(r, `"parts":[]`, func() {
 		for i, p := range parts {
 			if i > 0 {
-				j.pass([]byte{','})
+				j.Pass([]byte{','})
 			}
 			text := p.Text
 			p.Text = ""
-			j.filled(p, `"text":""`, func() { j.inside(text) })
+			j.Filled(p, `"text":""`, func() { j.Inside(text) })
 		}
 	})
 }
@@ -99,24 +101,24 @@ func (r entryRow) write(j *jsonWriter) {
 // RawEntries writes entries as they are in the session file, one a line; escaped if
 // they go to a terminal.
 func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, error], terminal bool) error {
-	out := newSink(w)
+	out := printer.NewSink(w)
 	write := func(raw []byte) {
 		if terminal {
-			raw = escapeHidden(bytes.ToValidUTF8(raw, []byte("\ufffd")))
+			raw = printer.EscapeHidden(bytes.ToValidUTF8(raw, []byte("\ufffd")))
 		}
 		_, _ = out.Write(raw) // end has the error
-		out.print("\n")
+		out.Print("\n")
 	}
 	if len(header) > 0 {
 		write(header)
 	}
 	for e, err := range entries {
-		if out.fail(err); out.err != nil {
+		if out.Fail(err); out.Err != nil {
 			break
 		}
 		write(e.Raw)
 	}
-	return out.end()
+	return out.End()
 }
 
 // Tree is the tree of a conversation.
@@ -130,13 +132,13 @@ const maxTreeIndent = 12
 
 // text prints a line for each entry: the active branch at the left, other branches
 // below the entry where they fork, indented.
-func (s *Tree) text(t *text) {
-	p := &showText{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
+func (s *Tree) Text(t *printer.Text) {
+	p := &showText{Text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
 	p.facts()
 	p.out.WriteByte('\n')
 	last := 0
 	for r, err := range s.Rows {
-		if t.fail(err); t.err != nil {
+		if t.Fail(err); t.Err != nil {
 			return
 		}
 		p.treeRow(r, last)
@@ -160,7 +162,7 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	}
 	if r.Skipped > 0 {
 		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
-		fmt.Fprintln(p.out, p.dim(p.cut(line, 0)))
+		fmt.Fprintln(p.out, p.Dim(p.cut(line, 0)))
 		return
 	}
 	what, text := p.treeText(r.Entry)
@@ -189,12 +191,12 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 		text = terminal.Clip(text, room)
 		tail = strings.Repeat(" ", room-terminal.Width(text)) + tail
 	}
-	style := kindStyles[kindOfEntry(r.Entry)]
+	style := printer.KindStyles[kindOfEntry(r.Entry)]
 	if !r.Active {
-		style = dimStyle
-		text = p.dim(text)
+		style = printer.DimStyle
+		text = p.Dim(text)
 	}
-	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(style, what)+" "+text+p.style(matchStyle, note)+p.dim(tail), " "))
+	fmt.Fprintln(p.out, strings.TrimRight(p.Dim(indent)+dot+p.Style(style, what)+" "+text+p.Style(printer.MatchStyle, note)+p.Dim(tail), " "))
 }
 
 // kindOfEntry is the kind of the first block that is not thinking.
@@ -277,18 +279,18 @@ func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
 		j.Branch = entry.BranchActive
 	}
 	if e := r.Entry; e != nil {
-		_, text := (&showText{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
+		_, text := (&showText{Text: &printer.Text{}, s: &Show{Session: s.Session}}).treeText(e)
 		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
 		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
 	}
 	return j
 }
 
-func (s *Tree) json(j *jsonWriter) {
-	j.stream(&stream{
-		command: "show", session: &s.Session, name: "tree",
-		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
-		tail: func(n int) any { return j.inLines("total", n) },
+func (s *Tree) JSON(j *printer.JSON) {
+	j.Stream(&printer.Stream{
+		Command: "show", Session: &s.Session, Name: "tree",
+		Rows: printer.RowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
+		Tail: func(n int) any { return j.InLines("total", n) },
 	})
 }
 
@@ -303,9 +305,9 @@ func Export(w io.Writer, format string, s *Show) error {
 	case "md":
 		return exportMarkdown(w, s)
 	case "json":
-		return New(w, FormatJSON, Layout{}).Print(s)
+		return printer.New(w, printer.FormatJSON, printer.Layout{}).Print(s)
 	case "txt":
-		return New(w, FormatText, Layout{Width: exportWidth}).Print(s)
+		return printer.New(w, printer.FormatText, printer.Layout{Width: exportWidth}).Print(s)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }
@@ -335,7 +337,7 @@ func (s *Show) stamp(t time.Time) string {
 	case s.Zone == nil:
 		return t.UTC().Format(time.RFC3339)
 	}
-	return t.In(s.Zone).Format(stampForm)
+	return t.In(s.Zone).Format(printer.StampForm)
 }
 
 // entryNotes are the facts next to the heading of an exported entry.
@@ -362,7 +364,7 @@ func entryNotes(s *Show, e *entry.Entry) []string {
 // exportMarkdown writes Markdown. What users and models wrote stays Markdown;
 // everything else goes into fences longer than any inside.
 func exportMarkdown(w io.Writer, s *Show) error {
-	b := newSink(w)
+	b := printer.NewSink(w)
 	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
 	for _, f := range exportFacts(s) {
 		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
@@ -372,7 +374,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	message := ""                  // Entry.Message of the entry before
 	var file entry.FileLine
 	for e, err := range s.Entries {
-		if b.fail(err); b.err != nil {
+		if b.Fail(err); b.Err != nil {
 			break
 		}
 		if line := file.Next(e); line != "" {
@@ -389,46 +391,46 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		}
 		message = e.Message
 		for _, block := range it.Blocks {
-			b.print("\n")
+			b.Print("\n")
 			markdownBlock(b, block)
 			if block.Call != nil {
 				shown[block.Call.ID] = true
 			}
 		}
 		if e.View.Diff != nil && !shown[e.ToolCallID] {
-			b.print("\n")
+			b.Print("\n")
 			markdownDiff(b, transcript.Edits(e))
 		}
 	}
-	return b.end()
+	return b.End()
 }
 
-func markdownBlock(b *sink, block transcript.Block) {
+func markdownBlock(b *printer.Sink, block transcript.Block) {
 	switch block.Form {
 	case transcript.Call:
 		markdownCall(b, block.Call)
 	case transcript.Command:
 		fence(b, "sh", []byte(block.Shell.Command))
 		if len(block.Text) > 0 {
-			b.print("\n")
+			b.Print("\n")
 			fence(b, "", block.Text)
 		}
 		if outcome, failed := transcript.Outcome(block.Shell); failed {
-			b.print("\n" + outcome + "\n")
+			b.Print("\n" + outcome + "\n")
 		}
 	case transcript.Image:
-		b.print(escapeMarkdown(imageText(block.Image)) + "\n")
+		b.Print(escapeMarkdown(imageText(block.Image)) + "\n")
 		if len(block.Text) > 0 {
-			b.print("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
+			b.Print("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
 		}
 	case transcript.Prose:
-		b.print(strings.TrimRight(tidy(block.Text), "\n") + "\n")
+		b.Print(strings.TrimRight(prose.Tidy(block.Text), "\n") + "\n")
 	case transcript.Thinking:
-		b.print("<details><summary>thinking</summary>\n\n")
+		b.Print("<details><summary>thinking</summary>\n\n")
 		fence(b, "", block.Text)
-		b.print("\n</details>\n")
+		b.Print("\n</details>\n")
 	case transcript.Line:
-		b.print(codeSpan(terminal.Clean(string(block.Text))) + "\n")
+		b.Print(codeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
 		if block.Kind != session.KindResult {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)
@@ -438,7 +440,7 @@ func markdownBlock(b *sink, block transcript.Block) {
 }
 
 // markdownCall writes a call: what it did to files, its command, and its other arguments.
-func markdownCall(b *sink, c *session.Call) {
+func markdownCall(b *printer.Sink, c *session.Call) {
 	name := "call"
 	if c.Nested {
 		name = "nested call"
@@ -453,7 +455,7 @@ func markdownCall(b *sink, c *session.Call) {
 		if a.Text && strings.Contains(string(a.Value), "\n") {
 			fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
 			fence(b, "", a.Value)
-			b.print("\n")
+			b.Print("\n")
 			continue
 		}
 		fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
@@ -464,27 +466,27 @@ func markdownCall(b *sink, c *session.Call) {
 }
 
 // markdownDiff writes what a call did to files.
-func markdownDiff(b *sink, files []diff.File) {
+func markdownDiff(b *printer.Sink, files []diff.File) {
 	for i := range files {
 		f := &files[i]
 		if i > 0 {
-			b.print("\n")
+			b.Print("\n")
 		}
 		if f.Path != "" {
-			b.print(codeSpan(terminal.Clean(f.Path)) + " ")
+			b.Print(codeSpan(terminal.Clean(f.Path)) + " ")
 		}
-		b.print((&text{}).changeCounts(f) + "\n")
+		b.Print((&showText{Text: &printer.Text{}}).changeCounts(f) + "\n")
 		if len(f.Hunks) > 0 {
-			b.print("\n")
+			b.Print("\n")
 			fence(b, "diff", []byte(f.Unified(tidyLine)))
 		}
 	}
 }
 
 // fence writes a text as a code block.
-func fence(b *sink, language string, text []byte) {
+func fence(b *printer.Sink, language string, text []byte) {
 	marks := 3
-	for line := range tidyLines(text) {
+	for line := range prose.TidyLines(text) {
 		for run, i := 0, 0; i < len(line); i++ {
 			if line[i] == '`' {
 				run++
@@ -496,8 +498,8 @@ func fence(b *sink, language string, text []byte) {
 	}
 	mark := strings.Repeat("`", marks)
 	fmt.Fprintf(b, "%s%s\n", mark, language)
-	for line := range tidyLines(text) {
-		b.print(line, "\n")
+	for line := range prose.TidyLines(text) {
+		b.Print(line, "\n")
 	}
 	fmt.Fprintf(b, "%s\n", mark)
 }
@@ -522,3 +524,26 @@ var markdownEscaper = strings.NewReplacer(
 )
 
 func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }
+
+// Resume is the command that resumes a session.
+type Resume struct {
+	Session   SessionFacts `json:"session"`
+	EntryID   string       `json:"entryId,omitempty"` // of the hit that the session was found by
+	Branch    string       `json:"branch,omitempty"`
+	InContext *bool        `json:"inContext,omitempty"` // of the entry
+	Dir       string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
+	Argv      []string     `json:"argv"`
+	Command   string       `json:"shell"` // for the user's shell
+	Fork      bool         `json:"fork"`
+	Warnings  []string     `json:"warnings"`
+}
+
+// text writes the command and nothing else. Its quoting keeps all characters from
+// acting on a terminal.
+func (r *Resume) Text(t *printer.Text) { t.Print(r.Command, "\n") }
+
+func (r *Resume) JSON(j *printer.JSON) {
+	answer := *r
+	answer.Warnings = printer.List(r.Warnings)
+	j.Object("resume", answer)
+}

@@ -1,22 +1,22 @@
-package printer
+package show
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/terminal"
+	"pigrep/ui/printer"
 )
 
-func showMarkdown(t *testing.T, format Format, layout Layout, marks map[int][]string) string {
+func showMarkdown(t *testing.T, format printer.Format, layout printer.Layout, marks map[int][]string) string {
 	t.Helper()
 	c, facts := conversationIn(t, "markdown.jsonl")
 	var b bytes.Buffer
 	s := &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Marks: marks}
-	if err := New(&b, format, layout).Print(s); err != nil {
+	if err := printer.New(&b, format, layout).Print(s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -25,18 +25,18 @@ func showMarkdown(t *testing.T, format Format, layout Layout, marks map[int][]st
 // Markdown is rendered where there are colours to show what its marks said, and is shown as
 // it was written everywhere else.
 func TestMarkdownIsRendered(t *testing.T) {
-	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	layout := printer.Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	narrow := layout
 	narrow.Width = 40
-	for name, l := range map[string]Layout{"markdown-80-colour": layout, "markdown-40-colour": narrow} {
-		out := showMarkdown(t, FormatText, l, nil)
+	for name, l := range map[string]printer.Layout{"markdown-80-colour": layout, "markdown-40-colour": narrow} {
+		out := showMarkdown(t, printer.FormatText, l, nil)
 		checkLines(t, out, l)
 		golden(t, name, []byte(out))
 	}
 	source, bare := layout, layout
 	source.Source, bare.Colour = true, false
 	for name, out := range map[string]string{
-		"with --source": ansi.Strip(showMarkdown(t, FormatText, source, nil)), "without colours": showMarkdown(t, FormatText, bare, nil), "in a pipe": showMarkdown(t, FormatPlain, Layout{}, nil),
+		"with --source": ansi.Strip(showMarkdown(t, printer.FormatText, source, nil)), "without colours": showMarkdown(t, printer.FormatText, bare, nil), "in a pipe": showMarkdown(t, printer.FormatPlain, printer.Layout{}, nil),
 	} {
 		for _, line := range []string{"  # Plan for **auth**\n", "| `src/auth/login.ts` | Adds", "  ```ts\n", "  - [x] done\n", "  **Considering** the `thing`\n"} {
 			if !strings.Contains(out, line) {
@@ -48,14 +48,14 @@ func TestMarkdownIsRendered(t *testing.T) {
 
 // What a hit matched is marked wherever Markdown shows it.
 func TestMarksSurviveRendering(t *testing.T) {
-	layout := Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	layout := printer.Layout{Width: 80, Now: now, Home: "/home/u", Colour: true}
 	texts := []string{"Plan for", "text", "code", "example.com", "nested item", "old", "quoted", "src/auth/login.ts", "日本語", "greet", "await fetch", "plain"}
 	for _, text := range texts {
-		out := showMarkdown(t, FormatText, layout, map[int][]string{1: {text}})
+		out := showMarkdown(t, printer.FormatText, layout, map[int][]string{1: {text}})
 		if !strings.Contains(strings.ToLower(out), "\x1b[1;7m"+strings.ToLower(text)+"\x1b[m") {
 			t.Errorf("%q is not marked:\n%s", text, out)
 		}
-		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, FormatText, layout, nil)) {
+		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, printer.FormatText, layout, nil)) {
 			t.Errorf("marking %q changes the text", text)
 		}
 	}
@@ -65,11 +65,11 @@ func TestMarksSurviveRendering(t *testing.T) {
 // that shows them, and a mark in them changes nothing else.
 func TestMarkdownLinks(t *testing.T) {
 	const address = "https://example.com/a/very/long/path?with=query"
-	layout := Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}
-	bare := showMarkdown(t, FormatText, layout, nil)
+	layout := printer.Layout{Width: 40, Now: now, Home: "/home/u", Colour: true}
+	bare := showMarkdown(t, printer.FormatText, layout, nil)
 	layout.Links = &terminal.Links{}
 	for _, marks := range []map[int][]string{nil, {1: {"example.com"}}} {
-		out := showMarkdown(t, FormatText, layout, marks)
+		out := showMarkdown(t, printer.FormatText, layout, marks)
 		if !strings.Contains(out, "\x1b]8;;"+address) {
 			t.Errorf("with marks %v no link leads to %s:\n%q", marks, address, out)
 		}
@@ -84,27 +84,5 @@ func TestMarkdownLinks(t *testing.T) {
 	}
 	if strings.Contains(bare, "\x1b]8;") {
 		t.Error("there are links without Links")
-	}
-}
-
-// Text is broken between words, where a line has one near its end; the pieces are the text.
-func TestBreakText(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		want  []string
-	}{
-		{"the status (text), mid-session", 17, []string{"the status ", "(text), ", "mid-session"}},
-		{"aaa bbb ccc", 7, []string{"aaa bbb ", "ccc"}},
-		{"aaa bbb", 3, []string{"aaa ", "bbb"}},
-		{"/a/long/path/of/a/file", 10, []string{"/a/long/pa", "th/of/a/fi", "le"}},
-		{"a /long/path/of/a/file", 10, []string{"a /long/pa", "th/of/a/fi", "le"}},
-		{"        indented", 10, []string{"        in", "dented"}},
-		{"日本語 のテキスト", 8, []string{"日本語 ", "のテキス", "ト"}},
-		{"short", 10, []string{"short"}},
-	} {
-		if got := breakText(test.text, test.width); !slices.Equal(got, test.want) {
-			t.Errorf("breakText(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
 	}
 }

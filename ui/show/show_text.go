@@ -1,4 +1,4 @@
-package printer
+package show
 
 import (
 	"cmp"
@@ -14,6 +14,10 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/highlight"
+	"pigrep/ui/markdown"
+	"pigrep/ui/printer"
+	"pigrep/ui/prose"
 	"pigrep/ui/transcript"
 )
 
@@ -43,7 +47,7 @@ const FocusMark = "▶ "
 // showText prints a conversation as text. Calls wait for their results, so that
 // both are printed together.
 type showText struct {
-	*text
+	*printer.Text
 	s       *Show
 	out     *strings.Builder
 	day     string
@@ -72,7 +76,7 @@ type waitingCall struct {
 	files []diff.File // what it did to files
 }
 
-func (s *Show) text(t *text) { s.print(&showText{text: t, s: s, out: &strings.Builder{}}) }
+func (s *Show) Text(t *printer.Text) { s.print(&showText{Text: t, s: s, out: &strings.Builder{}}) }
 
 // Line is a line of a conversation.
 type Line struct {
@@ -82,11 +86,11 @@ type Line struct {
 
 // Lines returns the text as lines that know their entries. A blank line belongs to the
 // entry above it.
-func (s *Show) Lines(layout Layout) ([]Line, error) {
+func (s *Show) Lines(layout printer.Layout) ([]Line, error) {
 	var out strings.Builder
-	p := &showText{text: &text{sink: newSink(&out), Layout: layout}, s: s, out: &strings.Builder{}}
+	p := &showText{Text: &printer.Text{Sink: printer.NewSink(&out), Layout: layout}, s: s, out: &strings.Builder{}}
 	s.print(p)
-	if err := p.end(); err != nil {
+	if err := p.End(); err != nil {
 		return nil, err
 	}
 	var lines []Line
@@ -108,7 +112,7 @@ func (s *Show) print(p *showText) {
 	p.facts()
 	var file entry.FileLine
 	for e, err := range s.Entries {
-		if p.fail(err); p.err != nil {
+		if p.Fail(err); p.Err != nil {
 			return
 		}
 		if line := file.Next(e); line != "" {
@@ -119,7 +123,7 @@ func (s *Show) print(p *showText) {
 		}
 		if s.Gaps[e.Index] {
 			p.release()
-			fmt.Fprintln(p.out, "\n"+p.dim("⋯"))
+			fmt.Fprintln(p.out, "\n"+p.Dim("⋯"))
 			p.last = ""
 		}
 		p.entry(e)
@@ -135,7 +139,7 @@ func (p *showText) flush() {
 }
 
 func (p *showText) pass(s string) {
-	p.print(s)
+	p.Print(s)
 	p.written += len(s)
 }
 
@@ -189,8 +193,8 @@ func (p *showText) when(at time.Time) string {
 // facts prints what is above a conversation.
 func (p *showText) facts() {
 	f := &p.s.Session
-	fmt.Fprintln(p.out, p.style(titleStyle, p.cut(human.Headline(f.Title), 0)))
-	modified := p.ago(f.Modified.Time)
+	fmt.Fprintln(p.out, p.Style(printer.TitleStyle, p.cut(human.Headline(f.Title), 0)))
+	modified := p.Ago(f.Modified.Time)
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)
 	}
@@ -206,7 +210,7 @@ func (p *showText) facts() {
 		name = "" // that is below
 	}
 	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
-	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
+	p.factLine("", strings.Join(printer.ModelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return
 	}
@@ -251,13 +255,13 @@ func (p *showText) factLine(dir string, facts ...string) {
 		p.note(terminal.ClipLeft(dir, p.Width))
 	}
 	if p.Width > 0 {
-		fmt.Fprint(p.out, (&text{Layout: p.Layout}).folded(rest, p.Width))
+		fmt.Fprint(p.out, (&printer.Text{Layout: p.Layout}).Folded(rest, p.Width))
 	} else if rest != "" {
 		p.note(rest)
 	}
 }
 
-func (p *showText) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
+func (p *showText) note(s string) { fmt.Fprintln(p.out, p.Dim(p.cut(s, 0))) }
 
 // relative describes a parent or a fork. For a parent, of is the number of entries in
 // this session.
@@ -347,7 +351,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchStyle, FocusMark)
+		mark = p.Style(printer.MatchStyle, FocusMark)
 	}
 	facts := []string{p.when(e.Time), terminal.Clean(e.ID)}
 	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
@@ -358,7 +362,7 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
-	fmt.Fprintln(p.out, mark+p.style(style, what)+p.dim(rest))
+	fmt.Fprintln(p.out, mark+p.Style(style, what)+p.Dim(rest))
 	p.last = "head"
 }
 
@@ -384,15 +388,15 @@ func (p *showText) said(it *transcript.Item) {
 	var style ansi.Style
 	switch it.Class {
 	case transcript.Prompt:
-		style, limit = kindStyles[session.KindPrompt], promptLines
+		style, limit = printer.KindStyles[session.KindPrompt], promptLines
 	case transcript.Shell:
-		style = kindStyles[session.KindShell]
+		style = printer.KindStyles[session.KindShell]
 	case transcript.System, transcript.Other:
-		style = dimStyle
+		style = printer.DimStyle
 	}
 	p.heading(e, it.Title, style)
 	if it.Fact != "" {
-		fmt.Fprintln(p.out, bodyIndent+p.dim(it.Fact))
+		fmt.Fprintln(p.out, bodyIndent+p.Dim(it.Fact))
 	}
 	for _, b := range it.Blocks {
 		switch {
@@ -420,12 +424,12 @@ func isSaid(class transcript.Class, b transcript.Block) bool {
 
 func (p *showText) prose(b transcript.Block, limit int) {
 	if b.Image != nil {
-		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
+		fmt.Fprintln(p.out, bodyIndent+p.Dim(imageText(b.Image)))
 	}
 	if len(b.Text) == 0 {
 		return
 	}
-	lines := p.text.prose(b, p.body(bodyIndent), false)
+	lines := p.rendered(b, p.body(bodyIndent), false)
 	hidden := 0
 	if limit >= 0 && len(lines) > limit+1 {
 		hidden = len(lines) - limit
@@ -447,7 +451,7 @@ func (p *showText) indented(indent string, lines []string) {
 
 func (p *showText) more(indent string, hidden int) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")))
+		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")))
 	}
 }
 
@@ -467,13 +471,13 @@ func (p *showText) reply(it *transcript.Item) {
 	}
 	head := func() {
 		if !p.headed {
-			p.heading(e, it.Title, kindStyles[session.KindReply])
+			p.heading(e, it.Title, printer.KindStyles[session.KindReply])
 			p.headed = true
 		}
 	}
 	if len(it.Blocks) == 0 && (e.Message == "" || p.s.Focus[e.Index]) {
 		head()
-		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
+		fmt.Fprintln(p.out, bodyIndent+p.Dim("(empty)"))
 		p.last = "body"
 	}
 	for _, b := range it.Blocks {
@@ -489,8 +493,8 @@ func (p *showText) reply(it *transcript.Item) {
 			p.last, p.begun = "call", true // so that what follows is printed below it
 		case transcript.Problem:
 			head()
-			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {
-				fmt.Fprintln(p.out, bodyIndent+p.style(errorStyle, l.text))
+			for _, l := range prose.SourceLines(b.Text, p.body(bodyIndent)) {
+				fmt.Fprintln(p.out, bodyIndent+p.Style(printer.ErrorStyle, l.Text))
 			}
 			p.last = "body"
 		case transcript.Prose, transcript.Image:
@@ -504,10 +508,10 @@ func (p *showText) reply(it *transcript.Item) {
 }
 
 func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
-	text := tidy(b.Text)
+	text := prose.Tidy(b.Text)
 	if p.open(e) || p.named(e) {
-		fmt.Fprintln(p.out, bodyIndent+p.style(kindStyles[session.KindThinking], "thinking"))
-		p.indented(bodyIndent+bodyIndent, p.text.prose(b, p.body(bodyIndent+bodyIndent), true))
+		fmt.Fprintln(p.out, bodyIndent+p.Style(printer.KindStyles[session.KindThinking], "thinking"))
+		p.indented(bodyIndent+bodyIndent, p.rendered(b, p.body(bodyIndent+bodyIndent), true))
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -517,7 +521,7 @@ func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 		note = fmt.Sprintf(" (%s)", human.Plural(n, "line", "lines"))
 	}
 	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
-	fmt.Fprintln(p.out, bodyIndent+p.style(kindStyles[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
+	fmt.Fprintln(p.out, bodyIndent+p.Style(printer.KindStyles[session.KindThinking], "thinking ")+p.Dim(p.cut(first, room)+note))
 }
 
 func (p *showText) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
@@ -529,20 +533,20 @@ func (p *showText) foldedBlock(e *entry.Entry, indent string, b transcript.Block
 		return
 	}
 	if p.open(e) {
-		fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)))
-		for _, l := range sourceLines(b.Text, p.body(indent+bodyIndent)) {
-			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.dim(l.text), " "))
+		fmt.Fprintln(p.out, indent+p.Dim(string(b.Kind)))
+		for _, l := range prose.SourceLines(b.Text, p.body(indent+bodyIndent)) {
+			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.Dim(l.Text), " "))
 		}
 		return
 	}
-	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
+	fmt.Fprintln(p.out, indent+p.Dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
 }
 
 func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 	p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
 	p.output(e, b.Text, true, e.IsError)
 	if outcome, failed := transcript.Outcome(b.Shell); failed {
-		fmt.Fprintln(p.out, resultIndent+p.style(errorStyle, outcome))
+		fmt.Fprintln(p.out, resultIndent+p.Style(printer.ErrorStyle, outcome))
 	}
 }
 
@@ -571,11 +575,91 @@ func (p *showText) remark(e *entry.Entry, s string) {
 	}
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchStyle, FocusMark)
+		mark = p.Style(printer.MatchStyle, FocusMark)
 	}
 	if facts := p.state(e); len(facts) > 0 {
 		s += " · " + strings.Join(facts, " · ")
 	}
-	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, terminal.Width(mark))))
+	fmt.Fprintln(p.out, mark+p.Dim(p.cut("· "+s, terminal.Width(mark))))
 	p.last = "note"
+}
+
+// codeStyle is for code of an unknown language.
+var codeStyle = ansi.NewStyle().ForegroundColor(ansi.Cyan)
+
+// classStyles are the looks of code.
+var classStyles = map[highlight.Class]ansi.Style{
+	highlight.Comment:  ansi.NewStyle().ForegroundColor(ansi.BrightBlack),
+	highlight.Keyword:  ansi.NewStyle().ForegroundColor(ansi.Magenta),
+	highlight.Type:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	highlight.Function: ansi.NewStyle().ForegroundColor(ansi.Blue),
+	highlight.Name:     ansi.NewStyle().ForegroundColor(ansi.Cyan),
+	highlight.Tag:      ansi.NewStyle().ForegroundColor(ansi.Blue),
+	highlight.String:   ansi.NewStyle().ForegroundColor(ansi.Green),
+	highlight.Number:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
+	highlight.Heading:  ansi.NewStyle().ForegroundColor(ansi.Cyan),
+	highlight.Inserted: addedStyle,
+	highlight.Deleted:  removedStyle,
+}
+
+// rendered returns the lines of a text that fit into the width. With colours, Markdown is
+// rendered; without them, it is left as written, because its marks are the only sign of
+// headings and emphasis.
+func (p *showText) rendered(b transcript.Block, width int, faint bool) []string {
+	var lines []string
+	markdownForms := []transcript.Form{transcript.Prose, transcript.Thinking, transcript.Image}
+	if p.Colour && width > 0 && !p.Source && slices.Contains(markdownForms, b.Form) {
+		for _, l := range markdown.Render(prose.Tidy(b.Text), width) {
+			lines = append(lines, p.runs(l, faint))
+		}
+		return lines
+	}
+	for _, l := range prose.SourceLines(b.Text, width) {
+		s := strings.TrimRight(l.Text, " ")
+		switch {
+		case faint:
+			s = p.Dim(s)
+		case l.Style == prose.LineHeading:
+			s = p.Style(printer.TitleStyle, s)
+		case l.Style == prose.LineFence:
+			s = p.Dim(s)
+		case l.Style == prose.LineCode:
+			s = p.Style(codeStyle, s)
+		}
+		lines = append(lines, s)
+	}
+	return lines
+}
+
+func (p *showText) runs(l markdown.Line, faint bool) string {
+	var b strings.Builder
+	for _, r := range l {
+		b.WriteString(p.Style(runStyle(r, faint), p.Links.Address(r.Text, r.URL)))
+	}
+	return b.String()
+}
+
+func runStyle(r markdown.Run, faint bool) ansi.Style {
+	style := classStyles[r.Class]
+	has := func(s markdown.Style) bool { return r.Style&s != 0 }
+	if has(markdown.Code) {
+		style = codeStyle
+	}
+	style = style[:len(style):len(style)]
+	if faint || has(markdown.Faint) {
+		style = style.Faint()
+	}
+	if has(markdown.Bold) || has(markdown.Heading) {
+		style = style.Bold()
+	}
+	if has(markdown.Italic) {
+		style = style.Italic(true)
+	}
+	if has(markdown.Strike) {
+		style = style.Strikethrough(true)
+	}
+	if has(markdown.Link) {
+		style = style.Underline(true)
+	}
+	return style
 }

@@ -1,4 +1,4 @@
-package printer
+package show
 
 import (
 	"bytes"
@@ -17,6 +17,8 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/ui/diff"
+	"pigrep/ui/printer"
+	"pigrep/ui/prose"
 	"pigrep/ui/transcript"
 )
 
@@ -31,7 +33,7 @@ func (p *showText) release() {
 		p.call(w)
 		p.callDiff(&w, false)
 		if p.s.Whole { // otherwise the result may just not be shown
-			fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
+			fmt.Fprintln(p.out, resultIndent+p.Dim("(no result)"))
 		}
 	}
 	p.waiting = p.waiting[:0]
@@ -57,7 +59,7 @@ func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e
 			right = strings.Join(facts, " · ") + " · " + right
 		}
 		if p.s.Focus[e.Index] {
-			mark = p.style(matchStyle, FocusMark)
+			mark = p.Style(printer.MatchStyle, FocusMark)
 		}
 	}
 	name := terminal.Clean(c.Tool)
@@ -91,7 +93,7 @@ func (p *showText) callHead(indent, name, l, right string) {
 	case right != "":
 		right = "  · " + right
 	}
-	fmt.Fprintln(p.out, indent+p.style(kindStyles[session.KindCall], name)+l+p.dim(right))
+	fmt.Fprintln(p.out, indent+p.Style(printer.KindStyles[session.KindCall], name)+l+p.Dim(right))
 }
 
 // headRoom returns the width of the first line of a call between the name of its tool
@@ -106,7 +108,7 @@ func (p *showText) headRoom(name, right string) int {
 
 // command prints the name of a tool and its command in at most limit lines.
 func (p *showText) command(indent, name, command, right string, limit int) {
-	lines := strings.Split(strings.Trim(tidy([]byte(command)), "\n"), "\n")
+	lines := strings.Split(strings.Trim(prose.Tidy([]byte(command)), "\n"), "\n")
 	hidden := 0
 	if limit >= 0 && len(lines) > limit {
 		hidden = len(lines) - limit
@@ -114,22 +116,22 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 	}
 	for i, l := range lines {
 		if i > 0 {
-			for _, part := range breakLine(l, p.body(resultIndent), linePlain) {
-				fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
+			for _, part := range prose.BreakLine(l, p.body(resultIndent), prose.LinePlain) {
+				fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.Text, " "))
 			}
 			continue
 		}
-		var rest []line // of a first line that is too long and must not be clipped
+		var rest []prose.Line // of a first line that is too long and must not be clipped
 		if limit < 0 {
 			fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
-			if parts := breakText(l, fits); p.Width > 0 && len(parts) > 1 {
-				rest = breakLine(l[len(parts[0]):], p.body(resultIndent), linePlain)
+			if parts := prose.BreakText(l, fits); p.Width > 0 && len(parts) > 1 {
+				rest = prose.BreakLine(l[len(parts[0]):], p.body(resultIndent), prose.LinePlain)
 				l = strings.TrimRight(parts[0], " ")
 			}
 		}
 		p.callHead(indent, name, l, right)
 		for _, part := range rest {
-			fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
+			fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.Text, " "))
 		}
 	}
 	p.more(resultIndent, hidden)
@@ -141,19 +143,19 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 	for _, a := range transcript.Arguments(c, diffed, "") {
 		name := terminal.Clean(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
-			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
-			for l := range strings.SplitSeq(strings.TrimRight(tidy(a.Value), "\n"), "\n") {
-				for _, part := range breakLine(l, p.body(resultIndent+bodyIndent), linePlain) {
-					fmt.Fprintln(p.out, strings.TrimRight(resultIndent+bodyIndent+part.text, " "))
+			fmt.Fprintln(p.out, resultIndent+p.Dim(name+":"))
+			for l := range strings.SplitSeq(strings.TrimRight(prose.Tidy(a.Value), "\n"), "\n") {
+				for _, part := range prose.BreakLine(l, p.body(resultIndent+bodyIndent), prose.LinePlain) {
+					fmt.Fprintln(p.out, strings.TrimRight(resultIndent+bodyIndent+part.Text, " "))
 				}
 			}
 			continue
 		}
-		for i, part := range breakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), linePlain) {
+		for i, part := range prose.BreakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), prose.LinePlain) {
 			if i == 0 {
-				part.text = p.dim(name+":") + strings.TrimPrefix(part.text, name+":")
+				part.Text = p.Dim(name+":") + strings.TrimPrefix(part.Text, name+":")
 			}
-			fmt.Fprintln(p.out, resultIndent+part.text)
+			fmt.Fprintln(p.out, resultIndent+part.Text)
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
@@ -177,10 +179,10 @@ func (p *showText) result(it *transcript.Item) {
 	}
 	p.own(e)
 	if !asked {
-		p.heading(e, it.Title, kindStyles[session.KindResult])
+		p.heading(e, it.Title, printer.KindStyles[session.KindResult])
 	} else if p.s.Focus[e.Index] {
 		facts := append([]string{"result", terminal.Clean(e.ID)}, p.state(e)...)
-		fmt.Fprintln(p.out, p.style(matchStyle, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
+		fmt.Fprintln(p.out, p.Style(printer.MatchStyle, FocusMark)+"  "+p.Dim(strings.Join(facts, " · ")))
 	}
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
@@ -193,9 +195,9 @@ func (p *showText) result(it *transcript.Item) {
 	if !p.resultBlocks(it, asked && edits.call.Deed == session.DeedRun) {
 		text := "(no output)"
 		if e.IsError {
-			text = p.style(errorStyle, "error")
+			text = p.Style(printer.ErrorStyle, "error")
 		}
-		fmt.Fprintln(p.out, resultIndent+p.dim(text))
+		fmt.Fprintln(p.out, resultIndent+p.Dim(text))
 	}
 	if undone {
 		p.callDiff(&edits, true)
@@ -214,10 +216,10 @@ func (p *showText) resultBlocks(it *transcript.Item, command bool) (printed bool
 			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
 			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
 			if b.Call.Failed {
-				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorStyle, "failed"))
+				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.Style(printer.ErrorStyle, "failed"))
 			}
 		case b.Form == transcript.Image:
-			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
+			fmt.Fprintln(p.out, resultIndent+p.Dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
 			if p.open(e) {
 				p.foldedBlock(e, resultIndent, b)
@@ -238,21 +240,21 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 		return
 	}
 	p.failed = failed
-	var f folded
+	var f prose.Folded
 	switch limit := p.lineLimit(e, resultHead); {
 	case limit < 0:
-		for l := range tidyLines(text) {
-			for part := range brokenLine(l, p.body(resultIndent)) {
+		for l := range prose.TidyLines(text) {
+			for part := range prose.BrokenLine(l, p.body(resultIndent)) {
 				p.outputLine(part, failed)
 			}
 		}
 		return
 	case limit > resultHead:
-		f = fold(text, limit, 0)
+		f = prose.Fold(text, limit, 0)
 	case endMatters:
-		f = fold(text, shellHead, shellTail)
+		f = prose.Fold(text, shellHead, shellTail)
 	default:
-		f = fold(text, resultHead, 0)
+		f = prose.Fold(text, resultHead, 0)
 	}
 	blank := false // of repeated blank lines print one
 	show := func(lines []string) {
@@ -264,9 +266,9 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 			p.outputLine(p.cut(l, len(resultIndent)), failed)
 		}
 	}
-	show(f.head)
-	p.more(resultIndent, f.hidden)
-	show(f.tail)
+	show(f.Head)
+	p.more(resultIndent, f.Hidden)
+	show(f.Tail)
 }
 
 func (p *showText) outputLine(s string, failed bool) {
@@ -276,12 +278,12 @@ func (p *showText) outputLine(s string, failed bool) {
 		p.out.WriteByte('\n')
 		return
 	case p.failed: // its first line
-		indent, p.failed = p.style(errorStyle, failedIndent), false
-		s = p.style(errorStyle, s)
+		indent, p.failed = p.Style(printer.ErrorStyle, failedIndent), false
+		s = p.Style(printer.ErrorStyle, s)
 	case failed:
-		s = p.style(errorStyle, s)
+		s = p.Style(printer.ErrorStyle, s)
 	default:
-		s = p.dim(s)
+		s = p.Dim(s)
 	}
 	p.put(indent, s, "\n")
 }
@@ -333,16 +335,16 @@ func (p *showText) changeSummary(files []diff.File, width int) string {
 }
 
 // changeCounts says how many lines of a file were added and removed, omitting zeros.
-func (t *text) changeCounts(f *diff.File) string {
+func (p *showText) changeCounts(f *diff.File) string {
 	if f.Deleted {
-		return t.style(removedStyle, "deleted")
+		return p.Style(removedStyle, "deleted")
 	}
 	var words []string
 	if f.Added > 0 || f.Removed == 0 {
-		words = append(words, t.style(addedStyle, "+"+human.Number(f.Added)))
+		words = append(words, p.Style(addedStyle, "+"+human.Number(f.Added)))
 	}
 	if f.Removed > 0 {
-		words = append(words, t.style(removedStyle, "−"+human.Number(f.Removed)))
+		words = append(words, p.Style(removedStyle, "−"+human.Number(f.Removed)))
 	}
 	return strings.Join(words, " ")
 }
@@ -368,7 +370,7 @@ func (p *showText) diff(files []diff.File, indent string, limit int, failed bool
 		}
 	}
 	if failed {
-		fmt.Fprintln(p.out, indent+p.dim("not applied:"))
+		fmt.Fprintln(p.out, indent+p.Dim("not applied:"))
 	}
 	rows := func(yield func(diffRow) bool) {
 		i := 0
@@ -400,7 +402,7 @@ func (p *showText) diff(files []diff.File, indent string, limit int, failed bool
 
 func (p *showText) moreDiff(indent string, hidden int) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
+		fmt.Fprintln(p.out, indent+p.Dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
 	}
 }
 
@@ -422,7 +424,7 @@ func (p *showText) diffRows(files []diff.File) iter.Seq[diffRow] {
 				return
 			}
 			for k, h := range f.Hunks {
-				if k > 0 && !yield(diffRow{text: p.dim("⋯")}) {
+				if k > 0 && !yield(diffRow{text: p.Dim("⋯")}) {
 					return
 				}
 				pairs := 0 // distance to the pair of a line, if its run has pairs
@@ -503,7 +505,7 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 	style := ansi.Style{}
 	switch {
 	case l.failed:
-		style = dimStyle
+		style = printer.DimStyle
 	case r.kind == diff.Added:
 		style = addedStyle
 	case r.kind == diff.Removed:
@@ -524,7 +526,7 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 	if p.Width > 0 {
 		width = max(minBodyColumns, p.Width-len(l.indent)-gutter-1)
 	}
-	parts := breakText(text, width)
+	parts := prose.BreakText(text, width)
 	if l.folded && len(parts) > diffRows {
 		parts = parts[:diffRows]
 		last := &parts[diffRows-1]
@@ -542,12 +544,12 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		switch s = sign + s; {
 		case len(style) == 0:
 		case a == b:
-			s = p.style(style, s)
+			s = p.Style(style, s)
 		default:
-			s = p.style(style, s[:1+a]) + p.style(style.Bold(), s[1+a:1+b]) + p.style(style, s[1+b:])
+			s = p.Style(style, s[:1+a]) + p.Style(style.Bold(), s[1+a:1+b]) + p.Style(style, s[1+b:])
 		}
 		margin := strings.Repeat(" ", max(0, l.digits-len(number)))
-		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
+		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.Dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
 		number, sign = "", " "
 	}
 }
@@ -578,7 +580,7 @@ func changed(line, pair string) (from, to int) {
 	return from, to
 }
 
-func tidyLine(s string) string { return tidy([]byte(strings.ReplaceAll(s, "\r", " "))) }
+func tidyLine(s string) string { return prose.Tidy([]byte(strings.ReplaceAll(s, "\r", " "))) }
 
 // foundStyle marks matches in a conversation. It sets no colour, because the lines of a
 // diff have their own.

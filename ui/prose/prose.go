@@ -1,4 +1,6 @@
-package printer
+// Package prose says where texts are broken and cut to fit a width, and what of them may be
+// printed: the lines of what was said, the ends of long outputs, the fragments of hits.
+package prose
 
 import (
 	"bytes"
@@ -11,109 +13,27 @@ import (
 
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/match"
-	"pigrep/ui/highlight"
-	"pigrep/ui/markdown"
 	"pigrep/ui/transcript"
 )
-
-// codeStyle is for code of an unknown language.
-var codeStyle = ansi.NewStyle().ForegroundColor(ansi.Cyan)
-
-// classStyles are the looks of code.
-var classStyles = map[highlight.Class]ansi.Style{
-	highlight.Comment:  ansi.NewStyle().ForegroundColor(ansi.BrightBlack),
-	highlight.Keyword:  ansi.NewStyle().ForegroundColor(ansi.Magenta),
-	highlight.Type:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
-	highlight.Function: ansi.NewStyle().ForegroundColor(ansi.Blue),
-	highlight.Name:     ansi.NewStyle().ForegroundColor(ansi.Cyan),
-	highlight.Tag:      ansi.NewStyle().ForegroundColor(ansi.Blue),
-	highlight.String:   ansi.NewStyle().ForegroundColor(ansi.Green),
-	highlight.Number:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
-	highlight.Heading:  ansi.NewStyle().ForegroundColor(ansi.Cyan),
-	highlight.Inserted: addedStyle,
-	highlight.Deleted:  removedStyle,
-}
-
-// prose returns the lines of a text that fit into the width. With colours, Markdown is
-// rendered; without them, it is left as written, because its marks are the only sign of
-// headings and emphasis.
-func (t *text) prose(b transcript.Block, width int, faint bool) []string {
-	var lines []string
-	markdownForms := []transcript.Form{transcript.Prose, transcript.Thinking, transcript.Image}
-	if t.Colour && width > 0 && !t.Source && slices.Contains(markdownForms, b.Form) {
-		for _, l := range markdown.Render(tidy(b.Text), width) {
-			lines = append(lines, t.runs(l, faint))
-		}
-		return lines
-	}
-	for _, l := range sourceLines(b.Text, width) {
-		s := strings.TrimRight(l.text, " ")
-		switch {
-		case faint:
-			s = t.dim(s)
-		case l.style == lineHeading:
-			s = t.style(titleStyle, s)
-		case l.style == lineFence:
-			s = t.dim(s)
-		case l.style == lineCode:
-			s = t.style(codeStyle, s)
-		}
-		lines = append(lines, s)
-	}
-	return lines
-}
-
-func (t *text) runs(l markdown.Line, faint bool) string {
-	var b strings.Builder
-	for _, r := range l {
-		b.WriteString(t.style(runStyle(r, faint), t.Links.Address(r.Text, r.URL)))
-	}
-	return b.String()
-}
-
-func runStyle(r markdown.Run, faint bool) ansi.Style {
-	style := classStyles[r.Class]
-	has := func(s markdown.Style) bool { return r.Style&s != 0 }
-	if has(markdown.Code) {
-		style = codeStyle
-	}
-	style = style[:len(style):len(style)]
-	if faint || has(markdown.Faint) {
-		style = style.Faint()
-	}
-	if has(markdown.Bold) || has(markdown.Heading) {
-		style = style.Bold()
-	}
-	if has(markdown.Italic) {
-		style = style.Italic(true)
-	}
-	if has(markdown.Strike) {
-		style = style.Strikethrough(true)
-	}
-	if has(markdown.Link) {
-		style = style.Underline(true)
-	}
-	return style
-}
 
 type lineStyle uint8
 
 const (
-	linePlain lineStyle = iota
-	lineHeading
-	lineCode
-	lineFence
+	LinePlain lineStyle = iota
+	LineHeading
+	LineCode
+	LineFence
 )
 
-type line struct {
-	text  string
-	style lineStyle
+type Line struct {
+	Text  string
+	Style lineStyle
 }
 
 const tabWidth = 4
 
 // tidyLines yields the lines of tidy(text) without empty ones at its ends.
-func tidyLines(text []byte) iter.Seq[string] {
+func TidyLines(text []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		begun, empty := false, 0
 		for piece := range terminal.Pieces(shared(text), true) {
@@ -140,7 +60,7 @@ func tidyLines(text []byte) iter.Seq[string] {
 
 // tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
 // new line. The result may share the memory of the text.
-func tidy(text []byte) string { return tidyText(shared(text)) }
+func Tidy(text []byte) string { return tidyText(shared(text)) }
 
 // shared returns a text that nobody changes, without copying it.
 func shared(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
@@ -175,31 +95,31 @@ func tidyText(s string) string {
 // sourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
 // cells, lines of code blocks and tables are only broken where they are too long.
 // Width 0 breaks nothing. Nothing is omitted.
-func sourceLines(text []byte, width int) []line {
-	var lines []line
+func SourceLines(text []byte, width int) []Line {
+	var lines []Line
 	fence := ""
 	blank := true // skip leading and repeated blank lines
-	for s := range strings.SplitSeq(strings.TrimRight(tidy(text), "\n "), "\n") {
+	for s := range strings.SplitSeq(strings.TrimRight(Tidy(text), "\n "), "\n") {
 		s = strings.TrimRight(s, " ")
 		trimmed := strings.TrimLeft(s, " ")
 		mark := fenceMark(trimmed)
 		switch {
 		case fence != "" && mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed) == mark:
-			lines, fence = append(lines, line{s, lineFence}), ""
+			lines, fence = append(lines, Line{s, LineFence}), ""
 		case fence != "":
-			lines = append(lines, breakLine(s, width, lineCode)...)
+			lines = append(lines, BreakLine(s, width, LineCode)...)
 		case mark != "":
-			lines, fence = append(lines, breakLine(s, width, lineFence)...), mark
+			lines, fence = append(lines, BreakLine(s, width, LineFence)...), mark
 		case trimmed == "":
 			if !blank {
-				lines = append(lines, line{})
+				lines = append(lines, Line{})
 			}
 		case strings.HasPrefix(trimmed, "|"):
-			lines = append(lines, breakLine(s, width, linePlain)...)
+			lines = append(lines, BreakLine(s, width, LinePlain)...)
 		case isHeading(trimmed):
-			lines = append(lines, wrapLine(s, width, lineHeading)...)
+			lines = append(lines, wrapLine(s, width, LineHeading)...)
 		default:
-			lines = append(lines, wrapLine(s, width, linePlain)...)
+			lines = append(lines, wrapLine(s, width, LinePlain)...)
 		}
 		blank = trimmed == "" && fence == ""
 	}
@@ -231,12 +151,12 @@ func isHeading(s string) bool {
 
 // wrapLine breaks a line at spaces. Continuation lines are indented like the text
 // of the list item or quotation.
-func wrapLine(s string, width int, style lineStyle) []line {
+func wrapLine(s string, width int, style lineStyle) []Line {
 	if width <= 0 || terminal.Width(s) <= width {
-		return []line{{s, style}}
+		return []Line{{s, style}}
 	}
 	if len(s) > maxWrapped {
-		return breakLine(s, width, style)
+		return BreakLine(s, width, style)
 	}
 	first, hang := indentOf(s)
 	if hang > width/2 {
@@ -254,13 +174,13 @@ func wrapLine(s string, width int, style lineStyle) []line {
 		next = first
 	}
 	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1)
-	var lines []line
+	var lines []Line
 	for i, b := range broken {
 		prefix := next
 		if i == 0 {
 			prefix = first
 		}
-		lines = append(lines, line{strings.TrimRight(prefix+join(b), " "), style})
+		lines = append(lines, Line{strings.TrimRight(prefix+join(b), " "), style})
 	}
 	return lines
 }
@@ -290,16 +210,16 @@ func indentOf(s string) (prefix string, hang int) {
 const maxWrapped = 64 << 10
 
 // breakLine breaks a line into lines of at most width cells.
-func breakLine(s string, width int, style lineStyle) []line {
-	var lines []line
-	for piece := range brokenLine(s, width) {
-		lines = append(lines, line{piece, style})
+func BreakLine(s string, width int, style lineStyle) []Line {
+	var lines []Line
+	for piece := range BrokenLine(s, width) {
+		lines = append(lines, Line{piece, style})
 	}
 	return lines
 }
 
 // brokenLine yields the texts of breakLine.
-func brokenLine(s string, width int) iter.Seq[string] {
+func BrokenLine(s string, width int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		left := len(s)
 		for piece := range brokenText(s, width) {
@@ -316,7 +236,7 @@ func brokenLine(s string, width int) iter.Seq[string] {
 // breakText breaks a text into pieces of at most width cells, not counting a trailing
 // space. It breaks after a space if there is one in the second half of the line, so that
 // long paths and base64 still fill lines. The pieces add up to the text.
-func breakText(s string, width int) []string { return slices.Collect(brokenText(s, width)) }
+func BreakText(s string, width int) []string { return slices.Collect(brokenText(s, width)) }
 
 // brokenText yields the pieces of breakText.
 func brokenText(s string, width int) iter.Seq[string] {
@@ -361,38 +281,38 @@ func breakPieces(s string, width int, yield func(string) bool) {
 	}
 }
 
-func join(list []cluster) string {
+func join(list []Cluster) string {
 	var b strings.Builder
 	for _, c := range list {
-		b.WriteString(c.text)
+		b.WriteString(c.Text)
 	}
 	return b.String()
 }
 
 // folded is the first and last lines of a text.
-type folded struct {
-	head, tail []string
-	hidden     int // lines between them
+type Folded struct {
+	Head, Tail []string
+	Hidden     int // lines between them
 }
 
 // fold returns the first and last lines of a text and the number of lines between them. It
 // counts those by their newlines alone.
-func fold(text []byte, head, tail int) folded {
+func Fold(text []byte, head, tail int) Folded {
 	text = bytes.Trim(text, "\r\n")
 	if len(bytes.TrimSpace(text)) == 0 {
-		return folded{}
+		return Folded{}
 	}
 	total := bytes.Count(text, []byte{'\n'}) + 1
 	if total <= head+tail+1 { // a note about one hidden line would take a line itself
-		return folded{head: cutLines(text, total)}
+		return Folded{Head: cutLines(text, total)}
 	}
-	f := folded{head: cutLines(text, head), hidden: total - head - tail}
+	f := Folded{Head: cutLines(text, head), Hidden: total - head - tail}
 	if tail > 0 {
 		at := len(text)
 		for range tail {
 			at = bytes.LastIndexByte(text[:at], '\n')
 		}
-		f.tail = cutLines(text[at+1:], tail)
+		f.Tail = cutLines(text[at+1:], tail)
 	}
 	return f
 }
@@ -413,27 +333,27 @@ func cutLines(text []byte, n int) []string {
 		if len(one) > transcript.LongestLine {
 			one = append(one[:transcript.LongestLine:transcript.LongestLine], "…"...)
 		}
-		lines = append(lines, strings.TrimRight(strings.ReplaceAll(tidy(one), "\n", " "), " "))
+		lines = append(lines, strings.TrimRight(strings.ReplaceAll(Tidy(one), "\n", " "), " "))
 	}
 	return lines
 }
 
 // cluster is a grapheme cluster: what a reader sees as one character.
-type cluster struct {
-	text   string
+type Cluster struct {
+	Text   string
 	width  int
-	marked bool
+	Marked bool
 }
 
-func clusters(s string, spans [][2]int) []cluster {
-	list := make([]cluster, 0, len(s))
+func clusters(s string, spans [][2]int) []Cluster {
+	list := make([]Cluster, 0, len(s))
 	for at := 0; at < len(s); {
 		c, width := terminal.Cluster(s[at:])
 		for len(spans) > 0 && at >= spans[0][1] {
 			spans = spans[1:]
 		}
 		marked := len(spans) > 0 && at >= spans[0][0]
-		list = append(list, cluster{c, width, marked})
+		list = append(list, Cluster{c, width, marked})
 		at += len(c)
 	}
 	return list
@@ -442,9 +362,9 @@ func clusters(s string, spans [][2]int) []cluster {
 // wrap breaks the clusters into at most n lines of at most width cells, at spaces or
 // around wide characters where possible; a word longer than a line is broken at the end
 // of the line. taken is the number of clusters in the lines.
-func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
+func wrap(list []Cluster, width, n int) (lines [][]Cluster, taken int) {
 	for len(lines) < n && taken < len(list) {
-		if list[taken].text == " " && len(lines) > 0 {
+		if list[taken].Text == " " && len(lines) > 0 {
 			taken++
 			continue
 		}
@@ -452,28 +372,28 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 		for end < len(list) && cells+list[end].width <= width {
 			cells += list[end].width
 			end++
-			if list[end-1].text == " " || list[end-1].width > 1 {
+			if list[end-1].Text == " " || list[end-1].width > 1 {
 				breakAt = end
 			}
 		}
 		switch {
 		case end == taken: // not even one fits
 			end++
-		case end < len(list) && list[end].text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width:
+		case end < len(list) && list[end].Text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width:
 			end = breakAt
 		}
-		lines = append(lines, trimSpace(list[taken:end]))
+		lines = append(lines, TrimSpace(list[taken:end]))
 		taken = end
 	}
-	for taken < len(list) && list[taken].text == " " {
+	for taken < len(list) && list[taken].Text == " " {
 		taken++
 	}
 	return lines, taken
 }
 
-func wordCells(list []cluster) (cells int) {
+func wordCells(list []Cluster) (cells int) {
 	for _, c := range list {
-		if c.text == " " || c.width > 1 {
+		if c.Text == " " || c.width > 1 {
 			break
 		}
 		cells += c.width
@@ -481,13 +401,13 @@ func wordCells(list []cluster) (cells int) {
 	return cells
 }
 
-var ellipsis = cluster{text: "…", width: 1}
+var Ellipsis = Cluster{Text: "…", width: 1}
 
 // fragmentLines lays out a fragment in at most n lines of at most width cells, choosing
 // the part with the most matches. The first of these is always visible.
-func fragmentLines(f match.Fragment, width, n int) [][]cluster {
+func FragmentLines(f match.Fragment, width, n int) [][]Cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
-	list := trimSpace(clusters(s, spans))
+	list := TrimSpace(clusters(s, spans))
 	lines, taken := wrap(list, width, n)
 	shown := list
 	most := matchesIn(list[:taken])
@@ -497,7 +417,7 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 		}
 		from := list[leadOf(list, at, width):]
 		if len(from) < len(list) {
-			from = append([]cluster{ellipsis}, from...)
+			from = append([]Cluster{Ellipsis}, from...)
 		}
 		if l, t := wrap(from, width, n); matchesIn(from[:t]) > most {
 			lines, taken, shown, most = l, t, from, matchesIn(from[:t])
@@ -505,11 +425,11 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	}
 	if taken < len(shown) && len(lines) > 0 {
 		last := lines[len(lines)-1]
-		for cellsOf(last)+1 > width && len(last) > 1 {
+		for CellsOf(last)+1 > width && len(last) > 1 {
 			last = last[:len(last)-1]
 		}
-		if len(last) == 0 || last[len(last)-1].text != "…" {
-			last = append(last[:len(last):len(last)], ellipsis)
+		if len(last) == 0 || last[len(last)-1].Text != "…" {
+			last = append(last[:len(last):len(last)], Ellipsis)
 		}
 		lines[len(lines)-1] = last
 	}
@@ -518,7 +438,7 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 
 // leadOf returns where the text shown for a match begins: at the start of a word, about
 // a third of a line before the match.
-func leadOf(list []cluster, match, width int) int {
+func leadOf(list []Cluster, match, width int) int {
 	from, cells := match, 0
 	for from > 0 && cells < width/3 {
 		from--
@@ -528,27 +448,27 @@ func leadOf(list []cluster, match, width int) int {
 		return 0
 	}
 	for at := from; at < match; at++ {
-		if list[at].text == " " {
+		if list[at].Text == " " {
 			return at + 1
 		}
 	}
 	return from
 }
 
-func beginsMatch(list []cluster, at int) bool {
-	return list[at].marked && (at == 0 || !list[at-1].marked)
+func beginsMatch(list []Cluster, at int) bool {
+	return list[at].Marked && (at == 0 || !list[at-1].Marked)
 }
 
 // matchesIn returns the total length of the matches in a list, counting each word once.
-func matchesIn(list []cluster) (length int) {
+func matchesIn(list []Cluster) (length int) {
 	seen := map[string]bool{}
 	for at := range list {
 		if !beginsMatch(list, at) {
 			continue
 		}
 		word := ""
-		for ; at < len(list) && list[at].marked; at++ {
-			word += strings.ToLower(list[at].text)
+		for ; at < len(list) && list[at].Marked; at++ {
+			word += strings.ToLower(list[at].Text)
 		}
 		if !seen[word] {
 			seen[word] = true
@@ -558,20 +478,52 @@ func matchesIn(list []cluster) (length int) {
 	return length
 }
 
-func trimSpace(list []cluster) []cluster {
-	for len(list) > 0 && list[0].text == " " {
+func TrimSpace(list []Cluster) []Cluster {
+	for len(list) > 0 && list[0].Text == " " {
 		list = list[1:]
 	}
-	for len(list) > 0 && list[len(list)-1].text == " " {
+	for len(list) > 0 && list[len(list)-1].Text == " " {
 		list = list[:len(list)-1]
 	}
 	return list
 }
 
-func cellsOf(list []cluster) int {
+func CellsOf(list []Cluster) int {
 	n := 0
 	for _, c := range list {
 		n += c.width
 	}
 	return n
+}
+
+// foldLine breaks a long line between its facts, and a long fact between words.
+func FoldLine(line string, width int) (lines []string) {
+	last := ""
+	for fact := range strings.SplitSeq(line, " · ") {
+		switch {
+		case last == "":
+			last = fact
+		case terminal.Width(last)+3+terminal.Width(fact) <= width:
+			last += " · " + fact
+		default:
+			lines, last = append(lines, last), fact
+		}
+		parts := FoldWords(last, width)
+		lines, last = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
+	}
+	return append(lines, last)
+}
+
+// foldWords breaks a long line between words. A long word stays whole.
+func FoldWords(line string, width int) (lines []string) {
+	for terminal.Width(line) > width {
+		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
+		if i <= 0 {
+			if i = strings.IndexByte(line, ' '); i <= 0 {
+				break
+			}
+		}
+		lines, line = append(lines, line[:i]), line[i+1:]
+	}
+	return append(lines, line)
 }
