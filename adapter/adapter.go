@@ -218,8 +218,9 @@ func Parse(p Parser, line Line, emit func(*session.Entry)) []ParseError {
 	return p.Parse(line, emit)
 }
 
-// NoteEnd records in the checkpoint that an error ended the text before the file ends. It
-// reports whether the error is one of those.
+// NoteEnd records that reading stopped before the end of the file, if err says so: the file is
+// damaged there, or has more text than is read. It reports whether it did. Other errors are
+// the caller's.
 func NoteEnd(rec *session.Record, err error) bool {
 	_, rec.LeftOut = errors.AsType[*content.TooLongError](err)
 	rec.Damaged = errors.Is(err, content.ErrDamaged)

@@ -373,7 +373,7 @@ func (s *Summary) Created() time.Time {
 	return s.fileTime()
 }
 
-// Modified is the time of the latest user or assistant message, as in pi's own list,
+// Modified is the time of the latest user or assistant message,
 // or else Created.
 func (s *Summary) Modified() time.Time {
 	if !s.LastMessage.IsZero() {

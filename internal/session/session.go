@@ -156,7 +156,7 @@ type Entry struct {
 	Name     string // session_info entries; "" clears
 
 	MessageTime time.Time // the message's own timestamp, zero if absent
-	UserText    string    // user messages: the text pi shows as the prompt (text blocks joined with a space)
+	UserText    string    // user messages: the text shown as the prompt (text blocks joined with a space)
 
 	FirstKeptID    string // compaction (v2 and later)
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent

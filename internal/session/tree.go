@@ -327,7 +327,7 @@ func (t *Tree) Through(i int) []int {
 	return t.Together(t.complete(path, seen))
 }
 
-// markContext marks the entries that pi would send to the model: the active branch,
+// markContext marks the entries that the agent would send to the model: the active branch,
 // without entries dropped by its last compaction or removed by context edits.
 func (t *Tree) markContext() {
 	last := -1
@@ -361,7 +361,7 @@ func (t *Tree) markContext() {
 
 func (t *Tree) Active(i int) bool { return t.active[i] }
 
-// InContext reports whether pi would restore entry i for the model: it is on the
+// InContext reports whether the agent would restore entry i for the model: it is on the
 // active branch, and neither compacted away nor edited out.
 func (t *Tree) InContext(i int) bool { return t.context[i] }
 

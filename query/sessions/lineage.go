@@ -26,8 +26,8 @@ type Lineage struct {
 	workers  map[int]int // how many subagents work for a session in the end
 }
 
-// NewLineage returns the lineage of the sessions, which are ordered by path and must not
-// change while it is in use.
+// NewLineage returns the lineage of these sessions. They must be ordered by path, and must not
+// change as long as the lineage is used.
 func NewLineage(sessions []session.Summary) *Lineage {
 	l := &Lineage{
 		sessions: sessions,

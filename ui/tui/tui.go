@@ -74,7 +74,7 @@ type Backend struct {
 	// Count counts the hits of a request.
 	Count func(context.Context, search.Request) (search.Counts, error)
 	// Resume returns the command that resumes the session, after checking that it will
-	// do what the user expects. pi must be installed only if the command is run. If the
+	// do what the user expects. The agent must be installed only if the command is run. If the
 	// directory of the session does not exist, the error is a *MovedError.
 	Resume func(context.Context, Place, How) (*Resume, error)
 	// Show and Edit take over the terminal, show the session or open its file at the

@@ -137,7 +137,8 @@ func (a *App) environment() adapter.Environment {
 	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: files.ReadFile}
 }
 
-// Absolute resolves a path from the command line in the same way as pi.
+// Absolute resolves a path from the command line: relative to the working directory, with ~ for
+// the home directory.
 func (a *App) Absolute(path string) string { return adapter.Absolute(path, a.environment()) }
 
 // AgentNames lists the agents that pigrep knows, as of session.ShortAgent.
