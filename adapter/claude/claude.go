@@ -27,7 +27,7 @@ func (Agent) Name() string { return Name }
 func (Agent) Label() string { return "Claude Code" }
 
 // Revision implements adapter.Agent.
-func (Agent) Revision() int { return 1 }
+func (Agent) Revision() int { return 2 }
 
 // Recognize implements adapter.Agent. The lines have no header, but each of them says what
 // it is.

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"strings"
 
@@ -155,8 +156,10 @@ func (p *parser) readResult(all jsonl.Fields) {
 		switch typ := p.json.Name(fields.Find("type")); {
 		case p.json.Kind(list.Val) == '"':
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: list.Val})
+			p.notePartial(list.Val)
 		case typ == "text":
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("text")})
+			p.notePartial(fields.Find("text"))
 			p.notKnown(fields, blockKeys["text"])
 		case typ == "image" && p.readImage(fields.Find("source")):
 		case typ == "tool_reference":
@@ -165,6 +168,14 @@ func (p *parser) readResult(all jsonl.Fields) {
 		default:
 			p.unknown = append(p.unknown, unknown{Value: list.Val, block: true})
 		}
+	}
+}
+
+// notePartial notes that a result has only the beginning of an output, which Claude Code has
+// written to a file below tool-results.
+func (p *parser) notePartial(text jsonl.Value) {
+	if bytes.HasPrefix(p.json.Raw(text), []byte(`"<persisted-output>`)) {
+		p.entry.CustomType = session.PartialResult
 	}
 }
 

@@ -16,6 +16,10 @@ const (
 	TypeLane          = "lane"           // makes TargetID the leaf of one of several lanes
 )
 
+// PartialResult is the CustomType of a result that has only the beginning of an output. The
+// agent has the rest in a file that is not read.
+const PartialResult = "partial"
+
 // The known roles of message entries. Adapters map roles like types. Package scope
 // has the kind of text of each role.
 const (

@@ -339,6 +339,13 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 				return err
 			}
 			n += int(docs.GetCardinality())
+			if row.Kind == session.KindResult {
+				partial, err := seg.Bitmap(segment.FieldCustom, []byte(session.PartialResult))
+				if err != nil {
+					return err
+				}
+				s.Partial += int(docs.AndCardinality(partial))
+			}
 		}
 		if n > 0 {
 			s.Kinds = append(s.Kinds, printer.KindCount{Kind: string(row.Kind), Documents: n})

@@ -37,10 +37,11 @@ type Status struct {
 	Store     string            `json:"bleveStore"`       // the directory that Bleve opens; "" if there is none
 	Writer    Process           `json:"writer,omitzero"`  // the process that writes the index
 	Watcher   *Watcher          `json:"watcher,omitempty"`
-	Foreign   []string          `json:"foreign,omitempty"` // what is in the index directory, and not made by pigrep
-	Unused    []index.Unused    `json:"unused,omitempty"`  // indexes of session directories that are gone
-	Copies    int               `json:"-"`                 // entries that are elsewhere, too
-	Skipped   []Skipped         `json:"skipped,omitempty"` // the first of the skipped lines
+	Foreign   []string          `json:"foreign,omitempty"`        // what is in the index directory, and not made by pigrep
+	Unused    []index.Unused    `json:"unused,omitempty"`         // indexes of session directories that are gone
+	Copies    int               `json:"-"`                        // entries that are elsewhere, too
+	Partial   int               `json:"partialResults,omitempty"` // results with only the beginning of an output: see session.PartialResult
+	Skipped   []Skipped         `json:"skipped,omitempty"`        // the first of the skipped lines
 	Errors    []FileError       `json:"errors,omitempty"`
 	Outside   []string          `json:"notFollowed,omitempty"` // links that lead out of the session directories
 	Archive   *Keep             `json:"archive,omitempty"`     // of kept sessions, if some are to be kept, or were
@@ -290,6 +291,9 @@ func (l *factList) content(s *Status) {
 	}
 	if s.Copies > 0 {
 		l.add("copies", "%s", human.Plural(s.Copies, "entry copied by a fork counts once", "entries copied by forks count once"))
+	}
+	if s.Partial > 0 {
+		l.add("partial", "%s only the beginning of an output; the rest is in files that are not read", human.Plural(s.Partial, "result has", "results have"))
 	}
 	l.add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
 }
