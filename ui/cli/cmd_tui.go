@@ -276,7 +276,7 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 		o.In = how.Dir
 	}
 	r, err := o.Plan(b.App, t)
-	if _, gone := errors.AsType[*conversation.DirectoryGoneError](err); gone {
+	if gone, ok := errors.AsType[*conversation.DirectoryGoneError](err); ok && !gone.Bound {
 		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: placesFor(b.App, t.Record.CWD, x.Reader.Summaries())}
 	}
 	if err != nil {

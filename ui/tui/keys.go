@@ -86,7 +86,7 @@ func init() {
 		{groupDo, "export", []string{"alt+w"}, inMain, "export the session, or those that are marked", nil, (*Model).openExport},
 		{groupDo, "mark-session", []string{"shift+tab"}, inMain, "mark the session, and go to the next; actions are about all that are marked", nil, (*Model).markSession},
 
-		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
+		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, agent, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
 		{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},
 		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.allWords) }},
 		{groupSearch, "any", []string{"alt+n"}, inMain, "looser hits too, which lack a word, even if there are enough others", nil, func(m *Model) tea.Cmd { return m.flip(&m.toggles.any) }},

@@ -581,11 +581,12 @@ func (o *Manner) chooseDir(a *app.App, t *Target, r *show.Resume, how *adapter.R
 	}
 	r.Dir = own
 	again := "pigrep resume " + system.ShellOf(runtime.GOOS).Quote(name)
+	gone := &DirectoryGoneError{program: how.Argv[0], err: err}
 	hint := "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"
 	if p, ok := errors.AsType[*problem.Error](cannot); ok {
-		hint = p.Hint
+		hint, gone.Bound = p.Hint, true
 	}
-	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: &DirectoryGoneError{program: how.Argv[0], err: err}, Hint: hint}
+	return how, &problem.Error{Code: codeCannotResume, Message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), Err: gone, Hint: hint}
 }
 
 // dir returns the other directory to continue in, "" for the session's own.
@@ -598,6 +599,7 @@ func (o *Manner) dir(a *app.App) string {
 
 // DirectoryGoneError means that the directory of a session does not exist any more.
 type DirectoryGoneError struct {
+	Bound   bool // the agent continues the session nowhere else
 	program string
 	err     error
 }
