@@ -26,6 +26,51 @@ func TestSessionsOfNestedAgents(t *testing.T) {
 	}
 }
 
+// Each agent names its session in a variable of its own. An agent that another one started has the
+// variables of both.
+func TestSessionsThatVariablesName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const claude, codex = "cccccc01-0000-4000-8000-000000000000", "dddddd01-0000-7000-8000-000000000000"
+	writeSessions(t, dir, 1)
+	for name, text := range map[string]string{
+		claude: `{"type":"user","sessionId":"` + claude + `","cwd":"/p","uuid":"u1","parentUuid":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"needle0"}}`,
+		"rollout-2026-03-01T10-00-00-" + codex: `{"timestamp":"2026-03-01T10:00:00.000Z","type":"session_meta","payload":{"id":"` + codex + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p","cli_version":"0.92.0"}}` + "\n" +
+			`{"timestamp":"2026-03-01T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"needle0"}]}}`,
+	} {
+		testkit.Check(t, os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(text+"\n"), 0o644))
+	}
+	for _, test := range []struct {
+		env  map[string]string
+		left []string
+	}{
+		{nil, nil},
+		{map[string]string{"PI_SESSION_ID": "s000000"}, []string{"s000000"}},
+		{map[string]string{"CLAUDE_CODE_SESSION_ID": claude}, []string{claude}},
+		{map[string]string{"CODEX_THREAD_ID": codex}, []string{codex}},
+		{map[string]string{"CODEX_THREAD_ID": codex, "CLAUDE_CODE_SESSION_ID": claude}, []string{claude, codex}},
+		{map[string]string{"CODEX_THREAD_ID": codex, "CLAUDE_CODE_SESSION_ID": claude, "PI_SESSION_ID": "s000000"}, []string{"s000000", claude, codex}},
+		{map[string]string{"CODEX_THREAD_ID": "of-nobody", "CLAUDE_CODE_SESSION_ID": ""}, nil},
+	} {
+		a, _, _ := testApp(t)
+		a.Getenv = func(name string) string { return test.env[name] }
+		g := newAgent(t, dir, func(c *mcp.Config) { c.Current = currentSessions(a) })
+		answer, text, _ := g.call("search", `{"query":"needle0"}`)
+		if n := len(answer.items()); n != 3-len(test.left) {
+			t.Errorf("%v: %d sessions have it: %s", test.env, n, text)
+		}
+		left := ""
+		if answer.LeftOut != nil {
+			left = answer.LeftOut.Session
+		}
+		for _, id := range test.left {
+			if !strings.Contains(left, id[:7]) {
+				t.Errorf("%v: left out %q: %s", test.env, left, text)
+			}
+		}
+	}
+}
+
 // The session in which the agent runs is left out, which is said, and comes back
 // when it is asked for.
 func TestTheAgentsOwnSession(t *testing.T) {
