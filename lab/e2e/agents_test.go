@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
+	"pigrep/index"
 	"pigrep/lab/testkit"
 )
 
@@ -129,5 +130,106 @@ func TestTitleBehindInstructions(t *testing.T) {
 		if s := ofFile(h.checked(t), codexFile(h.dir, id)); len(s) != 1 || s[0].FirstPrompt != test.want {
 			t.Errorf("first prompt of %+v, want %q", s, test.want)
 		}
+	}
+}
+
+// An index that an earlier version made is made again where it is, with the sessions of agents
+// that this version did not know.
+func TestIndexOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)
+	program(t, home, noIndexDir, pi.New())("index")
+	manifests, err := filepath.Glob(filepath.Join(home, ".cache", "pigrep", "*", "gen-*", "manifest"))
+	if err != nil || len(manifests) != 1 {
+		t.Fatalf("manifests: %v, %v", manifests, err)
+	}
+	testkit.Check(t, os.WriteFile(manifests[0], fmt.Appendf(nil, "pigrep index %d\nwhatever it said then\n", index.SchemaVersion-1), 0o600))
+	appendTo(t, codexFile(home, codexID), strings.Join(codexLines(10, slices.Concat([][2]string{codexMeta(codexID, "")}, codexTalk())...), "\n")+"\n")
+	run := program(t, home, noIndexDir, everyAgent()...)
+	if out := run("search", "--flat", "--format", "{agent}", "getOvenTimer"); !strings.HasPrefix(out, "pi\n") || !strings.Contains(out, fmt.Sprintf("another version: %d", index.SchemaVersion-1)) {
+		t.Errorf("pi's session: %s", out)
+	}
+	for _, test := range [][2]string{{"getOvenTimer", "pi\n"}, {"badger", "codex\n"}} {
+		if out := run("search", "--flat", "--format", "{agent}", test[0]); out != test[1] {
+			t.Errorf("%s: %q", test[0], out)
+		}
+	}
+	if out := run("index"); !strings.Contains(out, "2 files, nothing new") {
+		t.Errorf("index says: %s", out)
+	}
+	if all, err := filepath.Glob(filepath.Join(home, ".cache", "pigrep", "*")); err != nil || len(all) != 1 {
+		t.Errorf("the indexes are %v, %v", all, err)
+	}
+}
+
+// Claude Code continues a conversation in another file, which begins with its lines under a new
+// id. Both sessions are listed; what they share is found once and counts once, for the first.
+func TestConversationThatGoesOnElsewhere(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	const other = "1a1b2c3d-89ab-cdef-0123-456789abcdef"
+	reply := func(id, parent, text string, tokens int) string {
+		return claudeLine(id, parent, "assistant", fmt.Sprintf(`{"id":"m%s","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":%d,"output_tokens":1}}`, id, text, tokens))
+	}
+	shared := claudeLine("u1", "null", "user", `{"role":"user","content":"feed the aardvark"}`) + reply("a1", `"u1"`, "the badger ate it", 100)
+	appendTo(t, claudeFile(home), shared)
+	own := claudeLine("u2", `"a1"`, "user", `{"role":"user","content":"and the capybara"}`) + reply("a2", `"u2"`, "it sleeps", 10)
+	appendTo(t, strings.Replace(claudeFile(home), claudeID, other, 1), strings.ReplaceAll(shared+own, claudeID, other))
+	run := program(t, home, nil, everyAgent()...)
+	for _, test := range []struct{ args, want string }{
+		{"sessions --quiet --format {sessionId}", claudeID + "\n" + other + "\n"},
+		{"search --quiet --flat --format {sessionId} aardvark", claudeID + "\n"},
+		{"search --quiet --flat --format {sessionId} badger", claudeID + "\n"},
+		{"search --quiet --flat --format {sessionId} capybara", other + "\n"},
+		{"usage --quiet --by session --format {sessionId}:{tokens}", claudeID + ":101\n" + other + ":11\n"},
+	} {
+		if got := run(strings.Fields(test.args)...); got != test.want {
+			t.Errorf("pigrep %s: %q, want %q", test.args, got, test.want)
+		}
+	}
+}
+
+// What Claude Code writes when the person stops it is nothing that the person typed: neither a
+// prompt nor a title.
+func TestInterruptions(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	appendTo(t, claudeFile(home), claudeLine("u1", "null", "user", `{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]}`)+
+		claudeLine("u2", `"u1"`, "user", `{"role":"user","content":"feed the aardvark"}`)+
+		claudeLine("a1", `"u2"`, "assistant", `{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"feed"}}]}`)+
+		claudeLine("u3", `"a1"`, "user", `{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}`))
+	run := program(t, home, nil, everyAgent()...)
+	for _, test := range []struct{ args, want string }{
+		{"search --quiet --flat --scope all --format {kind} interrupted", "note\nnote\n"},
+		{"search --quiet --flat --format {kind} --kind prompt interrupted", ""},
+		{"sessions --quiet --format {title}", "feed the aardvark\n"},
+		{"tools calls --quiet --format {status}", "none\n"},
+	} {
+		if got := run(strings.Fields(test.args)...); got != test.want {
+			t.Errorf("pigrep %s: %q, want %q", test.args, got, test.want)
+		}
+	}
+}
+
+// Old versions of Claude Code repeat the messages of a subagent in the file of the session that it
+// works for. There they are details, for the case that the file of the subagent is gone.
+func TestMessagesOfASubagentStandTwice(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	const message = `{"role":"user","content":"look for the aardvark"}`
+	progress := strings.Replace(claudeLine("p1", `"u1"`, "progress", "null"), `"message":null`, `"data":{"type":"agent_progress","message":{"type":"user","message":`+message+`}}`, 1)
+	appendTo(t, claudeFile(home), claudeLine("u1", "null", "user", `{"role":"user","content":"find it"}`)+progress)
+	child := filepath.Join(strings.TrimSuffix(claudeFile(home), ".jsonl"), "subagents", "agent-a1.jsonl")
+	run := program(t, home, nil, everyAgent()...)
+	search := func(scope string) string {
+		return run("search", "--quiet", "--flat", "--scope", scope, "--format", "{kind} {sessionId}", "aardvark")
+	}
+	if all, usual := search("all"), search("conversations"); all != "details "+claudeID+"\n" || usual != "" {
+		t.Errorf("without the file of the subagent: %q, by default %q", all, usual)
+	}
+	appendTo(t, child, claudeLine("s1", "null", "user", message))
+	if usual := search("conversations"); usual != "prompt agent-a1\n" {
+		t.Errorf("with the file of the subagent: %q", usual)
 	}
 }
