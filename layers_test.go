@@ -26,13 +26,13 @@ import (
 var floors = map[string][]string{
 	"":             {".", "ui", "remote", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "diff", "markdown", "highlight"},
-	"ui/cli":       {".", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
+	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
 	"remote":       {"opensearch", "."},
 	"query":        {"similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
-	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "content", "files", "near"},
+	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "content", "files", "lists", "near"},
 }
 
 // testOnly packages test and measure the project: the program has none of them.

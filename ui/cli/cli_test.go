@@ -148,7 +148,7 @@ func TestCommandTable(t *testing.T) {
 func TestSearchFlags(t *testing.T) {
 	a, _, _ := testApp(t)
 	got, cmd := &searchOptions{}, &cobra.Command{}
-	got.addFlags(cmd)
+	got.AddFlags(cmd)
 	err := cmd.ParseFlags([]string{
 		"two", "words", "-n", "5", "--per-session=2", "--flat", "--kind", "call,shell", "--kind", "call", "--role", "user",
 		"--tool", "bash", "--session", "01a1", "--session", "x/y.jsonl", "--here", "--project", "app", "--model", "opus",

@@ -18,6 +18,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/literal"
@@ -26,9 +27,11 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
@@ -49,7 +52,7 @@ type grepOptions struct {
 	noIndex                                     bool
 }
 
-func (o *grepOptions) addFlags(cmd *cobra.Command) {
+func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
 	flags.Add(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
@@ -83,7 +86,9 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, flags.SharedGroups)
 }
 
-func orderNames() []string { return each(grep.Orders, func(o grep.Order) string { return string(o) }) }
+func orderNames() []string {
+	return lists.Map(grep.Orders, func(o grep.Order) string { return string(o) })
+}
 
 func newGrepCommand(a *app.App) *cobra.Command {
 	cmd := of("grep PATTERN...", nil, nil, runGrep)(a)
@@ -301,7 +306,7 @@ func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, vi
 // finishGrep is finish for grep, which names unknown filters.
 func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	var failed error
-	err := finish(x, found, 0, func() {
+	err := asking.Finish(x, found, 0, func() {
 		if len(x.Found.Files) == 0 {
 			snapshot.WarnNoFiles(x.Location)
 			return
@@ -407,7 +412,7 @@ func (r *readable) copy(ctx context.Context, path string) error {
 	t.Redact = r.redact
 	r.session, r.first = path, make(map[partOf]int)
 	r.path = filepath.Join(r.x.App.TempDir, "pigrep-"+exportName("", session.Handle(t.Record.ID, path))+".txt")
-	out, err := findOwnFile(r.path, true)
+	out, err := output.FindOwn(r.path, true)
 	if err != nil {
 		return err
 	}
@@ -416,7 +421,7 @@ func (r *readable) copy(ctx context.Context, path string) error {
 		all[i] = i
 	}
 	entries := conversation.ReadEntries(ctx, t, all, nil)
-	return writeExport(ctx, out, func(w io.Writer) error {
+	return output.Write(ctx, out, func(w io.Writer) error {
 		lines := 0
 		for e, err := range entries.All {
 			if err != nil {

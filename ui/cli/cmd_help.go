@@ -19,6 +19,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/ui/cli/app"
@@ -101,7 +102,7 @@ type configOptions struct {
 	sample bool
 }
 
-func (o *configOptions) addFlags(cmd *cobra.Command) {
+func (o *configOptions) AddFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	flags.Add(cmd.Flags(), "sample", "", "", "print a settings file with every key commented out", &o.sample)
 	var others []string
@@ -146,7 +147,7 @@ func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) e
 func (o *configOptions) inForce(a *app.App, key, standard string) []string {
 	switch key {
 	case "session-dir":
-		return each(location.Present(location.Roots(&o.Shared, a)), func(r adapter.Root) string { return r.Path })
+		return lists.Map(location.Present(location.Roots(&o.Shared, a)), func(r adapter.Root) string { return r.Path })
 	case "index-dir":
 		if dir, err := location.DefaultIndexDir(a, location.Roots(&o.Shared, a)); err == nil {
 			return []string{dir}
@@ -169,7 +170,7 @@ type skillOptions struct {
 	agent        string
 }
 
-func (o *skillOptions) addFlags(cmd *cobra.Command) {
+func (o *skillOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "install", "", "", "write it where agents look for skills", &o.install)
 	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
 	flags.Add(cmd.Flags(), filter.Agent, "", "NAME", "with --install: only for this agent", &o.agent)
@@ -304,7 +305,7 @@ var release, commit string
 
 type versionOptions struct{ flags.Shared }
 
-func (o *versionOptions) addFlags(cmd *cobra.Command) {
+func (o *versionOptions) AddFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupOutput}, "color", "hyperlink", "quiet", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }

@@ -16,6 +16,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
@@ -23,6 +24,7 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/upkeep"
 	"pigrep/ui/mcp"
 	"pigrep/ui/printer"
 )
@@ -33,7 +35,7 @@ type mcpOptions struct {
 	printConfig string
 }
 
-func (o *mcpOptions) addFlags(cmd *cobra.Command) {
+func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
 	flags.AddWords(cmd, "print-config", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), clientNames(), &o.printConfig)
@@ -89,7 +91,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 		},
 		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
 		Status: func() (*printer.Status, error) {
-			s, err := status(p)
+			s, err := upkeep.Status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
 			}
@@ -151,7 +153,7 @@ var clients = []client{
 	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
 }
 
-func clientNames() []string { return each(clients, func(c client) string { return c.name }) }
+func clientNames() []string { return lists.Map(clients, func(c client) string { return c.name }) }
 
 // printClient prints the configuration on stdout, and on stderr where to put it.
 func (o *mcpOptions) printClient(a *app.App) error {

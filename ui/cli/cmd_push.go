@@ -20,6 +20,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/remote/opensearch"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/remotes"
@@ -37,7 +38,7 @@ type pushOptions struct {
 // noPushFilters are the filters on parts of sessions: whole sessions are pushed.
 var noPushFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "until"}
 
-func (o *pushOptions) addFlags(cmd *cobra.Command) {
+func (o *pushOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.every = 5 * time.Second
 	flags.Add(f, "watch", "", "", "go on pushing what agents write, until interrupted", &o.watch)
@@ -56,7 +57,7 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 	case o.dryRun && o.watch:
 		return problem.Usagef("", "--dry-run and --watch cannot be combined")
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -104,13 +105,13 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 }
 
 // once pushes what is new.
-func (o *pushOptions) once(ctx context.Context, q *asking, archive *opensearch.Archive, push opensearch.Push) error {
+func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *opensearch.Archive, push opensearch.Push) error {
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	push.Sessions = chosen(x, q.request.Spec)
+	push.Sessions = chosen(x, q.Request.Spec)
 	push.Vanished = func(path string) bool {
 		_, err := os.Lstat(path)
 		return errors.Is(err, fs.ErrNotExist) && vanished(q, path)
@@ -143,7 +144,7 @@ func (o *pushOptions) once(ctx context.Context, q *asking, archive *opensearch.A
 }
 
 // vanished reports whether the directory of a session file that is gone is still looked at.
-func vanished(q *asking, path string) bool {
+func vanished(q *asking.Command, path string) bool {
 	for _, r := range q.Roots {
 		if _, err := os.Stat(r.Path); err == nil && strings.HasPrefix(path, strings.TrimRight(r.Path, `/\`)+string(os.PathSeparator)) {
 			return true
@@ -180,7 +181,7 @@ func userName(a *app.App) string {
 const mostRefusals = 5
 
 // tell prints a report, and warns of what is missing. A watch tells only what it did.
-func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
+func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 	a := q.App
 	if o.watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Failed) == 0 {
 		return nil
@@ -190,7 +191,7 @@ func (o *pushOptions) tell(q *asking, r *opensearch.Report) error {
 		DryRun  bool   `json:"dryRun"`
 		*opensearch.Report
 	}{o.name, o.dryRun, r}
-	if err := q.out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
+	if err := q.Out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
 		return err
 	}
 	if o.watch {

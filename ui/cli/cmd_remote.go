@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
 	"pigrep/remote/opensearch"
@@ -68,7 +69,7 @@ type withFlags struct {
 	add func(*remoteOptions, *cobra.Command)
 }
 
-func (o withFlags) addFlags(cmd *cobra.Command) {
+func (o withFlags) AddFlags(cmd *cobra.Command) {
 	o.add(o.remoteOptions, cmd)
 	o.Add(cmd, []flags.Group{flags.GroupOutput}, "verbose", "hyperlink")
 }
@@ -219,7 +220,7 @@ func runRemoteInit(ctx context.Context, a *app.App, o *remoteOptions, args []str
 	if o.dryRun {
 		verb = "would make"
 	}
-	lines := each(setup.Changes, func(c string) string { return verb + " " + c })
+	lines := lists.Map(setup.Changes, func(c string) string { return verb + " " + c })
 	if len(lines) == 0 {
 		lines = []string{args[0] + " is set up; nothing to do"}
 	}

@@ -23,9 +23,11 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/html"
@@ -41,7 +43,7 @@ type reportOptions struct {
 	view                bool // --open
 }
 
-func (o *reportOptions) addFlags(cmd *cobra.Command) {
+func (o *reportOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
 	flags.Add(f, "force", "", "", "overwrite files that exist", &o.force)
@@ -58,11 +60,11 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	if err := o.checkOutput(path, toFile); err != nil {
 		return err
 	}
-	q, err := begin(a, &o.auditOptions.Shared)
+	q, err := asking.Begin(a, &o.auditOptions.Shared)
 	if err != nil {
 		return err
 	}
-	req, err := o.auditRequest(a, q.request)
+	req, err := o.auditRequest(a, q.Request)
 	if err != nil {
 		return err
 	}
@@ -71,16 +73,16 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 		return err
 	}
 	defer x.Close()
-	base := q.request
+	base := q.Request
 	base.Limit, base.Redact = search.All, false // first come the true paths
 	list, err := sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(base))
 	if err != nil {
-		return searchProblem(ctx, err)
+		return asking.Problem(ctx, err)
 	}
 	if len(list.Sessions) == 0 {
-		a.WarnAll(noneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD))
+		a.WarnAll(asking.NoneBelow(&o.auditOptions.Shared, x.Reader.Summaries(), req.CWD))
 		a.Warn("no session passes the filters: nothing to report")
-		return outcome(false, x.State.Complete)
+		return asking.Outcome(false, x.State.Complete)
 	}
 	page, err := o.page(ctx, x, path, list, req)
 	if err != nil {
@@ -89,16 +91,16 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	if !toFile {
 		return page.Write(a.Out)
 	}
-	out, err := findOutput(path, o.force)
+	out, err := output.Find(path, o.force)
 	if err != nil {
 		return err
 	}
-	if err := writeExport(ctx, out, page.Write); err != nil {
+	if err := output.Write(ctx, out, page.Write); err != nil {
 		return err
 	}
 	a.Warn("wrote %s", path)
 	if o.view {
-		return openFile(a, path)
+		return output.Open(a, path)
 	}
 	return nil
 }
@@ -113,12 +115,12 @@ func (o *reportOptions) checkOutput(path string, toFile bool) error {
 	case !toFile:
 		return nil
 	}
-	out, err := findOutput(path, o.force)
+	out, err := output.Find(path, o.force)
 	if err == nil && o.withSessions {
-		err = needFile("--with-sessions", path, out)
+		err = output.Need("--with-sessions", path, out)
 	}
 	if err == nil && o.view {
-		err = needFile("--open", path, out)
+		err = output.Need("--open", path, out)
 	}
 	return err
 }
@@ -160,11 +162,11 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	}
 	sections, err := view.Usage(ctx, src, req)
 	if err != nil {
-		return nil, searchProblem(ctx, err)
+		return nil, asking.Problem(ctx, err)
 	}
 	more, err := view.Audit(ctx, src, req)
 	if err != nil {
-		return nil, searchProblem(ctx, err)
+		return nil, asking.Problem(ctx, err)
 	}
 	return &report.Report{
 		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: facts,
@@ -282,7 +284,7 @@ func (o *reportOptions) makeDir(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return outputProblem(err)
+		return output.Problem(err)
 	}
 	return nil
 }
@@ -304,7 +306,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 		name = fmt.Sprintf("%s-%d.html", stem, n)
 	}
 	used[name] = true
-	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: findPlainFile}
+	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: output.FindPlain}
 	export.Redact = o.Redact
 	return name, export.export(ctx, x, t, search.Request{Redact: o.Redact}, nil)
 }

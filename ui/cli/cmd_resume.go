@@ -14,6 +14,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -28,7 +29,7 @@ type resumeOptions struct {
 	last  bool
 }
 
-func (o *resumeOptions) addFlags(cmd *cobra.Command) {
+func (o *resumeOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "last", "", "", "the latest session of this directory, or if it has none, of all", &o.last)
 	flags.Add(f, "exec", "", "", "run the command: the agent replaces pigrep", &o.Exec)
@@ -128,7 +129,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 		list, err = sessions.List(ctx, x.Reader, x.Agents, x.Source(), sessions.FromSearch(req))
 	}
 	if err != nil {
-		return nil, searchProblem(ctx, err)
+		return nil, asking.Problem(ctx, err)
 	}
 	a.WarnAll(list.Warnings)
 	switch n := len(list.Sessions); {
@@ -138,7 +139,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 			what = "no session matches " + req.Text
 		}
 		a.Advise("`pigrep sessions` lists all sessions", "%s", what)
-		suggest(&o.Shared, a, suggestion{false, list.DidYouMean, list.Words, list.Removed})
+		asking.Suggest(&o.Shared, a, asking.Suggestion{DidYouMean: list.DidYouMean, Words: list.Words, Removed: list.Removed})
 		if !x.State.Complete {
 			return nil, problem.ErrIncomplete
 		}

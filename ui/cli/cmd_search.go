@@ -16,22 +16,20 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
-	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/words"
 	"pigrep/query/fix"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
-	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -53,7 +51,7 @@ type searchOptions struct {
 	around                             flags.Around
 }
 
-func (o *searchOptions) addFlags(cmd *cobra.Command) {
+func (o *searchOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
 	flags.Add(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
@@ -85,7 +83,7 @@ func newSearchCommand(a *app.App) *cobra.Command {
 		},
 	}
 	help.Describe(cmd)
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 
@@ -93,7 +91,7 @@ func newSearchCommand(a *app.App) *cobra.Command {
 // were given.
 func opensTUI(cmd *cobra.Command) bool {
 	ui := &cobra.Command{}
-	(&tuiOptions{}).addFlags(ui)
+	(&tuiOptions{}).AddFlags(ui)
 	opens := true
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		same := ui.Flags().Lookup(f.Name)
@@ -119,11 +117,11 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 			return err
 		}
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	req := q.request
+	req := q.Request
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
 	req.Before, req.After = o.around.Numbers()
@@ -135,7 +133,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		elsewhere.Wanted = 0
 	}
 	var res *search.Response
-	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		if res, err = search.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
 			return err
@@ -160,13 +158,13 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if req.Later {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
-	q.out.Layout.Know(x.Reader)
+	q.Out.Layout.Know(x.Reader)
 	if !a.JSON {
 		answer.Title = titles(x.Reader, o.Redact)
 	}
 	for i := 0; a.JSON && i < len(res.Sessions); i++ {
 		s := &res.Sessions[i]
-		s.ShortID = q.out.Layout.Name(s.SessionID, s.SessionPath)
+		s.ShortID = q.Out.Layout.Name(s.SessionID, s.SessionPath)
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
@@ -178,9 +176,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 			err = printer.Paths(a.Out, paths, a.Streams.OutTTY)
 		}
 	case req.Later:
-		err = pager.Show(a, &o.Options, q.out, func() error { return q.out.Print(answer) })
+		err = pager.Show(a, &o.Options, q.Out, func() error { return q.Out.Print(answer) })
 	default:
-		err = pager.ShowIfLong(a, &o.Options, q.out, answer)
+		err = pager.ShowIfLong(a, &o.Options, q.Out, answer)
 	}
 	if err != nil {
 		return err
@@ -205,9 +203,9 @@ func shortenParts(res *search.Response) {
 // finish suggests other queries, and says why nothing was found.
 func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *search.Response, found bool) error {
 	a := x.App
-	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
+	why := asking.Suggestion{Partial: res.TotalAny > 0, DidYouMean: res.DidYouMean, Words: res.Words, Removed: res.Removed}
 	if !a.JSON && suggestCommand(a, o.query, res) {
-		why.didYouMean, why.words = "", nil // one suggestion is enough
+		why.DidYouMean, why.Words = "", nil // one suggestion is enough
 	}
 	if !found && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
 		where := ""
@@ -216,8 +214,8 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 		}
 		a.Explain("", "nothing found%s", where)
 	}
-	suggest(&o.Shared, a, why)
-	return finish(x, found, res.Unreadable, func() {})
+	asking.Suggest(&o.Shared, a, why)
+	return asking.Finish(x, found, res.Unreadable, func() {})
 }
 
 // suggestCommand says that the first word of a query looks like a mistyped command and
@@ -253,21 +251,6 @@ func scopeOf(r filter.Spec) scope.Scope {
 	return r.Scope
 }
 
-// searchProblem adds hints to an error of a search.
-func searchProblem(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if e, ok := errors.AsType[*words.TextError](err); ok {
-		hint := e.Hint
-		if e.Grep {
-			hint += ": pigrep grep -F"
-		}
-		return &problem.Error{Code: problem.CodeQuery, Message: e.Reason, Hint: hint}
-	}
-	return problem.OfIndex(err)
-}
-
 func titles(r *index.Reader, redact bool) func(string) string {
 	return func(path string) string {
 		i, ok := r.Table().Find(path)
@@ -296,115 +279,6 @@ func whereSearched(r filter.Spec, files int) string {
 	return what
 }
 
-// asking is a command that asks the index a question, as its shared flags say.
-type asking struct {
-	*location.Location
-	out     *printer.Printer
-	request search.Request
-}
-
-func begin(a *app.App, o *flags.Shared) (*asking, error) {
-	out, err := o.Printer(a)
-	if err != nil {
-		return nil, err
-	}
-	req, err := o.Request(a)
-	if err != nil {
-		return nil, err
-	}
-	p, err := location.Find(o, a)
-	if err != nil {
-		return nil, err
-	}
-	*p.Question() = remote.Question{Spec: req.Spec, Env: req.Env}
-	return &asking{p, out, req}, nil
-}
-
-// ask opens the index and runs a question on it; see snapshot.Ask.
-func (q *asking) ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
-	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
-		if err := question(ctx, r); err != nil {
-			return searchProblem(ctx, err)
-		}
-		return nil
-	})
-}
-
-// finish is the outcome of a search whose answer has been printed. If nothing was found, it
-// says what was not searched, or lets explain say more. unread is how many hits could not be
-// read.
-func finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error {
-	complete := x.State.Complete && unread == 0
-	switch {
-	case found:
-	case complete:
-		explain()
-	default:
-		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
-	}
-	return outcome(found, complete)
-}
-
-// outcome is the error of an answer that has been printed.
-func outcome(found, complete bool) error {
-	switch {
-	case found:
-		return nil
-	case complete:
-		return problem.ErrNothingFound
-	}
-	return problem.ErrIncomplete
-}
-
-// suggestion is what an answer without a full hit says about its query.
-type suggestion struct {
-	partial    bool // there are hits with some of the words
-	didYouMean string
-	words      []search.WordCount
-	removed    []search.Removed
-}
-
-// suggest says why no hit has all words, and prints alternatives to the query. JSON has
-// them in the answer.
-func suggest(o *flags.Shared, a *app.App, s suggestion) {
-	if a.JSON {
-		return
-	}
-	if why := search.ExplainWords(s.words, s.removed, o.Without); why != "" {
-		a.Warn("%s", why)
-	}
-	if s.didYouMean != "" {
-		a.Warn("did you mean: %s", s.didYouMean)
-	}
-	if len(s.removed) > 0 {
-		there, all := "there are %d hits%s %s", ""
-		if s.removed[0].Hits == 1 {
-			there = "there is %d hit%s %s"
-		}
-		if s.partial {
-			all = " with every word"
-		}
-		text := fmt.Sprintf(there, s.removed[0].Hits, all, o.Without(s.removed[0].Filter))
-		for _, r := range s.removed[1:] {
-			text += fmt.Sprintf(", %d %s", r.Hits, o.Without(r.Filter))
-		}
-		a.Warn("%s", text)
-	}
-}
-
-// noneBelow says that no session was started in a directory or below it, if so.
-func noneBelow(o *flags.Shared, list []session.Summary, dir string) []string {
-	if dir == "" || len(list) == 0 {
-		return nil
-	}
-	below := (&filter.Spec{CWD: dir}).Compile()
-	if slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
-		return nil
-	}
-	return []string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
-		human.Plural(len(list), "session", "sessions"), o.Without("cwd"))}
-}
-
 type sessionsOptions struct {
 	flags.Shared
 	pager.Options
@@ -414,7 +288,7 @@ type sessionsOptions struct {
 	subagents                 bool
 }
 
-func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
+func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
 	flags.Add(f, "any", "", "", "also sessions with looser hits only, which lack a word", &o.any)
@@ -436,11 +310,11 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if o.print0 && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	out, req := q.out, o.request(q)
+	out, req := q.Out, o.request(q)
 	elsewhere := q.Question()
 	elsewhere.Text = req.Text
 	if req.Text == "" {
@@ -451,7 +325,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {
-			paths := each(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
+			paths := lists.Map(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
 		out.Layout.Know(r)
@@ -468,7 +342,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if early {
 		out.Out = &records
 	}
-	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		if list, err = sessions.List(ctx, r, q.Agents, q.Source(), req); err != nil {
 			return err
 		}
@@ -498,8 +372,8 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 			return err
 		}
 	}
-	suggest(&o.Shared, a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
-	return outcome(len(list.Sessions) > 0, list.Index.Complete)
+	asking.Suggest(&o.Shared, a, asking.Suggestion{Partial: len(list.Sessions) > 0, DidYouMean: list.DidYouMean, Words: list.Words, Removed: list.Removed})
+	return asking.Outcome(len(list.Sessions) > 0, list.Index.Complete)
 }
 
 // onlySummaries reports whether summaries are enough to list sessions: nothing tests their
@@ -510,8 +384,8 @@ func onlySummaries(req *sessions.Request) bool {
 }
 
 // request returns the request of a question with these options.
-func (o *sessionsOptions) request(q *asking) sessions.Request {
-	base := q.request
+func (o *sessionsOptions) request(q *asking.Command) sessions.Request {
+	base := q.Request
 	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.limit.Limit(), o.any
 	req := sessions.FromSearch(base)
 	req.Named, req.Forks, req.Subagents = o.named, o.forks, o.subagents
@@ -523,13 +397,13 @@ func (o *sessionsOptions) request(q *asking) sessions.Request {
 
 // explain says why the list is empty, as far as the filters of sessions are the reason.
 func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.Snapshot, req sessions.Request, now time.Time) error {
-	why := noneBelow(&o.Shared, x.Reader.Summaries(), req.CWD) // the answer has warnings about other filters
+	why := asking.NoneBelow(&o.Shared, x.Reader.Summaries(), req.CWD) // the answer has warnings about other filters
 	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
 		none := printer.Empty{Since: req.Since, Until: req.Until}
 		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1
 		all, err := sessions.List(ctx, x.Reader, x.Agents, x.Source(), req)
 		if err != nil {
-			return searchProblem(ctx, err)
+			return asking.Problem(ctx, err)
 		}
 		if len(all.Sessions) > 0 {
 			none.Last = all.Sessions[0].Modified.Time
@@ -558,7 +432,7 @@ type similarOptions struct {
 // replies, titles and summaries.
 var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
 
-func (o *similarOptions) addFlags(cmd *cobra.Command) {
+func (o *similarOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", similar.DefaultLimit), &o.limit)
 	o.Options.AddFlags(f)
@@ -570,7 +444,7 @@ func (o *similarOptions) addFlags(cmd *cobra.Command) {
 
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
 	o.target = args[0]
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -585,7 +459,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	defer t.Close()
 	t.Redact = o.Redact
-	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
+	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
@@ -603,16 +477,16 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	q.out.Layout.Know(x.Reader)
+	q.Out.Layout.Know(x.Reader)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
 	}
 	o.Mask(answer)
-	if err := pager.Show(a, &o.Options, q.out, func() error { return q.out.Print(answer) }); err != nil {
+	if err := pager.Show(a, &o.Options, q.Out, func() error { return q.Out.Print(answer) }); err != nil {
 		return err
 	}
-	return finish(x, len(res.Sessions) > 0, 0, func() {
+	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {
 		a.Explain("", "none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
 	})
 }
@@ -627,7 +501,7 @@ type fixOptions struct {
 // messages, shell output and prompts, and it looks at all of them; these have no model.
 var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
-func (o *fixOptions) addFlags(cmd *cobra.Command) {
+func (o *fixOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
 	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
 	groups := flags.SharedGroups
@@ -637,7 +511,7 @@ func (o *fixOptions) addFlags(cmd *cobra.Command) {
 
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
 	o.text = strings.Join(args, " ")
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -650,9 +524,9 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
 	}
-	req := fix.Request{Text: o.text, Spec: q.request.Spec, Env: q.request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
+	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	var res *fix.Response
-	x, err := q.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
 		if res, err = fix.Find(ctx, r, q.Agents, q.Source(), req); errors.Is(err, fix.ErrNoWords) {
 			return noErrorText(err.Error())
@@ -669,11 +543,11 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.out.Layout.Know(x.Reader)
-	if err := q.out.Print(&printer.Fix{Response: res}); err != nil {
+	q.Out.Layout.Know(x.Reader)
+	if err := q.Out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}
-	if len(res.Missing) > 0 && q.out.Format.Records() {
+	if len(res.Missing) > 0 && q.Out.Format.Records() {
 		a.Advise("", "no session has this error with %s; these are like it", strings.Join(res.Missing, ", "))
 	}
 	found := len(res.Sessions) > 0
@@ -683,7 +557,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 		}
 		return problem.ErrIncomplete
 	}
-	return finish(x, found, 0, func() {
+	return asking.Finish(x, found, 0, func() {
 		a.Explain("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -26,8 +25,10 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -48,7 +49,7 @@ type showOptions struct {
 
 const defaultAround = 3
 
-func (o *showOptions) addFlags(cmd *cobra.Command) {
+func (o *showOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "around", "C", "N", "show N entries on each side of ENTRY (default 3)", &o.around)
 	flags.Add(f, "context", "", "N", "the same as --around", &o.around)
@@ -84,12 +85,12 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 	if err := o.check(); err != nil {
 		return err
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	out := q.out
-	out.Layout.Source, o.filter = o.source, q.request
+	out := q.Out
+	out.Layout.Source, o.filter = o.source, q.Request
 	var hits namedHits
 	if o.target == "-" {
 		// Read stdin first: the pigrep that writes it may still use the index.
@@ -129,7 +130,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 const latestElsewhere = 20
 
 // named makes archives send only the sessions that the user named.
-func named(q *asking, targets ...string) {
+func named(q *asking.Command, targets ...string) {
 	elsewhere := q.Question()
 	for _, target := range targets {
 		name, _ := sessions.SplitTarget(target)
@@ -470,7 +471,7 @@ type exportOptions struct {
 	find                         func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
 }
 
-func (o *exportOptions) addFlags(cmd *cobra.Command) {
+func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.AddWords(cmd, "format", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], exportFormats, &o.format)
 	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
@@ -517,9 +518,9 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	if o.view && o.output == "" {
-		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, findOwnFile
+		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, output.FindOwn
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -533,13 +534,13 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 		return err
 	}
 	defer t.Close()
-	if err := o.export(ctx, x, t, q.request, a.Out); err != nil || o.toStdout() {
+	if err := o.export(ctx, x, t, q.Request, a.Out); err != nil || o.toStdout() {
 		return err
 	}
 	path := a.Absolute(o.output)
 	a.Warn("wrote %s", path)
 	if o.view {
-		return openFile(a, path)
+		return output.Open(a, path)
 	}
 	return nil
 }
@@ -574,17 +575,17 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	if err != nil {
 		return err
 	}
-	return writeExport(ctx, out, write)
+	return output.Write(ctx, out, write)
 }
 
 func (o *exportOptions) findFile(path string) (*files.Output, error) {
-	find := findOutput
+	find := output.Find
 	if o.find != nil {
 		find = o.find
 	}
 	out, err := find(path, o.force)
 	if err == nil && o.view {
-		err = needFile("--open", path, out)
+		err = output.Need("--open", path, out)
 	}
 	return out, err
 }
@@ -610,98 +611,4 @@ func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.Sess
 func temporaryName(target, format string) string {
 	name := session.BaseName(content.Logical(target))
 	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
-}
-
-func openFile(a *app.App, path string) error {
-	if err := a.Open(path); err != nil {
-		return &problem.Error{Code: problem.CodeIO, Message: "cannot open " + path, Err: err, Hint: "the file is complete: open it in a browser or viewer"}
-	}
-	return nil
-}
-
-// writeExport writes to an output. Errors of write are returned as they are.
-func writeExport(ctx context.Context, out *files.Output, write func(io.Writer) error) error {
-	var answered error
-	err := out.Write(ctx, 0o600, func(f io.Writer) error {
-		w := bufio.NewWriterSize(f, 1<<20)
-		if answered = write(w); answered != nil {
-			return answered
-		}
-		return w.Flush()
-	})
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case answered != nil:
-		return answered
-	}
-	return outputProblem(err)
-}
-
-func outputProblem(err error) error {
-	p := &problem.Error{Code: problem.CodeIO, Message: "cannot write the file", Err: err}
-	if errors.Is(err, fs.ErrNotExist) {
-		p.Hint = "create the directory first, or name another file"
-	}
-	return p
-}
-
-// findOutput finds what a path of the user's leads to, and fails if it must not be written.
-// Session files are never overwritten, not even with --force.
-func findOutput(path string, force bool) (*files.Output, error) {
-	out, err := files.FindOutput(path)
-	if err != nil {
-		return nil, outputProblem(err)
-	}
-	isSession := slices.ContainsFunc([]string{path, out.Path}, func(name string) bool {
-		return strings.EqualFold(filepath.Ext(content.Logical(name)), session.Extension)
-	})
-	switch {
-	case out.Kind == files.Directory:
-		return nil, problem.Usagef("name a file in it", "%s is a directory", path)
-	case out.Kind == files.Socket:
-		return nil, problem.Usagef("choose another name", "%s is a socket", path)
-	case out.Kind == files.File && isSession:
-		return nil, problem.Usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
-	case (out.Kind == files.File || out.Kind == files.Disk) && !force:
-		return nil, problem.Usagef("choose another name, or use --force", "%s already exists", path)
-	}
-	out.Overwrite = force
-	return out, nil
-}
-
-// findPlainFile is findOutput for a name that the user did not choose: only a file that is
-// no link is overwritten.
-func findPlainFile(path string, force bool) (*files.Output, error) {
-	out, err := findOutput(path, force)
-	if err == nil && (out.Linked || !isFile(out)) {
-		err = notOverwritten(path, "is not a regular file")
-	}
-	return out, err
-}
-
-// findOwnFile is findPlainFile for a directory in which others may put files.
-func findOwnFile(path string, force bool) (*files.Output, error) {
-	out, err := findPlainFile(path, force)
-	if err == nil && out.Foreign {
-		err = notOverwritten(path, "belongs to another user")
-	}
-	return out, err
-}
-
-func notOverwritten(path, why string) error {
-	return problem.Usagef("name another file with --output", "%s %s; it is not overwritten", path, why)
-}
-
-// isFile reports whether there is a file, or will be.
-func isFile(out *files.Output) bool { return out.Kind == files.Missing || out.Kind == files.File }
-
-// needFile fails if a flag needs a file and the path leads to something else.
-func needFile(flag, path string, out *files.Output) error {
-	if isFile(out) {
-		return nil
-	}
-	return problem.Usagef("name a file with --output", "%s needs a file, and %s is none", flag, path)
 }

@@ -15,12 +15,15 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/search"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
+	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -79,7 +82,9 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
 }
 
-func ruleIDs() []string { return each(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID }) }
+func ruleIDs() []string {
+	return lists.Map(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID })
+}
 
 // newAuditCommand returns one of the audit commands, with its own flags and the shared ones
 // but some.
@@ -138,14 +143,14 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 
 // auditRun is the state of a running audit command.
 type auditRun struct {
-	*asking
+	*asking.Command
 	req    audit.Request
 	reader *index.Reader // of the question
 }
 
 // takesTrend reports whether the answer needs the rows by day, too.
 func (run *auditRun) takesTrend(by []string) bool {
-	return run.out.Format == printer.FormatText && run.out.Layout.TakesTrend(by)
+	return run.Out.Format == printer.FormatText && run.Out.Layout.TakesTrend(by)
 }
 
 // prepare builds the request and says where the index is.
@@ -156,17 +161,17 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
 		return nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return nil, err
 	}
-	q.out.Layout.Now = q.out.Layout.Now.In(o.zone(a))
-	q.out.Layout.Charts = a.Streams.OutTTY && !o.bare
+	q.Out.Layout.Now = q.Out.Layout.Now.In(o.zone(a))
+	q.Out.Layout.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {
-		q.out.Format = printer.FormatCSV
+		q.Out.Format = printer.FormatCSV
 	}
-	run := &auditRun{asking: q}
-	run.req, err = o.auditRequest(a, q.request)
+	run := &auditRun{Command: q}
+	run.req, err = o.auditRequest(a, q.Request)
 	return run, err
 }
 
@@ -195,28 +200,28 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 		if err := o.draw(ctx, a, run, x); err != nil {
 			return err
 		}
-	} else if err := pager.Show(a, &o.Options, run.out, func() error { return run.out.Print(x) }); err != nil {
+	} else if err := pager.Show(a, &o.Options, run.Out, func() error { return run.Out.Print(x) }); err != nil {
 		return flags.FormatProblem(err)
 	}
-	if x.Rows == 0 && run.out.Format.Records() {
-		if nothing, err := x.Nothing(run.out.Layout.Now); err != nil {
+	if x.Rows == 0 && run.Out.Format.Records() {
+		if nothing, err := x.Nothing(run.Out.Layout.Now); err != nil {
 			return err
 		} else if nothing != "" {
 			a.Warn("%s", nothing)
 		}
 	}
-	if run.out.Format.Records() { // stdout has only rows
-		a.Warn("%s", printer.CoverageLine(x.Coverage, run.out.Layout.Now.Location(), x.Verbose))
+	if run.Out.Format.Records() { // stdout has only rows
+		a.Warn("%s", printer.CoverageLine(x.Coverage, run.Out.Layout.Now.Location(), x.Verbose))
 	}
 	if !a.JSON && x.Warnings != nil {
 		a.WarnAll(x.Warnings())
 	}
-	return outcome(x.Rows > 0, x.State.Complete)
+	return asking.Outcome(x.Rows > 0, x.State.Complete)
 }
 
 // draw writes the answer as an SVG file. An answer without rows leaves the file alone.
 func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
-	run.out.Format = printer.FormatPlain // the chart takes the place of the rows
+	run.Out.Format = printer.FormatPlain // the chart takes the place of the rows
 	c := x.Chart()
 	if x.Rows = len(c.Labels); x.Rows == 0 {
 		return nil
@@ -229,7 +234,7 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 	if err != nil {
 		return err
 	}
-	if err := writeExport(ctx, out, c.Write); err != nil {
+	if err := output.Write(ctx, out, c.Write); err != nil {
 		return err
 	}
 	a.Warn("wrote %s", path)
@@ -241,13 +246,13 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 func findPicture(path string) (*files.Output, error) {
 	out, err := files.FindOutput(path)
 	if err != nil {
-		return nil, outputProblem(err)
+		return nil, output.Problem(err)
 	}
 	isPicture := strings.EqualFold(filepath.Ext(out.Path), ".svg")
 	if out.Kind == files.File && !isPicture {
 		return nil, problem.Usagef("choose a name that ends in .svg", "--svg: %s exists and is not overwritten", path)
 	}
-	return findOutput(path, isPicture)
+	return output.Find(path, isPicture)
 }
 
 func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
@@ -256,10 +261,10 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		return err
 	}
 	var answer *printer.Audit
-	x, err := run.ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := run.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		asked := *run
 		asked.reader = r
-		run.out.Layout.Know(r)
+		run.Out.Layout.Know(r)
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
@@ -280,7 +285,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.Reader, time.Time{}, time.Time{}, 1
 		all, err := make(ctx, &whole)
 		if err != nil {
-			return nil, searchProblem(ctx, err)
+			return nil, asking.Problem(ctx, err)
 		}
 		last, err := all.LastUse()
 		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
@@ -292,7 +297,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	a.WarnAll(append(why, noneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...))
+	a.WarnAll(append(why, asking.NoneBelow(&o.Shared, x.Reader.Summaries(), run.req.CWD)...))
 	return problem.ErrNothingFound
 }
 
@@ -339,7 +344,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewToolsAudit(t, days, o.limit.N, run.out.Layout), nil
+		return printer.NewToolsAudit(t, days, o.limit.N, run.Out.Layout), nil
 	})
 }
 
@@ -356,7 +361,7 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCallsAudit(ctx, command, l, ruled, run.out.Layout), nil
+		return printer.NewCallsAudit(ctx, command, l, ruled, run.Out.Layout), nil
 	})
 }
 
@@ -372,21 +377,21 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit.N, run.out.Layout), nil
+		return printer.NewCommandsAudit(t, o.limit.N, run.Out.Layout), nil
 	})
 }
 
 // runRisky lists the commands that match rules. Its records are all calls that do.
 func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
-		if run.out.Format == printer.FormatText {
+		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
 		l, err := audit.Calls(asking, run.reader, run.Agents, run.Source(), run.req)
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.out.Layout), nil
+		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.Out.Layout), nil
 	})
 }
 
@@ -401,7 +406,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit.N, run.out.Layout), nil
+		return printer.NewFilesAudit(t, file != "", o.limit.N, run.Out.Layout), nil
 	})
 }
 
@@ -444,7 +449,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, o.limit.N, run.out.Layout), nil
+		return printer.NewUsageAudit(t, days, o.limit.N, run.Out.Layout), nil
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
@@ -57,7 +58,7 @@ type tuiOptions struct {
 	choosing bool                // a session to resume: without words, sessions are listed
 }
 
-func (o *tuiOptions) addFlags(cmd *cobra.Command) {
+func (o *tuiOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
 	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
@@ -133,7 +134,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	ui.Dirs = each(p.Roots, func(r adapter.Root) string { return r.Path })
+	ui.Dirs = lists.Map(p.Roots, func(r adapter.Root) string { return r.Path })
 	settings, err := settings.Read(a, func() *cobra.Command { return newRootCommand(a) })
 	if err != nil {
 		return err
@@ -572,7 +573,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		}
 	}
 	page.Focus = max(0, slices.IndexFunc(lines, func(l show.Line) bool { return l.Entry == anchor }))
-	page.Lines = each(lines, func(l show.Line) tui.Line { return tui.Line(l) })
+	page.Lines = lists.Map(lines, func(l show.Line) tui.Line { return tui.Line(l) })
 	return page, nil
 }
 
@@ -720,5 +721,5 @@ func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
 	if err != nil {
 		return "", conversation.ReadProblem(ctx, err)
 	}
-	return strings.Join(each(e.Parts, func(p session.Part) string { return string(p.Text) }), "\n"), nil
+	return strings.Join(lists.Map(e.Parts, func(p session.Part) string { return string(p.Text) }), "\n"), nil
 }

@@ -25,12 +25,14 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/cli/system"
+	"pigrep/ui/cli/upkeep"
 	"pigrep/ui/printer"
 	"pigrep/ui/report"
 	"pigrep/ui/tui"
@@ -45,7 +47,7 @@ type webOptions struct {
 	idle   time.Duration
 }
 
-func (o *webOptions) addFlags(cmd *cobra.Command) {
+func (o *webOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	o.idle = 30 * time.Minute
 	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
@@ -57,7 +59,7 @@ func (o *webOptions) addFlags(cmd *cobra.Command) {
 
 func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error {
 	o.query = strings.Join(args, " ")
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -68,9 +70,9 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	b := newWebBackend(ctx, q.Location)
 	defer b.index.Close()
 	options := b.options(o)
-	options.Agents = o.Filters.InQuery(filter.Lookup(filter.Agent), &q.request.Spec)
+	options.Agents = o.Filters.InQuery(filter.Lookup(filter.Agent), &q.Request.Spec)
 	server := web.New(listener.Addr().String(), options)
-	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, q.request), wideEnough(q.request)))
+	address := server.Address(web.SearchAddress(seed(&o.Shared, o.query, q.Request), wideEnough(q.Request)))
 	desktop := hasDesktop(a)
 	if !desktop {
 		a.Warn("%s", howToOpen(a, listener.Addr().(*net.TCPAddr).Port))
@@ -332,7 +334,7 @@ func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) err
 }
 
 func (b *webBackend) status() (*printer.Status, error) {
-	s, err := status(b.Location)
+	s, err := upkeep.Status(b.Location)
 	return s, pageError(err)
 }
 

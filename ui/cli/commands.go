@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/upkeep"
 )
 
 // command is a row of the table of commands.
@@ -32,15 +34,17 @@ func commands() []command {
 	return []command{
 		{"completion", forShell("completion", shells, runCompletion), ""},
 		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
-		{"doctor", of("doctor", noArgs, nil, runDoctor), "fsck"},
+		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},
 		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", newGrepCommand, ""},
-		{"index", of("index", noArgs, nil, runIndex), "rebuild reindex"},
-		{"init", forShell("init", each(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
+		{"index", of("index", noArgs, nil, upkeep.RunIndex), "rebuild reindex"},
+		{"init", forShell("init", lists.Map(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
 		{"keep", of("keep [AGENT...]", nil, func(a *app.App) complete {
 			return cobra.FixedCompletions(a.AgentNames(), cobra.ShellCompDirectiveNoFileComp)
-		}, runKeep), "archive backup"},
+		}, func(ctx context.Context, a *app.App, o *upkeep.KeepOptions, agents []string) error {
+			return upkeep.RunKeep(ctx, a, o, agents, func() *cobra.Command { return newRootCommand(a) })
+		}), "archive backup"},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"remote", newRemoteCommand, "remotes"},
@@ -51,12 +55,12 @@ func commands() []command {
 		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
 		{"skill", of("skill", noArgs, nil, runSkill), ""},
-		{"status", of("status", noArgs, nil, runStatus), ""},
+		{"status", of("status", noArgs, nil, upkeep.RunStatus), ""},
 		{"tools", newToolsCommand, "audit"},
 		{"tui", of("tui [QUERY...]", nil, nil, runTUI), "ui interactive"},
 		{"usage", newUsageCommand, "cost costs stats tokens"},
 		{"version", of("version", noArgs, nil, runVersion), ""},
-		{"watch", of("watch", noArgs, nil, runWatch), ""},
+		{"watch", of("watch", noArgs, nil, upkeep.RunWatch), ""},
 		{"web", of("web [QUERY...]", nil, nil, runWeb), "serve browse browser"},
 	}
 }
@@ -94,15 +98,7 @@ func commandMeant(word string) string {
 	return ""
 }
 
-func commandNames() []string { return each(commands(), func(c command) string { return c.name }) }
-
-func each[T, R any](list []T, of func(T) R) []R {
-	made := make([]R, len(list))
-	for i := range list {
-		made[i] = of(list[i])
-	}
-	return made
-}
+func commandNames() []string { return lists.Map(commands(), func(c command) string { return c.name }) }
 
 func newRootCommand(a *app.App) *cobra.Command {
 	root := newBareCommand(a)
@@ -129,7 +125,7 @@ func rootFor(a *app.App, args []string) *cobra.Command {
 }
 
 // options are those of a command.
-type options interface{ addFlags(*cobra.Command) }
+type options interface{ AddFlags(*cobra.Command) }
 
 // optionsOf are options in a T.
 type optionsOf[T any] interface {
@@ -144,7 +140,7 @@ func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context
 	}
 	help.Describe(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	return cmd
 }
 
@@ -358,7 +354,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		names := each(cmd.Commands(), (*cobra.Command).Name)
+		names := lists.Map(cmd.Commands(), (*cobra.Command).Name)
 		hint := fmt.Sprintf("`%s --help` lists its subcommands", cmd.CommandPath())
 		if found := near.Nearest(names, args[0]); len(found) > 0 {
 			hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), found[0])

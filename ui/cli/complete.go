@@ -228,7 +228,7 @@ var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 type completionOptions struct{}
 
-func (*completionOptions) addFlags(cmd *cobra.Command) {
+func (*completionOptions) AddFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
@@ -335,7 +335,7 @@ func keyName(key string) string {
 
 type initOptions struct{ key string }
 
-func (o *initOptions) addFlags(cmd *cobra.Command) {
+func (o *initOptions) AddFlags(cmd *cobra.Command) {
 	o.key = usualKey
 	flags.AddWords(cmd, "key", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", keyNames(), &o.key)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})

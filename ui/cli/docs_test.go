@@ -146,7 +146,7 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) string {
 	t.Helper()
 	o, cmd := &tuiOptions{}, &cobra.Command{}
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	must := func(err error) {
 		if err != nil {
 			t.Helper()

@@ -127,7 +127,7 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 	b := newTestBackend(t)
 	for _, args := range []string{"--kind prompt,reply the", "--kind call,result --tool bash --tool edit test", "--project atlas --project parser-lab the", "--since 2026-01-01 --model sonnet token"} {
 		o, cmd := &tuiOptions{}, &cobra.Command{}
-		o.addFlags(cmd)
+		o.AddFlags(cmd)
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 func TestFlagsThatOpenTheTUI(t *testing.T) {
 	for args, want := range map[string]bool{"--here": true, "--since 1w --kind call": true, "--session-dir x --sort newest": true, "--flat": false, "--redact --here": false, "--json": false} {
 		cmd := &cobra.Command{}
-		(&searchOptions{}).addFlags(cmd)
+		(&searchOptions{}).AddFlags(cmd)
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestSeed(t *testing.T) {
 			continue
 		}
 		o, cmd := &tuiOptions{}, &cobra.Command{}
-		o.addFlags(cmd)
+		o.AddFlags(cmd)
 		if err := cmd.ParseFlags(strings.Fields(test.args)[1:]); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func settle(m *tui.Model, cmd tea.Cmd) {
 func TestHereIsAToggle(t *testing.T) {
 	a, _, _ := testApp(t)
 	o, cmd := &tuiOptions{}, &cobra.Command{}
-	o.addFlags(cmd)
+	o.AddFlags(cmd)
 	if err := cmd.ParseFlags([]string{"--here", "--all-words", "--tool", "bash"}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package cli
+// Package upkeep is the commands about the index and the archive themselves: index, status,
+// doctor, watch and keep.
+package upkeep
 
 import (
 	"context"
@@ -19,11 +21,13 @@ import (
 	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -38,7 +42,7 @@ type indexOptions struct {
 	wait                                   time.Duration
 }
 
-func (o *indexOptions) addFlags(cmd *cobra.Command) {
+func (o *indexOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
 	flags.Add(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
@@ -50,7 +54,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
-func runIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
+func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
 	if o.rebuild && o.dryRun {
 		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
 	}
@@ -171,7 +175,7 @@ func dryRun(a *app.App, p *location.Location, out *printer.Printer) error {
 }
 
 func fileErrors(list []indexer.FileError) []printer.FileError {
-	return each(list, func(e indexer.FileError) printer.FileError {
+	return lists.Map(list, func(e indexer.FileError) printer.FileError {
 		return printer.FileError{Path: e.Path, Reason: snapshot.Reason(e.Err)}
 	})
 }
@@ -192,14 +196,14 @@ type statusOptions struct {
 	stores, skipped bool
 }
 
-func (o *statusOptions) addFlags(cmd *cobra.Command) {
+func (o *statusOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that agents keep, and which of them are searched", &o.stores)
 	flags.Add(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
+func RunStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) error {
 	out, err := o.Printer(a)
 	if err != nil {
 		return err
@@ -211,7 +215,7 @@ func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) erro
 	if p == nil {
 		return placeErr
 	}
-	s, err := status(p)
+	s, err := Status(p)
 	if err != nil {
 		return err
 	}
@@ -229,8 +233,8 @@ func runStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) erro
 	return placeErr
 }
 
-// status returns what is indexed and what is pending.
-func status(p *location.Location) (*printer.Status, error) {
+// Status returns what is indexed and what is pending.
+func Status(p *location.Location) (*printer.Status, error) {
 	a := p.App
 	s := &printer.Status{Dir: p.IndexDir}
 	var found *indexer.Found
@@ -450,7 +454,7 @@ type doctorOptions struct {
 	wait         time.Duration
 }
 
-func (o *doctorOptions) addFlags(cmd *cobra.Command) {
+func (o *doctorOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
 	flags.Add(f, "repair", "", "", "re-index what is wrong", &o.repair)
@@ -459,8 +463,8 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
 
-func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
-	q, err := begin(a, &o.Shared)
+func RunDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) error {
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -478,7 +482,7 @@ func runDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) er
 		}
 		sound = true
 	}
-	if err := q.out.Print(x); err != nil {
+	if err := q.Out.Print(x); err != nil {
 		return err
 	}
 	if !checkCopies(q.Location, o.deep) || !sound {
@@ -525,12 +529,12 @@ type watchOptions struct {
 	flags.Shared
 }
 
-func (o *watchOptions) addFlags(cmd *cobra.Command) {
+func (o *watchOptions) AddFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
-func runWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
-	q, err := begin(a, &o.Shared)
+func RunWatch(ctx context.Context, a *app.App, o *watchOptions, _ []string) error {
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -598,7 +602,7 @@ func (v *watchView) event(e indexer.WatchEvent) {
 		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
 		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
 	}
-	x.Steps = each(e.Steps, func(s indexer.Step) printer.Step {
+	x.Steps = lists.Map(e.Steps, func(s indexer.Step) printer.Step {
 		return printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending}
 	})
 	switch e.Kind {

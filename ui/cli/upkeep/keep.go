@@ -1,4 +1,4 @@
-package cli
+package upkeep
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"pigrep/internal/timespec"
 	"pigrep/keep"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
@@ -23,13 +24,13 @@ import (
 	"pigrep/ui/printer"
 )
 
-type keepOptions struct {
+type KeepOptions struct {
 	flags.Shared
 	off                      bool
 	restore, forget, earlier string
 }
 
-func (o *keepOptions) addFlags(cmd *cobra.Command) {
+func (o *KeepOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "off", "", "", "keep nothing more of these agents; what is kept stays", &o.off)
 	flags.Add(f, "restore", "", "SESSION", "put a session back where its agent had it", &o.restore)
@@ -38,7 +39,8 @@ func (o *keepOptions) addFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
-func runKeep(ctx context.Context, a *app.App, o *keepOptions, agents []string) error {
+// RunKeep runs keep. root makes the command with all others, whose flags settings are about.
+func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, root func() *cobra.Command) error {
 	given := 0
 	for _, is := range []bool{len(agents) > 0, o.restore != "", o.forget != "", o.earlier != ""} {
 		if is {
@@ -51,10 +53,10 @@ func runKeep(ctx context.Context, a *app.App, o *keepOptions, agents []string) e
 	case o.off && len(agents) == 0:
 		return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "--off needs an agent")
 	}
-	if err := o.choose(ctx, a, agents); err != nil {
+	if err := o.choose(ctx, a, agents, root); err != nil {
 		return err
 	}
-	q, err := begin(a, &o.Shared)
+	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
@@ -86,11 +88,11 @@ func runKeep(ctx context.Context, a *app.App, o *keepOptions, agents []string) e
 	if err != nil {
 		return err
 	}
-	return q.out.Print(x)
+	return q.Out.Print(x)
 }
 
 // choose writes the agents whose sessions are kept into the settings file.
-func (o *keepOptions) choose(ctx context.Context, a *app.App, agents []string) error {
+func (o *KeepOptions) choose(ctx context.Context, a *app.App, agents []string, root func() *cobra.Command) error {
 	chosen := slices.Clone(o.Keep)
 	for _, name := range agents {
 		if !slices.Contains(a.AgentNames(), name) {
@@ -105,7 +107,7 @@ func (o *keepOptions) choose(ctx context.Context, a *app.App, agents []string) e
 		return nil
 	}
 	o.Keep = append([]string{}, chosen...)
-	return settings.Set(ctx, a, func() *cobra.Command { return newRootCommand(a) }, "keep", o.Keep)
+	return settings.Set(ctx, a, root, "keep", o.Keep)
 }
 
 // kept describes the archive.
@@ -137,7 +139,7 @@ func copyOf(x *snapshot.Snapshot, name string) (*conversation.Target, *keep.Copy
 }
 
 // restore puts a session back, and says how to resume it.
-func restore(q *asking, x *snapshot.Snapshot, name string) error {
+func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 	t, c, err := copyOf(x, name)
 	if err != nil {
 		return err
@@ -159,11 +161,11 @@ func restore(q *asking, x *snapshot.Snapshot, name string) error {
 		x.App.WarnAll(how.Warnings)
 		done.Line += "; resume it: " + how.Command
 	}
-	return q.out.Print(done)
+	return q.Out.Print(done)
 }
 
 // forgetCopies deletes copies.
-func (o *keepOptions) forgetCopies(ctx context.Context, q *asking, x *snapshot.Snapshot) error {
+func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot) error {
 	var which func(c *keep.Copy) bool
 	if o.forget != "" {
 		t, c, err := copyOf(x, o.forget)
@@ -184,7 +186,7 @@ func (o *keepOptions) forgetCopies(ctx context.Context, q *asking, x *snapshot.S
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot delete copies", Err: err}
 	}
 	text := fmt.Sprintf("deleted %s, %s", human.Plural(n, "copy", "copies"), human.Bytes(size))
-	return q.out.Print(&printer.Done{Command: "keep", Line: text, Copies: n, Bytes: size})
+	return q.Out.Print(&printer.Done{Command: "keep", Line: text, Copies: n, Bytes: size})
 }
 
 // checkCopies warns of what is wrong with copies, and reports whether nothing is.

@@ -1,0 +1,149 @@
+// Package asking is what commands that ask the index have in common: what is asked and where,
+// as the shared flags say, and what an answer without hits says.
+package asking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
+	"pigrep/remote"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+// Command is a command that asks the index a question, as its shared flags say.
+type Command struct {
+	*location.Location
+	Out     *printer.Printer
+	Request search.Request
+}
+
+// Begin turns the shared flags into how the answer is printed, what is asked, and where.
+func Begin(a *app.App, o *flags.Shared) (*Command, error) {
+	out, err := o.Printer(a)
+	if err != nil {
+		return nil, err
+	}
+	req, err := o.Request(a)
+	if err != nil {
+		return nil, err
+	}
+	p, err := location.Find(o, a)
+	if err != nil {
+		return nil, err
+	}
+	*p.Question() = remote.Question{Spec: req.Spec, Env: req.Env}
+	return &Command{p, out, req}, nil
+}
+
+// Ask opens the index and runs a question on it; see snapshot.Ask.
+func (q *Command) Ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
+	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
+		if err := question(ctx, r); err != nil {
+			return Problem(ctx, err)
+		}
+		return nil
+	})
+}
+
+// Problem adds hints to an error of a search.
+func Problem(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*words.TextError](err); ok {
+		hint := e.Hint
+		if e.Grep {
+			hint += ": pigrep grep -F"
+		}
+		return &problem.Error{Code: problem.CodeQuery, Message: e.Reason, Hint: hint}
+	}
+	return problem.OfIndex(err)
+}
+
+// Finish is the outcome of a search whose answer has been printed. If nothing was found, it
+// says what was not searched, or lets explain say more. unread is how many hits could not be
+// read.
+func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error {
+	complete := x.State.Complete && unread == 0
+	switch {
+	case found:
+	case complete:
+		explain()
+	default:
+		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
+	}
+	return Outcome(found, complete)
+}
+
+// Outcome is the error of an answer that has been printed.
+func Outcome(found, complete bool) error {
+	switch {
+	case found:
+		return nil
+	case complete:
+		return problem.ErrNothingFound
+	}
+	return problem.ErrIncomplete
+}
+
+// Suggestion is what an answer without a full hit says about its query.
+type Suggestion struct {
+	Partial    bool // there are hits with some of the words
+	DidYouMean string
+	Words      []search.WordCount
+	Removed    []search.Removed
+}
+
+// Suggest says why no hit has all words, and prints alternatives to the query. JSON has
+// them in the answer.
+func Suggest(o *flags.Shared, a *app.App, s Suggestion) {
+	if a.JSON {
+		return
+	}
+	if why := search.ExplainWords(s.Words, s.Removed, o.Without); why != "" {
+		a.Warn("%s", why)
+	}
+	if s.DidYouMean != "" {
+		a.Warn("did you mean: %s", s.DidYouMean)
+	}
+	if len(s.Removed) > 0 {
+		there, all := "there are %d hits%s %s", ""
+		if s.Removed[0].Hits == 1 {
+			there = "there is %d hit%s %s"
+		}
+		if s.Partial {
+			all = " with every word"
+		}
+		text := fmt.Sprintf(there, s.Removed[0].Hits, all, o.Without(s.Removed[0].Filter))
+		for _, r := range s.Removed[1:] {
+			text += fmt.Sprintf(", %d %s", r.Hits, o.Without(r.Filter))
+		}
+		a.Warn("%s", text)
+	}
+}
+
+// NoneBelow says that no session was started in a directory or below it, if so.
+func NoneBelow(o *flags.Shared, list []session.Summary, dir string) []string {
+	if dir == "" || len(list) == 0 {
+		return nil
+	}
+	below := (&filter.Spec{CWD: dir}).Compile()
+	if slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
+		human.Plural(len(list), "session", "sessions"), o.Without("cwd"))}
+}
