@@ -42,6 +42,7 @@ type lineReader struct {
 	skimmed func(bytes int64) error              // is told of each piece of a line that is too long; an error ends reading
 
 	held      []heldEntry        // in file order
+	abouts    map[string]int64   // of Notes: the offset of the last line about each session
 	documents []segment.Document // memory for those of an entry
 	entries   int
 }
@@ -111,7 +112,7 @@ func (r *lineReader) addHeld(rec *session.Record) {
 	for i := range r.held {
 		h := &r.held[i]
 		documents, tokens := r.addAll(h.documents, rec)
-		if at := slices.IndexFunc(rec.Pending, func(p session.Pending) bool { return p.Offset == h.offset }); at >= 0 {
+		if at := session.PendingAt(rec.Pending, h.offset); at >= 0 {
 			rec.Pending[at].Documents, rec.Pending[at].Tokens = documents, tokens
 		}
 	}
@@ -129,7 +130,7 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 		case !line.Ended: // it is read again, and only then decides about other entries
 			e.Pending, e.Shadows = false, nil
 		case rec.Notes:
-			rec.Supersede(e)
+			r.supersede(e)
 		case e.Offset < rec.Volatile.Length:
 			e.Pending = true // an overwritten one takes its place
 		}
@@ -171,9 +172,26 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 	return found
 }
 
+// supersede makes a complete line of Notes take the place of the last one about its session.
+func (r *lineReader) supersede(e *session.Entry) {
+	if r.abouts == nil {
+		r.abouts = make(map[string]int64)
+		for _, p := range r.rec.Pending {
+			r.abouts[p.About] = p.Offset
+		}
+	}
+	if offset, ok := r.abouts[e.About]; ok {
+		e.Shadows = []int64{offset}
+	}
+	e.Pending, r.abouts[strings.Clone(e.About)] = true, e.Offset
+}
+
 // shadow removes the documents of an entry whose text a later one has.
 func (r *lineReader) shadow(offset int64) {
-	if at := slices.IndexFunc(r.held, func(h heldEntry) bool { return h.offset == offset }); at >= 0 {
+	at, ok := slices.BinarySearchFunc(r.held, offset, func(h heldEntry, offset int64) int { return cmp.Compare(h.offset, offset) })
+	if ok && at == 0 {
+		r.held = r.held[1:]
+	} else if ok {
 		r.held = slices.Delete(r.held, at, at+1)
 	} else if r.remove != nil {
 		r.remove(offset)

@@ -68,15 +68,6 @@ func (r *Record) Add(e *Entry) {
 	}
 }
 
-// Supersede makes a complete line of Notes take the place of the last one about the same
-// session. Call it before Add.
-func (r *Record) Supersede(e *Entry) {
-	e.Pending = true
-	if at := slices.IndexFunc(r.Pending, func(p Pending) bool { return p.About == e.About }); at >= 0 {
-		e.Shadows = []int64{r.Pending[at].Offset}
-	}
-}
-
 // Overwrite takes over what the Volatile lines of the file say now: with has read nothing else.
 // It reports whether the rest of the record stays true.
 func (r *Record) Overwrite(with *Record) bool {
@@ -88,7 +79,7 @@ func (r *Record) Overwrite(with *Record) bool {
 	}
 	pending := slices.Clone(r.Pending)
 	for i := range nodes[:last+1] {
-		at := slices.IndexFunc(pending, func(p Pending) bool { return p.Offset == nodes[i].Offset })
+		at := PendingAt(pending, nodes[i].Offset)
 		if at < 0 || pending[at].Documents > 0 && with.Name == "" { // a name elsewhere may count now
 			return false
 		}
@@ -149,7 +140,7 @@ func (r *Record) note(i int) {
 // the offsets of those that it has hidden.
 func (r *Record) hide(offsets []int64) (hidden []int64) {
 	for _, offset := range offsets {
-		at := slices.IndexFunc(r.Pending, func(p Pending) bool { return p.Offset == offset })
+		at := PendingAt(r.Pending, offset)
 		if at < 0 {
 			continue
 		}
@@ -172,7 +163,11 @@ func (r *Record) hide(offsets []int64) (hidden []int64) {
 		}
 		r.Documents -= r.Pending[at].Documents
 		r.Tokens -= r.Pending[at].Tokens
-		r.Pending = slices.Concat(r.Pending[:at], r.Pending[at+1:])
+		if at == 0 { // without a copy: there may be many
+			r.Pending = r.Pending[1:]
+		} else {
+			r.Pending = slices.Delete(r.Pending, at, at+1)
+		}
 	}
 	return hidden
 }

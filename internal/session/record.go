@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"time"
 )
@@ -211,6 +212,16 @@ type Pending struct {
 	Tokens    uint64 // of these
 
 	About, Name string // of an entry of Notes
+}
+
+// PendingAt returns the place of the entry at an offset in a list, which is in file order; -1 if
+// it is not there.
+func PendingAt(list []Pending, offset int64) int {
+	at, ok := slices.BinarySearchFunc(list, offset, func(p Pending, offset int64) int { return cmp.Compare(p.Offset, offset) })
+	if !ok {
+		return -1
+	}
+	return at
 }
 
 // Node is an entry in the tree.
