@@ -31,6 +31,15 @@ type Call struct {
 	Failed    bool       // known only for nested calls
 	Edits     []Edit     // what it changes in files, nil if it changes none or says so in another form
 	Diff      []byte     // of its edits, as the tool recorded it in its result or was given it; nil if there is none
+
+	Subagents []Subagent // that it started; who shows the conversation sets it
+}
+
+// Subagent is a session that a call started.
+type Subagent struct {
+	Name     string // as commands accept it
+	Title    string
+	Path, ID string
 }
 
 // Edit is one change of a file.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,10 +25,7 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 	write("sub.jsonl", `{"room":"worker-1","boss":"den-0001"}`+"\n"+`{"at":9200,"who":"me","says":"count the walnut leaves"}`+"\n")
 	write("orphan.jsonl", `{"room":"orphan-1","boss":"no-such-room"}`+"\n"+`{"at":9300,"who":"me","says":"nobody waits for me"}`+"\n")
 	run := program(t, home, nil, allAgents()...)
-	for _, test := range []struct {
-		args       []string
-		want, lack []string
-	}{
+	checkOutputs(t, run, []output{
 		{[]string{"sessions", "--agent", "chat"}, []string{"den-0001\tplant the walnut", "orphan-1", "lost-001", "self-001"}, []string{"worker-1", "den1.jsonl"}},
 		{[]string{"sessions", "--agent", "chat", "--jsonl"}, []string{`"subagents":1`}, []string{"worker-1"}},
 		{[]string{"sessions", "--subagents"}, []string{"worker-1"}, nil},
@@ -38,6 +37,9 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 		{[]string{"show", filepath.Join(chats, "den1.jsonl")}, []string{"plant the walnut"}, []string{"water"}},
 		{[]string{"show", "forked-1"}, []string{"plant the walnut", "goes on in fork.jsonl", "forked from den-0001 plant the walnut", "sell it"}, []string{"planted the walnut", "water"}},
 		{[]string{"export", "forked-1", "--format", "md"}, []string{"plant the walnut", "goes on in fork.jsonl", "sell it"}, nil},
+		{[]string{"export", "forked-1", "--format", "html"}, []string{"plant the walnut", "Goes on in fork.jsonl", "sell it"}, nil},
+		{[]string{"search", "leaves", "--color", "always"}, []string{"subagent of den-0001"}, nil},
+		{[]string{"search", "leaves", "--json"}, []string{`"subagent":true`}, nil},
 		{[]string{"show", "lost-001"}, []string{"begins in no-such-room", "where does it begin"}, nil},
 		{[]string{"show", "self-001"}, []string{"I begin in myself"}, []string{"begins in"}},
 		{[]string{"show", "worker-1"}, []string{"subagent of den-0001", "count the walnut leaves"}, nil},
@@ -46,16 +48,63 @@ func TestSessionOfSeveralFiles(t *testing.T) {
 		{[]string{"grep", "walnut", "--branch", "abandoned"}, []string{"fell the walnut"}, []string{"plant", "water"}},
 		{[]string{"usage", "--by", "session", "--agent", "chat", "--json"}, []string{`den2.jsonl"`}, []string{`den1.jsonl"`}},
 		{[]string{"doctor", "--deep"}, []string{"findings\t0"}, nil},
+	})
+	// A copy of a whole file is the same session; what differs is not.
+	data, err := os.ReadFile(filepath.Join(chats, "fork.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin := filepath.Join(chats, "elsewhere", "fork.jsonl")
+	appendTo(t, twin, string(data))
+	checkOutputs(t, run, []output{
+		{[]string{"show", "forked-1"}, []string{"plant the walnut", "sell it", "same id as"}, []string{"matches 2"}},
+		{[]string{"resume", "forked-1"}, []string{"chat --room forked-1"}, []string{"matches 2"}},
+	})
+	appendTo(t, twin, `{"at":9900,"who":"me","says":"keep it"}`+"\n")
+	checkOutputs(t, run, []output{{[]string{"show", "forked-1"}, []string{"forked-1 matches 2 sessions"}, nil}})
+	if err := errors.Join(os.Remove(twin), os.Remove(filepath.Join(chats, "den1.jsonl"))); err != nil {
+		t.Fatal(err)
+	}
+	// Without updating the index, it still has the file that is gone.
+	checkOutputs(t, run, []output{
+		{[]string{"show", "den-0001", "--no-update"}, []string{"begins in den-0001, which is not indexed or deleted", "water the walnut"}, []string{"plant the walnut\n\n"}},
+		{[]string{"export", "den-0001", "--format", "md", "--no-update"}, []string{"Begins in", "den-0001, which is not indexed or deleted", "water the walnut"}, nil},
+		{[]string{"export", "den-0001", "--format", "html", "--no-update"}, []string{"Begins in", "den-0001, which is not indexed or deleted", "water the walnut"}, nil},
+	})
+}
+
+// Files that name each other, themselves, or what is not there hide no session, and end no
+// command.
+func TestHostileParents(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	twoAgents(t, home)
+	for name, header := range map[string]string{
+		"cycle1": `{"room":"cycle-01","boss":"cycle-02"}`, "cycle2": `{"room":"cycle-02","boss":"cycle-01"}`, "own": `{"room":"ownboss1","boss":"ownboss1"}`,
+		"ring1": `{"room":"ring-001","base":"ring-002","until":2}`, "ring2": `{"room":"ring-002","base":"ring-001","until":2}`,
+		"boss-a": `{"room":"twinboss","dir":"/a"}`, "boss-b": `{"room":"twinboss","dir":"/b"}`, "kid": `{"room":"kid-0001","boss":"twinboss"}`,
+		"foreign": `{"room":"foreign1","boss":"01a1f7de-0000-7000-8000-000000000000"}`, "both": `{"room":"both-001","boss":"twinboss","base":"ring-001","until":1}`,
+		"again-a": `{"room":"again-01","part":"x","base":"again-01","basePart":"y"}`, "again-b": `{"room":"again-01","part":"y","base":"again-01","basePart":"x"}`,
 	} {
-		got := run(test.args...)
-		for _, want := range test.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("pigrep %s lacks %q:\n%s", strings.Join(test.args, " "), want, got)
-			}
-		}
-		for _, lack := range test.lack {
-			if strings.Contains(got, lack) {
-				t.Errorf("pigrep %s has %q:\n%s", strings.Join(test.args, " "), lack, got)
+		appendTo(t, filepath.Join(home, ".chat", "hostile", name+".jsonl"), header+"\n"+`{"at":5000,"who":"me","says":"tapir of `+name+`"}`+"\n")
+	}
+	run := program(t, home, nil, allAgents()...)
+	all := []string{"cycle-01", "cycle-02", "ownboss1", "ring-001", "ring-002", "boss-a", "boss-b", "kid-0001", "foreign1", "both-001", "again-01"}
+	checkOutputs(t, run, []output{
+		{[]string{"sessions", "--subagents", "--limit", "0"}, all, nil},
+		{[]string{"sessions", "--limit", "0"}, []string{"cycle-0", "ownboss1", "ring-001", "ring-002", "boss-a", "boss-b", "foreign1", "again-01"}, []string{"kid-0001"}},
+		{[]string{"sessions", "--forks"}, []string{"ring-00"}, nil},
+		{[]string{"usage", "--by", "session", "--tree"}, nil, []string{"panic"}},
+		{[]string{"show", "twinboss"}, []string{"twinboss matches 2 sessions"}, nil},
+		{[]string{"search", "tapir", "--flat", "--format", "{text}"}, []string{"tapir of cycle1", "tapir of ring2", "tapir of kid", "tapir of again-a", "tapir of both"}, nil},
+	})
+	for id, text := range map[string]string{
+		"cycle-01": "tapir of cycle1", "cycle-02": "tapir of cycle2", "ownboss1": "tapir of own", "ring-001": "tapir of ring1", "ring-002": "tapir of ring2",
+		"kid-0001": "tapir of kid", "foreign1": "tapir of foreign", "both-001": "tapir of both", "again-01": "tapir of again-",
+	} {
+		for _, args := range [][]string{{"show", id}, {"show", id, "--tree"}, {"export", id, "--format", "html"}, {"export", id, "--format", "md"}} {
+			if got := run(args...); !strings.Contains(got, text) {
+				t.Errorf("pigrep %s lacks %q:\n%s", strings.Join(args, " "), text, got)
 			}
 		}
 	}

@@ -181,6 +181,12 @@ func TestNotes(t *testing.T) {
 	if got := run("grep", "--json", "capybara|aardvark"); strings.Count(got, `"sessionId":"kitchen"`) != 1 || strings.Contains(got, "names.jsonl") || strings.Contains(got, `"text":"aardvark`) {
 		t.Errorf("grep does not find the name once, in its session: %s", got)
 	}
+	if got := run("grep", "capybara", "--project", "kitchen"); !strings.Contains(got, "capybara") {
+		t.Errorf("grep finds no name in a project: %s", got)
+	}
+	if got := run("grep", "capybara|badger", "--project", "app"); strings.Contains(got, "capybara") || strings.Contains(got, "badger") {
+		t.Errorf("grep finds the name of another project: %s", got)
+	}
 	for _, args := range [][]string{{"show", "kitchen"}, {"sessions", "--color", "always"}, {"capybara"}, {"export", "kitchen", "--format", "md"}} {
 		if got := run(args...); !strings.Contains(plainText(got), "capybara") || strings.Contains(got, "aardvark") {
 			t.Errorf("pigrep %v does not say capybara alone:\n%s", args, got)

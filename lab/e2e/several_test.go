@@ -34,10 +34,7 @@ func TestAnswersNameAgents(t *testing.T) {
 	twoAgents(t, home)
 	run := program(t, home, nil, allAgents()...)
 	const title, other = "Why does the getOvenTimer fail?", "the getOvenTimer again"
-	for _, test := range []struct {
-		args       []string
-		want, lack []string
-	}{
+	checkOutputs(t, run, []output{
 		{[]string{"sessions", "--jsonl"}, []string{`"agent":"chat"`, `"agent":"pi"`}, nil},
 		{[]string{"sessions", "--agent", "chat"}, []string{title}, []string{other}},
 		{[]string{"sessions", "--agent", "PI"}, []string{other}, []string{title}},
@@ -58,7 +55,18 @@ func TestAnswersNameAgents(t *testing.T) {
 		{[]string{"timer", "agent:chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
 		{[]string{"__complete", "sessions", "--agent", ""}, []string{"pi\n", "chat\n"}, nil},
 		{[]string{"__complete", "sessions", "--agent", "pi,"}, []string{"pi,chat\n"}, []string{"pi,pi"}},
-	} {
+	})
+}
+
+// output says what a run of the program prints, and what it does not.
+type output struct {
+	args       []string
+	want, lack []string
+}
+
+func checkOutputs(t *testing.T, run func(args ...string) string, tests []output) {
+	t.Helper()
+	for _, test := range tests {
 		got := run(test.args...)
 		for _, want := range test.want {
 			if !strings.Contains(plainText(got), want) {

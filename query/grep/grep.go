@@ -189,13 +189,18 @@ type task struct {
 // plan makes the tasks, in order of paths.
 func (g *run) plan(files []File) {
 	for _, f := range files {
-		if f.Known != nil && f.Indexed == Whole && !g.filter.Session(f.Known) {
+		if f.Known != nil && f.Indexed == Whole && !g.passes(f.Known) {
 			continue
 		}
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
 		g.tasks = append(g.tasks, &task{File: f, scan: !known})
 	}
 	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Or(g.req.Order.compare(a.Time, b.Time), cmp.Compare(a.Path, b.Path)) })
+}
+
+// passes reports whether a file may have matches. Of Notes, each line is about another session.
+func (g *run) passes(s *session.Summary) bool {
+	return g.reader != nil && s.Notes || g.filter.Session(s)
 }
 
 // compare compares the times of two files.

@@ -65,7 +65,7 @@ func (w *worker) mayMatch(data []byte) bool {
 // file does not have them any more.
 func (w *worker) searchNamed(rec *record.Outline) error {
 	s := &rec.Record.Summary
-	if !w.filter.Session(s) {
+	if !w.passes(s) {
 		w.task.skipped = true
 		return nil
 	}

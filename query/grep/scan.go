@@ -19,7 +19,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 	w.fileHeader = head
 	if w.filter.TestsSessions() {
 		s := session.Summary{Path: w.task.Path, Header: head}
-		if !w.filter.Session(&s) {
+		if !w.passes(&s) {
 			w.task.skipped = true
 			return nil
 		}

@@ -184,6 +184,15 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	if w.whole != nil && w.whole.Hidden(e.Offset) {
 		return nil
 	}
+	if known := w.task.Known; known != nil && known.Notes && w.filter.TestsSessions() {
+		about := known
+		if o := w.owner(e.Offset); o != nil {
+			about = &o.Record.Summary
+		}
+		if !w.filter.Session(about) {
+			return nil
+		}
+	}
 	for i := range e.Parts {
 		p := &e.Parts[i]
 		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
@@ -310,20 +319,30 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 // locate moves a match in Notes to the beginning of the session that it is about, if that is
 // known.
 func (w *worker) locate(l *Location, offset int64) {
-	if w.reader == nil || w.task.Known == nil {
-		return
-	}
-	file, ok := w.reader.Names().Owner(w.task.Known.File, offset)
-	if !ok {
-		return
-	}
-	o, err := w.reader.Outline(file, nil)
-	if err != nil || o == nil {
+	o := w.owner(offset)
+	if o == nil {
 		return
 	}
 	first, _ := o.First()
 	l.SessionPath, l.SessionID, l.CWD, l.Kept = o.Record.Path, o.Record.ID, o.Record.CWD, o.Record.Kept
 	l.EntryID, l.At = first.ID, session.At{Line: first.Line, Offset: first.Offset, Length: first.Length}
+}
+
+// owner returns the session that the line of Notes at an offset is about; nil if that is not
+// known, or if the file is no Notes.
+func (w *worker) owner(offset int64) *record.Outline {
+	if w.reader == nil || w.task.Known == nil {
+		return nil
+	}
+	file, ok := w.reader.Names().Owner(w.task.Known.File, offset)
+	if !ok {
+		return nil
+	}
+	o, err := w.reader.Outline(file, nil)
+	if err != nil {
+		return nil
+	}
+	return o
 }
 
 // partMayMatch reports whether a text that is given as JSON may have a match. If its lines

@@ -340,7 +340,7 @@ func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 		SessionPath: s.Path, SessionID: s.ID, Name: s.Name, Agent: session.ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()},
 		Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
-		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
+		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Subagent: s.Relation == session.Spawned, Tokens: s.UsedTokens, Cost: s.UsedCost,
 	}}
 }
 

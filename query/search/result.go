@@ -278,9 +278,22 @@ type SessionFacts struct {
 	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`
-	Forks         int          `json:"forks,omitempty"`  // indexed sessions whose parent is this one
-	Tokens        int64        `json:"tokens,omitempty"` // 0 if unknown
-	Cost          float64      `json:"cost,omitempty"`   // 0 if unknown
+	Subagent      bool         `json:"subagent,omitempty"` // of ParentSession, which it works for
+	Forks         int          `json:"forks,omitempty"`    // indexed sessions whose parent is this one
+	Tokens        int64        `json:"tokens,omitempty"`   // 0 if unknown
+	Cost          float64      `json:"cost,omitempty"`     // 0 if unknown
+}
+
+// Boss returns the name of the session that a subagent works for, as Handle has it; "" for
+// other sessions.
+func (f *SessionFacts) Boss() string {
+	switch {
+	case !f.Subagent:
+		return ""
+	case session.IsPath(f.ParentSession):
+		return session.Handle("", f.ParentSession)
+	}
+	return f.ParentSession
 }
 
 // Options returns which hits are wanted, with the default limits filled in.

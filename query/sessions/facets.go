@@ -44,16 +44,36 @@ func Facets(r *index.Reader) ([]Facet, error) {
 		}
 	}
 	list = append(list, byCount("tool", "part", tools)...)
-	list = append(list, projectFacets(r.Summaries())...)
-	agents, models := make(map[string]int), make(map[string]int)
+	agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int)
+	latest := make(map[string]time.Time) // activity in a project
+	lineage := NewLineage(r.Summaries())
 	for i := range r.Summaries() {
-		if s := &r.Summaries()[i]; s.IsSession() {
-			agents[session.ShortAgent(s.Agent)]++
+		if lineage.Head(i) != i || r.Summaries()[i].Notes {
+			continue
 		}
-		for _, m := range r.Summaries()[i].Models {
-			models[m[strings.LastIndexByte(m, '/')+1:]]++
+		s, listed := lineage.Whole(i), 0 // what only subagents have is not counted
+		if s.IsSession() && lineage.Listed(i) {
+			listed = 1
+		}
+		agents[session.ShortAgent(s.Agent)] += listed
+		names := make([]string, 0, 4)
+		for _, m := range s.Models {
+			names = append(names, m[strings.LastIndexByte(m, '/')+1:])
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			models[name] += listed
+		}
+		if name := path.Base(session.Slashed(s.CWD)); s.CWD != "" && name != "/" {
+			projects[name] += listed
+			if at := s.Modified(); at.After(latest[name]) {
+				latest[name] = at
+			}
 		}
 	}
+	inOrder := byCount("project", "session", projects)
+	slices.SortStableFunc(inOrder, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
+	list = append(list, inOrder...)
 	if len(agents) > 1 {
 		list = append(list, byCount("agent", "session", agents)...)
 	}
@@ -77,25 +97,5 @@ func byCount(field, unit string, counts map[string]int) []Facet {
 	slices.SortFunc(list, func(a, b Facet) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 	})
-	return list
-}
-
-// projectFacets lists the base names of the working directories of sessions.
-func projectFacets(sessions []session.Summary) []Facet {
-	counts := make(map[string]int)
-	latest := make(map[string]time.Time)
-	for i := range sessions {
-		s := &sessions[i]
-		name := path.Base(session.Slashed(s.CWD))
-		if s.CWD == "" || name == "/" {
-			continue
-		}
-		counts[name]++
-		if at := s.Modified(); at.After(latest[name]) {
-			latest[name] = at
-		}
-	}
-	list := byCount("project", "session", counts)
-	slices.SortStableFunc(list, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
 	return list
 }

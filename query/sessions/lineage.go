@@ -8,6 +8,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
 )
 
 // Lineage records which session was forked from which or works for which, and which files are
@@ -368,9 +369,9 @@ func Shared(fork, parent *session.Record) int {
 }
 
 // History returns the records of the files in which the history of a session is: the oldest
-// first, and its own last. there reports whether a file still is. missing is the session in
-// which the history begins, if that is not indexed or its file is gone.
-func History(r *index.Reader, own *session.Record, there func(path string) bool) (files []*session.Record, missing string, err error) {
+// first, and its own last. missing is the session in which the history begins, if that is not
+// indexed or its file is gone.
+func History(r *index.Reader, src entry.Source, own *session.Record) (files []*session.Record, missing string, err error) {
 	seen := make(map[string]bool)
 	for rec := own; ; {
 		files, seen[rec.Path] = append(files, rec), true
@@ -380,7 +381,7 @@ func History(r *index.Reader, own *session.Record, there func(path string) bool)
 		}
 		missing = PartName(rec.Base.Session, rec.Base.Part)
 		i, ok := r.Table().Find(base)
-		if !ok || !there(base) {
+		if !ok || !isThere(src, base) {
 			break
 		}
 		if rec, err = r.Record(r.Table().File(i)); err != nil || rec == nil {
@@ -390,6 +391,14 @@ func History(r *index.Reader, own *session.Record, there func(path string) bool)
 	}
 	slices.Reverse(files)
 	return files, missing, err
+}
+
+func isThere(src entry.Source, path string) bool {
+	f, err := src.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
 }
 
 func PartName(id, part string) string {

@@ -1,8 +1,10 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -70,11 +72,52 @@ func EntryName(id string, offset int64) string {
 	return id
 }
 
-// FindSession returns the session with this id or file name, or the only one whose id
+// FindSession returns the session that a user named: see findSession. Of copies of a file it is
+// the one that lists show first, but rather one that is not kept. Files of one session that
+// differ are ambiguous.
+func FindSession(r *index.Reader, name string) (*session.Summary, error) {
+	s, err := findSession(r.Summaries(), name)
+	several, ok := errors.AsType[*AmbiguousError](err)
+	if !ok || several.What != "session" {
+		return s, err
+	}
+	first := several.Sessions[0]
+	for _, s := range several.Sessions[1:] {
+		same, readErr := areCopies(r, first, s)
+		if readErr != nil {
+			return nil, readErr
+		}
+		if !same {
+			return nil, err
+		}
+	}
+	if at := slices.IndexFunc(several.Sessions, func(s *session.Summary) bool { return !s.Kept }); at > 0 {
+		first = several.Sessions[at]
+	}
+	return first, nil
+}
+
+// areCopies reports whether two files are the same file of the same session.
+func areCopies(r *index.Reader, a, b *session.Summary) (bool, error) {
+	if a.ID == "" || a.ID != b.ID || a.Part != b.Part || a.Agent != b.Agent || a.Checkpoint.Offset != b.Checkpoint.Offset {
+		return false, nil
+	}
+	x, err := r.Record(a.File)
+	if err != nil || x == nil {
+		return false, err
+	}
+	y, err := r.Record(b.File)
+	if err != nil || y == nil {
+		return false, err
+	}
+	return slices.Equal(x.Blocks, y.Blocks) && bytes.Equal(x.Partial, y.Partial) && x.TailBytes == y.TailBytes, nil
+}
+
+// findSession returns the session with this id or file name, or the only one whose id
 // begins with it, or if there is none, whose id ends with it, or whose file name begins with
 // it. Ids are compared without regard to case. An id names the file in which the session goes
 // on, ID_PART another one.
-func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
+func findSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
 	var whole, heads, tails, parts, files []*session.Summary
 	for i := range sessions {

@@ -71,12 +71,12 @@ func TestFindSession(t *testing.T) {
 		{"2", "/s/2026-03-04_20fe.jsonl"}, // and the beginning of an id before that of a file name
 		{"01", "/s/x.jsonl"},              // a whole id is meant before the beginning of others
 	} {
-		s, err := FindSession(sessions, test.name)
+		s, err := findSession(sessions, test.name)
 		if err != nil || s.Path != test.want {
-			t.Errorf("FindSession(%q) = %v, %v, want %s", test.name, s, err, test.want)
+			t.Errorf("findSession(%q) = %v, %v, want %s", test.name, s, err, test.want)
 		}
 	}
-	_, err := FindSession(sessions, "01a1f7df")
+	_, err := findSession(sessions, "01a1f7df")
 	e, ok := errors.AsType[*AmbiguousError](err)
 	if !ok {
 		t.Fatalf("FindSession of a copied ID: %v, want it ambiguous", err)
@@ -88,12 +88,12 @@ func TestFindSession(t *testing.T) {
 	if diff := cmp.Diff([]string{"/s/import.jsonl", "/s/2026-03-02_01a1f7df-bbbb.jsonl"}, paths); diff != "" {
 		t.Errorf("candidates, the latest first (-want +got):\n%s", diff)
 	}
-	_, err = FindSession(sessions, "01a1f7ed-aaaa")
+	_, err = findSession(sessions, "01a1f7ed-aaaa")
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok || len(missing.Nearest) == 0 || missing.Nearest[0] != "01a1f7de-aaaa" {
 		t.Errorf("FindSession of a typo: %v %+v, want the nearest id", err, missing)
 	}
-	if _, err := FindSession(sessions, ""); err == nil {
+	if _, err := findSession(sessions, ""); err == nil {
 		t.Error("FindSession of nothing found something")
 	}
 }
@@ -125,8 +125,8 @@ func TestShortIDs(t *testing.T) {
 		id := session.Handle(sessions[i].ID, sessions[i].Path)
 		if name := short(id); !utf8.ValidString(name) {
 			t.Errorf("short(%q) = %q, a part of a character", id, name)
-		} else if s, err := FindSession(sessions, name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
-			t.Errorf("FindSession(%q) = %v, %v, want %s, whose short id this is", name, s, err, sessions[i].Path)
+		} else if s, err := findSession(sessions, name); id != "9470c69e-8ef4" && (err != nil || s != &sessions[i]) {
+			t.Errorf("findSession(%q) = %v, %v, want %s, whose short id this is", name, s, err, sessions[i].Path)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func TestShortIDsAreFound(t *testing.T) {
 					t.Errorf("short(%q) = %q by counting, %q by comparing", id, got, want)
 				}
 			}
-			if s, err := FindSession(list, short(id)); err != nil || s != &list[i] {
-				t.Errorf("FindSession(%q) = %v, %v, want %s", short(id), s, err, id)
+			if s, err := findSession(list, short(id)); err != nil || s != &list[i] {
+				t.Errorf("findSession(%q) = %v, %v, want %s", short(id), s, err, id)
 			}
 		}
 	})
@@ -269,7 +269,7 @@ func TestNamesFindTheirSession(t *testing.T) {
 			typed, at := SplitTarget(arg)
 			found, err := &session.Summary{Path: typed}, error(nil)
 			if !session.IsPath(typed) {
-				found, err = FindSession(list, typed)
+				found, err = findSession(list, typed)
 			}
 			if err != nil || found.Path != list[i].Path || at != entry {
 				t.Errorf("%q for %s: found %+v, entry %q, error %v", arg, list[i].Path, found, at, err)

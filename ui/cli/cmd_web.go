@@ -233,7 +233,7 @@ func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Ta
 		if i >= 0 {
 			return summaries[i].Path, nil
 		}
-		s, err := sessions.FindSession(summaries, name)
+		s, err := sessions.FindSession(x.Reader, name)
 		if err != nil {
 			return "", &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
 		}

@@ -35,10 +35,14 @@ type callView struct {
 	lines    int // in Code, Arguments, Diffs and Output
 
 	Code      template.HTML // the command, if the summary is not all of it
+	Subagents []subagent
 	Arguments []argument
 	Diffs     []diffView
 	Output    []block
 }
+
+// subagent is a session that the call started.
+type subagent struct{ Title, Address, Command string }
 
 type argument struct {
 	Name, Value string
@@ -74,6 +78,13 @@ func (x *writer) newCall(c *session.Call) *callView {
 		case !strings.Contains(v.Summary, value) || value == "":
 			v.Arguments = append(v.Arguments, argument{Name: Line(a.Name), Value: value})
 		}
+	}
+	for _, s := range c.Subagents {
+		sub := subagent{Title: Line(s.Title), Command: "pigrep show " + Line(s.Name)}
+		if x.page.Site != nil {
+			sub.Address = x.page.Site.Session(s.Path, s.ID)
+		}
+		v.Subagents = append(v.Subagents, sub)
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
 		v.Code = v.code(x, "json", c.Raw)

@@ -270,7 +270,8 @@ type writer struct {
 	turn     *entryView
 	message  string      // Entry.Message of turn
 	calls    []*callView // of turn, without a result so far
-	before   time.Time   // of the entry before, for how long a call took
+	file     entry.FileLine
+	before   time.Time // of the entry before, for how long a call took
 	behind   []*entryView
 
 	lastDay, lastModel string
@@ -306,7 +307,14 @@ func (x *writer) step(k int, e *entry.Entry) {
 	} else if len(x.branches) > s.Depth {
 		x.leave(s.Depth)
 	}
-	if x.page.Pass != nil && !x.page.Pass(e) || e.Role == session.RoleToolResult && x.answer(e) {
+	if x.page.Pass != nil && !x.page.Pass(e) {
+		return
+	}
+	if name := x.file.Next(e); name != "" {
+		x.flush()
+		x.write("file", Line(name))
+	}
+	if e.Role == session.RoleToolResult && x.answer(e) {
 		return
 	}
 	if x.continues(e) {

@@ -55,6 +55,7 @@ type Site struct {
 	Entry    func(id string) string                     // the page with an entry, without the anchor
 	Branch   func(id string) string                     // the page of the branch through an entry
 	Output   func(entry, block int, name string) string // a block of an entry, highlighted as a file with that name
+	Session  func(path, id string) string               // another session
 	Hits     map[int]bool                               // entries that are marked, by their index in the file
 }
 
@@ -267,8 +268,9 @@ func (p *Page) facts() (line, more, place []fact) {
 	}
 	add(&more, "Labels", strings.Join(f.Labels, ", "))
 	if f.ParentSession != "" {
-		add(&more, "Forked from", p.file(f.ParentSession))
+		add(&more, f.ParentIs(), p.file(f.ParentSession))
 	}
+	add(&more, "Begins in", f.BeginsIn())
 	add(&place, "Session", f.SessionID)
 	add(&place, "File", p.file(f.SessionPath))
 	return line, more, place

@@ -496,12 +496,14 @@ type sessionRow struct {
 	CWD      string `json:"cwd,omitempty"`
 	Modified string `json:"modified,omitempty"`
 	Messages int    `json:"messages"`
+
+	boss string // that a subagent works for
 }
 
 const longestTitle = 64 // bytes
 
 func (n *ids) row(x *search.SessionHit) sessionRow {
-	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages}
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages, x.Boss()}
 	if n.masks {
 		redact.Strings(&r)
 	}
@@ -509,7 +511,7 @@ func (n *ids) row(x *search.SessionHit) sessionRow {
 }
 
 func (r *sessionRow) text() string {
-	return joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), r.Title)
+	return joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), noted(r.boss != "", "subagent of "+r.boss), r.Title)
 }
 
 // atLeast is what is written before a number that may be larger.

@@ -58,6 +58,7 @@ type readSession struct {
 	Abandoned int      `json:"abandoned,omitempty" jsonschema:"entries on abandoned branches"`
 	Models    []string `json:"models,omitempty"`
 	Parent    string   `json:"parentSession,omitempty"`
+	Missing   string   `json:"missing,omitempty" jsonschema:"it begins in this one, which is gone"`
 }
 
 type entryRow struct {
@@ -69,6 +70,7 @@ type entryRow struct {
 	Named     bool             `json:"named,omitempty" jsonschema:"the entry that was asked for"`
 	Abandoned bool             `json:"abandoned,omitempty"`
 	Label     string           `json:"label,omitempty"`
+	File      string           `json:"file,omitempty" jsonschema:"if another one goes on here"`
 	Parts     []partRow        `json:"parts"`
 	Images    []entry.ImageRow `json:"images,omitempty"`
 
@@ -85,6 +87,8 @@ type partRow struct {
 	Cut    int          `json:"cutBytes,omitempty" jsonschema:"cut from the text; full shows them"`
 	Offset int          `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
 	Length int          `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
+
+	Subagents []string `json:"subagents,omitempty" jsonschema:"that the call started"`
 }
 
 // conversation is a session that is open for reading.
@@ -119,7 +123,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		return nil, err
 	}
 	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
-	files, _, err := sessions.History(x.Reader, rec, func(string) bool { return true })
+	files, missing, err := sessions.History(x.Reader, s.Files, rec)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -127,6 +131,8 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	c.Join(s.Files, files)
 	rec = c.Record
 	c.Redact = !s.Reveal
+	lineage := sessions.NewLineage(x.Reader.Summaries())
+	c.Started(lineage.Started(lineage.IndexOf(sum.Path)), sessions.Names(x.Reader.Summaries()))
 	if entryID != "" {
 		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {
 			file.Close()
@@ -138,7 +144,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		hit.Redact()
 	}
 	about := (&ids{session: func(string, string) string { return wholeName(x.Reader, sum) }, several: x.several()}).row(&hit)
-	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession}
+	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession, Missing: missing}
 	for i := range rec.Nodes {
 		if !c.Tree.Active(i) {
 			c.about.Abandoned++
@@ -163,7 +169,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 		}
 		return &sums[i], entry, nil
 	}
-	sum, err := sessions.FindSession(sums, name)
+	sum, err := sessions.FindSession(x.Reader, name)
 	if _, unknown := errors.AsType[*sessions.NotFoundError](err); unknown && entry == "" {
 		places, placesErr := sessions.FindEntries(x.Reader, name)
 		switch {
@@ -306,6 +312,7 @@ type entryWriter struct {
 
 	rows  []entryRow
 	sizes []int
+	file  entry.FileLine
 	shown map[string]bool // calls whose diff was read
 	rest  *cursor         // where the last row continues; nil if it is complete
 }
@@ -322,7 +329,9 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 		if err != nil {
 			return err
 		}
+		file := w.file.Next(e)
 		row, rest := w.row(e, part, offset, -1)
+		row.File = file
 		row.piece = e.Message != "" && len(w.rows) > 0 && w.rows[len(w.rows)-1].message == e.Message
 		size := w.entrySize(&row)
 		if size > room && len(w.rows) > 0 {
@@ -332,6 +341,7 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 			if row, rest = w.row(e, part, offset, max(0, room)); rest != nil && rest.Part == part && rest.Offset == offset {
 				return w.tooSmall(room, &row)
 			}
+			row.File = file
 			size = w.entrySize(&row)
 		}
 		part, offset = 0, 0
@@ -406,7 +416,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	piece := room >= 0
 	room -= w.entrySize(&row)
 	for i := part; i < len(whole.Parts); i++ {
-		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part]}
+		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part], Subagents: whole.Parts[i].Subagents}
 		if !w.full {
 			p.Text, p.Cut = w.short(p.Text, p.Kind)
 			if p.diff != nil {
@@ -547,6 +557,9 @@ func shorten(s string, most int) (short string, cut int) {
 func (w *entryWriter) text(a *readAnswer) string {
 	var b strings.Builder
 	b.WriteString(a.Session.text() + "\n")
+	if missing := a.Session.Missing; missing != "" {
+		b.WriteString("Begins in " + missing + ", which is not indexed or deleted.\n")
+	}
 	if a.Before > 0 {
 		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
 	}
@@ -578,6 +591,9 @@ func entryText(r *entryRow) string {
 // entryHead is the line above an entry. A further piece of a message has only its id.
 func entryHead(r *entryRow) string {
 	head := "[" + r.Entry + "]"
+	if r.File != "" {
+		head = "(goes on in " + r.File + ")\n\n" + head
+	}
 	if !r.piece {
 		head += " " + r.Role + " " + r.Time
 	}
@@ -604,6 +620,9 @@ func partText(p *partRow) string {
 	b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
 	if p.Length > p.Offset+len(p.Text) {
 		fmt.Fprintf(&b, "… %d bytes more …\n", p.Length-p.Offset-len(p.Text))
+	}
+	if len(p.Subagents) > 0 {
+		fmt.Fprintf(&b, "(subagent %s)\n", strings.Join(p.Subagents, ", "))
 	}
 	return b.String()
 }

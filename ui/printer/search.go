@@ -325,8 +325,11 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 // list sh is nil, and only the hit describes its session.
 func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 	when := h.Timestamp.Time
-	var hits, title string
+	var hits, title, boss string
 	if sh != nil {
+		if name := sh.Boss(); name != "" {
+			boss = "subagent of " + t.sessionID(name, "")
+		}
 		when, title = sh.Modified.Time, sh.Title
 		hits = human.Plural(sh.Hits, "hit", "hits")
 		switch {
@@ -337,7 +340,7 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 		}
 	}
 	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Agent, h.Kept), t.Ago(when), hits, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Agent, h.Kept), t.Ago(when), hits, boss, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

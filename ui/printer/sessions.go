@@ -153,6 +153,9 @@ func sessionTitle(x *sessions.Session) cell {
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
 	}
+	if x.Subagent {
+		c.Text = "subagent · " + c.Text
+	}
 	if x.Subagents > 0 {
 		c.Text = human.Plural(x.Subagents, "subagent", "subagents") + " · " + c.Text // before the title, which may be clipped
 	}

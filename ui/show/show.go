@@ -49,7 +49,6 @@ type SessionFacts struct {
 	Subagents []Relative `json:"subagents,omitempty"`        // that it started, the first of them
 	Started   int        `json:"startedSubagents,omitempty"` // all of these
 	Missing   string     `json:"missing,omitempty"`          // the session in which it begins, if that is not there
-	Subagent  bool       `json:"subagent,omitempty"`         // it is one of Parent
 	Label     string     `json:"-"`                          // the agent's name for people
 	Begun     time.Time  `json:"-"`                          // the earlier of the header and the first entry, which a fork may have copied
 
@@ -57,6 +56,22 @@ type SessionFacts struct {
 	Score   float64 `json:"score,omitempty"`
 	Hits    int     `json:"hits,omitempty"`
 	HitsAny int     `json:"hitsAny,omitempty"`
+}
+
+// ParentIs names the session that ParentSession is.
+func (f *SessionFacts) ParentIs() string {
+	if f.Subagent {
+		return "Subagent of"
+	}
+	return "Forked from"
+}
+
+// BeginsIn says in which session that is not there it begins; "" for none.
+func (f *SessionFacts) BeginsIn() string {
+	if f.Missing == "" {
+		return ""
+	}
+	return f.Missing + ", which is not indexed or deleted"
 }
 
 // Relative is the parent or a fork of a session.
@@ -318,7 +333,7 @@ func exportFacts(s *Show) [][2]string {
 	facts := [][2]string{
 		{"Agent", f.Label}, {"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
 		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
-		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
+		{"File", f.SessionPath}, {f.ParentIs(), f.ParentSession}, {"Begins in", f.BeginsIn()},
 	}
 	kept := facts[:0]
 	for _, fact := range facts {
@@ -377,8 +392,8 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		if b.Fail(err); b.Err != nil {
 			break
 		}
-		if line := file.Next(e); line != "" {
-			fmt.Fprintf(b, "\n<sub>%s</sub>\n", escapeMarkdown(terminal.Clean(line)))
+		if name := file.Next(e); name != "" {
+			fmt.Fprintf(b, "\n<sub>goes on in %s</sub>\n", escapeMarkdown(terminal.Clean(name)))
 		}
 		it, name := transcript.Describe(e), transcript.Anchor(e.ID)
 		if names[name]++; names[name] > 1 {
@@ -462,6 +477,9 @@ func markdownCall(b *printer.Sink, c *session.Call) {
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 {
 		fence(b, "json", c.Raw)
+	}
+	for _, s := range c.Subagents {
+		fmt.Fprintf(b, "- subagent %s: %s\n", escapeMarkdown(terminal.Clean(s.Title)), codeSpan("pigrep show "+terminal.Clean(s.Name)))
 	}
 }
 

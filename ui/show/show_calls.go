@@ -47,6 +47,14 @@ func (p *showText) call(w waitingCall) {
 	p.last = "call"
 	p.own(w.entry)
 	p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+	for _, s := range w.call.Subagents {
+		command := "pigrep show " + terminal.Clean(s.Name)
+		title := terminal.Clean(s.Title)
+		if p.Width > 0 {
+			title = terminal.Clip(title, max(minBodyColumns, p.Width-terminal.Width(resultIndent+"subagent  · "+command)))
+		}
+		fmt.Fprintln(p.out, resultIndent+p.Dim("subagent "+title+" · "+command))
+	}
 }
 
 // callLine prints a call at an indent; e may be nil.

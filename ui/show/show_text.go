@@ -115,10 +115,10 @@ func (s *Show) print(p *showText) {
 		if p.Fail(err); p.Err != nil {
 			return
 		}
-		if line := file.Next(e); line != "" {
+		if name := file.Next(e); name != "" {
 			p.release()
 			fmt.Fprintln(p.out)
-			p.note("⋯ " + terminal.Clean(line))
+			p.note("⋯ goes on in " + terminal.Clean(name))
 			p.last = ""
 		}
 		if s.Gaps[e.Index] {
@@ -221,8 +221,8 @@ func (p *showText) facts() {
 	case f.Parent != nil:
 		p.note("forked from " + p.relative(f.Parent, f.Entries))
 	}
-	if f.Missing != "" {
-		p.note("begins in " + terminal.Clean(f.Missing) + ", which is not indexed or deleted")
+	if missing := f.BeginsIn(); missing != "" {
+		p.note("begins in " + terminal.Clean(missing))
 	}
 	for i := range f.Children {
 		p.note("forked into " + p.relative(&f.Children[i], 0))

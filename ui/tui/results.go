@@ -336,6 +336,9 @@ func (g *group) facts(v view, width int) string {
 	if badge := human.Badge(g.Agent, v.agents, g.Kept); badge != "" {
 		facts = append(facts, terminal.Clean(badge))
 	}
+	if g.Subagent {
+		facts = append(facts, "subagent")
+	}
 	if !g.Modified.IsZero() {
 		facts = append(facts, human.Age(v.now, g.Modified.Time))
 	}

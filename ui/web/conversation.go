@@ -205,7 +205,7 @@ func (s *Server) fill(ctx context.Context, c *Conversation, view *conversationPa
 		all.leaf = ""
 		view.All = all.entry(at.leaf)
 	}
-	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Hits: make(map[int]bool)}
+	p.Site = &html.Site{Entry: at.page, Branch: at.branch, Output: at.output, Session: func(path, id string) string { return conversationAddress(path, id, "", at.searchParams) }, Hits: make(map[int]bool)}
 	found := p.Conversation.Tree.Find(v.Get("entry"))
 	number := max(0, p.StepOf(found))/partLength + 1
 	if n, err := strconv.Atoi(v.Get("part")); err == nil && found < 0 {

@@ -193,6 +193,7 @@ func (s *Server) day(t time.Time) *when {
 type sessionLine struct {
 	Title, Address string
 	Agent          string // "" if all sessions are of one
+	Boss           string // that a subagent works for
 	Project        string // the last element of its directory
 	Dir            string
 	When           *when
@@ -211,7 +212,7 @@ func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q sear
 		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
-	l.Agent = html.Line(human.Badge(h.Agent, in.Several, h.Kept))
+	l.Agent, l.Boss = html.Line(human.Badge(h.Agent, in.Several, h.Kept)), html.Line(h.Boss())
 	for _, name := range h.Labels {
 		l.Labels = append(l.Labels, html.Line(name))
 	}
@@ -479,6 +480,7 @@ type sessionsPage struct {
 	filterForm
 	Text         string
 	Named, Forks bool
+	Subagents    bool // they are listed too
 	Summary      string
 	Notes        []string
 	Rows         []sessionRow
@@ -488,7 +490,7 @@ type sessionsPage struct {
 type sessionRow struct {
 	sessionLine
 	Count, Models, Tokens, Cost string
-	Forks                       string
+	Forks, Subagents            string
 	Depth                       int
 }
 
@@ -500,9 +502,9 @@ func (s *Server) showSessions(w http.ResponseWriter, r *http.Request) error {
 	v := s.filters(r)
 	p := &sessionsPage{
 		filterForm: filterForm{Since: v.Get("since")}, Text: strings.TrimSpace(v.Get("q")),
-		Named: v.Get("named") != "", Forks: v.Get("forks") != "",
+		Named: v.Get("named") != "", Forks: v.Get("forks") != "", Subagents: v.Get("subagents") != "",
 	}
-	req := sessions.Request{Text: p.Text, Named: p.Named, Forks: p.Forks, Limit: sessionLimit, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
+	req := sessions.Request{Text: p.Text, Named: p.Named, Forks: p.Forks, Subagents: p.Subagents, Limit: sessionLimit, Redact: s.redacts(r), Env: filter.Env{Now: s.Now()}}
 	if n, err := strconv.Atoi(v.Get("limit")); err == nil {
 		req.Limit = max(1, n)
 	}
@@ -551,6 +553,9 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		}
 		if h.SessionHit.Forks > 0 {
 			row.Forks = human.Plural(h.SessionHit.Forks, "fork", "forks")
+		}
+		if h.Subagents > 0 {
+			row.Subagents = human.Plural(h.Subagents, "subagent", "subagents")
 		}
 		p.Rows = append(p.Rows, row)
 	}

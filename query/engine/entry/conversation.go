@@ -29,6 +29,10 @@ type Conversation struct {
 	files  []*session.Record // in which its history is, if these are several; its own is the last
 	starts []int             // of each, the number of its first entry
 	others Reader            // of all but its own
+
+	subagents []*session.Summary // that the session started
+	name      func(id, path string) string
+	started   map[string][]*session.Summary // by the call; nil until it is known
 }
 
 // NewConversation returns the conversation of a record and its session file. The
@@ -66,14 +70,14 @@ func (c *Conversation) place(i int) (*session.Record, int, *Reader) {
 // A FileLine says where a conversation goes on in another file.
 type FileLine struct{ last string }
 
-// Next returns the line before the next entry, which says where the conversation goes on; ""
-// for none.
-func (f *FileLine) Next(e *Entry) (line string) {
+// Next returns the name of the file in which the conversation goes on with an entry; "" if that
+// is the file of the entry before.
+func (f *FileLine) Next(e *Entry) (name string) {
 	if f.last != "" && e.SessionPath != f.last {
-		line = "goes on in " + path.Base(session.Slashed(e.SessionPath))
+		name = path.Base(session.Slashed(e.SessionPath))
 	}
 	f.last = e.SessionPath
-	return line
+	return name
 }
 
 // An Entry is an entry of a conversation with all that is shown of it. It stays valid
@@ -99,6 +103,7 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		return nil, err
 	}
 	c.addDiffs(e)
+	c.addSubagents(e)
 	if c.Redact {
 		e.redact()
 	}

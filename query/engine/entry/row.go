@@ -45,6 +45,7 @@ type PartRow struct {
 	Tool       string          `json:"tool,omitempty"`
 	ToolCallID string          `json:"toolCallId,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	Subagents  []string        `json:"subagents,omitempty"` // that the call started
 }
 
 // ImageRow is an image of an entry in JSON, without its data.
@@ -84,6 +85,9 @@ func (e *Entry) Row(focus bool) Row {
 			}
 			if calls[0].Tool == p.Tool && calls[0].ID == p.ToolCallID {
 				part.Arguments = rawJSON(calls[0].Raw)
+				for _, s := range calls[0].Subagents {
+					part.Subagents = append(part.Subagents, s.Name)
+				}
 				calls = calls[1:]
 			}
 		}

@@ -97,7 +97,7 @@ func Find(x *snapshot.Snapshot, arg string) (*Target, error) {
 		return nil, &problem.Error{Code: CodeNotFound, Message: "no session for the entry " + entry,
 			Hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
 	}
-	s, err := sessions.FindSession(x.Reader.Summaries(), name)
+	s, err := sessions.FindSession(x.Reader, name)
 	if err == nil {
 		return Open(x, s.Path, entry)
 	}
@@ -210,12 +210,15 @@ func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
 	t.Conversation = entry.NewConversation(x.Agents, rec, file)
 	if rec.Base.Session != "" {
 		var files []*session.Record
-		if files, t.Missing, err = sessions.History(x.Reader, rec, func(path string) bool { return x.Elsewhere != nil || location.IsFile(path) }); err != nil {
+		if files, t.Missing, err = sessions.History(x.Reader, x.Source(), rec); err != nil {
 			file.Close()
 			return nil, problem.OfIndex(err)
 		}
 		t.Join(x.Source(), files)
 		rec = t.Record
+	}
+	if t.Index >= 0 {
+		t.Started(t.Lineage.Started(t.Index), sessions.Names(x.Reader.Summaries()))
 	}
 	if entryID != "" {
 		if t.Entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
@@ -411,7 +414,6 @@ func (t *Target) addRelatives(ctx context.Context, r *index.Reader, f *show.Sess
 		own, parent = &r.Summaries()[t.Index], t.Lineage.Parent(t.Index)
 	}
 	named := t.Record.ParentSession
-	f.Subagent = t.Record.Relation == session.Spawned
 	switch {
 	case t.Record.Relation == session.Reverted:
 	case parent != nil:
