@@ -48,7 +48,7 @@ func TestAnswersNameAgents(t *testing.T) {
 		{[]string{"grep", "--json", "OvenTimer", "--agent", "chat"}, []string{`"agent":"chat"`}, []string{`"agent":"pi"`}},
 		{[]string{"grep", "--json", "OvenTimer", "--agent", "chat", "--no-index"}, []string{`"agent":"chat"`}, []string{`"agent":"pi"`}},
 		{[]string{"grep", "--heading", "--color", "always", "OvenTimer"}, []string{other + " · pi · ", title + " · chat · "}, nil},
-		{[]string{"show", "kitchen", "--color", "always"}, []string{"kitchen · chat · "}, nil},
+		{[]string{"show", "kitchen", "--color", "always"}, []string{"kitchen · Chat · "}, nil},
 		{[]string{"show", "kitchen", "--json"}, []string{`"agent":"chat"`}, nil},
 		{[]string{"usage", "--json", "--agent", "pi"}, nil, []string{`"tokens":7`}},
 		{[]string{"sessions", "--agent", "chta"}, []string{"no sessions of an agent chta; the agents are chat, pi"}, []string{title}},
