@@ -222,13 +222,18 @@ func Parse(p Parser, line Line, emit func(*session.Entry)) []ParseError {
 // damaged there, or has more text than is read. It reports whether it did. Other errors are
 // the caller's.
 func NoteEnd(rec *session.Record, err error) bool {
-	_, rec.LeftOut = errors.AsType[*content.TooLongError](err)
-	rec.Damaged = errors.Is(err, content.ErrDamaged)
-	if end := EndOf(&rec.Checkpoint); end != nil {
-		rec.AddProblem(session.Problem{Line: rec.Lines + 1, Offset: rec.Checkpoint.Offset, Reason: end.Error()})
-		return true
+	tooLong, ok := errors.AsType[*content.TooLongError](err)
+	rec.LeftOut, rec.Damaged = ok, errors.Is(err, content.ErrDamaged)
+	switch {
+	case rec.LeftOut:
+		err = tooLong
+	case rec.Damaged:
+		err = content.ErrDamaged
+	default:
+		return false
 	}
-	return false
+	rec.AddProblem(session.Problem{Line: rec.Lines + 1, Offset: rec.Checkpoint.Offset, Reason: err.Error()})
+	return true
 }
 
 // EndOf says why text after that of the checkpoint was not read; nil if all was.

@@ -24,9 +24,9 @@ const Suffix = ".zst"
 // the file before it was compressed, and after.
 func Logical(path string) string { return strings.TrimSuffix(path, Suffix) }
 
-// ErrDamaged says that the text of a compressed file ends too early, or is not what was
-// compressed. What was read before it is right.
-var ErrDamaged = errors.New("the compressed file is damaged")
+// ErrDamaged says that the text of a compressed file ends too early, is not what was
+// compressed, or needs a dictionary or too much memory. What was read before it is right.
+var ErrDamaged = errors.New("the rest of the compressed file cannot be decompressed")
 
 // Ends reports whether an error says that the text ends before its time, not that reading
 // failed.
@@ -39,7 +39,7 @@ func Ends(err error) bool {
 type TooLongError struct{ Limit int64 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("the decompressed text is longer than %d bytes", e.Limit)
+	return fmt.Sprintf("the decompressed text is longer than %g GB", float64(e.Limit)/1e9)
 }
 
 // magic begins each frame of a compressed file: RFC 8878, section 3.1.1. A frame that is to

@@ -266,13 +266,8 @@ func readAll(r io.Reader, b []byte) (n int, err error) {
 
 // reason returns what the error of a decoder means.
 func reason(err error) error {
-	switch {
-	case errors.Is(err, io.EOF), isOfSystem(err):
+	if errors.Is(err, io.EOF) || isOfSystem(err) {
 		return err
-	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return fmt.Errorf("the compressed file needs more than %d MB to decompress", MaxWindow>>20)
-	case errors.Is(err, zstd.ErrUnknownDictionary):
-		return errors.New("the compressed file needs a dictionary that it does not contain")
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }

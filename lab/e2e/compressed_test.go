@@ -264,6 +264,54 @@ func TestCompressedAtRandom(t *testing.T) {
 	}
 }
 
+// Of each compressed file, what can be read is indexed, and an error says that there is more.
+func TestHostileFrames(t *testing.T) {
+	t.Parallel()
+	text := []byte(`{"room":"r","dir":"/home/u"}` + "\n" + `{"at":1000,"who":"it","says":"zebra"}` + "\n")
+	frame := zstdOf(t, text, len(text))
+	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+	skipped := []byte{0x52, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 'x', 'y', 'z'}
+	empty := []byte{0x28, 0xB5, 0x2F, 0xFD, 0x20, 0, 1, 0, 0}
+	for name, c := range map[string]struct {
+		data []byte
+		hits int
+		err  error
+	}{
+		"no bytes":          {nil, 0, nil},
+		"an empty frame":    {empty, 0, nil},
+		"a skipped frame":   {skipped, 0, nil},
+		"several frames":    {join(skipped, zstdOf(t, text, 20), empty, skipped), 1, nil},
+		"text after frames": {join(frame, []byte("and this\n")), 1, content.ErrDamaged},
+		"a torn frame":      {frame[:len(frame)-2], 0, content.ErrDamaged},
+		"half a magic":      {frame[:3], 0, nil}, // it is plain text
+		"a dictionary":      {[]byte{0x28, 0xB5, 0x2F, 0xFD, 0x01, 0, 7, 1, 0, 0}, 0, content.ErrDamaged},
+		"a window of 2 TB":  {[]byte{0x28, 0xB5, 0x2F, 0xFD, 0, 0xF8, 1, 0, 0}, 0, content.ErrDamaged},
+		"a segment of 1 TB": {[]byte{0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0}, 0, content.ErrDamaged},
+	} {
+		a := newAttic(t, t.TempDir())
+		a.opt.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		if err := errors.Join(os.MkdirAll(filepath.Dir(a.file), 0o700), os.WriteFile(a.file+content.Suffix, c.data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range []indexer.Change{indexer.New, indexer.Unchanged} {
+			res, err := indexer.Update(t.Context(), a.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := documents(t, res.Reader, "zebra"); n != c.hits || res.Changes[change] != 1 {
+				t.Errorf("%s: %d documents, changes %v, want %d, one %v", name, n, res.Changes, c.hits, change)
+			}
+			if len(res.Errors) > 1 || (len(res.Errors) > 0) != (c.err != nil) || c.err != nil && !errors.Is(res.Errors[0].Err, c.err) {
+				t.Errorf("%s: errors %v, want %v", name, res.Errors, c.err)
+			}
+			res.Reader.Close()
+		}
+		if report, err := indexer.Check(t.Context(), a.opt, true); err != nil || len(report.Findings) > 0 {
+			t.Errorf("%s: %v %+v", name, err, report)
+		}
+	}
+}
+
 // A file that is damaged after all of it was indexed keeps its documents. It is read once to
 // find that out; each update says so, until the file is repaired.
 func TestDamagedLater(t *testing.T) {

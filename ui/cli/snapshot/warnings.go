@@ -71,7 +71,7 @@ func warnUnread(a *app.App, list []indexer.FileError) {
 		case errors.Is(e.Err, fs.ErrPermission):
 			hint = "make it readable: chmod u+rX PATH"
 		case errors.Is(e.Err, content.ErrDamaged):
-			hint = "what was compressed before that place is searched; restore the file from a backup"
+			hint = "what comes before that place is searched; `zstd -t FILE` says what is wrong"
 		case content.Ends(e.Err):
 			hint = "--max-session GB, or the setting max-session, reads longer text"
 		case IsTooLong(e.Err):
