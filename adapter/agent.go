@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"cmp"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -141,6 +142,20 @@ type Obstacle struct {
 }
 
 func (o *Obstacle) Error() string { return o.Program + " cannot resume it: " + o.Reason }
+
+// Session returns the session that goes on: in place of a subagent the one that it works for,
+// which r then says.
+func (q *ResumeRequest) Session(r *Resumption) (*session.Summary, *Obstacle) {
+	switch {
+	case q.Record.Relation != session.Spawned:
+		return &q.Record.Summary, nil
+	case q.Root == nil:
+		return nil, &Obstacle{Reason: "it is a subagent, and the session that it worked for is gone"}
+	}
+	r.Dir = cmp.Or(q.Dir, q.Root.CWD)
+	r.Warnings = append(r.Warnings, "it is a subagent: the session that it worked for goes on")
+	return q.Root, nil
+}
 
 // Host is an Agent from whose sessions pigrep can be run.
 type Host interface {

@@ -26,17 +26,12 @@ func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir strin
 
 // Resume implements adapter.Resumer.
 func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
-	s := &q.Record.Summary
 	r := &adapter.Resumption{Install: "npm install -g @anthropic-ai/claude-code"}
-	if s.Relation == session.Spawned {
-		if q.Root == nil {
-			return nil, &adapter.Obstacle{Program: program, Reason: "it is a subagent, and the session that it worked for is gone"}
-		}
-		s = q.Root
-		r.Dir = s.CWD
-		r.Warnings = append(r.Warnings, "it is a subagent: the session that it worked for goes on")
+	s, o := q.Session(r)
+	if o == nil {
+		o = obstacle(env, s, q)
 	}
-	if o := obstacle(env, s, q); o != nil {
+	if o != nil {
 		o.Program = program
 		return nil, o
 	}

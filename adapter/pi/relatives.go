@@ -214,19 +214,14 @@ func (a Relative) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir 
 
 // Resume implements adapter.Resumer.
 func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
-	s := &q.Record.Summary
 	r := &adapter.Resumption{Install: a.install, Branches: "use /tree in " + a.program + " to go back to it"}
 	no := func(why string) (*adapter.Resumption, error) {
 		return nil, &adapter.Obstacle{Program: a.program, Reason: why}
 	}
-	if s.Relation == session.Spawned {
-		if q.Root == nil {
-			return no("it is a subagent, and the session that it worked for is gone")
-		}
-		s = q.Root
-		r.Dir, r.Warnings = s.CWD, []string{"it is a subagent: the session that it worked for goes on"}
-	}
+	s, gone := q.Session(r)
 	switch {
+	case gone != nil:
+		return no(gone.Reason)
 	case q.Packed:
 		return no("its file is compressed")
 	case s.Version == 0:

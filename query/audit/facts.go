@@ -356,20 +356,25 @@ func (x *auditor) visitUsages(f *file, p *record.Piece, visit func(i int)) error
 		if !f.wanted || x.filter.TestsTime() && !x.passesTime(f, u.Time.At(i)) || !x.passesModel(&u.Model, i) {
 			continue
 		}
-		if x.branch != nil {
-			if ok, err := x.branch.passes(f, u.Offset.At(i)); err != nil {
-				return err
-			} else if !ok {
-				continue
-			}
-		}
-		if first {
+		if ok, err := x.counts(f, u.Offset.At(i), first); err != nil {
+			return err
+		} else if ok {
 			visit(i)
-		} else {
-			x.coverage.Copies++
 		}
 	}
 	return nil
+}
+
+// counts reports whether an entry that passes the other filters is on the branch, and the first
+// of its duplicates.
+func (x *auditor) counts(f *file, offset int64, first bool) (bool, error) {
+	if ok, err := x.branch.passes(f, offset); err != nil || !ok {
+		return false, err
+	}
+	if !first {
+		x.coverage.Copies++
+	}
+	return first, nil
 }
 
 // visitCalls visits the calls in a piece that pass the filters, each once, and the
@@ -389,17 +394,10 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error 
 		if !f.wanted || tested && !x.passesCall(f, p, i) {
 			continue
 		}
-		if x.branch != nil {
-			if ok, err := x.branch.passes(f, c.Offset.At(i)); err != nil {
-				return err
-			} else if !ok {
-				continue
-			}
-		}
-		if first {
+		if ok, err := x.counts(f, c.Offset.At(i), first); err != nil {
+			return err
+		} else if ok {
 			visit(i)
-		} else {
-			x.coverage.Copies++
 		}
 	}
 	return nil
