@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"pigrep/index"
@@ -17,10 +18,7 @@ import (
 type Lineage struct {
 	sessions []session.Summary
 	chains   *session.Chains
-	byPath   map[string]int   // built by IndexOf
-	byBase   map[string]int   // by file name; -1: several. This and the next two are built by index
-	byID     map[string]int   // the first of several
-	twins    map[string][]int // by id, of ids that several files have
+	twins    map[string][]int // by id, of ids that several files have; built by findTwins
 	parents  []int            // -1: none, or not indexed
 	forks    map[int][]int
 	owners   []int       // of subagents, the session that started it; -1: none, or not indexed. Built by Owner, like the next
@@ -36,20 +34,16 @@ func NewLineage(sessions []session.Summary) *Lineage {
 		parents:  make([]int, len(sessions)),
 		forks:    make(map[int][]int),
 	}
-	forked := false
 	for i := range sessions {
 		l.parents[i] = -1
-		forked = forked || sessions[i].ParentSession != ""
 	}
-	if !forked {
-		return l
-	}
+	found := l.findParents()
 	for i := range sessions {
 		s := &sessions[i]
 		if s.ParentSession == "" || s.Relation == session.Reverted {
 			continue
 		}
-		if p := l.Head(l.find(s.ParentSession)); p >= 0 && p != i {
+		if p := l.Head(found[s.ParentSession]); p >= 0 && p != i {
 			l.parents[i] = p
 			if s.Relation != session.Spawned {
 				l.forks[p] = append(l.forks[p], i)
@@ -137,9 +131,10 @@ func (l *Lineage) findOwners() {
 		}
 	}
 	roots := make([]int, len(l.sessions)) // and one more; 0 while it is not known, -1 while it is searched for
+	var way []int
 	for i := range roots {
-		var way []int
 		at := i
+		way = way[:0]
 		for ; roots[at] == 0 && l.owners[at] >= 0; at = l.owners[at] {
 			roots[at], way = -1, append(way, at)
 		}
@@ -165,10 +160,7 @@ func (l *Lineage) enclosing(dir string, known map[string]int) int {
 	}
 	at, ok := known[dir]
 	if !ok {
-		at, ok = slices.BinarySearchFunc(l.sessions, dir+session.Extension, func(s session.Summary, path string) int {
-			return strings.Compare(s.Path, path)
-		})
-		if !ok {
+		if at = l.IndexOf(dir + session.Extension); at < 0 {
 			at = l.enclosing(parentDir(dir), known)
 		}
 		known[dir] = at
@@ -178,51 +170,74 @@ func (l *Lineage) enclosing(dir string, known map[string]int) int {
 
 func parentDir(path string) string { return path[:max(0, strings.LastIndexAny(path, `/\`))] }
 
-// find returns the session that a header names as its parent, or -1.
-func (l *Lineage) find(name string) int {
-	if i := l.IndexOf(name); i >= 0 {
-		return i
+// findParents returns for each name of a parent in a header the session that it names, or -1.
+// Few sessions are the parents of many: only what may be one is remembered.
+func (l *Lineage) findParents() map[string]int {
+	found := make(map[string]int)
+	bases, ids := make(map[string][]int), make(map[string][]int) // the sessions with the file names and ids of parents
+	fileOf := func(name string) (base, id string) {
+		base = path.Base(session.Slashed(name))
+		_, id, _ = strings.Cut(session.BaseName(base), "_")
+		return base, id
 	}
-	l.index()
-	base := path.Base(session.Slashed(name))
-	if i, ok := l.byBase[base]; ok && i >= 0 {
-		return i
-	}
-	if i, ok := l.byID[name]; ok { // some headers name an id
-		return i
-	}
-	if _, id, ok := strings.Cut(session.BaseName(base), "_"); ok {
-		if i, ok := l.byID[id]; ok {
-			return i
+	for i := range l.sessions {
+		name := l.sessions[i].ParentSession
+		if _, known := found[name]; known || name == "" {
+			continue
+		}
+		if found[name] = l.IndexOf(name); found[name] < 0 {
+			base, id := fileOf(name)
+			bases[base], ids[id], ids[name] = nil, nil, nil // some headers name an id
 		}
 	}
-	return -1
-}
-
-func (l *Lineage) index() {
-	if l.byID != nil {
-		return
+	if len(bases) == 0 {
+		return found
 	}
-	l.byBase, l.byID = make(map[string]int, len(l.sessions)), make(map[string]int, len(l.sessions))
-	l.twins = make(map[string][]int)
 	for i := range l.sessions {
 		s := &l.sessions[i]
 		base := path.Base(session.Slashed(s.Path))
-		if _, ok := l.byBase[base]; ok {
-			l.byBase[base] = -1
-		} else {
-			l.byBase[base] = i
+		if list, wanted := bases[base]; wanted {
+			bases[base] = append(list, i)
 		}
-		if s.ID == "" {
+		if list, wanted := ids[s.ID]; wanted && s.ID != "" {
+			ids[s.ID] = append(list, i)
+		}
+	}
+	for name, at := range found {
+		base, id := fileOf(name)
+		switch {
+		case at >= 0:
+		case len(bases[base]) == 1:
+			found[name] = bases[base][0]
+		case len(ids[name]) > 0:
+			found[name] = ids[name][0]
+		case len(ids[id]) > 0:
+			found[name] = ids[id][0]
+		}
+	}
+	return found
+}
+
+// findTwins finds the ids that several files have.
+func (l *Lineage) findTwins() {
+	if l.twins != nil {
+		return
+	}
+	l.twins = make(map[string][]int)
+	first := make(map[string]int, len(l.sessions))
+	for i := range l.sessions {
+		id := l.sessions[i].ID
+		if id == "" {
 			continue
 		}
-		if first, ok := l.byID[s.ID]; ok {
-			if len(l.twins[s.ID]) == 0 {
-				l.twins[s.ID] = []int{first}
-			}
-			l.twins[s.ID] = append(l.twins[s.ID], i)
-		} else {
-			l.byID[s.ID] = i
+		at, ok := first[id]
+		switch {
+		case !ok:
+			first[id] = i
+		case l.twins[id] == nil:
+			l.twins[id] = []int{at, i}
+		default:
+			l.twins[id] = append(l.twins[id], i)
 		}
 	}
 }
@@ -249,7 +264,7 @@ func (l *Lineage) Forks(i int) []*session.Summary {
 // Twins returns the other files with the id of session i, which imports and exports
 // leave behind.
 func (l *Lineage) Twins(i int) []*session.Summary {
-	l.index()
+	l.findTwins()
 	var list []*session.Summary
 	for _, t := range l.twins[l.sessions[i].ID] {
 		if t != i && l.sessions[t].Part == l.sessions[i].Part {
@@ -266,7 +281,7 @@ func (l *Lineage) Family(i int) map[int]bool {
 	if i < 0 {
 		return family
 	}
-	l.index()
+	l.findTwins()
 	for left := []int{i}; len(left) > 0; {
 		at := left[len(left)-1]
 		left = left[:len(left)-1]
@@ -284,16 +299,11 @@ func (l *Lineage) Family(i int) map[int]bool {
 
 // IndexOf returns the number of the session with this path, or -1.
 func (l *Lineage) IndexOf(path string) int {
-	if l.byPath == nil {
-		l.byPath = make(map[string]int, len(l.sessions))
-		for i := range l.sessions {
-			l.byPath[l.sessions[i].Path] = i
-		}
+	i := sort.Search(len(l.sessions), func(i int) bool { return l.sessions[i].Path >= path })
+	if i == len(l.sessions) || l.sessions[i].Path != path {
+		return -1
 	}
-	if i, ok := l.byPath[path]; ok {
-		return i
-	}
-	return -1
+	return i
 }
 
 // families orders sessions by family: a parent before its forks, the family with the
