@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,63 @@ func TestSessionsOfSeveralAgentsOverMCP(t *testing.T) {
 	}
 }
 
+// writeFamily writes a session of Claude Code with a subagent, and one of Codex that goes on in
+// another file, whose path it returns.
+func writeFamily(t *testing.T, dir string) (goesOn string) {
+	t.Helper()
+	const boss, first, second = "8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0011", "0199e4a5-5b78-78f2-b041-6b876f71fd01", "0199e4a5-5b78-78f2-b041-6b876f71fd02"
+	claude := func(id, parent, second, rest string) string {
+		return `{"uuid":"` + id + `","parentUuid":` + parent + `,"sessionId":"` + boss + `","cwd":"/home/u/garden","timestamp":"2026-03-02T10:00:` + second + `.000Z",` + rest + "}\n"
+	}
+	codex := func(id, base string, ordinal int, text string) string {
+		line := func(n int, kind, payload string) string {
+			return fmt.Sprintf(`{"timestamp":"2026-03-01T10:00:%02d.000Z","ordinal":%d,"type":"%s","payload":{%s}}`+"\n", n, n, kind, payload)
+		}
+		return line(ordinal, "session_meta", `"id":"`+id+`","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/home/u/orchard","originator":"codex_cli_rs","cli_version":"0.169.0","source":"cli","history_mode":"paginated"`+base) +
+			line(ordinal+1, "response_item", `"type":"message","role":"user","content":[{"type":"input_text","text":"`+text+`"}]`)
+	}
+	goesOn = "rollout-2026-03-01T10-00-00-" + second + ".jsonl"
+	for name, text := range map[string]string{
+		boss + ".jsonl": claude("g1", "null", "01", `"type":"user","isSidechain":false,"message":{"role":"user","content":"look at the garden"}`) +
+			claude("g2", `"g1"`, "02", `"type":"assistant","isSidechain":false,"message":{"id":"m1","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"c1","name":"Task","input":{"description":"d","prompt":"Count the walnut trees."}}]}`),
+		boss + "/subagents/agent-walnuts.jsonl":           claude("h1", "null", "03", `"type":"user","isSidechain":true,"agentId":"walnuts","message":{"role":"user","content":"Count the walnut trees."}`),
+		"rollout-2026-03-01T10-00-00-" + first + ".jsonl": codex(first, "", 0, "plant the cherry"),
+		goesOn: codex(second, `,"forked_from_id":"`+first+`","history_base":{"thread_id":"`+first+`","end_ordinal_exclusive":2,"end_byte_offset":1}`, 2, "sell the cherry"),
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return goesOn
+}
+
+// Agents read at which call a subagent started, whose a subagent is, where a conversation goes on
+// in another file, and that its beginning is gone.
+func TestSessionsOfSeveralFilesOverMCP(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeClaude(t, dir)
+	goesOn := writeFamily(t, dir)
+	g := newAgent(t, dir)
+	has := func(tool, arguments string, want ...string) {
+		t.Helper()
+		_, text, _ := g.call(tool, arguments)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s %s lacks %q: %s", tool, arguments, w, text)
+			}
+		}
+	}
+	has("read_session", `{"session":"8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0011"}`, "Count the walnut trees.", "(subagent: read_session agent-wa")
+	has("search", `{"query":"walnut"}`, "subagent of 8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0011")
+	const fork = `{"session":"0199e4a5-5b78-78f2-b041-6b876f71fd02"}`
+	has("read_session", fork, "plant the cherry", "(goes on in "+goesOn+")", "sell the cherry")
+	if err := os.Remove(filepath.Join(g.dir, "rollout-2026-03-01T10-00-00-0199e4a5-5b78-78f2-b041-6b876f71fd01.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	has("read_session", fork, "Begins in 0199e4a5-5b78-78f2-b041-6b876f71fd01, which is not indexed or deleted.", "sell the cherry")
+}
+
 // Pages offer the agents if there are several.
 func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 	t.Parallel()
@@ -80,7 +138,10 @@ func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 	if _, body := alone("/sessions"); strings.Contains(body, offer) {
 		t.Errorf("of pi alone, the page offers agents: %s", body)
 	}
-	_, get, _ := running(t, func(a *app.App) { writeClaude(t, filepath.Join(a.Home, "sessions")) })
+	_, get, _ := running(t, func(a *app.App) {
+		writeClaude(t, filepath.Join(a.Home, "sessions"))
+		writeFamily(t, filepath.Join(a.Home, "sessions"))
+	})
 	waitFor(t, func() bool {
 		_, body := get("/sessions")
 		return strings.Contains(body, "Seedling census") && strings.Contains(body, "the needle0 of an oven")
@@ -94,6 +155,9 @@ func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 		{"/sessions?agent=claude", chosen, "Seedling census"},
 		{"/sessions?agent=claude", "the needle0 of an oven", "Seedling census"},
 		{"/sessions?agent=pi", "Seedling census", "the needle0 of an oven"},
+		{"/sessions", "1 subagent", "Count the walnut trees."},
+		{"/sessions?subagents=1", "subagent of 8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0011", "no such text"},
+		{"/?q=walnut", "subagent of 8a9bbb2f-7a4c-4f0e-9d7e-0b7d0e6a0011", "no such text"},
 		{"/usage?agent=claude", offer, "Seedling census"},
 		{"/?q=oven+census", "agent%3Aclaude", ""},
 		{"/?q=agent:claude", "<span>claude</span>", "Seedling census"},

@@ -622,7 +622,7 @@ func partText(p *partRow) string {
 		fmt.Fprintf(&b, "… %d bytes more …\n", p.Length-p.Offset-len(p.Text))
 	}
 	if len(p.Subagents) > 0 {
-		fmt.Fprintf(&b, "(subagent %s)\n", strings.Join(p.Subagents, ", "))
+		fmt.Fprintf(&b, "(subagent: read_session %s)\n", strings.Join(p.Subagents, ", "))
 	}
 	return b.String()
 }
