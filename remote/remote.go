@@ -10,7 +10,10 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -39,7 +42,8 @@ type Question struct {
 	Required *literal.Required
 
 	Names  []string // only sessions with these names: ids, their beginnings or ends, or paths
-	Brief  bool     // what summaries say is enough
+	Brief  bool     // summaries are enough: no lines are sent
+	Whole  bool     // an answer without all sessions would be wrong: rather fail with ErrTooMuch
 	Newest bool     // the newest sessions first, not the best
 	Wanted int      // how many sessions the answer will show; 0 for all
 	Bytes  int64    // how much text may be sent, 0 for DefaultBytes
@@ -87,6 +91,9 @@ type Missing struct {
 	Sessions int   // that may answer the question and were not sent; 0 if unknown
 	Err      error // nil: there was no room for more
 }
+
+// ErrTooMuch means that a question which needs all sessions has too many.
+var ErrTooMuch = errors.New("too many sessions for this question")
 
 // Gathered is what sources sent, as an index. It is the entry.Source of its sessions.
 type Gathered struct {
@@ -139,6 +146,9 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 		if m.Err != nil || m.Sessions > 0 {
 			g.Missing = append(g.Missing, m)
 		}
+	}
+	if i := slices.IndexFunc(g.Missing, func(m Missing) bool { return q.Whole && m.Err == nil }); i >= 0 {
+		return nil, fmt.Errorf("%w: %d of %d session files that may count in %s do not fit into %d MB", ErrTooMuch, g.Missing[i].Sessions, g.Known, g.Missing[i].Source, cmp.Or(q.Bytes, DefaultBytes)>>20)
 	}
 	if !slices.Contains(failed, nil) {
 		return nil, failed[0]

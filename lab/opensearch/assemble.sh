@@ -1,8 +1,10 @@
 #!/bin/bash
-# assemble.sh DIR: an OpenSearch server in DIR, put together from its packages on Maven Central; there is no other
-# registry that has it. Needs mvn. Nothing is done if the server is there.
+# assemble.sh DIR [secure]: an OpenSearch server in DIR, put together from its packages on Maven Central; there is no
+# other registry that has it. secure adds the security plugin, of which there is none for the latest version. Needs mvn
+# and unzip. Nothing is done if the server is there.
 set -euo pipefail
-version=2.19.6
+version=2.19.6 loading=2.19.6
+[ "${2-}" = secure ] && version=2.19.4 loading=2.19.1
 dir=$1
 [ -e "$dir/complete-$version" ] && exit 0
 work=$(mktemp -d)
@@ -26,7 +28,7 @@ fetch() {
 	rm -f "$work/$name"/*{osx,windows,aarch_64}*.jar
 }
 
-loader=org.opensearch:opensearch-plugin-classloader:$version
+loader=org.opensearch:opensearch-plugin-classloader:$loading
 mkdir -p "$dir"/{lib,modules,plugins,config}
 # The server names log4j-core as optional, and does not start without it; it must match log4j-api.
 fetch core org.opensearch:opensearch:$version $loader org.apache.logging.log4j:log4j-core:2.25.4 org.apache.logging.log4j:log4j-api:2.25.4
@@ -55,6 +57,11 @@ module analysis-common org.opensearch.analysis.common.CommonAnalysisPlugin lang-
 module reindex-client org.opensearch.index.reindex.ReindexPlugin '' 'java.net.SocketPermission "*", "connect"' 'java.net.NetPermission "getProxySelector"'
 module mapper-extras-client org.opensearch.index.mapper.MapperExtrasPlugin ''
 module aggs-matrix-stats-client org.opensearch.search.aggregations.matrix.MatrixAggregationPlugin ''
+if [ "${2-}" = secure ]; then
+	plugin=org.opensearch.plugin:opensearch-security:$version.0:zip
+	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy "-Dartifact=$plugin" "-DoutputDirectory=$work"
+	unzip -q -o "$work"/opensearch-security-*.zip -d "$dir/plugins/opensearch-security"
+fi
 cat >"$dir/config/log4j2.properties" <<'P'
 status = error
 appender.console.type = Console

@@ -17,8 +17,12 @@ import (
 	"time"
 )
 
-// Env names the directory with the server that assemble.sh makes.
-const Env = "PIGREP_OPENSEARCH"
+// Env names the directory with the server that assemble.sh makes, EnvSecure the one with the
+// security plugin.
+const (
+	Env       = "PIGREP_OPENSEARCH"
+	EnvSecure = "PIGREP_OPENSEARCH_SECURE"
+)
 
 // startTime is how long a cluster may take to start on a busy machine.
 const startTime = 15 * time.Minute
@@ -30,18 +34,16 @@ type Cluster struct {
 
 // A Node is one server.
 type Node struct {
-	URL string
-	cmd *exec.Cmd
-	log string
+	URL    string
+	client *http.Client
+	cmd    *exec.Cmd
+	log    string
 }
 
 // Start starts a cluster, which the test stops when it ends. Without a server the test is
 // skipped: `make check-remote` has one.
 func Start(t *testing.T, count int) *Cluster {
-	home := os.Getenv(Env)
-	if home == "" {
-		t.Skipf("$%s names no server: make check-remote", Env)
-	}
+	home := server(t, Env)
 	c := &Cluster{}
 	ports := freePorts(t, 2*count)
 	var seeds, masters []string
@@ -50,21 +52,15 @@ func Start(t *testing.T, count int) *Cluster {
 	}
 	for n := range count {
 		dir := t.TempDir()
-		yml := fmt.Sprintf(`cluster.name: pigrep-test
-node.name: node%d
-network.host: 127.0.0.1
+		yml := fmt.Sprintf(`node.name: node%d
 http.port: %d
 transport.port: %d
-path.data: %s/data
-path.logs: %s/logs
 discovery.seed_hosts: [%s]
 cluster.initial_cluster_manager_nodes: [%s]
 cluster.fault_detection.leader_check.timeout: 60s
 cluster.fault_detection.follower_check.timeout: 60s
-action.auto_create_index: false
-cluster.routing.allocation.disk.threshold_enabled: false
-`, n, ports[n], ports[count+n], dir, dir, strings.Join(seeds, ","), strings.Join(masters, ","))
-		c.Nodes = append(c.Nodes, start(t, home, dir, yml, ports[n]))
+`, n, ports[n], ports[count+n], strings.Join(seeds, ","), strings.Join(masters, ","))
+		c.Nodes = append(c.Nodes, start(t, home, dir, yml, fmt.Sprintf("http://127.0.0.1:%d", ports[n])))
 	}
 	for _, n := range c.Nodes {
 		n.await(t)
@@ -72,11 +68,27 @@ cluster.routing.allocation.disk.threshold_enabled: false
 	return c
 }
 
-func start(t *testing.T, home, dir, yml string, port int) *Node {
+func server(t *testing.T, env string) string {
+	home := os.Getenv(env)
+	if home == "" {
+		t.Skipf("$%s names no server: make check-remote", env)
+	}
+	return home
+}
+
+// start starts a node with its files in a directory.
+func start(t *testing.T, home, dir, yml, url string) *Node {
+	yml += fmt.Sprintf(`cluster.name: pigrep-test
+network.host: 127.0.0.1
+path.data: %s/data
+path.logs: %[1]s/logs
+action.auto_create_index: ".opendistro_security"
+cluster.routing.allocation.disk.threshold_enabled: false
+`, dir)
 	log4j, err := os.ReadFile(filepath.Join(home, "config", "log4j2.properties"))
 	for name, text := range map[string]string{"opensearch.yml": yml, "log4j2.properties": string(log4j)} {
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)
+			err = os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
 		}
 	}
 	log, logErr := os.Create(filepath.Join(dir, "out.log"))
@@ -95,7 +107,7 @@ func start(t *testing.T, home, dir, yml string, port int) *Node {
 	if os.Getuid() == 0 { // it refuses to run as root, who is somebody else in a namespace of its own
 		argv = append([]string{"unshare", "--user", "--map-user=1000", "--map-group=1000"}, argv...)
 	}
-	n := &Node{URL: fmt.Sprintf("http://127.0.0.1:%d", port), cmd: exec.Command(argv[0], argv[1:]...), log: log.Name()}
+	n := &Node{URL: url, cmd: exec.Command(argv[0], argv[1:]...), log: log.Name(), client: http.DefaultClient}
 	n.cmd.Dir, n.cmd.Stdout, n.cmd.Stderr = dir, log, log
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := n.cmd.Start(); err != nil {
@@ -116,7 +128,7 @@ func (n *Node) Kill() {
 // await waits until the node answers.
 func (n *Node) await(t *testing.T) {
 	for deadline := time.Now().Add(startTime); ; time.Sleep(200 * time.Millisecond) {
-		resp, err := http.Get(n.URL + "/_cluster/health?wait_for_status=yellow&timeout=10s")
+		resp, err := n.client.Get(n.URL + "/_cluster/health?wait_for_status=yellow&timeout=10s")
 		if err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {

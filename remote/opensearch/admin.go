@@ -52,7 +52,7 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, er
 	return s, err
 }
 
-// Status is what an archive says about itself.
+// Status is what an archive says about itself, as far as the role allows to ask.
 type Status struct {
 	Engine   string  `json:"engine"`  // and its version
 	Cluster  string  `json:"cluster"` // its name
@@ -92,15 +92,18 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 		Cluster string `json:"cluster_name"`
 		Version struct{ Number, Distribution string }
 	}
-	if err := a.call(ctx, http.MethodGet, "", nil, &root); err != nil {
+	s := &Status{Cluster: "unknown", Engine: "unknown", Health: "unknown", Months: []Month{}, Pushes: []Done{}}
+	switch err := a.call(ctx, http.MethodGet, "", nil, &root); {
+	case isStatus(err, http.StatusForbidden): // a role may not be allowed to
+	case err != nil:
 		return nil, err
-	}
-	if root.Version.Number == "" {
+	case root.Version.Number == "":
 		return nil, a.wrap(ctx, fmt.Errorf("%w: it has no version", ErrNotEngine))
+	default:
+		s.Cluster, s.Engine = root.Cluster, strings.TrimSpace(root.Version.Distribution+" "+root.Version.Number)
 	}
-	s := &Status{Cluster: root.Cluster, Engine: strings.TrimSpace(root.Version.Distribution + " " + root.Version.Number), Health: "unknown", Months: []Month{}, Pushes: []Done{}}
 	var health struct{ Status string }
-	if err := a.call(ctx, http.MethodGet, "_cluster/health", nil, &health); err == nil { // a role may not be allowed to
+	if err := a.call(ctx, http.MethodGet, "_cluster/health", nil, &health); err == nil {
 		s.Health = health.Status
 	}
 	if s.Ready = a.check(ctx); s.Ready != nil {
@@ -109,7 +112,10 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 	if err := a.count(ctx, s); err != nil {
 		return nil, err
 	}
-	return s, a.listMonths(ctx, s)
+	if err := a.listMonths(ctx, s); err != nil && !isStatus(err, http.StatusForbidden) {
+		return nil, err
+	}
+	return s, nil
 }
 
 // count counts the session files and lists the latest pushes.

@@ -88,7 +88,7 @@ func compile(q *remote.Question, loose bool) compiled {
 	c := compiled{sessions: all(
 		named(q.Names), named(s.Sessions), byAgent(s.Agents), projects(s.Projects), below(s.CWD),
 	)}
-	if q.Brief { // no part decides
+	if q.Brief && q.Text == "" { // no part decides: summaries do
 		return c
 	}
 	since, until := millis(s.Since), millis(s.Until)

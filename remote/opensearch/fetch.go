@@ -112,6 +112,10 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 			list, c.Sessions, err = a.candidates(ctx, q, compile(q, true))
 		}
 	}
+	if err == nil && (len(q.Names) > 0 || q.Text != "") {
+		list, err = a.withFiles(ctx, list)
+		c.Sessions = max(c.Sessions, len(list))
+	}
 	if err != nil {
 		return c, err
 	}
@@ -175,7 +179,7 @@ func (a *Archive) bestFiles(ctx context.Context, q *remote.Question, query objec
 	if q.Newest {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
 	}
-	answer, err := find[struct{}](ctx, a, a.alias(), "", body)
+	answer, err := find[struct{}](ctx, a, a.everything(), "", body)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -193,7 +197,7 @@ func (a *Archive) bestFiles(ctx context.Context, q *remote.Question, query objec
 func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, err error) {
 	composite := object{"size": pageSize, "sources": []object{{"file": object{"terms": object{"field": "file_key"}}}}}
 	for {
-		answer, err := find[struct{}](ctx, a, a.alias(), "", object{"size": 0, "query": query, "track_total_hits": false, "aggs": object{"files": object{"composite": composite}}})
+		answer, err := find[struct{}](ctx, a, a.everything(), "", object{"size": 0, "query": query, "track_total_hits": false, "aggs": object{"files": object{"composite": composite}}})
 		if err != nil {
 			return nil, err
 		}
@@ -223,6 +227,32 @@ func (a *Archive) statesOf(ctx context.Context, keys []string) (list []*state, e
 	for _, key := range keys {
 		if s := byKey[key]; s != nil {
 			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// withFiles adds the other files of the same sessions, without which they are not whole.
+func (a *Archive) withFiles(ctx context.Context, list []*state) ([]*state, error) {
+	there := make(map[string]bool)
+	ids := make(map[string][]string) // of sessions by host
+	for _, s := range list {
+		if there[s.FileKey] = true; s.Session != "" {
+			ids[s.Host] = append(ids[s.Host], s.Session)
+		}
+	}
+	for host, of := range ids {
+		for some := range slices.Chunk(of, pageSize) {
+			err := a.states(ctx, all(term("host", host), object{"terms": object{"session": some}}), func(s *state) error {
+				if !there[s.FileKey] {
+					there[s.FileKey] = true
+					list = append(list, s)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
 	return list, nil

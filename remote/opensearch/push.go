@@ -69,7 +69,6 @@ type pushing struct {
 	done   int64
 
 	analyzer analysis.Analyzer
-	joined   []byte // the terms of a text
 }
 
 // errRewritten says that the bytes of a file which the archive has are not those of the file.
@@ -173,10 +172,7 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 	if known != nil {
 		st.Month, st.Gen, st.Offset, st.Sum, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Sum, known.Lines, known.Refused, known.Stale
 	}
-	st.describe(s)
-	if !p.Reveal {
-		st.Facts.mask()
-	}
+	st.describe(s, p.Reveal)
 	mtime := millis(f.ModTime())
 	if known != nil && known.Size == f.Size() && known.Mtime == mtime {
 		st.Size, st.Mtime = known.Size, known.Mtime
@@ -348,20 +344,20 @@ func (p *pushing) fill(d *document, s *session.Summary, e *session.Entry, i int)
 	if d.Time = millis(e.Timestamp); d.Time == 0 {
 		d.Time = millis(s.Created())
 	}
-	d.Terms = p.terms(p.masked(part.Text))
+	d.Terms = termsOf(&p.analyzer, p.masked(part.Text))
 }
 
 // cutTerm stands for what is missing of terms that are cut.
 const cutTerm = "…"
 
-// terms returns the terms of a text in their order: the engine only splits them.
-func (p *pushing) terms(text []byte) string {
-	p.joined = p.joined[:0]
-	p.analyzer.Walk(text, func(t analysis.Token) { p.joined = append(append(p.joined, t.Term...), ' ') })
-	if p.analyzer.Cut() {
-		p.joined = append(p.joined, cutTerm...)
+// termsOf returns the terms of a text in their order: the engine only splits them.
+func termsOf(a *analysis.Analyzer, text []byte) string {
+	joined := make([]byte, 0, len(text)+len(text)/2)
+	a.Walk(text, func(t analysis.Token) { joined = append(append(joined, t.Term...), ' ') })
+	if a.Cut() {
+		joined = append(joined, cutTerm...)
 	}
-	return string(bytes.TrimRight(p.joined, " "))
+	return string(bytes.TrimRight(joined, " "))
 }
 
 func (p *pushing) masked(text []byte) []byte {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/remote"
 )
@@ -35,6 +36,9 @@ func (a *Archive) template(text string, shards int) []byte {
 
 // alias names all parts for reading.
 func (a *Archive) alias() string { return a.config.Prefix }
+
+// everything names all parts, and the names of sessions.
+func (a *Archive) everything() string { return a.alias() + "," + a.sessionsIndex() }
 
 // sessionsIndex has a document for each session file, and one for each push.
 func (a *Archive) sessionsIndex() string {
@@ -137,6 +141,11 @@ type state struct {
 	Refused int    `json:"refused,omitempty"` // documents that the engine will not take
 	Pushed  int64  `json:"pushed"`
 
+	// The name, which may come from another file, is found as a title.
+	Kind  session.Kind `json:"kind,omitempty"`
+	Terms string       `json:"terms,omitempty"`
+	Time  int64        `json:"time,omitempty"`
+
 	Facts facts `json:"facts"`
 }
 
@@ -161,13 +170,19 @@ type facts struct {
 }
 
 // describe sets what a summary says.
-func (s *state) describe(from *session.Summary) {
+func (s *state) describe(from *session.Summary, reveal bool) {
 	s.Sort, s.Agent, s.Session, s.CWD = sortSession, session.ShortAgent(from.Agent), from.ID, session.Slashed(from.CWD)
 	s.Begun, s.Oldest, s.Newest = millis(from.Timestamp), millis(from.Oldest), millis(from.Newest)
 	s.Facts = facts{
 		Agent: from.Agent, Version: from.Version, Notes: from.Notes, Parent: from.ParentSession, Relation: from.Relation,
 		Name: from.Name, NameRank: from.NameRank, FirstPrompt: from.FirstPrompt, Subject: from.Subject, LastMessage: from.LastMessage,
 		Messages: from.Messages, Entries: from.Entries, Models: from.Models, Tokens: from.UsedTokens, Cost: from.UsedCost, Labels: from.LabelNames,
+	}
+	if !reveal {
+		s.Facts.mask()
+	}
+	if s.Facts.Name != "" {
+		s.Kind, s.Terms, s.Time = session.KindTitle, termsOf(new(analysis.Analyzer), []byte(s.Facts.Name)), s.Newest
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -38,8 +41,11 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	return &backend{Location: &at, index: snapshot.OpenLive(ctx, &at)}
 }
 
-// open returns the newest generation, which the caller closes.
-func (b *backend) open() (*snapshot.Snapshot, error) {
+// open returns the newest generation, or what archives have for a question. The caller closes it.
+func (b *backend) open(ctx context.Context, of remote.Question) (*snapshot.Snapshot, error) {
+	if b.Elsewhere != nil {
+		return snapshot.OpenFor(ctx, b.Location, of)
+	}
 	x, err := b.index.Newest()
 	if err != nil {
 		return nil, problem.OfIndex(err)
@@ -49,22 +55,22 @@ func (b *backend) open() (*snapshot.Snapshot, error) {
 
 // current is open, for a search. If this process does not follow the session files, because
 // another one does or is writing, it first compares them with the index.
-func (b *backend) current(ctx context.Context) (*snapshot.Snapshot, error) {
+func (b *backend) current(ctx context.Context, of remote.Question) (*snapshot.Snapshot, error) {
 	if b.behind.Load() {
 		if x, err := b.index.Snapshot(ctx); err == nil {
 			return x, nil
 		}
 	}
-	return b.open()
+	return b.open(ctx, of)
 }
 
 // ask asks a question. If the index turns out to be damaged, it is rebuilt, and the question
 // asked again.
-func (b *backend) ask(ctx context.Context, question func(*index.Reader) error) error {
-	for again := b.NoUpdate; ; again = true {
-		x, err := b.current(ctx)
+func (b *backend) ask(ctx context.Context, of remote.Question, question func(*snapshot.Snapshot) error) error {
+	for again := b.NoUpdate || b.Elsewhere != nil; ; again = true {
+		x, err := b.current(ctx, of)
 		if err == nil {
-			if err = question(x.Reader); errors.Is(err, index.ErrDamaged) {
+			if err = question(x); errors.Is(err, index.ErrDamaged) {
 				x.Damaged()
 			}
 			x.Close()
@@ -82,9 +88,9 @@ func (b *backend) ask(ctx context.Context, question func(*index.Reader) error) e
 
 // search answers a request, with paths as the user writes them.
 func (b *backend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
-	req.Resume, req.Env.Expand = b.Agents.ResumeCommand, b.App.Absolute
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = search.Run(ctx, r, b.Agents, b.Source(), req)
+	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
+	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
+		res, err = search.Run(ctx, x.Reader, b.Agents, x.Source(), req)
 		return err
 	})
 	return res, err
@@ -92,9 +98,9 @@ func (b *backend) search(ctx context.Context, req search.Request) (res *search.R
 
 // sessions lists sessions.
 func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
-	req.Resume, req.Env.Expand = b.Agents.ResumeCommand, b.App.Absolute
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = sessions.List(ctx, r, b.Agents, b.Source(), req)
+	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
+	err = b.ask(ctx, questionAbout(&req), func(x *snapshot.Snapshot) (err error) {
+		res, err = sessions.List(ctx, x.Reader, b.Agents, x.Source(), req)
 		return err
 	})
 	return res, err
@@ -103,16 +109,16 @@ func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sess
 // facets counts the hits of a request by day and by the values of fields.
 func (b *backend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
 	req.Env.Expand = b.App.Absolute
-	err = b.ask(ctx, func(r *index.Reader) (err error) {
-		res, err = facets.Of(ctx, r, b.Agents, b.Source(), req)
+	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
+		res, err = facets.Of(ctx, x.Reader, b.Agents, x.Source(), req)
 		return err
 	})
 	return res, err
 }
 
 // values lists the values that filters can have.
-func (b *backend) values(context.Context) ([]sessions.Facet, error) {
-	x, err := b.open()
+func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
+	x, err := b.open(ctx, remote.Question{Brief: true})
 	if err != nil {
 		return nil, err
 	}
@@ -121,28 +127,45 @@ func (b *backend) values(context.Context) ([]sessions.Facet, error) {
 }
 
 func (b *backend) count(ctx context.Context, req search.Request) (n search.Counts, err error) {
-	x, err := b.open()
+	x, err := b.open(ctx, questionOf(&req))
 	if err != nil {
 		return n, err
 	}
 	defer x.Close()
-	return search.Count(ctx, x.Reader, b.Agents, b.Source(), req)
+	return search.Count(ctx, x.Reader, b.Agents, x.Source(), req)
 }
 
-// openSession is open with a session that choose finds in it. The caller calls done.
-func (b *backend) openSession(choose func(*snapshot.Snapshot) (path string, err error)) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	if x, err = b.open(); err != nil {
+// openSession is open with the session at a path. The caller calls done.
+func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
+	if x, err = b.open(ctx, remote.Question{Names: []string{path}}); err != nil {
 		return nil, nil, nil, err
 	}
-	path, err := choose(x)
-	if err == nil {
-		t, err = conversation.Open(x, path, "")
-	}
-	if err != nil {
+	if t, err = conversation.Open(x, path, ""); err != nil {
 		x.Close()
 		return nil, nil, nil, err
 	}
 	return x, t, func() { t.Close(); x.Close() }, nil
+}
+
+// questionOf is what a search needs of archives.
+func questionOf(req *search.Request) remote.Question {
+	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
+	if req.Limit != search.All {
+		q.Wanted = req.Options().Limit
+	}
+	return q
+}
+
+// questionAbout is what a list of sessions needs of archives.
+func questionAbout(req *sessions.Request) remote.Question {
+	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env}
+	switch {
+	case req.Text == "":
+		q.Brief = onlySummaries(req)
+	case req.Limit != search.All:
+		q.Wanted = cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
+	}
+	return q
 }
 
 const (
@@ -154,6 +177,11 @@ const (
 // --no-update, or if there is a watcher, it only looks for generations of other
 // processes.
 func (b *backend) follow(ctx context.Context, report func(tui.State)) {
+	if b.Elsewhere != nil { // archives are asked anew with each question
+		report(tui.State{Generation: 1, Ready: true})
+		<-ctx.Done()
+		return
+	}
 	var mu sync.Mutex
 	var state tui.State
 	change := func(with func(*tui.State)) {

@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/adapter"
-	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -26,7 +24,6 @@ import (
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -150,7 +147,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		o.Mask(list)
 	}
 	facts, listed := o.facts(a, list, view.Now), view.Sessions(list) // while audits are made, the list is not kept
-	src := auditSource(x.Reader, x.Agents)
+	src := auditSource(x)
 	coverage := audit.Coverage{}
 	usage := src.Usage
 	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
@@ -174,23 +171,23 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	}, nil
 }
 
-func auditSource(r *index.Reader, agents *adapter.Registry) *report.Source {
-	disk := location.Disk{Limits: adapter.LimitsOf(agents)}
+func auditSource(x *snapshot.Snapshot) *report.Source {
+	r, agents, files := x.Reader, x.Agents, x.Source()
 	return &report.Source{
 		Usage: func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
 			return audit.Usage(ctx, r, req)
 		},
 		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-			return audit.Tools(ctx, r, agents, disk, req)
+			return audit.Tools(ctx, r, agents, files, req)
 		},
 		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-			return audit.Commands(ctx, r, agents, disk, req)
+			return audit.Commands(ctx, r, agents, files, req)
 		},
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
 			return audit.Files(ctx, r, req, "")
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := audit.Calls(ctx, r, agents, disk, req)
+			l, err := audit.Calls(ctx, r, agents, files, req)
 			if err != nil {
 				return 0, err
 			}

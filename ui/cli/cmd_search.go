@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,11 +126,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.Before, req.After = o.around.Numbers()
 	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
 	req.Resume = q.ResumeCommand
-	elsewhere := q.Question()
-	elsewhere.Text, elsewhere.Newest, elsewhere.Wanted = o.query, order == rank.Newest, req.Options().Limit
-	if req.Limit == search.All {
-		elsewhere.Wanted = 0
-	}
+	*q.Question() = questionOf(&req)
 	var res *search.Response
 	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
@@ -315,13 +310,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		return err
 	}
 	out, req := q.Out, o.request(q)
-	elsewhere := q.Question()
-	elsewhere.Text = req.Text
-	if req.Text == "" {
-		elsewhere.Brief = onlySummaries(&req)
-	} else if req.Limit != search.All {
-		elsewhere.Wanted = cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
-	}
+	*q.Question() = questionAbout(&req)
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
 		if o.print0 {

@@ -63,6 +63,7 @@ func (o *tuiOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
 	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
 	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
+	o.AddFrom()
 	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
@@ -254,7 +255,7 @@ func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessi
 // openPlace opens the session of a place in the newest generation, and finds its entry.
 // The caller calls done.
 func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	x, t, done, err = b.openSession(func(*snapshot.Snapshot) (string, error) { return p.Path, nil })
+	x, t, done, err = b.openSession(b.context, p.Path)
 	if err == nil && (p.EntryID != "" || p.Line > 0) {
 		t.Entry = t.Record.NodeAt(p.Offset)
 		if t.Entry < 0 || t.Record.Nodes[t.Entry].ID != p.EntryID {

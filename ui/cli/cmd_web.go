@@ -24,6 +24,7 @@ import (
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -53,6 +54,7 @@ func (o *webOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
 	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
 	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
+	o.AddFrom()
 	o.Add(cmd, flags.SharedGroups, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
@@ -223,23 +225,34 @@ func findMasked(list []session.Summary, name string) int {
 }
 
 // find opens the session with a name in addresses. The caller calls done.
-func (b *webBackend) find(name string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
-	x, t, done, err = b.openSession(func(x *snapshot.Snapshot) (string, error) {
-		summaries := x.Reader.Summaries()
-		i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
-		if i < 0 {
-			i = findMasked(summaries, name)
-		}
-		if i >= 0 {
-			return summaries[i].Path, nil
-		}
-		s, err := sessions.FindSession(x.Reader, name)
-		if err != nil {
-			return "", &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
-		}
-		return s.Path, nil
-	})
+func (b *webBackend) find(ctx context.Context, name string) (x *snapshot.Snapshot, t *conversation.Target, done func(), err error) {
+	path, err := b.pathOf(ctx, name)
+	if err == nil {
+		x, t, done, err = b.openSession(ctx, path)
+	}
 	return x, t, done, pageError(err)
+}
+
+// pathOf returns the path of the session with a name in addresses.
+func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
+	x, err := b.open(ctx, remote.Question{Brief: true})
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	summaries := x.Reader.Summaries()
+	i := slices.IndexFunc(summaries, func(s session.Summary) bool { return web.ConversationName(s.Path, s.ID) == name })
+	if i < 0 {
+		i = findMasked(summaries, name)
+	}
+	if i >= 0 {
+		return summaries[i].Path, nil
+	}
+	s, err := sessions.FindSession(x.Reader, name)
+	if err != nil {
+		return "", &web.Error{Status: http.StatusNotFound, Message: "There is no session " + name + ".", Hint: "It may have been deleted."}
+	}
+	return s.Path, nil
 }
 
 // command quotes the command that resumes a session.
@@ -251,7 +264,7 @@ func (b *webBackend) command(r *search.Resume) string {
 }
 
 func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked bool) (c *web.Conversation, err error) {
-	x, t, done, err := b.find(name)
+	x, t, done, err := b.find(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -295,9 +308,9 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 
 func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
 	req.Env.Expand = b.App.Absolute
-	err = b.ask(ctx, func(r *index.Reader) error {
+	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) error {
 		list = nil
-		in, err := req.Resolve(ctx, r, b.Agents, b.Source())
+		in, err := req.Resolve(ctx, x.Reader, b.Agents, x.Source())
 		if err != nil {
 			return err
 		}
@@ -308,7 +321,7 @@ func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []in
 }
 
 func (b *webBackend) export(ctx context.Context, name, format string, masked bool) (file string, write func(io.Writer) error, err error) {
-	x, t, done, err := b.find(name)
+	x, t, done, err := b.find(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -330,7 +343,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, func(r *index.Reader) error { return answer(auditSource(r, b.Agents)) }))
+	return pageError(b.ask(ctx, remote.Question{Whole: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

@@ -24,6 +24,7 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/remotes"
 	"pigrep/ui/cli/settings"
 )
 
@@ -80,6 +81,11 @@ func completeFlag(a *app.App, row flags.Row) complete {
 	case values != nil:
 		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return fromIndex(a, cmd, prefix, values), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		}
+	case row.Name == "from":
+		return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			names, _ := completeArchive(a)(cmd, args, prefix)
+			return completeList(append(names, remotes.Here))(cmd, args, prefix)
 		}
 	case row.Name == filter.Agent, row.Name == "keep":
 		return completeList(a.AgentNames())

@@ -13,6 +13,7 @@ import (
 
 	"pigrep/query/engine/entry"
 	"pigrep/scope"
+	"pigrep/remote"
 	"pigrep/ui/tui"
 )
 
@@ -79,7 +80,7 @@ func TestPreviewCounts(t *testing.T) {
 
 func summariesOf(t *testing.T, b *tuiBackend) (paths []string) {
 	t.Helper()
-	x, err := b.open()
+	x, err := b.open(t.Context(), remote.Question{})
 	if err != nil {
 		t.Fatal(err)
 	}

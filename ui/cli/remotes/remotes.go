@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -228,6 +229,12 @@ func (r *Remote) HostName(a *app.App) (string, error) {
 	return name, nil
 }
 
+// isExpired reports whether a certificate was valid once, or will be.
+func isExpired(err error) bool {
+	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+	return ok && invalid.Reason == x509.Expired
+}
+
 // Problem adds to an error of an archive what to do about it.
 func Problem(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -237,10 +244,12 @@ func Problem(err error) error {
 		return p
 	}
 	status, _ := errors.AsType[*opensearch.StatusError](err)
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	certificate, _ := errors.AsType[*tls.CertificateVerificationError](err)
 	_, network := errors.AsType[net.Error](err)
 	hint := ""
 	switch {
+	case errors.Is(err, remote.ErrTooMuch):
+		hint = "narrow it: --since, --project, --agent, --session; or ask the machines themselves"
 	case errors.Is(err, opensearch.ErrPlainHTTP):
 		hint = "use https, or --insecure-http in a network that you trust"
 	case errors.Is(err, opensearch.ErrNoTemplate):
@@ -249,7 +258,9 @@ func Problem(err error) error {
 		hint = "use the same version of pigrep as the others, or another --prefix (`pigrep remote add --help`)"
 	case errors.Is(err, opensearch.ErrNotEngine), errors.Is(err, opensearch.ErrCut):
 		hint = "is it the address of OpenSearch, and not of a page or a proxy before it? `pigrep remote list` shows it"
-	case certificate:
+	case certificate != nil && isExpired(certificate.Err):
+		hint = "renew the certificate of the server"
+	case certificate != nil:
 		hint = "name the certificate of its authority: pigrep remote add NAME URL --ca FILE"
 	case status != nil && status.Status == http.StatusUnauthorized:
 		hint = "`pigrep remote list` shows the user and where the password comes from"

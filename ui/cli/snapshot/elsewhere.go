@@ -13,6 +13,13 @@ import (
 	"pigrep/ui/cli/remotes"
 )
 
+// OpenFor opens what archives have for a question, beside others that are asked at the same time.
+func OpenFor(ctx context.Context, p *location.Location, of remote.Question) (*Snapshot, error) {
+	at, asked := *p, *p.Elsewhere
+	at.Elsewhere, asked.Question = &asked, of
+	return openElsewhere(ctx, &at)
+}
+
 // openElsewhere opens an index in memory of what archives have for the question, with the
 // sessions of this machine if they are asked for too.
 func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error) {
