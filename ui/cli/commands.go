@@ -315,10 +315,11 @@ func flagProblem(cmd *cobra.Command, err error) error {
 
 // habits are the hints for flags that users of grep give to other commands.
 var habits = map[string]string{
-	"-i": "leave it out: case is ignored; for exact lines: pigrep grep -s PATTERN",
-	"-r": "leave it out: all sessions are searched",
-	"-l": "for the sessions with these words: pigrep sessions WORDS; with a line: pigrep grep -l PATTERN",
-	"-v": "--verbose prints steps and timings, -V the version",
+	"--from": "archives are asked with search, grep, sessions, show, tools, usage, tui and web",
+	"-i":     "leave it out: case is ignored; for exact lines: pigrep grep -s PATTERN",
+	"-r":     "leave it out: all sessions are searched",
+	"-l":     "for the sessions with these words: pigrep sessions WORDS; with a line: pigrep grep -l PATTERN",
+	"-v":     "--verbose prints steps and timings, -V the version",
 }
 
 // flagName returns all names of a flag: the user may have typed either.
