@@ -12,8 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/query/engine/entry"
-	"pigrep/scope"
 	"pigrep/remote"
+	"pigrep/scope"
 	"pigrep/ui/tui"
 )
 
