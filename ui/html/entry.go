@@ -275,8 +275,7 @@ type writer struct {
 	behind   []*entryView
 
 	lastDay, lastModel string
-	highlighted        int     // bytes of code so far
-	squares            float64 // of the lengths of sections so far; see affords
+	highlighted        int // bytes of code so far
 
 	err error // the first one of writing; nothing is written after it
 }

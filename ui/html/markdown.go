@@ -1,277 +1,246 @@
 package html
 
 import (
-	"bytes"
 	"fmt"
 	"html/template"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/gomarkdown/markdown/ast"
-	"github.com/gomarkdown/markdown/parser"
+	"pigrep/ui/markdown"
 )
 
-const markdown = parser.NoIntraEmphasis | parser.Tables | parser.FencedCode | parser.Autolink | parser.Strikethrough |
-	parser.SpaceHeadings | parser.HardLineBreak | parser.NoEmptyLineBeforeBlock | parser.OrderedListStart
+// maxProse is how many bytes of a text are read as Markdown.
+const maxProse = 512 << 10
 
-// prose renders the Markdown that users and models wrote. It never drops text: what the
-// parser would omit, or would take too long to parse, is shown unrendered.
-func (x *writer) prose(text []byte) (page template.HTML) {
+// prose renders the Markdown that users and models wrote as inert HTML: HTML in the source is
+// shown as text, images become links, and links lead only to the web or to mail addresses.
+// Headings rank below those of the page.
+func (x *writer) prose(text []byte) template.HTML {
 	source := visible(text)
-	defer func() {
-		if recover() != nil { // a bug in the parser must not hide a conversation
-			page = asIs(source)
-		}
-	}()
 	if len(source) > maxProse {
-		return asIs(source)
+		return template.HTML("<pre>" + template.HTMLEscapeString(source) + "</pre>")
 	}
-	var b strings.Builder
-	r := &proseRenderer{x: x, w: &b}
-	for _, section := range sections(source) {
-		if !x.affords(section) {
-			b.WriteString(string(asIs(section)))
-			continue
+	d := &prose{x: x}
+	markdown.Read(source, d)
+	d.leave(0)
+	return template.HTML(d.b.String())
+}
+
+// prose draws Markdown as HTML. Lines become paragraphs, and margins become lists and quotes
+// that are open.
+type prose struct {
+	x     *writer
+	b     strings.Builder
+	open  []container
+	going bool   // the next line may go on with the text that is open
+	end   string // ends that text
+	blank bool   // the line before was blank
+}
+
+// container is a quote, or a list with its last item open.
+type container struct {
+	tag    string // blockquote, ul or ol
+	column int    // of the markers of a list
+}
+
+// maxOpen is how many containers are nested; deeper ones stand side by side.
+const maxOpen = 30
+
+func (d *prose) Blank() { d.blank = true }
+
+// leave closes the paragraph, and all but the outermost n containers.
+func (d *prose) leave(n int) {
+	d.b.WriteString(d.end)
+	d.going, d.end = false, ""
+	for ; len(d.open) > n; d.open = d.open[:len(d.open)-1] {
+		if c := d.open[len(d.open)-1]; c.tag == "blockquote" {
+			d.b.WriteString("</blockquote>\n")
+		} else {
+			d.b.WriteString("</li>\n</" + c.tag + ">\n")
 		}
-		r.all(parser.NewWithExtensions(markdown).Parse([]byte(keepDefinitions(section))))
 	}
-	return template.HTML(b.String())
 }
 
-// sections cuts Markdown where every open block ends: before a line that begins with a
-// letter and follows an empty line, outside of fenced code. The parser takes time
-// quadratic in what follows a list.
-func sections(s string) (list []string) {
-	begin, at, empty := 0, 0, false
-	var f fence
-	for line := range strings.Lines(s) {
-		if !f.next(line) && empty && (startsWord(line) || line[0] == '#') {
-			list = append(list, s[begin:at])
-			begin = at
+// enter opens and closes containers, so that those of the margin are open. It reports whether
+// a paragraph goes on.
+func (d *prose) enter(m markdown.Margin, isText bool) (goesOn bool) {
+	quotes := 0
+	for quotes < len(d.open) && d.open[quotes].tag == "blockquote" {
+		quotes++
+	}
+	if want := min(m.Quotes, maxOpen/2); want != quotes {
+		d.leave(min(want, quotes))
+		for ; quotes < want; quotes++ {
+			d.b.WriteString("<blockquote>\n")
+			d.open = append(d.open, container{tag: "blockquote"})
 		}
-		empty = strings.TrimSpace(line) == ""
-		at += len(line)
 	}
-	return append(list, s[begin:])
-}
-
-// fence follows fenced code through the lines of a text.
-type fence struct{ mark string } // of the open block; "" outside of fenced code
-
-// next takes the next line, and reports whether it is fenced code or a mark around it. For
-// the parser, a closing mark is as long as the opening one, and nothing follows it.
-func (f *fence) next(line string) bool {
-	text := strings.TrimLeft(line, " \t>")
-	mark := fenceMark().FindString(text)
-	switch {
-	case f.mark == "":
-		f.mark = mark
-		return mark != ""
-	case mark == f.mark && strings.TrimSpace(text[len(mark):]) == "":
-		f.mark = ""
-	}
-	return true
-}
-
-func startsWord(line string) bool {
-	c, _ := utf8.DecodeRuneInString(line)
-	return unicode.IsLetter(c)
-}
-
-func asIs(s string) template.HTML {
-	return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>")
-}
-
-// Bounds on what is parsed. In the worst case the parser takes time quadratic in the
-// length of a section, where a bracket counts as markWeight bytes: about 0.2 s for 32
-// KiB of hostile text.
-const (
-	maxProse   = 512 << 10 // bytes of a text
-	maxSection = 64 << 10  // bytes of a section
-	maxTicks   = 8000      // in a section
-	small      = 4 << 10   // bytes of a section that is always parsed
-	maxSquares = 1e10      // of larger sections, on a page
-	markWeight = 8
-	maxNested  = 30 // the parser drops what is nested more deeply
-)
-
-// affords reports whether a section may be parsed, and charges its cost to the budget of
-// the page.
-func (x *writer) affords(section string) bool {
-	size := len(section) + markWeight*(strings.Count(section, "[")+strings.Count(section, "<"))
-	switch {
-	case size > maxSection || strings.Count(section, "`") > maxTicks || deep().MatchString(section):
-		return false
-	case size <= small:
-		return true
-	}
-	x.squares += float64(size) * float64(size)
-	return x.squares <= maxSquares
-}
-
-// Compiled when the first page is written, not when the program starts.
-var (
-	deep = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(fmt.Sprintf(`(?m)^[ \t]*([>*+-][ \t]*){%d}|^[ \t]{%d,}([*+-]|\d+[.)])[ \t]`, maxNested, 2*maxNested))
-	})
-	definition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t>]*\[[^\]\n]*\]:`) })
-	fenceMark  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(```+|~~~+)") })
-)
-
-// keepDefinitions escapes the definitions of links, which Markdown does not show.
-func keepDefinitions(s string) string {
-	if !definition().MatchString(s) {
-		return s
-	}
-	var b strings.Builder
-	var f fence
-	for line := range strings.Lines(s) {
-		if !f.next(line) && definition().MatchString(line) {
-			line = strings.Replace(line, "[", `\[`, 1)
+	lists := func() bool { return len(d.open) > 0 && d.open[len(d.open)-1].tag != "blockquote" }
+	if len(m.Marks) == 0 {
+		if isText && !d.blank && d.going {
+			return true
 		}
-		b.WriteString(line)
+		for (d.blank || !isText) && lists() && m.Column <= d.open[len(d.open)-1].column {
+			d.leave(len(d.open) - 1)
+		}
+		d.leave(len(d.open))
 	}
-	return b.String()
-}
-
-// proseRenderer writes Markdown as inert HTML: HTML in the source is shown as text,
-// images become links, and links lead only to the web or to mail addresses. Headings
-// rank below those of the page.
-type proseRenderer struct {
-	x *writer
-	w *strings.Builder
-}
-
-// text writes text from the parser. It is cleaned again because the parser has decoded
-// entities.
-func (r *proseRenderer) text(s []byte) { template.HTMLEscape(r.w, []byte(visible(s))) }
-
-func (r *proseRenderer) all(n ast.Node) {
-	for _, child := range n.GetChildren() {
-		r.node(child)
+	for _, mark := range m.Marks {
+		d.item(mark, lists)
 	}
+	d.blank = false
+	return false
 }
 
-// within writes the children of a node, or its own text, between tags.
-func (r *proseRenderer) within(begin string, n ast.Node, end string) {
-	r.w.WriteString(begin)
-	if leaf := n.AsLeaf(); leaf != nil {
-		r.text(leaf.Literal)
+// item begins an item of a list.
+func (d *prose) item(mark markdown.Mark, inList func() bool) {
+	const nested = 2 // columns from which on a list is within an item
+	tag, begin := "ul", "<ul>"
+	if mark.Ordered {
+		if tag, begin = "ol", "<ol>"; mark.Start > 1 {
+			begin = fmt.Sprintf("<ol start=\"%d\">", mark.Start)
+		}
+	}
+	top := func() container { return d.open[len(d.open)-1] }
+	for inList() && (top().column > mark.Column || top().tag != tag && mark.Column < top().column+nested) {
+		d.leave(len(d.open) - 1)
+	}
+	d.leave(len(d.open))
+	if inList() && (mark.Column < top().column+nested || len(d.open) >= maxOpen) {
+		d.b.WriteString("</li>\n")
 	} else {
-		r.all(n)
+		d.b.WriteString(begin + "\n")
+		d.open = append(d.open, container{tag, mark.Column})
 	}
-	r.w.WriteString(end)
+	d.b.WriteString("<li>" + mark.Task)
+	d.going = true
 }
 
-func (r *proseRenderer) node(n ast.Node) {
-	switch n := n.(type) {
-	case *ast.Text:
-		r.text(n.Literal)
-	case *ast.Hardbreak, *ast.Softbreak:
-		if siblings := n.GetParent().GetChildren(); n != siblings[len(siblings)-1] {
-			r.w.WriteString("<br>\n")
-		}
-	case *ast.NonBlockingSpace:
-		r.w.WriteByte(' ')
-	case *ast.HTMLSpan:
-		r.text(n.Literal)
-	case *ast.CodeBlock:
-		language, _, _ := strings.Cut(strings.TrimSpace(string(n.Info)), " ")
-		r.w.WriteString("<pre><code>" + string(r.x.code(language, n.Literal)) + "</code></pre>\n")
-	case *ast.Link:
-		r.link("", n, n.Destination, n.Title, "")
-	case *ast.Image:
-		r.link("[image: ", n, n.Destination, n.Title, "]")
-	case *ast.HorizontalRule:
-		r.w.WriteString("<hr>\n")
-	default:
-		begin, end := tagsOf(n)
-		r.within(begin, n, end)
-	}
-}
-
-func tagsOf(n ast.Node) (begin, end string) {
-	switch n := n.(type) {
-	case *ast.HTMLBlock:
-		return `<p class="asis">`, "</p>\n"
-	case *ast.Paragraph:
-		if !isTight(n) {
-			return "<p>", "</p>\n"
-		}
-	case *ast.Heading:
-		tag := [...]string{"h4", "h5", "h6", "h6", "h6", "h6"}[min(max(n.Level, 1), 6)-1]
-		return "<" + tag + ">", "</" + tag + ">\n"
-	case *ast.BlockQuote:
-		return "<blockquote>\n", "</blockquote>\n"
-	case *ast.List:
-		switch {
-		case n.ListFlags&ast.ListTypeOrdered == 0:
-			return "<ul>\n", "</ul>\n"
-		case n.Start > 1:
-			return fmt.Sprintf("<ol start=\"%d\">\n", n.Start), "</ol>\n"
-		}
-		return "<ol>\n", "</ol>\n"
-	case *ast.ListItem:
-		return "<li>", "</li>\n"
-	case *ast.Code:
-		return "<code>", "</code>"
-	case *ast.Emph:
-		return "<em>", "</em>"
-	case *ast.Strong:
-		return "<strong>", "</strong>"
-	case *ast.Del:
-		return "<del>", "</del>"
-	case *ast.Table:
-		return "<div class=\"wide\" tabindex=\"0\"><table>\n", "</table></div>\n"
-	case *ast.TableHeader:
-		return "<thead>", "</thead>\n"
-	case *ast.TableBody:
-		return "<tbody>", "</tbody>\n"
-	case *ast.TableRow:
-		return "<tr>", "</tr>\n"
-	case *ast.TableCell:
-		tag, align := "td", ""
-		if n.IsHeader {
-			tag = "th"
-		}
-		if s := n.Align.String(); s != "" {
-			align = ` align="` + s + `"`
-		}
-		return "<" + tag + align + ">", "</" + tag + ">"
-	}
-	return "", ""
-}
-
-// isTight reports whether a paragraph begins an item of a list without blank lines.
-func isTight(n *ast.Paragraph) bool {
-	item, ok := n.Parent.(*ast.ListItem)
-	if !ok || n != item.Children[0] {
-		return false
-	}
-	list, ok := item.Parent.(*ast.List)
-	return ok && list.Tight
-}
-
-// link writes a link with its title. An address that must not be linked to is shown as
-// text.
-func (r *proseRenderer) link(before string, n ast.Node, address, title []byte, after string) {
-	if len(title) > 0 {
-		after = " " + template.HTMLEscapeString(`"`+visible(title)+`"`) + after
-	}
-	u, err := url.Parse(string(address))
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto") {
-		r.within(before+`<a rel="noopener noreferrer nofollow" href="`+template.HTMLEscapeString(visible([]byte(u.String())))+`">`, n, "</a>"+after)
+func (d *prose) Text(m markdown.Margin, level int, runs []markdown.Run) {
+	fresh := !d.enter(m, level == 0)
+	if len(runs) == 1 && runs[0].Text == "" && len(m.Marks) == 0 { // a quotation goes on
+		d.leave(len(d.open))
+		d.blank = true
 		return
 	}
-	r.within(before, n, "")
-	if shown := n.GetChildren(); len(shown) != 1 || shown[0].AsLeaf() == nil || !bytes.Equal(shown[0].AsLeaf().Literal, address) {
-		r.w.WriteString(" <code>")
-		r.text(address)
-		r.w.WriteString("</code>")
+	if level > 0 {
+		d.leave(len(d.open))
+		tag := [...]string{"h4", "h5", "h6", "h6", "h6", "h6"}[level-1]
+		d.b.WriteString("<" + tag + ">")
+		d.runs(runs)
+		d.b.WriteString("</" + tag + ">\n")
+		return
 	}
-	r.w.WriteString(after)
+	switch {
+	case !fresh:
+		d.b.WriteString("<br>\n")
+	case !d.going: // else it is the first text of an item
+		d.b.WriteString("<p>")
+		d.going, d.end = true, "</p>\n"
+	}
+	if len(d.open) == 0 { // of what was pasted
+		d.b.WriteString(strings.Repeat("\u00a0", m.Indent))
+	}
+	d.runs(runs)
+}
+
+// block writes a piece that is no text.
+func (d *prose) block(m markdown.Margin, html string) {
+	d.enter(m, false)
+	d.leave(len(d.open))
+	d.b.WriteString(html)
+}
+
+func (d *prose) Rule(m markdown.Margin) { d.block(m, "<hr>\n") }
+
+func (d *prose) Code(m markdown.Margin, lines []string, language string) {
+	d.block(m, "<pre><code>"+string(d.x.code(language, []byte(strings.Join(lines, "\n"))))+"</code></pre>\n")
+}
+
+func (d *prose) Fits(markdown.Margin, int) bool { return true }
+
+func (d *prose) Table(m markdown.Margin, t *markdown.Table) {
+	d.block(m, "<div class=\"wide\" tabindex=\"0\"><table>\n<thead>")
+	for i, row := range t.Rows {
+		tag := "td"
+		if i == 0 {
+			tag = "th"
+		}
+		d.b.WriteString("<tr>")
+		for k, cell := range row {
+			d.b.WriteString("<" + tag + [...]string{"", ` align="right"`, ` align="center"`}[t.Align[k]] + ">")
+			d.runs(cell)
+			d.b.WriteString("</" + tag + ">")
+		}
+		if d.b.WriteString("</tr>\n"); i == 0 {
+			d.b.WriteString("</thead>\n<tbody>")
+		}
+	}
+	d.b.WriteString("</tbody>\n</table></div>\n")
+}
+
+// runs writes the text of a line. It is cleaned again because entities were decoded.
+func (d *prose) runs(list []markdown.Run) {
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[0].URL != "" && list[n].URL == list[0].URL {
+			n++
+		}
+		if list[0].URL == "" {
+			d.run(list[0])
+			list = list[1:]
+			continue
+		}
+		said := "" // what stands behind the text of a link: its address, and a title
+		if n < len(list) && list[n].Style&markdown.Faint != 0 {
+			said = strings.TrimSuffix(strings.TrimPrefix(list[n].Text, " ("), ")")
+			d.link(list[:n], said)
+			n++
+		} else {
+			d.link(list[:n], said)
+		}
+		list = list[n:]
+	}
+}
+
+// link writes a link with its title. An address that must not be linked to is shown as text.
+func (d *prose) link(text []markdown.Run, said string) {
+	address := text[0].URL
+	if text[0].Image {
+		d.b.WriteString("[image: ")
+	}
+	u, err := url.Parse(address)
+	linked := err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto")
+	if linked {
+		d.b.WriteString(`<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(visible([]byte(u.String()))) + `">`)
+	}
+	for _, r := range text {
+		d.run(r)
+	}
+	if linked {
+		d.b.WriteString("</a>")
+	} else if said != "" {
+		d.b.WriteString(" <code>" + template.HTMLEscapeString(visible([]byte(address))) + "</code>")
+	}
+	if title := strings.TrimSpace(strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(said, " <"), address), ">")); title != "" {
+		d.b.WriteString(" " + template.HTMLEscapeString(visible([]byte(title))))
+	}
+	if text[0].Image {
+		d.b.WriteString("]")
+	}
+}
+
+// run writes text in its style.
+func (d *prose) run(r markdown.Run) {
+	end := ""
+	for _, s := range []struct {
+		style markdown.Style
+		tag   string
+	}{{markdown.Bold, "strong"}, {markdown.Italic, "em"}, {markdown.Strike, "del"}, {markdown.Code, "code"}} {
+		if r.Style&s.style != 0 {
+			d.b.WriteString("<" + s.tag + ">")
+			end = "</" + s.tag + ">" + end
+		}
+	}
+	d.b.WriteString(template.HTMLEscapeString(visible([]byte(r.Text))) + end)
 }

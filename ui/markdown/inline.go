@@ -55,6 +55,7 @@ type inliner struct {
 type link struct {
 	from, to int
 	url      string
+	image    bool
 }
 
 // delimiter is a run of *, _ or ~ that may begin or end emphasis.
@@ -126,7 +127,7 @@ func isWord(c byte) bool {
 
 func (p *inliner) link(from, to int, url string) {
 	if from < to {
-		p.links = append(p.links, link{from, to, url})
+		p.links = append(p.links, link{from: from, to: to, url: url})
 	}
 }
 
@@ -291,7 +292,9 @@ func (p *inliner) closeLink(at int) int {
 	for len(p.links) > 0 && p.links[len(p.links)-1].from > open { // an address in the text
 		p.links = p.links[:len(p.links)-1]
 	}
-	p.link(open+1, at, url)
+	if p.link(open+1, at, url); open > 0 && p.s[open-1] == '!' && open+1 < at {
+		p.links[len(p.links)-1].image = true
+	}
 	p.opened = p.opened[:0] // links are not nested
 	return end + 1
 }
@@ -383,13 +386,13 @@ func (p *inliner) runs(base Style) []Run {
 		for len(links) > 0 && links[0].to <= from {
 			links = links[1:]
 		}
-		url := ""
+		url, image := "", false
 		if len(links) > 0 && links[0].from <= from {
-			url = links[0].url
+			url, image = links[0].url, links[0].image
 		}
 		if k := len(runs) - 1; k < 0 || m.shown == replaced || runs[k].Style != style || runs[k].URL != url {
 			endRun()
-			runs = append(runs, Run{Style: style, URL: url})
+			runs = append(runs, Run{Style: style, URL: url, Image: image})
 		}
 		if m.shown == replaced {
 			text = append(text, p.instead[from]...)

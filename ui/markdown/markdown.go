@@ -1,5 +1,5 @@
-// Package markdown lays Markdown out for a terminal: lines of styled runs. It deals with
-// neither colours nor escape sequences.
+// Package markdown reads Markdown, and lays it out for a terminal: lines of styled runs. It
+// deals with neither colours nor escape sequences.
 //
 // It reads line by line, as the text was typed: a newline stays a newline, indentation
 // stays, and what is not Markdown is shown as it is, HTML included. It omits nothing but
@@ -10,6 +10,7 @@ package markdown
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -39,6 +40,7 @@ type Run struct {
 	Style Style
 	Class highlight.Class // of code
 	URL   string          // what a link leads to
+	Image bool            // that is an image
 }
 
 // Line is one line of the terminal.
@@ -59,28 +61,89 @@ const (
 	maxNested = 16       // quotes and list markers at the beginning of a line
 	maxCode   = 4 << 10  // bytes of code that is highlighted, at up to 2 ms per KiB
 	maxCells  = 10_000   // of a table
+
+	maxColumns = 200 // of a table
 )
+
+// Drawer draws what Read reads, piece by piece.
+type Drawer interface {
+	Blank()
+	Text(m Margin, level int, runs []Run) // a line; level is that of a heading, 0 for other text
+	Rule(m Margin)
+	Code(m Margin, lines []string, language string)
+	Fits(m Margin, columns int) bool // whether there is room for a table; else it is text
+	Table(m Margin, t *Table)
+}
+
+// Margin is what a line has before its content: indentation, quote and list markers.
+type Margin struct {
+	Indent int // spaces at the beginning
+	Column int // of the content, in the line without quotes
+	Quotes int
+	Marks  []Mark
+
+	first, next Line // as a terminal shows it before the line, and before its continuations
+	width       int
+	lead        Line // shown as text where the screen is too narrow for a margin
+	raw         int  // bytes in the source
+}
+
+// Mark is the marker of an item of a list.
+type Mark struct {
+	Column  int // in the line, without quotes
+	Ordered bool
+	Start   int    // its number
+	Task    string // "[ ] " or "[x] ", "" for none
+}
+
+// Table is a table; its first row has the headings.
+type Table struct {
+	Rows  [][][]Run
+	Align []Align
+}
+
+// Align is how a column is aligned.
+type Align uint8
+
+// The alignments.
+const (
+	AlignLeft Align = iota
+	AlignRight
+	AlignCentre
+)
+
+// Read reads Markdown and draws it. The source has no control characters but newlines.
+func Read(source string, to Drawer) {
+	r := &reader{Drawer: to, rest: strings.Split(strings.TrimRight(source, "\n "), "\n")}
+	for len(r.rest) > 0 {
+		r.block()
+	}
+}
+
+type reader struct {
+	Drawer
+	rest  []string // the lines to read
+	begun bool     // something was drawn
+	list  bool     // indented text belongs to a list
+	blank bool     // the line before was blank
+}
 
 // Render lays Markdown out in lines of at most width cells. The source has no control
 // characters but newlines.
 func Render(source string, width int) []Line {
-	r := &renderer{width: max(1, width), rest: strings.Split(strings.TrimRight(source, "\n "), "\n"), code: maxCode}
-	for len(r.rest) > 0 {
-		r.block()
+	s := &screen{width: max(1, width), code: maxCode}
+	Read(source, s)
+	for n := len(s.lines); n > 0 && len(s.lines[n-1]) == 0; n-- {
+		s.lines = s.lines[:n-1]
 	}
-	for n := len(r.lines); n > 0 && len(r.lines[n-1]) == 0; n-- {
-		r.lines = r.lines[:n-1]
-	}
-	return r.lines
+	return s.lines
 }
 
-type renderer struct {
+// screen draws on a terminal.
+type screen struct {
 	width int
-	rest  []string // the lines to read
 	lines []Line
-	code  int  // bytes of code that may still be highlighted
-	list  bool // indented text belongs to a list
-	blank bool // the line before was blank
+	code  int // bytes of code that may still be highlighted
 }
 
 func lazily(expr string) func() *regexp.Regexp {
@@ -95,50 +158,40 @@ var (
 	taskMarker  = lazily(`^\[([ xX])\] `)
 )
 
-// block renders one line, or a whole block of code or table.
-func (r *renderer) block() {
+// block reads one line, or a whole block of code or table.
+func (r *reader) block() {
 	line := strings.TrimRight(r.rest[0], " ")
 	if line == "" {
 		r.rest = r.rest[1:]
-		if len(r.lines) > 0 && !r.blank {
-			r.lines = append(r.lines, nil)
+		if r.begun && !r.blank {
+			r.Blank()
 		}
 		r.blank = true
 		return
 	}
-	p, text := r.prefix(line)
+	m, text := margin(line)
+	marked := len(m.Marks) > 0
 	switch {
-	case p.indent >= 4 && !r.list && (r.blank || len(r.lines) == 0) && p.quotes == 0 && !p.marked:
+	case m.Indent >= 4 && !r.list && (r.blank || !r.begun) && m.Quotes == 0 && !marked:
 		r.indented()
 	case isFence(text):
-		r.fenced(p, text)
-	case strings.Contains(text, "|") && r.table(p, text):
+		r.fenced(m, text)
+	case strings.Contains(text, "|") && r.table(m, text):
 	default:
 		r.rest = r.rest[1:]
-		r.textLine(p, text)
+		r.line(m, text)
 	}
-	if !p.marked && p.indent == 0 && r.blank {
+	if !marked && m.Indent == 0 && r.blank {
 		r.list = false
 	}
-	r.list = r.list || p.marked
-	r.blank = false
+	r.list = r.list || marked
+	r.blank, r.begun = false, true
 }
 
-// prefix is the text before the content of a line: indentation, quote and list markers.
-type prefix struct {
-	first, next Line // as shown before the line, and before its continuations
-	width       int
-	lead        Line // shown as text where the screen is too narrow for a margin
-	raw         int  // bytes in the source
-	indent      int  // spaces at the beginning
-	quotes      int
-	marked      bool // it has a list marker
-}
-
-func (r *renderer) prefix(line string) (p prefix, text string) {
+func margin(line string) (m Margin, text string) {
 	add := func(first, next string, style Style) {
-		p.first, p.next = append(p.first, Run{Text: first, Style: style}), append(p.next, Run{Text: next, Style: style})
-		p.width += terminal.Width(first)
+		m.first, m.next = append(m.first, Run{Text: first, Style: style}), append(m.next, Run{Text: next, Style: style})
+		m.width += terminal.Width(first)
 	}
 	text = line
 	for n := range maxNested {
@@ -146,9 +199,10 @@ func (r *renderer) prefix(line string) (p prefix, text string) {
 		if spaces > 0 {
 			add(text[:spaces], text[:spaces], 0)
 			if n == 0 {
-				p.indent = spaces
+				m.Indent = spaces
 			}
 			text = text[spaces:]
+			m.Column += spaces
 		}
 		if isRule(text) {
 			break
@@ -156,34 +210,47 @@ func (r *renderer) prefix(line string) (p prefix, text string) {
 		if strings.HasPrefix(text, ">") {
 			text = strings.TrimPrefix(text[1:], " ")
 			add("│ ", "│ ", Faint)
-			p.quotes++
+			m.Quotes++
+			m.Column = 0
 			continue
 		}
-		m := ""
+		found := ""
 		if text != "" && strings.IndexByte("-*+0123456789", text[0]) >= 0 {
-			m = listMarker().FindString(text)
+			found = listMarker().FindString(text)
 		}
-		if m == "" || p.marked && p.quotes == 0 && n > 2 {
+		if found == "" || len(m.Marks) > 0 && m.Quotes == 0 && n > 2 {
 			break
 		}
-		mark, pad := strings.TrimRight(m, " "), " "
-		if strings.ContainsAny(mark[:1], "-*+") {
-			mark = "•"
+		sign, pad := strings.TrimRight(found, " "), " "
+		mark := Mark{Column: m.Column, Ordered: !strings.ContainsAny(sign[:1], "-*+")}
+		if mark.Ordered {
+			mark.Start, _ = strconv.Atoi(sign[:len(sign)-1])
+		} else {
+			sign = "•"
 		}
-		text, p.marked = text[len(m):], true
-		add(mark+pad, strings.Repeat(" ", terminal.Width(mark+pad)), 0)
+		text = text[len(found):]
+		m.Column += len(found)
+		add(sign+pad, strings.Repeat(" ", terminal.Width(sign+pad)), 0)
 		if t := taskMarker().FindString(text); t != "" && text[0] == '[' {
-			text = text[len(t):]
+			text, mark.Task = text[len(t):], t
 			add(t, "    ", Faint)
+		}
+		m.Marks = append(m.Marks, mark)
+		if mark.Task != "" {
 			break
 		}
 	}
-	p.raw = len(line) - len(text)
-	if p.width > r.width/2 || p.width > 0 && r.width-p.width < widest { // too deep to be a margin
-		p.lead = Line{{Text: strings.TrimLeft(p.first.String(), " ")}}
-		p.first, p.next, p.width = nil, nil, 0
+	m.raw = len(line) - len(text)
+	return m, text
+}
+
+// fitted is the margin as the screen has room for it: one that is too deep is shown as text.
+func (s *screen) fitted(m Margin) Margin {
+	if m.width > s.width/2 || m.width > 0 && s.width-m.width < widest {
+		m.lead = Line{{Text: strings.TrimLeft(m.first.String(), " ")}}
+		m.first, m.next, m.width = nil, nil, 0
 	}
-	return p, text
+	return m
 }
 
 // widest is the width of the widest character. Every line must have room for one.
@@ -197,48 +264,61 @@ func isRule(s string) bool {
 	return strings.Count(s, s[:1]) >= 3 && strings.Trim(s, s[:1]+" ") == ""
 }
 
-func (r *renderer) textLine(p prefix, text string) {
+func (r *reader) line(m Margin, text string) {
 	if isRule(text) {
-		r.emit(p, Line{{Text: strings.Repeat("─", max(1, r.width-p.width)), Style: Faint}})
+		r.Rule(m)
 		return
 	}
 	if strings.HasPrefix(text, "#") {
-		if m := headingLine().FindStringSubmatch(text); m != nil && m[2] != "" {
-			r.wrap(p, inline(m[2], Heading))
+		if h := headingLine().FindStringSubmatch(text); h != nil && h[2] != "" {
+			r.Text(m, len(h[1]), inline(h[2], Heading))
 			return
 		}
 	}
-	if p.indent >= 4 && !r.list && !p.marked && p.quotes == 0 { // more pasted code than Markdown
-		r.wrap(p, []Run{{Text: text}})
+	if m.Indent >= 4 && !r.list && len(m.Marks) == 0 && m.Quotes == 0 { // more pasted code than Markdown
+		r.Text(m, 0, []Run{{Text: text}})
 		return
 	}
-	r.wrap(p, inline(text, 0))
+	r.Text(m, 0, inline(text, 0))
 }
 
-func (r *renderer) emit(p prefix, l Line) {
-	line := append(append(make(Line, 0, len(p.first)+len(l)), p.first...), l...)
+func (s *screen) Blank() {
+	if len(s.lines) > 0 {
+		s.lines = append(s.lines, nil)
+	}
+}
+
+func (s *screen) Text(m Margin, _ int, runs []Run) { s.wrap(s.fitted(m), runs) }
+
+func (s *screen) Rule(m Margin) {
+	m = s.fitted(m)
+	s.emit(m, Line{{Text: strings.Repeat("─", max(1, s.width-m.width)), Style: Faint}})
+}
+
+func (s *screen) emit(m Margin, l Line) {
+	line := append(append(make(Line, 0, len(m.first)+len(l)), m.first...), l...)
 	for n := len(line) - 1; n >= 0; n-- {
 		if line[n].Text = strings.TrimRight(line[n].Text, " "); line[n].Text != "" {
 			break
 		}
 		line = line[:n]
 	}
-	r.lines = append(r.lines, line)
+	s.lines = append(s.lines, line)
 }
 
 // wrap appends the runs as lines, broken at spaces.
-func (r *renderer) wrap(p prefix, runs []Run) {
-	for _, l := range wrap(append(p.lead, runs...), max(1, r.width-p.width)) {
-		r.emit(p, l)
-		p.first = p.next
+func (s *screen) wrap(m Margin, runs []Run) {
+	for _, l := range wrap(append(m.lead, runs...), max(1, s.width-m.width)) {
+		s.emit(m, l)
+		m.first = m.next
 	}
 }
 
 // codeIndent is before the lines of code.
 const codeIndent = "  "
 
-// indented renders a block of indented code.
-func (r *renderer) indented() {
+// indented reads a block of indented code.
+func (r *reader) indented() {
 	n, last := 0, 0
 	for n < len(r.rest) {
 		if strings.HasPrefix(r.rest[n], "    ") {
@@ -253,43 +333,37 @@ func (r *renderer) indented() {
 		lines[i] = strings.TrimPrefix(r.rest[i], strings.Repeat(" ", 4))
 	}
 	r.rest = r.rest[last:]
-	r.codeLines(prefix{}, lines, "")
+	r.Code(Margin{}, lines, "")
 }
 
 func isFence(text string) bool {
 	return strings.HasPrefix(text, "~~~") || strings.HasPrefix(text, "```") && !strings.Contains(strings.TrimLeft(text, "`"), "`")
 }
 
-// fenced renders a block of fenced code. Without a closing fence it extends to the end
+// fenced reads a block of fenced code. Without a closing fence it extends to the end
 // of the text, or of the quotation.
-func (r *renderer) fenced(p prefix, text string) {
-	m := fenceLine().FindStringSubmatch(text)
+func (r *reader) fenced(m Margin, text string) {
+	fence := fenceLine().FindStringSubmatch(text)
 	r.rest = r.rest[1:]
 	var lines []string
 	for len(r.rest) > 0 {
 		line := r.rest[0]
-		if p.quotes > 0 {
-			q, content := r.prefix(line)
-			if q.quotes < p.quotes {
+		if m.Quotes > 0 {
+			q, content := margin(line)
+			if q.Quotes < m.Quotes {
 				break
 			}
-			line = strings.Repeat(" ", p.raw) + quoted(line, p.quotes, content)
+			line = strings.Repeat(" ", m.raw) + quoted(line, m.Quotes, content)
 		}
 		r.rest = r.rest[1:]
-		if end := strings.TrimSpace(line); strings.HasPrefix(end, m[1]) && strings.Trim(end, m[1][:1]) == "" {
+		if end := strings.TrimSpace(line); strings.HasPrefix(end, fence[1]) && strings.Trim(end, fence[1][:1]) == "" {
 			break
 		}
 		// Lines are indented relative to the fence.
-		own := min(p.raw, len(line)-len(strings.TrimLeft(line, " ")))
+		own := min(m.raw, len(line)-len(strings.TrimLeft(line, " ")))
 		lines = append(lines, strings.TrimRight(line[own:], " "))
 	}
-	if p.marked && len(lines) > 0 {
-		first := p.first
-		p.first = p.next
-		r.emit(prefix{first: first}, nil)
-	}
-	p.first = p.next
-	r.codeLines(p, lines, m[2])
+	r.Code(m, lines, fence[2])
 }
 
 // quoted returns the text of a line after n quotes.
@@ -304,20 +378,25 @@ func quoted(line string, n int, content string) string {
 	return line
 }
 
-// codeLines appends lines of code, highlighted if the language is known. Long lines are
+// Code draws lines of code, highlighted if the language is known. Long lines are
 // broken at the edge of the screen, not between words.
-func (r *renderer) codeLines(p prefix, lines []string, language string) {
+func (s *screen) Code(m Margin, lines []string, language string) {
+	m = s.fitted(m)
+	if len(m.Marks) > 0 && len(lines) > 0 {
+		s.emit(Margin{first: m.first}, nil)
+	}
+	m.first = m.next
 	source := strings.Join(lines, "\n")
 	style := Code
 	runs := []highlight.Run{{Text: source}}
 	if known := language != "" && highlight.Known(language); known {
 		style = 0
-		n := min(len(source), r.code)
+		n := min(len(source), s.code)
 		n = strings.LastIndexByte(source[:n], '\n') + 1
-		if len(source) <= r.code {
+		if len(source) <= s.code {
 			n = len(source)
 		}
-		r.code -= n
+		s.code -= n
 		runs = highlight.Code(source[:n], language)
 		if n < len(source) {
 			runs = append(runs, highlight.Run{Text: source[n:]})
@@ -326,24 +405,24 @@ func (r *renderer) codeLines(p prefix, lines []string, language string) {
 	if len(source) == 0 {
 		return
 	}
-	if r.width-p.width > 8 {
-		p.first, p.width = append(p.first[:len(p.first):len(p.first)], Run{Text: codeIndent}), p.width+len(codeIndent)
+	if s.width-m.width > 8 {
+		m.first, m.width = append(m.first[:len(m.first):len(m.first)], Run{Text: codeIndent}), m.width+len(codeIndent)
 	}
 	var line Line
-	room := max(1, r.width-p.width)
+	room := max(1, s.width-m.width)
 	used := 0
 	for _, run := range runs {
 		first := true
 		for text := range strings.SplitSeq(run.Text, "\n") {
 			if !first {
-				r.emit(p, line)
+				s.emit(m, line)
 				line, used = nil, 0
 			}
 			first = false
 			for text != "" {
 				n, cells := fit(text, room-used, used == 0)
 				if n == 0 {
-					r.emit(p, line)
+					s.emit(m, line)
 					line, used = nil, 0
 					continue
 				}
@@ -353,7 +432,7 @@ func (r *renderer) codeLines(p prefix, lines []string, language string) {
 			}
 		}
 	}
-	r.emit(p, line)
+	s.emit(m, line)
 }
 
 // fit returns how many bytes of s fit into the cells, and their width. With force it is at
@@ -475,65 +554,72 @@ func (w *wrapper) endLine() {
 	w.line, w.used = w.line[:0], 0
 }
 
-type alignment uint8
-
-const (
-	alignLeft alignment = iota
-	alignRight
-	alignCentre
-)
-
 // minColumn is the minimum width of a column.
 const minColumn = 4
 
 const columnGap = " │ "
 
-// table renders a table: a line of headings, a line of dashes, rows. It returns false,
-// before it reads any row, if there is no table here or it does not fit.
-func (r *renderer) table(p prefix, text string) bool {
+// table reads a table: a line of headings, a line of dashes, rows. It returns false if there is
+// no table here, or if it is not drawn as one.
+func (r *reader) table(m Margin, text string) bool {
 	if len(r.rest) < 2 {
 		return false
 	}
-	_, dashes := r.prefix(r.rest[1])
+	_, dashes := margin(r.rest[1])
 	if !strings.Contains(dashes, "-") || !strings.Contains(dashes, "|") || !delimiters().MatchString(strings.TrimRight(dashes, " ")) {
 		return false
 	}
 	columns := cells(dashes)
-	room := r.width - p.width - (len(columns)-1)*terminal.Width(columnGap) // for the cells
-	if len(cells(text)) != len(columns) || room < len(columns)*minColumn {
+	if len(columns) > maxColumns || len(cells(text)) != len(columns) || !r.Fits(m, len(columns)) {
 		return false
 	}
 	n := 2
 	for n < len(r.rest) && n*len(columns) < maxCells && strings.Contains(r.rest[n], "|") {
 		n++
 	}
-	rows := [][][]Run{row(text, len(columns), Bold)}
+	t := &Table{Rows: [][][]Run{row(text, len(columns))}, Align: make([]Align, len(columns))}
 	for _, line := range r.rest[2:n] {
-		_, t := r.prefix(line)
-		rows = append(rows, row(t, len(columns), 0))
+		_, text := margin(line)
+		t.Rows = append(t.Rows, row(text, len(columns)))
 	}
-	widths := fitted(rows, len(columns), room)
-	r.rest = r.rest[n:]
-	align := make([]alignment, len(columns))
 	for i, c := range columns {
 		switch c = strings.TrimSpace(c); {
 		case strings.HasPrefix(c, ":") && strings.HasSuffix(c, ":"):
-			align[i] = alignCentre
+			t.Align[i] = AlignCentre
 		case strings.HasSuffix(c, ":"):
-			align[i] = alignRight
+			t.Align[i] = AlignRight
 		}
 	}
-	for i, cells := range rows {
-		r.row(&p, cells, widths, align)
+	r.Table(m, t)
+	r.rest = r.rest[n:]
+	return true
+}
+
+// room is how many cells a table has for its columns.
+func (s *screen) room(m Margin, columns int) int {
+	return s.width - s.fitted(m).width - (columns-1)*terminal.Width(columnGap)
+}
+
+func (s *screen) Fits(m Margin, columns int) bool { return s.room(m, columns) >= columns*minColumn }
+
+func (s *screen) Table(m Margin, t *Table) {
+	for _, cell := range t.Rows[0] {
+		for i := range cell {
+			cell[i].Style |= Bold
+		}
+	}
+	widths := fitted(t.Rows, len(t.Align), s.room(m, len(t.Align)))
+	m = s.fitted(m)
+	for i, cells := range t.Rows {
+		s.row(&m, cells, widths, t.Align)
 		if i == 0 {
 			var rule []string
 			for _, w := range widths {
 				rule = append(rule, strings.Repeat("─", w))
 			}
-			r.emit(p, Line{{Text: strings.Join(rule, "─┼─"), Style: Faint}})
+			s.emit(m, Line{{Text: strings.Join(rule, "─┼─"), Style: Faint}})
 		}
 	}
-	return true
 }
 
 // cells splits a line at its bars, except those in code and after a backslash.
@@ -568,14 +654,14 @@ func cells(line string) []string {
 	return list
 }
 
-func row(line string, n int, style Style) [][]Run {
+func row(line string, n int) [][]Run {
 	list := make([][]Run, n)
 	for i, c := range cells(line) {
 		if i >= n { // more cells than columns
-			list[n-1] = append(list[n-1], inline(" | "+strings.TrimSpace(c), style)...)
+			list[n-1] = append(list[n-1], inline(" | "+strings.TrimSpace(c), 0)...)
 			continue
 		}
-		list[i] = inline(strings.TrimSpace(c), style)
+		list[i] = inline(strings.TrimSpace(c), 0)
 	}
 	return list
 }
@@ -626,7 +712,7 @@ func widthOf(runs []Run) int {
 	return n
 }
 
-func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment) {
+func (s *screen) row(m *Margin, cells [][]Run, widths []int, align []Align) {
 	wrapped := make([][]Line, len(cells))
 	height := 1
 	for i, c := range cells {
@@ -646,9 +732,9 @@ func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment
 			left := 0
 			free := max(0, widths[i]-widthOf(cell))
 			switch align[i] {
-			case alignRight:
+			case AlignRight:
 				left = free
-			case alignCentre:
+			case AlignCentre:
 				left = free / 2
 			}
 			if left > 0 {
@@ -659,7 +745,7 @@ func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment
 				line = append(line, Run{Text: strings.Repeat(" ", free-left)})
 			}
 		}
-		r.emit(*p, line)
-		p.first = p.next
+		s.emit(*m, line)
+		m.first = m.next
 	}
 }
