@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -219,12 +220,43 @@ func (w *walker) root() error {
 	return w.dir(path, false)
 }
 
-// layoutOf returns the layout of a root: its own, or that of the home directory of an agent
-// if it is one.
+// layoutOf returns the layout of a root: its own; or that of the home directory of an agent,
+// if a person named one, with sessions that lie beside those of the agent.
 func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 	if root.Layout != nil {
 		return root.Layout
 	}
+	l := homeOf(a, root)
+	if l != nil && root.Agent == "" {
+		return homeAndMore{l}
+	}
+	return l
+}
+
+// homeAndMore is the layout of a home directory in which a person looks for sessions. In its
+// other directories, every *.jsonl that an agent recognizes is one.
+type homeAndMore struct{ home adapter.Layout }
+
+func (l homeAndMore) Enter(dir []byte) bool {
+	return l.home.Enter(dir) || dir[0] != '.' && !bytes.Contains(dir, []byte("/.")) && !l.ofHome(dir)
+}
+
+func (l homeAndMore) File(path []byte) adapter.Sort {
+	sort := l.home.File(path)
+	if sort == adapter.Foreign && bytes.HasSuffix(path, []byte(extension)) && bytes.IndexByte(path, '/') > 0 && !l.ofHome(path) {
+		return adapter.Loose
+	}
+	return sort
+}
+
+// ofHome reports whether a path is in a directory with sessions of the agent.
+func (l homeAndMore) ofHome(path []byte) bool {
+	first, _, _ := bytes.Cut(path, []byte("/"))
+	return l.home.Enter(first)
+}
+
+// homeOf returns the layout of the home directory of an agent if a root is one.
+func homeOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 	has := func(name string) bool {
 		info, err := os.Stat(filepath.Join(root.Path, filepath.FromSlash(name)))
 		return err == nil && info.IsDir() == strings.HasSuffix(name, "/")
@@ -312,7 +344,11 @@ func (w *walker) leadsOut(link, beside string) bool {
 	if w.inside == nil {
 		for i, root := range w.roots {
 			dirs := []string{"."}
-			if l := w.layouts[i]; l != nil {
+			l := w.layouts[i]
+			if h, ok := l.(homeAndMore); ok {
+				l = h.home
+			}
+			if l != nil {
 				names, _ := namesIn(root.Path) // an error is reported by home
 				dirs = slices.DeleteFunc(names, func(name string) bool { return !l.Enter([]byte(name)) })
 			}
@@ -352,7 +388,11 @@ func (w *walker) home() error {
 	for _, name := range names {
 		path := filepath.Join(w.layout.path, name)
 		if w.layout.Enter([]byte(name)) {
-			info, err := os.Stat(path)
+			look := os.Stat
+			if l, ok := w.layout.Layout.(homeAndMore); ok && !l.home.Enter([]byte(name)) {
+				look = os.Lstat // a link would lead out
+			}
+			info, err := look(path)
 			if err == nil && info.IsDir() {
 				w.note(path, w.dir(path, false))
 				continue
@@ -370,7 +410,7 @@ func (w *walker) home() error {
 func (w *walker) top(path string, sort adapter.Sort) {
 	own, err := os.Lstat(path)
 	linked := err == nil && own.Mode()&fs.ModeSymlink != 0
-	if linked && w.leadsOut(path, w.layout.path) || sort == adapter.Loose && !w.isRecognized(content.Logical(path)) {
+	if linked && w.leadsOut(path, w.layout.path) || sort == adapter.Loose && !w.isRecognized(path) {
 		return
 	}
 	info, err := os.Stat(path)
@@ -380,8 +420,14 @@ func (w *walker) top(path string, sort adapter.Sort) {
 	w.file(path, info, err, linked)
 }
 
+// isSession reports whether a regular file below the current root is one of sessions.
+func (w *walker) isSession(path string) bool {
+	sort := w.sort(path)
+	return sort != adapter.Foreign && (sort != adapter.Loose || w.isRecognized(path))
+}
+
 func (w *walker) isRecognized(path string) bool {
-	head := headOf(path)
+	head := headOf(content.Logical(path))
 	return slices.ContainsFunc(adapter.Agents(w.adapter), func(a adapter.Agent) bool { return a.Recognize(head) != adapter.Foreign })
 }
 
@@ -436,7 +482,7 @@ func (w *walker) dir(path string, linked bool) error {
 			if w.enters(path) {
 				dirs = append(dirs, path)
 			}
-		case typ.IsRegular() && w.sort(path) != adapter.Foreign:
+		case typ.IsRegular() && w.isSession(path):
 			l.paths = append(l.paths, path)
 		}
 	}
@@ -467,7 +513,7 @@ func (w *walker) enter(links []string) {
 			if w.enters(name) && !w.leadsOut(name, "") {
 				w.note(name, w.dir(name, true))
 			}
-		case w.sort(name) != adapter.Foreign && target.Mode().IsRegular():
+		case target.Mode().IsRegular() && w.isSession(name):
 			if !w.leadsOut(name, "") {
 				w.file(name, target, nil, true)
 			}

@@ -142,6 +142,36 @@ func TestImagesAndLongLines(t *testing.T) {
 	}
 }
 
+// In the directory of an agent that a person names, the sessions of any agent are found wherever
+// they are; other files of the agent stay what they are.
+func TestNamedHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const codexHead = `{"timestamp":"2026-01-02T03:04:05.000Z","type":"session_meta","payload":{"id":"019cc1e9-6537-70a3-a8cd-d2957e043d%s","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n"
+	const piHead = `{"type":"session","version":3,"id":"p1","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/w"}` + "\n"
+	for name, text := range map[string]string{
+		"sessions/2026/01/02/rollout-2026-01-02T03-04-05-019cc1e9-6537-70a3-a8cd-d2957e043d01.jsonl": fmt.Sprintf(codexHead, "01"),
+		"sessions/2026/01/02/copy.jsonl": fmt.Sprintf(codexHead, "02"), // Codex itself does not read it
+		"backup/a/any-name.jsonl":        fmt.Sprintf(codexHead, "03"),
+		"backup/of-pi.jsonl":             piHead,
+		"backup/data.jsonl":              `{"a":1}` + "\n",
+		"backup/empty.jsonl":             "",
+		"history.jsonl":                  piHead, // a file of the agent
+		".cache/rollout-2026-01-02T03-04-05-019cc1e9-6537-70a3-a8cd-d2957e043d04.jsonl": fmt.Sprintf(codexHead, "04"),
+	} {
+		appendTo(t, filepath.Join(dir, name), text)
+	}
+	res := homeOf(t, dir, everyAgent()...).update(t)
+	var got []string
+	for _, s := range res.Reader.Summaries() {
+		got = append(got, s.ID[max(0, len(s.ID)-2):])
+	}
+	slices.Sort(got)
+	if want := []string{"01", "03", "p1"}; !slices.Equal(got, want) {
+		t.Errorf("sessions %v, want %v", got, want)
+	}
+}
+
 // A directory below another one that is given too is read once, whoever writes in it.
 func TestRootsInsideRoots(t *testing.T) {
 	t.Parallel()
