@@ -62,7 +62,8 @@ check-all:
 
 check-remote:
 	lab/opensearch/assemble.sh $(OPENSEARCH)
-	PIGREP_OPENSEARCH=$(OPENSEARCH) go test -count=1 -timeout 60m -v ./lab/opensearch
+	lab/opensearch/assemble.sh $(OPENSEARCH)-secure secure
+	PIGREP_OPENSEARCH=$(OPENSEARCH) PIGREP_OPENSEARCH_SECURE=$(OPENSEARCH)-secure go test -count=1 -timeout 60m -v ./lab/opensearch
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w these:"; echo "$$out"; exit 1; fi

@@ -114,3 +114,19 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// A sum that lacks sessions would look right: a question that needs all of them fails.
+func TestGatherWhole(t *testing.T) {
+	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	some := source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word")}, more: 3}
+	_, err := remote.Gather(t.Context(), registry, index.Empty(), "here", []remote.Source{some}, remote.Question{Whole: true})
+	if !errors.Is(err, remote.ErrTooMuch) || !strings.Contains(err.Error(), "3 of 4 session files that may count in one do not fit into 96 MB") {
+		t.Errorf("got %v", err)
+	}
+	some.more = 0
+	got, err := remote.Gather(t.Context(), registry, index.Empty(), "here", []remote.Source{some}, remote.Question{Whole: true})
+	if err != nil || got.Known != 1 {
+		t.Fatalf("all of it: %v", err)
+	}
+	got.Reader.Close()
+}
