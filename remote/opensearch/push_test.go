@@ -334,3 +334,38 @@ func TestForget(t *testing.T) {
 		t.Errorf("the proof says %v", err)
 	}
 }
+
+// A session of several files comes whole, whichever of them was asked for; that of another
+// machine with the same id does not.
+func TestSessionOfSeveralFiles(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	d := disk{"/s/a.jsonl": header + message(1, "first"), "/s/b.jsonl": header + message(2, "second"), "/s/other.jsonl": strings.Replace(header, `"s1"`, `"s2"`, 1)}
+	for _, host := range []string{"laptop", "desk"} {
+		if _, err := push(t, a, d, func(p *Push) { p.Host = host }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	_, err := a.Sessions(t.Context(), &remote.Question{Names: []string{"laptop:/s/a.jsonl"}, Bytes: 1 << 20}, func(s *remote.Session) error {
+		got = append(got, s.Summary.Path)
+		return nil
+	})
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, []string{"laptop:/s/a.jsonl", "laptop:/s/b.jsonl"}) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// The clock of a machine may be wrong by a day: what is pushed, and what counts as pushed, does not
+// depend on it.
+func TestPushWithAnotherClock(t *testing.T) {
+	f, d := newFake(t), oddFiles()
+	a := f.archive()
+	for i, skew := range []time.Duration{24 * time.Hour, -24 * time.Hour, 0} {
+		report, err := push(t, a, d, func(p *Push) { p.Now = func() time.Time { return time.Unix(1800000000, 0).Add(skew) } })
+		if err != nil || i > 0 && (report.Unchanged != len(d) || report.Documents > 0) {
+			t.Errorf("%s: %+v, %v", skew, report, err)
+		}
+	}
+}
