@@ -93,7 +93,16 @@ func sortOf(path string) adapter.Sort {
 
 // concerns reports whether a name in the root of a layout may be that of sessions.
 func (l rootLayout) concerns(name string) bool {
-	return l.Enter([]byte(name)) || l.File([]byte(content.Logical(name))) != adapter.Foreign
+	return l.mayEnter(name) || l.File([]byte(content.Logical(name))) != adapter.Foreign
+}
+
+// mayEnter reports whether sessions may be below a name in the root.
+func (l rootLayout) mayEnter(name string) bool {
+	if h, ok := l.Layout.(homeAndMore); ok && !h.home.Enter([]byte(name)) && h.Enter([]byte(name)) {
+		info, err := os.Lstat(filepath.Join(l.path, name)) // a link would lead out
+		return err == nil && info.IsDir()
+	}
+	return l.Enter([]byte(name))
 }
 
 func slashed(path string) []byte { return []byte(filepath.ToSlash(path)) }
@@ -387,12 +396,8 @@ func (w *walker) home() error {
 	names, err := namesIn(w.layout.path)
 	for _, name := range names {
 		path := filepath.Join(w.layout.path, name)
-		if w.layout.Enter([]byte(name)) {
-			look := os.Stat
-			if l, ok := w.layout.Layout.(homeAndMore); ok && !l.home.Enter([]byte(name)) {
-				look = os.Lstat // a link would lead out
-			}
-			info, err := look(path)
+		if w.layout.mayEnter(name) {
+			info, err := os.Stat(path)
 			if err == nil && info.IsDir() {
 				w.note(path, w.dir(path, false))
 				continue
