@@ -103,7 +103,6 @@ func (p *parser) viewShell(view *session.View) {
 	s := &session.Shell{
 		Command:   p.json.String(p.typed()),
 		Cancelled: p.json.IsTrue(fields.Find("cancelled")),
-		Truncated: p.json.IsTrue(fields.Find("truncated")),
 		Output:    p.json.String(fields.Find("fullOutputPath")),
 	}
 	s.ExitCode, s.HasExit = p.json.Int(fields.Find("exitCode"))

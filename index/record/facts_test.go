@@ -107,8 +107,10 @@ func TestFactsRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		number := 0
 		for p := range set.All([]uint32{1}) {
-			calls := want.Calls[p.Number:][:p.Calls.Len]
+			calls := want.Calls[number:][:p.Calls.Len]
+			number += p.Calls.Len
 			if piece, err := set.PieceFacts(1, p.Index); err != nil || !cmp.Equal(calls, piece.Calls, sameFacts) {
 				t.Fatalf("facts of piece %d: %v (-want +got):\n%s", p.Index, err, cmp.Diff(calls, piece.Calls, sameFacts))
 			}
@@ -119,17 +121,15 @@ func TestFactsRoundTrip(t *testing.T) {
 	}
 }
 
-// Pieces come in the order of the files, with the number of their first call.
+// Pieces come in the order of the files.
 func TestAllFacts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	set, want := NewFactSet(CallFacts), []string{}
 	for file := range uint32(60) {
-		number := 0
 		for piece := range rnd.IntN(4) {
 			f := anyFacts(rnd, 1+rnd.IntN(20))
 			set.Add(CallFacts, 60-file, PieceName(piece), inMemory(EncodeFacts(CallFacts, f)))
-			want = append(want, fmt.Sprint(file, number, len(f.Calls), f.Calls[0].Tool))
-			number += len(f.Calls)
+			want = append(want, fmt.Sprint(file, piece, len(f.Calls), f.Calls[0].Tool))
 		}
 	}
 	var files []uint32
@@ -145,7 +145,7 @@ func TestAllFacts(t *testing.T) {
 			if len(got) == some {
 				break
 			}
-			got = append(got, fmt.Sprint(p.File, p.Number, p.Calls.Len, p.Calls.Tool.At(0)))
+			got = append(got, fmt.Sprint(p.File, p.Index, p.Calls.Len, p.Calls.Tool.At(0)))
 		}
 		if diff := cmp.Diff(want[:some], got); diff != "" {
 			t.Fatalf("%d pieces (-want +got):\n%s", some, diff)

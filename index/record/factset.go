@@ -33,9 +33,8 @@ type storedPiece struct {
 // Piece is the facts of a piece of a file, as far as they are of the kinds that were
 // asked for. They are columns, and their strings are parts of its memory.
 type Piece struct {
-	File   int // index of the file in the list
-	Index  int // of the piece, among those of the file
-	Number int // of the first call of the piece, among all calls of the file
+	File  int // index of the file in the list
+	Index int // of the piece, among those of the file
 
 	Usages  Usages
 	Calls   Calls
@@ -265,21 +264,14 @@ func (s *FactSet) each(files []uint32, how reading) iter.Seq2[*Piece, error] {
 				piecePool.Put(batches[i].pieces)
 			}
 		}()
-		file, number := 0, 0
 		for i := 0; ; i++ {
 			b := &batches[i%len(batches)]
 			<-b.ready
 			if len(b.jobs) == 0 {
 				return
 			}
-			for k, job := range b.jobs {
-				if job.file != file {
-					file, number = job.file, 0
-				}
-				p := &b.pieces[k]
-				p.Number = number
-				number += p.Calls.Len
-				if !yield(p, b.errs[k]) {
+			for k := range b.jobs {
+				if !yield(&b.pieces[k], b.errs[k]) {
 					return
 				}
 			}

@@ -88,6 +88,5 @@ type Shell struct {
 	ExitCode  int64
 	HasExit   bool
 	Cancelled bool
-	Truncated bool   // the output is incomplete
 	Output    string // file with the full output, "" if there is none
 }

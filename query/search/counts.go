@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
@@ -141,10 +142,7 @@ func typed(x *words.Expr) string {
 // requiring returns the query for the hits that have all of the words. Other documents
 // are neither scored nor verified then.
 func requiring(list []*words.Expr, restrictions []syntax.Node) string {
-	var items []syntax.Node
-	for _, x := range list {
-		items = append(items, &syntax.Must{Item: x.Node})
-	}
+	items := lists.Map(list, func(x *words.Expr) syntax.Node { return &syntax.Must{Item: x.Node} })
 	return (&syntax.List{Items: append(items, restrictions...)}).String()
 }
 

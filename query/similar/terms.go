@@ -12,6 +12,7 @@ import (
 
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/entry"
@@ -24,11 +25,8 @@ type term struct {
 	weight float64
 }
 
-func names(terms []term) (list []string) {
-	for _, t := range terms {
-		list = append(list, t.text)
-	}
-	return list
+func names(terms []term) []string {
+	return lists.Map(terms, func(t term) string { return t.text })
 }
 
 // How many terms are searched for, of how many it is counted which sessions have them,

@@ -16,6 +16,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
@@ -223,10 +224,9 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	slices.SortFunc(found, func(a, b *session.Summary) int {
 		return cmp.Or(b.LastMessage.Compare(a.LastMessage), strings.Compare(a.ID, b.ID))
 	})
-	var values []string
-	for _, s := range found {
-		values = append(values, session.Handle(s.ID, s.Path)+"\t"+terminal.Clip(human.Title(s.Title()), titleWidth))
-	}
+	values := lists.Map(found, func(s *session.Summary) string {
+		return session.Handle(s.ID, s.Path) + "\t" + terminal.Clip(human.Title(s.Title()), titleWidth)
+	})
 	return values
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/match"
@@ -170,11 +171,7 @@ func sessionTitle(x *sessions.Session) cell {
 
 // modelNames returns models without their providers.
 func ModelNames(models []string) []string {
-	var list []string
-	for _, m := range models {
-		list = append(list, terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]))
-	}
-	return list
+	return lists.Map(models, func(m string) string { return terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]) })
 }
 
 // A Candidate is a session that the user may have meant, and what to type for it.

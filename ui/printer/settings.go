@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/scope"
 )
@@ -35,10 +36,7 @@ func (s *Setting) Text(layout Layout) string {
 	if len(s.Values) == 0 {
 		return s.Note
 	}
-	var short []string
-	for _, v := range s.Values {
-		short = append(short, human.Path(v, layout.Home))
-	}
+	short := lists.Map(s.Values, func(v string) string { return human.Path(v, layout.Home) })
 	return strings.Join(short, ", ")
 }
 

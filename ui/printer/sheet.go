@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -171,11 +172,7 @@ func listed[T any](list []T) func(func(*T) error) error {
 
 // names lists the names of the columns of plain and CSV.
 func names(s table) []string {
-	var list []string
-	for _, c := range s.shown(false) {
-		list = append(list, c.Name)
-	}
-	return list
+	return lists.Map(s.shown(false), func(c column) string { return c.Name })
 }
 
 // table writes and counts the rows as records.

@@ -12,6 +12,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
@@ -433,10 +434,7 @@ func (p *Pruned) Text(t *Text) {
 func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
 	l := &factList{Layout: layout}
 	for _, x := range unused {
-		var roots []string
-		for _, r := range x.Roots {
-			roots = append(roots, l.path(r))
-		}
+		roots := lists.Map(x.Roots, l.path)
 		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.Size(x.Size), strings.Join(roots, ", "))
 	}
 	return l.facts
@@ -599,10 +597,7 @@ type WatchEvent struct {
 }
 
 func watchLine(e *WatchEvent) string {
-	var done []string
-	for _, c := range e.Changes {
-		done = append(done, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
-	}
+	done := lists.Map(e.Changes, func(c ChangeCount) string { return fmt.Sprintf("%s %s", human.Number(c.Files), c.Change) })
 	if e.Entries > 0 {
 		done = append(done, human.Plural(e.Entries, "entry", "entries"))
 	}

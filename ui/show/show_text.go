@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
@@ -308,10 +309,7 @@ func (p *showText) entry(e *entry.Entry) {
 	case it.Class == transcript.Reply:
 		p.reply(&it)
 	case it.Remark != nil:
-		var words []string
-		for _, w := range it.Remark {
-			words = append(words, terminal.Clean(w))
-		}
+		words := lists.Map(it.Remark, terminal.Clean)
 		p.remark(e, strings.Join(words, " "))
 	case aside && !p.open(e) && !p.named(e):
 		p.aside(&it)

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -238,10 +239,9 @@ func (m *Model) actionMenu(chosen []Place) *menu {
 func (m *Model) openExport() tea.Cmd { return m.openMenuOf(m.formatMenu) }
 
 func (m *Model) formatMenu(chosen []Place) *menu {
-	var choices []choice
-	for _, f := range m.options.Formats {
-		choices = append(choices, choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }})
-	}
+	choices := lists.Map(m.options.Formats, func(f string) choice {
+		return choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }}
+	})
 	return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
 }
 

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -180,10 +181,7 @@ func keyGroups(table []binding) []KeyGroup {
 			i = len(groups)
 			groups = append(groups, KeyGroup{Title: b.group})
 		}
-		var names []string
-		for _, k := range b.keys {
-			names = append(names, keyName(k))
-		}
+		names := lists.Map(b.keys, keyName)
 		groups[i].Rows = append(groups[i].Rows, KeyRow{strings.Join(names, " "), b.help, b.name})
 	}
 	return append(groups, KeyGroup{"Mouse", mouseRows})

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
@@ -538,10 +539,7 @@ const maxFilter = 32
 // noSessions says why the list without a query is empty.
 func (m *Model) noSessions() string {
 	in := func(dirs ...string) string {
-		var list []string
-		for _, d := range dirs {
-			list = append(list, terminal.Clean(human.Path(d, m.options.Home)))
-		}
+		list := lists.Map(dirs, func(d string) string { return terminal.Clean(human.Path(d, m.options.Home)) })
 		return strings.Join(list, " or ")
 	}
 	switch n := m.search.indexed; {

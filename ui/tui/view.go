@@ -18,6 +18,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -95,10 +96,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	}
 	l := m.layout()
 	lines = append(lines, terminal.Fit(head, m.width), m.rule(v, m.width))
-	var note []string
-	for _, line := range m.note() {
-		note = append(note, v.notice.Render(terminal.Fit(line, m.width)))
-	}
+	note := lists.Map(m.note(), func(line string) string { return v.notice.Render(terminal.Fit(line, m.width)) })
 	if l.whole {
 		lines, note = nil, nil
 	}

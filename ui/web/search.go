@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
@@ -100,11 +101,8 @@ func (q searchParams) with(text string) searchParams {
 }
 
 // Scopes and Sorts return the choices of the form.
-func (q searchParams) Scopes() (list []choice) {
-	for _, s := range scope.Scopes {
-		list = append(list, choice{string(s), s == q.Scope})
-	}
-	return list
+func (q searchParams) Scopes() []choice {
+	return lists.Map(scope.Scopes, func(s scope.Scope) choice { return choice{string(s), s == q.Scope} })
 }
 
 func (q searchParams) Sorts() (list []choice) {

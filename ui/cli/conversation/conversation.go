@@ -25,6 +25,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/content"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -263,10 +264,9 @@ func Problem(x *snapshot.Snapshot, err error) error {
 	}
 	name := sessions.Names(x.Reader.Summaries())
 	lines := Candidates(x, e.Sessions)
-	var entries []printer.Candidate
-	for _, p := range e.Locations {
-		entries = append(entries, printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + p.EntryID, Session: p.Session})
-	}
+	entries := lists.Map(e.Locations, func(p sessions.EntryLocation) printer.Candidate {
+		return printer.Candidate{Typed: name(p.Session.ID, p.Session.Path) + ":" + p.EntryID, Session: p.Session}
+	})
 	lines = append(lines, printer.Candidates(entries, MaxCandidates, x.App.Now())...)
 	if len(e.Entries) > 0 {
 		lines = append(lines, terminal.Clean(strings.Join(e.Entries[:min(len(e.Entries), MaxCandidates)], ", ")))
@@ -278,10 +278,9 @@ func Problem(x *snapshot.Snapshot, err error) error {
 // the command line.
 func Candidates(x *snapshot.Snapshot, list []*session.Summary) []string {
 	name := sessions.Names(x.Reader.Summaries())
-	var found []printer.Candidate
-	for _, s := range list {
-		found = append(found, printer.Candidate{Typed: name(s.ID, s.Path), Session: s})
-	}
+	found := lists.Map(list, func(s *session.Summary) printer.Candidate {
+		return printer.Candidate{Typed: name(s.ID, s.Path), Session: s}
+	})
 	return printer.Candidates(found, MaxCandidates, x.App.Now())
 }
 

@@ -19,6 +19,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/agents"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
@@ -213,10 +214,7 @@ var tables = map[string]func(b *strings.Builder){
 		}
 	},
 	"rules": func(b *strings.Builder) {
-		var ids []string
-		for _, r := range shellcmd.Rules {
-			ids = append(ids, r.ID)
-		}
+		ids := lists.Map(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID })
 		writeNames(b, ids)
 	},
 }
@@ -447,10 +445,7 @@ func rootPage(root *cobra.Command) string {
 	p := newPage("pigrep", "1", root.Short)
 	p.section("Description")
 	p.text(Root(root, false))
-	var names []string
-	for _, c := range root.Commands() {
-		names = append(names, "pigrep-"+c.Name()+"(1)")
-	}
+	names := lists.Map(root.Commands(), func(c *cobra.Command) string { return "pigrep-" + c.Name() + "(1)" })
 	return p.seeAlso(names...)
 }
 

@@ -17,6 +17,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/content"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/keep"
 	"pigrep/query/engine/entry"
@@ -281,10 +282,7 @@ func (p *Location) check(named bool) error {
 	}
 	hint := "start an agent once, or name a directory with sessions: --session-dir DIR; `pigrep status` says where they are looked for"
 	if len(set) == 0 {
-		var names []string
-		for _, agent := range p.App.Agents {
-			names = append(names, agent.Label())
-		}
+		names := lists.Map(p.App.Agents, func(agent adapter.Agent) string { return agent.Label() })
 		return &problem.Error{Code: problem.CodeNoSessions, Message: "no sessions on this machine of " + strings.Join(names, ", "), Hint: hint}
 	}
 	if len(set) == 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/rank"
@@ -522,10 +523,7 @@ func NearestHint(names []string, name string) string {
 		found = found[:min(1, len(found))]
 	}
 	if len(found) == 0 && !strings.Contains(name, ".") { // it may be a key of a table
-		var keys []string
-		for _, n := range names {
-			keys = append(keys, n[strings.LastIndexByte(n, '.')+1:])
-		}
+		keys := lists.Map(names, func(n string) string { return n[strings.LastIndexByte(n, '.')+1:] })
 		if key := near.Nearest(keys, name); len(key) > 0 {
 			return NearestHint(names, key[0])
 		}
@@ -550,11 +548,7 @@ func tuiTables() []string {
 
 // TUIKeys lists the keys of these tables.
 func TUIKeys() []string {
-	var keys []string
-	for _, c := range tui.Choices() {
-		keys = append(keys, tuiKey(c.Table, c.Name))
-	}
-	return keys
+	return lists.Map(tui.Choices(), func(c tui.Choice) string { return tuiKey(c.Table, c.Name) })
 }
 
 func isTUIKey(key string) bool {

@@ -11,6 +11,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/content"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -100,10 +101,7 @@ func warnOutside(a *app.App, found *indexer.Found) {
 }
 
 func WarnNoFiles(p *location.Location) {
-	var paths []string
-	for _, r := range location.Present(p.Roots) {
-		paths = append(paths, r.Path)
-	}
+	paths := lists.Map(location.Present(p.Roots), func(r adapter.Root) string { return r.Path })
 	p.App.Advise("`pigrep status` says where they are looked for", "no session files below %s", strings.Join(paths, ", "))
 }
 
