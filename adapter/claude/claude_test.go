@@ -210,8 +210,8 @@ func TestMemo(t *testing.T) {
 	}
 	whole := m.bytes()
 	var again memo
-	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.pack(), whole) || len(again.tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
-		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.pack()))
+	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.bytes(), whole) || len(again.tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
+		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.bytes()))
 	}
 	for i := range whole {
 		again.read(whole[:i]) // of another version

@@ -17,7 +17,6 @@ import (
 // place says where the entry that has been read is in the conversation.
 func (p *parser) place() {
 	e, m := &p.entry, &p.memo
-	m.encoded = nil
 	p.context(&m.CWD, "cwd")
 	p.context(&m.Git, "gitBranch")
 	e.Context = session.Context{CWD: m.CWD, Git: m.Git}

@@ -15,8 +15,6 @@ type memo struct {
 	asides  []uint64 // hashes of the entries beside the branch
 	queue   []queued
 	tasks   []task
-
-	encoded []byte // nil if it has changed
 }
 
 // queued is a prompt that was typed while a turn was running.
@@ -41,19 +39,8 @@ const (
 
 // bytes returns the memo as a State keeps it, nil if it is empty.
 func (m *memo) bytes() []byte {
-	if m.encoded == nil {
-		m.encoded = m.pack()
-	}
-	if len(m.encoded) == 0 {
-		return nil
-	}
-	return m.encoded
-}
-
-// pack returns the memo as read takes it.
-func (m *memo) pack() []byte {
 	if m.CWD == "" && m.Git == "" && m.tip == "" && m.message == 0 && len(m.group)+len(m.asides)+len(m.queue)+len(m.tasks) == 0 {
-		return []byte{}
+		return nil
 	}
 	c := adapter.Coder{Data: make([]byte, 0, 128)}
 	m.code(&c)
@@ -80,11 +67,10 @@ func (m *memo) code(c *adapter.Coder) {
 	})
 }
 
-// read reads what pack returned. Of other bytes it reads what it can.
+// read reads what bytes returned. Of other bytes it reads what it can.
 func (m *memo) read(data []byte) {
 	*m = memo{group: m.group[:0], asides: m.asides[:0], queue: m.queue[:0], tasks: m.tasks[:0]}
 	if len(data) > 0 {
-		m.encoded = data
 		m.code(adapter.NewDecoder(data))
 	}
 }
