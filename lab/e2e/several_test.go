@@ -119,13 +119,13 @@ func TestAgentsSetting(t *testing.T) {
 	}
 }
 
-// One agent is not worth a word.
+// One agent is not worth a word in a list.
 func TestOneAgentIsNotNamed(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	twoAgents(t, home)
 	run := program(t, home, nil, pi.New())
-	for _, args := range [][]string{{"sessions", "--color", "always"}, {"getOvenTimer", "--color", "always"}, {"grep", "--heading", "--color", "always", "Oven"}, {"show", "01a1f7de", "--color", "always"}} {
+	for _, args := range [][]string{{"sessions", "--color", "always"}, {"getOvenTimer", "--color", "always"}, {"grep", "--heading", "--color", "always", "Oven"}} {
 		if got := plainText(run(args...)); strings.Contains(got, "AGENT") || strings.Contains(got, " pi ") || !strings.Contains(got, "getOvenTimer again") {
 			t.Errorf("pigrep %s:\n%s", strings.Join(args, " "), got)
 		}
