@@ -231,17 +231,29 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 	if err != nil {
 		return err
 	}
-	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
+	order := make([]int, len(top))
+	for i := range order {
+		order[i] = i
+	}
+	for batch := range slices.Chunk(order, rerankBatch) {
+		if budget <= 0 {
+			break
+		}
+		slices.SortFunc(batch, func(x, y int) int { // a compressed file is read from its beginning
+			a, b := top[x], top[y]
+			return cmp.Or(cmp.Compare(s.source(a), s.source(b)), cmp.Compare(a.offset, b.offset))
+		})
 		var sizes [rerankBatch]int
-		err := s.readers.each(s.ctx, min(rerankBatch, len(top)-start), func(w *Worker, k int) {
-			c := top[start+k]
+		err := s.readers.each(s.ctx, len(batch), func(w *Worker, k int) {
+			i := batch[k]
+			c := top[i]
 			w.use(s.snapshot, s.source(c))
 			w.Limit = rerankEntry
-			err := w.entry(c, lengths[start+k], func(e *session.Entry) {
+			err := w.entry(c, lengths[i], func(e *session.Entry) {
 				matches, exact := w.Finder.Find(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plan.Words, matches)
-				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
-				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
+				all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
+				all[i].exactness = float32(1 + exactGain*s.share(exact))
 			})
 			_ = err // the entry is read again if the hit is shown
 			sizes[k] = w.Size()
