@@ -159,14 +159,15 @@ func (r *Reader) Summary(i int) *session.Summary {
 // is valid until the next one.
 func (r *Reader) Beginnings() iter.Seq2[int, *session.Summary] {
 	decoded := r.summaries.Load()
-	switch {
-	case decoded != nil:
-	case r.Names() == nil:
-		return r.table.Beginnings()
-	default:
-		decoded = new(r.Summaries())
-	}
 	return func(yield func(int, *session.Summary) bool) {
+		if decoded == nil {
+			for i, s := range r.table.Beginnings() {
+				if r.Names().apply(s); !yield(i, s) {
+					return
+				}
+			}
+			return
+		}
 		for i := range *decoded {
 			if !yield(i, &(*decoded)[i]) {
 				return

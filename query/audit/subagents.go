@@ -35,7 +35,7 @@ func (x *auditor) listFamilies() {
 		number[x.files[i].File] = i
 	}
 	summaries := x.r.Summaries()
-	lineage := sessions.NewLineage(summaries)
+	lineage := sessions.NewLineage(x.r)
 	parents, any := make([]int, len(x.files)), false
 	for i := range parents {
 		parents[i] = -1

@@ -46,7 +46,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	list = append(list, byCount("tool", "part", tools)...)
 	agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int)
 	latest := make(map[string]time.Time) // activity in a project
-	lineage := NewLineage(r.Summaries())
+	lineage := NewLineage(r)
 	for i := range r.Summaries() {
 		if lineage.Head(i) != i || r.Summaries()[i].Notes {
 			continue

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"cmp"
+	"iter"
 	"path"
 	"slices"
 	"sort"
@@ -16,7 +17,8 @@ import (
 // parts of one session, as the headers say. A parent that was moved is recognized by its file
 // name or id. It is used by one goroutine.
 type Lineage struct {
-	sessions []session.Summary
+	all      Source
+	sessions []member
 	chains   *session.Chains
 	twins    map[string][]int // by id, of ids that several files have; built by findTwins
 	parents  []int            // -1: none, or not indexed
@@ -25,27 +27,38 @@ type Lineage struct {
 	workers  map[int]int // how many subagents work for a session in the end
 }
 
-// NewLineage returns the lineage of these sessions. They must be ordered by path, and must not
-// change as long as the lineage is used.
-func NewLineage(sessions []session.Summary) *Lineage {
-	l := &Lineage{
-		sessions: sessions,
-		chains:   session.NewChains(each(sessions)),
-		parents:  make([]int, len(sessions)),
-		forks:    make(map[int][]int),
+// Source has the summaries of all files, ordered by path. It must not change.
+type Source interface {
+	Beginnings() iter.Seq2[int, *session.Summary] // at least their headers
+	Summary(i int) *session.Summary
+}
+
+// member is what a lineage knows of every file, however many there are.
+type member struct {
+	path, id, part, parent string
+	relation               session.Relation
+}
+
+// NewLineage returns the lineage of the sessions of an index. It shares the memory of that.
+func NewLineage(all Source) *Lineage {
+	l := &Lineage{all: all, chains: session.NewChains(all.Beginnings()), forks: make(map[int][]int)}
+	for _, s := range all.Beginnings() {
+		l.sessions = append(l.sessions, member{s.Path, s.ID, s.Part, s.ParentSession, s.Relation})
 	}
+	sessions := l.sessions
+	l.parents = make([]int, len(sessions))
 	for i := range sessions {
 		l.parents[i] = -1
 	}
 	found := l.findParents()
 	for i := range sessions {
 		s := &sessions[i]
-		if s.ParentSession == "" || s.Relation == session.Reverted {
+		if s.parent == "" || s.relation == session.Reverted {
 			continue
 		}
-		if p := l.Head(found[s.ParentSession]); p >= 0 && p != i {
+		if p := l.Head(found[s.parent]); p >= 0 && p != i {
 			l.parents[i] = p
-			if s.Relation != session.Spawned {
+			if s.relation != session.Spawned {
 				l.forks[p] = append(l.forks[p], i)
 			}
 		}
@@ -58,7 +71,7 @@ func (l *Lineage) Head(i int) int {
 	if i < 0 {
 		return i
 	}
-	path := l.sessions[i].Path
+	path := l.sessions[i].path
 	if head := l.chains.Head(path); head != path {
 		return l.IndexOf(head)
 	}
@@ -89,13 +102,13 @@ func (l *Lineage) Started(i int) (list []*session.Summary) {
 	}
 	for k, owner := range l.owners {
 		if owner == i && l.Head(k) == k {
-			list = append(list, &l.sessions[k])
+			list = append(list, l.all.Summary(k))
 		}
 	}
 	return list
 }
 
-func (l *Lineage) Session(i int) *session.Summary { return &l.sessions[i] }
+func (l *Lineage) Session(i int) *session.Summary { return l.all.Summary(i) }
 
 // Subagents returns how many subagents work for session i in the end.
 func (l *Lineage) Subagents(i int) int {
@@ -105,7 +118,7 @@ func (l *Lineage) Subagents(i int) int {
 
 // Whole returns the summary of session i, of all of its files if there are several.
 func (l *Lineage) Whole(i int) *session.Summary {
-	return l.chains.Whole(&l.sessions[i], func(path string) *session.Summary { return &l.sessions[l.IndexOf(path)] })
+	return l.chains.Whole(l.all.Summary(i), func(path string) *session.Summary { return l.all.Summary(l.IndexOf(path)) })
 }
 
 // Listed reports whether file i stands for its session in lists: it is neither an earlier part
@@ -119,10 +132,10 @@ func (l *Lineage) findOwners() {
 		s := &l.sessions[i]
 		l.owners[i] = -1
 		switch {
-		case s.Relation == session.Spawned && l.parents[i] >= 0:
+		case s.relation == session.Spawned && l.parents[i] >= 0:
 			l.owners[i] = l.parents[i]
-		case s.Relation == session.Unrelated:
-			l.owners[i] = l.Head(l.enclosing(parentDir(s.Path), enclosing))
+		case s.relation == session.Unrelated:
+			l.owners[i] = l.Head(l.enclosing(parentDir(s.path), enclosing))
 		}
 	}
 	for i, owner := range l.owners {
@@ -181,7 +194,7 @@ func (l *Lineage) findParents() map[string]int {
 		return base, id
 	}
 	for i := range l.sessions {
-		name := l.sessions[i].ParentSession
+		name := l.sessions[i].parent
 		if _, known := found[name]; known || name == "" {
 			continue
 		}
@@ -195,12 +208,12 @@ func (l *Lineage) findParents() map[string]int {
 	}
 	for i := range l.sessions {
 		s := &l.sessions[i]
-		base := path.Base(session.Slashed(s.Path))
+		base := path.Base(session.Slashed(s.path))
 		if list, wanted := bases[base]; wanted {
 			bases[base] = append(list, i)
 		}
-		if list, wanted := ids[s.ID]; wanted && s.ID != "" {
-			ids[s.ID] = append(list, i)
+		if list, wanted := ids[s.id]; wanted && s.id != "" {
+			ids[s.id] = append(list, i)
 		}
 	}
 	for name, at := range found {
@@ -226,7 +239,7 @@ func (l *Lineage) findTwins() {
 	l.twins = make(map[string][]int)
 	first := make(map[string]int, len(l.sessions))
 	for i := range l.sessions {
-		id := l.sessions[i].ID
+		id := l.sessions[i].id
 		if id == "" {
 			continue
 		}
@@ -246,7 +259,7 @@ func (l *Lineage) findTwins() {
 // names none, or one that is not indexed.
 func (l *Lineage) Parent(i int) *session.Summary {
 	if p := l.parents[i]; p >= 0 {
-		return &l.sessions[p]
+		return l.all.Summary(p)
 	}
 	return nil
 }
@@ -255,7 +268,7 @@ func (l *Lineage) Parent(i int) *session.Summary {
 func (l *Lineage) Forks(i int) []*session.Summary {
 	var list []*session.Summary
 	for _, f := range l.forks[i] {
-		list = append(list, &l.sessions[f])
+		list = append(list, l.all.Summary(f))
 	}
 	slices.SortStableFunc(list, func(a, b *session.Summary) int { return a.Created().Compare(b.Created()) })
 	return list
@@ -266,9 +279,9 @@ func (l *Lineage) Forks(i int) []*session.Summary {
 func (l *Lineage) Twins(i int) []*session.Summary {
 	l.findTwins()
 	var list []*session.Summary
-	for _, t := range l.twins[l.sessions[i].ID] {
-		if t != i && l.sessions[t].Part == l.sessions[i].Part {
-			list = append(list, &l.sessions[t])
+	for _, t := range l.twins[l.sessions[i].id] {
+		if t != i && l.sessions[t].part == l.sessions[i].part {
+			list = append(list, l.all.Summary(t))
 		}
 	}
 	return list
@@ -289,7 +302,7 @@ func (l *Lineage) Family(i int) map[int]bool {
 			continue
 		}
 		family[at] = true
-		left = append(append(left, l.forks[at]...), l.twins[l.sessions[at].ID]...)
+		left = append(append(left, l.forks[at]...), l.twins[l.sessions[at].id]...)
 		if p := l.parents[at]; p >= 0 {
 			left = append(left, p)
 		}
@@ -299,8 +312,8 @@ func (l *Lineage) Family(i int) map[int]bool {
 
 // IndexOf returns the number of the session with this path, or -1.
 func (l *Lineage) IndexOf(path string) int {
-	i := sort.Search(len(l.sessions), func(i int) bool { return l.sessions[i].Path >= path })
-	if i == len(l.sessions) || l.sessions[i].Path != path {
+	i := sort.Search(len(l.sessions), func(i int) bool { return l.sessions[i].path >= path })
+	if i == len(l.sessions) || l.sessions[i].path != path {
 		return -1
 	}
 	return i
@@ -324,7 +337,7 @@ func (l *Lineage) families(members []int) (order, depth []int) {
 	for _, i := range members {
 		r := root(i)
 		roots[r] = true
-		latest[r] = max(latest[r], l.sessions[i].Modified().UnixNano())
+		latest[r] = max(latest[r], l.all.Summary(i).Modified().UnixNano())
 	}
 	var first []int
 	for r := range roots {

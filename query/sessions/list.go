@@ -68,7 +68,7 @@ type Session struct {
 // first. Without a text and without filters on single entries it reads only
 // summaries.
 func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
-	l := &lister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
+	l := &lister{r: r, req: &req, lineage: NewLineage(r)}
 	list := &Response{TotalIsExact: true, Index: search.StateOf(r)}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
@@ -109,9 +109,9 @@ type lister struct {
 
 // sort orders sessions by their latest activity.
 func (l *lister) sort(members []int) {
-	modified := make([]int64, len(l.r.Summaries()))
+	modified := make(map[int]int64, len(members))
 	for _, i := range members {
-		modified[i] = l.r.Summaries()[i].Modified().UnixNano()
+		modified[i] = l.r.Summary(i).Modified().UnixNano()
 	}
 	slices.SortFunc(members, func(a, b int) int {
 		return cmp.Or(cmp.Compare(modified[b], modified[a]), cmp.Compare(a, b)) // summaries are ordered by path
@@ -163,7 +163,10 @@ const DefaultSessions = 20
 
 // passesLineage applies Named and Forks, which search does not know.
 func (l *lister) passesLineage(i int) bool {
-	s := &l.r.Summaries()[i]
+	if !l.req.Named && !l.req.Forks {
+		return true
+	}
+	s := l.r.Summary(i)
 	switch {
 	case l.req.Named && s.Name == "":
 		return false
@@ -187,17 +190,19 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 			return nil, err
 		}
 	}
-	summaries := l.r.Summaries()
-	members, listed := make([]int, 0, len(summaries)), make(map[int]bool)
-	for i := range summaries {
-		s, head := &summaries[i], l.lineage.Head(i)
+	var members []int
+	listed := make(map[int]bool)
+	for i := range l.r.Table().Len() {
 		if i%1000 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		head := l.lineage.Head(i)
+		if !l.req.Subagents && len(spec.Sessions) == 0 && l.lineage.Owner(head) >= 0 {
+			continue // before its summary is read: there may be very many
+		}
+		s := l.r.Summary(i)
 		switch {
 		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(head), !f.Session(s):
-			continue
-		case !l.req.Subagents && len(spec.Sessions) == 0 && l.lineage.Owner(head) >= 0:
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):
 			continue

@@ -3,6 +3,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +166,7 @@ func TestLineage(t *testing.T) {
 		summary("/s/c/self.jsonl", "self", "/s/c/self.jsonl", 6),
 		summary("/s/c/twin.jsonl", "root", "", 7),
 	}
-	l := NewLineage(sessions)
+	l := NewLineage(summaries(sessions))
 	parents := make([]string, len(sessions))
 	for i := range sessions {
 		if p := l.Parent(i); p != nil {
@@ -292,3 +293,10 @@ func TestNamesFindTheirSession(t *testing.T) {
 		t.Errorf("a file that is not indexed is %q", got)
 	}
 }
+
+// summaries are a Source in memory.
+type summaries []session.Summary
+
+func (s summaries) Beginnings() iter.Seq2[int, *session.Summary] { return each(s) }
+
+func (s summaries) Summary(i int) *session.Summary { return &s[i] }

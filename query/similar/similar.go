@@ -86,7 +86,7 @@ const least = 0.1
 
 // Find answers a request.
 func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
-	x := &finder{reader: r, req: &req, lineage: sessions.NewLineage(r.Summaries())}
+	x := &finder{reader: r, req: &req, lineage: sessions.NewLineage(r)}
 	x.family = x.lineage.Family(x.lineage.IndexOf(req.Of.Record.Path))
 	counts, err := x.count(ctx)
 	if err != nil {

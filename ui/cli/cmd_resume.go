@@ -191,7 +191,7 @@ func (o *resumeOptions) latest(ctx context.Context, a *app.App, x *snapshot.Snap
 // sessions it could resume.
 func (o *resumeOptions) needsOne(a *app.App, x *snapshot.Snapshot, list *sessions.Response) error {
 	summaries := x.Reader.Summaries()
-	lineage := sessions.NewLineage(summaries)
+	lineage := sessions.NewLineage(x.Reader)
 	var found []*session.Summary
 	for i := range list.Sessions {
 		if at := lineage.IndexOf(list.Sessions[i].SessionPath); at >= 0 {

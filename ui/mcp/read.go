@@ -131,7 +131,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	c.Join(s.Files, files)
 	rec = c.Record
 	c.Redact = !s.Reveal
-	lineage := sessions.NewLineage(x.Reader.Summaries())
+	lineage := sessions.NewLineage(x.Reader)
 	c.Started(lineage.Started(lineage.IndexOf(sum.Path)), sessions.Names(x.Reader.Summaries()))
 	if entryID != "" {
 		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {

@@ -147,7 +147,7 @@ func nthLast(name string) int {
 // latest returns the session after the n latest ones: of those started in the working
 // directory or below it or, if there are none, of all. The order is that of resume --last.
 func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
-	here, lineage := (&filter.Spec{CWD: x.App.WorkDir}).Compile(), sessions.NewLineage(x.Reader.Summaries())
+	here, lineage := (&filter.Spec{CWD: x.App.WorkDir}).Compile(), sessions.NewLineage(x.Reader)
 	var list, all []*session.Summary
 	for i := range x.Reader.Summaries() {
 		s := &x.Reader.Summaries()[i]
@@ -173,7 +173,7 @@ func latest(x *snapshot.Snapshot, n int) (*session.Summary, error) {
 // Open opens a session file with its session record, from the index or, if the
 // file is not indexed, read from the file.
 func Open(x *snapshot.Snapshot, path, entryID string) (*Target, error) {
-	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader.Summaries()), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
+	t := &Target{Agents: x.Agents, Lineage: sessions.NewLineage(x.Reader), Index: -1, Entry: -1, ShortID: sessions.ShortIDs(x.Reader.Summaries())}
 	file, err := x.Source().Open(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.Lineage.IndexOf(path) >= 0 {
