@@ -1,7 +1,7 @@
 // Package opensearch keeps a team's sessions on OpenSearch, and finds them there. It is a
 // remote.Source.
 //
-// Each part of an entry is a document with its text and what filters test (template.json).
+// Each part of an entry is a document with its terms and what filters test (template.json).
 // The first document of a line also has the line itself, with secrets masked, so that a
 // session file can be put together again: a question asks the engine which sessions may
 // answer it (compile.go), reads their lines (fetch.go), and leaves the answer to the code
