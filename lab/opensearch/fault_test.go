@@ -125,11 +125,13 @@ func TestFaults(t *testing.T) {
 	if n := documents(t, node.URL, "pigrep"); n != count {
 		t.Errorf("%d documents, want %d", n, count)
 	}
-	t.Run("full disk", func(t *testing.T) { fullDisk(t, node, sessions, count) })
 }
 
-// fullDisk pushes while the engine takes nothing because its disk is full, and until it has room.
-func fullDisk(t *testing.T, node *Node, sessions string, count int) {
+// An engine whose disk is full takes nothing, and says so; what was not taken is sent when it has room.
+func TestFullDisk(t *testing.T) {
+	node := Start(t, 1).Nodes[0]
+	sessions := t.TempDir()
+	count := manySessions(t, sessions)
 	m := newMachine(t, sessions)
 	m.setUp(node.URL, "--prefix", "full")
 	limits := func(at string) {
@@ -137,14 +139,17 @@ func fullDisk(t *testing.T, node *Node, sessions string, count int) {
 "cluster.routing.allocation.disk.watermark.low":%s,"cluster.routing.allocation.disk.watermark.high":%[1]s,"cluster.routing.allocation.disk.watermark.flood_stage":%[1]s}}`, at))
 	}
 	limits(`"1000000gb"`) // must be free
-	blocked := func() bool {
-		resp, err := http.Get(node.URL + "/full-sessions-v1/_settings")
+	has := func(path, text string) bool {
+		resp, err := http.Get(node.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		text, _ := io.ReadAll(resp.Body)
-		return strings.Contains(string(text), `"read_only_allow_delete":"true"`)
+		answer, _ := io.ReadAll(resp.Body)
+		return strings.Contains(string(answer), text)
+	}
+	blocked := func() bool { // writing, and making indices
+		return has("/full-sessions-v1/_settings", `"read_only_allow_delete":"true"`) || has("/_cluster/settings", `"create_index":"true"`)
 	}
 	await := func(want bool) { // the engine looks at its disk every ten seconds, and tells nobody
 		for deadline := time.Now().Add(startTime); blocked() != want; time.Sleep(100 * time.Millisecond) {
@@ -154,17 +159,11 @@ func fullDisk(t *testing.T, node *Node, sessions string, count int) {
 		}
 	}
 	await(true)
-	cmd := m.command("push", "team", "--session-dir", sessions)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	if out, errs, code := m.run("push", "team", "--session-dir", sessions); code != 2 || !strings.Contains(errs, "blocked by") || !strings.Contains(errs, "hint: the disk of the engine is full") {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 	limits(`"1b"`)
 	await(false)
-	if err := cmd.Wait(); err != nil {
-		t.Logf("%v: %s", err, &out)
-	}
 	t.Log(m.push())
 	if n := documents(t, node.URL, "full"); n != count {
 		t.Errorf("%d documents, want %d", n, count)

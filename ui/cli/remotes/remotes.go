@@ -264,6 +264,8 @@ func Problem(err error) error {
 		hint = "name the certificate of its authority: pigrep remote add NAME URL --ca FILE"
 	case status != nil && status.Status == http.StatusUnauthorized:
 		hint = "`pigrep remote list` shows the user and where the password comes from"
+	case status != nil && strings.HasSuffix(status.Type, "block_exception"):
+		hint = "the disk of the engine is full, or who manages it does not let it write"
 	case status != nil && status.Status == http.StatusForbidden:
 		hint = "the role of this user does not allow it: docs/teams.md lists what roles need"
 	case network:
