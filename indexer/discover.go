@@ -229,21 +229,30 @@ func (w *walker) root() error {
 	return w.dir(path, false)
 }
 
-// layoutOf returns the layout of a root: its own; or that of the home directory of an agent,
-// if a person named one, with sessions that lie beside those of the agent.
+// layoutOf returns the layout of a root: its own, or that of the home directory of an agent if
+// it is one.
 func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 	if root.Layout != nil {
 		return root.Layout
 	}
 	l := homeOf(a, root)
-	if l != nil && root.Agent == "" {
+	if l != nil && root.Agent == "" && isCollection(root.Path) {
 		return homeAndMore{l}
 	}
 	return l
 }
 
-// homeAndMore is the layout of a home directory in which a person looks for sessions. In its
-// other directories, every *.jsonl that an agent recognizes is one.
+// isCollection reports whether a directory that looks like the home of an agent has none of
+// the files that agents keep beside their sessions: settings, credentials, databases.
+func isCollection(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() && sortOf(content.Logical(e.Name())) == adapter.Foreign
+	})
+}
+
+// homeAndMore is the layout of a collection of sessions of which some lie as in the home
+// directory of an agent. In its other directories, every *.jsonl that an agent recognizes is one.
 type homeAndMore struct{ home adapter.Layout }
 
 func (l homeAndMore) Enter(dir []byte) bool {

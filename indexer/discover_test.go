@@ -73,7 +73,9 @@ func TestDiscover(t *testing.T) {
 		{"a loop of links", []string{"s/d/a.jsonl", "s/d/up -> .."}, []string{"s"}, []string{"s/d/a.jsonl"}},
 		{"a dangling link", []string{"s/a.jsonl", "s/b.jsonl -> nowhere"}, []string{"s"}, []string{"s/a.jsonl"}},
 		{"two roots, one inside the other", []string{"s/d/a.jsonl"}, []string{"s", "s/d"}, []string{"s/d/a.jsonl"}},
-		{"an agent directory", []string{"a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl", "a/old.jsonl", "a/backup/old/z.jsonl", "a/.git/z.jsonl"}, []string{"a"},
+		{"an agent directory with other files", []string{"a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl", "a/old.jsonl", "a/settings.json", "a/tools/z.jsonl"}, []string{"a"},
+			[]string{"a/old.jsonl", "a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl"}},
+		{"a collection like an agent directory", []string{"a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl", "a/old.jsonl", "a/backup/old/z.jsonl", "a/.git/z.jsonl"}, []string{"a"},
 			[]string{"a/backup/old/z.jsonl", "a/old.jsonl", "a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl"}},
 		{"an empty directory", []string{"s/"}, []string{"s"}, nil},
 	} {

@@ -142,8 +142,8 @@ func TestImagesAndLongLines(t *testing.T) {
 	}
 }
 
-// In the directory of an agent that a person names, the sessions of any agent are found wherever
-// they are; other files of the agent stay what they are.
+// In a collection that looks like the directory of an agent, the sessions of any agent are found
+// wherever they are. In the directory itself, nothing but the sessions of the agent is opened.
 func TestNamedHome(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -161,14 +161,20 @@ func TestNamedHome(t *testing.T) {
 	} {
 		appendTo(t, filepath.Join(dir, name), text)
 	}
-	res := homeOf(t, dir, everyAgent()...).update(t)
-	var got []string
-	for _, s := range res.Reader.Summaries() {
-		got = append(got, s.ID[max(0, len(s.ID)-2):])
+	h := homeOf(t, dir, everyAgent()...)
+	found := func() (ids []string) {
+		for _, s := range h.update(t).Reader.Summaries() {
+			ids = append(ids, s.ID[max(0, len(s.ID)-2):])
+		}
+		slices.Sort(ids)
+		return ids
 	}
-	slices.Sort(got)
-	if want := []string{"01", "03", "p1"}; !slices.Equal(got, want) {
-		t.Errorf("sessions %v, want %v", got, want)
+	if got, want := found(), []string{"01", "03", "p1"}; !slices.Equal(got, want) {
+		t.Errorf("sessions %v of a collection, want %v", got, want)
+	}
+	appendTo(t, filepath.Join(dir, "auth.json"), "{}")
+	if got, want := found(), []string{"01"}; !slices.Equal(got, want) {
+		t.Errorf("sessions %v of an agent's directory, want %v", got, want)
 	}
 }
 

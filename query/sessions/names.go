@@ -447,7 +447,8 @@ func sharedStart(sorted []string, s string) (n int) {
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {
-		if again := session.AgainID(name, 2); rec.Inherited > 0 && t.Find(again) >= 0 {
+		// An offset is one of the session's own file, which hits name like that.
+		if again := session.AgainID(name, 2); rec.Inherited > 0 && t.Find(again) >= 0 && name[0] != '@' {
 			return -1, &AmbiguousError{What: "entry", Name: name, Entries: []string{name, again}}
 		}
 		return i, nil

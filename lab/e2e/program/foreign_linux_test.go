@@ -81,7 +81,7 @@ var spots = []spot{
 	{row: "`pigrep-SESSION.txt`", pattern: `tmp/pigrep-[-0-9a-f]+\.txt`},
 	{row: "`man1/` and `man7/` in DIR", pattern: manDir, linked: true},
 	{row: "`~/.local/state/pigrep/history`", pattern: `home/\.local(/state(/pigrep(/history)?)?)?`, linked: true},
-	{row: "`~/.pi/agent/skills/pigrep/SKILL.md`", pattern: `home/\.pi/agent/skills(/pigrep(/SKILL\.md)?)?`, linked: true},
+	{row: "`skills/pigrep/SKILL.md` in each agent", pattern: `home/\.pi/agent/skills(/pigrep(/SKILL\.md)?)?`, linked: true},
 	{row: "`~/.cache/pigrep/ID/`", pattern: indexDir},
 	{row: "`~/.config/pigrep/remotes.json`", pattern: `home/\.config(/pigrep(/remotes\.json)?)?`, never: true},
 	{row: "`~/.config/pigrep/config.toml`", pattern: settings, linked: true},
