@@ -214,6 +214,19 @@ func TestFindEntry(t *testing.T) {
 	}
 }
 
+// In a session of several files, an offset is one of its own file. An id that an earlier file has
+// too names neither.
+func TestFindEntryOfSeveralFiles(t *testing.T) {
+	rec := &session.Record{Inherited: 2, Nodes: []session.Node{
+		{ID: "@0~2", Type: "message"}, {ID: "12ab~2", Type: "message", Offset: 70}, {ID: "@0", Type: "message"}, {ID: "12ab", Type: "message", Offset: 50},
+	}}
+	for name, want := range map[string]int{"@0": 2, "@0~2": 0, "@50": 3, "12ab": -1, "12ab~2": 1} {
+		if i, err := FindEntry(rec, rec.Tree(), name); i != want || (err != nil) != (want < 0) {
+			t.Errorf("FindEntry(%q) = %d, %v, want %d", name, i, err, want)
+		}
+	}
+}
+
 // The name of every entry finds that entry behind the name of its session, whatever its id.
 func TestEntryNamesFindTheirEntry(t *testing.T) {
 	rec := &session.Record{}
