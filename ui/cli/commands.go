@@ -281,8 +281,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		var hints []string
 		if instead := habits[name]; instead != "" {
 			hints = append(hints, instead)
-		}
-		if flag := nearestFlag(cmd, name); flag != "" {
+		} else if flag := nearestFlag(cmd, name); flag != "" {
 			hints = append(hints, "did you mean "+flag+"?")
 		}
 		if strings.Contains(cmd.Use, "QUERY") {

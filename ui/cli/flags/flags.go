@@ -247,11 +247,12 @@ func FormatProblem(err error) error {
 }
 
 // Ignore makes the command accept shared flags that have no effect on it, so that
-// an alias with them works for every command. Help does not list them.
+// an alias with them works for every command. Help does not list them. An answer about other
+// sessions than those of an archive would look right, so --from is not among them.
 func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 	ignored := &Shared{}
 	for _, row := range Table {
-		if slices.Contains(groups, row.Group) && !slices.Contains(without, row.Name) && cmd.Flags().Lookup(row.Name) == nil {
+		if slices.Contains(groups, row.Group) && !slices.Contains(without, row.Name) && row.Name != from && cmd.Flags().Lookup(row.Name) == nil {
 			Add(cmd.Flags(), row.Name, "", row.Value, row.usage, row.bind(ignored))
 			cmd.Flags().Lookup(row.Name).Hidden = true
 		}
