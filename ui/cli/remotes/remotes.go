@@ -66,7 +66,9 @@ func Read(a *app.App) (Remotes, error) {
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return list, nil
+		if _, linkErr := os.Lstat(path); errors.Is(linkErr, fs.ErrNotExist) { // else a link leads nowhere
+			return list, nil
+		}
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
