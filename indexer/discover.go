@@ -236,17 +236,30 @@ func layoutOf(a adapter.Adapter, root adapter.Root) adapter.Layout {
 		return root.Layout
 	}
 	l := homeOf(a, root)
-	if l != nil && root.Agent == "" && isCollection(root.Path) {
+	if l != nil && root.Agent == "" && isCollection(root.Path, l) {
 		return homeAndMore{l}
 	}
 	return l
 }
 
 // isCollection reports whether a directory that looks like the home of an agent has none of
-// the files that agents keep beside their sessions: settings, credentials, databases.
-func isCollection(dir string) bool {
+// the files that agents keep beside their sessions: settings, credentials, databases. They are
+// at its top, or in the directories there that hold sessions.
+func isCollection(dir string, home adapter.Layout) bool {
+	names, err := os.ReadDir(dir)
+	tops := []string{dir}
+	for _, e := range names {
+		if e.IsDir() && home.Enter([]byte(e.Name())) {
+			tops = append(tops, filepath.Join(dir, e.Name()))
+		}
+	}
+	return err == nil && !slices.ContainsFunc(tops, hasOtherFiles)
+}
+
+// hasOtherFiles reports whether a directory has files that cannot be sessions.
+func hasOtherFiles(dir string) bool {
 	entries, err := os.ReadDir(dir)
-	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return e.Type().IsRegular() && sortOf(content.Logical(e.Name())) == adapter.Foreign
 	})
 }

@@ -176,6 +176,14 @@ func TestNamedHome(t *testing.T) {
 	if got, want := found(), []string{"01"}; !slices.Equal(got, want) {
 		t.Errorf("sessions %v of an agent's directory, want %v", got, want)
 	}
+
+	omp := t.TempDir() // its files are one directory further down
+	appendTo(t, filepath.Join(omp, "agent", "sessions", "--w--", "a.jsonl"), piHead)
+	appendTo(t, filepath.Join(omp, "agent", "auth.json"), "{}")
+	appendTo(t, filepath.Join(omp, "logs", "b.jsonl"), piHead)
+	if list := homeOf(t, omp, everyAgent()...).update(t).Reader.Summaries(); len(list) != 1 {
+		t.Errorf("%d sessions of the directory of oh-my-pi, want 1", len(list))
+	}
 }
 
 // A directory below another one that is given too is read once, whoever writes in it.
