@@ -16,8 +16,8 @@ import (
 // On a full disk, what was copied before stays whole, the error says so, and what is missing
 // is copied once there is room.
 func TestFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small file system") // and only a full one shows what is lost
+	if os.Geteuid() != 0 { // nobody else can make a disk that is full
+		t.Skip("only root can mount a small file system")
 	}
 	disk, dir := t.TempDir(), t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=300k"); err != nil {

@@ -25,10 +25,11 @@ func (h *home) keeping(t *testing.T, agents ...string) {
 	h.opt.Rules = keep.Rules{Agents: agents}
 }
 
-// eventually waits for a condition that says what it lacks.
+// eventually asks again until nothing is lacking, because a watcher in the same process tells
+// nobody when it is done. The limit only ends a test that has failed.
 func eventually(t *testing.T, lacks func() string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		lack := lacks()
 		if lack == "" {
 			return

@@ -31,7 +31,7 @@ var asked = []string{"search timeout", "search connection refused", `search "exi
 // TestFigures measures what docs/teams.md says of pushing and asking, on one node and on three.
 func TestFigures(t *testing.T) {
 	mb, _ := strconv.Atoi(os.Getenv(EnvFigures))
-	if mb == 0 {
+	if mb == 0 { // it takes half an hour and promises nothing
 		t.Skipf("a measurement: $%s says how many MB", EnvFigures)
 	}
 	sessions := t.TempDir()

@@ -231,7 +231,7 @@ func (r *Remote) HostName(a *app.App) (string, error) {
 	return name, nil
 }
 
-// isExpired reports whether a certificate was valid once, or will be.
+// isExpired reports whether a certificate has expired, or is not valid yet.
 func isExpired(err error) bool {
 	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
 	return ok && invalid.Reason == x509.Expired
