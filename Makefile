@@ -1,7 +1,8 @@
 # make try       build, then search for Q in your sessions, or in the samples if you have none
-# make check     run before every commit: format, vet, staticcheck, short tests, and the race detector where goroutines meet
-# make check-all everything else, quick things first: other systems, known vulnerabilities, MCP clients, the package
-#                for pi, pages and terminals, all tests with the race detector, the real pi, the long tests
+# make check     run before every commit: format, vet, staticcheck, short tests
+# make check-all everything else, quick things first: other systems, the race detector where goroutines meet, known
+#                vulnerabilities, MCP clients, the package for pi, pages and terminals, all tests with the race detector,
+#                the real pi, the long tests
 # make check-remote  archives on a real OpenSearch, which Maven fetches into OPENSEARCH: one node, and three; needs JDK 17
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
 # make test      the short tests, without the race detector; neither pages nor terminals
@@ -46,12 +47,12 @@ bench:
 compare: build
 	go run ./lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
 
-check: fmt vet staticcheck test race
+check: fmt vet staticcheck test
 
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross packages leaks vuln clients pi screens race-all realpi check-remote machines wine torture
+ALL = vet-cross race packages leaks vuln clients pi screens race-all realpi check-remote machines wine torture
 REPORTED = vuln check-remote machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
