@@ -144,7 +144,7 @@ func TestSessionsOfSeveralAgentsOnPages(t *testing.T) {
 	})
 	waitFor(t, func() bool {
 		_, body := get("/sessions")
-		return strings.Contains(body, "Seedling census") && strings.Contains(body, "the needle0 of an oven")
+		return strings.Contains(body, "Seedling census") && strings.Contains(body, "the needle0 of an oven") && !strings.Contains(body, "are indexed")
 	})
 	for _, test := range []struct {
 		path       string
@@ -182,7 +182,7 @@ func TestPagesOfSomeAgents(t *testing.T) {
 	const claude, pi = "the needle0 of an oven", "Seedling census"
 	waitFor(t, func() bool {
 		_, body := get("/sessions?agent=")
-		return strings.Contains(body, claude) && strings.Contains(body, pi)
+		return strings.Contains(body, claude) && strings.Contains(body, pi) && !strings.Contains(body, "are indexed")
 	})
 	for path, want := range map[string][2]bool{ // whether it lists the sessions of claude and of pi
 		"/sessions":               {true, false},
