@@ -13,6 +13,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 )
 
 // Request is one search: the text of the query, and the filters from flags. A filter
@@ -42,9 +43,13 @@ type Request struct {
 
 	PhraseBytes int // as of rank.Input
 
+	// Shared is the sum of the Statistics of all indexes that answer the request together, so
+	// that their scores are comparable; nil if one answers alone.
+	Shared *words.Statistics
+
 	Env    filter.Env                    // the environment for fields in the text
-	Resume ResumeFunc                    // the resume commands of hits; nil: none
-	Only   func(s *session.Summary) bool // restricts the sessions that are searched; nil: all
+	Resume ResumeFunc                    `json:"-"` // the resume commands of hits; nil: none
+	Only   func(s *session.Summary) bool `json:"-"` // restricts the sessions that are searched; nil: all
 }
 
 // All is the limit of a request for everything.

@@ -77,13 +77,23 @@ func (r *Request) compile(text string) (*words.Query, error) {
 	return words.Compile(text, env)
 }
 
+// Statistics returns what the words of a request are in one index: the Shared of a request that
+// several indexes answer together is the sum of what each of them has.
+func Statistics(ctx context.Context, reader *index.Reader, r Request) (*words.Statistics, error) {
+	q, err := r.compile(r.Text)
+	if err != nil {
+		return nil, err
+	}
+	return words.Count(ctx, reader, q)
+}
+
 // Resolve compiles the text and the filters of a request, and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
 	q, err := r.compile(r.Text)
 	if err != nil {
 		return in, err
 	}
-	plan, err := words.Resolve(ctx, reader, q)
+	plan, err := words.Resolve(ctx, reader, q, r.Shared)
 	if err != nil {
 		return in, err
 	}

@@ -13,6 +13,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 	"pigrep/query/search"
 )
 
@@ -24,10 +25,12 @@ type Request struct {
 	Sort   rank.Sort         // with a text
 	Limit  int               // 0: all, with a text 20
 	Env    filter.Env        // clock and home directory for the fields in the text
-	Resume search.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
-	Any   bool // as of search.Request
+	Shared *words.Statistics // as of search.Request, as is Any
+
+	Any   bool
 	Named bool // only sessions with a name
 	Forks bool // only forks and sessions that have forks, each family together
 
@@ -124,7 +127,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
 	req := search.Request{
 		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Any: l.req.Any, Limit: limit, PerSession: 1,
-		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact,
+		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact, Shared: l.req.Shared,
 	}
 	narrowed := l.req.Named || l.req.Forks
 	if narrowed {

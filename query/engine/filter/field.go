@@ -15,7 +15,7 @@ import (
 // Env gives values of filters their meaning.
 type Env struct {
 	Now    time.Time                // relative dates count from here
-	Expand func(path string) string // makes a path absolute; nil leaves it as it is
+	Expand func(path string) string `json:"-"` // makes a path absolute; nil leaves it as it is
 
 	// Filters beside the query say what is wanted, so that the query itself need not.
 	Filtered bool

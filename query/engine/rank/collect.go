@@ -78,7 +78,7 @@ type collector struct {
 
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
-		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc, opt: s.opt,
+		scorer: newScorer(s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc, opt: s.opt,
 		eval: newEvaluator(s.plan, s.eval.allWords), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
 	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }

@@ -265,7 +265,7 @@ func firstStage(t interface {
 	if err != nil {
 		return nil
 	}
-	p, err := words.Resolve(t.Context(), l.Reader, q)
+	p, err := words.Resolve(t.Context(), l.Reader, q, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,7 +204,7 @@ type search struct {
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	s := &search{
-		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
+		snapshot: newSnapshot(in.Reader, in.Plan), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
 		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), misses: in.Misses, phraseBytes: cmp.Or(in.PhraseBytes, verifyStrict), wordless: in.Plan.Query.Wordless(),
 	}
 	if in.Reader.Table().IsChained() && !opt.ByFile {

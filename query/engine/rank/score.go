@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"pigrep/index"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/words"
 )
@@ -35,12 +34,8 @@ type scorer struct {
 	norm0, norm1 float32 // length normalization: norm0 + norm1 · length
 }
 
-func newScorer(r *index.Reader, p *words.ResolvedQuery) scorer {
-	average := 1.0
-	if r.Documents() > 0 && r.Tokens() > 0 {
-		average = float64(r.Tokens()) / float64(r.Documents())
-	}
-	return scorer{p, float32(k1 * (1 - b)), float32(k1 * b / average)}
+func newScorer(p *words.ResolvedQuery) scorer {
+	return scorer{p, float32(k1 * (1 - b)), float32(k1 * b / p.Length)}
 }
 
 // tf is the saturating part of BM25. length is the number of tokens of the document.

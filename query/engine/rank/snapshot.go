@@ -78,18 +78,18 @@ type segmentState struct {
 	failed  atomic.Pointer[error] // an id could not be read
 }
 
-func newSnapshot(r *index.Reader, words int) *snapshot {
+func newSnapshot(r *index.Reader, p *words.ResolvedQuery) *snapshot {
 	s := &snapshot{reader: r}
-	s.listFiles()
+	s.listFiles(p.Newest)
 	for i, seg := range r.Segments() {
-		s.segs = append(s.segs, &segmentState{Segment: seg, number: i, pending: make([][]pending, words)})
+		s.segs = append(s.segs, &segmentState{Segment: seg, number: i, pending: make([][]pending, len(p.Words))})
 	}
 	return s
 }
 
-func (s *snapshot) listFiles() {
+// listFiles lists the files. newest is the time of the newest entry of other indexes.
+func (s *snapshot) listFiles(newest time.Time) {
 	s.files = make([]file, s.reader.Table().Len())
-	var newest time.Time
 	most := uint32(0)
 	for i, sum := range s.reader.Beginnings() {
 		f := &s.files[i]

@@ -21,10 +21,15 @@ type dictionary struct {
 	segments  []*segment.Segment
 	documents float64
 	terms     map[string]*term
+	shared    *Statistics // of all indexes that answer together; nil: this one answers alone
 }
 
-func newDictionary(r *index.Reader) *dictionary {
-	return &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}}
+func newDictionary(r *index.Reader, shared *Statistics) *dictionary {
+	d := &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}, shared: shared}
+	if shared != nil {
+		d.documents = max(d.documents, float64(shared.Documents)) // whatever others claim
+	}
+	return d
 }
 
 // idf returns BM25's inverse document frequency of a term in df documents.
@@ -34,6 +39,9 @@ func (d *dictionary) idf(df int) float64 {
 
 // df returns the number of live documents that contain a term.
 func (d *dictionary) df(t string) (int, error) {
+	if d.shared != nil && d.shared.Terms[t] > 0 {
+		return d.shared.Terms[t], nil
+	}
 	if d.terms[t] == nil {
 		if err := d.count(t); err != nil {
 			return 0, err

@@ -42,9 +42,9 @@ func TestPrefixed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader)}, seen: map[string]bool{}}
+			e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader, nil)}, seen: map[string]bool{}}
 			if listed {
-				p, err := Resolve(t.Context(), l.Reader, q)
+				p, err := Resolve(t.Context(), l.Reader, q, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

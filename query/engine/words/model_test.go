@@ -119,7 +119,7 @@ func TestResolveAgainstModel(t *testing.T) {
 		if err != nil {
 			return
 		}
-		p, err := Resolve(rt.Context(), l.Reader, q)
+		p, err := Resolve(rt.Context(), l.Reader, q, nil)
 		if err != nil {
 			rt.Fatal(err)
 		}

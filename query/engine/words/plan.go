@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"pigrep/index"
@@ -29,6 +30,8 @@ type ResolvedQuery struct {
 	WantsLatest     bool            // the query asks for the latest of several hits
 	WantsUser       bool            // the query asks for what the person said
 	Inexact         bool            // a prefix has more terms than are searched
+	Length          float64         // tokens of a document, on average
+	Newest          time.Time       // of the entries of other indexes that answer too; zero without any
 	Warnings        []string        // for people: those of the query and those of Resolve
 
 	dictionary *dictionary
@@ -174,17 +177,48 @@ const maxMapped = 8
 
 // Resolve looks the words of a query up. All reading of the dictionary happens here,
 // except for Similar. Look-ups that do not depend on other segments are made in one
-// pass over each segment.
-func Resolve(ctx context.Context, r *index.Reader, q *Query) (*ResolvedQuery, error) {
-	d := newDictionary(r)
+// pass over each segment. With the Statistics of several indexes, this one among them, the
+// words have the terms and weights that they would have in one index with all documents.
+func Resolve(ctx context.Context, r *index.Reader, q *Query, shared *Statistics) (*ResolvedQuery, error) {
+	x := newResolver(r, q, shared)
+	if err := x.lookUp(ctx); err != nil {
+		return nil, err
+	}
+	for _, p := range x.plan.Words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := x.complete(p); err != nil {
+			return nil, err
+		}
+	}
+	x.plan.weigh()
+	return x.plan, nil
+}
+
+func newResolver(r *index.Reader, q *Query, shared *Statistics) *resolver {
+	d := newDictionary(r, shared)
 	x := &resolver{dictionary: d, plan: &ResolvedQuery{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
 	for i, w := range q.Words {
 		x.plan.Words = append(x.plan.Words, newResolvedWord(w, i, len(d.segments)))
-		if w.Loose && utf8.RuneCountInString(w.Term) >= minPrefix {
+		if shared == nil && w.Loose && utf8.RuneCountInString(w.Term) >= minPrefix {
 			x.continuations[w.Term] = &continuations{last: w.Last, complete: true, terms: map[string]*term{}}
 		}
 	}
-	terms := d.newCount(lookups(q.Words))
+	tokens := float64(r.Tokens())
+	if shared != nil {
+		tokens, x.plan.Newest = float64(shared.Tokens), shared.Newest
+	}
+	if x.plan.Length = 1; d.documents > 0 && tokens > 0 {
+		x.plan.Length = tokens / d.documents
+	}
+	return x
+}
+
+// lookUp makes the look-ups that do not depend on other segments.
+func (x *resolver) lookUp(ctx context.Context) error {
+	d := x.dictionary
+	terms := d.newCount(lookups(x.plan.Query.Words))
 	err := docset.EachSegment(d.segments, func(number int, seg *segment.Segment) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -209,20 +243,10 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*ResolvedQuery, er
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		d.add(terms)
 	}
-	d.add(terms)
-	for _, p := range x.plan.Words {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := x.complete(p); err != nil {
-			return nil, err
-		}
-	}
-	x.plan.weigh()
-	return x.plan, nil
+	return err
 }
 
 // resolver is the state of Resolve.
@@ -323,7 +347,7 @@ func (x *resolver) complete(p *ResolvedWord) error {
 		p.Weight = p.Terms[0].IDF
 	}
 	if p.Find != nil {
-		p.AllIDF = x.idf(int(p.allCount.Load()))
+		p.AllIDF = x.idf(x.counts(p).All)
 		p.WholeIDF = p.AllIDF
 		if p.Scored {
 			p.Weight = p.AllIDF
@@ -344,7 +368,8 @@ func (x *resolver) complete(p *ResolvedWord) error {
 			return err
 		}
 	}
-	p.AllIDF, p.WholeIDF = x.idf(int(p.allCount.Load())), x.idf(int(p.wholeCount.Load()))
+	n := x.counts(p)
+	p.AllIDF, p.WholeIDF = x.idf(n.All), x.idf(n.Whole)
 	if p.Scored && p.Weight == 0 {
 		p.Weight = p.AllIDF
 	}
@@ -375,7 +400,7 @@ func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
 	if length >= minFuzzyTwo {
 		edits = 2
 	}
-	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
 		return "", err

@@ -45,6 +45,10 @@ func (e *expander) typedPrefix(w *ResolvedWord) error {
 // that are rare in every segment are read only when the frequent ones are too few: a
 // prefix of one letter has hundreds of thousands of them.
 func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bool, err error) {
+	if e.shared != nil {
+		terms, all = e.shared.prefixed(prefix, limit)
+		return terms, all, nil
+	}
 	if c := e.continuations[prefix]; c != nil && c.complete {
 		bounds := make(map[string]int, len(c.terms))
 		for t, known := range c.terms {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -21,43 +22,16 @@ type similarity struct {
 	weight float64 // with one edit; half of it with more
 }
 
-// fuzzy adds similar words, the nearest first, ties by frequency. Typos are one edit
-// anywhere, or two after the first character, which people rarely get wrong.
+// similar is a term that is similar to a word.
+type similar struct {
+	Expansion
+	edits int
+}
+
+// fuzzy adds similar words.
 func (e *expander) fuzzy(term string, opt similarity) error {
-	type similar struct {
-		Expansion
-		edits int
-	}
-	found, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
-		if !opt.asked && opt.edits == 1 {
-			return seg.Typos(segment.FieldText, []byte(term), visit)
-		}
-		prefix := ""
-		if _, size := utf8.DecodeRuneInString(term); !opt.asked {
-			prefix = term[:size]
-		}
-		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, visit)
-	})
-	if err != nil {
-		return err
-	}
-	if err := e.count(slices.Collect(maps.Keys(found))...); err != nil {
-		return err
-	}
-	var kept []similar
-	for t := range found {
-		x := similar{Expansion{Term: t}, near.Distance(term, t, opt.edits)}
-		if x.DF, err = e.df(t); err != nil {
-			return err
-		}
-		if x.DF >= opt.least && x.edits <= opt.edits {
-			kept = append(kept, x)
-		}
-	}
-	slices.SortFunc(kept, func(a, b similar) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
-	})
-	for _, x := range kept[:min(opt.limit, len(kept))] {
+	list, err := e.similarTo(term, opt)
+	for _, x := range list[:min(opt.limit, len(list))] {
 		x.Tier, x.Weight = TierFuzzy, opt.weight
 		if x.edits > 1 {
 			x.Weight /= 2
@@ -66,11 +40,78 @@ func (e *expander) fuzzy(term string, opt similarity) error {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
-func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)) error) (map[string]bool, error) {
+// similarTo returns all similar words, the nearest first, ties by frequency. Typos are one
+// edit anywhere, or two after the first character, which people rarely get wrong.
+func (e *expander) similarTo(term string, opt similarity) ([]similar, error) {
+	prefix := ""
+	if _, size := utf8.DecodeRuneInString(term); !opt.asked {
+		prefix = term[:size]
+	}
+	found, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
+		if !opt.asked && opt.edits == 1 {
+			return seg.Typos(segment.FieldText, []byte(term), visit)
+		}
+		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, visit)
+	}, func(t string) bool {
+		if !opt.asked && opt.edits == 1 {
+			return isTypo(term, t)
+		}
+		return strings.HasPrefix(t, prefix)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.count(slices.Collect(maps.Keys(found))...); err != nil {
+		return nil, err
+	}
+	var kept []similar
+	for t := range found {
+		x := similar{Expansion{Term: t}, near.Distance(term, t, opt.edits)}
+		if x.edits > opt.edits {
+			continue
+		}
+		if x.DF, err = e.df(t); err != nil {
+			return nil, err
+		}
+		if x.DF >= opt.least {
+			kept = append(kept, x)
+		}
+	}
+	slices.SortFunc(kept, func(a, b similar) int {
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
+	})
+	return kept, nil
+}
+
+// isTypo reports whether segment.Typos may find a term for a word: one error changes letters
+// and digits of ASCII alone.
+func isTypo(word, term string) bool {
+	others := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	return near.Distance(word, term, 1) <= 1 && others(word) == others(term)
+}
+
+// gather returns the terms that list visits in a segment, or of the terms that several
+// indexes have listed those which pass a test.
+func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)) error, passes func(term string) bool) (map[string]bool, error) {
 	found := map[string]bool{}
+	if e.shared != nil {
+		for t := range e.shared.Terms {
+			if passes(t) {
+				found[t] = true
+			}
+		}
+		return found, nil
+	}
 	var mu sync.Mutex
 	err := docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
 		var terms []string
@@ -90,7 +131,23 @@ func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte
 // split returns two words that together spell a word which no document contains:
 // codeworkspace for texts with code-workspace, or code and workspace. Of several pairs
 // it returns the one whose rarer word is the most frequent; nil when there is none.
-func (e *expander) split(term string) ([]string, error) {
+func (e *expander) split(term string) (best []string, err error) {
+	halves, err := e.halves(term)
+	most := 0
+	for i := 0; i < len(halves) && err == nil; i += 2 {
+		var first, second int
+		if first, err = e.df(halves[i]); err != nil {
+			break
+		}
+		if second, err = e.df(halves[i+1]); min(first, second) > most {
+			best, most = halves[i:i+2], min(first, second)
+		}
+	}
+	return best, err
+}
+
+// halves returns the pairs of words that spell a word, one after the other, and counts them.
+func (e *expander) halves(term string) ([]string, error) {
 	const shortest = 2 // bytes of each half
 	var halves []string
 	for i := shortest; i <= len(term)-shortest; i++ {
@@ -98,15 +155,5 @@ func (e *expander) split(term string) ([]string, error) {
 			halves = append(halves, term[:i], term[i:])
 		}
 	}
-	if err := e.count(halves...); err != nil {
-		return nil, err
-	}
-	var best []string
-	most := 0
-	for i := 0; i < len(halves); i += 2 {
-		if df := min(e.terms[halves[i]].df, e.terms[halves[i+1]].df); df > most {
-			best, most = halves[i:i+2], df
-		}
-	}
-	return best, nil
+	return halves, e.count(halves...)
 }

@@ -51,7 +51,7 @@ func TestWeigh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Resolve(t.Context(), l.Reader, q)
+		p, err := Resolve(t.Context(), l.Reader, q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestWeighty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Resolve(t.Context(), l.Reader, q)
+		p, err := Resolve(t.Context(), l.Reader, q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

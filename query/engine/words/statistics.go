@@ -1,0 +1,256 @@
+package words
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/index"
+	"pigrep/index/segment"
+	"pigrep/query/engine/docset"
+	"pigrep/query/engine/syntax"
+)
+
+// Statistics are what Resolve needs to know of an index. The sum of several indexes gives the
+// words of a query the same terms and weights in each of them, so that scores are comparable.
+// They come from other machines: decoding bounds them.
+type Statistics struct {
+	Documents int                 `json:"documents"`
+	Tokens    int                 `json:"tokens"`
+	Newest    time.Time           `json:"newest,omitzero"`     // entry
+	Terms     map[string]int      `json:"terms,omitempty"`     // documents with each term that the query may match
+	Compounds map[string]Compound `json:"compounds,omitempty"` // by ResolvedWord.key
+	Cut       bool                `json:"cut,omitempty"`       // a typed prefix begins more terms than there are in Terms
+}
+
+// Compound says how many documents have all parts of a word, and how many of them may have
+// them together.
+type Compound struct {
+	All   int `json:"all"`
+	Whole int `json:"whole"`
+}
+
+// Limits of Statistics.
+const (
+	maxShared   = 1 << 17 // terms
+	maxCounts   = 1 << 40 // documents, tokens
+	listedTerms = 256     // longer and similar words of a word: many times as many as it gets
+	listedTyped = 4 * maxTyped
+	maxListed   = 2 * maxSearched // as maxSearched; of these, other indexes may have some
+)
+
+// UnmarshalJSON decodes Statistics of another machine.
+func (s *Statistics) UnmarshalJSON(data []byte) error {
+	type plain Statistics
+	if err := json.Unmarshal(data, (*plain)(s)); err != nil {
+		return err
+	}
+	if n := max(len(s.Terms), len(s.Compounds)); n > maxShared {
+		return fmt.Errorf("statistics of %d terms: %d is the limit", n, maxShared)
+	}
+	s.Documents, s.Tokens = min(max(s.Documents, 0), maxCounts), min(max(s.Tokens, 0), maxCounts)
+	count := func(n int) int { return min(max(n, 0), s.Documents) }
+	for t, n := range s.Terms {
+		s.Terms[t] = count(n)
+	}
+	for word, n := range s.Compounds {
+		s.Compounds[word] = Compound{count(n.All), count(n.Whole)}
+	}
+	return nil
+}
+
+// Add adds the statistics of another index.
+func (s *Statistics) Add(o *Statistics) {
+	s.Documents = min(s.Documents+o.Documents, maxCounts)
+	s.Tokens = min(s.Tokens+o.Tokens, maxCounts)
+	s.Cut = s.Cut || o.Cut
+	if o.Newest.After(s.Newest) {
+		s.Newest = o.Newest
+	}
+	if s.Terms == nil {
+		s.Terms, s.Compounds = map[string]int{}, map[string]Compound{}
+	}
+	for t, n := range o.Terms {
+		s.Terms[t] = min(s.Terms[t]+n, s.Documents)
+	}
+	for word, n := range o.Compounds {
+		have := s.Compounds[word]
+		s.Compounds[word] = Compound{min(have.All+n.All, s.Documents), min(have.Whole+n.Whole, s.Documents)}
+	}
+}
+
+// Count returns the Statistics of an index for a query. What is looked up depends on what other
+// indexes have: Count lists all that Resolve looks up if they have nothing, and if they have
+// anything. For that, a word that is rare in all of them must be rare in this one.
+func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) {
+	x := newResolver(r, q, nil)
+	if err := x.lookUp(ctx); err != nil {
+		return nil, err
+	}
+	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
+	for _, sum := range r.Beginnings() {
+		if sum.Newest.After(s.Newest) {
+			s.Newest = sum.Newest
+		}
+	}
+	for t, known := range x.terms {
+		s.add(Expansion{Term: t, DF: known.df})
+	}
+	for _, p := range x.plan.Words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if p.Find != nil || len(p.Parts) > 0 {
+			s.Compounds[p.key()] = p.counts()
+		}
+		if err := s.list(&expander{resolver: x, seen: map[string]bool{}}, p); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Statistics) add(x Expansion) {
+	if x.DF > 0 {
+		s.Terms[x.Term] = x.DF
+	}
+}
+
+// list adds the terms that expand may find for a word.
+func (s *Statistics) list(e *expander, w *ResolvedWord) error {
+	switch {
+	case w.Term == "":
+		return nil
+	case w.Match == syntax.Prefix:
+		_, all, err := s.listLonger(e, w.Term, listedTyped)
+		s.Cut = s.Cut || !all
+		return err
+	case w.Match == syntax.Fuzzy:
+		return s.listSimilar(e, w.Term, similarity{edits: w.Edits, asked: true, limit: listedTyped, least: 1})
+	case w.Loose:
+		return s.listLooser(e, w)
+	}
+	return nil
+}
+
+// listLooser follows expander.loosen.
+func (s *Statistics) listLooser(e *expander, w *ResolvedWord) error {
+	total := s.Terms[w.Term]
+	for _, t := range slices.Concat(w.Spellings, Forms(w.Term)) {
+		total += s.Terms[t]
+	}
+	length := utf8.RuneCountInString(w.Term)
+	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
+		longer, _, err := s.listLonger(e, w.Term, listedTerms)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(longer, func(a, b Expansion) int { return cmp.Compare(b.DF, a.DF) })
+		for _, x := range longer[:min(maxExpansions, len(longer))] {
+			total += x.DF
+		}
+	}
+	if total > rareFuzzy || length < minPrefix || len(w.Parts) > 0 && e.partsFound(w) {
+		return nil
+	}
+	if e.searched++; e.searched > maxListed {
+		return nil
+	}
+	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
+		if err := s.listSimilar(e, w.Term, similarity{edits: edits, limit: listedTerms, least: 1}); err != nil {
+			return err
+		}
+	}
+	if total > 0 || len(w.Parts) > 0 || length < minFuzzy || strings.ContainsFunc(w.Term, unicode.IsDigit) {
+		return nil
+	}
+	return s.listHalves(e, w.Term)
+}
+
+func (s *Statistics) listLonger(e *expander, prefix string, limit int) ([]Expansion, bool, error) {
+	terms, all, err := e.prefixed(prefix, limit)
+	for _, x := range terms {
+		s.add(x)
+	}
+	return terms, all, err
+}
+
+func (s *Statistics) listSimilar(e *expander, term string, opt similarity) error {
+	list, err := e.similarTo(term, opt)
+	for _, x := range list[:min(opt.limit, len(list))] {
+		s.add(x.Expansion)
+	}
+	return err
+}
+
+// listHalves counts the words that together spell a word, and the documents with both.
+func (s *Statistics) listHalves(e *expander, term string) error {
+	halves, err := e.halves(term)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < len(halves); i += 2 {
+		first, second := e.terms[halves[i]].df, e.terms[halves[i+1]].df
+		s.add(Expansion{Term: halves[i], DF: first})
+		s.add(Expansion{Term: halves[i+1], DF: second})
+		if first == 0 || second == 0 {
+			continue
+		}
+		both := newResolvedWord(&Word{Text: term, Scored: true, Parts: halves[i : i+2]}, 0, len(e.segments))
+		both.Split = true
+		err := docset.EachSegment(e.segments, func(number int, seg *segment.Segment) error { return both.findWhole(number, seg, e.dictionary) })
+		if err != nil {
+			return err
+		}
+		s.Compounds[both.key()] = both.counts()
+	}
+	return nil
+}
+
+// prefixed returns the terms that are longer than a prefix and begin with it, as
+// expander.prefixed does.
+func (s *Statistics) prefixed(prefix string, limit int) (terms []Expansion, all bool) {
+	for t, df := range s.Terms {
+		if df > 0 && len(t) > len(prefix) && strings.HasPrefix(t, prefix) {
+			terms = append(terms, Expansion{Term: t, DF: df})
+		}
+	}
+	if all = len(terms) <= limit && !s.Cut; len(terms) > limit {
+		slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Or(cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term)) })
+		terms = terms[:limit]
+	}
+	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
+	return terms, all
+}
+
+// key names the parts of a word among those of all queries.
+func (p *ResolvedWord) key() string {
+	switch {
+	case p.Split:
+		return strings.Join(p.Parts, " + ")
+	case !p.Scored:
+		return "-" + p.Text
+	}
+	return p.Text
+}
+
+// counts returns what findWhole has counted.
+func (p *ResolvedWord) counts() Compound {
+	return Compound{int(p.allCount.Load()), int(p.wholeCount.Load())}
+}
+
+// counts returns the documents that have all parts of a word, in all indexes that answer.
+func (x *resolver) counts(p *ResolvedWord) Compound {
+	if x.shared != nil {
+		if n, ok := x.shared.Compounds[p.key()]; ok {
+			return n
+		}
+	}
+	return p.counts()
+}
