@@ -5,8 +5,6 @@
 package pi
 
 import (
-	"bytes"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -43,11 +41,7 @@ func (a Agent) Recognize(head []byte) adapter.Sort {
 // writerOf reports whether a program of pi's family wrote a file, and whether that was oh-my-pi.
 func writerOf(head []byte) (ok, omp bool) {
 	parser := newParser(adapter.State{})
-	for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
-		line, err := lines.Next()
-		if err != nil {
-			return omp, omp
-		}
+	for line := range jsonl.Lines(head) {
 		parser.Parse(line, func(*session.Entry) {})
 		if v, err := parser.json.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
 			omp = omp || wroteByOhMyPi(&parser.json, parser.json.Fields(v))
@@ -56,6 +50,7 @@ func writerOf(head []byte) (ok, omp bool) {
 			return true, omp
 		}
 	}
+	return omp, omp
 }
 
 // Parse implements adapter.Adapter.
