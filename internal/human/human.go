@@ -145,14 +145,15 @@ func Path(path, home string) string {
 	return path
 }
 
-// Badge says of a session in a list which agent it is of, if there are several, and whether
-// only a copy of its file is left.
-func Badge(agent string, several, kept bool) string {
-	if !several {
-		agent = ""
+// Badge says of a session in a list which other machine has it, which agent it is of, if there
+// are several, and whether only a copy of its file is left.
+func Badge(host, agent string, several, kept bool) string {
+	words := []string{host}
+	if several {
+		words = append(words, agent)
 	}
 	if kept {
-		agent = strings.TrimLeft(agent+" kept", " ")
+		words = append(words, "kept")
 	}
-	return agent
+	return strings.TrimSpace(strings.Join(words, " "))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -85,7 +86,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Branch = entry.BranchAbandoned
 	check("calls of the other branch", []call{denied}, calls(req))
 	req = request()
-	req.Args = []audit.ArgTest{{Name: "path", Match: func(v string) bool { return v == "deploy.sh" }}}
+	req.Args = []audit.ArgTest{{Name: "path", Match: regexp.MustCompile(`^deploy\.sh$`)}}
 	check("calls with an argument", []call{edit}, calls(req))
 	req = request()
 	req.Text = "sudo log"

@@ -196,12 +196,12 @@ func (r *callRun) matches(number int) []RuleMatch {
 func (r *callRun) passesArgs(number int, tests []ArgTest) (ok bool) {
 	r.block(number, func(b *session.Block) {
 		if b.Shell != nil {
-			ok = len(tests) == 1 && tests[0].Name == "command" && tests[0].Match(b.Shell.Command)
+			ok = len(tests) == 1 && tests[0].Name == "command" && tests[0].Match.MatchString(b.Shell.Command)
 			return
 		}
 		ok = !slices.ContainsFunc(tests, func(t ArgTest) bool {
 			return !slices.ContainsFunc(b.Call.Arguments, func(a session.Argument) bool {
-				return a.Name == t.Name && t.Match(string(a.Value))
+				return a.Name == t.Name && t.Match.MatchString(string(a.Value))
 			})
 		})
 	})

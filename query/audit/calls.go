@@ -24,6 +24,7 @@ type CallRow struct {
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"` // of the entry
@@ -81,7 +82,7 @@ func newMatches(found []shellcmd.Found) []RuleMatch {
 // CallList is the answer of Calls. Each must be called once. All fields are final before
 // that, but Warnings, to which Each adds the files that it cannot read.
 type CallList struct {
-	Each     func(ctx context.Context, visit func(*CallRow) error) error // the latest call first
+	Each     func(ctx context.Context, visit func(*CallRow) error) error `json:"-"` // the latest call first
 	Total    int                                                         // before the limit; -1 when only Each finds out
 	Coverage Coverage
 	Warnings []string

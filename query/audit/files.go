@@ -43,6 +43,7 @@ type TouchRow struct {
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"`

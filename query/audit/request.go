@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ type Request struct {
 	Limit  int        // calls that are listed; 0: all
 	Redact bool       // mask what looks like a secret in the answer
 
-	Location *time.Location // time zone in which days begin; nil: UTC
+	Location *time.Location `json:"-"` // time zone in which days begin; nil: UTC
 	By       []string       // the dimensions of a row
 	Failed   bool           // only calls that failed; the same as Error
 	Rejected bool           // only calls that the person did not let run
@@ -48,7 +49,7 @@ var UsageDimensions = Dimensions[len(CallDimensions):]
 // ArgTest tests one argument of a call.
 type ArgTest struct {
 	Name  string
-	Match func(value string) bool
+	Match *regexp.Regexp
 }
 
 // Coverage says which sessions an answer covers, and what it left out.

@@ -33,7 +33,7 @@ type Request struct {
 	Limit       int    // sessions; 0: DefaultLimit, search.All for all that are compared
 
 	Env    filter.Env
-	Resume search.ResumeFunc // how sessions are resumed; nil: answers have no resume command
+	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: answers have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 }
 
@@ -80,6 +80,7 @@ type Session struct {
 	Title       string       `json:"-"`               // as of session.Summary
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 

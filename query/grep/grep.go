@@ -43,10 +43,10 @@ type Request struct {
 
 	// Counted says, once it is true, that matches found from then on need
 	// neither Lines nor Matches. May be nil.
-	Counted *atomic.Bool
+	Counted *atomic.Bool `json:"-"`
 
 	// Idle is called before Run waits for the next match. May be nil.
-	Idle func()
+	Idle func() `json:"-"`
 }
 
 // An Order is the order in which session files are searched.
@@ -88,10 +88,10 @@ type Summary struct {
 	WithHits int // files with a match
 	Lines    int // matching lines
 	Matches  int
-	Limited  bool // there are more matching lines than Request.Limit
-	Searches int  // matching lines that Spec.NoSearches left out; 0 if Run stops early
-	Scanned  bool // the index ruled nothing out: every file was read
-	Errors   []FileError
+	Limited  bool        // there are more matching lines than Request.Limit
+	Searches int         // matching lines that Spec.NoSearches left out; 0 if Run stops early
+	Scanned  bool        // the index ruled nothing out: every file was read
+	Errors   []FileError `json:"-"`
 }
 
 // A FileError says why a session file could not be read.
@@ -274,7 +274,7 @@ func (g *run) emit(t *task, sum *Summary, emit func(*Match) error) error {
 		for _, m := range matches {
 			if left := g.req.Limit - sum.Lines; g.req.Limit > 0 && m.Matched > left {
 				sum.Limited = true
-				m.keep(left, g.req.After)
+				m.Keep(left, g.req.After)
 			}
 			if m.Matched == 0 {
 				break

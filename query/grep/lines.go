@@ -177,8 +177,8 @@ func Window(text string, spans [][2]int, most int) (start, end int) {
 	return start, end
 }
 
-// keep cuts the match to its first n matching lines, and at most after lines behind them.
-func (m *Match) keep(n, after int) {
+// Keep cuts the match to its first n matching lines, and at most after lines behind them.
+func (m *Match) Keep(n, after int) {
 	m.Matched, m.Matches = n, 0
 	behind := 0 // the index after the last line that is kept
 	for i, l := range m.Lines {

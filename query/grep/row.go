@@ -11,6 +11,7 @@ type Location struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`
@@ -18,6 +19,8 @@ type Location struct {
 	Timestamp   session.Time `json:"timestamp,omitzero"`
 	session.At
 	session.Origin
+
+	Title string `json:"-"` // of the session, if another machine has found it
 }
 
 // Row is a line of a match in JSON.

@@ -154,6 +154,7 @@ type Hit struct {
 	SessionName string       `json:"sessionName,omitempty"`
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	ParentID    string       `json:"parentId,omitempty"`
@@ -274,6 +275,7 @@ type SessionFacts struct {
 	Name          string       `json:"name,omitempty"`
 	Agent         string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept          bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host          string       `json:"host,omitempty"`  // that has it, if not this one
 	CWD           string       `json:"cwd,omitempty"`
 	Created       session.Time `json:"created,omitzero"`
 	Modified      session.Time `json:"modified,omitzero"`

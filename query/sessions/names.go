@@ -383,7 +383,7 @@ func (n *Naming) Name(id, path string) string {
 		}
 		return path
 	}
-	if !session.IsTypable(handle) || handle == Last || whole(handle) != 1 {
+	if !session.IsTypable(handle) || handle == Last || whole(handle) > 1 {
 		return path
 	}
 	if name := n.ShortID(handle); name == handle || whole(name) == 0 {

@@ -82,6 +82,7 @@ func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	flags.AddHabit(f, "text", "a")
 	o.AddNoSearches(f)
 	o.AddFrom()
+	o.AddOn()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Grep{}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -226,7 +227,10 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		return err
 	}
 	*where.Question() = remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
-	x, err := snapshot.OpenFiles(ctx, where, o.noIndex)
+	if o.vimgrep && where.Hosts != nil {
+		return problem.Usagef("", "--vimgrep and --on cannot be combined")
+	}
+	from, x, err := asking.OpenFiles(ctx, where, o.noIndex)
 	if err != nil {
 		return err
 	}
@@ -246,7 +250,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		if o.vimgrep {
 			visit = (&readable{x: x, redact: o.Redact}).matches(ctx, visit)
 		}
-		sum, err = searchFiles(ctx, x, req, visit)
+		sum, err = searchFiles(ctx, from, x, req, visit)
 		return err
 	}
 	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
@@ -280,18 +284,27 @@ func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
 
 // searchFiles searches the session files, prints the first match at once, and completes the
 // state of the snapshot with what could not be read.
-func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
+func searchFiles(ctx context.Context, from remote.Answers, x *snapshot.Snapshot, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
 	a := x.App
 	start, first := a.Now(), true
-	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files()}, req, func(m *grep.Match) error {
+	found, err := from.Grep(ctx, req, func(m *grep.Match) error {
 		if err := visit(m); err != nil || !first {
 			return err
 		}
 		first = false
 		return a.Out.Flush()
 	})
-	if err != nil {
+	sum := &grep.Summary{}
+	if found != nil {
+		sum = &found.Summary
+	}
+	if err = asking.Asked(x, err); err != nil {
 		return sum, grepProblem(ctx, err)
+	}
+	if x.Hosts != nil {
+		x.State.Files = found.Index.Files
+		x.State.Complete = x.State.Complete && found.Index.Complete
+		return sum, nil
 	}
 	a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
 	for _, e := range sum.Errors {
@@ -307,6 +320,10 @@ func searchFiles(ctx context.Context, x *snapshot.Snapshot, req grep.Request, vi
 func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	var failed error
 	err := asking.Finish(x, found, 0, func() {
+		if x.Hosts != nil {
+			x.App.Explain("", "no line matches in %s", whereSearched(req.Spec, x.State.Files))
+			return
+		}
 		if len(x.Found.Files) == 0 {
 			snapshot.WarnNoFiles(x.Location)
 			return
@@ -327,9 +344,9 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 }
 
 func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string) {
-	title, short := titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
+	title, short := asking.Titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
 	return func(m *grep.Match) (string, string) {
-		return title(m.SessionPath), short(session.Handle(m.SessionID, m.SessionPath))
+		return cmp.Or(m.Title, title(m.SessionPath)), short(session.Handle(m.SessionID, m.SessionPath))
 	}
 }
 
@@ -345,6 +362,9 @@ var tries = map[literal.Try]string{
 func grepProblem(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*literal.PatternError](err); ok {
 		return &problem.Error{Code: problem.CodeQuery, Message: e.Error(), Hint: tries[e.Try]}
+	}
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		return asking.Problem(ctx, e)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
+	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
@@ -64,6 +66,7 @@ func (o *searchOptions) AddFlags(cmd *cobra.Command) {
 	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.AddNoSearches(f)
 	o.AddFrom()
+	o.AddOn()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -128,9 +131,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.Resume = q.ResumeCommand
 	*q.Question() = questionOf(&req)
 	var res *search.Response
-	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
 		start := a.Now()
-		if res, err = search.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
+		if res, err = from.Search(ctx, req); err != nil {
 			return err
 		}
 		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
@@ -154,12 +157,13 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
 	q.Out.Layout.Know(x.Reader)
+	q.Out.Layout.Several = res.Index.Several
 	if !a.JSON {
-		answer.Title = titles(x.Reader, o.Redact)
+		answer.Title = asking.Titles(x.Reader, o.Redact)
 	}
 	for i := 0; a.JSON && i < len(res.Sessions); i++ {
 		s := &res.Sessions[i]
-		s.ShortID = q.Out.Layout.Name(s.SessionID, s.SessionPath)
+		s.ShortID = cmp.Or(s.ShortID, q.Out.Layout.Name(s.SessionID, s.SessionPath))
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
@@ -219,9 +223,11 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
 	const said = "%s is not a command and was searched as text; did you mean: pigrep %s"
-	if meant := commandMeant(word); meant != "" && rest == "" {
-		a.Explain("", said, word, meant)
-		return a.Streams.ErrTTY
+	if meant := commandMeant(word); meant != "" {
+		if rest == "" {
+			a.Explain("", said, word, meant)
+		}
+		return rest == "" && a.Streams.ErrTTY
 	}
 	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
 	if len(res.Words) > 0 {
@@ -244,20 +250,6 @@ func scopeOf(r filter.Spec) scope.Scope {
 		return scope.Default
 	}
 	return r.Scope
-}
-
-func titles(r *index.Reader, redact bool) func(string) string {
-	return func(path string) string {
-		i, ok := r.Table().Find(path)
-		if !ok {
-			return ""
-		}
-		s := search.Describe(r.Summary(i), nil)
-		if redact {
-			s.Redact()
-		}
-		return s.Title
-	}
 }
 
 // whereSearched describes the text that was searched.
@@ -296,6 +288,7 @@ func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
 	o.Options.AddFlags(f)
 	o.AddNoSearches(f)
 	o.AddFrom()
+	o.AddOn()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
@@ -320,7 +313,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		out.Layout.Know(r)
 		for i := 0; a.JSON && i < len(list.Sessions); i++ {
 			s := &list.Sessions[i]
-			s.ShortID = out.Layout.Name(s.SessionID, s.SessionPath)
+			s.ShortID = cmp.Or(s.ShortID, out.Layout.Name(s.SessionID, s.SessionPath))
 		}
 		return out.Print(&printer.Sessions{Query: o.query, Searched: req.Text != "", List: list})
 	}
@@ -331,15 +324,15 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	if early {
 		out.Out = &records
 	}
-	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = sessions.List(ctx, r, q.Agents, q.Source(), req); err != nil {
+	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
+		if list, err = from.Sessions(ctx, req); err != nil {
 			return err
 		}
 		o.Mask(list)
 		if early {
 			records.Reset()
 			records.Grow(sizeOfRecord * len(list.Sessions))
-			return write(r)
+			return write(asking.ReaderOf(from))
 		}
 		return nil
 	})
@@ -491,6 +484,7 @@ type fixOptions struct {
 var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) AddFlags(cmd *cobra.Command) {
+	o.AddOn()
 	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
 	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
 	groups := flags.SharedGroups
@@ -515,9 +509,9 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	}
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	var res *fix.Response
-	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
 		start := a.Now()
-		if res, err = fix.Find(ctx, r, q.Agents, q.Source(), req); errors.Is(err, fix.ErrNoWords) {
+		if res, err = from.Fix(ctx, req); errors.Is(err, fix.ErrNoWords) {
 			return noErrorText(err.Error())
 		}
 		if err == nil {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
 	"pigrep/internal/lists"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/audit"
 	"pigrep/query/search"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
@@ -52,6 +52,7 @@ func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
 	o.AddFormat(f, nil)
 	o.AddFrom()
+	o.AddOn()
 	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
 	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
 	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
@@ -128,7 +129,7 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 		if err != nil {
 			return req, problem.Usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
 		}
-		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
+		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re})
 	}
 	return req, nil
 }
@@ -144,8 +145,8 @@ func (o *auditOptions) zone(a *app.App) *time.Location {
 // auditRun is the state of a running audit command.
 type auditRun struct {
 	*asking.Command
-	req    audit.Request
-	reader *index.Reader // of the question
+	req  audit.Request
+	from remote.Answers // of the question
 }
 
 // takesTrend reports whether the answer needs the rows by day, too.
@@ -262,10 +263,10 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		return err
 	}
 	var answer *printer.Audit
-	x, err := run.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := run.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
 		asked := *run
-		asked.reader = r
-		run.Out.Layout.Know(r)
+		asked.from = from
+		run.Out.Layout.Know(asking.ReaderOf(from))
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
@@ -283,7 +284,10 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 			return nil, nil
 		}
 		whole := *run
-		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.Reader, time.Time{}, time.Time{}, 1
+		whole.from, whole.req.Since, whole.req.Until, whole.req.Limit = x.Hosts, time.Time{}, time.Time{}, 1
+		if x.Hosts == nil {
+			whole.from = asking.Index{Location: x.Location, Reader: x.Reader}
+		}
 		all, err := make(ctx, &whole)
 		if err != nil {
 			return nil, asking.Problem(ctx, err)
@@ -333,7 +337,7 @@ func onePath(_ *cobra.Command, args []string) error {
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Tools(ctx, run.reader, run.Agents, run.Source(), run.req)
+		t, err := run.from.Tools(ctx, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -341,7 +345,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = audit.Tools(ctx, run.reader, run.Agents, run.Source(), req); err != nil {
+			if days, err = run.from.Tools(ctx, req); err != nil {
 				return nil, err
 			}
 		}
@@ -355,10 +359,10 @@ func runCalls(ctx context.Context, a *app.App, o *auditOptions) error {
 
 // answerCalls lists calls, with the first lines of their results if the command shows them.
 func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command string, results bool) error {
-	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
-		l, err := audit.Calls(asking, run.reader, run.Agents, run.Source(), run.req)
+		l, err := run.from.Calls(answering, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -374,7 +378,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Commands(ctx, run.reader, run.Agents, run.Source(), run.req)
+		t, err := run.from.Commands(ctx, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -384,11 +388,11 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 
 // runRisky lists the commands that match rules. Its records are all calls that do.
 func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
-	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
-		l, err := audit.Calls(asking, run.reader, run.Agents, run.Source(), run.req)
+		l, err := run.from.Calls(answering, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -403,7 +407,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		file = filepath.ToSlash(a.Absolute(file))
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Files(ctx, run.reader, run.req, file)
+		t, err := run.from.Touched(ctx, remote.FilesRequest{Request: run.req, Name: file})
 		if err != nil {
 			return nil, err
 		}
@@ -435,7 +439,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.tree
-		t, err := audit.Usage(ctx, run.reader, run.req)
+		t, err := run.from.Usage(ctx, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -446,7 +450,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = audit.Usage(ctx, run.reader, req); err != nil {
+			if days, err = run.from.Usage(ctx, req); err != nil {
 				return nil, err
 			}
 		}

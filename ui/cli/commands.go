@@ -14,6 +14,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/internal/near"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
@@ -38,6 +39,7 @@ func commands() []command {
 		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
 		{"grep", newGrepCommand, ""},
+		{"hosts", of("hosts", noArgs, nil, runHosts), "machines"},
 		{"index", of("index", noArgs, nil, upkeep.RunIndex), "rebuild reindex"},
 		{"init", forShell("init", lists.Map(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
 		{"keep", of("keep [AGENT...]", nil, func(a *app.App) complete {
@@ -114,7 +116,7 @@ func newRootCommand(a *app.App) *cobra.Command {
 // the rest of pigrep. A command that looks at the others must get them from
 // newRootCommand.
 func rootFor(a *app.App, args []string) *cobra.Command {
-	for _, c := range commands() {
+	for _, c := range append(commands(), command{name: ssh.Command, make: newAnswerCommand}) {
 		if len(args) > 0 && args[0] == c.name {
 			root := newBareCommand(a)
 			root.AddCommand(c.make(a))
@@ -172,7 +174,7 @@ func commandFirst(a *app.App, args []string) []string {
 		}
 		return args // a single word may be the start of a command name
 	}
-	names := append(commandNames(), "help")
+	names := append(commandNames(), "help", ssh.Command)
 	flags := sync.OnceValue(func() *pflag.FlagSet { return allFlags(a) })
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

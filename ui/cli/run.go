@@ -7,6 +7,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ import (
 // one, and returns the exit code.
 func Run(ctx context.Context, a *app.App, args []string) int {
 	a.Out = bufio.NewWriterSize(a.Results(), 64<<10)
-	a.JSON = wantsJSON(args)
+	a.JSON, a.Version = wantsJSON(args), cmp.Or(release, "dev")
 	err := execute(ctx, a, args)
 	if errors.Is(err, index.ErrDamaged) && a.MayRebuild && !a.Final && ctx.Err() == nil {
 		a.Warn("%v: rebuilding it", err)

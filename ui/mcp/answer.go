@@ -503,7 +503,7 @@ type sessionRow struct {
 const longestTitle = 64 // bytes
 
 func (n *ids) row(x *search.SessionHit) sessionRow {
-	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages, x.Boss()}
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Host, x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages, x.Boss()}
 	if n.masks {
 		redact.Strings(&r)
 	}

@@ -146,7 +146,7 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 
 func (n *ids) fix(x *fix.Session) fixRow {
 	row := fixRow{
-		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Agent, n.several, x.Kept), CWD: x.CWD,
+		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, n.several, x.Kept), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
 	for _, c := range x.Calls {

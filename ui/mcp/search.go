@@ -184,7 +184,7 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	other := *h
 	other.Missing = nil
 	row := hitRow{
-		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Agent, n.several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
+		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, n.several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
 		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
 	}
 	for _, side := range []struct {

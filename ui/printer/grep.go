@@ -98,6 +98,7 @@ func (g *Grep) Sheet(layout Layout) table {
 		fieldColumn("line", func(r *row) string { return strconv.Itoa(r.Line) }),
 		fieldColumn("tool", func(r *row) string { return r.Tool }),
 		fieldColumn("agent", func(r *row) string { return r.Agent }),
+		fieldColumn("host", func(r *row) string { return r.Host }),
 	}}
 }
 
@@ -213,7 +214,7 @@ func (g *grepText) heading(m *grep.Match) string {
 		return g.cleanPath(m.SessionPath)
 	}
 	id = " · " + terminal.Clean(id)
-	if badge := g.Badge(m.Agent, m.Kept); badge != "" {
+	if badge := g.Badge(m.Host, m.Agent, m.Kept); badge != "" {
 		id = " · " + badge + id
 	}
 	title = terminal.Clean(title)

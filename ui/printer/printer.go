@@ -97,8 +97,8 @@ func (l *Layout) Know(r *index.Reader) {
 // KnowAgents makes the layout show agents if the sessions of a reader are of several.
 func (l *Layout) KnowAgents(r *index.Reader) { l.Several = len(r.Table().Agents()) > 1 }
 
-func (l Layout) Badge(agent string, kept bool) string {
-	return terminal.Clean(human.Badge(agent, l.Several, kept))
+func (l Layout) Badge(host, agent string, kept bool) string {
+	return terminal.Clean(human.Badge(host, agent, l.Several, kept))
 }
 
 // named is the layout of records, of which only the names of sessions depend on the layout.

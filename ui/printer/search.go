@@ -143,6 +143,7 @@ func (s *Search) Sheet(layout Layout) table {
 		fieldColumn("entryId", func(r *row) string { return entry(r).EntryID }),
 		fieldColumn("line", func(r *row) string { return strconv.Itoa(entry(r).Line) }),
 		ofHit(column{Field: "agent"}, func(h *search.Hit) string { return h.Agent }),
+		ofHit(column{Field: "host"}, func(h *search.Hit) string { return h.Host }),
 		ofHit(column{Field: "rank"}, func(h *search.Hit) string { return strconv.Itoa(h.Rank) }),
 		ofHit(column{Field: "tier"}, func(h *search.Hit) string { return string(h.Tier) }),
 		ofHit(column{Field: "role"}, func(h *search.Hit) string { return h.Role }),
@@ -340,7 +341,7 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 		}
 	}
 	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Agent, h.Kept), t.Ago(when), hits, boss, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Host, h.Agent, h.Kept), t.Ago(when), hits, boss, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.

@@ -86,7 +86,10 @@ func (s *Sessions) Sheet(layout Layout) table { return s.rows(layout) }
 
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
-	age, hits, agent := "AGE", "", ""
+	age, hits, agent, host := "AGE", "", "", ""
+	if slices.ContainsFunc(s.List.Sessions, func(x row) bool { return x.Host != "" }) {
+		host = "HOST"
+	}
 	if layout.Several {
 		agent = "AGENT"
 	}
@@ -103,6 +106,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: DimStyle}
 			}},
 			{column{Field: "agent", Title: agent}, func(x *row) cell { return dimCell(x.Agent) }},
+			{column{Field: "host", Title: host}, func(x *row) cell { return dimCell(x.Host) }},
 			{column{Name: "title", Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)", Field: "modified"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
@@ -251,7 +255,7 @@ func (s *Sessions) narrow(t *Text) {
 		if c.Style != nil {
 			name = t.Style(c.Style, name)
 		}
-		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Agent, false)}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(t.sessionID(x.SessionID, x.SessionPath)), human.Plural(x.Messages, "message", "messages"), t.Badge(x.Host, x.Agent, false)}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
@@ -397,7 +401,7 @@ func (t *hitText) fix(s *fix.Session, missing []string) {
 	if len(without) > 0 {
 		lacks = "without " + strings.Join(without, ", ")
 	}
-	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Agent, s.Kept), t.Ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
+	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
 	last.IsError, last.Branch = true, s.Error.Branch

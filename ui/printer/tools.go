@@ -277,7 +277,7 @@ func (t *Text) touches(rows []audit.TouchRow) {
 			t.Print("\n")
 		}
 		last := &list[0]
-		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
+		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Host, last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
 }

@@ -210,7 +210,7 @@ func (p *showText) facts() {
 	if name == f.SessionPath {
 		name = "" // that is below
 	}
-	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
+	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Host, f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
 	p.factLine("", strings.Join(printer.ModelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return

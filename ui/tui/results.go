@@ -333,7 +333,7 @@ func (g *group) facts(v view, width int) string {
 		return ""
 	}
 	var facts []string
-	if badge := human.Badge(g.Agent, v.agents, g.Kept); badge != "" {
+	if badge := human.Badge(g.Host, g.Agent, v.agents, g.Kept); badge != "" {
 		facts = append(facts, terminal.Clean(badge))
 	}
 	if g.Subagent {

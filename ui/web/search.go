@@ -210,7 +210,7 @@ func (s *Server) sessionLine(h *search.SessionHit, in *search.IndexState, q sear
 		Title: html.Line(human.Headline(h.Title)), Address: conversationAddress(h.SessionPath, h.SessionID, "", q),
 		Project: html.Line(project), Dir: html.Line(dir), When: s.when(h.Modified.Time), Messages: human.Plural(h.Messages, "message", "messages"),
 	}
-	l.Agent, l.Boss = html.Line(human.Badge(h.Agent, in.Several, h.Kept)), html.Line(h.Boss())
+	l.Agent, l.Boss = html.Line(human.Badge(h.Host, h.Agent, in.Several, h.Kept)), html.Line(h.Boss())
 	for _, name := range h.Labels {
 		l.Labels = append(l.Labels, html.Line(name))
 	}

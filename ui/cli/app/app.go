@@ -63,6 +63,7 @@ type User struct {
 
 // Run is what changes during a run.
 type Run struct {
+	Version    string                      // of this program
 	Out        *bufio.Writer               // results; flushed at the end of the run
 	Final      bool                        // the command cannot run again: it has written results or read stdin
 	MayRebuild bool                        // the command opened the index to read it, and may rebuild it

@@ -48,10 +48,14 @@ func Begin(a *app.App, o *flags.Shared) (*Command, error) {
 	return &Command{p, out, req}, nil
 }
 
-// Ask opens the index and runs a question on it; see snapshot.Ask.
-func (q *Command) Ask(ctx context.Context, question func(context.Context, *index.Reader) error) (*snapshot.Snapshot, error) {
+// Ask asks a question of whoever is asked: the index, which it opens for that (see
+// snapshot.Ask), or other machines.
+func (q *Command) Ask(ctx context.Context, question func(context.Context, remote.Answers) error) (*snapshot.Snapshot, error) {
+	if q.Hosts != nil {
+		return onHosts(ctx, q.Location, question)
+	}
 	return snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) error {
-		if err := question(ctx, r); err != nil {
+		if err := question(ctx, Index{q.Location, r, nil}); err != nil {
 			return Problem(ctx, err)
 		}
 		return nil
@@ -62,6 +66,9 @@ func (q *Command) Ask(ctx context.Context, question func(context.Context, *index
 func Problem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		return &problem.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}
 	}
 	if e, ok := errors.AsType[*words.TextError](err); ok {
 		hint := e.Hint

@@ -35,6 +35,12 @@ type Shared struct {
 	NoUpdate   bool
 	From       []string // archives, "this" for the sessions of this machine
 	asks       bool     // they can be asked
+	// hosts
+	On       []string // the hosts to ask, "this" for the sessions of this machine, "all" for Hosts
+	Hosts    []string // that "all" stands for
+	Wait     time.Duration
+	Reveal   bool
+	onOthers bool // hosts can be asked
 	// archive
 	Keep         []string
 	KeepLimit    Number
@@ -81,8 +87,16 @@ type Row struct {
 	Of    string              // the command whose help lists it, "" for all, "-" for none: others take it as the settings file does
 }
 
-// from is the name of the flag of AddFrom.
-const from = "from"
+// from is the name of the flag of AddFrom, On and others those of AddOn.
+const (
+	from = "from"
+	On   = "on"
+)
+
+var others = []string{On, "wait", "reveal"}
+
+// StandardWait is how long a question waits for a host.
+const StandardWait = 5 * time.Second
 
 // Table is the only table of shared flags. Commands, help, completion and docs
 // use it. The filters come first.
@@ -98,6 +112,11 @@ var Table = append(filterRows(), []Row{
 	{Name: "keep-compress", Value: "DAYS", Group: GroupWhere, Of: "keep", usage: fmt.Sprintf("compress copies of files that were not changed for so many days, 0 for never (default %d)", StandardKeepCompress), bind: func(o *Shared) any { return &o.KeepCompress }},
 
 	{Name: from, Value: "NAME", Group: GroupWhere, usage: "ask an archive: NAME, or NAME,this for this machine too (`pigrep remote`)", bind: func(o *Shared) any { return &o.From }},
+
+	{Name: On, Value: "HOST", Group: GroupWhere, usage: "ask the pigrep of other machines over ssh: HOST, or HOST,HOST,this; all for those of the setting hosts (`pigrep hosts`)", bind: func(o *Shared) any { return &o.On }},
+	{Name: "hosts", Value: "HOST", Group: GroupWhere, Of: "-", usage: "the machines that --on all asks", bind: func(o *Shared) any { return &o.Hosts }},
+	{Name: "wait", Value: "TIME", Group: GroupWhere, usage: "with --on: leave out a host that does not answer in this time (default 5s)", bind: func(o *Shared) any { return &o.Wait }},
+	{Name: "reveal", Group: GroupWhere, usage: "with --on: let hosts send keys, tokens and passwords as they are", bind: func(o *Shared) any { return &o.Reveal }},
 
 	{Name: "redact", Group: GroupAnswer, usage: "mask anything that looks like a key, token or password", bind: func(o *Shared) any { return &o.Redact }},
 	{Name: "dates", Group: GroupAnswer, usage: "print dates instead of ages", bind: func(o *Shared) any { return &o.dates }},
@@ -188,7 +207,7 @@ const Annotation = "pigrep_group"
 // without.
 func (o *Shared) Add(cmd *cobra.Command, groups []Group, without ...string) {
 	for _, row := range Table {
-		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) || row.Name == from && !o.asks {
+		if !slices.Contains(groups, row.Group) || slices.Contains(without, row.Name) || row.Name == from && !o.asks || slices.Contains(others, row.Name) && !o.onOthers {
 			continue
 		}
 		usage := row.usage
@@ -216,6 +235,9 @@ func (o *Shared) AddFrom() { o.asks = true }
 
 // Format is the name of the flag of AddFormat.
 const Format = "format"
+
+// AddOn makes Add add the flags of commands that can ask other machines.
+func (o *Shared) AddOn() { o.onOthers, o.Wait = true, StandardWait }
 
 // AddFormat adds the flag for the form of each row of a list. fields lists the fields that it
 // may name; nil if they depend on the answer.
@@ -252,7 +274,7 @@ func FormatProblem(err error) error {
 func Ignore(cmd *cobra.Command, groups []Group, without ...string) {
 	ignored := &Shared{}
 	for _, row := range Table {
-		if slices.Contains(groups, row.Group) && !slices.Contains(without, row.Name) && row.Name != from && cmd.Flags().Lookup(row.Name) == nil {
+		if slices.Contains(groups, row.Group) && !slices.Contains(without, row.Name) && row.Name != from && !slices.Contains(others, row.Name) && cmd.Flags().Lookup(row.Name) == nil {
 			Add(cmd.Flags(), row.Name, "", row.Value, row.usage, row.bind(ignored))
 			cmd.Flags().Lookup(row.Name).Hidden = true
 		}

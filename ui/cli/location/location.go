@@ -22,6 +22,7 @@ import (
 	"pigrep/keep"
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
@@ -46,6 +47,11 @@ type Location struct {
 	// Elsewhere is what else is asked; nil for nothing. It is set by name, and asked when the
 	// index is opened.
 	Elsewhere *Elsewhere
+
+	// Hosts are the machines that are asked instead; nil for none. OnThis says that this one is
+	// asked too.
+	Hosts  *ssh.Hosts
+	OnThis bool
 }
 
 // Elsewhere is the archives that a run asks, and what it asks them.
@@ -82,7 +88,10 @@ func Find(o *flags.Shared, a *app.App) (*Location, error) {
 		return nil, err
 	}
 	var err error
-	if p.Elsewhere == nil || p.Elsewhere.Here {
+	if err := p.findHosts(o); err != nil {
+		return nil, err
+	}
+	if p.Elsewhere == nil && p.Hosts == nil || p.Elsewhere != nil && p.Elsewhere.Here || p.OnThis {
 		err = p.check(len(o.SessionDir) > 0)
 	}
 	if err != nil && len(o.SessionDir) == 0 {
@@ -122,7 +131,7 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 
 // ResumeCommand is that of the agents. What is on another machine, or gone, cannot be resumed.
 func (p *Location) ResumeCommand(s *session.Summary) (dir string, argv []string) {
-	if _, _, there := remote.Split(s.Path); s.Kept || p.Elsewhere != nil && there {
+	if _, _, there := remote.Split(s.Path); s.Kept || (p.Elsewhere != nil || p.Hosts != nil) && there {
 		return "", nil
 	}
 	return p.Agents.ResumeCommand(s)

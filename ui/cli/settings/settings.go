@@ -74,6 +74,7 @@ var Table = []setting{
 	{flag: "follow", Standard: "false"},
 	{flag: "max-line", Standard: strconv.Itoa(flags.StandardMaxLine)},
 	{flag: "max-session", Standard: strconv.Itoa(flags.StandardMaxSession)},
+	{flag: "hosts", Note: "none"},
 	{flag: "no-update", Standard: "false"},
 	{flag: "keep", Note: "none"},
 	{flag: "keep-limit", Standard: strconv.Itoa(flags.StandardKeepLimit)},
@@ -199,10 +200,10 @@ func (s *setting) origin(a *app.App, cmd *cobra.Command, file *File) (origin, *v
 
 // Apply sets the flags that were not given to the values of the settings file,
 // which is checked against all commands of root.
-// Commands that read no sessions ignore the file, so that help works even if it is
+// Commands that read no sessions, here or elsewhere, ignore the file, so that help works even if it is
 // invalid.
 func Apply(a *app.App, cmd *cobra.Command, root func() *cobra.Command) error {
-	if f := cmd.Flags().Lookup("session-dir"); f == nil || f.Hidden {
+	if f := cmd.Flags().Lookup("session-dir"); (f == nil || f.Hidden) && cmd.Flags().Lookup(flags.On) == nil {
 		return nil
 	}
 	file, err := Read(a, root)
@@ -662,6 +663,8 @@ func sampleOf(root *cobra.Command, s *setting) string {
 		text = "~/data"
 	} else if name == "FILE" {
 		text = "~/prices.txt"
+	} else if name == "HOST" {
+		text = "laptop"
 	}
 	value := map[string]any{"bool": true, "int": 20, "string": text}[f.Value.Type()]
 	if value == nil {

@@ -59,7 +59,12 @@ func (x *Snapshot) Close() error {
 // Report completes the state of the index in an answer, and prints the warnings of the
 // answer unless it is JSON, which includes them.
 func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
-	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	if x.Hosts != nil { // the answer says what each of them lacks
+		x.State.Complete = x.State.Complete && answer.Complete
+		answer.Complete = x.State.Complete
+	} else {
+		answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	}
 	if x.Elsewhere != nil {
 		answer.Files = x.State.Files // not only those that were sent
 	}

@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"pigrep/query/audit"
+	"pigrep/query/facets"
+	"pigrep/query/fix"
+	"pigrep/query/grep"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+)
+
+// Answers answers questions, wherever the sessions are that these are about: the index of this
+// machine, another machine, or several together. Requests name no functions, so that they can
+// be sent: who answers says how sessions are resumed.
+type Answers interface {
+	Search(context.Context, search.Request) (*search.Response, error)
+	Sessions(context.Context, sessions.Request) (*sessions.Response, error)
+	Facets(context.Context, search.Request) (*facets.Response, error)
+	Values(context.Context, struct{}) (*[]sessions.Facet, error)
+	Count(context.Context, search.Request) (*search.Counts, error)
+	Grep(context.Context, grep.Request, func(*grep.Match) error) (*Grepped, error)
+	Tools(context.Context, audit.Request) (*audit.ToolTable, error)
+	Commands(context.Context, audit.Request) (*audit.CommandTable, error)
+	Calls(context.Context, audit.Request) (*audit.CallList, error)
+	Touched(context.Context, FilesRequest) (*audit.FileTable, error)
+	Usage(context.Context, audit.Request) (*audit.UsageTable, error)
+	Fix(context.Context, fix.Request) (*fix.Response, error)
+}
+
+// FilesRequest asks for the files that tools touched, or for the history of one.
+type FilesRequest struct {
+	audit.Request
+	Name string
+}
+
+// Grepped is what is known of a grep when its matches have been visited.
+type Grepped struct {
+	grep.Summary
+	Index search.IndexState
+}
+
+// Status is what a machine says of itself.
+type Status struct {
+	Agents   map[string]int // sessions by agent, as of session.ShortAgent
+	Sessions int
+	Bytes    int64     // of its index
+	Indexed  time.Time // when that was written
+}
+
+// Error is an error of a question, as the machine that could not answer it puts it.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }

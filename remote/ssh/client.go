@@ -1,0 +1,434 @@
+package ssh
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"pigrep/internal/terminal"
+	"pigrep/remote"
+)
+
+// Options are how hosts are asked.
+type Options struct {
+	Version string        // of this program
+	Schema  int           // of its index
+	Wait    time.Duration // for the beginning of an answer
+	Zone    string        // in which days begin
+	Now     func() time.Time
+	Flags   []string // of the command on the host
+	Environ []string // of the programs that reach hosts
+}
+
+// A HostError says in a line why a host does not answer, and what to do about it.
+type HostError struct {
+	Host, Reason, Hint string
+}
+
+func (e *HostError) Error() string { return e.Reason }
+
+// Client asks a host. It connects with the first question, and again with the next one after
+// the connection is lost. It is safe for concurrent use.
+type Client struct {
+	Host
+	options Options
+
+	mu   sync.Mutex
+	conn *connection // nil before the first question
+}
+
+func NewClient(h Host, o Options) *Client { return &Client{Host: h, options: o} }
+
+// Close ends the connection.
+func (c *Client) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil {
+		c.conn.close()
+		c.conn = nil
+	}
+}
+
+// connection is a pigrep that runs on the host.
+type connection struct {
+	command  *exec.Cmd
+	stdin    io.WriteCloser
+	stderr   *tail
+	greeted  chan struct{} // closed when the host has said its greeting, or failed
+	ended    chan struct{} // closed when the program that reaches the host has ended
+	started  time.Time
+	greeting Greeting
+	spoke    bool // it has greeted
+
+	writing sync.Mutex // guards stdin
+
+	mu     sync.Mutex // guards the fields below
+	next   int
+	asked  map[int]*pending
+	failed error // why there are no more answers
+}
+
+// pending is a question without an answer.
+type pending struct {
+	replies chan reply
+	done    <-chan struct{} // nobody waits any more
+}
+
+// connect returns the connection, which may still be without its greeting.
+func (c *Client) connect() (*connection, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil && c.conn.err() == nil {
+		return c.conn, nil
+	}
+	pigrep := fmt.Sprint("pigrep ", Command, " --protocol ", Protocol, " ", strings.Join(c.options.Flags, " "))
+	argv, first := c.command(strings.TrimSpace(pigrep), max(1, int(c.options.Wait.Seconds())))
+	n := &connection{
+		command: exec.Command(argv[0], argv[1:]...), stderr: &tail{}, greeted: make(chan struct{}), ended: make(chan struct{}), asked: make(map[int]*pending), started: c.options.Now(),
+	}
+	n.command.Env, n.command.Stderr, n.command.WaitDelay = c.options.Environ, n.stderr, time.Second
+	var err error
+	if n.stdin, err = n.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := n.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := n.command.Start(); err != nil {
+		return nil, c.problem(argv[0]+" cannot be started: "+err.Error(), "install "+argv[0])
+	}
+	if first != "" {
+		if _, err := io.WriteString(n.stdin, first); err != nil {
+			n.stderr.note(err)
+		}
+	}
+	go n.read(stdout)
+	c.conn = n
+	return n, nil
+}
+
+// problem is a HostError of this host.
+func (c *Client) problem(reason, hint string) *HostError {
+	return &HostError{c.Host.Name, reason, hint}
+}
+
+// read reads what the host says until it ends.
+func (n *connection) read(stdout io.Reader) {
+	lines := bufio.NewReaderSize(stdout, 64<<10)
+	err := n.greet(lines)
+	close(n.greeted)
+	var buf []byte
+	for err == nil {
+		var line []byte
+		if line, err = readLine(lines, buf, maxLine); err != nil {
+			break
+		}
+		var r reply
+		if err = json.Unmarshal(line, &r); err == nil {
+			n.deliver(r)
+		} else {
+			err = errGarbage
+		}
+	}
+	n.mu.Lock()
+	n.failed = err
+	for _, p := range n.asked {
+		close(p.replies)
+	}
+	n.asked = nil
+	n.mu.Unlock()
+	n.close()
+	_ = n.command.Wait() // its outcome is in its state
+	close(n.ended)
+}
+
+var errGarbage = errors.New("it sends what is no answer of pigrep")
+
+// greet skips what the shell of the host prints, up to the greeting.
+func (n *connection) greet(lines *bufio.Reader) error {
+	for left := maxBefore; left > 0; {
+		line, err := readLine(lines, nil, left)
+		if errors.Is(err, errLine) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		left -= len(line)
+		if !bytes.HasPrefix(line, []byte(greetingMark)) {
+			continue
+		}
+		var g greeting
+		if err := json.Unmarshal(line, &g); err != nil {
+			return errGarbage
+		}
+		n.greeting, n.spoke = g.Pigrep, true
+		return nil
+	}
+	return errGarbage
+}
+
+// deliver hands a reply to who waits for it. Replies to questions that nobody asked, or whose
+// answer nobody wants any more, are dropped.
+func (n *connection) deliver(r reply) {
+	n.mu.Lock()
+	p := n.asked[r.ID]
+	n.mu.Unlock()
+	if p == nil {
+		return
+	}
+	select {
+	case p.replies <- r:
+	case <-p.done:
+	}
+}
+
+func (n *connection) err() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.failed
+}
+
+// close ends the connection. The host ends when its stdin does; a program that reaches it and
+// does not end by itself is killed.
+func (n *connection) close() {
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	_ = n.stdin.Close()
+	time.AfterFunc(time.Second, func() {
+		select {
+		case <-n.ended:
+		default:
+			_ = n.command.Process.Kill()
+		}
+	})
+}
+
+func (n *connection) send(m *message) error {
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	_, err = n.stdin.Write(append(line, '\n'))
+	return err
+}
+
+// begin sends a question and returns where its replies arrive.
+func (n *connection) begin(ctx context.Context, m *message) (*pending, error) {
+	p := &pending{make(chan reply, 8), ctx.Done()}
+	n.mu.Lock()
+	if n.failed != nil {
+		n.mu.Unlock()
+		return nil, n.failed
+	}
+	n.next++
+	m.ID = n.next
+	n.asked[m.ID] = p
+	n.mu.Unlock()
+	return p, n.send(m)
+}
+
+func (n *connection) end(id int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.asked, id)
+}
+
+// ask asks a question, passes its parts to part, and decodes the answer.
+func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	n, err := c.connect()
+	if err != nil {
+		return err
+	}
+	late := time.NewTimer(c.options.Wait)
+	defer late.Stop()
+	select {
+	case <-n.greeted:
+	case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)): // a later question waits no longer for it
+		return c.slow()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := c.greeting(n); err != nil {
+		return err
+	}
+	m := &message{Ask: question, Zone: c.options.Zone, Request: data}
+	p, err := n.begin(ctx, m)
+	if err != nil {
+		return c.lost(n)
+	}
+	defer n.end(m.ID)
+	for {
+		select {
+		case r, ok := <-p.replies:
+			switch {
+			case !ok:
+				return c.lost(n)
+			case r.Error != nil:
+				return c.refused(r.Error)
+			case r.Answer != nil:
+				if err := decode(r.Answer, r.Beside, answer); err != nil {
+					return c.garbage(err)
+				}
+				return nil
+			case r.Part == nil || part == nil:
+				return c.garbage(errGarbage)
+			}
+			late.Stop()
+			if err := part(&r); err != nil {
+				_ = n.send(&message{Cancel: m.ID})
+				return err
+			}
+		case <-late.C:
+			_ = n.send(&message{Cancel: m.ID})
+			return c.slow()
+		case <-ctx.Done():
+			_ = n.send(&message{Cancel: m.ID})
+			return ctx.Err()
+		}
+	}
+}
+
+// refused is the error of a host with which it answers a question.
+func (c *Client) refused(e *remote.Error) error {
+	e.Code, e.Message, e.Hint = terminal.Clean(e.Code), terminal.Clip(terminal.Clean(e.Message), maxReason), terminal.Clip(terminal.Clean(e.Hint), maxReason)
+	return e
+}
+
+// maxReason is how many columns of what a host says are repeated.
+const maxReason = 300
+
+func (c *Client) slow() error {
+	// What it still sends is dropped, and the connection stays: the next answer may be in time.
+	return c.problem(fmt.Sprintf("no answer in %v", c.options.Wait), "wait longer: --wait 30s")
+}
+
+func (c *Client) garbage(err error) error {
+	c.Close()
+	return c.problem(terminal.Clip(terminal.Clean(err.Error()), maxReason), "is pigrep there the same as here? `pigrep hosts --check` looks")
+}
+
+// greeting checks the greeting.
+func (c *Client) greeting(n *connection) error {
+	g, o := &n.greeting, &c.options
+	switch {
+	case !n.spoke:
+		return c.lost(n)
+	case g.Protocol != Protocol || g.Schema != o.Schema:
+		there := terminal.Clip(terminal.Clean(g.Version), 40)
+		update := "update pigrep there"
+		if g.Protocol > Protocol || g.Protocol == Protocol && g.Schema > o.Schema {
+			update = "update pigrep here"
+		}
+		return c.problem(fmt.Sprintf("pigrep %s there and %s here do not understand each other", there, o.Version), update)
+	}
+	return nil
+}
+
+// lost says why the connection has ended.
+func (c *Client) lost(n *connection) error {
+	select {
+	case <-n.ended:
+	case <-time.After(2 * time.Second):
+	}
+	said := n.stderr.last()
+	code := -1
+	select {
+	case <-n.ended:
+		code = n.command.ProcessState.ExitCode()
+	default:
+	}
+	err := n.err()
+	isSSH := c.ssh != ""
+	switch {
+	case isSSH && code == 255 && strings.Contains(said, "Host key verification failed"):
+		return c.problem("ssh does not know its key", "connect once by hand: ssh "+c.ssh)
+	case isSSH && code == 255 && strings.Contains(said, "Permission denied"):
+		return c.problem(said, "log in with a key that needs no password, or with ssh-agent; try: ssh "+c.ssh+" true")
+	case isSSH && code == 255 && !n.spoke:
+		return c.problem(or(said, "ssh: no connection"), "try: ssh "+c.ssh+" true")
+	case n.spoke && (errors.Is(err, errLine) || errors.Is(err, errGarbage)):
+		return c.problem(err.Error(), "`pigrep hosts --check` says more")
+	case n.spoke:
+		return c.problem("the connection ended in the middle of an answer"+because(said), "ask again")
+	case code == 127 || code == 126 && strings.Contains(said, "not found"):
+		return c.problem("there is no pigrep on its PATH", "install pigrep there")
+	case strings.Contains(said, "unknown flag") || strings.Contains(said, "unknown command"):
+		return c.problem("pigrep there is too old to be asked", "update pigrep there")
+	case errors.Is(err, errGarbage):
+		return c.problem("it prints more than 1 MB before pigrep answers", "its shell must print nothing when it runs a command")
+	}
+	return c.problem("pigrep does not answer there"+because(said), "`pigrep hosts --check` says more")
+}
+
+func because(said string) string {
+	if said == "" {
+		return ""
+	}
+	return ": " + said
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// tail keeps the end of what a program writes.
+type tail struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+const maxTail = 4 << 10
+
+// Write implements io.Writer; it never blocks.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, p[max(0, len(p)-maxTail):]...)
+	if over := len(t.end) - maxTail; over > 0 {
+		t.end = append(t.end[:0], t.end[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) note(err error) { _, _ = t.Write([]byte(err.Error() + "\n")) }
+
+// last returns the last line that is not empty, as it may be shown.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for line := range reversedLines(string(t.end)) {
+		if line = strings.TrimSpace(terminal.Clean(line)); line != "" {
+			return terminal.Clip(strings.TrimPrefix(line, "pigrep: "), maxReason)
+		}
+	}
+	return ""
+}
+
+func reversedLines(s string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		lines := strings.Split(s, "\n")
+		for i := len(lines) - 1; i >= 0 && yield(lines[i]); i-- {
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package ssh
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A Host is a machine, and how it is reached.
+type Host struct {
+	Name string // as answers call it
+	ssh  string // what ssh connects to
+	box  string // the container that docker runs
+	cmd  string // a command of the user's that reaches a shell
+}
+
+// NameError says that something does not name a host.
+type NameError struct{ Name, Reason string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q does not name a host: %s", e.Name, e.Reason)
+}
+
+var (
+	hostForm = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	boxForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+)
+
+// ParseHost reads a host: as ssh takes it, docker:NAME or cmd:COMMAND, each maybe with a name
+// before it, as in web=docker:web_1. What ssh or a shell would take for something else than a
+// host is refused.
+func ParseHost(text string) (Host, error) {
+	at, name := strings.TrimSpace(text), ""
+	if before, after, ok := strings.Cut(at, "="); ok && boxForm.MatchString(before) {
+		name, at = before, after
+	}
+	if command, ok := strings.CutPrefix(at, "cmd:"); ok {
+		if strings.TrimSpace(command) == "" {
+			return Host{}, &NameError{text, "there is no command after cmd:"}
+		}
+		if name == "" {
+			name = "cmd"
+		}
+		return Host{Name: name, cmd: command}, nil
+	}
+	if box, ok := strings.CutPrefix(at, "docker:"); ok {
+		if !boxForm.MatchString(box) {
+			return Host{}, &NameError{text, "it is no container"}
+		}
+		if name == "" {
+			name = box
+		}
+		return Host{Name: name, box: box}, nil
+	}
+	switch {
+	case at == "":
+		return Host{}, &NameError{text, "it is empty"}
+	case at[0] == '-':
+		return Host{}, &NameError{text, "it begins with a dash, so ssh would take it for an option"}
+	case !hostForm.MatchString(at):
+		return Host{}, &NameError{text, "a host is a name of ~/.ssh/config or of the network, with or without USER@; give it a name in ~/.ssh/config"}
+	}
+	if name == "" {
+		name = at
+	}
+	return Host{Name: name, ssh: at}, nil
+}
+
+// searchPath makes a shell that is not one of a login find what users install for themselves.
+const searchPath = `PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin:/home/linuxbrew/.linuxbrew/bin"; `
+
+// options are those of ssh: no question that nobody would see, no terminal, and nothing of the
+// user's settings that only makes sense for a shell.
+func options(seconds int) []string {
+	return []string{"-T", "-o", "BatchMode=yes", "-o", fmt.Sprint("ConnectTimeout=", seconds), "-o", "ClearAllForwardings=yes", "-o", "RemoteCommand=none"}
+}
+
+// command returns the program that reaches a shell on the host and runs a command of pigrep
+// there, which has only plain words. If first is not "", the shell reads it as its first line.
+func (h *Host) command(pigrep string, seconds int) (argv []string, first string) {
+	script := searchPath + "exec " + pigrep
+	switch {
+	case h.cmd != "":
+		return []string{"sh", "-c", h.cmd}, script + "\n"
+	case h.box != "":
+		return []string{"docker", "exec", "-i", h.box, "sh", "-c", script}, ""
+	}
+	// The login shell there reads this. Between these quotes each shell, fish too, leaves all
+	// but quotes and backslashes alone, and there are none.
+	return append(append([]string{"ssh"}, options(seconds)...), "--", h.ssh, "sh -c '"+script+"'"), ""
+}
+
+// Try returns what to type to see whether a host can be reached.
+func (h *Host) Try() string {
+	switch {
+	case h.cmd != "":
+		return "try: echo pigrep version | " + h.cmd
+	case h.box != "":
+		return "try: docker exec " + h.box + " pigrep version"
+	}
+	return "try: ssh " + h.ssh + " pigrep version"
+}
+
+// Interactive returns the command that runs another one on the host, in a directory and with
+// the terminal; nil if the host is reached by a command of the user's.
+func (h *Host) Interactive(dir string, argv []string) []string {
+	var words []string
+	for _, arg := range argv {
+		words = append(words, quote(arg))
+	}
+	script := "exec " + strings.Join(words, " ")
+	if dir != "" {
+		if dir[0] == '-' {
+			dir = "./" + dir
+		}
+		script = "cd " + quote(dir) + " && " + script
+	}
+	script = searchPath + script
+	switch {
+	case h.cmd != "":
+		return nil
+	case h.box != "":
+		return []string{"docker", "exec", "-it", h.box, "sh", "-c", script}
+	}
+	return []string{"ssh", "-t", "--", h.ssh, "sh -c " + quote(script)}
+}
+
+// quote quotes a word so that sh and fish read the same: between single quotes fish knows \\ and
+// \' and sh does not, so both stand outside of them.
+func quote(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + quoting.Replace(word) + "'"
+}
+
+var (
+	plain   = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@+,=-]*$`)
+	quoting = strings.NewReplacer(`'`, `'\''`, `\`, `'\\'`)
+)

@@ -1,0 +1,210 @@
+package ssh
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"pigrep/query/audit"
+	"pigrep/remote"
+)
+
+// Answerer is what a host answers from.
+type Answerer interface {
+	remote.Answers
+	Status(context.Context, struct{}) (*remote.Status, error)
+	Session(context.Context, SessionRequest, func(*Piece) error) (*remote.Coverage, error)
+	Resume(context.Context, ResumeRequest) (*ResumeAnswer, error)
+}
+
+// Server answers the questions of a client.
+type Server struct {
+	Greeting
+	// From returns who answers, with days beginning in a zone.
+	From func(zone *time.Location) Answerer
+	// Problem turns an error into one for the other side.
+	Problem func(context.Context, error) *remote.Error
+}
+
+// asked answers one kind of question.
+type asked func(ctx context.Context, from Answerer, request json.RawMessage, part func(any) error) (any, error)
+
+// question is a question with one answer.
+func question[Req, Res any](ask func(Answerer, context.Context, Req) (*Res, error)) asked {
+	return func(ctx context.Context, from Answerer, request json.RawMessage, _ func(any) error) (any, error) {
+		var req Req
+		if err := json.Unmarshal(request, &req); err != nil {
+			return nil, err
+		}
+		return ask(from, ctx, req)
+	}
+}
+
+// stream is a question with parts.
+func stream[Req, Part, Res any](ask func(Answerer, context.Context, Req, func(*Part) error) (*Res, error)) asked {
+	return func(ctx context.Context, from Answerer, request json.RawMessage, part func(any) error) (any, error) {
+		var req Req
+		if err := json.Unmarshal(request, &req); err != nil {
+			return nil, err
+		}
+		return ask(from, ctx, req, func(p *Part) error { return part(p) })
+	}
+}
+
+// calls visits the rows of a list of calls as parts.
+func calls(from Answerer, ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (*audit.CallList, error) {
+	list, err := from.Calls(ctx, req)
+	if err == nil {
+		err = list.Each(ctx, visit)
+	}
+	return list, err
+}
+
+func ping(Answerer, context.Context, struct{}) (*struct{}, error) { return &struct{}{}, nil }
+
+// questions are those that a host answers, by their names.
+var questions = map[string]asked{
+	"search":   question(Answerer.Search),
+	"sessions": question(Answerer.Sessions),
+	"facets":   question(Answerer.Facets),
+	"values":   question(Answerer.Values),
+	"count":    question(Answerer.Count),
+	"grep":     stream(Answerer.Grep),
+	"tools":    question(Answerer.Tools),
+	"commands": question(Answerer.Commands),
+	"calls":    stream(calls),
+	"files":    question(Answerer.Touched),
+	"usage":    question(Answerer.Usage),
+	"fix":      question(Answerer.Fix),
+	"ping":     question(ping),
+	"status":   question(Answerer.Status),
+	"session":  stream(Answerer.Session),
+	"resume":   question(Answerer.Resume),
+}
+
+// serving is a Server with its client.
+type serving struct {
+	*Server
+	stop context.CancelCauseFunc
+
+	mu      sync.Mutex // guards the fields below
+	out     *bufio.Writer
+	running map[int]context.CancelFunc
+}
+
+// Serve greets the client and answers until its stdin ends or nobody reads the answers.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	v := &serving{Server: s, stop: stop, out: bufio.NewWriter(out), running: make(map[int]context.CancelFunc)}
+	if err := v.write(greeting{s.Greeting}); err != nil {
+		return err
+	}
+	var answering sync.WaitGroup
+	defer answering.Wait()
+	defer stop(nil)
+	slots := make(chan struct{}, maxAtOnce)
+	lines, buf := bufio.NewReaderSize(in, 64<<10), []byte(nil)
+	for {
+		line, err := readLine(lines, buf, maxRequest)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			return err
+		}
+		if m.Cancel != 0 {
+			v.cancel(m.Cancel)
+			continue
+		}
+		slots <- struct{}{}
+		asking, cancel := context.WithCancel(ctx)
+		v.begin(m.ID, cancel)
+		answering.Go(func() {
+			defer func() { v.cancel(m.ID); <-slots }()
+			v.answer(asking, &m)
+		})
+	}
+}
+
+func (v *serving) begin(id int, cancel context.CancelFunc) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.running[id] = cancel
+}
+
+func (v *serving) cancel(id int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cancel := v.running[id]; cancel != nil {
+		cancel()
+		delete(v.running, id)
+	}
+}
+
+// answer answers one question.
+func (v *serving) answer(ctx context.Context, m *message) {
+	ask := questions[m.Ask]
+	if ask == nil {
+		_ = v.write(reply{ID: m.ID, Error: &remote.Error{Code: "usage", Message: "this pigrep does not know the question " + m.Ask}})
+		return
+	}
+	zone, err := time.LoadLocation(m.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	answer, err := ask(ctx, v.From(zone), m.Request, func(part any) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := encode(part)
+		if err != nil {
+			return err
+		}
+		return v.write(reply{ID: m.ID, Part: data, Beside: unwritten(part)})
+	})
+	out := reply{ID: m.ID}
+	if err == nil {
+		out.Answer, err = encode(answer)
+		out.Beside = unwritten(answer)
+	}
+	if err != nil {
+		out.Error = v.Problem(ctx, err)
+	}
+	if err := v.write(out); err != nil {
+		v.stop(err)
+	}
+}
+
+// encode encodes what fits into a line.
+func encode(v any) (json.RawMessage, error) {
+	data, err := json.Marshal(v)
+	if err == nil && len(data) > maxLine-1<<10 {
+		err = remote.ErrTooMuch
+	}
+	return data, err
+}
+
+// write writes a line.
+func (v *serving) write(line any) error {
+	data, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, err = v.out.Write(append(data, '\n'))
+	if err == nil {
+		err = v.out.Flush()
+	}
+	return err
+}

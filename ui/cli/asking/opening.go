@@ -1,0 +1,182 @@
+package asking
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"pigrep/index"
+	"pigrep/query/audit"
+	"pigrep/query/engine/filter"
+	"pigrep/query/facets"
+	"pigrep/query/fix"
+	"pigrep/query/grep"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+	"pigrep/remote"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/snapshot"
+)
+
+// Opening answers from the index of this machine for who asks from elsewhere, or asks other
+// machines too. It opens the index for each question, and an answer says what it lacks.
+type Opening struct {
+	*location.Location
+	Open   func(context.Context) (*snapshot.Snapshot, error)
+	Zone   *time.Location // in which days begin; nil: as the question says
+	Reveal bool           // secrets are not masked
+	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
+}
+
+var _ remote.Answers = (*Opening)(nil)
+
+// open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
+// question asked again.
+func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, error)) (*Res, error) {
+	for again := false; ; again = true {
+		x, err := o.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		res, err := question(Index{o.Location, x.Reader, x})
+		switch {
+		case err == nil:
+			complete(res, x)
+		case errors.Is(err, index.ErrDamaged) && !again:
+			x.Damaged()
+			x.Close()
+			continue
+		}
+		if list, ok := any(res).(*audit.CallList); ok && err == nil { // its rows are still to be read
+			each := list.Each
+			list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
+				defer x.Close()
+				return each(ctx, visit)
+			}
+			return res, nil
+		}
+		x.Close()
+		return res, err
+	}
+}
+
+// complete adds to an answer what the index lacks. Those that say so have the same fields.
+func complete(answer any, x *snapshot.Snapshot) {
+	v := reflect.ValueOf(answer).Elem()
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	if index := v.FieldByName("Index"); index.IsValid() {
+		state := index.Addr().Interface().(*search.IndexState)
+		state.PendingFiles, state.PendingBytes, state.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	}
+	if field := v.FieldByName("Warnings"); field.IsValid() {
+		warnings := field.Addr().Interface().(*[]string)
+		*warnings = append(*warnings, snapshot.Unusable(x.Errors)...)
+		if lag := x.Lag(); lag != "" {
+			*warnings = append(*warnings, lag)
+		}
+	}
+}
+
+// env completes the environment of a question from elsewhere.
+func (o *Opening) env(e *filter.Env) {
+	if e.Expand = o.App.Absolute; o.Zone != nil {
+		e.Now = e.Now.In(o.Zone)
+	}
+}
+
+func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*search.Response, error) {
+		res, err := x.Search(ctx, req)
+		if err == nil {
+			name := sessions.NewNaming(x.Reader.Beginnings()).Name
+			for i := range res.Sessions {
+				res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
+			}
+		}
+		return res, err
+	})
+}
+
+func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*sessions.Response, error) {
+		res, err := x.Sessions(ctx, req)
+		if err == nil {
+			name := sessions.NewNaming(x.Reader.Beginnings()).Name
+			for i := range res.Sessions {
+				res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
+			}
+		}
+		return res, err
+	})
+}
+
+func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*facets.Response, error) { return x.Facets(ctx, req) })
+}
+
+func (o *Opening) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
+	return open(ctx, o, func(x Index) (*[]sessions.Facet, error) { return x.Values(ctx, struct{}{}) })
+}
+
+func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*search.Counts, error) { return x.Count(ctx, req) })
+}
+
+func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	req.Redact = req.Redact || !o.Reveal
+	return open(ctx, o, func(x Index) (*remote.Grepped, error) {
+		title := Titles(x.Reader, req.Redact)
+		return x.Grep(ctx, req, func(m *grep.Match) error {
+			m.Title = title(m.SessionPath)
+			return visit(m)
+		})
+	})
+}
+
+// audit completes a request for an audit.
+func (o *Opening) audit(req *audit.Request) {
+	req.Redact = req.Redact || !o.Reveal
+	if o.env(&req.Env); o.Zone != nil {
+		req.Location = o.Zone
+	}
+}
+
+func (o *Opening) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+	o.audit(&req)
+	return open(ctx, o, func(x Index) (*audit.ToolTable, error) { return x.Tools(ctx, req) })
+}
+
+func (o *Opening) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+	o.audit(&req)
+	return open(ctx, o, func(x Index) (*audit.CommandTable, error) { return x.Commands(ctx, req) })
+}
+
+func (o *Opening) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+	o.audit(&req)
+	return open(ctx, o, func(x Index) (*audit.CallList, error) { return x.Calls(ctx, req) })
+}
+
+func (o *Opening) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+	o.audit(&req.Request)
+	return open(ctx, o, func(x Index) (*audit.FileTable, error) { return x.Touched(ctx, req) })
+}
+
+func (o *Opening) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+	o.audit(&req)
+	return open(ctx, o, func(x Index) (*audit.UsageTable, error) { return x.Usage(ctx, req) })
+}
+
+func (o *Opening) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*fix.Response, error) { return x.Fix(ctx, req) })
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/session"
+	"pigrep/remote/ssh"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/location"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/printer"
+)
+
+type hostsOptions struct {
+	flags.Shared
+	check bool
+}
+
+func (o *hostsOptions) AddFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "check", "", "", "say what is wrong with each host, and what to type", &o.check)
+	o.AddOn()
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Hosts{}) })
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "session-dir", "index-dir", "follow", "max-line", "max-session", "no-update", "keep", "keep-limit", "keep-compress", "reveal")
+}
+
+func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) error {
+	out, err := o.Printer(a)
+	if err != nil {
+		return err
+	}
+	list, _, err := location.Hosts(&o.Shared)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return problem.Usagef(`name one: pigrep hosts --on laptop; or list them in the settings file: hosts = ["laptop", "server"]`, "the setting hosts lists none")
+	}
+	options := location.HostOptions(a, &o.Shared)
+	answer := &printer.Hosts{Rows: make([]printer.HostRow, len(list))}
+	var asking sync.WaitGroup
+	for i, h := range list {
+		asking.Go(func() { answer.Rows[i] = o.row(ctx, a, ssh.NewClient(h, options)) })
+	}
+	asking.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := out.Print(answer); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(answer.Rows, func(r printer.HostRow) bool { return r.Problem != "" }) {
+		return problem.ErrIncomplete
+	}
+	return nil
+}
+
+// row asks a host for what it has, twice: the first answer takes as long as connecting and
+// bringing its index up to date do.
+func (o *hostsOptions) row(ctx context.Context, a *app.App, c *ssh.Client) printer.HostRow {
+	defer c.Close()
+	row := printer.HostRow{Type: "host", Host: c.Host.Name}
+	status, err := c.Status(ctx, struct{}{})
+	if err == nil {
+		start := a.Now()
+		_, err = c.Ping(ctx)
+		row.Latency = max(1, int32(a.Now().Sub(start).Milliseconds()))
+	}
+	if err != nil {
+		row.Problem = err.Error()
+		if e, ok := errors.AsType[*ssh.HostError](err); ok {
+			row.Hint = e.Hint
+		}
+		if o.check {
+			row.Hint = fmt.Sprintf("%s; %s", row.Hint, c.Try())
+		}
+		return row
+	}
+	row.Version, row.Agents = c.Version(), slices.Sorted(maps.Keys(status.Agents))
+	row.Sessions, row.Bytes, row.Indexed = status.Sessions, status.Bytes, session.Time{Time: status.Indexed}
+	return row
+}
