@@ -2,6 +2,8 @@ package session
 
 import (
 	"cmp"
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"sort"
 	"time"
@@ -275,4 +277,15 @@ func CompareStarts(a, b time.Time) int {
 		return -1
 	}
 	return a.Compare(b)
+}
+
+// Identity is what copies of a session on several machines have in common: a hash of its agent,
+// id, part and time; 0 without an id.
+func (s *Summary) Identity() uint64 {
+	if s.ID == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d", ShortAgent(s.Agent), s.ID, s.Part, s.Timestamp.UnixMilli())
+	return h.Sum64()
 }

@@ -184,6 +184,11 @@ func (l *Library) search(req search.Request) (a Answer, err error) {
 	if err != nil {
 		return a, fmt.Errorf("search for %q: %w", req.Text, err)
 	}
+	return l.AnswerOf(resp), nil
+}
+
+// AnswerOf returns the answer that a response is.
+func (l *Library) AnswerOf(resp *search.Response) (a Answer) {
 	a.Hits = map[Entry]search.Hit{}
 	for _, h := range resp.Hits {
 		e := l.lead[Entry{h.SessionPath, h.Line}]
@@ -195,8 +200,11 @@ func (l *Library) search(req search.Request) (a Answer, err error) {
 	for _, s := range resp.Sessions {
 		a.Sessions = append(a.Sessions, s.SessionPath)
 	}
-	return a, nil
+	return a
 }
+
+// Paths returns the session files.
+func (l *Library) Paths() []string { return l.paths }
 
 // Plain ranks the documents by BM25 with any of the words as typed, and the sessions by
 // their best document.

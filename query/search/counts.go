@@ -39,7 +39,11 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 		if err != nil {
 			return err
 		}
-		resp.Warnings = append(resp.Warnings, unknown...)
+		if resp.Part == nil {
+			resp.Warnings = append(resp.Warnings, unknown...)
+		} else {
+			resp.Part.Unknown = unknown
+		}
 	}
 	list, restrictions := in.Plan.Query.Root.Split()
 	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {
@@ -50,12 +54,18 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 	if err != nil {
 		return err
 	}
+	required := req
+	required.Text = requiring(list, restrictions)
 	switch {
+	case resp.Part != nil: // the others may have hits
+		none := func(Counts) bool { return false }
+		if resp.Part.Variants, err = countVariants(ctx, in, req, none); err == nil {
+			resp.Part.Required, err = countVariants(ctx, in, required, none)
+		}
 	case resp.TotalAny == 0:
-		resp.Removed, err = removed(ctx, in, req, withAny)
+		resp.Removed, err = removed(ctx, in, req, WithAny)
 	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.Nowhere):
-		req.Text = requiring(in.Plan.Query.Root.Split())
-		resp.Removed, err = removed(ctx, in, req, withAll)
+		resp.Removed, err = removed(ctx, in, required, WithAll)
 	}
 	return err
 }
@@ -92,7 +102,7 @@ func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, r
 		if w.Hits, w.Sessions = n.Total, n.TotalSessions; w.Hits > 0 {
 			return w, nil
 		}
-		if w.Removed, err = removed(ctx, in, req, withAll); err != nil {
+		if w.Removed, err = removed(ctx, in, req, WithAll); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +136,7 @@ func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	}
 	if !in.Plan.Nowhere(x) {
 		req.Text = requiring([]*words.Expr{x}, restrictions)
-		w.Removed, err = removed(ctx, in, req, withAll)
+		w.Removed, err = removed(ctx, in, req, WithAll)
 	}
 	return []WordCount{w}, err
 }

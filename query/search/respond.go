@@ -66,6 +66,12 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		Warnings: in.Plan.Warnings, Index: StateOf(in.Reader),
 	}
 	var err error
+	if req.Shared != nil {
+		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share(), Several: resp.Index.Several}
+		if resp.Part.Best, err = s.places(found.Best); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case req.Later:
 		resp.later = func(ctx context.Context, read bool, visit func(*Hit) error) error {
@@ -124,8 +130,12 @@ func (s *responder) addSessions(resp *Response) error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
 		g.Go(func() (err error) {
-			if hits[i], err = s.distinct(&list[i]); err == nil && len(hits[i]) > 0 {
-				sessions[i], err = s.session(&list[i])
+			var compared []int
+			if hits[i], compared, err = s.distinct(&list[i]); err != nil || len(hits[i]) == 0 {
+				return err
+			}
+			if sessions[i], err = s.session(&list[i]); err == nil && s.req.Shared != nil {
+				err = s.ofPart(&list[i], &sessions[i], len(hits[i]), compared)
 			}
 			return err
 		})
@@ -196,15 +206,16 @@ func (s *responder) each(list []*rank.Candidate, visit func(*Hit) error) error {
 }
 
 // distinct reads the hits of a session that are shown: of those that say the same the
-// first, and in place of the others the next ones.
-func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
+// first, and in place of the others the next ones. compared has for each hit that was read
+// its number among those shown, or that of the one that says the same; -1 if it cannot be read.
+func (s *responder) distinct(x *rank.Session) (hits []Hit, compared []int, err error) {
 	most := s.req.Options().PerSession
 	if most >= All {
-		return s.hits(x.Hits)
+		hits, err = s.hits(x.Hits)
+		return hits, nil, err
 	}
 	w := s.found.Worker()
 	defer s.found.Done(w)
-	var hits []Hit
 	var shown []wording
 	for i, c := range slices.Concat(x.Hits, x.Reserve) {
 		if i >= len(x.Hits) && len(hits) >= most {
@@ -212,29 +223,32 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		}
 		over, err := s.over()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if over {
 			break
 		}
 		h, err := s.hit(w, c)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if h == nil {
+			compared = append(compared, -1)
 			continue
 		}
 		this := wordingOf(h)
 		if k := slices.IndexFunc(shown, func(o wording) bool { return o.alike(&this) }); k >= 0 {
 			hits[k].NearDuplicates++
+			compared = append(compared, k)
 			continue
 		}
+		compared = append(compared, len(hits))
 		hits, shown = append(hits, *h), append(shown, this)
 	}
 	for i := range hits {
 		hits[i].MoreDuplicates = hits[i].NearDuplicates > 0 && x.Listed > len(x.Hits)+len(x.Reserve)
 	}
-	return hits, nil
+	return hits, compared, nil
 }
 
 // tierNames are the names of words.TierExact and its like, in their order.
@@ -280,6 +294,13 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	}
 	for _, d := range duplicates {
 		hit.Copies = append(hit.Copies, Copy{SessionPath: d.Path, EntryID: d.EntryID})
+	}
+	if s.req.Shared != nil {
+		place, err := s.found.Place(c)
+		if err != nil {
+			return nil, err
+		}
+		hit.Place = &place
 	}
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)

@@ -44,8 +44,10 @@ type Request struct {
 	PhraseBytes int // as of rank.Input
 
 	// Shared is the sum of the Statistics of all indexes that answer the request together, so
-	// that their scores are comparable; nil if one answers alone.
-	Shared *words.Statistics
+	// that their scores are comparable; nil if one answers alone. With it, the response has a Part.
+	Shared    *words.Statistics
+	Elsewhere []uint64     // identities of sessions that another of these indexes answers for: see Identities
+	Agreed    *rank.Agreed // what all of them together decide
 
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    `json:"-"` // the resume commands of hits; nil: none
@@ -86,6 +88,8 @@ type Response struct {
 	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
 	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
+
+	Part *Part `json:",omitempty"` // with Request.Shared
 
 	later func(ctx context.Context, read bool, visit func(*Hit) error) error // with Request.Later
 }
@@ -177,6 +181,8 @@ type Hit struct {
 	After  []Neighbour `json:"after,omitempty"`
 
 	Explain *rank.Explanation `json:"explain,omitempty"`
+
+	Place *rank.Place `json:"-"` // with Request.Shared, until the answers are merged
 }
 
 // Lacks are the words of the query that a hit lacks, as typed.
@@ -265,6 +271,8 @@ type SessionHit struct {
 	HitsAny int     `json:"hitsAny"`          // all hits
 	Looser  int     `json:"looser,omitempty"` // looser hits that are listed, or would be without a limit
 	Resume  *Resume `json:"resume,omitempty"`
+
+	Part *SessionPart `json:"-"` // with Request.Shared, until the answers are merged
 }
 
 // SessionFacts are what the summary of a session says about it.
@@ -309,5 +317,6 @@ func (r *Request) Options() rank.Options {
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}
+	opt.Agreed, opt.Part = r.Agreed, r.Shared != nil
 	return opt
 }

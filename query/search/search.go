@@ -53,7 +53,7 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 		if err != nil {
 			return err
 		}
-		resp.Searches = withAny(n)
+		resp.Searches = WithAny(n)
 	}
 	return explain(ctx, in, req, found, resp)
 }
@@ -97,5 +97,16 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes}, nil
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.elsewhere()}, nil
+}
+
+func (r *Request) elsewhere() map[uint64]bool {
+	if len(r.Elsewhere) == 0 {
+		return nil
+	}
+	set := make(map[uint64]bool, len(r.Elsewhere))
+	for _, id := range r.Elsewhere {
+		set[id] = true
+	}
+	return set
 }

@@ -87,14 +87,52 @@ func Without(filter string) string {
 	return "without --" + filter
 }
 
-// withAll returns the number of hits with all words, and withAny if there are none, of
+// WithAll returns the number of hits with all words, and WithAny if there are none, of
 // the partial ones that a search shows.
-func withAll(n rank.Counts) int { return n.Total }
-func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Weak) }
+func WithAll(n rank.Counts) int { return n.Total }
+func WithAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Weak) }
 
 // removed returns the filters without which there would be hits of the kind that hits
 // counts.
 func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) ([]Removed, error) {
+	list, err := countVariants(ctx, in, req, func(n rank.Counts) bool { return hits(n) > 0 })
+	return RemovedOf(list, hits), err
+}
+
+// RemovedOf returns the filters that hide hits of the kind that hits counts.
+func RemovedOf(variants []Variant, hits func(rank.Counts) int) (list []Removed) {
+	for _, v := range variants {
+		if v.Filter == withoutAny && len(list) > 0 {
+			break
+		}
+		of := hits
+		if v.Hidden {
+			of = WithAll
+		}
+		if n := of(v.Counts); n > 0 {
+			list = append(list, Removed{v.Filter, n})
+		}
+	}
+	return list
+}
+
+// withoutAny is the Removed.Filter of all filters together.
+const withoutAny = "all"
+
+// CompareFilters orders the names of Removed: all filters together come last.
+func CompareFilters(a, b string) int {
+	last := func(filter string) int {
+		if filter == withoutAny {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Compare(last(a), last(b))
+}
+
+// countVariants counts the hits without each of the filters of a request, and then, unless
+// some are enough, without any filter.
+func countVariants(ctx context.Context, in rank.Input, req Request, enough func(rank.Counts) bool) (list []Variant, err error) {
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {
 		return nil, nil // each count would scan the dictionary for them
@@ -110,27 +148,21 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 	if hidden {
 		all.Text = requiring(needed, nil)
 	}
-	var list []Removed
+	found := false
 	for _, v := range variants {
 		n, err := count(ctx, in, v.req)
 		if err != nil {
 			return nil, err
 		}
-		if n := hits(n); n > 0 {
-			list = append(list, Removed{v.filter, n})
-		}
+		list = append(list, Variant{Filter: v.filter, Counts: n})
+		found = found || enough(n)
 	}
-	if len(list) > 0 || len(variants) < 2 && !hidden && req.Only == nil {
+	if found || len(variants) < 2 && !hidden && req.Only == nil {
 		return list, nil
 	}
-	if hidden {
-		hits = withAll // of those with some there may be many that the operators exclude
-	}
+	// Of hits that lack words there may be many that the operators exclude.
 	n, err := count(ctx, in, all)
-	if n := hits(n); n > 0 {
-		list = append(list, Removed{"all", n})
-	}
-	return list, err
+	return append(list, Variant{Filter: withoutAny, Hidden: hidden, Counts: n}), err
 }
 
 // A variant is a request without one of its filters.

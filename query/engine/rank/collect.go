@@ -83,7 +83,7 @@ func (s *search) newCollector(sc *scores) *collector {
 	}
 	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
 	c.any = newRanking(&s.opt)
-	if s.opt.Fold && s.folds() {
+	if s.opt.Fold && s.opt.folds(s.plan.IsOpen) {
 		c.whole = newRanking(&s.opt)
 	}
 	return c
@@ -448,7 +448,7 @@ func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
 	s := newSearch(ctx, in, opt.counting())
 	for _, seg := range s.segs {
 		seg.marks = &marks{}
-		for level := levelWeak; level <= levelWhole; level++ {
+		for level := LevelWeak; level <= LevelWhole; level++ {
 			seg.marks[level] = docset.New(seg.Len())
 		}
 	}
@@ -461,8 +461,8 @@ func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
 			d.Sets = append(d.Sets, nil)
 			continue
 		}
-		set := seg.marks[levelWhole]
-		for level := s.least; level < levelWhole; level++ {
+		set := seg.marks[LevelWhole]
+		for level := s.least; level < LevelWhole; level++ {
 			set.Or(seg.marks[level])
 		}
 		d.Sets = append(d.Sets, set)
@@ -471,7 +471,7 @@ func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
 }
 
 // marks are the hits of a segment, by their levels.
-type marks [levelWhole + 1]docset.Set
+type marks [LevelWhole + 1]docset.Set
 
 func (m *marks) add(doc uint32, v verdict) {
 	if m != nil && v.hit {

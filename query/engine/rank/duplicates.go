@@ -20,7 +20,7 @@ type marked struct {
 
 	*Candidate
 	like  int   // index of the first duplicate that is a hit exactly if this one is
-	level uint8 // how good a hit it is, once the duplicates are settled; 0 for none
+	level Level // how good a hit it is, once the duplicates are settled; 0 for none
 }
 
 // joinDuplicates drops the candidates that need not be verified, because they are
@@ -85,7 +85,7 @@ func (d duplicates) groups() iter.Seq2[int, int] {
 
 // settle leaves one of the duplicates of each part, once they are verified: of the best
 // hits the one in the session with the oldest header, ties by path and offset.
-func (d duplicates) settle(levelOf func(*Candidate) uint8) {
+func (d duplicates) settle(levelOf func(*Candidate) Level) {
 	for first, end := range d.groups() {
 		best := first
 		for i := first; i < end; i++ {

@@ -51,7 +51,7 @@ func TestJoinDuplicates(t *testing.T) {
 			}
 		}
 		got := found.joinDuplicates(s, false)
-		got.settle(func(*Candidate) uint8 { return 1 })
+		got.settle(func(*Candidate) Level { return 1 })
 		for c := range found.all() {
 			if c.dropped != dropped[c] {
 				t.Fatalf("candidate %+v of %d: dropped %t", c, size, c.dropped)

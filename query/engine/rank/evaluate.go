@@ -12,27 +12,29 @@ type verdict struct {
 	weighty bool // it has a weighty word, or all parts of one, or lacks nothing
 }
 
-// The levels of hits, the best one last; 0 is no hit.
+// Level says how good a hit is; 0 is no hit.
+type Level uint8
+
+// The levels of hits, the best one last.
 const (
-	levelWeak = iota + 1
-	levelWeighty
-	levelParts
-	levelWhole
+	LevelWeak Level = iota + 1
+	LevelWeighty
+	LevelParts
+	LevelWhole
 )
 
-// level returns how good a hit is.
-func (v verdict) level() uint8 {
+func (v verdict) level() Level {
 	switch {
 	case !v.hit:
 		return 0
 	case v.whole:
-		return levelWhole
+		return LevelWhole
 	case v.parts:
-		return levelParts
+		return LevelParts
 	case v.weighty:
-		return levelWeighty
+		return LevelWeighty
 	}
-	return levelWeak
+	return LevelWeak
 }
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are

@@ -11,7 +11,7 @@ const (
 	sharesOf = 5
 	share    = 0.25
 
-	shownBest = 10 // of the best hits of all that Options.ShowBest shows
+	ShownBest = 10 // of the best hits of all that Options.ShowBest shows
 )
 
 // selected selects the sessions, or the hits, of the answer.
@@ -68,7 +68,7 @@ func (s *search) bestSessions(r *Result) {
 	most := s.opt.kept()
 	for c := range s.shown() {
 		if s.opt.ShowBest {
-			bestOfAll = s.insertBest(bestOfAll, c, shownBest)
+			bestOfAll = s.insertBest(bestOfAll, c, ShownBest)
 		}
 		if hits, ok := top[s.head(c.file)]; ok {
 			top[s.head(c.file)] = s.insertBest(hits, c, most)
@@ -83,8 +83,10 @@ func (s *search) bestSessions(r *Result) {
 		for len(x.Reserve) > 0 && slices.Contains(bestOfAll, x.Reserve[0]) {
 			x.Hits, x.Reserve = append(x.Hits, x.Reserve[0]), x.Reserve[1:]
 		}
+		x.Best = x.Hits[min(s.opt.PerSession, len(x.Hits)):]
 		r.Sessions = append(r.Sessions, x)
 	}
+	r.Best = bestOfAll
 }
 
 // shown returns the candidates that are listed.

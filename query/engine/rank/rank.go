@@ -56,6 +56,9 @@ type Options struct {
 	ByFile     bool // the files of a session are apart
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 	Fold       bool // looser hits are left out if there are enough others
+
+	Agreed *Agreed // what all indexes that answer together decide; nil: this one decides
+	Part   bool    // it does answer with others: Result.Share says what Agreed is made of
 }
 
 // leastFolding is the number of hits with every word from which looser ones are folded.
@@ -77,6 +80,10 @@ type Input struct {
 	Misses   *Misses // of earlier searches of the same generation; may be nil
 	AllWords bool    // only documents that lack nothing are hits
 
+	// Elsewhere has the identities of sessions that another index answers for: they have no hits
+	// here, and what others have copied of them has none either.
+	Elsewhere map[uint64]bool
+
 	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
 	// once the wanted hits are found; 0 for 32 MB.
 	PhraseBytes int
@@ -88,6 +95,7 @@ type Result struct {
 	Counts
 	Sessions []Session    // best first; none with Options.Flat
 	Hits     []*Candidate // best first, with Options.Flat alone
+	Best     []*Candidate // of all, as many as Options.ShowBest shows
 
 	s *search // to read hits later
 }
@@ -98,6 +106,7 @@ type Session struct {
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
 	Reserve  []*Candidate // the next ones, for hits that are not shown after all
+	Best     []*Candidate // of Hits: those that Options.ShowBest adds
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
 	Listed   int          // as of Counts
@@ -130,6 +139,7 @@ type Counts struct {
 	Total          int  // hits that lack nothing
 	TotalAny       int  // all hits
 	Parts          int  // hits whose missing words are all present in parts
+	Weighty        int  // hits with a weighty word, or all parts of one
 	Weak           int  // hits without any weighty word, nor all parts of one, which are left out
 	Listed         int  // hits that are not left out
 	TotalSessions  int  // with hits that lack nothing
@@ -154,7 +164,7 @@ func Count(ctx context.Context, in Input, opt Options) (Counts, error) {
 
 // counting returns the options for a search whose hits are only counted.
 func (o Options) counting() Options {
-	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, ByFile: o.ByFile, Fold: o.Fold}
+	return Options{Sort: o.Sort, Limit: 1, PerSession: 1, ByFile: o.ByFile, Fold: o.Fold, Agreed: o.Agreed}
 }
 
 // Every calls visit for every document with all words of the query, duplicates
@@ -187,7 +197,7 @@ type search struct {
 	opt         Options
 	eval        evaluator
 	counts      Counts
-	least       uint8 // level of the hits that are listed; see countAll
+	least       Level // level of the hits that are listed; see countAll
 	wordless    bool  // documents without any word or id of the query may be hits
 	keepAll     bool  // keep all candidates, not only the best of each session
 	enough      int   // see verifier
@@ -196,6 +206,7 @@ type search struct {
 	found      candidates
 	duplicates duplicates
 	factors    map[*Candidate]factors // of the candidates that the second stage ranked
+	share      *Share                 // with Options.Part
 	readers    readers
 	losses     Losses
 	misses     *Misses
@@ -209,6 +220,12 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 	}
 	if in.Reader.Table().IsChained() && !opt.ByFile {
 		s.findHeads()
+	}
+	if len(in.Elsewhere) > 0 {
+		for i, sum := range in.Reader.Beginnings() {
+			s.files[i].elsewhere = in.Elsewhere[sum.Identity()]
+			s.elsewhere = s.elsewhere || s.files[i].elsewhere
+		}
 	}
 	return s
 }
@@ -227,8 +244,14 @@ func (s *search) secondStage() (err error) {
 	for c := range s.shown() {
 		top = s.insertBest(top, c, rerankCandidates)
 	}
-	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers}
-	s.factors, err = r.rerank(top, s.found)
+	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers, s.opt.Agreed, nil}
+	if s.opt.Part {
+		s.share = &Share{WantsLatest: s.plan.WantsLatest}
+		if r.share = s.share; !s.share.add(r, top) {
+			return s.err()
+		}
+	}
+	s.factors, err = r.rerank(top[:s.opt.Agreed.ranked(len(top))], s.found)
 	return err
 }
 
@@ -244,9 +267,10 @@ func (s *search) find() error {
 	if err := s.verify(); err != nil {
 		return err
 	}
-	s.duplicates.settle(func(c *Candidate) uint8 { return s.eval.evaluate(c.mask, c.partial).level() })
+	s.duplicates.settle(func(c *Candidate) Level { return s.eval.evaluate(c.mask, c.partial).level() })
 	for c := range s.found.all() {
 		if !c.counted {
+			c.dropped = c.dropped || s.files[c.file].elsewhere
 			v := s.eval.evaluate(c.mask, c.partial)
 			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
 			if !c.dropped {
@@ -317,6 +341,9 @@ func (s *search) prepare() error {
 	}
 	for _, seg := range s.segs {
 		seg.copied = seg.PossibleDuplicates()
+		if s.elsewhere && seg.prepared {
+			s.keepElsewhere(seg)
+		}
 	}
 	if !s.hasIDs(ids) {
 		return nil
@@ -326,6 +353,22 @@ func (s *search) prepare() error {
 		return err
 	}
 	return s.findIDs(ids)
+}
+
+// keepElsewhere makes all candidates of sessions that another index answers for possible
+// duplicates, so that they are not counted before they are dropped.
+func (s *search) keepElsewhere(seg *segmentState) {
+	if seg.copied == nil {
+		return // all are
+	}
+	seg.copied = slices.Clone(seg.copied)
+	for i, run := range seg.files {
+		if at := s.fileNumbered(run.File); at >= 0 && s.files[at].elsewhere {
+			for doc := run.First; doc < seg.files.End(i); doc++ {
+				seg.copied.Add(doc)
+			}
+		}
+	}
 }
 
 func (s *search) scoreAll(window int) error {
@@ -381,29 +424,19 @@ func (s *search) countAll() {
 		}
 	}
 	n := Counts{Inexact: s.inexact()}
-	weighty := 0
 	for i := range s.files {
 		f := &s.files[i]
 		n.Total += f.hits
 		n.TotalAny += f.all
 		n.Parts += f.parts
-		weighty += f.weighty
+		n.Weighty += f.weighty
 		if f.hits > 0 {
 			n.TotalSessions++
 		}
 	}
-	s.least = levelWeak
-	byTime := s.opt.Sort != Relevance
-	switch {
-	case s.opt.Fold && (byTime && n.Total > 0 || !byTime && n.Total >= leastFolding && s.folds()):
-		s.least = levelWhole
-	case s.opt.Fold && byTime && n.Parts > 0:
-		s.least = levelParts
-	case weighty > 0 && s.opt.Limit < completeList:
-		s.least = levelWeighty
-	}
-	if s.opt.Limit < completeList && weighty > 0 {
-		n.Weak = n.TotalAny - weighty
+	n.Weak = s.opt.weak(&n)
+	if s.least = s.opt.Agreed.least(); s.least == 0 {
+		s.least = s.opt.LeastOf(&n, s.plan.IsOpen)
 	}
 	for i := range s.files {
 		if listed := s.listedOf(&s.files[i].fileCount); listed > 0 {
@@ -414,21 +447,37 @@ func (s *search) countAll() {
 	s.counts = n
 }
 
+// LeastOf returns the least level of hits that are listed if there are so many, for a query
+// that may be open.
+func (o *Options) LeastOf(n *Counts, open bool) Level {
+	byTime := o.Sort != Relevance
+	switch {
+	case o.Fold && (byTime && n.Total > 0 || !byTime && n.Total >= leastFolding && o.folds(open)):
+		return LevelWhole
+	case o.Fold && byTime && n.Parts > 0:
+		return LevelParts
+	case n.Weighty > 0 && o.Limit < completeList:
+		return LevelWeighty
+	}
+	return LevelWeak
+}
+
+// weak returns how many hits are left out because they are weak.
+func (o *Options) weak(n *Counts) int {
+	if o.Limit < completeList && n.Weighty > 0 {
+		return n.TotalAny - n.Weighty
+	}
+	return 0
+}
+
 // folds reports whether looser hits may be folded. They may not for an open question, which
 // they may answer better than others, nor in a complete list, which has all hits.
-func (s *search) folds() bool { return !s.plan.IsOpen && s.opt.Limit < completeList }
+func (o *Options) folds(open bool) bool { return !open && o.Limit < completeList }
 
 // listedOf returns how many of the hits of a file are listed.
 func (s *search) listedOf(f *fileCount) int {
-	switch s.least {
-	case levelWhole:
-		return f.hits
-	case levelParts:
-		return f.hits + f.parts
-	case levelWeighty:
-		return f.weighty
-	}
-	return f.all
+	n := Counts{Total: f.hits, TotalAny: f.all, Parts: f.parts, Weighty: f.weighty}
+	return n.lists(s.least)
 }
 
 // verify verifies the candidates found so far.

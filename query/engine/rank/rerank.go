@@ -78,6 +78,8 @@ type reranker struct {
 	ctx     context.Context
 	plan    *words.ResolvedQuery
 	readers *readers
+	agreed  *Agreed // as of Options
+	share   *Share  // nil: nobody asks for it
 }
 
 // rerank multiplies the scores of all candidates by the factors of the second stage,
@@ -115,7 +117,7 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 		c.score *= all[i].product() / least
 		byCandidate[c] = all[i]
 	}
-	if s.plan.WantsLatest {
+	if s.plan.WantsLatest && len(top) > 0 && (s.agreed == nil || !s.agreed.NotLast) {
 		s.lastWord(kinds, top, byCandidate)
 	}
 	return byCandidate, nil
@@ -126,6 +128,9 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 func (s *reranker) lastWord(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) {
 	byScore := func(a, b *Candidate) int { return cmp.Compare(a.score, b.score) }
 	best := slices.MaxFunc(top, byScore)
+	if s.share != nil {
+		s.share.Best = best.score
+	}
 	var words []*Candidate
 	for i, c := range top {
 		if isSaid := kinds[i] == session.KindPrompt || kinds[i] == session.KindReply; isSaid && s.head(c.file) == s.head(best.file) {
@@ -140,6 +145,9 @@ func (s *reranker) lastWord(kinds []session.Kind, top []*Candidate, all map[*Can
 	last := slices.MaxFunc(words, func(a, b *Candidate) int { return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset)) })
 	if last == best {
 		return
+	}
+	if s.share != nil {
+		s.share.Last = true
 	}
 	gain := best.score / last.score * 1.01
 	f := all[last]
@@ -235,6 +243,9 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 	for i := range order {
 		order[i] = i
 	}
+	if s.agreed != nil && s.agreed.Second {
+		order, budget = order[:min(max(s.agreed.Read, 0), len(order))], math.MaxInt
+	}
 	for batch := range slices.Chunk(order, rerankBatch) {
 		if budget <= 0 {
 			break
@@ -253,7 +264,7 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 				matches, exact := w.Finder.Find(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plan.Words, matches)
 				all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
-				all[i].exactness = float32(1 + exactGain*s.share(exact))
+				all[i].exactness = float32(1 + exactGain*s.weightOf(exact))
 			})
 			_ = err // the entry is read again if the hit is shown
 			sizes[k] = w.Size()
@@ -261,8 +272,12 @@ func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 		if err != nil {
 			return err
 		}
-		for _, n := range sizes {
+		for k, n := range sizes[:len(batch)] {
 			budget -= n
+			if s.share != nil {
+				s.share.Top[batch[k]].Size = n
+				s.share.Read++
+			}
 		}
 		s.trim()
 	}
@@ -274,8 +289,8 @@ func (s *reranker) unread(u *units) float32 {
 	return float32(1 + closenessGain*slices.Max(u.weights[:u.count]))
 }
 
-// share returns the weight of some words, as a share of the weight of the query.
-func (s *reranker) share(mask uint64) float64 {
+// weightOf returns the weight of some words, as a share of the weight of the query.
+func (s *reranker) weightOf(mask uint64) float64 {
 	sum := 0.0
 	for _, p := range s.plan.Words {
 		if mask&p.Bit != 0 {
@@ -352,10 +367,10 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 					}
 				}
 			}
-			title = s.share(found)
+			title = s.weightOf(found)
 			titles[c.file] = title
 		}
-		all[i].session = float32(1 + titleGain*title + elsewhereGain*s.share(f.mask&^c.mask))
+		all[i].session = float32(1 + titleGain*title + elsewhereGain*s.weightOf(f.mask&^c.mask))
 	}
 }
 
@@ -374,7 +389,7 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 					before |= top[k].mask
 				}
 			}
-			all[i].turn = float32(1 + turnGain*s.share(before&^top[i].mask))
+			all[i].turn = float32(1 + turnGain*s.weightOf(before&^top[i].mask))
 		}
 	}
 	if s.plan.WantsUser {
@@ -385,11 +400,19 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 		}
 	}
 	if s.plan.WantsLatest {
-		everything := make([]int, len(top))
-		for i := range everything {
-			everything[i] = i
+		if s.agreed != nil && s.agreed.Second {
+			for i, n := range s.agreed.Latest[:min(len(s.agreed.Latest), len(all))] {
+				if 0 < n && n < s.agreed.LatestOf {
+					all[i].asked *= float32(1 + latestGain*float64(n)/float64(s.agreed.LatestOf-1))
+				}
+			}
+		} else {
+			everything := make([]int, len(top))
+			for i := range everything {
+				everything[i] = i
+			}
+			s.preferLatest(everything, latestGain, top, all)
 		}
-		s.preferLatest(everything, latestGain, top, all)
 		for _, list := range ofFile {
 			s.preferLatest(list, latestInGain, top, all)
 		}
@@ -402,9 +425,9 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all []factors) {
 	most := 0.0
 	for _, i := range list {
-		most = max(most, s.share(top[i].mask))
+		most = max(most, s.weightOf(top[i].mask))
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return s.share(top[i].mask) < latestShare*most })
+	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return s.weightOf(top[i].mask) < latestShare*most })
 	slices.SortFunc(list, func(i, k int) int {
 		a, b := top[i], top[k]
 		return cmp.Or(s.files[a.file].newest.Compare(s.files[b.file].newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))

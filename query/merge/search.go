@@ -1,0 +1,328 @@
+package merge
+
+import (
+	"cmp"
+	"slices"
+
+	"pigrep/query/engine/rank"
+	"pigrep/query/search"
+)
+
+// Again returns for each answer the request with which its host must be asked again, nil if
+// the answer stays as it is, because it is what the hosts decide together. After the answers to
+// these requests, others may have to be asked: at most Rounds times.
+func Again(req *search.Request, answers []Answer[*search.Response]) []*search.Request {
+	opt := req.Options()
+	least, _ := level(&opt, answers)
+	again := make([]*search.Request, len(answers))
+	ask := func(i int, agreed rank.Agreed) {
+		more := *req
+		more.Agreed = &agreed
+		again[i] = &more
+	}
+	settled := true
+	shares := make([]*rank.Share, len(answers))
+	for i, a := range answers {
+		if p := a.Response.Part; p != nil {
+			if shares[i] = p.Share; !p.Counts.Lists(least) {
+				ask(i, rank.Agreed{Least: least})
+				settled = false
+			}
+		}
+	}
+	if !settled {
+		return again
+	}
+	agreed := rank.Agree(least, shares)
+	best := -1
+	for i, s := range shares {
+		if s == nil || len(s.Top) == 0 {
+			continue
+		}
+		if s.Ranked != agreed[i].Ranked || s.Read > agreed[i].Read || s.WantsLatest && !s.Agreed {
+			ask(i, agreed[i])
+			settled = false
+		}
+		if s.WantsLatest && (best < 0 || s.Best > shares[best].Best) {
+			best = i
+		}
+	}
+	for i, s := range shares {
+		if settled && s != nil && s.Last && i != best {
+			agreed[i].NotLast = true
+			ask(i, agreed[i])
+		}
+	}
+	return again
+}
+
+// Rounds is how often hosts are asked again at most: for the level of the hits, for what the
+// second stage ranks, and for the last word.
+const Rounds = 3
+
+// level returns the least level of hits that are listed, and the sum of all counts.
+func level(opt *rank.Options, answers []Answer[*search.Response]) (rank.Level, search.Counts) {
+	var list []search.Counts
+	open := false
+	for _, a := range answers {
+		if p := a.Response.Part; p != nil {
+			list = append(list, p.Counts)
+			open = open || p.Open
+		}
+	}
+	sum := opt.Sum(list)
+	return opt.LeastOf(&sum, open), sum
+}
+
+// Search merges the answers of several hosts to a request that all were asked with the same
+// Request.Shared. What it makes shares memory with them.
+func Search(req *search.Request, answers []Answer[*search.Response]) *search.Response {
+	opt := req.Options()
+	_, sum := level(&opt, answers)
+	m := &search.Response{
+		SessionTotal: sum.ListedSessions, Total: sum.Total, TotalIn: sum.TotalSessions, TotalAny: sum.TotalAny,
+		Weak: sum.Weak, Folded: sum.Folded(), TotalIsExact: !sum.Inexact,
+	}
+	for i, a := range answers {
+		r := a.Response
+		addState(&m.Index, r.Index, i == 0)
+		m.Index.Several = m.Index.Several || r.Part != nil && r.Part.Several
+		m.Warnings = addWarnings(m.Warnings, r.Warnings)
+		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
+		m.Unreadable += max(r.Unreadable, 0)
+		m.Searches += max(r.Searches, 0)
+		m.Late = m.Late || r.Late
+	}
+	shown := 0
+	if req.Flat {
+		m.Hits = flatHits(req.Sort, opt.Limit, answers)
+		shown = len(m.Hits)
+	} else {
+		addSessions(m, &opt, answers)
+		shown = len(m.Sessions)
+	}
+	if shown >= opt.Limit {
+		m.Searches = 0
+	}
+	for i := range m.Hits {
+		m.Hits[i].Rank = i + 1
+		m.Hits[i].Place = nil
+	}
+	m.DidYouMean = meant(answers)
+	if m.Total == 0 {
+		explain(m, answers)
+	}
+	return m
+}
+
+// flatHits returns the best hits of all hosts.
+func flatHits(order rank.Sort, limit int, answers []Answer[*search.Response]) []search.Hit {
+	lists := make([][]search.Hit, len(answers))
+	for i := range answers {
+		lists[i] = hitsOf(&answers[i], answers[i].Response.Hits)
+	}
+	return first(ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(b.Place, order) }), limit)
+}
+
+// hitsOf returns hits of a host as answers of several have them. Those without a place, which
+// only a host that breaks the rules sends, come last.
+func hitsOf(a *Answer[*search.Response], list []search.Hit) []search.Hit {
+	list = slices.Clone(list)
+	for i := range list {
+		h := &list[i]
+		h.Host, h.SessionPath = a.Host, a.path(h.SessionPath)
+		if h.Place == nil {
+			h.Place = &rank.Place{}
+		}
+		h.Copies = slices.Clone(h.Copies)
+		for k := range h.Copies {
+			h.Copies[k].SessionPath = a.path(h.Copies[k].SessionPath)
+		}
+	}
+	return list
+}
+
+// A found is a session of an answer with its hits.
+type found struct {
+	search.SessionHit
+	hits  []search.Hit
+	first rank.Place // of its hits
+}
+
+// addSessions adds the best sessions of all hosts, with their best hits.
+func addSessions(m *search.Response, opt *rank.Options, answers []Answer[*search.Response]) {
+	lists := make([][]found, len(answers))
+	var best []rank.Place
+	for i := range answers {
+		lists[i] = foundBy(&answers[i])
+		if p := answers[i].Response.Part; p != nil {
+			best = append(best, p.Best...)
+		}
+	}
+	slices.SortStableFunc(best, func(a, b rank.Place) int { return a.Compare(&b, rank.Relevance) })
+	best = best[:min(rank.ShownBest, len(best))]
+	all := first(ordered(lists, func(a, b *found) int {
+		if opt.Sort != rank.Relevance {
+			return a.first.Compare(&b.first, opt.Sort)
+		}
+		return cmp.Or(cmp.Compare(b.Part.Score, a.Part.Score), cmp.Compare(b.Part.Newest, a.Part.Newest), cmp.Compare(a.Part.Path, b.Part.Path))
+	}), opt.Limit)
+	for i := range all {
+		x := &all[i]
+		m.Hits = append(m.Hits, cut(x, opt.PerSession, best)...)
+		x.SessionHit.Title, x.SessionHit.Part = x.Part.Title, nil
+		m.Sessions = append(m.Sessions, x.SessionHit)
+	}
+}
+
+// foundBy returns the sessions that a host found.
+func foundBy(a *Answer[*search.Response]) []found {
+	var list []found
+	hits := hitsOf(a, a.Response.Hits)
+	for _, s := range a.Response.Sessions {
+		x := found{SessionHit: s}
+		if x.Part == nil {
+			x.Part = &search.SessionPart{}
+		}
+		place(a, &x.SessionFacts)
+		n := min(max(x.Part.Hits, 0), len(hits))
+		x.hits, hits = hits[:n], hits[n:]
+		if n > 0 {
+			x.first = *x.hits[0].Place
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// cut leaves the hits of a session that it has among those of all hosts, as
+// search.Run selects them: so many of each session, and those among the best of all.
+func cut(x *found, most int, best []rank.Place) []search.Hit {
+	if most >= rank.All || len(x.Part.Shown) == 0 {
+		return x.hits
+	}
+	wanted := most
+	for _, p := range x.Part.Best {
+		if !slices.Contains(best, p) {
+			break
+		}
+		wanted++
+	}
+	kept := 0
+	alike := make([]int, len(x.hits))
+	for i, n := range x.Part.Shown {
+		switch {
+		case i >= wanted && kept >= most || n > kept || kept > len(x.hits):
+			return withAlike(x.hits[:kept], alike)
+		case n < 0:
+		case n == kept:
+			kept = min(kept+1, len(x.hits))
+		default:
+			alike[n]++
+		}
+	}
+	return withAlike(x.hits[:kept], alike)
+}
+
+func withAlike(hits []search.Hit, alike []int) []search.Hit {
+	for i := range hits {
+		hits[i].NearDuplicates = alike[i]
+		hits[i].MoreDuplicates = hits[i].MoreDuplicates && alike[i] > 0
+	}
+	return hits
+}
+
+// meant returns the suggestion of the hosts. One that has the id that a word is suggests
+// nothing for it.
+func meant(answers []Answer[*search.Response]) string {
+	text := ""
+	for i, a := range answers {
+		switch {
+		case i == 0 || text != "" && a.Response.DidYouMean == "" && a.Response.TotalAny > 0:
+			text = a.Response.DidYouMean
+		case text == "" && answers[0].Response.TotalAny == 0:
+			text = a.Response.DidYouMean
+		}
+	}
+	return text
+}
+
+// explain says why no hit has all words, from what each host says.
+func explain(m *search.Response, answers []Answer[*search.Response]) {
+	var unknown [][]string
+	var variants, required [][]search.Variant
+	for _, a := range answers {
+		if p := a.Response.Part; p != nil {
+			unknown = append(unknown, p.Unknown)
+			variants, required = append(variants, p.Variants), append(required, p.Required)
+		}
+	}
+	m.Words = sumWords(answers)
+	switch {
+	case m.TotalAny == 0:
+		m.Warnings = append(m.Warnings, said(unknown)...)
+		m.Removed = search.RemovedOf(sumVariants(variants), search.WithAny)
+	case m.Words != nil && !slices.ContainsFunc(m.Words, search.WordCount.Nowhere):
+		m.Removed = search.RemovedOf(sumVariants(required), search.WithAll)
+	}
+}
+
+// sumVariants adds up what several hosts would find without each filter.
+func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
+	opt := rank.Options{}
+	for _, list := range lists {
+		for _, v := range list {
+			i := slices.IndexFunc(sum, func(o search.Variant) bool { return o.Filter == v.Filter })
+			if i < 0 {
+				i = len(sum)
+				sum = append(sum, search.Variant{Filter: v.Filter, Hidden: v.Hidden})
+			}
+			sum[i].Counts = opt.Sum([]search.Counts{sum[i].Counts, v.Counts})
+		}
+	}
+	return sum
+}
+
+// sumWords adds up how often each word occurs; nil if a host does not know. Of a single word
+// that has parts, a host without any entry of it says nothing.
+func sumWords(answers []Answer[*search.Response]) (sum []search.WordCount) {
+	for _, a := range answers {
+		if n := len(a.Response.Words); n > len(sum) {
+			sum = make([]search.WordCount, n)
+		}
+	}
+	for _, a := range answers {
+		if n := len(a.Response.Words); n != len(sum) && len(sum) > 1 {
+			return nil
+		}
+		for i, w := range a.Response.Words {
+			s := &sum[i]
+			s.Word = w.Word
+			s.Hits += w.Hits
+			s.Sessions += w.Sessions
+			s.Parts += w.Parts
+			s.Removed = append(s.Removed, w.Removed...)
+		}
+	}
+	for i := range sum {
+		s := &sum[i]
+		removed := s.Removed
+		if s.Removed = nil; s.Hits > 0 {
+			s.Parts = 0
+			continue
+		}
+		var variants []search.Variant
+		for _, r := range removed {
+			variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
+		}
+		// The order of the filters is that of the table, which each list has.
+		s.Removed = search.RemovedOf(last(sumVariants([][]search.Variant{variants})), search.WithAll)
+	}
+	return sum
+}
+
+// last moves what there is without any filter to the end.
+func last(variants []search.Variant) []search.Variant {
+	slices.SortStableFunc(variants, func(a, b search.Variant) int { return search.CompareFilters(a.Filter, b.Filter) })
+	return variants
+}

@@ -1,0 +1,108 @@
+package search
+
+import (
+	"encoding/json"
+
+	"pigrep/index"
+	"pigrep/internal/lists"
+	"pigrep/query/engine/rank"
+)
+
+// Part is what a response says besides, if its index answers a request together with others:
+// what it takes to merge it with theirs.
+type Part struct {
+	Counts   Counts
+	Open     bool         `json:",omitempty"` // the query is an open question
+	Share    *rank.Share  `json:",omitempty"` // of the second stage
+	Best     []rank.Place `json:",omitempty"` // the best of all hits
+	Several  bool         `json:",omitempty"` // as of IndexState
+	Unknown  []string     `json:",omitempty"` // of Warnings, those that there are because there is no hit at all
+	Variants []Variant    `json:",omitempty"` // if no hit has all words
+	Required []Variant    `json:",omitempty"` // the same for the request that requires its words
+
+	Places   []*rank.Place  `json:",omitempty"` // in JSON: of the hits of the response
+	Sessions []*SessionPart `json:",omitempty"` // in JSON: of its sessions
+}
+
+// MarshalJSON encodes a response for another machine. The JSON of hits and sessions, which
+// people read, does not have what only merging needs.
+func (r Response) MarshalJSON() ([]byte, error) {
+	type plain Response
+	if r.Part != nil {
+		part := *r.Part
+		part.Places = lists.Map(r.Hits, func(h Hit) *rank.Place { return h.Place })
+		part.Sessions = lists.Map(r.Sessions, func(s SessionHit) *SessionPart { return s.Part })
+		r.Part = &part
+	}
+	return json.Marshal(plain(r))
+}
+
+// UnmarshalJSON decodes a response of another machine.
+func (r *Response) UnmarshalJSON(data []byte) error {
+	type plain Response
+	if err := json.Unmarshal(data, (*plain)(r)); err != nil || r.Part == nil {
+		return err
+	}
+	for i := range r.Hits[:min(len(r.Hits), len(r.Part.Places))] {
+		r.Hits[i].Place = r.Part.Places[i]
+	}
+	for i := range r.Sessions[:min(len(r.Sessions), len(r.Part.Sessions))] {
+		r.Sessions[i].Part = r.Part.Sessions[i]
+	}
+	r.Part.Places, r.Part.Sessions = nil, nil
+	return nil
+}
+
+// SessionPart is Part for a session of the response.
+type SessionPart struct {
+	Title  string       `json:",omitempty"` // as of SessionFacts
+	Score  float64      // before it is rounded
+	Newest int64        `json:",omitempty"` // entry of the file that stands for the session, in Unix milliseconds
+	Path   string       // of this file
+	Hits   int          // of the response, that are of this session
+	Best   []rank.Place `json:",omitempty"` // of its hits beyond Request.PerSession, those that are among the best of all
+	Shown  []int        `json:",omitempty"` // for each hit that was compared, its number among those shown, or that of one like it; -1: unreadable
+}
+
+// A Variant is the request without one of its filters, and what it would find.
+type Variant struct {
+	Filter string // as of Removed
+	Hidden bool   `json:",omitempty"` // only hits with all words count
+	Counts Counts
+}
+
+// An Identity says that an index has a session.
+type Identity struct {
+	Hash uint64 `json:"id"` // as of session.Summary.Identity
+	Size int64  `json:"size"`
+}
+
+// Identities returns the sessions that an index has, but for those without an id.
+func Identities(r *index.Reader) (list []Identity) {
+	for i, s := range r.Beginnings() {
+		if id := s.Identity(); id != 0 && !s.Notes {
+			list = append(list, Identity{id, int64(r.Table().Checkpoint(i).Length)})
+		}
+	}
+	return list
+}
+
+// ofPart fills in what a part of an answer says of a session.
+func (s *responder) ofPart(x *rank.Session, hit *SessionHit, hits int, shown []int) (err error) {
+	p := &SessionPart{Title: hit.Title, Score: x.Score, Hits: hits, Shown: shown}
+	p.Newest, p.Path = s.found.NewestOf(x)
+	p.Best, err = s.places(x.Best)
+	hit.Part = p
+	return err
+}
+
+func (s *responder) places(list []*rank.Candidate) (places []rank.Place, err error) {
+	for _, c := range list {
+		place, err := s.found.Place(c)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, place)
+	}
+	return places, nil
+}
