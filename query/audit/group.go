@@ -23,6 +23,7 @@ type Key struct {
 	Day         string  `json:"day,omitempty"`
 	Week        string  `json:"week,omitempty"`
 	Month       string  `json:"month,omitempty"`
+	Block       string  `json:"block,omitempty"` // when it began, in UTC
 	Model       *string `json:"model,omitempty"` // "" when none is named
 	Agent       *string `json:"agent,omitempty"` // as of session.ShortAgent
 	Project     *string `json:"project,omitempty"`
@@ -49,6 +50,8 @@ func (req *Request) key(r *index.Reader, values []string) Key {
 			k.Week = v
 		case "month":
 			k.Month = v
+		case "block":
+			k.Block = v
 		case "model":
 			k.Model = &v
 		case "project":
@@ -67,7 +70,7 @@ func (k *Key) Value(by string) string {
 	if v := map[string]*string{"tool": k.Tool, "model": k.Model, "agent": k.Agent, "project": k.Project}[by]; v != nil {
 		return *v
 	}
-	return map[string]string{"action": k.Action, "day": k.Day, "week": k.Week, "month": k.Month, "session": k.SessionPath}[by]
+	return map[string]string{"action": k.Action, "day": k.Day, "week": k.Week, "month": k.Month, "block": k.Block, "session": k.SessionPath}[by]
 }
 
 // sessionNames returns the id and the name of a session by its path.
@@ -94,22 +97,24 @@ type table[T any] struct {
 	models *record.Names
 	recent []*T // of the facts of the piece and the day, by the numbers of tool, deed and model
 	day    day
-	timed  bool // some dimension depends on the time
+	timed  bool   // some dimension depends on the time
+	blocks blocks // nil without the dimension of this name
 
 	values []string // memory of find
 	key    []byte
 }
 
-// day is a calendar day, with the labels of that day, its week and its month.
+// day is a calendar day, or its part in a block, with the labels of that day, its week, its month and
+// the block.
 type day struct {
-	from, to         int64 // Unix milliseconds
-	day, week, month string
+	from, to                int64 // Unix milliseconds
+	day, week, month, block string
 }
 
 func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 	return &table[T]{
 		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T),
-		timed: slices.ContainsFunc(req.By, isPeriod),
+		timed: slices.ContainsFunc(req.By, IsPeriod),
 	}
 }
 
@@ -131,6 +136,9 @@ func (t *table[T]) begin(f, owner *file, times *format.Column, tools *record.Nam
 		rows *= len(models.List)
 	}
 	t.recent = emptied(t.recent, rows)
+	if t.blocks != nil {
+		t.day = day{} // that of another agent
+	}
 }
 
 // emptied returns a list of n zero values, in the memory of another one if it fits.
@@ -143,8 +151,11 @@ func emptied[T any](list []T, n int) []T {
 // samePeriod reports whether facts of these times belong to the same rows, as far as it
 // depends on the time.
 func (t *table[T]) samePeriod(first, last int64) bool {
-	if !t.timed {
+	switch {
+	case !t.timed:
 		return true
+	case t.blocks != nil:
+		return false
 	}
 	a := dayOf(time.UnixMilli(first).In(t.location))
 	if last < a.to {
@@ -161,6 +172,9 @@ func (t *table[T]) row(i int) *T {
 	if t.timed {
 		if ms := t.file.millis(t.times.At(i)); ms < t.day.from || ms >= t.day.to {
 			t.day = dayOf(time.UnixMilli(ms).In(t.location))
+			if t.blocks != nil {
+				t.blocks.narrow(&t.day, t.file.Agent, ms)
+			}
 			clear(t.recent)
 		}
 	}
@@ -208,6 +222,8 @@ func (t *table[T]) find(i int) *T {
 			v = t.day.week
 		case "month":
 			v = t.day.month
+		case "block":
+			v = t.day.block
 		}
 		t.values = append(t.values, v)
 		t.key = append(append(t.key, v...), 0)
@@ -262,13 +278,14 @@ func (g groups[T]) sorted(compare func(a, b *T) int) []*T {
 // comparePeriods orders rows by their first dimension, the latest first, when that is
 // a period of time.
 func comparePeriods(by, a, b []string) int {
-	if !isPeriod(by[0]) {
+	if !IsPeriod(by[0]) {
 		return 0
 	}
 	return cmp.Compare(b[0], a[0])
 }
 
-func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
+// IsPeriod reports whether a dimension is a period of time.
+func IsPeriod(by string) bool { return by == "day" || by == "week" || by == "month" || by == "block" }
 
 // fileCount counts files, those of one session as one. The facts of a file must come one after another, unless the
 // count has a set of those that it counted.

@@ -272,7 +272,7 @@ func (m *model) request() audit.Request {
 	if rnd.IntN(2) == 0 {
 		req.Location = time.FixedZone("", (rnd.IntN(27*4)-12*4)*15*60)
 	}
-	dimensions := slices.Clone(audit.Dimensions)
+	dimensions := slices.Clone(audit.CallDimensions)
 	rnd.Shuffle(len(dimensions), func(i, k int) { dimensions[i], dimensions[k] = dimensions[k], dimensions[i] })
 	req.By = dimensions[:rnd.IntN(4)]
 	if rnd.IntN(4) == 0 {

@@ -36,15 +36,13 @@ type Request struct {
 	Tree     bool           // what a subagent used counts for the session that it works for
 }
 
-// Dimensions are the properties by which rows can be grouped, those of CallDimensions for
-// calls only.
+// The properties by which calls and uses of tokens can be grouped.
 var (
-	Dimensions     = []string{"tool", "action", "day", "week", "month", "model", "agent", "project", "session"}
-	CallDimensions = Dimensions[:2]
-)
+	CallDimensions  = append([]string{"tool", "action"}, shared...)
+	UsageDimensions = append([]string{"block"}, shared...)
 
-// UsageDimensions are those for uses of tokens.
-var UsageDimensions = Dimensions[len(CallDimensions):]
+	shared = []string{"day", "week", "month", "model", "agent", "project", "session"}
+)
 
 // ArgTest tests one argument of a call.
 type ArgTest struct {

@@ -263,8 +263,13 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		x.adopt()
 	}
 	b := &usageBuild{auditor: x, sources: groups[sourceGroup]{}, without: make(map[string]bool), listPrices: make(map[string]*Price)}
+	starts, err := x.byBlock()
+	if err != nil {
+		return nil, err
+	}
 	b.total = b.group(nil)
 	b.table = newTable(&req, b.group)
+	b.table.blocks = starts
 	if err := x.eachSum(b.table.samePeriod, b.addPiece); err != nil {
 		return nil, err
 	}

@@ -93,13 +93,13 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 	}
 }
 
-// ended is the outcome of a push: a service manager ends a watch without an error.
+// ended is the outcome of a push.
 func (o *pushOptions) ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil:
 		return err
-	case o.watch && context.Cause(ctx) == problem.ErrTerminated:
-		return nil
+	case o.watch:
+		return interrupted(ctx)
 	}
 	return problem.ErrLeft
 }

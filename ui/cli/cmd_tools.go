@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +26,6 @@ import (
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
-	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
 )
 
@@ -37,11 +35,13 @@ type auditOptions struct {
 	pager.Options
 	query, prices, svg string
 	by, rules, args    []string
+	dimensions         []string // that rows may be grouped by
 	limit              flags.Number
 	utc, csv, tree     bool
 	failed, risky, raw bool
 	rejected           bool
 	bare               bool // --no-chart
+	line, watch        bool // of usage
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no
@@ -61,6 +61,7 @@ func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 }
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
+	o.dimensions = dimensions
 	flags.AddWords(cmd, "by", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", dimensions, &o.by)
 }
 
@@ -107,8 +108,8 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
-			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
-				return req, problem.Usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
+			if by = strings.TrimSpace(by); !slices.Contains(o.dimensions, by) {
+				return req, o.unknownGroup(by)
 			}
 			if !slices.Contains(req.By, by) {
 				req.By = append(req.By, by)
@@ -132,6 +133,17 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re})
 	}
 	return req, nil
+}
+
+// unknownGroup is the error for a group that there is not, or not for what the command counts.
+func (o *auditOptions) unknownGroup(by string) error {
+	switch {
+	case slices.Contains(audit.CallDimensions, by):
+		return problem.Usagef("`pigrep tools` counts tool calls", "--by %s: tokens are used by replies, not by tools", by)
+	case slices.Contains(audit.UsageDimensions, by):
+		return problem.Usagef("`pigrep usage` counts tokens", "--by %s: only uses of tokens are in blocks", by)
+	}
+	return problem.Usagef("use one of "+strings.Join(o.dimensions, ", "), "--by: unknown group %q", by)
 }
 
 // zone returns the time zone that defines days.
@@ -308,7 +320,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 
 func newToolsCommand(a *app.App) *cobra.Command {
 	cmd := newAuditCommand(a, "tools", noArgs, runTools, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, audit.Dimensions, "tool")
+		o.addBy(cmd, audit.CallDimensions, "tool")
 		o.addFailed(cmd)
 		o.addChart(cmd)
 	})
@@ -413,67 +425,4 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		}
 		return printer.NewFilesAudit(t, file != "", o.limit.N, run.Out.Layout), nil
 	})
-}
-
-func newUsageCommand(a *app.App) *cobra.Command {
-	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, audit.UsageDimensions, "model")
-		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
-		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
-		o.addChart(cmd)
-	}, "tool", "error")
-}
-
-func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
-	for by := range strings.SplitSeq(strings.Join(o.by, ","), ",") {
-		if slices.Contains(audit.CallDimensions, strings.TrimSpace(by)) {
-			return problem.Usagef("`pigrep tools` counts tool calls", "--by %s: tokens are used by replies, not by tools", by)
-		}
-	}
-	if o.tree && len(o.by) == 0 {
-		o.by = []string{"session"}
-	}
-	prices, err := o.readPrices(a)
-	if err != nil {
-		return err
-	}
-	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		run.req.Prices, run.req.Tree = prices, o.tree
-		t, err := run.from.Usage(ctx, run.req)
-		if err != nil {
-			return nil, err
-		}
-		if t.TimeZone == system.UnnamedZone {
-			t.TimeZone = a.Now().Format("UTC-07:00")
-		}
-		var days *audit.UsageTable
-		if run.takesTrend(t.By) {
-			req := run.req
-			req.By = append([]string{"day"}, t.By...)
-			if days, err = run.from.Usage(ctx, req); err != nil {
-				return nil, err
-			}
-		}
-		return printer.NewUsageAudit(t, days, o.limit.N, run.Out.Layout), nil
-	})
-}
-
-// readPrices reads the file of --prices, nil without one.
-func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
-	if o.prices == "" {
-		return nil, nil
-	}
-	path := a.Absolute(o.prices)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
-	}
-	defer f.Close()
-	prices, err := audit.ReadPrices(f)
-	if e, ok := errors.AsType[*audit.PriceError](err); ok {
-		return nil, problem.Usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
-	} else if err != nil {
-		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
-	}
-	return prices, nil
 }

@@ -232,6 +232,7 @@ type usageRow struct {
 	Day        string  `json:"day,omitempty"`
 	Week       string  `json:"week,omitempty"`
 	Month      string  `json:"month,omitempty"`
+	Block      string  `json:"block,omitempty"`
 	Model      *string `json:"model,omitempty"`
 	Agent      *string `json:"agent,omitempty"`
 	Project    *string `json:"project,omitempty"`
@@ -328,7 +329,7 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 
 func (n *ids) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
-		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
+		Day: r.Day, Week: r.Week, Month: r.Month, Block: r.Block, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
 		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,
 	}
 	if r.SessionPath != "" {
@@ -339,7 +340,7 @@ func (n *ids) usage(r *audit.UsageRow) usageRow {
 
 func (r *usageRow) text() string {
 	var key []string
-	for _, k := range []*string{&r.Day, &r.Week, &r.Month, r.Model, r.Agent, r.Project, &r.Session, &r.Title} {
+	for _, k := range []*string{&r.Day, &r.Week, &r.Month, &r.Block, r.Model, r.Agent, r.Project, &r.Session, &r.Title} {
 		if k != nil && *k != "" {
 			key = append(key, *k)
 		}

@@ -35,6 +35,7 @@ type Audit struct {
 	last    func() (time.Time, error) // when there was something for the last time
 	facts   any                       // a struct or a map: JSON members before the rows; nil for none
 	sum     any                       // the total in JSON; nil for none
+	opening string                    // the line above the rows in text; may be empty
 	closing func(rows int) string     // the line below the rows in text
 }
 
@@ -122,6 +123,9 @@ func (a *Audit) Sheet(Layout) table { return a.table }
 func (a *Audit) Plain(p *plain) { a.Rows = p.table(a.table) }
 
 func (a *Audit) Text(t *Text) {
+	if a.opening != "" {
+		t.Print(t.Folded(a.opening, t.Width), "\n")
+	}
 	if a.write != nil {
 		a.Rows = a.write(t)
 	} else {
@@ -222,7 +226,7 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 	}
 	flex := slices.Index(by, "session") // its id stays when the title is cut
 	if flex < 0 {
-		flex = slices.IndexFunc(by, func(name string) bool { return name != "day" && name != "week" && name != "month" })
+		flex = slices.IndexFunc(by, func(name string) bool { return !audit.IsPeriod(name) })
 	}
 	for i, name := range by {
 		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Key: true}
@@ -235,6 +239,8 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 				}
 				return c
 			})
+		case "block":
+			add(c, func(k *audit.Key) cell { return layout.blockCell(k) })
 		case "project":
 			c.Left = true
 			add(c, func(k *audit.Key) cell {
@@ -330,7 +336,8 @@ func (a *Audit) Grid() (*Grid, error) {
 
 // NewUsageAudit returns the answer of "usage". A limit of 0 means no limit. days is the same
 // table grouped by day first, for Layout.TakesTrend; it may be nil.
-func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
+// What was used recently stands above the table in text; nil for nothing.
+func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, layout Layout) *Audit {
 	type row = audit.UsageRow
 	key := func(r *row) *audit.Key { return &r.Key }
 	var byDay *trend
@@ -383,16 +390,66 @@ func NewUsageAudit(t, days *audit.UsageTable, limit int, layout Layout) *Audit {
 		}{t.TimeZone, List(t.Sources), List(t.Unpriced), t.Repeated, t.PricesOf},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
-	a.closing = func(rows int) string { return usageClosing(t, rows, money, a.Verbose) }
+	if recent != nil && t.Total.Entries > 0 {
+		a.opening = RecentLine(recent, "this week")
+	}
+	a.closing = func(rows int) string { return usageClosing(t, rows, money, layout.Now, a.Verbose) }
 	return a
 }
 
+// RecentLine is what today and this week cost, or their tokens where no cost is known.
+func RecentLine(r *audit.Recent, week string) string {
+	amount := func(row *audit.UsageRow) string {
+		switch {
+		case row.Tokens == 0:
+			return "$0"
+		case row.HasCost():
+			return dollars{human.Cents}.known(row.Cost, true, row.Unpriced)
+		}
+		return human.Short(row.Tokens) + " tokens"
+	}
+	return amount(&r.Today) + " today · " + amount(&r.Week) + " " + week
+}
+
+// block returns when the block of a row began and when it ends.
+func block(k *audit.Key) (start, end time.Time) {
+	start, err := time.Parse(time.RFC3339, k.Block)
+	if err != nil {
+		return start, start
+	}
+	return start, start.Add(audit.BlockLength)
+}
+
+// blockCell is a block: in text from when to when.
+func (l Layout) blockCell(k *audit.Key) cell {
+	start, end := block(k)
+	if start.Equal(end) {
+		return cell{Text: "(none)"}
+	}
+	zone := l.Now.Location()
+	return cell{Text: start.In(zone).Format(minuteForm) + "–" + end.In(zone).Format("15:04"), Plain: k.Block}
+}
+
+// currentBlock says when the block ends that now is in; "" if there is none.
+func currentBlock(t *audit.UsageTable, now time.Time) string {
+	for i := range t.Rows {
+		start, end := block(&t.Rows[i].Key)
+		if left := int(end.Sub(now).Minutes()); !now.Before(start) && now.Before(end) {
+			return fmt.Sprintf("the current block ends in %d:%02d h", left/60, left%60)
+		}
+	}
+	return ""
+}
+
 // usageClosing says which sources the cost has, and what it lacks; in detail also what it does not count.
-func usageClosing(t *audit.UsageTable, rows int, money dollars, detail bool) string {
+func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, detail bool) string {
 	if t.Total.Entries == 0 && t.Coverage.Sessions > 0 {
 		return "no use of tokens recorded"
 	}
 	var parts []string
+	if line := currentBlock(t, now); line != "" {
+		parts = append(parts, line)
+	}
 	if rows < len(t.Rows) {
 		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
 	}
@@ -474,9 +531,7 @@ const (
 // TakesTrend reports whether an answer with these dimensions has a column that needs the
 // rows by day: where there is room, and rows are no periods themselves.
 func (l Layout) TakesTrend(by []string) bool {
-	return l.Charts && l.Width >= roomForTrend && !slices.ContainsFunc(by, func(name string) bool {
-		return name == "day" || name == "week" || name == "month"
-	})
+	return l.Charts && l.Width >= roomForTrend && !slices.ContainsFunc(by, audit.IsPeriod)
 }
 
 // trend is the values of each row by day, as lines of small bars. Each line has the scale
@@ -527,7 +582,7 @@ func newTrend(n int, row func(int) (*audit.Key, float64)) *trend {
 // rowID identifies a row by its dimensions, the day left out.
 func rowID(k *audit.Key) string {
 	id := ""
-	for _, by := range audit.Dimensions {
+	for _, by := range slices.Concat(audit.CallDimensions, audit.UsageDimensions) {
 		if by != "day" {
 			id += k.Value(by) + "\x00"
 		}

@@ -136,7 +136,7 @@ func TestAuditKeys(t *testing.T) {
 	for width, want := range map[int]string{40: "-4-5", 80: model, 120: model, 200: model} {
 		var b bytes.Buffer
 		layout := Layout{Width: width, Now: now}
-		a := NewUsageAudit(usage, nil, 0, layout)
+		a := NewUsageAudit(usage, nil, nil, 0, layout)
 		a.Coverage = &audit.Coverage{}
 		if err := New(&b, FormatText, layout).Print(a); err != nil {
 			t.Fatal(err)
@@ -178,8 +178,8 @@ func TestAuditWidths(t *testing.T) {
 			NewCallsAudit(t.Context(), "tools calls", calls, true, layout),
 			NewRiskyAudit(t.Context(), calls, 0, layout),
 			NewToolsAudit(toolTable(), nil, 0, layout),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, 0, layout),
-			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, 0, layout),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, nil, 0, layout),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, nil, 0, layout),
 		} {
 			if a.Coverage == nil {
 				a.Coverage = &audit.Coverage{}

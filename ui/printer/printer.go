@@ -327,7 +327,7 @@ func Columns() []CommandColumns {
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
 		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Layout{}).table)},
 		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Layout{}).table)},
-		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, 0, Layout{}).table)},
+		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, nil, nil, 0, Layout{}).table)},
 		{"index --dry-run", names(stepSheet(&Index{}, Layout{}))},
 		{"watch", names((&WatchEvent{}).Sheet(Layout{}))},
 		{"config", names((&Settings{}).Sheet(Layout{}))},

@@ -341,7 +341,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		if by == "agent" && len(t.Rows) < 2 {
 			continue
 		}
-		d.table(printer.NewUsageAudit(t, nil, mostRows, v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
+		d.table(printer.NewUsageAudit(t, nil, nil, mostRows, v.layout()), "By "+by, len(t.Rows)+t.More, func(i int) string {
 			return v.session(t.Rows[i].SessionPath, t.Rows[i].SessionID, "")
 		})
 		if by == "project" && len(t.Rows) > 1 {
