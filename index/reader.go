@@ -38,6 +38,7 @@ type Reader struct {
 	naming     sync.Once
 	names      *Names                         // nil if there are no Notes
 	chains     atomic.Pointer[session.Chains] // nil until they are needed
+	partly     bool                           // as of Partly
 
 	close sync.Once
 }
@@ -279,9 +280,16 @@ func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.F
 // duplicates. For more, reading all facts takes less time.
 const fewInMemory = 1000
 
+// Partly says that the index does not have all documents of its records. Call it before the
+// reader is used.
+func (r *Reader) Partly() { r.partly = true }
+
 // FilesWithDuplicates returns the files that may have entries in common with another
 // file. known is false if the duplicates are not known.
 func (r *Reader) FilesWithDuplicates() (files map[uint32]bool, known bool) {
+	if r.partly {
+		return nil, false
+	}
 	inMemory := 0
 	for _, s := range r.segments {
 		if s.Path() == "" {

@@ -28,6 +28,7 @@ type Elsewhere struct {
 	next    uint32
 	idle    []*index.Batch // that no Add is filling
 	batches []*index.Batch
+	partly  bool // as of index.Reader.Partly
 }
 
 // NewElsewhere returns an Elsewhere that adds to a reader, which the caller closes.
@@ -39,7 +40,7 @@ func NewElsewhere(a adapter.Adapter, base *index.Reader) *Elsewhere {
 // name from another file. With text, all else is read from there, as if that were the file;
 // without, s is all that is known.
 func (x *Elsewhere) Add(ctx context.Context, s session.Summary, text io.ReaderAt) error {
-	batch, number := x.take()
+	batch, number := x.take(false)
 	defer x.give(batch)
 	rec := &session.Record{Summary: s}
 	if text != nil {
@@ -83,11 +84,38 @@ func (x *Elsewhere) read(ctx context.Context, s session.Summary, number uint32, 
 	}
 }
 
+// AddLines indexes a session whose record is known, and some of its lines. The record is the
+// index's from then on.
+func (x *Elsewhere) AddLines(rec *session.Record, lines []adapter.Line) {
+	batch, number := x.take(true)
+	defer x.give(batch)
+	rec.File = number
+	parser := x.adapter.Parse(adapter.State{Path: rec.Path, Header: rec.Header})
+	for _, line := range lines {
+		parser.Reset(adapter.State{Path: rec.Path, Header: rec.Header, Lines: line.Number - 1})
+		parser.Parse(line, func(e *session.Entry) {
+			at := rec.NodeAt(e.Offset)
+			if at < 0 || rec.Hidden.Has(at) {
+				return
+			}
+			e.Context = rec.Contexts.At(at)
+			e.Complete()
+			e.Answer(rec.Nodes[at].Tool)
+			for i := range e.Parts {
+				d := document(e, i, number)
+				batch.Add(&d)
+			}
+		})
+	}
+	batch.Put(rec, nil)
+}
+
 // take returns a batch that no other Add fills, and the number of a file.
-func (x *Elsewhere) take() (*index.Batch, uint32) {
+func (x *Elsewhere) take(partly bool) (*index.Batch, uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.next++
+	x.partly = x.partly || partly
 	if n := len(x.idle); n > 0 {
 		b := x.idle[n-1]
 		x.idle = x.idle[:n-1]
@@ -110,5 +138,56 @@ func (x *Elsewhere) give(b *index.Batch) {
 func (x *Elsewhere) Reader() (*index.Reader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.base.With(slices.Clip(x.batches)...)
+	r, err := x.base.With(slices.Clip(x.batches)...)
+	if err == nil && x.partly {
+		r.Partly()
+	}
+	return r, err
+}
+
+// A Recorder makes the record of a session file from its lines.
+type Recorder struct {
+	lines lineReader
+	torn  bool
+}
+
+// NewRecorder continues a record at its checkpoint: the first line is the next one. That of a new
+// file has a path, an agent, and whether it is of notes. visit gets the entries with parts, each
+// while it is valid, and returns the number of tokens in their texts.
+func NewRecorder(a adapter.Adapter, rec *session.Record, visit func(*session.Entry) (tokens int)) *Recorder {
+	if rec.Facts == nil {
+		rec.Facts = &session.Facts{}
+	}
+	return &Recorder{lines: lineReader{adapter: a, folder: shellcmd.NewFolder(), rec: rec, visit: visit, parser: a.Parse(stateOf(rec))}}
+}
+
+// Offset is where the next line begins.
+func (r *Recorder) Offset() int64 { return r.lines.rec.Checkpoint.Offset }
+
+// Line adds a line, and reports whether it says anything. The last one may be unended: if it says
+// something, the record cannot be continued, and otherwise it counts for nothing.
+func (r *Recorder) Line(data []byte, ended bool) (found bool) {
+	rec := r.lines.rec
+	line := adapter.Line{Data: data, Raw: data, Offset: r.Offset(), Length: int64(len(data)), Number: rec.Lines + 1, Ended: ended}
+	if ended {
+		found = r.lines.parse(line, rec)
+		rec.Checkpoint.Offset += line.Length + 1
+		rec.Checkpoint.Length = rec.Checkpoint.Offset
+		rec.Lines++
+		return found
+	}
+	rec = r.Record()
+	found = r.lines.parse(line, rec) || r.lines.parser.State().Header.Version != rec.Version
+	if r.torn = !found; found {
+		rec.Checkpoint.Length += line.Length
+	}
+	return found
+}
+
+// Record returns the record of the lines so far.
+func (r *Recorder) Record() *session.Record {
+	if !r.torn {
+		r.lines.settle(r.lines.rec)
+	}
+	return r.lines.rec
 }

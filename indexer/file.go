@@ -40,6 +40,7 @@ type lineReader struct {
 	add     func(*segment.Document) (tokens int) // adds a document
 	remove  func(offset int64)                   // removes the documents of an entry that were added before the checkpoint
 	skimmed func(bytes int64) error              // is told of each piece of a line that is too long; an error ends reading
+	visit   func(*session.Entry) (tokens int)    // is given entries with parts instead of add; nil: documents are added
 
 	held      []heldEntry        // in file order
 	abouts    map[string]int64   // of Notes: the offset of the last line about each session
@@ -57,9 +58,7 @@ type heldEntry struct {
 // seek continues at the checkpoint of the record. The file ends at a size.
 func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	if r.parser == nil {
-		r.parser = r.adapter.Parse(adapter.State{
-			Path: r.rec.Path, Header: r.rec.Header, Lines: r.rec.Lines, LastTime: lastTime(r.rec), Facts: true, Memo: r.rec.Memo,
-		})
+		r.parser = r.adapter.Parse(stateOf(r.rec))
 	}
 	r.lines.Limit = adapter.MaxLine(r.adapter)
 	// The checkpoint follows the pieces of a line that is too long: if the line is still
@@ -76,6 +75,11 @@ func (r *lineReader) seek(f io.ReaderAt, size int64) {
 	at := r.rec.Checkpoint.Offset
 	r.lines.Reset(io.NewSectionReader(f, at, size-at), at, r.rec.Lines)
 	r.lines.Within(r.rec.Within)
+}
+
+// stateOf is that of the parser at the checkpoint of a record.
+func stateOf(rec *session.Record) adapter.State {
+	return adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec), Facts: true, Memo: rec.Memo}
 }
 
 // next reads a line. It adds a complete one to the record, and leaves an unterminated one to
@@ -151,7 +155,12 @@ func (r *lineReader) parse(line adapter.Line, rec *session.Record) (found bool) 
 				rec.AddTool(e.Tool)
 			}
 		}
-		if len(e.Parts) > 0 {
+		switch {
+		case len(e.Parts) == 0:
+		case r.visit != nil:
+			rec.Documents += len(e.Parts)
+			rec.Tokens += uint64(r.visit(e))
+		default:
 			r.documents = r.documents[:0]
 			for i := range e.Parts {
 				r.documents = append(r.documents, document(e, i, rec.File))
