@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -43,6 +42,7 @@ type Question struct {
 
 	Names  []string // only sessions with these names: ids, their beginnings or ends, or paths
 	Brief  bool     // summaries are enough: no lines are sent
+	Facts  bool     // records are enough: no lines are sent
 	Whole  bool     // an answer without all sessions would be wrong: rather fail with ErrTooMuch
 	Newest bool     // the newest sessions first, not the best
 	Wanted int      // how many sessions the answer will show; 0 for all
@@ -59,6 +59,12 @@ type Session struct {
 	Path    string          // on that host
 	Summary session.Summary // its Path is Name(Host, Path)
 	Text    []byte          // its lines; nil if the question is Brief
+
+	// Record, if there is no Text, is that of the session file, of which Lines are those that the
+	// answer needs for sure, in order. Read reads others; without it they are blank.
+	Record *session.Record
+	Lines  []adapter.Line
+	Read   func(ctx context.Context, first, last int) ([]adapter.Line, error)
 }
 
 // Name is the path by which answers call a session file of another machine.
@@ -75,6 +81,8 @@ func Split(name string) (host, path string, ok bool) {
 type Coverage struct {
 	Sessions int // that may answer the question
 	Sent     int
+	Lower    int  // that were not sent because others rank higher, and the question wants a number
+	Inexact  bool // some hits of sessions that were sent are missing for the same reason
 }
 
 // A Source has sessions that are not on this machine.
@@ -99,10 +107,12 @@ var ErrTooMuch = errors.New("too many sessions for this question")
 type Gathered struct {
 	Reader  *index.Reader // the caller closes it
 	Missing []Missing
-	Known   int // sessions that may answer the question, in all sources
+	Known   int  // sessions that may answer the question, in all sources
+	Inexact bool // there may be more hits than there are here
 
+	ctx   context.Context // for lines that are read later
 	mu    sync.Mutex
-	texts map[string]*text
+	texts map[string]entry.File
 	seen  map[identity]bool
 	local map[string]bool // paths on this machine
 }
@@ -121,7 +131,7 @@ func identityOf(s *session.Summary) identity {
 // is index.Empty() if they are not wanted. A session that several have counts once: that of
 // base before others. It fails if no source answers.
 func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host string, sources []Source, q Question) (*Gathered, error) {
-	g := &Gathered{texts: make(map[string]*text), seen: make(map[identity]bool), local: make(map[string]bool)}
+	g := &Gathered{texts: make(map[string]entry.File), seen: make(map[identity]bool), local: make(map[string]bool)}
 	for i := range base.Summaries() {
 		s := &base.Summaries()[i]
 		g.local[s.Path] = true
@@ -129,6 +139,7 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 			g.seen[identityOf(s)] = true
 		}
 	}
+	g.ctx = ctx
 	index := indexer.NewElsewhere(a, base)
 	group, ctx := errgroup.WithContext(ctx)
 	results := make([]Coverage, len(sources))
@@ -141,8 +152,10 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 	}
 	_ = group.Wait() // no goroutine fails
 	for i, source := range sources {
-		m := Missing{source.Name(), results[i].Sessions - results[i].Sent, failed[i]}
-		g.Known += results[i].Sessions
+		c := &results[i]
+		m := Missing{source.Name(), c.Sessions - c.Sent - c.Lower, failed[i]}
+		g.Known += c.Sessions
+		g.Inexact = g.Inexact || c.Inexact || c.Lower > 0
 		if m.Err != nil || m.Sessions > 0 {
 			g.Missing = append(g.Missing, m)
 		}
@@ -170,11 +183,15 @@ func (g *Gathered) ask(ctx context.Context, source Source, q Question, to *index
 			return nil
 		}
 		indexing.Go(func() error {
-			if s.Text == nil {
+			switch {
+			case s.Text != nil:
+				s.Summary.Size = int64(len(s.Text))
+				return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
+			case s.Record == nil:
 				return to.Add(ctx, s.Summary, nil)
 			}
-			s.Summary.Size = int64(len(s.Text))
-			return to.Add(ctx, s.Summary, bytes.NewReader(s.Text))
+			to.AddLines(s.Record, s.Lines)
+			return nil
 		})
 		return ctx.Err()
 	})
@@ -198,30 +215,17 @@ func (g *Gathered) admit(s *Session, host string) bool {
 		}
 		g.seen[id] = true
 	}
-	g.texts[s.Summary.Path] = &text{s.Text, time.Unix(0, s.Summary.Mtime)}
+	g.texts[s.Summary.Path] = s.file(g.ctx)
 	return true
 }
 
 // Open implements entry.Source for the sessions that were sent.
 func (g *Gathered) Open(path string) (entry.File, error) {
-	if t := g.texts[path]; t != nil {
-		return opened{bytes.NewReader(t.data), t.modified}, nil
+	if f := g.texts[path]; f != nil {
+		return f, nil
 	}
 	return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 }
 
 // Has reports whether a path is that of a session which was sent.
 func (g *Gathered) Has(path string) bool { return g.texts[path] != nil }
-
-type text struct {
-	data     []byte
-	modified time.Time
-}
-
-type opened struct {
-	*bytes.Reader
-	modified time.Time
-}
-
-func (o opened) Close() error       { return nil }
-func (o opened) ModTime() time.Time { return o.modified }

@@ -1,0 +1,163 @@
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+)
+
+// file returns the file of a session as far as it was sent.
+func (s *Session) file(ctx context.Context) entry.File {
+	modified := time.Unix(0, s.Summary.Mtime)
+	if s.Record == nil {
+		return text{bytes.NewReader(s.Text), modified}
+	}
+	return &sparse{ctx: ctx, session: s, modified: modified, lines: merged(slices.Clone(s.Lines))}
+}
+
+// text is a file of which all is there.
+type text struct {
+	*bytes.Reader
+	modified time.Time
+}
+
+func (t text) Close() error       { return nil }
+func (t text) ModTime() time.Time { return t.modified }
+
+// sparse is a file of which some lines are there. Others are read when they are asked for. What
+// cannot be read is blank, with as many line ends as lines, so that places and numbers of the
+// others are right. It may be used by several goroutines.
+type sparse struct {
+	ctx      context.Context
+	session  *Session
+	modified time.Time
+
+	mu    sync.Mutex
+	lines []adapter.Line // in order
+}
+
+func (s *sparse) Close() error       { return nil }
+func (s *sparse) ModTime() time.Time { return s.modified }
+func (s *sparse) Size() int64        { return s.session.Record.Checkpoint.Length }
+
+// end is behind the line end of a line.
+func end(l *adapter.Line) int64 { return l.Offset + int64(len(l.Data)) + 1 }
+
+func (s *sparse) ReadAt(p []byte, offset int64) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := max(0, s.Size()-offset); int64(len(p)) > left {
+		p, err = p[:left], io.EOF
+	}
+	to := offset + int64(len(p))
+	if s.session.Read != nil && len(p) > 0 && !s.has(offset, to) {
+		if err := s.read(offset, to); err != nil {
+			return 0, err
+		}
+	}
+	s.fill(p, offset)
+	return len(p), err
+}
+
+// fill fills a piece of the file at an offset.
+func (s *sparse) fill(p []byte, offset int64) {
+	for i := range p {
+		p[i] = ' '
+	}
+	to := offset + int64(len(p))
+	i := s.from(offset)
+	number, at := 0, int64(0) // of the line before, and its end
+	if i > 0 {
+		number, at = s.lines[i-1].Number, end(&s.lines[i-1])
+	}
+	blank := func(lines int) {
+		for k := max(at, offset); k < min(at+int64(lines), to); k++ {
+			p[k-offset] = '\n'
+		}
+	}
+	for ; i < len(s.lines) && at < to; i++ {
+		l := &s.lines[i]
+		blank(l.Number - number - 1)
+		if from := max(l.Offset, offset); from < min(end(l), to) {
+			copy(p[from-offset:], l.Data[min(from-l.Offset, int64(len(l.Data))):])
+		}
+		if number, at = l.Number, end(l); at > offset && at <= to {
+			p[at-1-offset] = '\n'
+		}
+	}
+	blank(s.session.Record.Lines - number)
+}
+
+// from returns the first line that ends behind an offset.
+func (s *sparse) from(offset int64) int {
+	return sort.Search(len(s.lines), func(i int) bool { return end(&s.lines[i]) > offset })
+}
+
+// has reports whether all bytes of a range are there.
+func (s *sparse) has(from, to int64) bool {
+	for i := s.from(from); i < len(s.lines) && s.lines[i].Offset <= from; i++ {
+		if from = end(&s.lines[i]); from >= to {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads the lines of the entries in a range.
+func (s *sparse) read(from, to int64) error {
+	nodes := s.session.Record.Nodes
+	first := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset+int64(nodes[i].Length) > from })
+	last := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset >= to })
+	if first >= last {
+		return nil
+	}
+	more, err := s.session.Read(s.ctx, nodes[first].Line, nodes[last-1].Line)
+	if err == nil {
+		s.lines = merged(slices.Concat(more, s.lines))
+	}
+	return err
+}
+
+// merged returns lines in order, each once, as far as they fit together.
+func merged(lines []adapter.Line) []adapter.Line {
+	slices.SortStableFunc(lines, func(a, b adapter.Line) int { return cmp.Compare(a.Number, b.Number) })
+	var last *adapter.Line
+	return slices.DeleteFunc(lines, func(l adapter.Line) bool {
+		number, at := 0, int64(0)
+		if last != nil {
+			number, at = last.Number, end(last)
+		}
+		gap := int64(l.Number) - int64(number) - 1
+		if gap < 0 || l.Offset < 0 || l.Offset-at < gap {
+			return true
+		}
+		last = &l
+		return false
+	})
+}
+
+// Usable reports whether a record that comes from elsewhere may stand for a session file: its
+// entries must be in order and of sizes that can be read.
+func Usable(r *session.Record) bool {
+	if r.Lines < 0 || r.Checkpoint.Length < int64(r.Lines) {
+		return false
+	}
+	at := int64(0)
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Offset < at || n.Length < 0 || n.Length > DefaultBytes || n.Offset > r.Checkpoint.Length-int64(n.Length) || n.Line < 0 {
+			return false
+		}
+		at = n.Offset
+	}
+	return true
+}
