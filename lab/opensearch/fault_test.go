@@ -149,7 +149,7 @@ func TestFullDisk(t *testing.T) {
 		return strings.Contains(string(answer), text)
 	}
 	blocked := func() bool { // writing, and making indices
-		return has("/full-sessions-v1/_settings", `"read_only_allow_delete":"true"`) || has("/_cluster/settings", `"create_index":"true"`)
+		return has("/full-sessions-v2/_settings", `"read_only_allow_delete":"true"`) || has("/_cluster/settings", `"create_index":"true"`)
 	}
 	await := func(want bool) { // the engine looks at its disk every ten seconds, and tells nobody
 		for deadline := time.Now().Add(startTime); blocked() != want; time.Sleep(100 * time.Millisecond) {

@@ -62,7 +62,7 @@ func TestFigures(t *testing.T) {
 			t.Logf("pushed %d MB in %s, a bare client in %s: %.2f of its rate", mb, ours, bare, bare[1].Seconds()/ours[1].Seconds())
 			m.must("remote", "add", "team", node, "--prefix", "r0")
 			post(t, node+"/r0/_forcemerge?max_num_segments=1", "")
-			t.Logf("%.2f bytes on disk for each of a session", sizeOf(t, node, "r0-v1-*")/float64(mb<<20))
+			t.Logf("%.2f bytes on disk for each of a session", sizeOf(t, node, "r0-v2-*")/float64(mb<<20))
 			for _, line := range asked {
 				args := strings.Fields(line)
 				there, here := times(m, append(args, "--from", "team")), times(m, append(args, "--session-dir", sessions))
@@ -118,7 +118,7 @@ func replay(t *testing.T, node, prefix string, bodies [][]byte) (took time.Durat
 			}
 			if bytes.HasPrefix(line, []byte(`{"index":`)) && json.Unmarshal(line, &action) == nil && !made[action.Index.Name] {
 				made[action.Index.Name] = true
-				if !strings.HasSuffix(action.Index.Name, "-sessions-v1") {
+				if !strings.HasSuffix(action.Index.Name, "-sessions-v2") {
 					put(t, node+"/"+action.Index.Name, `{}`)
 				}
 			}

@@ -197,14 +197,14 @@ func TestOneNode(t *testing.T) {
 			t.Errorf("it is still there: %s", out)
 		}
 		m.must("remote", "forget", "team", "--before", "2100-01-01")
-		if n := documents(t, url, "pigrep-sessions-v1"); n > 5 { // lines about pushes
+		if n := documents(t, url, "pigrep-sessions-v2"); n > 5 { // lines about pushes
 			t.Errorf("%d documents are left", n)
 		}
 	})
 	t.Run("version", func(t *testing.T) {
 		put(t, url+"/_index_template/pigrep", `{"index_patterns":["pigrep-v9-*"],"version":9}`)
 		for _, args := range [][]string{{"push", "team", "--session-dir", m.sessions}, {"remote", "init", "team"}, {"search", "--from", "team", "token"}} {
-			if _, errs, code := m.run(args...); code != 2 || !strings.Contains(errs, "has version 9, this pigrep has 1") {
+			if _, errs, code := m.run(args...); code != 2 || !strings.Contains(errs, "has version 9, this pigrep has 2") {
 				t.Errorf("%q: exit code %d, %s", args, code, errs)
 			}
 		}

@@ -24,11 +24,12 @@ type Setup struct {
 func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, error) {
 	s := &Setup{}
 	templates := a.templates()
+	versions, err := a.templateVersions(ctx)
+	if err != nil {
+		return s, err
+	}
 	for _, name := range []string{a.config.Prefix, a.config.Prefix + "-sessions"} {
-		found, err := a.templateVersion(ctx, name)
-		switch {
-		case err != nil:
-			return s, err
+		switch found := versions[name]; {
 		case found == version:
 			continue
 		case found != 0:
@@ -42,7 +43,7 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, er
 		}
 	}
 	index := a.sessionsIndex()
-	err := a.call(ctx, http.MethodHead, index, nil, nil)
+	err = a.call(ctx, http.MethodHead, index, nil, nil)
 	if isStatus(err, http.StatusNotFound) {
 		s.Changes = append(s.Changes, "index "+index)
 		if err = nil; !dryRun {

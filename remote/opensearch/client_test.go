@@ -87,11 +87,11 @@ func TestWrongAnswers(t *testing.T) {
 		"not set up": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, "not set up", ErrNoTemplate},
 		"another version": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"index_templates":[{"index_template":{"version":7}}]}`)
-		}, "has version 7, this pigrep has 1", ErrOther},
+			fmt.Fprint(w, `{"index_templates":[{"name":"pigrep","index_template":{"version":7}}]}`)
+		}, "has version 7, this pigrep has 2", ErrOther},
 		"another's template": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"index_templates":[{"index_template":{}}]}`)
+			fmt.Fprint(w, `{"index_templates":[{"name":"pigrep","index_template":{}}]}`)
 		}, "another version", ErrOther},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,9 +123,9 @@ func TestTriesAgain(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		fmt.Fprint(w, `{"index_templates":[{"index_template":{"version":1}}]}`)
+		fmt.Fprint(w, `{"index_templates":[{"name":"pigrep","index_template":{"version":2}},{"name":"pigrep-sessions","index_template":{"version":2}}]}`)
 	})
-	if err := a.check(t.Context()); err != nil || tries != 4 {
+	if err := a.check(t.Context()); err != nil || tries != 3 {
 		t.Errorf("%v after %d tries", err, tries)
 	}
 }

@@ -80,6 +80,17 @@ type compiled struct {
 	sessions object // tests what parts and states have
 	parts    object // tests what only parts have; nil for nothing
 	scored   object // a part of parts that also ranks
+	lines    bool   // all lines that the answer needs have such parts
+}
+
+// query is what parts that pass more clauses match.
+func (c *compiled) query(more ...object) object {
+	filter := slices.DeleteFunc(append(more, c.parts), func(c object) bool { return c == nil })
+	b := object{"filter": filter}
+	if c.scored != nil {
+		b["must"] = c.scored
+	}
+	return object{"bool": b}
 }
 
 // compile compiles a question. A loose one is for when nothing is found otherwise.
@@ -104,12 +115,14 @@ func compile(q *remote.Question, loose bool) compiled {
 		filters = append(filters, kinds(s))
 	}
 	if q.Required != nil {
-		filters = append(filters, required(q.Required))
+		found := required(q.Required)
+		filters, c.lines = append(filters, found), found != nil
 	}
 	c.parts = all(filters...)
 	if root, _ := syntax.Parse(q.Text); root != nil {
 		w := &wording{q.Env, loose}
 		c.scored = w.node(root)
+		c.lines = c.scored != nil
 	}
 	return c
 }

@@ -82,6 +82,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.template(w, r, verb, body)
 	case name == "_bulk":
 		f.bulk(w, body)
+	case name == "_mget":
+		f.get(w, body)
 	case name == "_cat":
 		fmt.Fprint(w, `[]`)
 	case verb == "":
@@ -123,12 +125,29 @@ func (f *fake) template(w http.ResponseWriter, r *http.Request, name string, bod
 		fmt.Fprint(w, `{}`)
 		return
 	}
-	if f.templates[name] == nil {
-		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprint(w, `{"error":{"type":"resource_not_found_exception","reason":"no template"}}`)
-		return
+	list := []string{}
+	for have, template := range f.templates {
+		if strings.HasPrefix(have, strings.TrimSuffix(name, "*")) {
+			list = append(list, fmt.Sprintf(`{"name":%q,"index_template":%s}`, have, template))
+		}
 	}
-	fmt.Fprintf(w, `{"index_templates":[{"name":%q,"index_template":%s}]}`, name, f.templates[name])
+	fmt.Fprintf(w, `{"index_templates":[%s]}`, strings.Join(list, ","))
+}
+
+func (f *fake) get(w http.ResponseWriter, body []byte) {
+	var q struct {
+		Docs []struct {
+			Index string `json:"_index"`
+			ID    string `json:"_id"`
+		}
+	}
+	_ = json.Unmarshal(body, &q)
+	list := []map[string]any{}
+	for _, d := range q.Docs {
+		list = append(list, map[string]any{"_source": f.indices[d.Index][d.ID].source})
+	}
+	data, _ := json.Marshal(map[string]any{"docs": list})
+	_, _ = w.Write(data)
 }
 
 func (f *fake) index(w http.ResponseWriter, r *http.Request, name string) {
@@ -192,7 +211,7 @@ func (f *fake) bulk(w http.ResponseWriter, body []byte) {
 // of returns the indices of a name or alias.
 func (f *fake) of(name string) (list []map[string]fakeDocument) {
 	for index, documents := range f.indices {
-		if index == name || strings.HasPrefix(index, name+"-v1-") {
+		if index == name || strings.HasPrefix(index, name+"-v2-") {
 			list = append(list, documents)
 		}
 	}
@@ -243,6 +262,9 @@ func passes(d map[string]any, query map[string]any) bool {
 					return false
 				}
 			case "bool":
+				if field == "should" && in["minimum_should_match"] != nil && !slices.ContainsFunc(listOf(want), func(each map[string]any) bool { return passes(d, each) }) {
+					return false
+				}
 				for _, each := range listOf(want) {
 					if ok := passes(d, each); (field == "filter" || field == "must") && !ok || field == "must_not" && ok {
 						return false
@@ -297,7 +319,7 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 				continue
 			}
 			keys[key] = true
-			hits = append(hits, hit{d.source, map[string]any{"file_key": []any{key}}, []any{line, line}, line})
+			hits = append(hits, hit{d.source, map[string]any{"file_key": []any{key}, "line": []any{line}, "gen": []any{d.source["gen"]}}, []any{line, line}, line})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return int(a.line - b.line) })

@@ -16,14 +16,17 @@ import (
 
 const (
 	pageSize = 1000
+	pageHits = 10_000  // documents of which only numbers are asked for
 	pageText = 4 << 20 // about how much text of lines is asked for at once
-	fetchers = 4       // sessions that are read at once
+	fetchers = 4       // requests for lines at once
+	together = 32      // sessions whose hits are asked for at once
 
 	// mostCompared is how many sessions may compete for the places in an answer: the engine's
 	// order is not that of the answer.
 	mostCompared   = 1000
 	comparedFactor = 2
 	comparedMore   = 10
+	comparedParts  = 200 // that compete for them
 )
 
 // hits is an answer to a search.
@@ -96,6 +99,7 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		return c, err
 	}
 	asked := compile(q, false)
+	found := &places{}
 	var list []*state
 	if asked.parts == nil && asked.scored == nil {
 		err = a.states(ctx, all(asked.sessions, overlapping(q)), func(s *state) error {
@@ -105,21 +109,25 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 		if q.Wanted > 0 && len(list) > q.Wanted { // the latest ones are all that was asked for
 			list = list[:q.Wanted]
 		}
-		c.Sessions = len(list)
 	} else {
-		list, c.Sessions, err = a.candidates(ctx, q, asked)
-		if err == nil && c.Sessions == 0 && q.Text != "" {
-			list, c.Sessions, err = a.candidates(ctx, q, compile(q, true))
+		found, err = a.find(ctx, q, asked)
+		if err == nil && len(found.keys) == 0 && q.Text != "" {
+			asked = compile(q, true)
+			found, err = a.find(ctx, q, asked)
+		}
+		if err == nil {
+			list, err = a.statesOf(ctx, found.keys)
 		}
 	}
 	if err == nil && (len(q.Names) > 0 || q.Text != "") {
 		list, err = a.withFiles(ctx, list)
-		c.Sessions = max(c.Sessions, len(list))
 	}
 	if err != nil {
 		return c, err
 	}
-	if q.Brief {
+	c.Sessions = max(found.files, len(list))
+	switch {
+	case q.Brief:
 		for _, s := range list {
 			if err := visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary()}); err != nil {
 				return c, err
@@ -127,8 +135,16 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 			c.Sent++
 		}
 		return c, nil
+	case q.Wanted > 0:
+		c.Lower = c.Sessions - len(list)
 	}
-	c.Sent, err = a.sendAll(ctx, list, q.Bytes, visit)
+	if !q.Facts && !asked.lines {
+		c.Sent, err = a.sendAll(ctx, list, q.Bytes, visit)
+		return c, err
+	}
+	s := &selection{archive: a, q: q, asked: asked, found: found, room: q.Bytes}
+	c.Sent, err = s.sendAll(ctx, list, visit)
+	c.Inexact = found.more
 	return c, err
 }
 
@@ -144,53 +160,70 @@ func overlapping(q *remote.Question) object {
 	return all(span("newest", "gte", millis(q.Spec.Since)), span("oldest", "lte", millis(q.Spec.Until)))
 }
 
-// candidates returns the session files with parts that may be hits, in the engine's order, and
-// how many there are.
-func (a *Archive) candidates(ctx context.Context, q *remote.Question, asked compiled) ([]*state, int, error) {
-	query := object{"bool": object{"filter": slices.DeleteFunc([]object{asked.sessions, asked.parts}, func(c object) bool { return c == nil })}}
-	if asked.scored != nil {
-		query["bool"].(object)["must"] = asked.scored
+// places are where parts are that may be hits.
+type places struct {
+	keys  []string         // of their files, the best first
+	lines map[string][]int // by file key; nil if only the files were looked for
+	gens  map[string]int64 // of these
+	files int              // how many there are
+	more  bool             // there are more lines
+}
+
+// add adds hits of a search.
+func (p *places) add(found *hits[struct{}]) {
+	for i := range found.Hits.Hits {
+		h := found.Hits.Hits[i].Fields
+		key, line, gen := text(h["file_key"]), number(h["line"]), number(h["gen"])
+		if key == "" {
+			continue
+		}
+		if _, ok := p.gens[key]; !ok || line > 0 && gen > p.gens[key] {
+			if p.gens[key], p.lines[key] = gen, nil; !ok {
+				p.keys = append(p.keys, key)
+			}
+		}
+		if line > 0 && gen == p.gens[key] {
+			p.lines[key] = append(p.lines[key], int(line))
+		}
 	}
-	keys, total, err := a.bestFiles(ctx, q, query)
-	if q.Wanted == 0 || err == nil && total > len(keys) && len(keys) < wantedKeys(q) {
-		keys, err = a.allFiles(ctx, query)
-		total = len(keys)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	list, err := a.statesOf(ctx, keys)
-	return list, max(total, len(list)), err
 }
 
 func wantedKeys(q *remote.Question) int {
 	return min(q.Wanted*comparedFactor+comparedMore, mostCompared)
 }
 
-// bestFiles returns the keys of the files with the best parts.
-func (a *Archive) bestFiles(ctx context.Context, q *remote.Question, query object) (keys []string, total int, err error) {
+// find returns the places of the best parts, at least one in each of the best files, or the keys
+// of all files.
+func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) (*places, error) {
+	query := asked.query(asked.sessions)
 	if q.Wanted == 0 {
-		return nil, 0, nil
+		keys, err := a.allFiles(ctx, query)
+		return &places{keys: keys, files: len(keys)}, err
 	}
+	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
 	body := object{
-		"size": wantedKeys(q), "query": query, "_source": false, "docvalue_fields": []string{"file_key"}, "track_total_hits": false,
-		"collapse": object{"field": "file_key"}, "aggs": object{"files": object{"cardinality": object{"field": "file_key"}}},
+		"size": comparedParts, "query": query, "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
+		"aggs": object{"files": object{"cardinality": object{"field": "file_key"}}},
 	}
 	if q.Newest {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
 	}
-	answer, err := find[struct{}](ctx, a, a.everything(), "", body)
+	best, err := find[struct{}](ctx, a, a.everything(), "", body)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	for _, h := range answer.Hits.Hits {
-		if list := h.Fields["file_key"]; len(list) == 1 {
-			if key, ok := list[0].(string); ok {
-				keys = append(keys, key)
-			}
+	p.add(best)
+	p.files, p.more = max(best.Aggregations.Files.Value, len(p.keys)), len(best.Hits.Hits) == comparedParts
+	if wanted := min(wantedKeys(q), p.files); p.more && len(p.keys) < wanted {
+		delete(body, "aggs")
+		body["size"], body["collapse"] = wantedKeys(q), object{"field": "file_key"}
+		if best, err = find[struct{}](ctx, a, a.everything(), "", body); err != nil {
+			return nil, err
 		}
+		p.add(best)
 	}
-	return keys, max(answer.Aggregations.Files.Value, len(keys)), nil
+	p.keys = p.keys[:min(len(p.keys), wantedKeys(q))]
+	return p, nil
 }
 
 // allFiles returns the keys of all files with parts that pass a query.
@@ -265,40 +298,56 @@ func (a *Archive) sendAll(ctx context.Context, list []*state, room int64, visit 
 	for ; n < len(list) && (room-list[n].Offset >= 0 || n == 0); n++ {
 		room -= list[n].Offset
 	}
-	list = list[:n]
+	return n, inOrder(ctx, list[:n], a.lines, func(s *state, text []byte) error {
+		return visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary(), Text: text})
+	})
+}
+
+// inOrder does something for each of a list, several at a time, and visits what came of it in
+// order.
+func inOrder[T, R any](ctx context.Context, list []T, do func(context.Context, T) (R, error), visit func(T, R) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	texts := make([]chan []byte, len(list))
-	for i := range texts {
-		texts[i] = make(chan []byte, 1)
+	done := make([]chan R, len(list))
+	for i := range done {
+		done[i] = make(chan R, 1)
 	}
 	var next atomic.Int64
+	ready := make(chan struct{}, fetchers) // what waits to be visited takes memory
 	for range min(fetchers, len(list)) {
 		group.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < len(list); i = int(next.Add(1)) - 1 {
-				text, err := a.lines(ctx, list[i])
+			for {
+				select {
+				case ready <- struct{}{}:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				i := int(next.Add(1)) - 1
+				if i >= len(list) {
+					return nil
+				}
+				r, err := do(ctx, list[i])
 				if err != nil {
 					return err
 				}
-				texts[i] <- text
+				done[i] <- r
 			}
-			return nil
 		})
 	}
 	group.Go(func() error {
-		for i, s := range list {
+		for i := range list {
 			select {
-			case text := <-texts[i]:
-				if err := visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary(), Text: text}); err != nil {
+			case r := <-done[i]:
+				if err := visit(list[i], r); err != nil {
 					return err
 				}
-				sent++
+				<-ready
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
 		return nil
 	})
-	return sent, group.Wait()
+	return group.Wait()
 }
 
 // lines returns what the archive has of a session file. Lines that it does not have are empty,
@@ -308,7 +357,7 @@ func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
 	size := int(min(max(pageText/(2*perLine), 1), pageSize))
 	body := object{
 		"size": size, "_source": []string{"line", "raw"}, "track_total_hits": false,
-		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "line"}}),
+		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "at"}}),
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
 	}
 	text := bytes.NewBuffer(make([]byte, 0, s.Offset+s.Offset/8))

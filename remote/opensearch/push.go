@@ -17,10 +17,12 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index/analysis"
+	"pigrep/indexer"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
+	"pigrep/remote"
 )
 
 // A Push says what to send.
@@ -170,7 +172,8 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 	st := state{FileKey: keyOf(p.Host, s.Path), Host: p.Host, User: p.User, Path: s.Path, Month: monthOf(s.Created()), Gen: 1, Pushed: millis(p.Now())}
 	known := p.known[st.FileKey]
 	if known != nil {
-		st.Month, st.Gen, st.Offset, st.Sum, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Sum, known.Lines, known.Refused, known.Stale
+		st.Month, st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = known.Month, known.Gen, known.Offset, known.Lines, known.Refused, known.Stale
+		st.Documents, st.Tokens = known.Documents, known.Tokens
 	}
 	st.describe(s, p.Reveal)
 	mtime := millis(f.ModTime())
@@ -181,14 +184,14 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 	if err := p.ensureMonth(ctx, st.Month); err != nil {
 		return err
 	}
-	err = errRewritten
-	if st.Offset <= f.Size() {
-		err = p.read(ctx, f, s, &st, mtime)
+	from, err := p.resume(ctx, &st, f.Size())
+	if err == nil {
+		err = p.read(ctx, f, s, &st, from, mtime)
 	}
 	if errors.Is(err, errRewritten) {
 		p.report.Rewritten++
-		st.Gen, st.Offset, st.Sum, st.Lines, st.Refused, st.Stale = st.Gen+1, 0, "", 0, 0, true
-		err = p.read(ctx, f, s, &st, mtime)
+		st.Gen, st.Offset, st.Lines, st.Refused, st.Stale = st.Gen+1, 0, 0, 0, true
+		err = p.read(ctx, f, s, &st, checkpoint{}, mtime)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.Path, err)
@@ -200,6 +203,35 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 		p.stale = append(p.stale, st)
 	}
 	return nil
+}
+
+// checkpoint is where to go on with a file: behind so many bytes with this sum, of which the
+// archive has the record.
+type checkpoint struct {
+	offset int64
+	sum    string
+	record *session.Record
+}
+
+// resume returns where to go on with a file of a size. If the archive has some of it, but no
+// record that this version can continue, it is sent again.
+func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpoint, err error) {
+	if st.Offset == 0 {
+		return at, nil
+	}
+	kept, err := p.archive.records(ctx, []*state{st})
+	if err != nil {
+		return at, err
+	}
+	k := kept[st.FileKey]
+	if k == nil || k.Sum == "" || k.Through > size || st.Offset > size {
+		return at, errRewritten
+	}
+	if at.record, err = unpack(k, st); err != nil {
+		return at, errRewritten
+	}
+	at.offset, at.sum = k.Through, k.Sum
+	return at, nil
 }
 
 // mask masks what looks like a secret.
@@ -219,29 +251,25 @@ func (p *pushing) settled(st state, known *state) error {
 	st.Pushed = known.Pushed
 	if was := *known; !p.DryRun && !reflect.DeepEqual(st, was) {
 		st.Pushed = millis(p.Now())
-		p.claim(st)
+		p.claim(st, nil)
 	}
 	return nil
 }
 
-// read sends the lines of a file after the offset of its state, and claims them. The bytes
-// before must be those that the archive has.
-func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, mtime int64) error {
-	begin, err := adapter.Begin(p.Adapter, s.Path, f)
+// read sends the lines of a file after a checkpoint, and claims them. The bytes before must be
+// those of which the archive has the record.
+func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, from checkpoint, mtime int64) error {
+	o, err := p.begin(f, s, st, from.record)
 	if err != nil {
 		return err
 	}
-	begin.Header.Agent = s.Agent
-	parser := p.Adapter.Parse(begin)
 	lines := adapter.Lines(p.Adapter, io.NewSectionReader(f, 0, f.Size()), 0, 0)
-	hash := xxhash.New()
 	lines.Skim = func(piece []byte) error {
-		_, _ = hash.Write(piece) // never fails
+		_, _ = o.hash.Write(piece) // never fails
 		return ctx.Err()
 	}
-	from, offset := st.Offset, int64(0)
-	for {
-		if offset == from && from > 0 && sumOf(hash) != st.Sum {
+	for offset := int64(0); ; {
+		if offset == from.offset && offset > 0 && o.sum() != from.sum {
 			return errRewritten
 		}
 		line, err := lines.Next()
@@ -251,130 +279,194 @@ func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st
 		if err != nil {
 			return err
 		}
-		if offset < from && line.Offset+int64(len(line.Raw)) > from {
+		if offset < from.offset && line.Offset+int64(len(line.Raw)) > from.offset {
 			return errRewritten
 		}
-		if err := p.line(parser, line, s, st, line.Offset >= from); err != nil {
-			return err
+		if line.Offset >= from.offset {
+			if err := o.line(line); err != nil {
+				return err
+			}
 		}
 		if !line.Ended {
 			break
 		}
-		_, _ = hash.Write(line.Raw)
-		if offset = line.Offset + max(int64(len(line.Raw)), line.Length+1); offset <= from {
+		_, _ = o.hash.Write(line.Raw)
+		if offset = line.Offset + max(int64(len(line.Raw)), line.Length+1); offset <= from.offset {
 			continue
 		}
-		p.current.source += offset - max(st.Offset, line.Offset)
+		p.current.source += offset - line.Offset
 		st.Offset, st.Lines = offset, line.Number
 		if p.full() {
-			if err := p.flushAt(ctx, st, hash); err != nil {
+			if err := o.flush(ctx, o.isDue()); err != nil {
 				return err
 			}
 		}
 	}
-	st.Size, st.Mtime, st.Sum = f.Size(), mtime, sumOf(hash)
-	if p.claim(*st); p.full() || p.DryRun {
-		return p.flushAt(ctx, st, hash)
+	st.Size, st.Mtime = f.Size(), mtime
+	if o.claim(true); p.full() || p.DryRun {
+		return o.flush(ctx, false)
 	}
 	return nil
 }
 
-func (p *pushing) flushAt(ctx context.Context, st *state, hash *xxhash.Digest) error {
-	st.Sum = sumOf(hash)
-	if p.DryRun {
-		p.confirmed(len(p.current.ends), p.current.source)
-		p.current = &batch{}
-		return ctx.Err()
-	}
-	p.claim(*st)
-	return p.flush(ctx)
+// outgoing is a session file that is being sent.
+type outgoing struct {
+	*pushing
+	st       *state
+	summary  *session.Summary
+	base     document // what all documents of the file say
+	hash     *xxhash.Digest
+	recorder *indexer.Recorder
+	tail     bool // the last line is not ended, and was sent: what follows may be another one
+
+	number int // of the line
+	at     *int64
+	raw    string // of the line, until a document has it
+	failed error
+
+	claimed int64 // how much of the lines as they are kept the last record was of
+	packed  int64 // its size; 0 if this run has sent none
 }
 
-func sumOf(hash *xxhash.Digest) string { return strconv.FormatUint(hash.Sum64(), 16) }
+// begin begins a file, or continues a record.
+func (p *pushing) begin(f entry.File, s *session.Summary, st *state, rec *session.Record) (*outgoing, error) {
+	begin, err := adapter.Begin(p.Adapter, s.Path, f)
+	if err != nil {
+		return nil, err
+	}
+	o := &outgoing{pushing: p, st: st, summary: s, hash: xxhash.New()}
+	o.base = document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
+	if rec == nil {
+		rec = &session.Record{}
+		rec.Path, rec.Agent, rec.Notes = remote.Name(p.Host, s.Path), s.Agent, begin.Header.Notes
+	}
+	o.recorder = indexer.NewRecorder(p.Adapter, rec, o.parts)
+	return o, nil
+}
 
-// line adds the documents of a line, if they are wanted.
-func (p *pushing) line(parser adapter.Parser, line adapter.Line, s *session.Summary, st *state, wanted bool) error {
-	if line.TooLong {
-		if wanted && line.Ended {
-			p.report.TooLong++
-		}
+func (o *outgoing) sum() string { return strconv.FormatUint(o.hash.Sum64(), 16) }
+
+// line adds the documents of a line. A blank one has none.
+func (o *outgoing) line(line adapter.Line) error {
+	if line.TooLong && line.Ended {
+		o.report.TooLong++
+	}
+	if line.TooLong && !line.Ended {
 		return nil
 	}
-	first := document{Offset: line.Offset, Line: line.Number}
-	base := document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
-	index := p.archive.monthly(st.Month)
-	torn, found := false, false
-	var failed error
-	problems := parser.Parse(line, func(e *session.Entry) {
-		e.Complete()
-		for i := range e.Parts {
-			if !wanted || failed != nil {
-				return
-			}
-			d := base
-			p.fill(&d, s, e, i)
-			if !found {
-				d.Line, d.Raw, found = line.Number, p.raw(line.Data), true
-			}
-			failed = p.add(index, &d)
+	var kept []byte
+	if len(bytes.TrimSpace(line.Data)) > 0 {
+		kept = o.kept(line.Data)
+	}
+	at := o.recorder.Offset()
+	o.number, o.at, o.raw = line.Number, &at, string(kept)
+	found := o.recorder.Line(kept, line.Ended)
+	o.tail = !line.Ended && found
+	if o.failed != nil || o.raw == "" || !line.Ended && !found {
+		return o.failed
+	}
+	d := o.base
+	d.Offset = at
+	return o.add(&d)
+}
+
+// parts adds the documents of an entry.
+func (o *outgoing) parts(e *session.Entry) (tokens int) {
+	for i := range e.Parts {
+		d := o.base
+		fill(&d, o.summary, e, i)
+		var n int
+		d.Terms, n = termsOf(&o.analyzer, e.Parts[i].Text)
+		tokens += n
+		if o.failed == nil {
+			o.failed = o.add(&d)
 		}
-	})
-	for _, problem := range problems {
-		torn = torn || problem.Torn
 	}
-	if failed != nil || !wanted || found || torn || len(bytes.TrimSpace(line.Data)) == 0 {
-		return failed
+	return tokens
+}
+
+// add adds a document of the line; the first one has the line itself.
+func (o *outgoing) add(d *document) error {
+	if d.Line = o.number; o.raw != "" {
+		d.At, d.Raw, o.raw = o.at, o.raw, ""
 	}
-	base.Offset, base.Line, base.Raw = first.Offset, first.Line, p.raw(line.Data)
-	return p.add(index, &base)
+	return o.current.document(o.archive.monthly(o.st.Month), idOf(d.FileKey, d.Offset, d.Part), d)
+}
+
+// recordsShare is how much longer than a record the lines must be that are sent before the next
+// one.
+const recordsShare = 8
+
+// isDue reports whether a record has to be sent before the file is whole, so that a push that is
+// killed goes on from there.
+func (o *outgoing) isDue() bool {
+	return o.packed == 0 || o.recorder.Offset()-o.claimed >= recordsShare*o.packed
+}
+
+// claim claims the state of the file, with its record if that is wanted.
+func (o *outgoing) claim(withRecord bool) {
+	if !withRecord {
+		o.pushing.claim(*o.st, nil)
+		return
+	}
+	rec := o.recorder.Record()
+	d := o.base
+	d.Record, d.Through = pack(rec), o.st.Offset
+	if !o.tail {
+		d.Sum = o.sum()
+	}
+	o.claimed, o.packed = rec.Checkpoint.Offset, int64(len(d.Record))
+	o.st.Documents, o.st.Tokens = rec.Documents, rec.Tokens
+	o.pushing.claim(*o.st, &d)
+}
+
+// flush claims what was added, and hands it over.
+func (o *outgoing) flush(ctx context.Context, withRecord bool) error {
+	if o.DryRun {
+		o.confirmed(len(o.current.ends), o.current.source)
+		o.current = &batch{}
+		return ctx.Err()
+	}
+	o.claim(withRecord)
+	return o.pushing.flush(ctx)
 }
 
 // fill sets what an entry says of its part number i.
-func (p *pushing) fill(d *document, s *session.Summary, e *session.Entry, i int) {
+func fill(d *document, s *session.Summary, e *session.Entry, i int) {
 	part := &e.Parts[i]
-	d.Offset, d.Length, d.Part = e.Offset, e.Length, i
-	d.Kind, d.Role, d.Tool, d.Call = part.Kind, e.Role, part.Tool, part.ToolCallID
+	d.Offset, d.Part = e.Offset, i
+	d.Kind, d.Role, d.Tool = part.Kind, e.Role, part.Tool
 	d.Provider, d.Model, d.Error = e.Provider, e.Model, e.IsError
 	if i == 0 && !strings.HasPrefix(e.ID, "@") {
 		d.Entry = e.ID
 	}
-	if e.Copy != 0 {
-		d.Copy = strconv.FormatUint(e.Copy, 36)
-	}
 	if d.Time = millis(e.Timestamp); d.Time == 0 {
 		d.Time = millis(s.Created())
 	}
-	d.Terms = termsOf(&p.analyzer, p.masked(part.Text))
 }
 
 // cutTerm stands for what is missing of terms that are cut.
 const cutTerm = "…"
 
-// termsOf returns the terms of a text in their order: the engine only splits them.
-func termsOf(a *analysis.Analyzer, text []byte) string {
+// termsOf returns the terms of a text in their order, which the engine only splits, and how many
+// count.
+func termsOf(a *analysis.Analyzer, text []byte) (terms string, tokens int) {
 	joined := make([]byte, 0, len(text)+len(text)/2)
-	a.Walk(text, func(t analysis.Token) { joined = append(append(joined, t.Term...), ' ') })
+	tokens = a.Walk(text, func(t analysis.Token) { joined = append(append(joined, t.Term...), ' ') })
 	if a.Cut() {
 		joined = append(joined, cutTerm...)
 	}
-	return string(bytes.TrimRight(joined, " "))
+	return string(bytes.TrimRight(joined, " ")), tokens
 }
 
-func (p *pushing) masked(text []byte) []byte {
-	if p.Reveal {
-		return text
-	}
-	return redact.Bytes(text)
-}
-
-// raw returns a line as it is kept: masked, and without images and other data that nobody can
+// kept returns a line as it is kept: masked, and without images and other data that nobody can
 // search or mask.
-func (p *pushing) raw(line []byte) string {
+func (p *pushing) kept(line []byte) []byte {
 	line = withoutData(line)
 	if !p.Reveal {
 		line = redact.JSON(line)
 	}
-	return string(line)
+	return line
 }
 
 // mostData is the length of the longest run of base64 that is kept.
@@ -419,7 +511,7 @@ func (p *pushing) markGone() error {
 		p.report.Gone++
 		if !p.DryRun {
 			k.Gone, k.Pushed = true, millis(p.Now())
-			p.claim(*k)
+			p.claim(*k, nil)
 		}
 	}
 	return nil

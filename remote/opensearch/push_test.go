@@ -117,9 +117,9 @@ func TestPushIsWholeAndIdempotent(t *testing.T) {
 			t.Errorf("%q came back as\n%q, want\n%q", path, got[path], want)
 		}
 	}
-	before := len(f.indices["pigrep-v1-2026.03"])
+	before := len(f.indices["pigrep-v2-2026.03"])
 	report, err = push(t, a, d)
-	if err != nil || report.Unchanged != len(d) || report.Documents > 0 || len(f.indices["pigrep-v1-2026.03"]) != before {
+	if err != nil || report.Unchanged != len(d) || report.Documents > 0 || len(f.indices["pigrep-v2-2026.03"]) != before {
 		t.Errorf("the second push: %+v, %v", report, err)
 	}
 }
@@ -195,7 +195,7 @@ func TestPushFollowsFiles(t *testing.T) {
 	if last == "" {
 		t.Error("the vanished file is not in the archive")
 	}
-	if key := keyOf("laptop", "/s/a.jsonl"); len(f.find("pigrep", []byte(`{"query":{"term":{"file_key":"`+key+`"}}}`))) != 1 {
+	if key := keyOf("laptop", "/s/a.jsonl"); len(f.find("pigrep", []byte(`{"query":{"term":{"file_key":"`+key+`"}}}`))) != 2 { // the header and the record
 		t.Error("documents of earlier generations are left")
 	}
 }
@@ -286,7 +286,7 @@ func TestPushGoesOnAfterKill(t *testing.T) {
 	if got := restored(t, a)["/s/a.jsonl"]; got != d["/s/a.jsonl"] {
 		t.Errorf("after %d kills the archive has %d bytes of %d", kills, len(got), len(d["/s/a.jsonl"]))
 	}
-	if n := len(f.indices["pigrep-v1-"+undated]); n != 201 {
+	if n := len(f.indices["pigrep-v2-"+undated]); n != 202 { // with the record
 		t.Errorf("%d documents", n)
 	}
 }
@@ -300,8 +300,8 @@ func TestPushFromTwoMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(f.indices["pigrep-v1-2026.03"]); n != 4 {
-		t.Errorf("%d documents, want 4", n)
+	if n := len(f.indices["pigrep-v2-2026.03"]); n != 6 { // with two records
+		t.Errorf("%d documents, want 6", n)
 	}
 }
 
@@ -330,7 +330,7 @@ func TestForget(t *testing.T) {
 		}
 		return false
 	}
-	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "2 documents in pigrep are left") {
+	if err := a.Forget(t.Context(), []string{keyOf("laptop", "/s/a.jsonl")}); err == nil || !strings.Contains(err.Error(), "3 documents in pigrep are left") {
 		t.Errorf("the proof says %v", err)
 	}
 }

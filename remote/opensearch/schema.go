@@ -28,7 +28,7 @@ var (
 
 // version is that of both templates, and in the names of indices: documents of two versions
 // are never in the same index.
-const version = 1
+const version = 2
 
 func (a *Archive) template(text string, shards int) []byte {
 	return []byte(strings.NewReplacer("PREFIX", a.config.Prefix, `"SHARDS"`, strconv.Itoa(max(shards, 1))).Replace(text))
@@ -79,11 +79,14 @@ func idOf(key string, offset int64, part int) string {
 	return key + ":" + strconv.FormatInt(offset, 10) + ":" + strconv.Itoa(part)
 }
 
-// A document is a part of an entry, or a line that has none.
+// recordID is the id of the document with the record of a session file.
+func recordID(key string) string { return key + ":record" }
+
+// A document is a part of an entry, a line that has none, or the record of a session file.
 type document struct {
 	FileKey string `json:"file_key"`
 	Gen     int64  `json:"gen"`
-	Offset  int64  `json:"offset"` // of the entry in its file
+	Offset  int64  `json:"offset"` // of the entry in the file that its lines make as they are kept, as At
 	Part    int    `json:"part"`
 	Host    string `json:"host"`
 	User    string `json:"user,omitempty"`
@@ -94,18 +97,21 @@ type document struct {
 	Kind     session.Kind `json:"kind,omitempty"`
 	Role     string       `json:"role,omitempty"`
 	Tool     string       `json:"tool,omitempty"`
-	Call     string       `json:"call,omitempty"`
 	Provider string       `json:"provider,omitempty"`
 	Model    string       `json:"model,omitempty"`
 	Error    bool         `json:"error,omitempty"`
 	Entry    string       `json:"entry,omitempty"`
-	Copy     string       `json:"copy,omitempty"`
-	Length   int          `json:"length,omitempty"`
 	Time     int64        `json:"time,omitempty"`
 	Terms    string       `json:"terms,omitempty"` // of the text, as our analyzer makes them
 
-	Line int    `json:"line,omitempty"` // of the file, from 1; of the first document of a line only, as Raw
+	Line int    `json:"line,omitempty"` // of the file, from 1
+	At   *int64 `json:"at,omitempty"`   // where the line begins; of the first document of a line only, as Raw
 	Raw  string `json:"raw,omitempty"`
+
+	// Of a record only, from which pushing continues.
+	Record  []byte `json:"record,omitempty"`  // packed and compressed
+	Through int64  `json:"through,omitempty"` // bytes of the session file on its machine that it is of
+	Sum     string `json:"sum,omitempty"`     // of these bytes; "" if it cannot be continued
 }
 
 // The sorts of documents in sessionsIndex.
@@ -130,16 +136,18 @@ type state struct {
 	Newest  int64  `json:"newest,omitempty"`
 	Month   string `json:"month"`
 
-	Gen     int64  `json:"gen"`    // raised when the file is rewritten
-	Offset  int64  `json:"offset"` // bytes of the file that are in the archive
-	Sum     string `json:"sum"`    // of these bytes
-	Lines   int    `json:"lines"`  // in these bytes
-	Size    int64  `json:"size"`   // of the file, like Mtime, when all of it was there; else 0
-	Mtime   int64  `json:"mtime"`
-	Stale   bool   `json:"stale,omitempty"`   // documents of earlier generations may be left
-	Gone    bool   `json:"gone,omitempty"`    // the file is no longer on its machine
-	Refused int    `json:"refused,omitempty"` // documents that the engine will not take
-	Pushed  int64  `json:"pushed"`
+	Gen     int64 `json:"gen"`    // raised when the file is rewritten
+	Offset  int64 `json:"offset"` // bytes of the file that are in the archive
+	Lines   int   `json:"lines"`  // in these bytes
+	Size    int64 `json:"size"`   // of the file, like Mtime, when all of it was there; else 0
+	Mtime   int64 `json:"mtime"`
+	Stale   bool  `json:"stale,omitempty"`   // documents of earlier generations may be left
+	Gone    bool  `json:"gone,omitempty"`    // the file is no longer on its machine
+	Refused int   `json:"refused,omitempty"` // documents that the engine will not take
+
+	Documents int    `json:"documents,omitempty"` // of the last record
+	Tokens    uint64 `json:"tokens,omitempty"`    // in these
+	Pushed    int64  `json:"pushed"`
 
 	// The name, which may come from another file, is found as a title.
 	Kind  session.Kind `json:"kind,omitempty"`
@@ -182,7 +190,8 @@ func (s *state) describe(from *session.Summary, reveal bool) {
 		s.Facts.mask()
 	}
 	if s.Facts.Name != "" {
-		s.Kind, s.Terms, s.Time = session.KindTitle, termsOf(new(analysis.Analyzer), []byte(s.Facts.Name)), s.Newest
+		s.Kind, s.Time = session.KindTitle, s.Newest
+		s.Terms, _ = termsOf(new(analysis.Analyzer), []byte(s.Facts.Name))
 	}
 }
 
@@ -197,7 +206,7 @@ func (s *state) summary() session.Summary {
 	sum.Header = session.Header{
 		ID: s.Session, CWD: s.CWD, ParentSession: f.Parent, Version: f.Version, Timestamp: timeOf(s.Begun), Agent: f.Agent, Notes: f.Notes, Relation: f.Relation,
 	}
-	sum.Size, sum.Mtime = s.Offset, s.Mtime
+	sum.Size, sum.Mtime = s.Offset, s.Mtime*int64(time.Millisecond)
 	return sum
 }
 
@@ -217,11 +226,12 @@ func timeOf(ms int64) time.Time {
 
 // check fails unless the archive was set up by this version.
 func (a *Archive) check(ctx context.Context) error {
+	versions, err := a.templateVersions(ctx)
+	if err != nil {
+		return err
+	}
 	for name := range a.templates() {
-		found, err := a.templateVersion(ctx, name)
-		switch {
-		case err != nil:
-			return err
+		switch found := versions[name]; {
 		case found == 0:
 			return fmt.Errorf("archive %s: %w", a.config.Name, ErrNoTemplate)
 		case found != version:
@@ -231,22 +241,24 @@ func (a *Archive) check(ctx context.Context) error {
 	return nil
 }
 
-// templateVersion returns the version of a template of the archive; 0 if it is missing, -1 if
-// it has none.
-func (a *Archive) templateVersion(ctx context.Context, name string) (int, error) {
+// templateVersions returns the versions of the templates by name: those that are there, -1 for one
+// that has none.
+func (a *Archive) templateVersions(ctx context.Context) (map[string]int, error) {
 	var answer struct {
 		Templates []struct {
+			Name     string
 			Template struct {
 				Version int `json:"version"`
 			} `json:"index_template"`
 		} `json:"index_templates"`
 	}
-	err := a.call(ctx, http.MethodGet, "_index_template/"+name, nil, &answer)
-	if isStatus(err, http.StatusNotFound) {
-		return 0, nil
+	err := a.call(ctx, http.MethodGet, "_index_template/"+a.config.Prefix+"*", nil, &answer)
+	if err != nil && !isStatus(err, http.StatusNotFound) {
+		return nil, err
 	}
-	if err != nil || len(answer.Templates) == 0 {
-		return 0, err
+	versions := make(map[string]int)
+	for _, t := range answer.Templates {
+		versions[t.Name] = cmp.Or(t.Template.Version, -1)
 	}
-	return cmp.Or(answer.Templates[0].Template.Version, -1), nil
+	return versions, nil
 }

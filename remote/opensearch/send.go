@@ -20,10 +20,17 @@ const (
 
 // batch is documents, and what may be claimed once they are confirmed.
 type batch struct {
-	body   bytes.Buffer
-	ends   []int // of the items in body
-	states []state
-	source int64 // bytes of session files
+	body    bytes.Buffer
+	ends    []int // of the items in body
+	claims  []claim
+	claimed int   // bytes of the records in claims, about
+	source  int64 // bytes of session files
+}
+
+// claim is the state of a file as of the documents before, and its record, unless that is nil.
+type claim struct {
+	state
+	record *document
 }
 
 // sender sends one batch while the next one is being filled. Documents are confirmed one by
@@ -68,16 +75,16 @@ func (s *sender) start(ctx context.Context) context.Context {
 	return ctx
 }
 
-// add adds a document to the batch.
-func (s *sender) add(index string, d *document) error {
+// document adds a document to the batch.
+func (b *batch) document(index, id string, d *document) error {
 	action := struct {
 		Index   string `json:"_index"`
 		ID      string `json:"_id"`
 		Routing string `json:"routing"`
 		Version int64  `json:"version"`
 		Type    string `json:"version_type"`
-	}{index, idOf(d.FileKey, d.Offset, d.Part), d.FileKey, d.Gen, "external_gte"}
-	return s.current.add(action, d)
+	}{index, id, d.FileKey, d.Gen, "external_gte"}
+	return b.add(action, d)
 }
 
 func (b *batch) add(action, document any) error {
@@ -88,17 +95,24 @@ func (b *batch) add(action, document any) error {
 	return err
 }
 
-// claim sets the state of a file as of the documents before.
-func (s *sender) claim(st state) {
-	if n := len(s.current.states); n > 0 && s.current.states[n-1].FileKey == st.FileKey {
-		s.current.states[n-1] = st
+// claim sets the state of a file as of the documents before, and its record, unless that is nil.
+func (s *sender) claim(st state, record *document) {
+	c := claim{st, record}
+	if record != nil {
+		s.current.claimed += len(record.Record)
+	}
+	if n := len(s.current.claims); n > 0 && s.current.claims[n-1].FileKey == st.FileKey {
+		if record == nil {
+			c.record = s.current.claims[n-1].record
+		}
+		s.current.claims[n-1] = c
 		return
 	}
-	s.current.states = append(s.current.states, st)
+	s.current.claims = append(s.current.claims, c)
 }
 
 func (s *sender) full() bool {
-	return s.current.body.Len() >= batchBytes || len(s.current.states) >= 500
+	return s.current.body.Len()+s.current.claimed >= batchBytes || len(s.current.claims) >= 500
 }
 
 // flush hands the batch over. It waits for the one before.
@@ -133,17 +147,22 @@ func (s *sender) deliver(ctx context.Context, b *batch) error {
 	if err := s.bulk(ctx, b.items()); err != nil {
 		return err
 	}
-	var states batch
-	for i := range b.states {
-		st := &b.states[i]
+	var claims batch
+	for i := range b.claims {
+		st := &b.claims[i].state
+		if record := b.claims[i].record; record != nil {
+			if err := claims.document(s.archive.monthly(st.Month), recordID(st.FileKey), record); err != nil {
+				return err
+			}
+		}
 		s.mu.Lock()
 		st.Refused += s.refused[st.FileKey]
 		s.mu.Unlock()
-		if err := states.add(map[string]any{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
+		if err := claims.add(map[string]any{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
 			return err
 		}
 	}
-	if err := s.bulk(ctx, states.items()); err != nil {
+	if err := s.bulk(ctx, claims.items()); err != nil {
 		return err
 	}
 	s.sent(len(b.ends), b.source)

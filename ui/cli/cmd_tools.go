@@ -178,7 +178,7 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Question().Whole = true
+	q.Question().Whole, q.Question().Facts = true, true
 	q.Out.Layout.Now = q.Out.Layout.Now.In(o.zone(a))
 	q.Out.Layout.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {

@@ -343,7 +343,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, remote.Question{Whole: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
+	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {

@@ -1,0 +1,240 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+	"pigrep/remote"
+)
+
+// selection sends, of sessions whose records the archive has, only the lines with parts that may
+// be hits; of others all lines.
+type selection struct {
+	archive *Archive
+	q       *remote.Question
+	asked   compiled
+	found   *places
+	room    int64 // bytes of text that may still be sent
+}
+
+// chosen is what is sent of a session.
+type chosen struct {
+	*state
+	record *session.Record // nil if the archive has none that can be used
+	wanted []int           // numbers of lines
+	lines  []adapter.Line
+	text   []byte // without a record
+}
+
+func (c *chosen) size() (n int64) {
+	n = int64(len(c.text))
+	for i := range c.lines {
+		n += int64(len(c.lines[i].Data))
+	}
+	return n
+}
+
+// sendAll sends sessions in order until there is no room for more.
+func (s *selection) sendAll(ctx context.Context, list []*state, visit func(*remote.Session) error) (sent int, err error) {
+	parts := slices.Collect(slices.Chunk(list, together))
+	err = inOrder(ctx, parts, s.choose, func(_ []*state, some []*chosen) error {
+		for _, c := range some {
+			if s.room -= c.size(); s.room < 0 && sent > 0 {
+				return errFull
+			}
+			sent++
+			if err := visit(s.session(c)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errFull) {
+		err = nil
+	}
+	return sent, err
+}
+
+var errFull = errors.New("there is no room for more")
+
+func (s *selection) session(c *chosen) *remote.Session {
+	sum := c.summary()
+	out := &remote.Session{Host: c.Host, Path: c.Path, Summary: sum, Text: c.text}
+	if c.record == nil {
+		return out
+	}
+	r := c.record
+	if r.Name == "" {
+		r.Name, r.NameRank = sum.Name, sum.NameRank
+	}
+	r.Agent, r.Notes, r.Size, r.Mtime = sum.Agent, sum.Notes, r.Checkpoint.Length, sum.Mtime
+	out.Record, out.Lines = r, c.lines
+	if s.q.Required == nil { // who looks for lines does not ask what is around them
+		out.Read = func(ctx context.Context, first, last int) ([]adapter.Line, error) {
+			return s.archive.between(ctx, c, first, last)
+		}
+	}
+	return out
+}
+
+// choose reads what is needed of some sessions.
+func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error) {
+	records, err := s.archive.records(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*chosen, len(list))
+	byKey := make(map[string]*chosen)
+	for i, st := range list {
+		all[i] = &chosen{state: st}
+		if d := records[st.FileKey]; d != nil {
+			if rec, err := unpack(d, st); err == nil && rec.Lines == st.Lines {
+				all[i].record, byKey[st.FileKey] = rec, all[i]
+			}
+		}
+		if all[i].record == nil {
+			if all[i].text, err = s.archive.lines(ctx, st); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if s.q.Facts || len(byKey) == 0 {
+		return all, nil
+	}
+	if s.found.lines == nil {
+		if err := s.find(ctx, byKey); err != nil {
+			return nil, err
+		}
+	}
+	for key, c := range byKey {
+		if s.found.lines != nil && s.found.gens[key] == c.Gen {
+			c.wanted = s.found.lines[key]
+		}
+		slices.Sort(c.wanted)
+		c.wanted = slices.Compact(c.wanted)
+	}
+	return all, s.archive.read(ctx, all)
+}
+
+// find sets the numbers of all lines with parts that may be hits.
+func (s *selection) find(ctx context.Context, byKey map[string]*chosen) error {
+	keys := slices.Collect(maps.Keys(byKey))
+	body := object{
+		"size": pageHits, "query": s.asked.query(object{"terms": object{"file_key": keys}}), "stored_fields": "_none_", "track_total_hits": false,
+		"docvalue_fields": []string{"file_key", "line", "gen"},
+		"sort":            []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}},
+	}
+	for {
+		page, err := find[struct{}](ctx, s.archive, s.archive.alias(), "", body)
+		if err != nil {
+			return err
+		}
+		for i := range page.Hits.Hits {
+			h := page.Hits.Hits[i].Fields
+			c := byKey[text(h["file_key"])]
+			if line := number(h["line"]); c != nil && line > 0 && number(h["gen"]) == c.Gen {
+				c.wanted = append(c.wanted, int(line))
+			}
+		}
+		n := len(page.Hits.Hits)
+		if n < pageHits {
+			return nil
+		}
+		body["search_after"] = page.Hits.Hits[n-1].Sort
+	}
+}
+
+// text and number are the values of a field with one.
+func text(values []any) string {
+	if len(values) == 1 {
+		s, _ := values[0].(string)
+		return s
+	}
+	return ""
+}
+
+func number(values []any) int64 {
+	if len(values) == 1 {
+		if n, ok := values[0].(float64); ok && math.Abs(n) < 1<<53 {
+			return int64(n)
+		}
+	}
+	return 0
+}
+
+// read reads the lines that are wanted.
+func (a *Archive) read(ctx context.Context, all []*chosen) error {
+	var requests []map[*chosen][]int
+	size, count := int64(0), 0
+	for _, c := range all {
+		node := 0
+		for _, line := range c.wanted {
+			if len(requests) == 0 || size > pageText || count == pageSize {
+				requests, size, count = append(requests, make(map[*chosen][]int)), 0, 0
+			}
+			last := requests[len(requests)-1]
+			last[c] = append(last[c], line)
+			count++
+			for nodes := c.record.Nodes; node < len(nodes) && nodes[node].Line <= line; node++ {
+				if nodes[node].Line == line {
+					size += int64(nodes[node].Length)
+				}
+			}
+		}
+	}
+	return inOrder(ctx, requests, a.linesOf, func(of map[*chosen][]int, found map[string][]adapter.Line) error {
+		for c := range of {
+			c.lines = append(c.lines, found[c.FileKey]...)
+		}
+		return nil
+	})
+}
+
+// linesOf returns lines by the keys of their files.
+func (a *Archive) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[string][]adapter.Line, error) {
+	var files []object
+	count := 0
+	for c, lines := range wanted {
+		files = append(files, all(term("file_key", c.FileKey), term("gen", c.Gen), object{"terms": object{"line": lines}}))
+		count += len(lines)
+	}
+	body := object{
+		"size": min(2*count, pageHits), "_source": []string{"file_key", "line", "at", "raw"}, "track_total_hits": false, // a line may have two documents, of which the first counts
+		"query": all(object{"exists": object{"field": "at"}}, either(files...)),
+		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"at": object{"order": "asc", "unmapped_type": "long"}}},
+	}
+	page, err := find[document](ctx, a, a.alias(), "", body)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string][]adapter.Line)
+	for i := range page.Hits.Hits {
+		d := &page.Hits.Hits[i].Source
+		list := found[d.FileKey]
+		if d.At == nil || len(list) > 0 && list[len(list)-1].Number == d.Line {
+			continue
+		}
+		data := []byte(strings.ReplaceAll(d.Raw, "\n", " "))
+		found[d.FileKey] = append(list, adapter.Line{Data: data, Raw: data, Offset: *d.At, Length: int64(len(data)), Number: d.Line, Ended: true})
+	}
+	return found, nil
+}
+
+// mostBetween is how many lines are read at once because a piece of a file is asked for.
+const mostBetween = 500
+
+// between returns the lines of a file from the first to the last one.
+func (a *Archive) between(ctx context.Context, c *chosen, first, last int) ([]adapter.Line, error) {
+	var lines []int
+	for n := first; n <= last && len(lines) < mostBetween; n++ {
+		lines = append(lines, n)
+	}
+	found, err := a.linesOf(ctx, map[*chosen][]int{c: lines})
+	return found[c.FileKey], err
+}
