@@ -93,7 +93,9 @@ func TestSparseTakesAnything(t *testing.T) {
 
 // A record whose entries are out of order, or of sizes that nobody has, is not used.
 func TestUsable(t *testing.T) {
-	node := func(offset int64, length int) session.Node { return session.Node{Offset: offset, Length: length, Line: 1} }
+	node := func(offset int64, length int) session.Node {
+		return session.Node{Offset: offset, Length: length, Line: 1}
+	}
 	for want, list := range map[bool][][]session.Node{
 		true:  {nil, {node(0, 10)}, {node(0, 10), node(10, 90)}, {node(5, 1), node(5, 1)}},
 		false: {{node(-1, 10)}, {node(10, 1), node(0, 1)}, {node(0, -1)}, {node(95, 6)}, {node(1<<62, 1<<62)}, {node(0, 1<<40)}},
