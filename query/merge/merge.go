@@ -11,8 +11,9 @@
 //	Search                the answer
 //
 // An answer may be merged before all are there: it is then that of the hosts which answered.
-// Answers are untrusted: merging is linear in their size, and believes what they say of their
-// own sessions only.
+// Answers are untrusted: merging takes no longer than their size allows for, and believes what
+// they say of their own sessions only. Their sessions must already have the names by which
+// answers call those of their hosts; ties are broken by the paths that the hosts know.
 //
 // The package imports the questions. It knows neither how hosts are reached nor who asks.
 package merge
@@ -21,31 +22,8 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/session"
 	"pigrep/query/search"
 )
-
-// An Answer is the response of one host.
-type Answer[T any] struct {
-	Host     string // its name; "" for this machine
-	Response T
-}
-
-// path is the path by which answers call a session file of a host. It is that of remote.Name.
-func (a *Answer[T]) path(path string) string {
-	if a.Host == "" || path == "" {
-		return path
-	}
-	return a.Host + ":" + path
-}
-
-// parent is path for what a header names, which may be an id.
-func (a *Answer[T]) parent(name string) string {
-	if !session.IsPath(name) {
-		return name
-	}
-	return a.path(name)
-}
 
 // Elsewhere returns for each host the identities of the sessions that another one answers for:
 // the one with the most bytes of a session, of several the first.
@@ -75,25 +53,32 @@ func Elsewhere(hosts [][]search.Identity) [][]uint64 {
 	return elsewhere
 }
 
-// addState adds the state of another index.
-func addState(to *search.IndexState, o search.IndexState, first bool) {
-	to.Generation = max(to.Generation, o.Generation)
-	to.Files += max(o.Files, 0)
-	to.PendingFiles += max(o.PendingFiles, 0)
-	to.PendingBytes += max(o.PendingBytes, 0)
-	to.SkippedLines += max(o.SkippedLines, 0)
-	to.Complete = (to.Complete || first) && o.Complete
-	to.Several = to.Several || o.Several
+// state sums up the states of several indexes.
+func state[T any](list []T, of func(T) *search.IndexState) (sum search.IndexState) {
+	sum.Complete = true
+	for _, x := range list {
+		o := of(x)
+		sum.Generation = max(sum.Generation, o.Generation)
+		sum.Files += o.Files
+		sum.PendingFiles += o.PendingFiles
+		sum.PendingBytes += o.PendingBytes
+		sum.SkippedLines += o.SkippedLines
+		sum.Complete = sum.Complete && o.Complete
+		sum.Several = sum.Several || o.Several
+	}
+	return sum
 }
 
-// addWarnings adds what a host warns of, and its name to what others do not say too.
-func addWarnings(to []string, more []string) []string {
-	for _, w := range more {
-		if !slices.Contains(to, w) {
-			to = append(to, w)
+// warnings returns what hosts warn of, the same only once.
+func warnings[T any](list []T, of func(T) []string) (all []string) {
+	for _, x := range list {
+		for _, w := range of(x) {
+			if !slices.Contains(all, w) {
+				all = append(all, w)
+			}
 		}
 	}
-	return to
+	return all
 }
 
 // said returns the sentences that all hosts say. Of the suggestions after a semicolon each has
@@ -134,9 +119,4 @@ func ordered[T any](lists [][]T, compare func(a, b *T) int) []T {
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, func(a, b T) int { return compare(&a, &b) })
 	return all
-}
-
-// place makes the facts about a session those of a session of a host.
-func place[T any](a *Answer[T], s *search.SessionFacts) {
-	s.Host, s.SessionPath, s.ParentSession = a.Host, a.path(s.SessionPath), a.parent(s.ParentSession)
 }

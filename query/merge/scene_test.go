@@ -132,12 +132,12 @@ func (s *scene) asOne(t testing.TB, req search.Request) (*search.Response, error
 	}
 	req.Shared = &sum
 	elsewhere := merge.Elsewhere(identities)
-	answers := make([]merge.Answer[*search.Response], len(s.hosts))
+	answers := make([]*search.Response, len(s.hosts))
 	ask := func(i int, req search.Request) error {
 		req.Elsewhere = elsewhere[i]
 		r, err := search.Run(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, overJSON(t, req))
 		if err == nil {
-			answers[i].Response = overJSON(t, r)
+			answers[i] = overJSON(t, r)
 		}
 		return err
 	}

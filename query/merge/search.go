@@ -11,7 +11,7 @@ import (
 // Again returns for each answer the request with which its host must be asked again, nil if
 // the answer stays as it is, because it is what the hosts decide together. After the answers to
 // these requests, others may have to be asked: at most Rounds times.
-func Again(req *search.Request, answers []Answer[*search.Response]) []*search.Request {
+func Again(req *search.Request, answers []*search.Response) []*search.Request {
 	opt := req.Options()
 	least, _ := level(&opt, answers)
 	again := make([]*search.Request, len(answers))
@@ -23,7 +23,7 @@ func Again(req *search.Request, answers []Answer[*search.Response]) []*search.Re
 	settled := true
 	shares := make([]*rank.Share, len(answers))
 	for i, a := range answers {
-		if p := a.Response.Part; p != nil {
+		if p := a.Part; p != nil {
 			if shares[i] = p.Share; !p.Counts.Lists(least) {
 				ask(i, rank.Agreed{Least: least})
 				settled = false
@@ -61,11 +61,11 @@ func Again(req *search.Request, answers []Answer[*search.Response]) []*search.Re
 const Rounds = 3
 
 // level returns the least level of hits that are listed, and the sum of all counts.
-func level(opt *rank.Options, answers []Answer[*search.Response]) (rank.Level, search.Counts) {
+func level(opt *rank.Options, answers []*search.Response) (rank.Level, search.Counts) {
 	var list []search.Counts
 	open := false
 	for _, a := range answers {
-		if p := a.Response.Part; p != nil {
+		if p := a.Part; p != nil {
 			list = append(list, p.Counts)
 			open = open || p.Open
 		}
@@ -76,21 +76,19 @@ func level(opt *rank.Options, answers []Answer[*search.Response]) (rank.Level, s
 
 // Search merges the answers of several hosts to a request that all were asked with the same
 // Request.Shared. What it makes shares memory with them.
-func Search(req *search.Request, answers []Answer[*search.Response]) *search.Response {
+func Search(req *search.Request, answers []*search.Response) *search.Response {
 	opt := req.Options()
 	_, sum := level(&opt, answers)
 	m := &search.Response{
 		SessionTotal: sum.ListedSessions, Total: sum.Total, TotalIn: sum.TotalSessions, TotalAny: sum.TotalAny,
 		Weak: sum.Weak, Folded: sum.Folded(), TotalIsExact: !sum.Inexact,
 	}
-	for i, a := range answers {
-		r := a.Response
-		addState(&m.Index, r.Index, i == 0)
-		m.Index.Several = m.Index.Several || r.Part != nil && r.Part.Several
-		m.Warnings = addWarnings(m.Warnings, r.Warnings)
+	m.Index = state(answers, func(r *search.Response) *search.IndexState { return &r.Index })
+	m.Warnings = warnings(answers, func(r *search.Response) []string { return r.Warnings })
+	for _, r := range answers {
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
-		m.Unreadable += max(r.Unreadable, 0)
-		m.Searches += max(r.Searches, 0)
+		m.Unreadable += r.Unreadable
+		m.Searches += r.Searches
 		m.Late = m.Late || r.Late
 	}
 	shown := 0
@@ -116,27 +114,21 @@ func Search(req *search.Request, answers []Answer[*search.Response]) *search.Res
 }
 
 // flatHits returns the best hits of all hosts.
-func flatHits(order rank.Sort, limit int, answers []Answer[*search.Response]) []search.Hit {
+func flatHits(order rank.Sort, limit int, answers []*search.Response) []search.Hit {
 	lists := make([][]search.Hit, len(answers))
 	for i := range answers {
-		lists[i] = hitsOf(&answers[i], answers[i].Response.Hits)
+		lists[i] = hitsOf(answers[i])
 	}
 	return first(ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(b.Place, order) }), limit)
 }
 
-// hitsOf returns hits of a host as answers of several have them. Those without a place, which
-// only a host that breaks the rules sends, come last.
-func hitsOf(a *Answer[*search.Response], list []search.Hit) []search.Hit {
-	list = slices.Clone(list)
+// hitsOf returns the hits of a host. Those without a place, which only a host that breaks the
+// rules sends, come last.
+func hitsOf(r *search.Response) []search.Hit {
+	list := slices.Clone(r.Hits)
 	for i := range list {
-		h := &list[i]
-		h.Host, h.SessionPath = a.Host, a.path(h.SessionPath)
-		if h.Place == nil {
-			h.Place = &rank.Place{}
-		}
-		h.Copies = slices.Clone(h.Copies)
-		for k := range h.Copies {
-			h.Copies[k].SessionPath = a.path(h.Copies[k].SessionPath)
+		if list[i].Place == nil {
+			list[i].Place = &rank.Place{}
 		}
 	}
 	return list
@@ -150,12 +142,12 @@ type found struct {
 }
 
 // addSessions adds the best sessions of all hosts, with their best hits.
-func addSessions(m *search.Response, opt *rank.Options, answers []Answer[*search.Response]) {
+func addSessions(m *search.Response, opt *rank.Options, answers []*search.Response) {
 	lists := make([][]found, len(answers))
 	var best []rank.Place
 	for i := range answers {
-		lists[i] = foundBy(&answers[i])
-		if p := answers[i].Response.Part; p != nil {
+		lists[i] = foundBy(answers[i])
+		if p := answers[i].Part; p != nil {
 			best = append(best, p.Best...)
 		}
 	}
@@ -170,24 +162,21 @@ func addSessions(m *search.Response, opt *rank.Options, answers []Answer[*search
 	for i := range all {
 		x := &all[i]
 		m.Hits = append(m.Hits, cut(x, opt.PerSession, best)...)
-		x.SessionHit.Title, x.SessionHit.Part = x.Part.Title, nil
+		x.SessionHit.Part = nil
 		m.Sessions = append(m.Sessions, x.SessionHit)
 	}
 }
 
 // foundBy returns the sessions that a host found.
-func foundBy(a *Answer[*search.Response]) []found {
-	var list []found
-	hits := hitsOf(a, a.Response.Hits)
-	for _, s := range a.Response.Sessions {
+func foundBy(r *search.Response) (list []found) {
+	hits := hitsOf(r)
+	for _, s := range r.Sessions {
 		x := found{SessionHit: s}
 		if x.Part == nil {
 			x.Part = &search.SessionPart{}
 		}
-		place(a, &x.SessionFacts)
 		n := min(max(x.Part.Hits, 0), len(hits))
-		x.hits, hits = hits[:n], hits[n:]
-		if n > 0 {
+		if x.hits, hits = hits[:n], hits[n:]; n > 0 {
 			x.first = *x.hits[0].Place
 			list = append(list, x)
 		}
@@ -234,25 +223,25 @@ func withAlike(hits []search.Hit, alike []int) []search.Hit {
 
 // meant returns the suggestion of the hosts. One that has the id that a word is suggests
 // nothing for it.
-func meant(answers []Answer[*search.Response]) string {
+func meant(answers []*search.Response) string {
 	text := ""
 	for i, a := range answers {
 		switch {
-		case i == 0 || text != "" && a.Response.DidYouMean == "" && a.Response.TotalAny > 0:
-			text = a.Response.DidYouMean
-		case text == "" && answers[0].Response.TotalAny == 0:
-			text = a.Response.DidYouMean
+		case i == 0 || text != "" && a.DidYouMean == "" && a.TotalAny > 0:
+			text = a.DidYouMean
+		case text == "" && answers[0].TotalAny == 0:
+			text = a.DidYouMean
 		}
 	}
 	return text
 }
 
 // explain says why no hit has all words, from what each host says.
-func explain(m *search.Response, answers []Answer[*search.Response]) {
+func explain(m *search.Response, answers []*search.Response) {
 	var unknown [][]string
 	var variants, required [][]search.Variant
 	for _, a := range answers {
-		if p := a.Response.Part; p != nil {
+		if p := a.Part; p != nil {
 			unknown = append(unknown, p.Unknown)
 			variants, required = append(variants, p.Variants), append(required, p.Required)
 		}
@@ -285,17 +274,17 @@ func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
 
 // sumWords adds up how often each word occurs; nil if a host does not know. Of a single word
 // that has parts, a host without any entry of it says nothing.
-func sumWords(answers []Answer[*search.Response]) (sum []search.WordCount) {
+func sumWords(answers []*search.Response) (sum []search.WordCount) {
 	for _, a := range answers {
-		if n := len(a.Response.Words); n > len(sum) {
+		if n := len(a.Words); n > len(sum) {
 			sum = make([]search.WordCount, n)
 		}
 	}
 	for _, a := range answers {
-		if n := len(a.Response.Words); n != len(sum) && len(sum) > 1 {
+		if n := len(a.Words); n != len(sum) && len(sum) > 1 {
 			return nil
 		}
-		for i, w := range a.Response.Words {
+		for i, w := range a.Words {
 			s := &sum[i]
 			s.Word = w.Word
 			s.Hits += w.Hits

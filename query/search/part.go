@@ -15,7 +15,6 @@ type Part struct {
 	Open     bool         `json:",omitempty"` // the query is an open question
 	Share    *rank.Share  `json:",omitempty"` // of the second stage
 	Best     []rank.Place `json:",omitempty"` // the best of all hits
-	Several  bool         `json:",omitempty"` // as of IndexState
 	Unknown  []string     `json:",omitempty"` // of Warnings, those that there are because there is no hit at all
 	Variants []Variant    `json:",omitempty"` // if no hit has all words
 	Required []Variant    `json:",omitempty"` // the same for the request that requires its words
@@ -55,7 +54,6 @@ func (r *Response) UnmarshalJSON(data []byte) error {
 
 // SessionPart is Part for a session of the response.
 type SessionPart struct {
-	Title  string       `json:",omitempty"` // as of SessionFacts
 	Score  float64      // before it is rounded
 	Newest int64        `json:",omitempty"` // entry of the file that stands for the session, in Unix milliseconds
 	Path   string       // of this file
@@ -89,7 +87,7 @@ func Identities(r *index.Reader) (list []Identity) {
 
 // ofPart fills in what a part of an answer says of a session.
 func (s *responder) ofPart(x *rank.Session, hit *SessionHit, hits int, shown []int) (err error) {
-	p := &SessionPart{Title: hit.Title, Score: x.Score, Hits: hits, Shown: shown}
+	p := &SessionPart{Score: x.Score, Hits: hits, Shown: shown}
 	p.Newest, p.Path = s.found.NewestOf(x)
 	p.Best, err = s.places(x.Best)
 	hit.Part = p

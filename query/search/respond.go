@@ -67,7 +67,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	}
 	var err error
 	if req.Shared != nil {
-		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share(), Several: resp.Index.Several}
+		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share()}
 		if resp.Part.Best, err = s.places(found.Best); err != nil {
 			return nil, err
 		}
