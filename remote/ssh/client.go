@@ -107,9 +107,7 @@ func (c *Client) connect() (*connection, error) {
 		return nil, c.problem(argv[0]+" cannot be started: "+err.Error(), "install "+argv[0])
 	}
 	if first != "" {
-		if _, err := io.WriteString(n.stdin, first); err != nil {
-			n.stderr.note(err)
-		}
+		_, _ = io.WriteString(n.stdin, first) // what cannot be written to has no greeting
 	}
 	go n.read(stdout)
 	c.conn = n
@@ -375,7 +373,7 @@ func (c *Client) lost(n *connection) error {
 	case errors.Is(err, errGarbage):
 		return c.problem("it prints more than 1 MB before pigrep answers", "its shell must print nothing when it runs a command")
 	}
-	return c.problem("pigrep does not answer there"+because(said), "`pigrep hosts --check` says more")
+	return c.problem("pigrep does not answer there"+because(strings.TrimPrefix(said, "pigrep: ")), "`pigrep hosts --check` says more")
 }
 
 func because(said string) string {
@@ -411,15 +409,14 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) note(err error) { _, _ = t.Write([]byte(err.Error() + "\n")) }
-
-// last returns the last line that is not empty, as it may be shown.
+// last returns the last line that says something, as it may be shown. A hint of the pigrep
+// there is none.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for line := range reversedLines(string(t.end)) {
-		if line = strings.TrimSpace(terminal.Clean(line)); line != "" {
-			return terminal.Clip(strings.TrimPrefix(line, "pigrep: "), maxReason)
+		if line = strings.TrimSpace(terminal.Clean(line)); line != "" && !strings.HasPrefix(line, "hint: ") {
+			return terminal.Clip(line, maxReason)
 		}
 	}
 	return ""

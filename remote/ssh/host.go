@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -30,40 +31,32 @@ var (
 // before it, as in web=docker:web_1. What ssh or a shell would take for something else than a
 // host is refused.
 func ParseHost(text string) (Host, error) {
-	at, name := strings.TrimSpace(text), ""
+	h, at := Host{}, strings.TrimSpace(text)
 	if before, after, ok := strings.Cut(at, "="); ok && boxForm.MatchString(before) {
-		name, at = before, after
+		h.Name, at = before, after
 	}
-	if command, ok := strings.CutPrefix(at, "cmd:"); ok {
-		if strings.TrimSpace(command) == "" {
-			return Host{}, &NameError{text, "there is no command after cmd:"}
-		}
-		if name == "" {
-			name = "cmd"
-		}
-		return Host{Name: name, cmd: command}, nil
-	}
-	if box, ok := strings.CutPrefix(at, "docker:"); ok {
-		if !boxForm.MatchString(box) {
-			return Host{}, &NameError{text, "it is no container"}
-		}
-		if name == "" {
-			name = box
-		}
-		return Host{Name: name, box: box}, nil
-	}
+	refused := func(reason string) (Host, error) { return Host{}, &NameError{text, reason} }
+	kind, rest, _ := strings.Cut(at, ":")
 	switch {
-	case at == "":
-		return Host{}, &NameError{text, "it is empty"}
-	case at[0] == '-':
-		return Host{}, &NameError{text, "it begins with a dash, so ssh would take it for an option"}
+	case kind == "cmd":
+		if h.Name, h.cmd = cmp.Or(h.Name, kind), rest; strings.TrimSpace(rest) == "" {
+			return refused("there is no command after cmd:")
+		}
+	case kind == "docker":
+		if h.Name, h.box = cmp.Or(h.Name, rest), rest; !boxForm.MatchString(rest) {
+			return refused("there is no container after docker:")
+		}
+	case strings.HasPrefix(at, "-"):
+		return refused("ssh would take it for an option")
 	case !hostForm.MatchString(at):
-		return Host{}, &NameError{text, "a host is a name of ~/.ssh/config or of the network, with or without USER@; give it a name in ~/.ssh/config"}
+		return refused("it has characters that no name of a host has")
+	default:
+		h.Name, h.ssh = cmp.Or(h.Name, at), at
 	}
-	if name == "" {
-		name = at
+	if len(h.Name) == 1 { // in answers, C:/x is a path of this machine
+		return refused("a single letter could be a drive; name it: box=" + at)
 	}
-	return Host{Name: name, ssh: at}, nil
+	return h, nil
 }
 
 // searchPath makes a shell that is not one of a login find what users install for themselves.
@@ -108,21 +101,20 @@ func (h *Host) Interactive(dir string, argv []string) []string {
 	for _, arg := range argv {
 		words = append(words, quote(arg))
 	}
-	script := "exec " + strings.Join(words, " ")
+	line := strings.Join(words, " ")
 	if dir != "" {
 		if dir[0] == '-' {
 			dir = "./" + dir
 		}
-		script = "cd " + quote(dir) + " && " + script
+		line = "cd " + quote(dir) + " && " + line
 	}
-	script = searchPath + script
 	switch {
 	case h.cmd != "":
 		return nil
 	case h.box != "":
-		return []string{"docker", "exec", "-it", h.box, "sh", "-c", script}
+		return []string{"docker", "exec", "-it", h.box, "sh", "-c", line}
 	}
-	return []string{"ssh", "-t", "--", h.ssh, "sh -c " + quote(script)}
+	return []string{"ssh", "-t", "--", h.ssh, line}
 }
 
 // quote quotes a word so that sh and fish read the same: between single quotes fish knows \\ and
@@ -135,6 +127,6 @@ func quote(word string) string {
 }
 
 var (
-	plain   = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@+,=-]*$`)
+	plain   = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./:@+,=-]*$`)
 	quoting = strings.NewReplacer(`'`, `'\''`, `\`, `'\\'`)
 )

@@ -69,9 +69,9 @@ type message struct {
 type reply struct {
 	ID     int             `json:"id"`
 	Part   json.RawMessage `json:"part,omitempty"`
-	Beside []any           `json:"beside,omitempty"` // what the JSON of the part or the answer leaves out
 	Answer json.RawMessage `json:"answer,omitempty"`
 	Error  *remote.Error   `json:"error,omitempty"`
+	Beside []any           `json:"beside,omitempty"` // what the JSON of the part or the answer leaves out
 }
 
 // errLine means that a line is longer than it may be.

@@ -1,17 +1,22 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
@@ -107,18 +112,151 @@ func (h *host) Status(ctx context.Context, _ struct{}) (*remote.Status, error) {
 // pieceSize is about how much of a session is sent at once.
 const pieceSize = 256 << 10
 
-var _ = fmt.Sprint
-var _ = redact.JSON
-var _ session.Summary
-var _ filter.Spec
-var _ conversation.Manner
-
 // Session sends session files, masked line by line.
 func (h *host) Session(ctx context.Context, req ssh.SessionRequest, visit func(*ssh.Piece) error) (*remote.Coverage, error) {
-	return nil, errors.New("not yet")
+	x, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	list, err := h.named(x.Reader, &req)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		summary := *s
+		if !h.Reveal {
+			maskSummary(&summary)
+		}
+		if err := visit(&ssh.Piece{Summary: &summary}); err != nil {
+			return nil, err
+		}
+		if req.Brief {
+			continue
+		}
+		if err := h.lines(ctx, s.Path, visit); err != nil {
+			return nil, err
+		}
+	}
+	return &remote.Coverage{Sessions: len(list), Sent: len(list)}, nil
+}
+
+// named returns the session files that a request names, with the other files of the same
+// sessions.
+func (h *host) named(r *index.Reader, req *ssh.SessionRequest) (list []*session.Summary, err error) {
+	all := r.Summaries()
+	if len(req.Names) == 0 {
+		for i := range all {
+			if all[i].IsSession() {
+				list = append(list, &all[i])
+			}
+		}
+		slices.SortStableFunc(list, func(a, b *session.Summary) int { return b.Modified().Compare(a.Modified()) })
+		return list[:min(req.Latest, len(list))], nil
+	}
+	named, ids := (&filter.Spec{Sessions: req.Names}).Compile(), make(map[string]bool)
+	for i := range all {
+		if named.Session(&all[i]) && all[i].ID != "" {
+			ids[all[i].ID] = true
+		}
+	}
+	for i := range all {
+		if named.Session(&all[i]) || ids[all[i].ID] {
+			list = append(list, &all[i])
+		}
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	for _, name := range req.Names { // of an entry
+		places, err := sessions.FindEntries(r, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range places {
+			list = append(list, p.Session)
+		}
+	}
+	return list, nil
+}
+
+// maskSummary masks what looks like a secret.
+func maskSummary(s *session.Summary) {
+	facts := search.SessionHit{SessionFacts: search.SessionFacts{Name: s.Name, FirstPrompt: s.FirstPrompt, Title: s.Subject, Labels: slices.Clone(s.LabelNames)}}
+	facts.Redact()
+	s.Name, s.FirstPrompt, s.Subject, s.LabelNames = facts.Name, facts.FirstPrompt, facts.Title, facts.Labels
+}
+
+// lines sends the lines of a session file.
+func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) error) error {
+	f, err := h.Source().Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := adapter.Lines(h.Agents, io.NewSectionReader(f, 0, f.Size()), 0, 0)
+	var piece []byte
+	flush := func() error {
+		text := string(piece)
+		piece = piece[:0]
+		return visit(&ssh.Piece{Lines: text})
+	}
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return flush()
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		data := bytes.TrimSuffix(line.Raw, []byte("\n"))
+		if line.TooLong {
+			data = nil // as here: it counts as a line, and is not read
+		}
+		if length := len(data); !h.Reveal {
+			data = redact.JSON(data)
+			// Places are those of the file, as long as masks are no longer than secrets.
+			data = append(data, bytes.Repeat([]byte(" "), max(0, length-len(data)))...)
+		}
+		piece = append(piece, data...)
+		if line.Ended {
+			piece = append(piece, '\n')
+		}
+		if len(piece) >= pieceSize {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // Resume plans the command that resumes a session here.
 func (h *host) Resume(ctx context.Context, req ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
-	return nil, errors.New("not yet")
+	x, err := h.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	quiet := *h.App
+	quiet.JSON = true // nobody can be asked which session is meant
+	o := &resumeOptions{words: req.Words, last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
+	o.Redact = !h.Reveal
+	t, err := o.find(ctx, &quiet, x, req.Request)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	r, err := o.Plan(&quiet, t)
+	if err != nil {
+		return nil, err
+	}
+	hit := r.Session.SessionHit
+	if !h.Reveal {
+		hit.Redact()
+	}
+	return &ssh.ResumeAnswer{Session: hit, Version: r.Session.Version, Entries: r.Session.Entries, EntryID: r.EntryID, Branch: r.Branch, InContext: r.InContext,
+		Dir: r.Dir, Argv: r.Argv, Fork: r.Fork, Warnings: r.Warnings}, nil
 }

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -20,6 +23,9 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/cli/system"
+	"pigrep/ui/printer"
+	"pigrep/ui/show"
 )
 
 type resumeOptions struct {
@@ -35,6 +41,7 @@ func (o *resumeOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "exec", "", "", "run the command: the agent replaces pigrep", &o.Exec)
 	flags.Add(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.Fork)
 	flags.Add(f, "in", "", "DIR", "the project has moved to DIR; the session is forked there", &o.In)
+	o.AddOn()
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
 }
 
@@ -51,12 +58,15 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	if o.query() == "" && !o.last && canPick(a) {
+	if o.query() == "" && !o.last && len(o.On) == 0 && canPick(a) {
 		return o.pick(ctx, a)
 	}
 	p, err := location.Find(&o.Shared, a)
 	if err != nil {
 		return err
+	}
+	if p.Hosts != nil {
+		return o.onHosts(ctx, p, out, req)
 	}
 	x, err := snapshot.Open(ctx, p)
 	if err != nil {
@@ -85,6 +95,50 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 		return out.Print(r)
 	}
 	return replace(a, cmp.Or(r.Dir, a.WorkDir), r.Argv)
+}
+
+// onHosts resumes a session of another machine, on that machine.
+func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *printer.Printer, req search.Request) error {
+	if o.query() == "" && !o.last {
+		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
+	}
+	found, on, refused := p.Hosts.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.last, Fork: o.Fork, In: o.In})
+	missing := p.Hosts.Missing()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(found) == 0 && refused != nil:
+		err := asking.Problem(ctx, refused)
+		if e, ok := errors.AsType[*problem.Error](err); ok {
+			e.Hint = strings.ReplaceAll(e.Hint, "pigrep ", "pigrep --on "+p.Hosts.Clients[0].Host.Name+" ")
+		}
+		return err
+	case len(found) == 0:
+		return hostProblem(missing[0])
+	case len(found) > 1:
+		names := lists.Map(on, func(h *ssh.Host) string { return h.Name })
+		return &problem.Error{Code: conversation.CodeAmbiguous, Message: "sessions on several hosts match: " + strings.Join(names, ", "), Hint: "name one of them: --on " + names[0]}
+	}
+	for _, e := range missing {
+		p.App.Advise(e.Hint, "nothing from %s: %s", e.Host, e.Reason)
+	}
+	x := found[0]
+	r := &show.Resume{EntryID: x.EntryID, Branch: x.Branch, InContext: x.InContext, Fork: x.Fork, Warnings: x.Warnings, Argv: on[0].Interactive(x.Dir, x.Argv)}
+	r.Session = show.SessionFacts{SessionHit: x.Session, Version: x.Version, Entries: x.Entries}
+	if r.Argv == nil {
+		return problem.Usagef("there: "+system.ShellOf("linux").Command(x.Dir, x.Argv), "%s is reached by a command, which may have no terminal", on[0].Name)
+	}
+	r.Command = system.ShellOf(runtime.GOOS).Command("", r.Argv)
+	p.App.WarnAll(r.Warnings)
+	if !o.Exec {
+		return out.Print(r)
+	}
+	return replace(p.App, p.App.WorkDir, r.Argv)
+}
+
+// hostProblem is the error of a command that no host has answered.
+func hostProblem(e *ssh.HostError) error {
+	return &problem.Error{Code: problem.CodeIO, Message: e.Host + ": " + e.Reason, Hint: e.Hint}
 }
 
 func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }

@@ -63,6 +63,7 @@ func (o *showOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
 	o.Options.AddFlags(f)
 	o.AddFrom()
+	o.AddOn()
 	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
 }
 
@@ -479,6 +480,7 @@ func (o *exportOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "open", "", "", "open FILE when it is written; without FILE, write a page to the directory for temporary files", &o.view)
 	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
 	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
+	o.AddOn()
 	flags.Add(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
 	o.Add(cmd, flags.SharedGroups, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
@@ -524,6 +526,7 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 	if err != nil {
 		return err
 	}
+	named(q, o.target)
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err

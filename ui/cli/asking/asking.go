@@ -89,6 +89,7 @@ func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error 
 	case found:
 	case complete:
 		explain()
+	case x.Hosts != nil && unread == 0: // those that did not answer were named
 	default:
 		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
 	}

@@ -26,9 +26,9 @@ func onHosts(ctx context.Context, p *location.Location, question func(context.Co
 // hosts returns the snapshot of other machines. It has no sessions: what an answer says of them
 // is all that is known here.
 func hosts(p *location.Location) *snapshot.Snapshot {
-	if p.OnThis && p.Hosts.Here == nil {
+	if p.Elsewhere.Here && p.Hosts.Here == nil {
 		here := *p
-		here.Hosts = nil
+		here.Hosts, here.Elsewhere = nil, nil
 		p.Hosts.Here = &Opening{Location: &here, Reveal: true, Open: func(ctx context.Context) (*snapshot.Snapshot, error) {
 			return snapshot.OpenFiles(ctx, &here, false)
 		}}

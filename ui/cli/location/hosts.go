@@ -22,7 +22,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	if len(o.On) == 0 {
 		return nil
 	}
-	if p.Elsewhere != nil {
+	if len(o.From) > 0 {
 		return problem.Usagef("ask one after the other", "--on and --from cannot be combined")
 	}
 	list, here, err := Hosts(o)
@@ -31,10 +31,14 @@ func (p *Location) findHosts(o *flags.Shared) error {
 	}
 	options := HostOptions(p.App, o)
 	p.Hosts = &ssh.Hosts{Soon: p.App.Streams.OutTTY}
-	p.OnThis = here
 	for _, h := range list {
 		p.Hosts.Clients = append(p.Hosts.Clients, ssh.NewClient(h, options))
 	}
+	p.Elsewhere = &Elsewhere{Here: here} // for whole sessions
+	for _, c := range p.Hosts.Clients {
+		p.Elsewhere.Sources = append(p.Elsewhere.Sources, c.Source())
+	}
+	p.nameHost()
 	return nil
 }
 

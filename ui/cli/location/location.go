@@ -48,10 +48,9 @@ type Location struct {
 	// index is opened.
 	Elsewhere *Elsewhere
 
-	// Hosts are the machines that are asked instead; nil for none. OnThis says that this one is
-	// asked too.
-	Hosts  *ssh.Hosts
-	OnThis bool
+	// Hosts are the other machines that are asked instead; nil for none. Elsewhere has them as
+	// sources of whole sessions.
+	Hosts *ssh.Hosts
 }
 
 // Elsewhere is the archives that a run asks, and what it asks them.
@@ -84,14 +83,11 @@ func (p *Location) Question() *remote.Question {
 // a readable root.
 func Find(o *flags.Shared, a *app.App) (*Location, error) {
 	p := &Location{App: a, NoUpdate: o.NoUpdate, Roots: Roots(o, a)}
-	if err := p.findElsewhere(o); err != nil {
+	if err := cmp.Or(p.findHosts(o), p.findElsewhere(o)); err != nil {
 		return nil, err
 	}
 	var err error
-	if err := p.findHosts(o); err != nil {
-		return nil, err
-	}
-	if p.Elsewhere == nil && p.Hosts == nil || p.Elsewhere != nil && p.Elsewhere.Here || p.OnThis {
+	if p.Elsewhere == nil || p.Elsewhere.Here {
 		err = p.check(len(o.SessionDir) > 0)
 	}
 	if err != nil && len(o.SessionDir) == 0 {
@@ -123,15 +119,20 @@ func (p *Location) findElsewhere(o *flags.Shared) (err error) {
 		return nil
 	}
 	p.Elsewhere = &Elsewhere{}
-	if p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From); err == nil && p.App.Hostname != nil {
+	p.Elsewhere.Sources, p.Elsewhere.Here, err = remotes.Sources(p.App, o.From)
+	p.nameHost()
+	return err
+}
+
+func (p *Location) nameHost() {
+	if p.App.Hostname != nil {
 		p.Elsewhere.Host, _ = p.App.Hostname() // without a name, copies of sessions are known by their ids
 	}
-	return err
 }
 
 // ResumeCommand is that of the agents. What is on another machine, or gone, cannot be resumed.
 func (p *Location) ResumeCommand(s *session.Summary) (dir string, argv []string) {
-	if _, _, there := remote.Split(s.Path); s.Kept || (p.Elsewhere != nil || p.Hosts != nil) && there {
+	if _, _, there := remote.Split(s.Path); s.Kept || p.Elsewhere != nil && there {
 		return "", nil
 	}
 	return p.Agents.ResumeCommand(s)

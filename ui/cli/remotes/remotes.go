@@ -26,6 +26,7 @@ import (
 	"pigrep/internal/near"
 	"pigrep/remote"
 	"pigrep/remote/opensearch"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"
@@ -244,6 +245,9 @@ func Problem(err error) error {
 	}
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return p
+	}
+	if h, ok := errors.AsType[*ssh.HostError](err); ok {
+		return &problem.Error{Code: problem.CodeIO, Message: h.Host + ": " + h.Reason, Hint: h.Hint}
 	}
 	status, _ := errors.AsType[*opensearch.StatusError](err)
 	certificate, _ := errors.AsType[*tls.CertificateVerificationError](err)

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"errors"
 
 	"pigrep/index"
 	"pigrep/indexer"
@@ -9,6 +10,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/remotes"
 )
@@ -47,7 +49,11 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	for _, m := range got.Missing {
 		x.State.Complete = false
 		if m.Err != nil {
-			p.App.Advise("", "nothing from %s in this answer: %v", m.Source, m.Err)
+			hint := ""
+			if h, ok := errors.AsType[*ssh.HostError](m.Err); ok {
+				hint = h.Hint
+			}
+			p.App.Advise(hint, "nothing from %s in this answer: %v", m.Source, m.Err)
 			continue
 		}
 		p.App.Advise("narrow it: --since, --project, --session, or more words", "%s of %s not in this answer: there is no room for more",

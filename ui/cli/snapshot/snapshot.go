@@ -65,7 +65,7 @@ func (x *Snapshot) Report(answer *search.IndexState, warnings []string) {
 	} else {
 		answer.PendingFiles, answer.PendingBytes, answer.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
 	}
-	if x.Elsewhere != nil {
+	if x.Elsewhere != nil && x.Hosts == nil {
 		answer.Files = x.State.Files // not only those that were sent
 	}
 	if x.App.JSON {

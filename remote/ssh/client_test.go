@@ -1,0 +1,434 @@
+package ssh
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/lab/testkit"
+	"pigrep/query/grep"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+	"pigrep/remote"
+)
+
+// This test binary plays hosts: behaviours are what they do after they were started.
+var behaviours = map[string]func(in *bufio.Reader){
+	"well": func(in *bufio.Reader) {
+		fmt.Println("Welcome to this machine!\n\x1b[31mNews:\x1b[0m none")
+		greet(Protocol, 7)
+		answerAll(in, `{"Total":3,"TotalAny":3}`)
+	},
+	"nothing":  func(in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) },
+	"dead":     func(*bufio.Reader) { fmt.Fprintln(os.Stderr, "the \x1b]0;title\x07disk is gone") },
+	"absent":   func(*bufio.Reader) { fmt.Fprintln(os.Stderr, "sh: pigrep: not found"); os.Exit(127) },
+	"old":      func(*bufio.Reader) { fmt.Fprintln(os.Stderr, "pigrep: unknown flag --protocol"); os.Exit(2) },
+	"newer":    func(in *bufio.Reader) { greet(Protocol+1, 9); answerAll(in, `{}`) },
+	"schema":   func(in *bufio.Reader) { greet(Protocol, 6); answerAll(in, `{}`) },
+	"garbage":  func(in *bufio.Reader) { greet(Protocol, 7); _, _ = in.ReadString('\n'); fmt.Println("\x1b[2J no JSON") },
+	"nonsense": func(in *bufio.Reader) { greet(Protocol, 7); answerAll(in, `[1,"two",{"Hits":"x"}]`) },
+	"banner": func(in *bufio.Reader) {
+		for {
+			if _, err := fmt.Println(strings.Repeat("motd ", 1000)); err != nil {
+				return
+			}
+		}
+	},
+	"endless": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		for {
+			if _, err := fmt.Print(strings.Repeat("x", 1<<20)); err != nil {
+				return
+			}
+		}
+	},
+	"cut": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		_, _ = in.ReadString('\n')
+		fmt.Print(`{"id":1,"answer":{"Total":`)
+	},
+	"warnings": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		line, _ := in.ReadString('\n')
+		warning := strings.Repeat("warning: "+strings.Repeat("w", 90)+"\n", 10_000)
+		for range 20 { // a megabyte each
+			fmt.Fprint(os.Stderr, warning)
+		}
+		sayTo(line, `{"Total":1}`)
+		answerAll(in, `{"Total":1}`)
+	},
+	"others": func(in *bufio.Reader) { // answers to questions that nobody has asked come first
+		greet(Protocol, 7)
+		line, _ := in.ReadString('\n')
+		fmt.Println(`{"id":77,"answer":{"Total":9}}` + "\n" + `{"id":-1,"part":{}}`)
+		sayTo(line, `{"Total":2}`)
+		answerAll(in, `{}`)
+	},
+	"hostile": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		answerAll(in, `{"Total":-5,"Hits":[{"type":"h\u001b[2Jit","kind":"re\u0007ply","tier":"\u001b]0;x\u0007exact","sessionPath":"/s/a.jsonl","line":-3,"agent":"p\u001b[31mi","fragment":{"text":"abc","spans":[[2,9],[0,1]]}},{"sessionPath":"/s/b.jsonl","fragment":{"text":"word","spans":[[0,4]]},"resume":{"dir":"/it's \\ here","argv":["pi","--session","/s/b.jsonl"]}}],
+			"Sessions":[{"sessionPath":"/s/none.jsonl"},{"sessionPath":"/s/b.jsonl","messages":-1}]}`)
+	},
+}
+
+func greet(protocol, schema int) {
+	fmt.Printf(`{"pigrep":{"protocol":%d,"version":"1.2\u001b[31m","schema":%d}}`+"\n", protocol, schema)
+}
+
+func sayTo(line, with string) {
+	var m message
+	if json.Unmarshal([]byte(line), &m) == nil && m.ID > 0 {
+		fmt.Printf(`{"id":%d,"answer":%s}`+"\n", m.ID, strings.ReplaceAll(with, "\n", " "))
+	}
+}
+
+func answerAll(in *bufio.Reader, with string) {
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		sayTo(line, with)
+	}
+}
+
+const playing = "PIGREP_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	if play := behaviours[os.Getenv(playing)]; play != nil {
+		in := bufio.NewReader(os.Stdin)
+		_, _ = in.ReadString('\n') // what a shell would run
+		play(in)
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// client returns the client of a host that behaves like this.
+func client(t *testing.T, behaviour string, wait time.Duration) *Client {
+	t.Helper()
+	testkit.Program(t, "sh")
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := ParseHost("box=cmd:" + playing + "=" + behaviour + " exec " + quote(filepath.ToSlash(own)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if behaviours[behaviour] == nil {
+		t.Fatal("nobody behaves like " + behaviour)
+	}
+	c := NewClient(h, Options{Version: "1.1", Schema: 7, Wait: wait, Now: time.Now, Environ: os.Environ()})
+	t.Cleanup(c.Close)
+	return c
+}
+
+const (
+	long  = time.Minute // nothing that works takes so long
+	short = 50 * time.Millisecond
+)
+
+// Each way in which a host can fail is one line that says what is wrong there and what to do.
+func TestWhyHostsDoNotAnswer(t *testing.T) {
+	for behaviour, want := range map[string]struct {
+		reason, hint string
+		wait         time.Duration
+	}{
+		"nothing":  {"no answer in 50ms", "wait longer", short},
+		"dead":     {"pigrep does not answer there: the disk is gone", "hosts --check", long},
+		"absent":   {"there is no pigrep on its PATH", "install pigrep there", long},
+		"old":      {"pigrep there is too old to be asked", "update pigrep there", long},
+		"newer":    {"pigrep 1.2 there and 1.1 here do not understand each other", "update pigrep here", long},
+		"schema":   {"pigrep 1.2 there and 1.1 here do not understand each other", "update pigrep there", long},
+		"garbage":  {"it sends what is no answer of pigrep", "hosts --check", long},
+		"nonsense": {"it sends what is no answer of pigrep", "hosts --check", long},
+		"banner":   {"it prints more than 1 MB before pigrep answers", "its shell must print nothing", long},
+		"endless":  {"a line is too long: more than 32 MB", "hosts --check", long},
+		"cut":      {"the connection ended in the middle of an answer", "ask again", long},
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			_, err := client(t, behaviour, want.wait).Search(t.Context(), search.Request{Text: "x"})
+			got, ok := errors.AsType[*HostError](err)
+			if !ok {
+				t.Fatalf("got %v", err)
+			}
+			if got.Host != "box" || !strings.HasPrefix(got.Reason, want.reason) || !strings.Contains(got.Hint, want.hint) {
+				t.Errorf("%s: %q, %q", got.Host, got.Reason, got.Hint)
+			}
+			if strings.ContainsAny(got.Reason+got.Hint, "\x1b\n") {
+				t.Errorf("%q is not a line", got.Reason)
+			}
+		})
+	}
+}
+
+// What a host prints before its greeting, warnings without end and answers that nobody asked for
+// are no harm, and the connection goes on.
+func TestAnswersAmongOtherThings(t *testing.T) {
+	for behaviour, want := range map[string]int{"well": 3, "warnings": 1, "others": 2} {
+		t.Run(behaviour, func(t *testing.T) {
+			t.Parallel()
+			c := client(t, behaviour, long)
+			res, err := c.Search(t.Context(), search.Request{})
+			if err != nil || res.Total != want {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			first := c.conn
+			if _, err := c.Search(t.Context(), search.Request{}); err != nil || c.conn != first {
+				t.Errorf("the second question: %v, another connection: %v", err, c.conn != first)
+			}
+			c.conn.stderr.mu.Lock()
+			defer c.conn.stderr.mu.Unlock()
+			if kept := len(c.conn.stderr.end); kept > maxTail {
+				t.Errorf("%d bytes of warnings are kept", kept)
+			}
+		})
+	}
+}
+
+// What a host says cannot do more here than a session file can: no control codes in words of
+// pigrep, no places outside of texts, no negative counts, no session without hits.
+func TestHostileAnswer(t *testing.T) {
+	res, err := client(t, "hostile", long).Search(t.Context(), search.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Sessions) != 1 || len(res.Hits) != 1 || res.Sessions[0].Messages != 0 {
+		t.Fatalf("sessions %+v, hits %+v", res.Sessions, res.Hits)
+	}
+	h := res.Hits[0]
+	if h.SessionPath != "box:/s/b.jsonl" || h.Host != "box" || len(h.Fragment.Spans) != 1 {
+		t.Errorf("hit %+v", h)
+	}
+	if h.Resume != nil {
+		t.Errorf("a command that nobody can run: %q", h.Resume.Argv)
+	}
+	var odd search.Response
+	if err := decode([]byte(`{"Hits":[{"type":"h\u001b[2Jit","line":-3,"agent":"p\u001b[31mi","fragment":{"text":"abc","spans":[[2,9],[0,1]]}}]}`), nil, &odd); err != nil {
+		t.Fatal(err)
+	}
+	if x := odd.Hits[0]; x.Type != "hit" || x.Agent != "pi" || x.Line != 0 || x.Fragment.Spans != nil {
+		t.Errorf("%+v", x)
+	}
+}
+
+// A question that is given up does not hold up the next one, on a host that never answers it.
+func TestCancel(t *testing.T) {
+	c := client(t, "nothing", long)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Search(ctx, search.Request{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Titles and other values that JSON leaves out arrive, whatever the other side sends instead.
+func TestUnwrittenValues(t *testing.T) {
+	list := sessions.Response{Sessions: make([]sessions.Session, 2)}
+	list.Index.Several, list.Sessions[1].Title = true, "second"
+	data, err := json.Marshal(&list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got sessions.Response
+	if err := decode(data, unwritten(&list), &got); err != nil || !got.Index.Several || got.Sessions[1].Title != "second" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, beside := range [][]any{nil, {1, 2}, {nil, nil, nil, nil, nil}, {"a", "b", "c", true, true, true}} {
+		if err := decode(data, beside, &got); err != nil {
+			t.Errorf("beside %v: %v", beside, err)
+		}
+	}
+}
+
+// Names of hosts that ssh or a shell would take for something else are refused.
+func TestParseHost(t *testing.T) {
+	for text, want := range map[string]string{
+		"laptop": "laptop", "me@server.example.com": "me@server.example.com", "web=docker:web_1": "web", "docker:db": "db", "cmd:kubectl exec -i pod -- sh": "cmd",
+		"pod=cmd:kubectl exec -i pod -- sh": "pod", "10.0.0.7": "10.0.0.7",
+	} {
+		if h, err := ParseHost(text); err != nil || h.Name != want {
+			t.Errorf("%q: %q, %v", text, h.Name, err)
+		}
+	}
+	for _, text := range []string{"", "-oProxyCommand=x", "--", "x=-oProxyCommand=y", "a b", "a;b", "$(x)", "`x`", "host:22", "ssh://x", "x", "me@-x", "docker:", "docker:-v", "docker:a b", "cmd:", "cmd: ", "a/b", "é\x1b[2J"} {
+		if h, err := ParseHost(text); err == nil {
+			t.Errorf("%q is %+v", text, h)
+		}
+	}
+}
+
+// A command is quoted so that the login shell of the host and the sh that it starts read the
+// same words.
+func TestQuoting(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("hosts have POSIX shells or fish")
+	}
+	words := []string{"plain", "", "it's", `back\slash`, `'\''`, "two  words", "$HOME `id` $(id)", "a\nb", "~", "*", "#x", "=x", "%self", "é", "-x", `"`, "!x", "a;b&c|d", `\'`, "{a,b}"}
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "fish"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			continue // sh is everywhere
+		}
+		var line strings.Builder
+		line.WriteString("printf '<%s>'")
+		want := ""
+		for _, w := range words {
+			line.WriteString(" " + quote(w))
+			want += "<" + w + ">"
+		}
+		out, err := exec.Command(path, "-c", line.String()).CombinedOutput()
+		if err != nil || string(out) != want {
+			t.Errorf("%s reads %q, want %q, %v", shell, out, want, err)
+		}
+		nested, err := exec.Command(path, "-c", "sh -c "+quote(line.String())).CombinedOutput()
+		if err != nil || string(nested) != want {
+			t.Errorf("%s and sh read %q, want %q, %v", shell, nested, want, err)
+		}
+	}
+	h := Host{Name: "laptop", ssh: "laptop"}
+	if argv := h.Interactive("-/it's", []string{"pi", "--session", "/a b.jsonl"}); strings.Join(argv, "|") != `ssh|-t|--|laptop|cd './-/it'\''s' && pi --session '/a b.jsonl'` {
+		t.Errorf("%q", argv)
+	}
+	if argv, _ := h.command("pigrep x", 5); strings.ContainsAny(argv[len(argv)-1][len("sh -c '"):len(argv[len(argv)-1])-1], `'\`) {
+		t.Errorf("%q has what fish reads between quotes", argv[len(argv)-1])
+	}
+}
+
+// answers answers without a host.
+type answers struct {
+	remote.Answers
+	matches []string
+	err     error
+	before  chan struct{}
+}
+
+func (a answers) Grep(_ context.Context, _ grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	if a.before != nil {
+		<-a.before
+	}
+	for _, text := range a.matches {
+		if err := visit(&grep.Match{Lines: []grep.Line{{Text: text, Match: true}}, Matched: 1}); err != nil {
+			return nil, err
+		}
+	}
+	return &remote.Grepped{Summary: grep.Summary{Lines: len(a.matches)}}, a.err
+}
+
+// The matches of a host stay together, and stop at the limit of all.
+func TestTurns(t *testing.T) {
+	turns := newTurns(3, false)
+	said := make(chan string, 3)
+	done := make(chan struct{})
+	for _, host := range []int{2, 1, 0} {
+		go func() {
+			if err := turns.wait(t.Context(), host); err != nil {
+				t.Error(err)
+			}
+			said <- fmt.Sprint(host)
+			turns.end(host)
+			done <- struct{}{}
+		}()
+	}
+	for range 3 {
+		<-done
+	}
+	if got := <-said + <-said + <-said; got != "012" {
+		t.Errorf("order %s", got)
+	}
+	soon := newTurns(2, true)
+	if err := soon.wait(t.Context(), 1); err != nil { // the first has nothing yet
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := soon.wait(ctx, 0); err == nil {
+		t.Error("two have their turn")
+	}
+	soon.end(1)
+	if err := soon.wait(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	h := &Hosts{Here: answers{matches: []string{"a", "b", "c"}}}
+	var got []string
+	sum, err := h.Grep(t.Context(), grep.Request{Limit: 2}, func(m *grep.Match) error {
+		got = append(got, m.Lines[0].Text)
+		return nil
+	})
+	if err != nil || strings.Join(got, "") != "ab" || !sum.Limited || sum.Lines != 2 {
+		t.Errorf("%q, %+v, %v", got, sum, err)
+	}
+}
+
+// A server answers several questions at once, can be told to stop one, and ends with its stdin.
+func TestServer(t *testing.T) {
+	in, ask := io.Pipe()
+	read, out := io.Pipe()
+	held := make(chan struct{})
+	server := &Server{
+		Greeting: Greeting{Protocol: Protocol, Version: "1", Schema: 7},
+		From:     func(*time.Location) Answerer { return served{held: held} },
+		Problem: func(_ context.Context, err error) *remote.Error {
+			return &remote.Error{Code: "io", Message: err.Error()}
+		},
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- server.Serve(t.Context(), in, out)
+		out.Close()
+	}()
+	lines := bufio.NewScanner(read)
+	next := func() string {
+		lines.Scan()
+		return lines.Text()
+	}
+	if got := next(); got != `{"pigrep":{"protocol":1,"version":"1","schema":7}}` {
+		t.Fatal(got)
+	}
+	fmt.Fprintln(ask, `{"id":1,"ask":"search","request":{"Text":"wait"}}`)
+	fmt.Fprintln(ask, `{"id":2,"ask":"search","request":{"Text":"x"}}`)
+	if got := next(); !strings.HasPrefix(got, `{"id":2,"answer":{`) {
+		t.Error(got)
+	}
+	fmt.Fprintln(ask, `{"cancel":1}`)
+	if got := next(); got != `{"id":1,"error":{"code":"io","message":"context canceled"}}` {
+		t.Error(got)
+	}
+	fmt.Fprintln(ask, `{"id":3,"ask":"nothing"}`)
+	if got := next(); !strings.Contains(got, `does not know the question nothing`) {
+		t.Error(got)
+	}
+	ask.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// served answers all but a search for "wait".
+type served struct {
+	Answerer
+	held chan struct{}
+}
+
+func (s served) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+	if req.Text == "wait" {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.held:
+		}
+	}
+	return &search.Response{}, nil
+}
