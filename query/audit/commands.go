@@ -93,15 +93,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	if failures { // of a call that failed, the other programs are not listed
 		maps.DeleteFunc(c.groups, func(_ string, g *commandGroup) bool { return g.row.Failed == 0 })
 	}
-	rows := c.groups.sorted(func(a, b *commandGroup) int {
-		if failures && a.row.Failed != b.row.Failed {
-			return cmp.Compare(b.row.Failed, a.row.Failed)
-		}
-		if a.row.Runs != b.row.Runs { // most rows: names are compared only where they decide
-			return cmp.Compare(b.row.Runs, a.row.Runs)
-		}
-		return cmp.Compare(a.row.Program, b.row.Program)
-	})
+	rows := c.groups.sorted(func(a, b *commandGroup) int { return CompareCommands(&req, &a.row, &b.row) })
 	t.Rows = slices.Grow(t.Rows, len(rows))
 	for _, g := range rows {
 		g.row.Sessions, g.row.Last = g.files.n, timeAt(g.last)
@@ -110,6 +102,17 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
 	req.mask(t)
 	return t, nil
+}
+
+// CompareCommands orders the rows of a table.
+func CompareCommands(req *Request, a, b *CommandRow) int {
+	if (req.Failed || req.Error) && a.Failed != b.Failed {
+		return cmp.Compare(b.Failed, a.Failed)
+	}
+	if a.Runs != b.Runs { // most rows: names are compared only where they decide
+		return cmp.Compare(b.Runs, a.Runs)
+	}
+	return cmp.Compare(a.Program, b.Program)
 }
 
 // commandCount counts the shell commands of all sessions.

@@ -18,7 +18,6 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
-	"pigrep/query/search"
 )
 
 // auditor visits the facts of all sessions that pass the filters of a request.
@@ -86,7 +85,7 @@ func (x *auditor) listFiles() {
 	x.files = make([]file, 0, len(summaries))
 	for i := range summaries {
 		s := &summaries[i]
-		f := file{Summary: s, wanted: x.filter.Session(s)}
+		f := file{Summary: s, wanted: x.filter.Session(s) && !slices.Contains(x.req.Elsewhere, s.Identity())}
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
@@ -235,11 +234,7 @@ func (x *auditor) matchText(a adapter.Adapter, src entry.Source) error {
 	if strings.TrimSpace(x.req.Text) == "" {
 		return nil
 	}
-	req := search.Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
-	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
-	// The facts decide these, and know more than the documents do.
-	req.Tools, req.Models, req.Error = nil, nil, false
-	req.Since, req.Until = time.Time{}, time.Time{}
+	req := x.req.Picks()
 	in, err := req.Resolve(x.ctx, x.r, a, src)
 	if err != nil {
 		return err

@@ -103,6 +103,14 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		g.row.First, g.row.Last = timeAt(g.first), timeAt(g.last)
 		t.Rows = append(t.Rows, g.row)
 	}
+	t.Sort()
+	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
+	req.mask(t)
+	return t, nil
+}
+
+// Sort puts the rows and the touches in order.
+func (t *FileTable) Sort() {
 	slices.SortFunc(t.Rows, func(a, b FileRow) int {
 		times := func(r FileRow) int { return r.Reads + r.Writes + r.Edits + r.Deletes + r.Others + r.Summaries }
 		return cmp.Or(cmp.Compare(times(b), times(a)), cmp.Compare(a.Path, b.Path))
@@ -110,9 +118,6 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
-	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
-	req.mask(t)
-	return t, nil
 }
 
 // fileCounter counts the touches of files, or with history lists those of the files

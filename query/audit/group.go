@@ -12,6 +12,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/format"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 )
@@ -72,6 +73,9 @@ func (k *Key) Value(by string) string {
 	}
 	return map[string]string{"action": k.Action, "day": k.Day, "week": k.Week, "month": k.Month, "block": k.Block, "session": k.SessionPath}[by]
 }
+
+// Values returns the values of the dimensions of a row.
+func (k *Key) Values(by []string) []string { return lists.Map(by, k.Value) }
 
 // sessionNames returns the id and the name of a session by its path.
 func sessionNames(sorted []session.Summary, path string) (id, name string) {
@@ -275,9 +279,9 @@ func (g groups[T]) sorted(compare func(a, b *T) int) []*T {
 	return slices.SortedFunc(maps.Values(g), compare)
 }
 
-// comparePeriods orders rows by their first dimension, the latest first, when that is
+// ComparePeriods orders rows by their first dimension, the latest first, when that is
 // a period of time.
-func comparePeriods(by, a, b []string) int {
+func ComparePeriods(by, a, b []string) int {
 	if !IsPeriod(by[0]) {
 		return 0
 	}

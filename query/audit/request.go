@@ -10,6 +10,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
+	"pigrep/query/search"
 )
 
 // Request asks what tools did and what it cost. Of the Spec it uses the filters on
@@ -34,6 +36,21 @@ type Request struct {
 	Prices   Prices         // for uses of tokens without a cost
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
+
+	// Of an answer that several indexes give together:
+	Part      bool              // a table has all rows, and what merging it with others takes
+	Shared    *words.Statistics // as of search.Request
+	Elsewhere []uint64          // likewise
+}
+
+// Picks returns the search that finds the calls which the text picks.
+func (r *Request) Picks() search.Request {
+	req := search.Request{Text: r.Text, Spec: r.Spec, Env: r.Env, Shared: r.Shared}
+	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
+	// The facts decide these, and know more than the documents do.
+	req.Tools, req.Models, req.Error = nil, nil, false
+	req.Since, req.Until = time.Time{}, time.Time{}
+	return req
 }
 
 // The properties by which calls and uses of tokens can be grouped.

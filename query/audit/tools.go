@@ -43,6 +43,28 @@ type ToolTable struct {
 	Coverage Coverage
 	Warnings []string
 	Index    search.IndexState
+
+	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Part
+}
+
+// A ToolPart is what merging a row takes.
+type ToolPart struct {
+	Durations [][2]int32 `json:",omitempty"` // each that is known, ascending, with the number of calls
+	Answered  int        // calls that ran and have a result
+	Asked     int        // calls that ask the person
+}
+
+// part returns what merging the row takes.
+func (g *toolGroup) part() ToolPart {
+	p := ToolPart{Answered: g.answered, Asked: g.asked}
+	slices.Sort(g.durations)
+	for i, d := range g.durations {
+		if i == 0 || d != g.durations[i-1] {
+			p.Durations = append(p.Durations, [2]int32{d, 0})
+		}
+		p.Durations[len(p.Durations)-1][1]++
+	}
+	return p
 }
 
 // toolGroup is a row of the table under construction.
@@ -188,14 +210,20 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	var finishing sync.WaitGroup
 	finishing.Go(func() { t.Total = total.finish() }) // takes as long as all rows
 	rows := table.sorted(func(a, b *toolGroup) int {
-		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.row.Calls, a.row.Calls), slices.Compare(a.keys, b.keys))
+		return cmp.Or(ComparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.row.Calls, a.row.Calls), slices.Compare(a.keys, b.keys))
 	})
 	for _, g := range rows {
 		row := g.finish()
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
+		if req.Part {
+			t.Parts = append(t.Parts, g.part())
+		}
 	}
 	finishing.Wait()
+	if req.Part {
+		t.Parts = append(t.Parts, total.part())
+	}
 	req.mask(t)
 	return t, nil
 }

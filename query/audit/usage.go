@@ -73,6 +73,13 @@ type UsageTable struct {
 	Coverage Coverage
 	Warnings []string
 	Index    search.IndexState
+
+	Parts [][4]float64 `json:",omitempty"` // with Request.Part: the costs of the rows, of the total and of the sources, before they are rounded
+}
+
+// costs returns the costs of a row before they are rounded, in the order of its fields.
+func (g *usageGroup) costs() [4]float64 {
+	return [4]float64{g.cost.Total(), g.fill.Total(), g.list.Total(), g.theirCost.Total()}
 }
 
 // SourceRow is the use of tokens by one sort of entries.
@@ -216,7 +223,10 @@ func (g *sourceGroup) add(u *use) {
 
 // rounded returns a sum rounded to ten digits, so that it reads 0.7232, not
 // 0.7232000000000001.
-func rounded(s record.Sum) float64 { return math.Round(s.Total()*1e10) / 1e10 }
+func rounded(s record.Sum) float64 { return Rounded(s.Total()) }
+
+// Rounded rounds a cost as tables do.
+func Rounded(cost float64) float64 { return math.Round(cost*1e10) / 1e10 }
 
 // finish returns the row once all uses are added.
 func (g *usageGroup) finish(rowType string, key Key) UsageRow {
@@ -348,7 +358,7 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	rows := b.table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
-		if c := cmp.Or(comparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens())); c != 0 {
+		if c := cmp.Or(ComparePeriods(by, a.keys, b.keys), cmp.Compare(b.cost.Total(), a.cost.Total()), cmp.Compare(b.tokens(), a.tokens())); c != 0 {
 			return c
 		}
 		return slices.Compare(a.keys, b.keys)
@@ -356,15 +366,24 @@ func (b *usageBuild) finish() *UsageTable {
 	if t.Total.Listed > 0 {
 		t.PricesOf = listDate()
 	}
-	if n := b.req.Rows; n > 0 && n < len(rows) {
+	if n := b.req.Rows; n > 0 && n < len(rows) && !b.req.Part {
 		rows, t.More = rows[:n], len(rows)-n
 	}
 	t.Rows = make([]UsageRow, len(rows))
 	for i, g := range rows {
 		t.Rows[i] = g.finish("usage", b.req.key(b.r, g.keys))
+		if b.req.Part {
+			t.Parts = append(t.Parts, g.costs())
+		}
+	}
+	if b.req.Part {
+		t.Parts = append(t.Parts, b.total.costs())
 	}
 	for _, g := range b.sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
+		if b.req.Part {
+			t.Parts = append(t.Parts, [4]float64{g.cost.Total()})
+		}
 	}
 	b.req.mask(t)
 	return t

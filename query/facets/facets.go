@@ -5,6 +5,7 @@ package facets
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -29,6 +30,14 @@ type Response struct {
 	Hits   int
 	Fields []Field // in the order of the table of fields
 	Days   []Day   // with hits, in order
+
+	Part *Part `json:",omitempty"` // with Request.Shared
+}
+
+// Part is what it takes to merge a response with those of other indexes.
+type Part struct {
+	search.Part
+	Agents []string // of the index
 }
 
 // Field has the values of a field of the query language, the most frequent first.
@@ -49,6 +58,8 @@ type Day struct {
 	Hits  int
 }
 
+const agent = "agent" // the field
+
 // keywords are the fields that documents have, by their names in the query language.
 var keywords = []struct {
 	name  string
@@ -62,11 +73,11 @@ var keywords = []struct {
 // Of returns the facets of a request: the counts of its hits. Without a text, every
 // document that passes the filters counts, duplicates included.
 func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (*Response, error) {
-	sets, err := hits(ctx, r, a, src, req)
+	sets, part, err := hits(ctx, r, a, src, req)
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
+	c := &counter{part: part, ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
 	for i := range c.values {
 		c.values[i] = make(map[string]int)
 	}
@@ -86,21 +97,33 @@ func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sourc
 }
 
 // hits returns the documents of each segment that are hits.
-func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) ([]docset.Set, error) {
+func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req search.Request) (sets []docset.Set, part *Part, err error) {
+	if req.Shared != nil {
+		part = &Part{Agents: r.Table().Agents()}
+	}
 	if req.Text != "" {
 		in, err := req.Resolve(ctx, r, a, src)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		d, err := rank.Collect(ctx, in, req.Options())
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return d.Sets, nil
+		if part != nil {
+			part.Counts, part.Open = d.Counts, in.Plan.IsOpen
+		}
+		return d.Sets, part, nil
 	}
-	f := req.Spec.Compile()
-	sets := make([]docset.Set, len(r.Segments()))
-	return sets, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
+	if len(req.Elsewhere) > 0 {
+		only := req.Only
+		req.Only = func(s *session.Summary) bool {
+			return !slices.Contains(req.Elsewhere, s.Identity()) && (only == nil || only(s))
+		}
+	}
+	f := req.Spec.Compile().WithSessions(req.Only)
+	sets = make([]docset.Set, len(r.Segments()))
+	return sets, part, docset.EachSegment(r.Segments(), func(i int, seg *segment.Segment) (err error) {
 		sets[i], err = passing(r, f, seg)
 		return err
 	})
@@ -132,6 +155,7 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 
 // counter counts the hits of all segments.
 type counter struct {
+	part      *Part // nil: one index answers alone
 	ctx       context.Context
 	reader    *index.Reader
 	zone      *time.Location
@@ -266,7 +290,7 @@ func (c *counter) note(s *session.Summary) {
 }
 
 func (c *counter) response() *Response {
-	res := &Response{}
+	res := &Response{Part: c.part}
 	agents, projects := make(map[string]int), make(map[string]int)
 	for file, n := range c.files {
 		res.Hits += n
@@ -275,8 +299,8 @@ func (c *counter) response() *Response {
 			projects[name] += n
 		}
 	}
-	if len(c.reader.Table().Agents()) > 1 {
-		res.Fields = append(res.Fields, Field{"agent", sorted(agents)})
+	if c.part != nil || len(c.reader.Table().Agents()) > 1 {
+		res.Fields = append(res.Fields, Field{agent, sorted(agents)})
 	}
 	res.Fields = append(res.Fields, Field{"project", sorted(projects)})
 	for i, k := range keywords {
@@ -287,6 +311,42 @@ func (c *counter) response() *Response {
 	}
 	slices.SortFunc(res.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
 	return res
+}
+
+// Merge merges responses that have a Part: it adds up the hits that have each value.
+func Merge(list []*Response) *Response {
+	m := &Response{}
+	var names, agents []string
+	values, days := make(map[string]map[string]int), make(map[int64]Day)
+	for _, r := range list {
+		m.Hits += r.Hits
+		if r.Part != nil {
+			agents = append(agents, r.Part.Agents...)
+		}
+		for _, f := range r.Fields {
+			if values[f.Name] == nil {
+				values[f.Name] = make(map[string]int)
+				names = append(names, f.Name)
+			}
+			for _, v := range f.Values {
+				values[f.Name][v.Name] += v.Hits
+			}
+		}
+		for _, d := range r.Days {
+			at := d.Start.Unix()
+			d.Hits += days[at].Hits
+			days[at] = d
+		}
+	}
+	slices.Sort(agents)
+	agents = slices.Compact(agents)
+	for _, name := range names {
+		if name != agent || len(agents) > 1 {
+			m.Fields = append(m.Fields, Field{name, sorted(values[name])})
+		}
+	}
+	m.Days = slices.SortedFunc(maps.Values(days), func(a, b Day) int { return a.Start.Compare(b.Start) })
+	return m
 }
 
 func sorted(counts map[string]int) (list []Value) {

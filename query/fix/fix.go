@@ -23,6 +23,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 	"pigrep/query/search"
 )
 
@@ -35,6 +36,11 @@ type Request struct {
 	Env    filter.Env
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: answers have no resume command
 	Redact bool              // mask what looks like a secret in the answer
+
+	// Of an answer that several indexes give together, as of search.Request: Shared is the sum of
+	// Statistics. The response has all sessions then.
+	Shared    *words.Statistics
+	Elsewhere []uint64
 }
 
 // DefaultLimit is the limit of a request that names none.
@@ -134,7 +140,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(s.lines) == 0 {
 		return nil, ErrNoWords
 	}
-	rarity, err := search.Rarity(ctx, r, s.terms())
+	rarity, err := search.Rarity(ctx, r, s.terms(), req.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +149,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	s.weigh(rarity)
 
-	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env}
+	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Shared: req.Shared, Elsewhere: req.Elsewhere}
 	within.Scope, within.Kinds = "", kinds
 	in, err := within.Resolve(ctx, r, a, src)
 	if err != nil {
@@ -175,14 +181,25 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared only the most similar texts of %s of %s", human.Number(len(found.Sessions)), human.Plural(found.ListedSessions, "session", "sessions")))
 		}
 	}
-	order(resp.Sessions)
-	resp.Missing = lackedByAll(resp.Sessions)
-	resp.Total = len(resp.Sessions)
-	resp.Sessions = resp.Sessions[:min(cmp.Or(max(req.Limit, 0), DefaultLimit), len(resp.Sessions))]
+	if req.Shared == nil {
+		resp.List(req.Limit)
+	}
 	if f.lost > 0 {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
 	}
 	return resp, nil
+}
+
+// Statistics returns what Request.Shared is the sum of.
+func Statistics(ctx context.Context, r *index.Reader, req Request) (*words.Statistics, error) {
+	return search.Frequencies(ctx, r, read(req.Text).terms())
+}
+
+// List puts all sessions in order, and leaves the first of them.
+func (r *Response) List(limit int) {
+	order(r.Sessions)
+	r.Missing, r.Total = lackedByAll(r.Sessions), len(r.Sessions)
+	r.Sessions = r.Sessions[:min(cmp.Or(max(limit, 0), DefaultLimit), len(r.Sessions))]
 }
 
 func lackedByAll(list []Session) []string {

@@ -36,8 +36,9 @@ type Request struct {
 	Limit         int // matching lines of all files; 0 for all
 	MaxColumns    int // about how many bytes to return of a line, around its first match; 0 for all
 	Order         Order
-	Redact        bool // mask secrets in the returned lines
-	Ahead         int  // matches that may be found ahead of the one that is emitted; 0 for all that fit into memory
+	Redact        bool     // mask secrets in the returned lines
+	Elsewhere     []uint64 // identities of sessions that another index answers for
+	Ahead         int      // matches that may be found ahead of the one that is emitted; 0 for all that fit into memory
 
 	limits *limits // nil for defaultLimits
 
@@ -77,9 +78,15 @@ const Whole = math.MaxInt64
 // A Match is a part of an entry with matching lines.
 type Match struct {
 	Location
-	Lines   []Line // none with Request.Brief, or once Request.Counted
-	Matched int    // number of matching lines
-	Matches int    // number of matches in them; unknown with Request.Brief, and once Request.Counted
+	Lines   []Line    // none with Request.Brief, or once Request.Counted
+	Matched int       // number of matching lines
+	Matches int       // number of matches in them; unknown with Request.Brief, and once Request.Counted
+	Time    time.Time // of the file, as of File
+}
+
+// Compare orders matches of different files as Run does.
+func (o Order) Compare(a, b *Match) int {
+	return cmp.Or(o.compare(a.Time, b.Time), cmp.Compare(a.SessionPath, b.SessionPath))
 }
 
 // A Summary has the totals of a grep.
@@ -189,7 +196,7 @@ type task struct {
 // plan makes the tasks, in order of paths.
 func (g *run) plan(files []File) {
 	for _, f := range files {
-		if f.Known != nil && f.Indexed == Whole && !g.passes(f.Known) {
+		if f.Known != nil && (f.Indexed == Whole && !g.passes(f.Known) || slices.Contains(g.req.Elsewhere, f.Known.Identity())) {
 			continue
 		}
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
@@ -279,6 +286,7 @@ func (g *run) emit(t *task, sum *Summary, emit func(*Match) error) error {
 			if m.Matched == 0 {
 				break
 			}
+			m.Time = t.Time
 			sum.Lines += m.Matched
 			sum.Matches += m.Matches
 			if err := emit(m); err != nil {

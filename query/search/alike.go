@@ -13,6 +13,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/query/engine/docset"
 	"pigrep/query/engine/match"
+	"pigrep/query/engine/words"
 )
 
 // Hits of a session that say the same are shown once: they have the same fragment, apart
@@ -145,9 +146,8 @@ func (w *wording) alike(o *wording) bool {
 	return false
 }
 
-// Rarity returns BM25's inverse document frequency of each term. Terms that no document
-// contains are omitted.
-func Rarity(ctx context.Context, r *index.Reader, terms []string) (map[string]float64, error) {
+// Frequencies returns how many documents of an index have each term.
+func Frequencies(ctx context.Context, r *index.Reader, terms []string) (*words.Statistics, error) {
 	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
 	found := make([]atomic.Int64, len(terms))
 	err := docset.EachSegment(r.Segments(), func(_ int, seg *segment.Segment) error {
@@ -170,13 +170,30 @@ func Rarity(ctx context.Context, r *index.Reader, terms []string) (map[string]fl
 	if err != nil {
 		return nil, err
 	}
-	rarity := make(map[string]float64, len(terms))
+	s := words.NewStatistics(r)
 	for i, t := range terms {
-		df := float64(found[i].Load())
-		if df == 0 {
-			continue
+		if n := int(found[i].Load()); n > 0 {
+			s.Terms[t] = n
 		}
-		rarity[t] = math.Log(1 + (float64(r.Documents())-df+0.5)/(df+0.5))
+	}
+	return s, nil
+}
+
+// Rarity returns BM25's inverse document frequency of each term, by the statistics of all
+// indexes that answer, or if these are nil of this one. Terms that no document contains are
+// omitted.
+func Rarity(ctx context.Context, r *index.Reader, terms []string, shared *words.Statistics) (map[string]float64, error) {
+	if shared == nil {
+		var err error
+		if shared, err = Frequencies(ctx, r, terms); err != nil {
+			return nil, err
+		}
+	}
+	rarity := make(map[string]float64, len(terms))
+	for _, t := range terms {
+		if df := float64(shared.Terms[t]); df > 0 {
+			rarity[t] = math.Log(1 + (float64(shared.Documents)-df+0.5)/(df+0.5))
+		}
 	}
 	return rarity, nil
 }

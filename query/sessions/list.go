@@ -28,9 +28,13 @@ type Request struct {
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
-	Shared *words.Statistics // as of search.Request, as is Any
+	// Of an answer that several indexes give together, as of search.Request. Without a text, too,
+	// Shared says that they do.
+	Shared    *words.Statistics
+	Elsewhere []uint64
+	Agreed    *rank.Agreed
 
-	Any   bool
+	Any   bool // as of search.Request
 	Named bool // only sessions with a name
 	Forks bool // only forks and sessions that have forks, each family together
 
@@ -55,6 +59,8 @@ type Response struct {
 	Words        []search.WordCount // only for a request with a text
 	Removed      []search.Removed
 	Index        search.IndexState
+
+	Found *search.Response `json:",omitempty"` // with Request.Shared and a text: the search whose sessions these are
 }
 
 // Session is one row of the list. Score and the counts of hits are set when the
@@ -92,7 +98,8 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	} else {
 		l.sort(members)
 	}
-	if req.Limit > 0 && len(members) > req.Limit {
+	whole := req.Forks && req.Shared != nil // only all of a family says where it belongs
+	if req.Limit > 0 && len(members) > req.Limit && !whole {
 		members = members[:req.Limit]
 	}
 	list.Sessions = make([]Session, len(members))
@@ -124,13 +131,8 @@ func (l *lister) sort(members []int) {
 // search lists the sessions with hits. Named and Forks restrict the search itself, so
 // that only the hits of listed sessions are read, and the total is that of the search.
 func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
-	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
-	req := search.Request{
-		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Any: l.req.Any, Limit: limit, PerSession: 1,
-		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact, Shared: l.req.Shared,
-	}
-	narrowed := l.req.Named || l.req.Forks
-	if narrowed {
+	req := l.req.Search()
+	if l.req.isNarrowed() {
 		req.Only = func(s *session.Summary) bool {
 			return l.passesLineage(l.lineage.Head(l.lineage.IndexOf(s.Path)))
 		}
@@ -139,7 +141,10 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	if err != nil {
 		return err
 	}
-	list.Warnings, list.DidYouMean, list.Words, list.Removed = resp.Warnings, resp.DidYouMean, resp.Words, resp.Removed
+	l.req.Answer(list, resp)
+	if req.Shared != nil {
+		list.Found = resp
+	}
 	hits := make(map[string]*search.Hit, len(resp.Hits))
 	for i := range resp.Hits {
 		hits[l.r.Chains().Head(resp.Hits[i].SessionPath)] = &resp.Hits[i]
@@ -154,11 +159,27 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 		s.Hit = hits[hit.SessionPath]
 		list.Sessions = append(list.Sessions, s)
 	}
-	list.Total, list.TotalIsExact = len(list.Sessions), len(resp.Sessions) < limit
-	if narrowed {
-		list.Total, list.TotalIsExact = resp.SessionTotal, resp.TotalIsExact
-	}
 	return nil
+}
+
+// Search returns the search that a request with a text makes.
+func (r *Request) Search() search.Request {
+	return search.Request{
+		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: cmp.Or(max(r.Limit, 0), DefaultSessions), PerSession: 1,
+		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Shared: r.Shared, Elsewhere: r.Elsewhere, Agreed: r.Agreed,
+	}
+}
+
+// isNarrowed reports whether the search has other sessions than its text and filters say.
+func (r *Request) isNarrowed() bool { return r.Named || r.Forks }
+
+// Answer takes over what a search says of the whole list.
+func (r *Request) Answer(list *Response, found *search.Response) {
+	list.Warnings, list.DidYouMean, list.Words, list.Removed = found.Warnings, found.DidYouMean, found.Words, found.Removed
+	list.Total, list.TotalIsExact = len(found.Sessions), len(found.Sessions) < r.Search().Limit
+	if r.isNarrowed() {
+		list.Total, list.TotalIsExact = found.SessionTotal, found.TotalIsExact
+	}
 }
 
 // DefaultSessions is the limit of a request with a text that names none.
@@ -205,6 +226,8 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 		}
 		s := l.r.Summary(i)
 		switch {
+		case slices.Contains(l.req.Elsewhere, s.Identity()):
+			continue
 		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(head), !f.Session(s):
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):

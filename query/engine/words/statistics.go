@@ -85,6 +85,17 @@ func (s *Statistics) Add(o *Statistics) {
 	}
 }
 
+// NewStatistics returns those of an index without any term.
+func NewStatistics(r *index.Reader) *Statistics {
+	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
+	for _, sum := range r.Beginnings() {
+		if sum.Newest.After(s.Newest) {
+			s.Newest = sum.Newest
+		}
+	}
+	return s
+}
+
 // Count returns the Statistics of an index for a query. What is looked up depends on what other
 // indexes have: Count lists all that Resolve looks up if they have nothing, and if they have
 // anything. For that, a word that is rare in all of them must be rare in this one.
@@ -93,12 +104,7 @@ func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) 
 	if err := x.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
-	for _, sum := range r.Beginnings() {
-		if sum.Newest.After(s.Newest) {
-			s.Newest = sum.Newest
-		}
-	}
+	s := NewStatistics(r)
 	for t, known := range x.terms {
 		s.add(Expansion{Term: t, DF: known.df})
 	}

@@ -1,0 +1,242 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"pigrep/query/facets"
+	"pigrep/query/fix"
+	"pigrep/query/grep"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+)
+
+// Sessions merges lists of sessions that were asked for with Request.Shared.
+func Sessions(req *sessions.Request, lists []*sessions.Response) *sessions.Response {
+	m := &sessions.Response{TotalIsExact: true, Index: state(lists, func(r *sessions.Response) *search.IndexState { return &r.Index })}
+	if req.Text != "" {
+		sessionsFound(m, req, lists)
+		return m
+	}
+	for _, r := range lists {
+		m.Total += r.Total
+		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
+	}
+	if m.Total == 0 {
+		var unknown [][]string
+		for _, r := range lists {
+			unknown = append(unknown, r.Warnings)
+		}
+		m.Warnings = said(unknown)
+	}
+	if req.Forks {
+		m.Sessions = families(lists)
+	} else {
+		var all [][]sessions.Session
+		for _, r := range lists {
+			all = append(all, r.Sessions)
+		}
+		m.Sessions = ordered(all, compareActivity)
+	}
+	m.Sessions = first(m.Sessions, req.Limit)
+	return m
+}
+
+func compareActivity(a, b *sessions.Session) int {
+	return cmp.Or(b.Modified.Compare(a.Modified.Time), cmp.Compare(a.SessionPath, b.SessionPath))
+}
+
+// families orders sessions by family, the one with the latest activity first. A family begins
+// with a session that has no ancestor in the list.
+func families(lists []*sessions.Response) []sessions.Session {
+	type family struct {
+		list   []sessions.Session
+		latest sessions.Session
+	}
+	var all [][]family
+	for _, r := range lists {
+		var own []family
+		for _, s := range r.Sessions {
+			if s.Depth <= 0 || len(own) == 0 {
+				own = append(own, family{latest: s})
+			}
+			f := &own[len(own)-1]
+			if f.list = append(f.list, s); s.Modified.After(f.latest.Modified.Time) {
+				f.latest.Modified = s.Modified
+			}
+		}
+		all = append(all, own)
+	}
+	var list []sessions.Session
+	for _, f := range ordered(all, func(a, b *family) int { return compareActivity(&a.latest, &b.latest) }) {
+		list = append(list, f.list...)
+	}
+	return list
+}
+
+// AgainSessions is Again for a list of sessions.
+func AgainSessions(req *sessions.Request, lists []*sessions.Response) []*sessions.Request {
+	again := make([]*sessions.Request, len(lists))
+	if req.Text == "" {
+		return again
+	}
+	found := req.Search()
+	for i, r := range Again(&found, searches(lists)) {
+		if r != nil {
+			more := *req
+			more.Agreed = r.Agreed
+			again[i] = &more
+		}
+	}
+	return again
+}
+
+// searches returns the searches whose sessions lists have.
+func searches(lists []*sessions.Response) []*search.Response {
+	found := make([]*search.Response, len(lists))
+	for i, r := range lists {
+		if found[i] = r.Found; found[i] == nil {
+			found[i] = &search.Response{}
+		}
+	}
+	return found
+}
+
+// sessionsFound fills in the sessions with hits.
+func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*sessions.Response) {
+	query := req.Search()
+	found := Search(&query, searches(lists))
+	rows := make(map[string]*sessions.Session)
+	for _, r := range lists {
+		for i := range r.Sessions {
+			rows[r.Sessions[i].SessionPath] = &r.Sessions[i]
+		}
+	}
+	for _, s := range found.Sessions {
+		if row := rows[s.SessionPath]; row != nil {
+			m.Sessions = append(m.Sessions, *row)
+		}
+	}
+	req.Answer(m, found)
+}
+
+// Facets merges counts of the hits of a request that was asked with Request.Shared.
+func Facets(list []*facets.Response) *facets.Response { return facets.Merge(list) }
+
+// AgainFacets is Again for facets.
+func AgainFacets(req *search.Request, list []*facets.Response) []*search.Request {
+	found := make([]*search.Response, len(list))
+	for i, r := range list {
+		if found[i] = (&search.Response{}); r.Part != nil && req.Text != "" {
+			found[i].Part = &r.Part.Part
+		}
+	}
+	return Again(req, found)
+}
+
+// Count adds up the numbers of hits.
+func Count(req *search.Request, list []*search.Counts) *search.Counts {
+	opt := req.Options()
+	var all []search.Counts
+	for _, n := range list {
+		all = append(all, *n)
+	}
+	sum := opt.Sum(all)
+	return &sum
+}
+
+// Values merges useful values of fields: those of each field in the order of its counts, of
+// projects in that of their hosts.
+func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
+	var all []sessions.Facet
+	var fields []string
+	for _, list := range lists {
+		for _, f := range *list {
+			i := slices.IndexFunc(all, func(o sessions.Facet) bool { return o.Field == f.Field && o.Value == f.Value })
+			if i >= 0 {
+				all[i].Count += f.Count
+				continue
+			}
+			if all = append(all, f); !slices.Contains(fields, f.Field) {
+				fields = append(fields, f.Field)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sessions.Facet) int {
+		if a.Field != b.Field {
+			return cmp.Compare(slices.Index(fields, a.Field), slices.Index(fields, b.Field))
+		}
+		if a.Field == "project" { // by their latest activity
+			return 0
+		}
+		return cmp.Compare(b.Count, a.Count)
+	})
+	return &all
+}
+
+// Fix merges answers that were asked for with Request.Shared.
+func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
+	m := &fix.Response{
+		Text: list[0].Text, TotalIsExact: true,
+		Warnings: warnings(list, func(r *fix.Response) []string { return r.Warnings }),
+		Index:    state(list, func(r *fix.Response) *search.IndexState { return &r.Index }),
+	}
+	for _, r := range list {
+		m.Sessions = append(m.Sessions, r.Sessions...)
+		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
+	}
+	m.List(req.Limit)
+	return m
+}
+
+// A Grepper runs a grep on one host.
+type Grepper func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error)
+
+// Grep visits the matches of several hosts in the order of the request, as they come, up to its
+// limit. It waits for a match of each host that may have an earlier one.
+func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*grep.Match) error) (*grep.Summary, error) {
+	sums := make([]*grep.Summary, len(hosts))
+	streams := make([]func(context.Context, func(*grep.Match) error) error, len(hosts))
+	for i, run := range hosts {
+		streams[i] = func(ctx context.Context, visit func(*grep.Match) error) (err error) {
+			sums[i], err = run(ctx, visit)
+			return err
+		}
+	}
+	m := &grep.Summary{}
+	last := ""
+	err := interleave(ctx, streams, req.Order.Compare, func(_ int, x *grep.Match) error {
+		if left := req.Limit - m.Lines; req.Limit > 0 && x.Matched > left {
+			m.Limited = true
+			x.Keep(left, req.After)
+		}
+		if x.Matched > 0 {
+			m.Lines += x.Matched
+			m.Matches += x.Matches
+			if x.SessionPath != last {
+				last = x.SessionPath
+				m.WithHits++
+			}
+			if err := visit(x); err != nil {
+				return err
+			}
+		}
+		if m.Limited {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil || m.Limited {
+		return m, err
+	}
+	for _, s := range sums {
+		m.Files += s.Files
+		m.Limited = m.Limited || s.Limited
+		m.Searches += s.Searches
+		m.Scanned = m.Scanned || s.Scanned
+		m.Errors = append(m.Errors, s.Errors...)
+	}
+	slices.SortStableFunc(m.Errors, func(a, b grep.FileError) int { return cmp.Compare(a.Path, b.Path) })
+	return m, nil
+}
