@@ -113,8 +113,11 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*session
 			rows[r.Sessions[i].SessionPath] = &r.Sessions[i]
 		}
 	}
-	for _, s := range found.Sessions {
+	for i, s := range found.Sessions {
 		if row := rows[s.SessionPath]; row != nil {
+			if i < len(found.Hits) { // one of each session
+				row.Hit = &found.Hits[i]
+			}
 			m.Sessions = append(m.Sessions, *row)
 		}
 	}
@@ -132,12 +135,19 @@ func AgainFacets(req *search.Request, list []*facets.Response) []*search.Request
 			found[i].Part = &r.Part.Part
 		}
 	}
-	return Again(req, found)
+	return Again(counting(req), found)
+}
+
+// counting is a request as it is when its hits are only counted: they need not be complete.
+func counting(req *search.Request) *search.Request {
+	one := *req
+	one.Limit = 1
+	return &one
 }
 
 // Count adds up the numbers of hits.
 func Count(req *search.Request, list []*search.Counts) *search.Counts {
-	opt := req.Options()
+	opt := counting(req).Options()
 	var all []search.Counts
 	for _, n := range list {
 		all = append(all, *n)
@@ -228,6 +238,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 		return nil
 	})
 	if err != nil || m.Limited {
+		m.Files = m.WithHits // at least
 		return m, err
 	}
 	for _, s := range sums {

@@ -81,28 +81,53 @@ func warnings[T any](list []T, of func(T) []string) (all []string) {
 	return all
 }
 
-// said returns the sentences that all hosts say. Of the suggestions after a semicolon each has
-// its own: they are kept if all are the same.
+// said returns the sentences that all hosts say, as search.Unknown makes them: "no project atals;
+// projects like it: atlas". What they suggest is joined.
 func said(lists [][]string) (common []string) {
 	if len(lists) == 0 {
 		return nil
 	}
 	for _, sentence := range lists[0] {
-		about, _, _ := strings.Cut(sentence, ";")
-		all, same := true, true
-		for _, list := range lists[1:] {
-			i := slices.IndexFunc(list, func(s string) bool { before, _, _ := strings.Cut(s, ";"); return before == about })
-			all = all && i >= 0
-			same = same && i >= 0 && list[i] == sentence
+		about, _, _ := strings.Cut(sentence, "; ")
+		sayers := 0
+		var suggested []string
+		for _, list := range lists {
+			i := slices.IndexFunc(list, func(s string) bool { return s == about || strings.HasPrefix(s, about+"; ") })
+			if i >= 0 {
+				sayers++
+				suggested = append(suggested, strings.TrimPrefix(list[i][len(about):], "; "))
+			}
 		}
-		switch {
-		case all && same:
-			common = append(common, sentence)
-		case all:
-			common = append(common, about)
+		if sayers == len(lists) {
+			common = append(common, strings.TrimSuffix(about+"; "+joined(suggested), "; "))
 		}
 	}
 	return common
+}
+
+// joined joins what hosts suggest: names that are like the one that was typed, or if there are
+// none all names.
+func joined(suggested []string) string {
+	for _, sep := range []string{" like it: ", " are "} {
+		intro := ""
+		var names []string
+		for _, s := range suggested {
+			before, list, ok := strings.Cut(s, sep)
+			if !ok {
+				continue
+			}
+			intro = before + sep
+			for _, name := range strings.Split(list, ", ") {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+		if slices.Sort(names); len(names) > 0 {
+			return intro + strings.Join(names, ", ")
+		}
+	}
+	return ""
 }
 
 // first returns a list's first elements, as many as a limit allows.

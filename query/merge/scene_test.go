@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -106,58 +107,110 @@ var odd = map[string]string{
 	"odd/named.jsonl":     `{"type":"session","version":3,"id":"named","timestamp":"2026-05-03T10:00:00.000Z","cwd":"/tmp/x"}` + "\n" + `{"type":"session_info","id":"i1","timestamp":"2026-05-03T10:00:01.000Z","name":"token \u001b[31m` + strings.Repeat("red ", 75) + `"}` + "\n",
 }
 
+// A tester is a test, or one of the package rapid.
+type tester interface {
+	Helper()
+	Fatal(...any)
+	Context() context.Context
+}
+
+func check(t tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // overJSON returns what a value is after it has travelled.
-func overJSON[T any](t testing.TB, v T) T {
+func overJSON[T any](t tester, v T) T {
 	t.Helper()
 	data, err := json.Marshal(v)
-	testkit.Check(t, err)
+	check(t, err)
 	var out T
-	testkit.Check(t, json.Unmarshal(data, &out))
+	check(t, json.Unmarshal(data, &out))
 	return out
 }
 
 // asOne asks all hosts, and merges their answers.
-func (s *scene) asOne(t testing.TB, req search.Request) (*search.Response, error) {
+func (s *scene) asOne(t tester, req search.Request) (*search.Response, error) {
 	t.Helper()
-	var sum words.Statistics
-	var identities [][]search.Identity
-	for _, r := range s.hosts {
-		n, err := search.Statistics(t.Context(), r, overJSON(t, req))
-		if err != nil {
-			return nil, err
-		}
-		sent := overJSON(t, *n)
-		sum.Add(&sent)
-		identities = append(identities, overJSON(t, search.Identities(r)))
+	var err error
+	if req.Shared, err = s.shared(t, req); err != nil {
+		return nil, err
 	}
-	req.Shared = &sum
-	elsewhere := merge.Elsewhere(identities)
-	answers := make([]*search.Response, len(s.hosts))
-	ask := func(i int, req search.Request) error {
+	elsewhere := s.elsewhere(t)
+	answers, err := together(t, s, req, func(i int, req search.Request) (*search.Response, error) {
 		req.Elsewhere = elsewhere[i]
-		r, err := search.Run(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, overJSON(t, req))
+		return search.Run(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
+	}, merge.Again)
+	if err != nil {
+		return nil, err
+	}
+	return merge.Search(&req, answers), nil
+}
+
+// shared returns the statistics of a search.
+func (s *scene) shared(t tester, req search.Request) (*words.Statistics, error) {
+	return s.sum(t, func(r *index.Reader) (*words.Statistics, error) {
+		return search.Statistics(t.Context(), r, overJSON(t, req))
+	})
+}
+
+func (s *scene) unsplit(t tester, req search.Request) (*search.Response, error) {
+	return search.Run(t.Context(), s.all, s.adapter, stories.Disk{}, req)
+}
+
+// together asks all hosts one question, and again those that all together make answer again.
+func together[Req, Res any](t tester, s *scene, req Req, ask func(host int, req Req) (*Res, error), again func(req *Req, answers []*Res) []*Req) ([]*Res, error) {
+	t.Helper()
+	answers := make([]*Res, len(s.hosts))
+	one := func(i int, req Req) error {
+		r, err := ask(i, overJSON(t, req))
 		if err == nil {
-			answers[i] = overJSON(t, r)
+			sent := overJSON(t, *r)
+			answers[i] = &sent
 		}
 		return err
 	}
 	for i := range s.hosts {
-		if err := ask(i, req); err != nil {
+		if err := one(i, req); err != nil {
 			return nil, err
 		}
 	}
 	for range merge.Rounds {
-		for i, more := range merge.Again(&req, answers) {
+		for i, more := range again(&req, answers) {
 			if more != nil {
-				if err := ask(i, *more); err != nil {
+				if err := one(i, *more); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return merge.Search(&req, answers), nil
+	return answers, nil
 }
 
-func (s *scene) unsplit(t testing.TB, req search.Request) (*search.Response, error) {
-	return search.Run(t.Context(), s.all, s.adapter, stories.Disk{}, req)
+// never is for questions that are asked once.
+func never[Req, Res any](*Req, []*Res) []*Req { return nil }
+
+// elsewhere returns for each host the sessions that another one answers for.
+func (s *scene) elsewhere(t tester) [][]uint64 {
+	var identities [][]search.Identity
+	for _, r := range s.hosts {
+		identities = append(identities, overJSON(t, search.Identities(r)))
+	}
+	return merge.Elsewhere(identities)
+}
+
+// sum returns the statistics of all hosts.
+func (s *scene) sum(t tester, of func(r *index.Reader) (*words.Statistics, error)) (*words.Statistics, error) {
+	var sum words.Statistics
+	for _, r := range s.hosts {
+		n, err := of(r)
+		if err != nil {
+			return nil, err
+		}
+		sent := overJSON(t, *n)
+		sum.Add(&sent)
+	}
+	return &sum, nil
 }
