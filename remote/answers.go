@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pigrep/query/audit"
+	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -28,6 +29,26 @@ type Answers interface {
 	Touched(context.Context, FilesRequest) (*audit.FileTable, error)
 	Usage(context.Context, audit.Request) (*audit.UsageTable, error)
 	Fix(context.Context, fix.Request) (*fix.Response, error)
+}
+
+// A Participant answers questions together with others.
+type Participant interface {
+	Answers
+	Prepare(context.Context, PrepareRequest) (*Prepared, error)
+}
+
+// PrepareRequest asks for what several machines must know of each other before they answer a
+// request together.
+type PrepareRequest struct {
+	search.Request
+	Known uint64 // the number of the sessions that the client knows; 0 for none
+}
+
+// Prepared is the answer to it.
+type Prepared struct {
+	Statistics words.Statistics  // of the words of the request
+	Number     uint64            // of Sessions: it changes with them; 0 if that is not known
+	Sessions   []search.Identity // nil if they are those of PrepareRequest.Known
 }
 
 // FilesRequest asks for the files that tools touched, or for the history of one.

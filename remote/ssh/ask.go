@@ -43,6 +43,10 @@ func parts[Part, Res any](ctx context.Context, c *Client, question string, req a
 	return res, nil
 }
 
+func (c *Client) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+	return answer[remote.Prepared](ctx, c, "prepare", req)
+}
+
 func (c *Client) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Later = false // an answer comes as a whole
 	return answer[search.Response](ctx, c, "search", req)

@@ -74,25 +74,22 @@ func decode(data json.RawMessage, beside []any, v any) error {
 	}
 	restore(v, beside)
 	walk(reflect.ValueOf(v), check)
-	if r, ok := v.(*search.Response); ok {
-		regroup(r)
-	}
 	return nil
 }
 
-// words are the fields with words or sentences of pigrep.
-var words = map[string]bool{
+// sentences are the fields with words or sentences of pigrep.
+var sentences = map[string]bool{
 	"Type": true, "Tier": true, "Kind": true, "Agent": true, "Branch": true, "Status": true, "Outcome": true, "Action": true, "Rule": true, "Rules": true, "Severity": true,
 	"Field": true, "Unit": true, "TimeZone": true, "Warnings": true, "ShortID": true, "Filter": true, "Version": true,
 }
 
 // signed are the fields with numbers that may be negative.
-var signed = map[string]bool{"ExitCode": true, "Duration": true, "Total": true}
+var signed = map[string]bool{"ExitCode": true, "Duration": true, "Total": true, "Time": true, "Newest": true}
 
 func check(of reflect.Value, f *reflect.StructField, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		if words[f.Name] {
+		if sentences[f.Name] {
 			v.SetString(terminal.Clip(terminal.Clean(v.String()), maxReason))
 		}
 	case reflect.Int, reflect.Int32, reflect.Int64:
@@ -103,7 +100,7 @@ func check(of reflect.Value, f *reflect.StructField, v reflect.Value) {
 		switch list := v.Interface().(type) {
 		case []string:
 			for i := range list {
-				if words[f.Name] {
+				if sentences[f.Name] {
 					list[i] = terminal.Clip(terminal.Clean(list[i]), maxReason)
 				}
 			}
@@ -125,25 +122,6 @@ func inOrder(spans [][2]int, length int) bool {
 		end = s[1]
 	}
 	return true
-}
-
-// regroup drops sessions without hits, and hits of sessions that are not listed.
-func regroup(r *search.Response) {
-	if len(r.Sessions) == 0 {
-		return
-	}
-	hits := make(map[string][]search.Hit)
-	for _, h := range r.Hits {
-		hits[h.SessionPath] = append(hits[h.SessionPath], h)
-	}
-	list := r.Sessions
-	r.Hits, r.Sessions = nil, nil
-	for i := range list {
-		if own := hits[list[i].SessionPath]; len(own) > 0 {
-			r.Hits, r.Sessions = append(r.Hits, own...), append(r.Sessions, list[i])
-			delete(hits, list[i].SessionPath)
-		}
-	}
 }
 
 // adopt says in an answer of a host which host that is: its sessions are called by it, and

@@ -9,9 +9,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/query/audit"
+	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/merge"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -21,13 +23,14 @@ import (
 // them does.
 type Hosts struct {
 	Clients []*Client
-	Here    remote.Answers // this machine; nil if it is not asked
+	Here    remote.Participant // this machine; nil if it is not asked
 	// Soon lets a grep visit the matches of that host first which finds some first, so that
 	// the order of hosts may change; otherwise it is that of their names on the command line.
 	Soon bool
 
-	mu      sync.Mutex
-	missing []*HostError
+	mu       sync.Mutex
+	missing  []*HostError
+	sessions map[int]remote.Prepared // of hosts, by number
 }
 
 var _ remote.Answers = (*Hosts)(nil)
@@ -66,40 +69,60 @@ func (h *Hosts) miss(err error) error {
 // ErrNone means that no host has answered.
 var ErrNone = errors.New("no host answers")
 
-// each asks all hosts and returns what those answer that do.
-func each[T any](ctx context.Context, h *Hosts, ask func(ctx context.Context, number int, from remote.Answers) (*T, error)) ([]*T, error) {
-	var all []remote.Answers
+// all returns who is asked.
+func (h *Hosts) all() (all []remote.Participant) {
 	if h.Here != nil {
 		all = append(all, h.Here)
 	}
 	for _, c := range h.Clients {
 		all = append(all, c)
 	}
-	answers := make([]*T, len(all))
+	return all
+}
+
+// each asks some hosts, by their numbers, and returns what those answer that do, with their
+// numbers.
+func each[T any](ctx context.Context, h *Hosts, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (*T, error)) (answers []*T, answered []int, err error) {
+	all := h.all()
+	list := make([]*T, len(all))
 	asking, ctx := errgroup.WithContext(ctx)
-	for i, from := range all {
+	for _, i := range hosts {
 		asking.Go(func() error {
-			answer, err := ask(ctx, i, from)
+			answer, err := ask(ctx, i, all[i])
 			if err != nil {
 				return h.miss(err)
 			}
-			answers[i] = answer
+			list[i] = answer
 			return nil
 		})
 	}
 	if err := asking.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	answers = slices.DeleteFunc(answers, func(a *T) bool { return a == nil })
+	for _, i := range hosts {
+		if list[i] != nil {
+			answers, answered = append(answers, list[i]), append(answered, i)
+		}
+	}
 	if len(answers) == 0 {
-		return nil, ErrNone
+		return nil, nil, ErrNone
 	}
-	return answers, nil
+	return answers, answered, nil
+}
+
+// numbers are those of all hosts.
+func (h *Hosts) numbers() (list []int) {
+	for i := range h.all() {
+		list = append(list, i)
+	}
+	return list
 }
 
 // ask asks all hosts and merges their answers.
 func ask[Req, Res any](ctx context.Context, h *Hosts, question func(remote.Answers, context.Context, Req) (*Res, error), req Req, merge func([]*Res) *Res) (*Res, error) {
-	list, err := each(ctx, h, func(ctx context.Context, _ int, from remote.Answers) (*Res, error) { return question(from, ctx, req) })
+	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Participant) (*Res, error) {
+		return question(from, ctx, req)
+	})
 	switch {
 	case err != nil:
 		return nil, err
@@ -109,8 +132,97 @@ func ask[Req, Res any](ctx context.Context, h *Hosts, question func(remote.Answe
 	return merge(list), nil
 }
 
+// together is what several hosts must know to answer a request as one index would.
+type together struct {
+	hosts     []int // that answered so far
+	shared    *words.Statistics
+	elsewhere map[int][]uint64 // by host
+}
+
+// prepare asks all hosts for what they must know of each other.
+func (h *Hosts) prepare(ctx context.Context, req *search.Request) (*together, error) {
+	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Prepared, error) {
+		return from.Prepare(ctx, remote.PrepareRequest{Request: *req, Known: h.known(number).Number})
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &together{hosts: hosts, shared: &words.Statistics{}, elsewhere: make(map[int][]uint64)}
+	identities := make([][]search.Identity, len(list))
+	for i, p := range list {
+		t.shared.Add(&p.Statistics)
+		identities[i] = h.know(hosts[i], p).Sessions
+	}
+	for i, ids := range merge.Elsewhere(identities) {
+		t.elsewhere[hosts[i]] = ids
+	}
+	return t, nil
+}
+
+// known returns the sessions of a host, as far as they are known.
+func (h *Hosts) known(number int) remote.Prepared {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[number]
+}
+
+// know remembers the sessions of a host.
+func (h *Hosts) know(number int, p *remote.Prepared) remote.Prepared {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if known := h.sessions[number]; p.Number == 0 || p.Number != known.Number {
+		if h.sessions == nil {
+			h.sessions = make(map[int]remote.Prepared)
+		}
+		h.sessions[number] = remote.Prepared{Number: p.Number, Sessions: p.Sessions}
+	}
+	return h.sessions[number]
+}
+
+// Search answers in two steps, or a few more if the hosts decide together on what none of them
+// could decide alone: see package merge.
 func (h *Hosts) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	return ask(ctx, h, remote.Answers.Search, req, func(list []*search.Response) *search.Response { return mergeSearch(&req, list) })
+	if len(h.all()) == 1 {
+		return ask(ctx, h, remote.Answers.Search, req, nil)
+	}
+	req.Later = false
+	t, err := h.prepare(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	req.Shared = t.shared
+	one := func(ctx context.Context, number int, from remote.Participant, req search.Request) (*search.Response, error) {
+		req.Elsewhere = t.elsewhere[number]
+		return from.Search(ctx, req)
+	}
+	answers, hosts, err := each(ctx, h, t.hosts, func(ctx context.Context, number int, from remote.Participant) (*search.Response, error) {
+		return one(ctx, number, from, req)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for range merge.Rounds {
+		again := make(map[int]*search.Request)
+		for i, more := range merge.Again(&req, answers) {
+			if more != nil {
+				again[hosts[i]] = more
+			}
+		}
+		if len(again) == 0 {
+			break
+		}
+		before := answers
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*search.Response, error) {
+			if more := again[number]; more != nil {
+				return one(ctx, number, from, *more)
+			}
+			return before[slices.Index(hosts, number)], nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return merge.Search(&req, answers), nil
 }
 
 func (h *Hosts) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
@@ -160,7 +272,7 @@ var errEnough = errors.New("enough")
 func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	turns := newTurns(len(h.Clients)+1, h.Soon)
 	lines := 0 // visited
-	list, err := each(ctx, h, func(ctx context.Context, number int, from remote.Answers) (*remote.Grepped, error) {
+	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Grepped, error) {
 		defer turns.end(number)
 		return from.Grep(ctx, req, func(m *grep.Match) error {
 			if err := turns.wait(ctx, number); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Answerer is what a host answers from.
 type Answerer interface {
-	remote.Answers
+	remote.Participant
 	Status(context.Context, struct{}) (*remote.Status, error)
 	Session(context.Context, SessionRequest, func(*Piece) error) (*remote.Coverage, error)
 	Resume(context.Context, ResumeRequest) (*ResumeAnswer, error)
@@ -68,6 +68,7 @@ func ping(Answerer, context.Context, struct{}) (*struct{}, error) { return &stru
 
 // questions are those that a host answers, by their names.
 var questions = map[string]asked{
+	"prepare":  question(Answerer.Prepare),
 	"search":   question(Answerer.Search),
 	"sessions": question(Answerer.Sessions),
 	"facets":   question(Answerer.Facets),

@@ -12,11 +12,14 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -38,7 +41,11 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	quiet.Quiet = true
 	at := *p
 	at.App = &quiet
-	return &backend{Location: &at, index: snapshot.OpenLive(ctx, &at)}
+	b := &backend{Location: &at, index: snapshot.OpenLive(ctx, &at)}
+	if at.Hosts != nil && at.Elsewhere.Here {
+		at.Hosts.Here = asking.OnThis(&at, b.index.Snapshot)
+	}
+	return b
 }
 
 // open returns the newest generation, or what archives have for a question. The caller closes it.
@@ -88,6 +95,10 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 
 // search answers a request, with paths as the user writes them.
 func (b *backend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
+	if b.Hosts != nil {
+		res, err = b.Hosts.Search(ctx, req)
+		return res, b.asked(err, func(w []string) { res.Index.Complete = false; res.Warnings = append(res.Warnings, w...) })
+	}
 	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
 	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
 		res, err = search.Run(ctx, x.Reader, b.Agents, x.Source(), req)
@@ -98,6 +109,10 @@ func (b *backend) search(ctx context.Context, req search.Request) (res *search.R
 
 // sessions lists sessions.
 func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
+	if b.Hosts != nil {
+		res, err = b.Hosts.Sessions(ctx, req)
+		return res, b.asked(err, func(w []string) { res.Index.Complete = false; res.Warnings = append(res.Warnings, w...) })
+	}
 	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
 	err = b.ask(ctx, questionAbout(&req), func(x *snapshot.Snapshot) (err error) {
 		res, err = sessions.List(ctx, x.Reader, b.Agents, x.Source(), req)
@@ -108,6 +123,10 @@ func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sess
 
 // facets counts the hits of a request by day and by the values of fields.
 func (b *backend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
+	if b.Hosts != nil {
+		res, err = b.Hosts.Facets(ctx, req)
+		return res, b.asked(err, nil)
+	}
 	req.Env.Expand = b.App.Absolute
 	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
 		res, err = facets.Of(ctx, x.Reader, b.Agents, x.Source(), req)
@@ -118,6 +137,13 @@ func (b *backend) facets(ctx context.Context, req search.Request) (res *facets.R
 
 // values lists the values that filters can have.
 func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
+	if b.Hosts != nil {
+		list, err := b.Hosts.Values(ctx, struct{}{})
+		if list == nil {
+			list = &[]sessions.Facet{}
+		}
+		return *list, b.asked(err, nil)
+	}
 	x, err := b.open(ctx, remote.Question{Brief: true})
 	if err != nil {
 		return nil, err
@@ -127,12 +153,34 @@ func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
 }
 
 func (b *backend) count(ctx context.Context, req search.Request) (n search.Counts, err error) {
+	if b.Hosts != nil {
+		found, err := b.Hosts.Count(ctx, req)
+		if err == nil {
+			n = *found
+		}
+		return n, b.asked(err, nil)
+	}
 	x, err := b.open(ctx, questionOf(&req))
 	if err != nil {
 		return n, err
 	}
 	defer x.Close()
 	return search.Count(ctx, x.Reader, b.Agents, x.Source(), req)
+}
+
+// asked takes the outcome of a question to other machines. An answer says which are missing.
+func (b *backend) asked(err error, lacks func(warnings []string)) error {
+	missing := b.Hosts.Missing()
+	if errors.Is(err, ssh.ErrNone) && len(missing) > 0 {
+		return hostProblem(missing[0])
+	}
+	if err == nil && lacks != nil && len(missing) > 0 {
+		lacks(lists.Map(missing, func(e *ssh.HostError) string { return "nothing from " + e.Host + ": " + e.Reason }))
+	}
+	if err == nil {
+		return nil
+	}
+	return asking.Problem(context.Background(), err)
 }
 
 // openSession is open with the session at a path. The caller calls done.

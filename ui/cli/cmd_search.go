@@ -194,7 +194,7 @@ func shortenParts(res *search.Response) {
 	}
 	res.Sessions = res.Sessions[:sessionsWithParts]
 	last := res.Sessions[sessionsWithParts-1].SessionPath
-	for res.Hits[len(res.Hits)-1].SessionPath != last {
+	for len(res.Hits) > 0 && res.Hits[len(res.Hits)-1].SessionPath != last {
 		res.Hits = res.Hits[:len(res.Hits)-1]
 	}
 }

@@ -64,6 +64,7 @@ func (o *tuiOptions) AddFlags(cmd *cobra.Command) {
 	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
 	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
 	o.AddFrom()
+	o.AddOn()
 	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")

@@ -55,6 +55,7 @@ func (o *webOptions) AddFlags(cmd *cobra.Command) {
 	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
 	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
 	o.AddFrom()
+	o.AddOn()
 	o.Add(cmd, flags.SharedGroups, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }

@@ -27,15 +27,22 @@ func onHosts(ctx context.Context, p *location.Location, question func(context.Co
 // is all that is known here.
 func hosts(p *location.Location) *snapshot.Snapshot {
 	if p.Elsewhere.Here && p.Hosts.Here == nil {
-		here := *p
-		here.Hosts, here.Elsewhere = nil, nil
-		p.Hosts.Here = &Opening{Location: &here, Reveal: true, Open: func(ctx context.Context) (*snapshot.Snapshot, error) {
+		p.Hosts.Here = OnThis(p, func(ctx context.Context) (*snapshot.Snapshot, error) {
+			here := *p
+			here.Hosts, here.Elsewhere = nil, nil
 			return snapshot.OpenFiles(ctx, &here, false)
-		}}
+		})
 	}
 	x := &snapshot.Snapshot{Location: p, Reader: index.Empty(), Found: &indexer.Found{}}
 	x.State.Complete = true
 	return x
+}
+
+// OnThis answers for this machine among others.
+func OnThis(p *location.Location, open func(context.Context) (*snapshot.Snapshot, error)) *Opening {
+	here := *p
+	here.Hosts, here.Elsewhere = nil, nil
+	return &Opening{Location: &here, Reveal: true, Open: open}
 }
 
 // OpenFiles is snapshot.OpenFiles with who searches the files.

@@ -24,6 +24,24 @@ type Index struct {
 
 var _ remote.Answers = Index{}
 
+func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+	p := &remote.Prepared{}
+	if x.Files != nil {
+		p.Number = x.Files.Number
+	}
+	if p.Number == 0 || p.Number != req.Known {
+		p.Sessions = search.Identities(x.Reader)
+	}
+	if req.Text == "" {
+		return p, nil
+	}
+	found, err := search.Statistics(ctx, x.Reader, req.Request)
+	if err == nil {
+		p.Statistics = *found
+	}
+	return p, err
+}
+
 func (x Index) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	return search.Run(ctx, x.Reader, x.Agents, x.Source(), req)
 }

@@ -29,7 +29,7 @@ type Opening struct {
 	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
 }
 
-var _ remote.Answers = (*Opening)(nil)
+var _ remote.Participant = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
 // question asked again.
@@ -85,6 +85,11 @@ func (o *Opening) env(e *filter.Env) {
 	if e.Expand = o.App.Absolute; o.Zone != nil {
 		e.Now = e.Now.In(o.Zone)
 	}
+}
+
+func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+	o.env(&req.Env)
+	return open(ctx, o, func(x Index) (*remote.Prepared, error) { return x.Prepare(ctx, req) })
 }
 
 func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
