@@ -25,14 +25,14 @@ import (
 // as a whole has no order of its own.
 var floors = map[string][]string{
 	"":             {".", "ui", "remote", "query", "indexer", "keep", "index", "adapter", "scope", "internal"},
-	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "diff", "markdown", "highlight"},
+	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "markdown", "highlight"},
 	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
 	"remote":       {"opensearch", "ssh", "."},
-	"query":        {"merge", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
+	"query":        {"merge", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},
-	"internal":     {"redact", "human", "shellcmd", "session", "terminal", "timespec", "jsonl", "content", "files", "lists", "near"},
+	"internal":     {"redact", "human", "shellcmd", "diff", "session", "terminal", "timespec", "jsonl", "content", "files", "lists", "near"},
 }
 
 // testOnly packages test and measure the project: the program has none of them.
@@ -61,7 +61,7 @@ var sealed = map[string][]string{
 	"github.com/spf13/":                                      {"pigrep/ui/cli"},
 	"github.com/schollz/progressbar":                         {"pigrep/ui/cli"},
 	"github.com/pelletier/go-toml":                           {"pigrep/ui/cli"},
-	"github.com/aymanbagabas/go-udiff":                       {"pigrep/ui/diff"},
+	"github.com/aymanbagabas/go-udiff":                       {"pigrep/internal/diff"},
 	"github.com/alecthomas/":                                 {"pigrep/ui/highlight"},
 	"charm.land/bubble":                                      {"pigrep/ui/tui"},
 	"net/http":                                               {"pigrep/remote/opensearch", "pigrep/ui/web", "pigrep/ui/mcp", "pigrep/ui/cli"},

@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"pigrep/internal/session"
 )
@@ -12,6 +13,7 @@ import (
 var (
 	oldNames     = []string{"oldText", "old_text", "oldString", "old_string", "old_str"}
 	newNames     = []string{"newText", "new_text", "newString", "new_string", "new_str"}
+	allNames     = []string{"replaceAll", "replace_all"}
 	contentNames = []string{"content", "contents", "file_text"}
 	patchNames   = []string{"patch", "diff", "input"}
 )
@@ -34,7 +36,8 @@ func AddEdits(c *session.Call) {
 	old, added := argument(c, oldNames), argument(c, newNames)
 	switch {
 	case old != nil && added != nil:
-		list = append(list, session.Edit{Path: path, Old: old.Value, New: added.Value})
+		all := slices.ContainsFunc(c.Arguments, func(a session.Argument) bool { return slices.Contains(allNames, a.Name) && string(a.Value) == "true" })
+		list = append(list, session.Edit{Path: path, Old: old.Value, New: added.Value, All: all})
 		used[old], used[added] = true, true
 	case old != nil || added != nil:
 		return
@@ -71,6 +74,9 @@ func editList(path string, value []byte) ([]session.Edit, bool) {
 			return nil, false
 		}
 		e := session.Edit{Path: path, Old: []byte(old), New: []byte(added)}
+		for _, name := range allNames {
+			e.All = e.All || m[name] == true
+		}
 		if own, ok := member(m, session.PathNames); ok {
 			e.Path = own
 		}

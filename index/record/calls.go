@@ -173,6 +173,10 @@ func (f CallFlags) Search() bool { return f&callSearch != 0 }
 // Answered reports whether call i has a result that is an entry of its own.
 func (c *Calls) Answered(i int) bool { return c.Flags(i).HasResult() && c.result.At(i) != 0 }
 
+// Result returns the offset of the entry with the result of call i, of the call itself if it has
+// none.
+func (c *Calls) Result(i int) int64 { return c.Offset.At(i) + c.result.At(i) }
+
 // Blamed returns the programs that made call i fail, by bits; 0 if it did not fail.
 func (c *Calls) Blamed(i int) uint64 {
 	if !c.Flags(i).Failed() {

@@ -47,6 +47,7 @@ type Edit struct {
 	Path     string
 	Old, New []byte // decoded text: Old is replaced by New
 	Whole    bool   // New is the whole file
+	All      bool   // every Old is replaced, not only one
 }
 
 // PathNames are the names of arguments that hold the path a tool works on.

@@ -79,6 +79,7 @@ type dissector struct {
 	piped    string              // text that the next program reads from stdin
 	saved    map[string]bool     // downloaded files
 	holds    map[string][]string // by variable: the programs whose output it contains
+	effects  []Effect            // nil if they are not wanted
 }
 
 func newDissector() *dissector {
@@ -89,7 +90,7 @@ func newDissector() *dissector {
 // the next call.
 func (d *dissector) dissect(text, dir string) {
 	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
-	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, source: text, dir: dir}
+	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, effects: d.effects, source: text, dir: dir}
 	d.script(text, nil)
 }
 
@@ -187,7 +188,9 @@ func (d *dissector) stmt(s *syntax.Stmt, upstream []string) (programs []string) 
 	d.piped = ""
 	upstream, heredoc, written := d.redirects(s.Redirs, upstream, heredoc)
 	d.last = nil
+	first := len(d.commands)
 	programs = d.control(s.Cmd, upstream, heredoc)
+	d.affect(s, first, heredoc, written)
 	if s.Background {
 		d.last = nil
 	}

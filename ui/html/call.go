@@ -13,7 +13,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 	"pigrep/ui/highlight"
 	"pigrep/ui/transcript"
 )

@@ -21,7 +21,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 	"pigrep/ui/transcript"
 )
 

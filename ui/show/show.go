@@ -13,7 +13,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
 	"pigrep/ui/transcript"

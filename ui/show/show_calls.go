@@ -16,7 +16,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
 	"pigrep/ui/transcript"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 	"pigrep/ui/printer"
 )
 

@@ -15,7 +15,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 )
 
 // Class is what an entry is.

@@ -11,7 +11,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
-	"pigrep/ui/diff"
+	"pigrep/internal/diff"
 )
 
 // What pi recorded of an edit and what its arguments say is the same change. Only the

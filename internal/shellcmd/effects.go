@@ -1,0 +1,176 @@
+package shellcmd
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// An Effect is what a shell command does to the text of a file, as far as the command alone
+// says it. One of the four forms is set.
+type Effect struct {
+	Path string // with slashes, absolute if the directory is known
+
+	Text   string // a here-document is written to the file
+	Append bool   // to its end
+
+	Patch bool // Text is a diff, which names the files itself if Path is ""
+
+	From string // the file, or directory, that was moved to Path
+
+	Swaps []Swap // made in each line
+}
+
+// A Swap replaces one string by another, as an expression of sed without patterns does.
+type Swap struct {
+	Old, New string
+	All      bool // in a line, not only the first one
+}
+
+// Effects returns what a shell command that runs in a directory does to the text of files, in
+// order. What depends on values that are known only at run time is left out.
+func Effects(text, dir string) []Effect {
+	d := newDissector()
+	d.effects = []Effect{}
+	d.dissect(text, dir)
+	return d.effects
+}
+
+// affect adds the effects of a statement, given its text to read and the files it writes.
+// first is the number of its first program among the commands.
+func (d *dissector) affect(s *syntax.Stmt, first int, heredoc string, written []string) {
+	if _, ok := s.Cmd.(*syntax.CallExpr); !ok || d.effects == nil || d.remote || first >= len(d.commands) {
+		return
+	}
+	c := &d.commands[len(d.commands)-1] // of those that run one another, the last does it
+	resolved := func(name string) string { return Resolve(name, c.dir) }
+	plain := plainArgs(c.args)
+	switch label := c.label(); {
+	case label == "cat" && heredoc != "" && len(plain) == 0 && len(written) > 0:
+		d.effects = append(d.effects, Effect{Path: resolved(written[len(written)-1]), Text: heredoc, Append: appends(s)})
+	case label == "tee" && heredoc != "":
+		for _, name := range plain {
+			d.effects = append(d.effects, Effect{Path: resolved(name), Text: heredoc, Append: slices.Contains(c.args, "-a")})
+		}
+	case (label == "git apply" || label == "patch" || label == "apply_patch") && heredoc != "":
+		d.effects = append(d.effects, Effect{Text: heredoc, Patch: true})
+	case label == "mv" && len(plain) == 2, label == "git mv" && len(plain) == 3:
+		from, to := plain[len(plain)-2], plain[len(plain)-1]
+		if strings.HasSuffix(to, "/") || path.Ext(from) != "" && path.Ext(to) == "" {
+			to = path.Join(to, path.Base(strings.TrimRight(slashed(from), "/")))
+		}
+		d.effects = append(d.effects, Effect{Path: resolved(to), From: resolved(from)})
+	case label == "sed":
+		d.effects = append(d.effects, swaps(c)...)
+	}
+}
+
+func appends(s *syntax.Stmt) bool {
+	return slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.AppOut || r.Op == syntax.AppClob })
+}
+
+func plainArgs(args []string) (plain []string) {
+	for _, a := range args {
+		if a != "" && a[0] != '-' {
+			plain = append(plain, a)
+		}
+	}
+	return plain
+}
+
+// nextSwap matches what is between an expression and the next one.
+var nextSwap = compiled(`[;\n]\s*s\b`)
+
+// swaps returns the effects of sed if it edits files in place and its expressions swap strings.
+func swaps(c *command) (list []Effect) {
+	inPlace, extended := false, false
+	var scripts, files []string
+	for i := 0; i < len(c.args); i++ {
+		switch a := c.args[i]; {
+		case a == "-e" || a == "--expression":
+			if i++; i < len(c.args) {
+				scripts = append(scripts, c.args[i])
+			}
+		case strings.HasPrefix(a, "--in-place"):
+			inPlace = true
+		case strings.HasPrefix(a, "-"):
+			inPlace = inPlace || strings.Contains(a, "i")
+			extended = extended || strings.ContainsAny(a, "Er")
+			if strings.HasSuffix(a, "e") && i+1 < len(c.args) {
+				i++
+				scripts = append(scripts, c.args[i])
+			}
+		case a != "":
+			files = append(files, a)
+		}
+	}
+	if len(scripts) == 0 && len(files) > 0 {
+		scripts, files = files[:1], files[1:]
+	}
+	var all []Swap
+	for _, s := range scripts {
+		for _, one := range nextSwap().Split(s, -1) {
+			if swap, ok := parseSwap("s"+strings.TrimPrefix(strings.TrimSpace(one), "s"), extended); ok {
+				all = append(all, swap)
+			}
+		}
+	}
+	if !inPlace || len(all) == 0 {
+		return nil
+	}
+	for _, name := range files {
+		list = append(list, Effect{Path: Resolve(name, c.dir), Swaps: all})
+	}
+	return list
+}
+
+// parseSwap reads s/old/new/flags.
+func parseSwap(s string, extended bool) (Swap, bool) {
+	if len(s) < 4 {
+		return Swap{}, false
+	}
+	parts := [3]string{}
+	n, sep := 0, s[1]
+	for i := 2; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && s[i+1] == sep:
+			i++
+			parts[n] += string(sep)
+		case c == '\\' && i+1 < len(s):
+			parts[n] += s[i : i+2]
+			i++
+		case c == sep && n < 2:
+			n++
+		default:
+			parts[n] += string(c)
+		}
+	}
+	special := `*[^$`
+	if extended {
+		special += `+?(){}|`
+	}
+	from, ok := unescaped(parts[0], special)
+	to, ok2 := unescaped(parts[1], "&")
+	return Swap{from, to, strings.Contains(parts[2], "g")}, n == 2 && ok && ok2 && from != ""
+}
+
+// unescaped returns a text without the backslashes before its punctuation. It reports false if
+// a character is special, or an escape stands for more than itself.
+func unescaped(s, special string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\\' && i+1 < len(s) {
+			i++
+			if c = s[i]; c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || strings.IndexByte("+?(){}|<>", c) >= 0 && !strings.ContainsAny(special, "+") {
+				return "", false
+			}
+		} else if strings.IndexByte(special, c) >= 0 {
+			return "", false
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), true
+}

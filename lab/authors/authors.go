@@ -1,0 +1,253 @@
+// Package authors makes a repository whose every line has a known author: sessions of three agents
+// that write, edit, patch, rename, swap and append, and people who do so without a session. It is
+// what blame is measured with.
+//
+// Between the sessions people change lines, format files, take files back from git, and move the
+// checkout. Some sessions work in a worktree. Some calls fail.
+package authors
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Line is one of a file, and who wrote it.
+type Line struct {
+	Text   string
+	Author string // the id of a session; "" for a person
+}
+
+// A Repo is the repository as it is in the end.
+type Repo struct {
+	Root  string // of its checkout, with slashes
+	Files map[string][]Line
+	Edits int // calls that changed a file
+}
+
+// Options say how much happens.
+type Options struct {
+	Seed     uint64
+	Sessions int
+	Edits    int // of all sessions together
+}
+
+// builder is a Repo while it is built.
+type builder struct {
+	*Repo
+	rng   *rand.Rand
+	now   time.Time
+	dir   string
+	words int
+
+	s        writer // of the session that works
+	id       string
+	cwd      string
+	snapshot map[string][]Line // of an earlier time, as in git
+}
+
+// Build writes the session files below dir, in a directory for each agent.
+func Build(dir string, o Options) *Repo {
+	b := &builder{Repo: &Repo{Root: "/home/dev/src/harbor", Files: map[string][]Line{}}, rng: rand.New(rand.NewPCG(o.Seed, 40)), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), dir: dir}
+	for n := range o.Sessions {
+		if n == o.Sessions*3/5 {
+			b.Root = "/srv/checkouts/harbor"
+		}
+		b.between()
+		b.begin(n)
+		for range max(1, o.Edits/o.Sessions) {
+			b.turn()
+		}
+		b.s.end()
+	}
+	b.between()
+	return b.Repo
+}
+
+func (b *builder) begin(n int) {
+	b.now = b.now.Add(time.Duration(2+b.rng.IntN(40)) * time.Hour)
+	b.cwd = b.Root
+	if b.rng.IntN(5) == 0 {
+		b.cwd = fmt.Sprintf("%s-wt-%d", b.Root, n) // its changes are merged when it ends
+	}
+	b.id = fmt.Sprintf("01b%05x-0000-7000-8000-%012x", n, b.rng.Uint64()&0xffffffffffff)
+	file := file{id: b.id, cwd: b.cwd, now: &b.now}
+	switch n % 3 {
+	case 0:
+		b.s = newPi(b.dir, file)
+	case 1:
+		b.s = newClaude(b.dir, file)
+	case 2:
+		b.s = newCodex(b.dir, file)
+	}
+}
+
+// between is what people do between two sessions.
+func (b *builder) between() {
+	for _, name := range b.names() {
+		switch b.rng.IntN(8) {
+		case 0: // a person changes lines
+			list := b.Files[name]
+			at := b.rng.IntN(len(list) + 1)
+			b.Files[name] = slices.Concat(list[:at], b.lines(1+b.rng.IntN(4), ""), list[min(len(list), at+b.rng.IntN(3)):])
+		case 1: // a formatter runs
+			from, to := "\t", "    "
+			if b.rng.IntN(2) == 0 {
+				from, to = to, from
+			}
+			list := slices.Clone(b.Files[name])
+			for i := range list {
+				list[i].Text = strings.ReplaceAll(list[i].Text, from, to)
+			}
+			b.Files[name] = list
+		case 2: // it is taken back from git
+			if old := b.snapshot[name]; len(old) > 0 && b.rng.IntN(2) == 0 {
+				b.Files[name] = old
+			}
+		case 3: // a person renames it
+			if b.rng.IntN(4) == 0 {
+				b.Files[b.name()] = b.Files[name]
+				delete(b.Files, name)
+			}
+		}
+	}
+	if b.rng.IntN(3) == 0 {
+		b.snapshot = maps.Clone(b.Files)
+	}
+}
+
+func (b *builder) names() []string { return slices.Sorted(maps.Keys(b.Files)) }
+
+func (b *builder) name() string {
+	b.words++
+	return fmt.Sprintf("%s/%s_%d.go", pick(b.rng, []string{"store", "server", "cmd/harbor", "internal/lease"}), pick(b.rng, nouns), b.words)
+}
+
+var (
+	nouns = strings.Fields("anchor buoy cargo dock escrow ferry gantry hull inlet jetty keel ledger mooring nozzle outlet pier quay rudder sail tide")
+	verbs = strings.Fields("accept bind collect defer encode flush grant hoist inspect join keep load merge notify open parse queue release seal trim")
+)
+
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+
+// lines makes lines as source code has them: most are unique, some stand in every file.
+func (b *builder) lines(n int, author string) (list []Line) {
+	for range n {
+		v, x, y := pick(b.rng, verbs), pick(b.rng, nouns), pick(b.rng, nouns)
+		text := ""
+		switch b.rng.IntN(12) {
+		case 0:
+			text = "\tif err != nil {"
+		case 1:
+			text = "\t\treturn nil, err"
+		case 2:
+			text = "\t}"
+		case 3:
+			text = ""
+		case 4:
+			text = fmt.Sprintf("// %s%s %ss the %s before any %s is gone.", strings.ToUpper(v[:1]), v[1:], v, x, y)
+		case 5:
+			text = fmt.Sprintf("func %s%s%d(%s int) error {", v, strings.ToUpper(x[:1])+x[1:], b.rng.IntN(1000), y)
+		default:
+			text = fmt.Sprintf("\t%s%d := %s(%s, %d)", x, b.rng.IntN(100), v, y, b.rng.IntN(10000))
+		}
+		list = append(list, Line{text, author})
+	}
+	return list
+}
+
+// turn is a prompt, and a call that changes a file.
+func (b *builder) turn() {
+	b.now = b.now.Add(time.Duration(1+b.rng.IntN(9)) * time.Minute)
+	b.s.prompt(fmt.Sprintf("please %s the %s", pick(b.rng, verbs), pick(b.rng, nouns)))
+	names := b.names()
+	if len(names) < 3 || b.rng.IntN(12) == 0 {
+		b.create(b.name())
+		return
+	}
+	name := pick(b.rng, names)
+	switch b.rng.IntN(14) {
+	case 0:
+		b.rewrite(name)
+	case 1:
+		list := b.lines(2+b.rng.IntN(5), b.id)
+		b.s.run(fmt.Sprintf("cat >> %s <<'EOF'\n%s\nEOF\ngo build ./...", name, text(list)), false)
+		b.Files[name] = slices.Concat(b.Files[name], list)
+	case 2:
+		b.swap(name)
+	case 3:
+		to := b.name()
+		b.s.run("git mv "+name+" "+to, false)
+		b.Files[to] = b.Files[name]
+		delete(b.Files, name)
+	case 4:
+		b.s.edit(name, b.Files[name], 0, 0, b.lines(3, b.id), true)
+		return
+	case 5:
+		b.s.run("go test ./... && grep -n 'return nil, err' "+name, b.rng.IntN(2) == 0)
+		return
+	default:
+		b.edit(name)
+	}
+	b.Edits++
+}
+
+func (b *builder) create(name string) {
+	list := b.lines(20+b.rng.IntN(60), b.id)
+	if b.rng.IntN(4) == 0 {
+		b.s.run(fmt.Sprintf("mkdir -p %s && cat > %s <<'EOF'\n%s\nEOF", name[:strings.LastIndexByte(name, '/')], name, text(list)), false)
+	} else {
+		b.s.write(name, nil, list)
+	}
+	b.Files[name] = list
+	b.Edits++
+}
+
+// rewrite writes the whole file, most of it as it is.
+func (b *builder) rewrite(name string) {
+	list := b.Files[name]
+	old := list
+	for range 1 + b.rng.IntN(4) {
+		at := b.rng.IntN(len(list) + 1)
+		list = slices.Concat(list[:at], b.lines(b.rng.IntN(6), b.id), list[min(len(list), at+b.rng.IntN(4)):])
+	}
+	b.s.read(name, old)
+	b.s.write(name, old, list)
+	b.Files[name] = list
+}
+
+func (b *builder) edit(name string) {
+	list := b.Files[name]
+	at := b.rng.IntN(len(list) + 1)
+	to := min(len(list), at+b.rng.IntN(5))
+	now := b.lines(b.rng.IntN(8), b.id)
+	if len(now) == 0 && to == at {
+		now = b.lines(1, b.id)
+	}
+	b.s.edit(name, list, at, to, now, false)
+	b.Files[name] = slices.Concat(list[:at], now, list[to:])
+}
+
+// swap renames something in every line.
+func (b *builder) swap(name string) {
+	old, now := pick(b.rng, verbs)+"(", pick(b.rng, verbs)+"("
+	b.s.run(fmt.Sprintf("sed -i 's/%s/%s/g' %s", old, now, name), false)
+	list := slices.Clone(b.Files[name])
+	for i := range list {
+		if changed := strings.ReplaceAll(list[i].Text, old, now); changed != list[i].Text {
+			list[i] = Line{changed, b.id}
+		}
+	}
+	b.Files[name] = list
+}
+
+func text(list []Line) string {
+	all := make([]string, len(list))
+	for i := range list {
+		all[i] = list[i].Text
+	}
+	return strings.Join(all, "\n")
+}

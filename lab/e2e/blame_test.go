@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pigrep/adapter/claude"
+	"pigrep/adapter/codex"
+	"pigrep/adapter/pi"
+	"pigrep/lab/authors"
+	"pigrep/lab/testkit"
+	"pigrep/query/blame"
+	"pigrep/ui/cli/location"
+)
+
+// score counts the lines of a repository that have 12 characters or more.
+type score struct {
+	Written         int // by sessions
+	Found, Right    int // said to be of a session, exactly or but for white space; of the right one
+	Alike, AlikeOff int // marked as alike; of another one
+}
+
+func (s score) precision() float64 { return float64(s.Right) / float64(max(1, s.Found)) }
+func (s score) recall() float64    { return float64(s.Right) / float64(max(1, s.Written)) }
+
+func (s *score) add(line authors.Line, how, author string) {
+	switch {
+	case len(strings.TrimSpace(line.Text)) < 12:
+		return
+	case how == blame.Alike && author != line.Author:
+		s.AlikeOff++
+		fallthrough
+	case how == blame.Alike:
+		s.Alike++
+	case author != "" && author == line.Author:
+		s.Found, s.Right = s.Found+1, s.Right+1
+	case author != "":
+		s.Found++
+	}
+	if line.Author != "" {
+		s.Written++
+	}
+}
+
+// blameAll asks for every file of a repository.
+func blameAll(t *testing.T, seed uint64, sessions, edits int) (s score, made *authors.Repo) {
+	dir := t.TempDir()
+	made = authors.Build(dir, authors.Options{Seed: seed, Sessions: sessions, Edits: edits})
+	h := homeOf(t, dir, pi.New(), claude.New(), codex.New())
+	res := h.update(t)
+	for _, name := range slices.Sorted(maps.Keys(made.Files)) {
+		var lines []string
+		for _, l := range made.Files[name] {
+			lines = append(lines, l.Text)
+		}
+		answer, err := blame.Run(t.Context(), res.Reader, h.registry, location.Disk{}, blame.Request{Path: path.Join(made.Root, name), Relative: name, Lines: lines})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for _, b := range answer.Blocks {
+			for i := b.From - 1; i < b.To; i++ {
+				author := ""
+				if b.Origin != nil {
+					author = b.SessionID
+				}
+				l := made.Files[name][i]
+				s.add(l, b.Match, author)
+				if testing.Verbose() && author != l.Author && len(strings.TrimSpace(l.Text)) >= 12 {
+					t.Logf("%s:%d %s: %q is of %.8s, said %s %.8s", name, i+1, b.Match, l.Text, l.Author, b.Match, author)
+				}
+				at++
+			}
+		}
+		if at != len(lines) {
+			t.Errorf("%s: %d lines, want %d", name, at, len(lines))
+		}
+	}
+	return s, made
+}
+
+// Of lines whose authors are known, blame names almost all, and hardly ever another one.
+func TestBlameOfKnownAuthors(t *testing.T) {
+	var all score
+	for seed := range uint64(testkit.HowMany(2, 5, 40)) {
+		s, made := blameAll(t, seed+1, 20, 200)
+		t.Logf("seed %d: %d calls that changed files, %+v, precision %.3f, recall %.3f", seed+1, made.Edits, s, s.precision(), s.recall())
+		all = score{all.Written + s.Written, all.Found + s.Found, all.Right + s.Right, all.Alike + s.Alike, all.AlikeOff + s.AlikeOff}
+	}
+	fmt.Printf("%+v: precision %.4f, recall %.4f\n", all, all.precision(), all.recall())
+	if all.precision() < .98 || all.recall() < .9 {
+		t.Errorf("precision %.4f, recall %.4f; want .98 and .90", all.precision(), all.recall())
+	}
+}

@@ -1,0 +1,390 @@
+package blame
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+)
+
+// found is what is known of a line of the file.
+type found struct {
+	by   *origin // nil if no session is known to have written it
+	how  string
+	near float64 // if it is only alike
+
+	first bool // it was in the first text that is known of a file
+}
+
+// attribution finds the origins of the lines of a file.
+type attribution struct {
+	*collector
+	req   *Request
+	lines []string
+	found []found
+	named map[string]bool // names of files whose calls were read
+	own   *history        // of the file; nil if there is none
+
+	keys []string // of the lines, as of squeezed
+	tell []bool   // the line alone can tell where it is from: it is long enough, and no other line is the same
+}
+
+func newAttribution(c *collector, req *Request) *attribution {
+	x := &attribution{collector: c, req: req, lines: req.Lines, found: make([]found, len(req.Lines)), named: make(map[string]bool), keys: make([]string, len(req.Lines))}
+	for i, l := range req.Lines {
+		x.keys[i] = squeezed(l)
+	}
+	x.tell = telling(req.Lines, x.keys)
+	return x
+}
+
+// attribute finds the origins of all lines.
+func (x *attribution) attribute() error {
+	r, err := x.readNamed(path.Base(x.req.Path))
+	if err != nil {
+		return err
+	}
+	x.take(r)
+	if wanted := x.doubtful(); len(wanted) > 0 {
+		if r, err = x.readLike(wanted); err != nil {
+			return err
+		}
+		if r != nil {
+			x.found = make([]found, len(x.lines))
+			x.take(r)
+		}
+	}
+	if x.own != nil {
+		x.alike(x.own.lines())
+	}
+	x.short()
+	return x.ctx.Err()
+}
+
+// readNamed reads the calls that name a file, and those that name what it was moved from. It
+// replays all changes.
+func (x *attribution) readNamed(name string) (*replay, error) {
+	for names := []string{name}; len(names) > 0 && len(x.named) < mostNames; names = names[1:] {
+		if x.named[names[0]] {
+			continue
+		}
+		x.named[names[0]] = true
+		if err := x.collector.named(names[0]); err != nil {
+			return nil, err
+		}
+		for _, c := range x.changes {
+			if c.effect != nil && c.effect.From != "" && x.named[path.Base(c.path)] {
+				names = append(names, path.Base(c.effect.From))
+			}
+		}
+	}
+	r := &replay{files: make(map[string]*history), same: func(path string) bool { return x.rank(path) <= 1 }}
+	for _, c := range x.ordered() {
+		r.apply(c)
+	}
+	return r, x.ctx.Err()
+}
+
+// mostNames is how many names a file may have had.
+const mostNames = 6
+
+// open returns the numbers of the lines that have no origin and could tell theirs.
+func (x *attribution) open() (list []int) {
+	for i := range x.lines {
+		if x.found[i].by == nil && x.tell[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// doubtful returns the numbers of lines that another file may have had before: those without an
+// origin, the longest first, and some that came with the first text that is known of the file.
+func (x *attribution) doubtful() []int {
+	longest := func(list []int) []int {
+		slices.SortStableFunc(list, func(a, b int) int { return len(x.lines[b]) - len(x.lines[a]) })
+		return list[:min(len(list), mostLookups)]
+	}
+	var first []int
+	for i := range x.lines {
+		if x.found[i].first && x.tell[i] {
+			first = append(first, i)
+		}
+	}
+	return slices.Concat(longest(x.open()), longest(first))
+}
+
+// Lines without an origin are looked up by their words.
+const (
+	mostLookups = 30 // lines of a kind
+	mostWords   = 5  // of a line
+	fewCalls    = 40 // with the words, in a segment: more than these tell nothing
+)
+
+// readLike reads the calls that have lines without an origin, and then those that name the files
+// of these calls. It returns nil if there are none.
+func (x *attribution) readLike(lines []int) (*replay, error) {
+	before := len(x.changes)
+	for _, i := range lines {
+		words := terms(x.lines[i])
+		slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
+		if words = words[:min(len(words), mostWords)]; len(words) < 2 && len(strings.Join(words, "")) < shortest {
+			continue
+		}
+		list, err := x.find(words, fewCalls)
+		if err == nil {
+			err = x.readAll(list, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	count := make(map[string]int) // lines of the file in the changes, by the name of the file that these changed
+	text := make(map[string]bool, len(lines))
+	for _, i := range lines {
+		text[x.keys[i]] = true
+	}
+	for _, c := range x.changes[before:] {
+		for _, l := range c.lines() {
+			if text[squeezed(l)] {
+				count[path.Base(c.path)]++
+			}
+		}
+	}
+	var names []string
+	for name := range count {
+		if !x.named[name] {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
+	var r *replay
+	for _, name := range names[:min(len(names), mostNames/2)] {
+		var err error
+		if r, err = x.readNamed(name); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// lines returns the lines that a change added.
+func (c *change) lines() []string {
+	switch {
+	case c.file != nil:
+		return added(c.file)
+	case c.effect != nil:
+		return splitLines(c.effect.Text)
+	}
+	return c.mentions
+}
+
+// take finds the lines in the histories: first in that of the file, then in those of the same file
+// in other checkouts, of other files with its name, and of others.
+func (x *attribution) take(r *replay) {
+	var list []*history
+	for _, h := range r.files {
+		if x.named[path.Base(h.path)] {
+			list = append(list, h)
+		}
+	}
+	shared := make(map[*history]int)
+	for _, h := range list {
+		shared[h] = x.shared(h)
+	}
+	slices.SortFunc(list, func(a, b *history) int {
+		return cmp.Or(x.rank(a.path)-x.rank(b.path), shared[b]-shared[a], cmp.Compare(a.path, b.path))
+	})
+	for _, h := range list {
+		rank := x.rank(h.path)
+		if rank == 0 {
+			x.own = h
+		}
+		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(x.telling(), len(h.once))
+		x.inOrder(h.lines(), isSame)
+		if isSame {
+			x.onceThere(h)
+		}
+	}
+}
+
+// enoughShared is how many telling lines two files share that are the same in different places.
+const enoughShared = 3
+
+func (x *attribution) telling() (n int) {
+	for _, t := range x.tell {
+		if t {
+			n++
+		}
+	}
+	return n
+}
+
+// shared counts the lines of the file that a history has, or had.
+func (x *attribution) shared(h *history) (n int) {
+	for i, l := range x.keys {
+		if _, ok := h.once[l]; ok && x.tell[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// set gives a line an origin, unless it has one.
+func (x *attribution) set(i int, l *line) {
+	if x.found[i].by != nil || l.by == nil {
+		return
+	}
+	x.found[i] = found{by: l.by, how: Space, first: l.first}
+	if l.text == x.lines[i] && !l.spaced {
+		x.found[i].how = Exact
+	}
+}
+
+// inOrder matches the lines of the file with those of a history. Of a history that may be of
+// another file, only runs of lines count.
+func (x *attribution) inOrder(all []line, isSame bool) {
+	m := match(keys(all), x.keys)
+	used := make([]bool, len(all))
+	for from := 0; from < len(m); {
+		to, telling := from+1, 0
+		for to < len(m) && m[from] >= 0 && m[to] == m[to-1]+1 {
+			to++
+		}
+		for i := from; i < to; i++ {
+			if m[i] >= 0 && x.tell[i] {
+				telling++
+			}
+		}
+		for i := from; i < to; i++ {
+			if m[i] >= 0 && telling > 0 && (isSame || telling >= enoughShared) {
+				used[m[i]] = true
+				x.set(i, &all[m[i]])
+			}
+		}
+		from = to
+	}
+	if !isSame {
+		return
+	}
+	left := make(map[string]*line) // in another order
+	unique := telling(nil, keys(all))
+	for i := range all {
+		if l := &all[i]; !used[i] && l.by != nil && unique[i] {
+			left[l.key] = l
+		}
+	}
+	for _, i := range x.open() {
+		if l := left[x.keys[i]]; l != nil {
+			x.set(i, l)
+		}
+	}
+}
+
+// onceThere finds lines that were in the file once: somebody took them back from git, or the order
+// of the changes is not known.
+func (x *attribution) onceThere(h *history) {
+	for _, i := range x.open() {
+		if l, ok := h.once[x.keys[i]]; ok {
+			x.set(i, &l)
+		}
+	}
+}
+
+// How near a line must be to be called alike, and a piece of a line.
+const (
+	nearEnough  = 0.6
+	pieceEnough = 0.4
+)
+
+// alike finds lines without an origin that stand where the history has a similar line, or have what
+// an edit wrote into them.
+func (x *attribution) alike(all []line) {
+	m := match(keys(all), x.keys)
+	taken := make([]bool, len(all))
+	for _, at := range m {
+		if at >= 0 {
+			taken[at] = true
+		}
+	}
+	for _, i := range x.open() {
+		from, to := -1, len(all)
+		for k := i - 1; k >= 0 && from < 0; k-- {
+			from = m[k]
+		}
+		for k := i + 1; k < len(m) && to == len(all); k++ {
+			if m[k] >= 0 {
+				to = m[k]
+			}
+		}
+		best, near := -1, nearEnough
+		for k := from + 1; k < to; k++ {
+			if all[k].by == nil || taken[k] {
+				continue
+			}
+			if n := likeness(all[k].text, x.lines[i]); n >= near {
+				best, near = k, n
+			}
+		}
+		if best >= 0 {
+			taken[best] = true
+			x.found[i] = found{by: all[best].by, how: Alike, near: near}
+			continue
+		}
+		x.piece(i, all)
+	}
+}
+
+// piece finds what an edit wrote into a line, where the rest of the line is not known.
+func (x *attribution) piece(i int, all []line) {
+	for k := len(all) - 1; k >= 0; k-- {
+		text := strings.TrimSpace(all[k].text)
+		near := float64(len(text)) / float64(len(strings.TrimSpace(x.lines[i])))
+		if all[k].by != nil && len(text) >= shortest && near >= pieceEnough && strings.Contains(x.lines[i], text) {
+			x.found[i] = found{by: all[k].by, how: Alike, near: min(near, 1)}
+			return
+		}
+	}
+}
+
+// short decides about lines that tell nothing alone. They have the origin of a line beside them if
+// its call wrote both in sequence, or if the history has them between lines of any origin.
+func (x *attribution) short() {
+	for i := range x.lines {
+		if f := &x.found[i]; f.by != nil && !x.tell[i] && !x.anchored(i, -1) && !x.anchored(i, 1) {
+			*f = found{}
+		}
+	}
+	for i := range x.lines {
+		x.follow(i, -1)
+	}
+	for i := len(x.lines) - 1; i >= 0; i-- {
+		x.follow(i, 1)
+	}
+}
+
+// anchored reports whether the lines in a direction have an origin, up to one that tells it.
+func (x *attribution) anchored(i, step int) bool {
+	for i += step; i >= 0 && i < len(x.lines) && x.found[i].by != nil; i += step {
+		if x.tell[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// follow gives a line without an origin that of its neighbour, if the same call wrote both in
+// sequence.
+func (x *attribution) follow(i, step int) {
+	k := i + step
+	if x.found[i].by != nil || x.tell[i] || k < 0 || k >= len(x.lines) || x.found[k].by == nil || x.found[k].how == Alike {
+		return
+	}
+	by := x.found[k].by
+	for n := range by.wrote {
+		if at := n + step; by.wrote[n].key == x.keys[i] && at >= 0 && at < len(by.wrote) && by.wrote[at].key == x.keys[k] {
+			x.set(i, &by.wrote[n])
+			return
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package blame
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+)
+
+// Request asks who wrote the lines of a file.
+type Request struct {
+	Path     string   // absolute, with slashes
+	Relative string   // the same within its repository; "" if it is in none
+	Lines    []string // all lines of the file, as they are now
+	From, To int      // the lines that are asked for, from 1; 0: all
+
+	filter.Spec // on sessions and times: other sessions count as none
+	Env         filter.Env
+	Resume      search.ResumeFunc // nil: answers have no resume command
+	Redact      bool
+}
+
+// The ways in which a line is that of a call.
+const (
+	Exact = "exact" // the same text
+	Space = "space" // the same, white space aside
+	Alike = "alike" // a similar line in the same place
+	None  = "none"  // no session wrote it, as far as the index knows
+)
+
+// Block is adjacent lines that the same call wrote. Its JSON is documented in "pigrep help json":
+// fields are only ever added.
+type Block struct {
+	Type      string  `json:"type"` // "blame"
+	Path      string  `json:"path"` // of the file that was asked for
+	From      int     `json:"from"` // the first line, from 1
+	To        int     `json:"to"`   // the last line
+	Match     string  `json:"match"`
+	Closeness float64 `json:"closeness,omitempty"` // of the least similar line, if they are only alike
+	*Origin
+	Lines []string `json:"lines"`
+}
+
+// Origin is the call that wrote lines.
+type Origin struct {
+	SessionPath string         `json:"sessionPath"`
+	SessionID   string         `json:"sessionId,omitempty"`
+	ShortID     string         `json:"shortId,omitempty"` // as commands accept it
+	SessionName string         `json:"sessionName,omitempty"`
+	Title       string         `json:"-"`
+	Agent       string         `json:"agent,omitempty"`
+	Kept        bool           `json:"kept,omitempty"` // its file is gone, and this is a copy
+	CWD         string         `json:"cwd,omitempty"`
+	EntryID     string         `json:"entryId,omitempty"`
+	Timestamp   session.Time   `json:"timestamp,omitzero"`
+	Line        int            `json:"line"`
+	Offset      int64          `json:"offset"`
+	Tool        string         `json:"tool,omitempty"`
+	Wrote       string         `json:"wrote,omitempty"`  // the file that the call wrote, if it is another path
+	Prompt      *Said          `json:"prompt,omitempty"` // of its turn
+	Reply       *Said          `json:"reply,omitempty"`  // that explains it
+	Resume      *search.Resume `json:"resume,omitempty"`
+}
+
+// Said is the beginning of a text in a session.
+type Said struct {
+	EntryID string `json:"entryId,omitempty"`
+	Line    int    `json:"line"`
+	Text    string `json:"text"`
+}
+
+// Response is the answer to a Request.
+type Response struct {
+	Blocks   []Block
+	Total    int // lines that were asked for
+	Written  int // by sessions
+	Warnings []string
+	Index    search.IndexState
+}
+
+// Run answers a request.
+func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	c := &collector{ctx: ctx, reader: r, adapter: a, src: src, read: make(map[place]bool), looks: make(map[uint32][]look)}
+	x := newAttribution(c, &req)
+	if err := x.attribute(); err != nil {
+		return nil, err
+	}
+	resp := &Response{Index: search.StateOf(r)}
+	if c.unread > 0 {
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s could not be read: %v", human.Plural(c.unread, "session", "sessions"), c.reason))
+	}
+	if c.leftOut > 0 {
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("read only the newest %s calls; %s older ones were left out", human.Number(mostCalls), human.Number(c.leftOut)))
+	}
+	return resp, x.answer(resp)
+}
+
+// answer makes the blocks of an answer.
+func (x *attribution) answer(resp *Response) error {
+	req := x.req
+	from, to := max(req.From, 1), req.To
+	if to == 0 || to > len(req.Lines) {
+		to = len(req.Lines)
+	}
+	f := req.Spec.Compile()
+	for i := range x.found {
+		if by := x.found[i].by; by != nil && (!f.Session(by.session) || !f.Time(by.time)) {
+			x.found[i] = found{}
+		}
+	}
+	origins := make(map[*origin]*Origin)
+	e := &explainer{collector: x.collector, redact: req.Redact}
+	defer e.close()
+	for i := from - 1; i < to; i++ {
+		at := &x.found[i]
+		resp.Total++
+		if at.by != nil {
+			resp.Written++
+		}
+		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].same(at) {
+			b := &resp.Blocks[n]
+			b.To, b.Lines = i+1, append(b.Lines, req.Lines[i])
+			if at.how == Alike {
+				b.Closeness = min(b.Closeness, at.near)
+			}
+			continue
+		}
+		b := Block{Type: "blame", Path: req.Path, From: i + 1, To: i + 1, Match: cmp.Or(at.how, None), Lines: []string{req.Lines[i]}}
+		if at.how == Alike {
+			b.Closeness = at.near
+		}
+		if at.by != nil {
+			o := origins[at.by]
+			if o == nil {
+				var err error
+				if o, err = x.describe(e, at.by); err != nil {
+					return err
+				}
+				origins[at.by] = o
+			}
+			b.Origin = o
+		}
+		resp.Blocks = append(resp.Blocks, b)
+	}
+	if req.Redact {
+		for i := range resp.Blocks {
+			b := &resp.Blocks[i]
+			b.Lines = strings.Split(redact.Text(strings.Join(b.Lines, "\n")), "\n")
+		}
+	}
+	return x.ctx.Err()
+}
+
+// same reports whether two adjacent lines are in one block.
+func (a *found) same(b *found) bool {
+	return a.how == b.how && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
+}
+
+func (x *attribution) describe(e *explainer, by *origin) (*Origin, error) {
+	s := by.session
+	hit := search.Describe(s, x.req.Resume)
+	if x.req.Redact {
+		hit.Redact()
+	}
+	o := &Origin{
+		SessionPath: s.Path, SessionID: s.ID, ShortID: session.Handle(s.ID, s.Path), SessionName: hit.Name, Title: hit.Title, Agent: hit.Agent, Kept: s.Kept, CWD: s.CWD,
+		EntryID: by.node.ID, Timestamp: session.Time{Time: s.TimeOf(&by.node)}, Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
+	}
+	if by.path != x.req.Path {
+		o.Wrote = by.path
+	}
+	var err error
+	o.Prompt, o.Reply, err = e.explain(s, &by.node)
+	return o, err
+}
+
+// rank says how much the path of a history says that it is the file: 0 for the file itself.
+func (x *attribution) rank(p string) int {
+	switch rel := x.req.Relative; {
+	case p == x.req.Path:
+		return 0
+	case rel != "" && strings.HasSuffix(p, "/"+rel):
+		return 1
+	case path.Base(p) == path.Base(x.req.Path):
+		return 2
+	}
+	return 3
+}
