@@ -7,6 +7,7 @@
 package authors
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -33,6 +34,7 @@ type Options struct {
 	Seed     uint64
 	Sessions int
 	Edits    int // of all sessions together
+	Lines    int // of the longest new file; 0: 80
 }
 
 // builder is a Repo while it is built.
@@ -42,6 +44,7 @@ type builder struct {
 	now   time.Time
 	dir   string
 	words int
+	most  int // lines of a new file
 
 	s        writer // of the session that works
 	id       string
@@ -51,7 +54,7 @@ type builder struct {
 
 // Build writes the session files below dir, in a directory for each agent.
 func Build(dir string, o Options) *Repo {
-	b := &builder{Repo: &Repo{Root: "/home/dev/src/harbor", Files: map[string][]Line{}}, rng: rand.New(rand.NewPCG(o.Seed, 40)), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), dir: dir}
+	b := &builder{Repo: &Repo{Root: "/home/dev/src/harbor", Files: map[string][]Line{}}, rng: rand.New(rand.NewPCG(o.Seed, 40)), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), dir: dir, most: cmp.Or(o.Lines, 80)}
 	for n := range o.Sessions {
 		if n == o.Sessions*3/5 {
 			b.Root = "/srv/checkouts/harbor"
@@ -196,7 +199,7 @@ func (b *builder) turn() {
 }
 
 func (b *builder) create(name string) {
-	list := b.lines(20+b.rng.IntN(60), b.id)
+	list := b.lines(b.most/4+b.rng.IntN(b.most*3/4), b.id)
 	if b.rng.IntN(4) == 0 {
 		b.s.run(fmt.Sprintf("mkdir -p %s && cat > %s <<'EOF'\n%s\nEOF", name[:strings.LastIndexByte(name, '/')], name, text(list)), false)
 	} else {

@@ -3,15 +3,22 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"pigrep/adapter"
 	"pigrep/adapter/claude"
 	"pigrep/adapter/codex"
 	"pigrep/adapter/pi"
+	"pigrep/indexer"
 	"pigrep/lab/authors"
+	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
 	"pigrep/query/blame"
 	"pigrep/ui/cli/location"
@@ -95,4 +102,44 @@ func TestBlameOfKnownAuthors(t *testing.T) {
 	if all.precision() < .98 || all.recall() < .9 {
 		t.Errorf("precision %.4f, recall %.4f; want .98 and .90", all.precision(), all.recall())
 	}
+}
+
+// BenchmarkBlame asks for the longest file of a repository, of about 1,000 lines, in an index of
+// PIGREP_BENCH_MB megabytes of other sessions. It reports the median too.
+func BenchmarkBlame(b *testing.B) {
+	dir := b.TempDir()
+	made := authors.Build(filepath.Join(dir, "authors"), authors.Options{Seed: 9, Sessions: 20, Edits: 400, Lines: 1100})
+	mb, _ := strconv.ParseInt(os.Getenv("PIGREP_BENCH_MB"), 10, 64)
+	if _, err := corpus.Generate(filepath.Join(dir, "corpus"), corpus.Options{Seed: 1, Bytes: max(mb, 10) * 1e6}); err != nil {
+		b.Fatal(err)
+	}
+	registry := adapter.NewRegistry(adapter.Environment{}, pi.New(), claude.New(), codex.New()).In([]adapter.Root{{Path: dir, Origin: "test"}})
+	opt := options(filepath.Join(b.TempDir(), "index"), "")
+	opt.Adapter, opt.Roots = registry, []adapter.Root{{Path: dir, Origin: "test"}}
+	res, err := indexer.Update(b.Context(), opt)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer res.Reader.Close()
+	var name string
+	for _, n := range slices.Sorted(maps.Keys(made.Files)) {
+		if name == "" || len(made.Files[n]) > len(made.Files[name]) {
+			name = n
+		}
+	}
+	req := blame.Request{Path: path.Join(made.Root, name), Relative: name}
+	for _, l := range made.Files[name] {
+		req.Lines = append(req.Lines, l.Text)
+	}
+	var times []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if _, err := blame.Run(b.Context(), res.Reader, registry, location.Disk{}, req); err != nil {
+			b.Fatal(err)
+		}
+		times = append(times, time.Since(start))
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(len(req.Lines)), "lines")
 }

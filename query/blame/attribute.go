@@ -40,19 +40,17 @@ func newAttribution(c *collector, req *Request) *attribution {
 
 // attribute finds the origins of all lines.
 func (x *attribution) attribute() error {
-	r, err := x.readNamed(path.Base(x.req.Path))
+	if err := x.readNamed(path.Base(x.req.Path)); err != nil {
+		return err
+	}
+	x.take(x.replay())
+	more, err := x.readLike(x.doubtful())
 	if err != nil {
 		return err
 	}
-	x.take(r)
-	if wanted := x.doubtful(); len(wanted) > 0 {
-		if r, err = x.readLike(wanted); err != nil {
-			return err
-		}
-		if r != nil {
-			x.found = make([]found, len(x.lines))
-			x.take(r)
-		}
+	if more {
+		x.found = make([]found, len(x.lines))
+		x.take(x.replay())
 	}
 	if x.own != nil {
 		x.alike(x.own.lines())
@@ -61,16 +59,15 @@ func (x *attribution) attribute() error {
 	return x.ctx.Err()
 }
 
-// readNamed reads the calls that name a file, and those that name what it was moved from. It
-// replays all changes.
-func (x *attribution) readNamed(name string) (*replay, error) {
+// readNamed reads the calls that name a file, and those that name what it was moved from.
+func (x *attribution) readNamed(name string) error {
 	for names := []string{name}; len(names) > 0 && len(x.named) < mostNames; names = names[1:] {
 		if x.named[names[0]] {
 			continue
 		}
 		x.named[names[0]] = true
 		if err := x.collector.named(names[0]); err != nil {
-			return nil, err
+			return err
 		}
 		for _, c := range x.changes {
 			if c.effect != nil && c.effect.From != "" && x.named[path.Base(c.path)] {
@@ -78,11 +75,21 @@ func (x *attribution) readNamed(name string) (*replay, error) {
 			}
 		}
 	}
+	return x.ctx.Err()
+}
+
+// replay makes the changes of the files with the names that were read.
+func (x *attribution) replay() *replay {
 	r := &replay{files: make(map[string]*history), same: func(path string) bool { return x.rank(path) <= 1 }}
 	for _, c := range x.ordered() {
-		r.apply(c)
+		if x.ctx.Err() != nil {
+			break
+		}
+		if x.named[path.Base(c.path)] || c.effect != nil && c.effect.From != "" {
+			r.apply(c)
+		}
 	}
-	return r, x.ctx.Err()
+	return r
 }
 
 // mostNames is how many names a file may have had.
@@ -122,8 +129,8 @@ const (
 )
 
 // readLike reads the calls that have lines without an origin, and then those that name the files
-// of these calls. It returns nil if there are none.
-func (x *attribution) readLike(lines []int) (*replay, error) {
+// of these calls. It reports whether there are any.
+func (x *attribution) readLike(lines []int) (more bool, err error) {
 	before := len(x.changes)
 	for _, i := range lines {
 		words := terms(x.lines[i])
@@ -136,7 +143,7 @@ func (x *attribution) readLike(lines []int) (*replay, error) {
 			err = x.readAll(list, nil)
 		}
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 	}
 	count := make(map[string]int) // lines of the file in the changes, by the name of the file that these changed
@@ -158,14 +165,13 @@ func (x *attribution) readLike(lines []int) (*replay, error) {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
-	var r *replay
-	for _, name := range names[:min(len(names), mostNames/2)] {
-		var err error
-		if r, err = x.readNamed(name); err != nil {
-			return nil, err
+	names = names[:min(len(names), mostNames/2)]
+	for _, name := range names {
+		if err := x.readNamed(name); err != nil {
+			return false, err
 		}
 	}
-	return r, nil
+	return len(names) > 0, nil
 }
 
 // lines returns the lines that a change added.
@@ -200,7 +206,7 @@ func (x *attribution) take(r *replay) {
 		if rank == 0 {
 			x.own = h
 		}
-		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(x.telling(), len(h.once))
+		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(x.telling(), len(h.once)) || rank == 1 && shared[h] > 0 && 2*shared[h] >= x.telling()
 		x.inOrder(h.lines(), isSame)
 		if isSame {
 			x.onceThere(h)
@@ -381,6 +387,11 @@ func (x *attribution) follow(i, step int) {
 		return
 	}
 	by := x.found[k].by
+	if by.wrote == nil {
+		for _, text := range by.change.lines() {
+			by.wrote = append(by.wrote, newLine(text, by))
+		}
+	}
 	for n := range by.wrote {
 		if at := n + step; by.wrote[n].key == x.keys[i] && at >= 0 && at < len(by.wrote) && by.wrote[at].key == x.keys[k] {
 			x.set(i, &by.wrote[n])

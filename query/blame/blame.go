@@ -33,7 +33,7 @@ type Request struct {
 // The ways in which a line is that of a call.
 const (
 	Exact = "exact" // the same text
-	Space = "space" // the same, white space aside
+	Space = "space" // the same, white space aside; of a block, some lines at least
 	Alike = "alike" // a similar line in the same place
 	None  = "none"  // no session wrote it, as far as the index knows
 )
@@ -77,6 +77,13 @@ type Said struct {
 	EntryID string `json:"entryId,omitempty"`
 	Line    int    `json:"line"`
 	Text    string `json:"text"`
+}
+
+func (s *Said) String() string {
+	if s == nil {
+		return ""
+	}
+	return s.Text
 }
 
 // Response is the answer to a Request.
@@ -130,8 +137,11 @@ func (x *attribution) answer(resp *Response) error {
 		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].same(at) {
 			b := &resp.Blocks[n]
 			b.To, b.Lines = i+1, append(b.Lines, req.Lines[i])
-			if at.how == Alike {
+			switch at.how {
+			case Alike:
 				b.Closeness = min(b.Closeness, at.near)
+			case Space:
+				b.Match = Space
 			}
 			continue
 		}
@@ -163,7 +173,7 @@ func (x *attribution) answer(resp *Response) error {
 
 // same reports whether two adjacent lines are in one block.
 func (a *found) same(b *found) bool {
-	return a.how == b.how && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
+	return (a.how == Alike) == (b.how == Alike) && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
 }
 
 func (x *attribution) describe(e *explainer, by *origin) (*Origin, error) {

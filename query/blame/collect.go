@@ -35,7 +35,8 @@ type origin struct {
 	tool    string
 	path    string // of the file that it wrote, as far as that is known
 	time    int64  // Unix milliseconds
-	wrote   []line // by a change, once that is replayed
+	change  *change
+	wrote   []line // of lines, once they are needed
 }
 
 // compare orders origins by time.
@@ -315,8 +316,9 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 		by := origin{session: s, node: *n, copy: e.Copy, part: f.Part, tool: strings.Clone(call.Tool), time: s.TimeOf(n).UnixMilli()}
 		for _, x := range changesBy(call, dir, name) {
 			own := by
-			own.path, x.by = x.path, &own
-			x.printed = func() map[string]bool { return c.printed(s, n.Offset) }
+			own.path, own.change, x.by = x.path, x, &own
+			at := n.Offset
+			x.printed = sync.OnceValue(func() map[string]bool { return c.printed(s, at) })
 			if done.result != n.Offset && x.call != nil {
 				x.recorded = sync.OnceValue(func() []diff.File { return c.recorded(s, done.result, x.call) })
 			}

@@ -3,7 +3,6 @@ package blame
 import (
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // shortest is how many bytes a line has at least that tells where it is from. Shorter ones
@@ -37,12 +36,13 @@ func squeezed(line string) string {
 	if strings.IndexByte(line, ' ') < 0 && strings.IndexByte(line, '\t') < 0 {
 		return line
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
+	b := make([]byte, 0, len(line))
+	for i := range len(line) {
+		if c := line[i]; c != ' ' && c != '\t' {
+			b = append(b, c)
 		}
-		return r
-	}, line)
+	}
+	return string(b)
 }
 
 // match returns for each line of b the number of the line of a that it is, -1 for a new one.

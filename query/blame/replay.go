@@ -67,12 +67,9 @@ func (r *replay) apply(c *change) {
 		return
 	}
 	h := r.at(c.path)
-	c.by.wrote = c.by.wrote[:0]
-	for _, text := range c.lines() {
-		c.by.wrote = append(c.by.wrote, newLine(text, c.by))
-	}
 	for _, text := range c.mentions {
-		h.note(text, c.by)
+		l := newLine(text, c.by)
+		h.note(&l)
 	}
 	switch e := c.effect; {
 	case e != nil && e.Append:
@@ -145,28 +142,38 @@ func keys(list []line) []string {
 
 // renew returns new lines: those that are among the old ones keep what wrote them.
 func (h *history) renew(old []line, now []string, by *origin) []line {
-	list := make([]line, len(now))
-	for i := range now {
-		list[i] = newLine(now[i], by)
+	from, to := 0, 0 // that are the same at the beginning, and at the end
+	for from < min(len(old), len(now)) && old[from].text == now[from] {
+		from++
 	}
-	for i, at := range match(keys(old), keys(list)) {
+	for to < min(len(old), len(now))-from && old[len(old)-1-to].text == now[len(now)-1-to] {
+		to++
+	}
+	list := make([]line, len(now))
+	copy(list, old[:from])
+	copy(list[len(now)-to:], old[len(old)-to:])
+	old, now = old[from:len(old)-to], now[from:len(now)-to]
+	between := list[from : from+len(now)]
+	for i := range now {
+		between[i] = newLine(now[i], by)
+	}
+	for i, at := range match(keys(old), keys(between)) {
 		if at < 0 {
-			h.note(now[i], by)
+			h.note(&between[i])
 			continue
 		}
-		list[i] = old[at]
+		between[i] = old[at]
 		if old[at].text != now[i] {
-			list[i].text, list[i].spaced = now[i], true
+			between[i].text, between[i].spaced = now[i], true
 		}
 	}
 	return list
 }
 
 // note keeps what wrote a line.
-func (h *history) note(text string, by *origin) {
-	if by != nil && tells(text) {
-		l := newLine(text, by)
-		h.once[l.key] = l
+func (h *history) note(l *line) {
+	if l.by != nil && tells(l.text) {
+		h.once[l.key] = line{text: l.text, key: l.key, by: l.by}
 	}
 }
 
@@ -219,7 +226,7 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 		for i, at := range match(keys(there), keys(list)) {
 			if at >= 0 && list[i].by == c.by && there[at].by != nil {
 				list[i].by, list[i].spaced = there[at].by, there[at].spaced || there[at].text != list[i].text
-				h.note(list[i].text, list[i].by)
+				h.note(&list[i])
 			}
 		}
 		for i := range list {
@@ -230,7 +237,7 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 			if by := cmp.Or(now[l.key], f.once[l.key].by); by != nil {
 				own := f.once[l.key]
 				l.by, l.spaced = by, own.by != by || own.text != l.text
-				h.note(l.text, by)
+				h.note(l)
 			}
 		}
 	}
@@ -283,7 +290,7 @@ func (h *history) complete(c *change, old, list []line) {
 		}
 		if l.by != c.by && h.once[l.key].by == c.by {
 			delete(h.once, l.key)
-			h.note(l.text, l.by)
+			h.note(l)
 		}
 	}
 }
@@ -339,7 +346,7 @@ func (h *history) swapAll(by *origin, swaps []shellcmd.Swap) {
 			}
 			if text != block[i].text {
 				block[i] = newLine(text, by)
-				h.note(text, by)
+				h.note(&block[i])
 			}
 		}
 	}
@@ -417,7 +424,11 @@ func (h *history) splice(block []line, text string, from, to int, with string, b
 		with = strings.TrimSuffix(with, "\n")
 	}
 	whole := text[begin:from] + with + text[min(to, end):end]
-	return slices.Concat(block[:first], h.renew(block[first:last+1], strings.Split(whole, "\n"), by), block[last+1:])
+	now := strings.Split(whole, "\n")
+	if whole == "" && to > end {
+		now = nil
+	}
+	return slices.Concat(block[:first], h.renew(block[first:last+1], now, by), block[last+1:])
 }
 
 // patch applies a hunk. If the lines that it changes are not known, they are a block of their
@@ -442,7 +453,7 @@ func (h *history) patch(by *origin, hunk diff.Hunk) {
 		switch {
 		case l.Kind == diff.Added:
 			list = append(list, newLine(l.Text, by))
-			h.note(l.Text, by)
+			h.note(&list[len(list)-1])
 		case l.Kind == diff.Same && old != nil:
 			list = append(list, old[0])
 		case l.Kind == diff.Same:

@@ -33,6 +33,7 @@ type command struct {
 // commands is the only table of commands, in the order of help.
 func commands() []command {
 	return []command{
+		{"blame", of("blame FILE[:LINE[-LINE]]", oneFile, completeFile, runBlame), "annotate who"},
 		{"completion", forShell("completion", shells, runCompletion), ""},
 		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
 		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},

@@ -252,7 +252,7 @@ func TestExamplesRun(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, ".pi", "agent", "sessions")
 	project := filepath.Join(home, "src", "app")
-	for _, dir := range []string{root, filepath.Join(project, "config"), project + "-moved", filepath.Join(project, ".pi", "skills", "pigrep"), filepath.Join(home, ".config", "fish", "completions")} {
+	for _, dir := range []string{root, filepath.Join(project, "config"), filepath.Join(project, "src", "auth"), project + "-moved", filepath.Join(project, ".pi", "skills", "pigrep"), filepath.Join(home, ".config", "fish", "completions")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestExamplesRun(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")
 	recent := fmt.Sprintf(`{"type":"session","version":3,"id":"02b2e8cf-1111-7222-8333-444455556666","timestamp":%[1]q,"cwd":%[2]q,"parentSession":%[3]q}
 {"type":"message","id":"a1","parentId":null,"timestamp":%[1]q,"message":{"role":"user","content":"TODO: retry after panic: timeout after 30, ENOENT or EACCES; keep a[i] = b->c and DATABASE_URL"}}
-{"type":"message","id":"a2","parentId":"a1","timestamp":%[1]q,"message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"d1","name":"edit","arguments":{"path":"src/auth/login.go"}},{"type":"toolCall","id":"d2","name":"edit","arguments":{"path":"src/auth.go"}},{"type":"toolCall","id":"d3","name":"read","arguments":{"path":"config/app.toml"}},{"type":"toolCall","id":"d4","name":"bash","arguments":{"command":"docker build . && docker compose up"}},{"type":"toolCall","id":"d5","name":"bash","arguments":{"command":"git push --force; cat ~/.ssh/id_rsa"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":%[1]q,"message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"d1","name":"edit","arguments":{"path":"src/auth/login.go","oldText":"package","newText":"package auth // retry the login"}},{"type":"toolCall","id":"d2","name":"edit","arguments":{"path":"src/auth.go"}},{"type":"toolCall","id":"d3","name":"read","arguments":{"path":"config/app.toml"}},{"type":"toolCall","id":"d4","name":"bash","arguments":{"command":"docker build . && docker compose up"}},{"type":"toolCall","id":"d5","name":"bash","arguments":{"command":"git push --force; cat ~/.ssh/id_rsa"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
 {"type":"message","id":"a3","parentId":"a2","timestamp":%[1]q,"message":{"role":"toolResult","toolCallId":"d4","toolName":"bash","isError":true,"content":[{"type":"text","text":"no such service\nModuleNotFoundError: No module named 'requests'\na.ts(1,2): error TS2339: Property 'a' does not exist on type 'B'."}]}}
 `, at, project, named)
 	alike := fmt.Sprintf(`{"type":"session","version":3,"id":"03c3f9da-1111-7222-8333-444455556666","timestamp":"2026-01-16T10:30:00.000Z","cwd":%q}
@@ -276,6 +276,7 @@ func TestExamplesRun(t *testing.T) {
 `, home)
 	for path, text := range map[string]string{
 		named: session, filepath.Join(project, "session.jsonl"): session, filepath.Join(root, "recent.jsonl"): recent, filepath.Join(root, "alike.jsonl"): alike,
+		filepath.Join(project, "src", "auth", "login.go"): "package auth // retry the login\n" + strings.Repeat("\n", 60),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

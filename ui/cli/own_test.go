@@ -17,6 +17,7 @@ import (
 
 // runsOfCommands has runs of every command. Those of refused open an index.
 var runsOfCommands = map[string]struct{ refused, other [][]string }{
+	"blame":      {refused: [][]string{{"blame", "own_test.go"}}},
 	"completion": {other: [][]string{{"completion", "bash"}}},
 	"config":     {other: [][]string{{"config"}, {"config", "index-dir"}}},
 	"doctor":     {refused: [][]string{{"doctor"}, {"doctor", "--deep", "--repair"}}},

@@ -26,6 +26,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
 	"pigrep/query/fix"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -322,6 +323,7 @@ func Columns() []CommandColumns {
 		{"search", names((&Search{Response: &search.Response{}}).Sheet(Layout{}))},
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).Sheet(Layout{}))},
 		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
+		{"blame", names((&Blame{Response: &blame.Response{}}).Sheet(Layout{}))},
 		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},

@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/query/blame"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/printer"
+)
+
+type blameOptions struct {
+	flags.Shared
+	pager.Options
+	vim bool
+}
+
+// noBlameFilters are the filters that blame does not have: it looks at calls that write.
+var noBlameFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
+
+func (o *blameOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "vimgrep", "", "", "for editors: print path:line:column:text for each block", &o.vim)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Blame{Response: &blame.Response{}}) })
+	o.Options.AddFlags(f)
+	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
+}
+
+// oneFile wants the name of one file.
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return problem.Usagef("name a file, and lines if only these matter: pigrep blame main.go:10-20", "blame takes one file, not %d", len(args))
+	}
+	return nil
+}
+
+func completeFile(*app.App) complete {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+}
+
+func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) error {
+	q, err := asking.Begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	name, req, err := readLines(a, args[0])
+	if err != nil {
+		return err
+	}
+	if o.vim && q.Out.Format == printer.FormatText {
+		q.Out.Format = printer.FormatPlain
+	}
+	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
+	var res *blame.Response
+	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		res, err = blame.Run(ctx, r, q.Agents, q.Source(), *req)
+		a.Logger().Debug("looked for the lines", "took", a.Now().Sub(start).String())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(&res.Index, res.Warnings)
+	o.Mask(res)
+	q.Out.Layout.Know(x.Reader)
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Blame{Response: res, Name: name, All: req.From > 0, Vim: o.vim}); err != nil {
+		return err
+	}
+	return asking.Finish(x, res.Written > 0, 0, func() {
+		a.Explain("", "no session wrote a line of %s, as far as %s say", name, human.Plural(res.Index.Files, "session file", "session files"))
+	})
+}
+
+// lineSuffix matches the lines after the name of a file, as people and editors write them.
+var lineSuffix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+?):(\d+)(?:[-,](\d+)|:\d+)?:?$`)
+})
+
+// mostFile is the size of the largest file that is read.
+const mostFile = 16 << 20
+
+// readLines reads a file that is named with or without lines, and returns its name and what to ask.
+func readLines(a *app.App, arg string) (name string, req *blame.Request, err error) {
+	req = &blame.Request{}
+	name = arg
+	if _, err := os.Stat(a.Absolute(arg)); err != nil {
+		if m := lineSuffix().FindStringSubmatch(arg); m != nil {
+			name = m[1]
+			req.From, _ = strconv.Atoi(m[2])
+			req.To = req.From
+			if m[3] != "" {
+				req.To, _ = strconv.Atoi(m[3])
+			}
+		}
+	}
+	path := a.Absolute(name)
+	text, err := readText(path, name)
+	if err != nil {
+		return "", nil, err
+	}
+	req.Lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	if n := len(req.Lines); req.From != 0 || name != arg {
+		switch {
+		case req.From < 1 || req.From > n:
+			return "", nil, problem.Usagef("", "%s has %s, and no line %d", name, human.Plural(n, "line", "lines"), req.From)
+		case req.To < req.From:
+			return "", nil, problem.Usagef("", "the lines %d-%d are in the wrong order", req.From, req.To)
+		}
+		req.To = min(req.To, n)
+	}
+	req.Path = filepath.ToSlash(path)
+	if root := repositoryOf(path); root != "" {
+		if rel, err := filepath.Rel(root, path); err == nil {
+			req.Relative = filepath.ToSlash(rel)
+		}
+	}
+	return name, req, nil
+}
+
+func readText(path, name string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", problem.Usagef("blame asks about lines as they are now; pigrep tools files NAME lists who changed a file that is gone", "there is no file %s", name)
+	}
+	if err != nil {
+		return "", problem.Usagef("", "cannot read %s: %v", name, cause(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return "", problem.Usagef("name one file in it", "%s is not a file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, mostFile+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("cannot read %s: %w", name, err)
+	case len(data) > mostFile:
+		return "", problem.Usagef("", "%s is larger than %s", name, human.Bytes(mostFile))
+	case len(data) == 0:
+		return "", problem.Usagef("", "%s is empty", name)
+	case bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0:
+		return "", problem.Usagef("", "%s is not a text", name)
+	}
+	return string(data), nil
+}
+
+func cause(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// repositoryOf returns the directory of the checkout that has a file, "" if there is none.
+func repositoryOf(path string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}

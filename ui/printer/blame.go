@@ -1,0 +1,203 @@
+package printer
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/blame"
+	"pigrep/query/search"
+)
+
+// Blame is who wrote the lines of a file.
+type Blame struct {
+	Response *blame.Response
+	Name     string // of the file, as it was asked for
+	All      bool   // show every line, not only the first ones of a block
+	Vim      bool   // path:line:column:text for each block
+}
+
+func (b *Blame) JSON(j *JSON) {
+	r := b.Response
+	j.Stream(&Stream{
+		Command: "blame", Name: "blocks", Rows: rowsIn(r.Blocks, nil),
+		Tail: func(int) any {
+			return struct {
+				Lines    int               `json:"total"`
+				Written  int               `json:"written"`
+				Warnings []string          `json:"warnings"`
+				Index    search.IndexState `json:"index"`
+			}{r.Total, r.Written, List(r.Warnings), r.Index}
+		},
+	})
+}
+
+// lineRange is 7, or 7-9.
+func lineRange(from, to int) string {
+	if from == to {
+		return strconv.Itoa(from)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+func (b *Blame) Sheet(layout Layout) table {
+	type row = blame.Block
+	of := func(value func(*row) string) func(*row) string {
+		return func(r *row) string {
+			if r.Origin == nil {
+				return ""
+			}
+			return value(r)
+		}
+	}
+	return &sheet[row]{rows: listed(b.Response.Blocks), columns: []sheetColumn[row]{
+		recordColumn("lines", func(r *row) string { return lineRange(r.From, r.To) }),
+		recordColumn("match", func(r *row) string { return r.Match }),
+		recordColumn("place", of(func(r *row) string { return layout.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset) })),
+		recordColumn("timestamp (UTC)", of(func(r *row) string { return stampUTC(r.Timestamp.Time) })),
+		recordColumn("agent", of(func(r *row) string { return r.Agent })),
+		recordColumn("prompt", of(func(r *row) string { return r.Prompt.String() })),
+		recordColumn("reply", of(func(r *row) string { return r.Reply.String() })),
+		recordColumn("session path", of(func(r *row) string { return r.SessionPath })),
+		fieldColumn("path", func(r *row) string { return r.Path }),
+		fieldColumn("from", func(r *row) string { return strconv.Itoa(r.From) }),
+		fieldColumn("to", func(r *row) string { return strconv.Itoa(r.To) }),
+		fieldColumn("id", of(func(r *row) string { return layout.name(r.SessionID, r.SessionPath) })),
+		fieldColumn("sessionId", of(func(r *row) string { return r.SessionID })),
+		fieldColumn("entryId", of(func(r *row) string { return r.EntryID })),
+		fieldColumn("title", of(func(r *row) string { return r.Title })),
+		fieldColumn("tool", of(func(r *row) string { return r.Tool })),
+		fieldColumn("wrote", of(func(r *row) string { return r.Wrote })),
+		fieldColumn("cwd", of(func(r *row) string { return r.CWD })),
+	}}
+}
+
+// Plain writes the blocks as lines of compilers, with Vim, or as records.
+func (b *Blame) Plain(p *plain) {
+	if !b.Vim {
+		p.table(b.Sheet(p.Layout))
+		return
+	}
+	for i := range b.Response.Blocks {
+		r := &b.Response.Blocks[i]
+		text := "no session"
+		if r.Origin != nil {
+			text = joinedBy(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), r.Agent, stampUTC(r.Timestamp.Time), r.Prompt.String())
+		}
+		p.Print(terminal.Clean(fmt.Sprintf("%s:%d:1:%s", b.Name, r.From, text)), "\n")
+	}
+}
+
+func joinedBy(sep string, list ...string) string {
+	var some []string
+	for _, s := range list {
+		if s != "" {
+			some = append(some, s)
+		}
+	}
+	return strings.Join(some, sep)
+}
+
+// matchText says how a block is the text of its call; "" if it is that exactly.
+func matchText(r *blame.Block) string {
+	switch r.Match {
+	case blame.Space:
+		return "but for white space"
+	case blame.Alike:
+		return fmt.Sprintf("only alike (%.0f %%)", 100*r.Closeness)
+	}
+	return ""
+}
+
+// firstLines is how many lines of a block are shown, unless all are.
+const firstLines = 3
+
+// Text writes each block with what is known of its call, and its lines.
+func (b *Blame) Text(t *Text) {
+	r := b.Response
+	shown := make(map[*blame.Origin]string) // the lines below which an origin is described
+	digits := 1
+	if n := len(r.Blocks); n > 0 {
+		digits = len(strconv.Itoa(r.Blocks[n-1].To))
+	}
+	for i := range r.Blocks {
+		x := &r.Blocks[i]
+		if i > 0 {
+			t.Print("\n")
+		}
+		t.block(x, shown)
+		most := len(x.Lines)
+		if !b.All && most > firstLines+1 {
+			most = firstLines
+		}
+		for k, line := range x.Lines[:most] {
+			number := fmt.Sprintf("%*d │ ", digits+2, x.From+k)
+			line = terminal.Clip(safeLine(strings.ReplaceAll(line, "\t", "    ")), max(t.Width-terminal.Width(number), 1))
+			if line == "" {
+				number = strings.TrimRight(number, " ")
+			}
+			if x.Origin == nil {
+				line = t.Dim(line)
+			}
+			t.Print(t.Dim(number), line, "\n")
+		}
+		if left := len(x.Lines) - most; left > 0 {
+			t.Print(t.Dim(fmt.Sprintf("%*s ⋮ %s", digits+1, "", human.Plural(left, "more line", "more lines"))), "\n")
+		}
+	}
+	sessions := make(map[string]bool)
+	for o := range shown {
+		sessions[o.SessionPath] = true
+	}
+	sum := fmt.Sprintf("%s: %s of %s written by %s", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
+	if r.Written > 0 {
+		t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
+	}
+}
+
+func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
+	lines := lineRange(x.From, x.To)
+	if x.Origin == nil {
+		t.Print(t.Style(TitleStyle, lines), t.Dim("  no session"), "\n")
+		return
+	}
+	place := t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)
+	if before, ok := shown[x.Origin]; ok {
+		t.fit(lines, joinedBy(" · ", terminal.Clean(place), matchText(x), "see "+before))
+		return
+	}
+	shown[x.Origin] = lines
+	t.fit(lines, terminal.Clean(human.Title(x.Title)))
+	wrote := ""
+	if x.Wrote != "" {
+		wrote = "as " + human.Path(x.Wrote, t.Home)
+	}
+	facts := joinedBy(" · ", terminal.Clean(place), t.Badge(x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
+	t.Print(t.Dim("  "+strings.ReplaceAll(ansi.Wordwrap(facts, max(t.Width-2, 1), ""), "\n", "\n  ")), "\n")
+	t.said(session.KindPrompt, x.Prompt)
+	t.said(session.KindReply, x.Reply)
+}
+
+func (t *Text) fit(lines, text string) {
+	t.Print(t.Style(TitleStyle, lines), "  ", terminal.Clip(text, max(t.Width-len(lines)-2, 1)), "\n")
+}
+
+// said writes the beginning of a text, on two lines at most.
+func (t *Text) said(kind session.Kind, said *blame.Said) {
+	if said == nil {
+		return
+	}
+	left := "  " + terminal.Pad(string(kind), 7)
+	text := terminal.Clip(terminal.Clean(strings.Join(strings.Fields(said.Text), " ")), max(2*(t.Width-len(left))-8, 1))
+	for i, line := range strings.Split(ansi.Wordwrap(text, max(t.Width-len(left), 1), ""), "\n") {
+		if i > 0 {
+			left = strings.Repeat(" ", len(left))
+		}
+		t.Print(t.Style(KindStyles[kind], left), line, "\n")
+	}
+}
