@@ -177,7 +177,7 @@ func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
 	if x.Wrote != "" {
 		wrote = "as " + human.Path(x.Wrote, t.Home)
 	}
-	facts := joinedBy(" · ", terminal.Clean(place), t.Badge(x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
+	facts := joinedBy(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
 	t.Print(t.Dim("  "+strings.ReplaceAll(ansi.Wordwrap(facts, max(t.Width-2, 1), ""), "\n", "\n  ")), "\n")
 	t.said(session.KindPrompt, x.Prompt)
 	t.said(session.KindReply, x.Reply)
