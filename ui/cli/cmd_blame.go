@@ -24,6 +24,7 @@ import (
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -72,11 +73,13 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
 	var res *blame.Response
-	x, err := q.Ask(ctx, func(ctx context.Context, r *index.Reader) (err error) {
+	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		res, err = blame.Run(ctx, r, q.Agents, q.Source(), *req)
+		if res, err = blame.Run(ctx, r, q.Agents, q.Source(), *req); err != nil {
+			return asking.Problem(ctx, err)
+		}
 		a.Logger().Debug("looked for the lines", "took", a.Now().Sub(start).String())
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
