@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"pigrep/adapter/pi"
+	"pigrep/internal/diff"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
-	"pigrep/internal/diff"
 )
 
 // What pi recorded of an edit and what its arguments say is the same change. Only the

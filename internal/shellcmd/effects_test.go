@@ -8,7 +8,7 @@ import (
 
 func TestEffects(t *testing.T) {
 	for command, want := range map[string][]Effect{
-		"cat > a.go <<'EOF'\npackage a\n$x\nEOF":         {{Path: "/p/a.go", Text: "package a\n$x\n"}},
+		"cat > a.go <<'EOF'\npackage a\n$x\nEOF":          {{Path: "/p/a.go", Text: "package a\n$x\n"}},
 		"cd sub && cat <<EOF >> a.go\nmore\nEOF\ngo test": {{Path: "/p/sub/a.go", Text: "more\n", Append: true}},
 		"tee -a x/y.md >/dev/null <<'E'\ntext\nE":         {{Path: "/p/x/y.md", Text: "text\n", Append: true}},
 		"git apply <<'E'\n--- a/x\n+++ b/x\nE":            {{Text: "--- a/x\n+++ b/x\n", Patch: true}},

@@ -9,11 +9,11 @@ import (
 	"time"
 	"unsafe"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/internal/diff"
 	"pigrep/ui/highlight"
 	"pigrep/ui/transcript"
 )

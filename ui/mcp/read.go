@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/content"
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -21,7 +22,6 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/scope"
-	"pigrep/internal/diff"
 	"pigrep/ui/transcript"
 )
 

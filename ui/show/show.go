@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
-	"pigrep/internal/diff"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
 	"pigrep/ui/transcript"

@@ -12,11 +12,11 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/internal/diff"
 	"pigrep/ui/printer"
 	"pigrep/ui/prose"
 	"pigrep/ui/transcript"

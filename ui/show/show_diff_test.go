@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/internal/session"
 	"pigrep/internal/diff"
+	"pigrep/internal/session"
 	"pigrep/ui/printer"
 )
 

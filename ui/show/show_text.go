@@ -9,12 +9,12 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/internal/diff"
 	"pigrep/ui/highlight"
 	"pigrep/ui/markdown"
 	"pigrep/ui/printer"

@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"strings"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/entry"
-	"pigrep/internal/diff"
 )
 
 // Class is what an entry is.
