@@ -1,6 +1,7 @@
 package record
 
 import (
+	"iter"
 	"slices"
 	"sort"
 	"strings"
@@ -49,6 +50,16 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 		}
 	}
 	return last, !w.d.Failed()
+}
+
+// From visits the entries from the one that begins at the byte offset on; none if none does.
+func (o *Outline) From(offset int64) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		w := o.Walk()
+		_, ok := w.At(offset)
+		for ; ok && !w.d.Failed() && yield(w.entry); ok = w.forward() {
+		}
+	}
 }
 
 // Abandon is that of session.Record.
@@ -381,6 +392,19 @@ func (w *Walk) enter(g int, offset int64) bool {
 	_, rows := w.group(g)
 	w.last, w.at, w.left, w.d, w.entry = g, g*nodeGroup-1, min(nodeGroup, w.count-g*nodeGroup), decoder{format.NewDecoder(rows)}, Entry{}
 	w.next()
+	return true
+}
+
+// forward goes to the next entry, if there is one.
+func (w *Walk) forward() bool {
+	switch {
+	case w.left > 0:
+		w.next()
+	case w.at+1 < w.count:
+		w.enter(w.last+1, 0)
+	default:
+		return false
+	}
 	return true
 }
 

@@ -227,10 +227,53 @@ func TestTurn(t *testing.T) {
 	question, answer := prompt("why does the box reboot at night"), "The watchdog fires after ninety seconds"
 	filler := reply(strings.Repeat("something else ", 2000))
 	near.Entries = append(near.Entries, filler, question, reply(answer+" there").Named("near"))
-	far.Entries = append(far.Entries, question, filler, reply(answer+" here").Named("far"))
+	far.Entries = append(far.Entries, question, filler, reply(answer+" here").Named("far"), filler, filler, filler)
 	hits := newLibrary(t, near, far).search(Request{Text: "box reboot watchdog", Flat: true}).Hits
 	at := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "reply" })
 	if hits[at].EntryID != "near" {
 		t.Errorf("the first reply is %s, want the one after the question", hits[at].EntryID)
+	}
+}
+
+// Who finds the question wants the answer: the reply that ends its turn comes before other replies with
+// as many of the words.
+func TestAnswerOfPrompt(t *testing.T) {
+	one := story{Name: "a", Start: day, Entries: []turn{
+		prompt("which port does the staging proxy listen on"), called("bash", nil), reply("Look at the proxy file first"), reply("It is 8443, as the proxy says").Named("answer"),
+		prompt("thanks, and now the tests"), reply("The proxy has no tests").Named("other"),
+	}}
+	two := story{Name: "b", Start: day.AddDate(0, 1, 0), Entries: []turn{prompt("hello"), reply("The proxy is fine").Named("newer")}}
+	hits := newLibrary(t, one, two).search(Request{Text: "port staging proxy", Flat: true}).Hits
+	at := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "reply" })
+	if hits[at].EntryID != "answer" {
+		t.Errorf("the first reply is %q, want the answer", hits[at].EntryID)
+	}
+}
+
+// A hit in a prompt has the last reply of its turn, from the first sentence on that says something, or around
+// the words; a prompt that nobody answered has none, and a reply on another branch is not its answer.
+func TestAnswered(t *testing.T) {
+	l := newLibrary(t, story{Name: "a", Start: day, Entries: []turn{
+		prompt("rename the walrus helper").Named("p1"), reply("I will look at it"), called("bash", nil), reply("Perfect! It is done now: no caller is left, and all tests pass.").Named("r1"),
+		prompt("which walrus tests are slow").Named("p2"), reply("Two of them. The slowest walrus test takes nine seconds.").Named("r2"),
+		prompt("delete the walrus key sk-ant-api03-abcdefghijklmnopqrstuvwxyz").Named("p3"),
+	}})
+	for _, c := range []struct{ id, answer, text string }{
+		{"p1", "r1", "It is done now: no caller is left, and all tests pass."}, {"p2", "r2", "Two of them. The slowest walrus test takes nine seconds."}, {"p3", "", ""},
+	} {
+		for _, h := range l.search(Request{Text: "walrus kind:prompt", Flat: true, Answers: true}).Hits {
+			var got Answered
+			if h.Answered != nil {
+				got = *h.Answered
+			}
+			if h.EntryID == c.id && (got.EntryID != c.answer || got.Fragment.Text != c.text) {
+				t.Errorf("%s is answered by %s: %q, want %s: %q", c.id, got.EntryID, got.Fragment.Text, c.answer, c.text)
+			}
+		}
+	}
+	for _, h := range l.search(Request{Text: "walrus", Flat: true}).Hits {
+		if h.Answered != nil {
+			t.Errorf("%s has an answer that nobody asked for", h.EntryID)
+		}
 	}
 }

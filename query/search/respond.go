@@ -308,6 +308,9 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	if !s.brief && !s.read(w, h, hit) {
 		return nil, nil
 	}
+	if s.req.Answers && !s.brief && hit.Kind == session.KindPrompt {
+		hit.Answered = s.answered(w, h)
+	}
 	if s.req.Before+s.req.After > 0 {
 		around, err := s.neighbours(w, h, s.req.Before, s.req.After)
 		if err != nil {

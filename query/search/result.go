@@ -30,6 +30,7 @@ type Request struct {
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
 	After      int  // entries shown after each hit
+	Answers    bool // hits in prompts have what answered them
 	Explain    bool // hits explain their scores
 	Redact     bool // secrets in the shown text are masked
 
@@ -175,6 +176,7 @@ type Hit struct {
 	MoreDuplicates bool             `json:"alikeAtLeast,omitempty"` // there may be more: not all hits of its session were compared
 	TargetID       string           `json:"targetId,omitempty"`     // of a label: the entry it is on
 	Fragment       match.Fragment   `json:"fragment"`
+	Answered       *Answered        `json:"answered,omitempty"` // on request, of a hit in a prompt
 	Resume         *Resume          `json:"resume,omitempty"`
 
 	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain

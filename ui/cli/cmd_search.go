@@ -126,6 +126,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req := q.Request
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
 	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
+	req.Answers = !q.Out.Format.Records()
 	req.Before, req.After = o.around.Numbers()
 	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
 	req.Resume = q.ResumeCommand

@@ -74,6 +74,7 @@ type hitRow struct {
 	Note      string       `json:"note,omitempty"`
 	Before    []string     `json:"before,omitempty" jsonschema:"entries, with context"`
 	Text      string       `json:"text"`
+	Answered  string       `json:"answered,omitempty" jsonschema:"last reply of the turn of a prompt: ENTRY TEXT"`
 	After     []string     `json:"after,omitempty"`
 
 	owner int // index of its session among those of the answer
@@ -125,7 +126,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
-	req.UntilDeadline, req.PhraseBytes = true, search.FastPhraseBytes
+	req.UntilDeadline, req.PhraseBytes, req.Answers = true, search.FastPhraseBytes, true
 	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
 	res, err := search.Run(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
@@ -186,6 +187,9 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	row := hitRow{
 		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, n.several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
 		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
+	}
+	if a := h.Answered; a != nil {
+		row.Answered = strings.TrimSpace(sessions.EntryName(a.EntryID, a.Offset) + " " + visible(around(a.Fragment.Text, a.Fragment.Spans, longestFragment)))
 	}
 	for _, side := range []struct {
 		rows *[]string
@@ -322,6 +326,9 @@ func (h *hitRow) text(session string) string {
 		b.WriteString("\n   before: " + line)
 	}
 	b.WriteString("\n   " + h.Text)
+	if h.Answered != "" {
+		b.WriteString("\n   answered: " + h.Answered)
+	}
 	for _, line := range h.After {
 		b.WriteString("\n   after: " + line)
 	}

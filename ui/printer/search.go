@@ -213,6 +213,9 @@ func (t *Text) hitsOf(hits []search.Hit) *hitText {
 // widen makes room for the id of a hit.
 func (t *hitText) widen(h *search.Hit) {
 	t.idWidth = max(t.idWidth, terminal.Width(entryID(h.EntryID)))
+	if h.Answered != nil {
+		t.idWidth = max(t.idWidth, terminal.Width(entryID(h.Answered.EntryID)))
+	}
 }
 
 func entryID(id string) string {
@@ -315,6 +318,9 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 		h := &hits[i]
 		out.neighbours(h.Before)
 		out.hit(h)
+		if a := h.Answered; a != nil && !slices.ContainsFunc(hits, func(h search.Hit) bool { return h.Offset == a.Offset }) {
+			out.answered(a)
+		}
 		out.neighbours(h.After)
 		if h.Explain != nil {
 			out.Print(out.Dim(ansi.Wordwrap("    "+explanation(h), out.Width, "")), "\n")
@@ -400,6 +406,18 @@ func (t *hitText) hit(h *search.Hit) {
 		t.Print(t.marked(line))
 	}
 	t.Print(note, "\n")
+}
+
+// answered writes the reply to a prompt on a line, with the id of its entry.
+func (t *hitText) answered(a *search.Answered) {
+	const begins = "answered: "
+	indent := strings.Repeat(" ", t.gutter())
+	if t.Width >= narrow {
+		indent = strings.Repeat(" ", 2+kindWidth+1) + t.Dim(terminal.Pad(entryID(a.EntryID), t.idWidth)) + "  "
+	}
+	for _, line := range prose.FragmentLines(a.Fragment, t.Width-t.gutter()-len(begins), 1) {
+		t.Print(indent, t.Dim(begins), t.marked(line), "\n")
+	}
 }
 
 // shortened cuts the end of a line to fit a width, if that loses no match and little text.

@@ -156,6 +156,8 @@ type hitResult struct {
 	When    *when
 	Text    []fragmentPart
 	Notes   []string
+
+	Answered []fragmentPart // the last reply of the turn of a prompt
 }
 
 type fragmentPart struct {
@@ -264,7 +266,8 @@ func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
 
 func (s *Server) request(q searchParams, redact bool) search.Request {
 	req := search.Request{
-		Text: q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Any: q.Any, Limit: q.Limit, Redact: redact,
+		Answers: true,
+		Text:    q.Text, Spec: filter.Spec{Scope: q.Scope}, Sort: q.Sort, AllWords: q.All, Any: q.Any, Limit: q.Limit, Redact: redact,
 		PhraseBytes: search.FastPhraseBytes,
 		Env:         filter.Env{Now: s.Now().In(s.Zone)},
 	}
@@ -403,6 +406,9 @@ func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 	f := hitResult{
 		Address: conversationAddress(h.SessionPath, h.SessionID, h.EntryID, q), What: string(h.Kind), Failed: h.IsError,
 		Kind: h.Kind, When: s.day(h.Timestamp.Time), Text: fragmentParts(withoutSigns(h.Kind, h.Fragment)),
+	}
+	if h.Answered != nil {
+		f.Answered = fragmentParts(withoutSigns(session.KindReply, h.Answered.Fragment))
 	}
 	if h.Tool != "" {
 		f.What += " " + html.Line(h.Tool)

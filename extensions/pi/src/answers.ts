@@ -118,7 +118,8 @@ export function searchText(answer: FullSearchAnswer, tokens = defaultTokens): st
 		for (const hit of hits) {
 			const missing = (hit.missing ?? []).filter((w) => !hit.missingCommon?.includes(w));
 			const lacks = missing.length > 0 ? ` (lacks ${shortLine(missing.join(", "), 60)})` : "";
-			const line = `${placeOf(sessions.get(path) ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}`;
+			const answer = hit.answered ? `\n  answered: ${shorten(cleanLine(hit.answered.fragment.text), 160)}` : "";
+			const line = `${placeOf(sessions.get(path) ?? hit, hit.entryId, hit.offset)} ${where(hit)}${lacks}: ${shorten(cleanLine(hit.fragment.text), 240)}${answer}`;
 			const cost = tokensOf(withHead + line) + 1;
 			if (cost > left) continue;
 			left -= cost;

@@ -96,6 +96,8 @@ export interface Hit extends Position {
 	looser?: boolean;
 	/** No spans where only fields of the query match. */
 	fragment: { text: string; spans?: [number, number][] };
+	/** Of a prompt: the last reply of its turn. */
+	answered?: { entryId?: string; offset: number; fragment: { text: string } };
 	resume?: Resume;
 }
 

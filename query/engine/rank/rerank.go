@@ -51,6 +51,9 @@ const (
 	turnBytes   = 16 << 10 // of the session file, before a hit
 	latestShare = 0.6      // of the query that a hit must have, relative to the best, to be one of several in order
 
+	answerShare = 0.8 // of the score of a prompt that the end of its turn has at least
+	lastReplies = 3   // of a turn, in which its end is searched: the last ones may say nothing
+
 	lastWords = 5 // of the best session, the last of which comes first
 
 	kindLeast = 0.65
@@ -116,6 +119,9 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 	for i, c := range top {
 		c.score *= all[i].product() / least
 		byCandidate[c] = all[i]
+	}
+	if err := s.answers(kinds, top, byCandidate); err != nil {
+		return nil, err
 	}
 	if s.plan.WantsLatest && len(top) > 0 && (s.agreed == nil || !s.agreed.NotLast) {
 		s.lastWord(kinds, top, byCandidate)

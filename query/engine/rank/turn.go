@@ -1,0 +1,90 @@
+package rank
+
+import (
+	"slices"
+
+	"pigrep/index/record"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/match"
+)
+
+// longestTurn is how many entries of a turn are searched for its end.
+const longestTurn = 2000
+
+// replies returns the entries of the agent in the turn that a prompt begins, the last one first. They may
+// say nothing, and only call tools.
+func replies(o *record.Outline, prompt int64) (list []record.Entry) {
+	turn := make(map[string]bool) // its entries
+	for e := range o.From(prompt) {
+		if e.Offset != prompt && (e.Aside || e.Apart || e.HasParent && !turn[e.ParentID]) {
+			continue // on another branch
+		}
+		if e.Offset != prompt && e.Role == session.RoleUser || len(turn) == longestTurn {
+			break
+		}
+		if turn[e.ID] = true; e.Role == session.RoleAssistant {
+			list = append(list, e)
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// answers raises the scores of replies that end the turn of a better prompt: who finds the question
+// wants the answer.
+func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) error {
+	for i, prompt := range top {
+		if kinds[i] != session.KindPrompt {
+			continue
+		}
+		s.resolve(prompt)
+		var worse []*Candidate // replies after it
+		for k, c := range top {
+			if kinds[k] == session.KindReply && c.file == prompt.file && c.score < answerShare*prompt.score && s.resolve(c).offset > prompt.offset {
+				worse = append(worse, c)
+			}
+		}
+		if len(worse) == 0 {
+			continue
+		}
+		o, err := s.outline(prompt.file, s.segs[prompt.segment])
+		if err != nil {
+			return err
+		}
+		list := replies(o, prompt.offset)
+		for _, e := range list[:min(lastReplies, len(list))] {
+			if k := slices.IndexFunc(worse, func(c *Candidate) bool { return c.offset == e.Offset }); k >= 0 {
+				f, gain := all[worse[k]], answerShare*prompt.score/worse[k].score
+				f.turn *= gain
+				all[worse[k]] = f
+				worse[k].score *= gain
+				break
+			}
+		}
+	}
+	return s.err()
+}
+
+// Answer reads the last entry of the agent with a text in the turn that a hit in a prompt begins, and finds
+// the words of the query in it. ok is false if there is none.
+func (r *Result) Answer(w *Worker, h *Hit, use func(e *record.Entry, p *session.Part, spans []match.Span)) (ok bool) {
+	list := replies(h.Outline, h.Node.Offset)
+	w.use(r.s.snapshot, r.s.source(h.Candidate))
+	w.Limit = rerankEntry
+	for i := range list[:min(lastReplies, len(list))] {
+		_ = w.Read(entry.RefOf(&list[i].Node, list[i].Context), entry.Identity{ID: list[i].ID}, func(e *session.Entry) {
+			for k := range e.Parts {
+				if p := &e.Parts[k]; p.Kind == session.KindReply && len(p.Text) > 0 && !ok {
+					spans, _ := w.Finder.Find(p.Text)
+					use(&list[i], p, spans)
+					ok = true
+				}
+			}
+		})
+		if ok {
+			break
+		}
+	}
+	return ok // an answer that can no longer be read is none
+}
