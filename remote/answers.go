@@ -40,8 +40,9 @@ type Participant interface {
 // PrepareRequest asks for what several machines must know of each other before they answer a
 // request together.
 type PrepareRequest struct {
-	search.Request
-	Known uint64 // the number of the sessions that the client knows; 0 for none
+	Search *search.Request `json:",omitempty"` // whose words are counted
+	Fix    *fix.Request    `json:",omitempty"` // or whose words are
+	Known  uint64          // the number of the sessions that the client knows; 0 for none
 }
 
 // Prepared is the answer to it.

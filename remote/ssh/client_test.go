@@ -17,6 +17,7 @@ import (
 
 	"pigrep/lab/testkit"
 	"pigrep/query/grep"
+	"pigrep/query/merge"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -303,68 +304,42 @@ func TestQuoting(t *testing.T) {
 	}
 }
 
-// answers answers without a host.
-type answers struct {
-	remote.Participant
-	matches []string
-	err     error
-	before  chan struct{}
-}
-
-func (a answers) Grep(_ context.Context, _ grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	if a.before != nil {
-		<-a.before
-	}
-	for _, text := range a.matches {
-		if err := visit(&grep.Match{Lines: []grep.Line{{Text: text, Match: true}}, Matched: 1}); err != nil {
-			return nil, err
+// The matches of a host stay together, those of the first that finds some come first, and all
+// stop at the limit.
+func TestGrepInTurns(t *testing.T) {
+	begun, over := make(chan struct{}), make(chan struct{})
+	grepper := func(path string, before, after chan struct{}) merge.Grepper {
+		return func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
+			if before != nil {
+				<-before
+			}
+			for i := range 3 {
+				if err := visit(&grep.Match{Location: grep.Location{SessionPath: path}, Matched: 1}); err != nil {
+					return &grep.Summary{}, err
+				}
+				if i == 0 && after != nil {
+					close(after) // the other one has matches, too
+				}
+			}
+			return &grep.Summary{Files: 1}, nil
 		}
 	}
-	return &remote.Grepped{Summary: grep.Summary{Lines: len(a.matches)}}, a.err
-}
-
-// The matches of a host stay together, and stop at the limit of all.
-func TestTurns(t *testing.T) {
-	turns := newTurns(3, false)
-	said := make(chan string, 3)
-	done := make(chan struct{})
-	for _, host := range []int{2, 1, 0} {
-		go func() {
-			if err := turns.wait(t.Context(), host); err != nil {
-				t.Error(err)
-			}
-			said <- fmt.Sprint(host)
-			turns.end(host)
-			done <- struct{}{}
-		}()
+	run := func(limit int, hosts ...merge.Grepper) (order string, sum *grep.Summary) {
+		t.Helper()
+		sum, err := merge.Grep(t.Context(), &grep.Request{Limit: limit}, []merge.Grepper{inTurns(hosts)}, func(m *grep.Match) error {
+			order += m.SessionPath
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return order, sum
 	}
-	for range 3 {
-		<-done
+	if order, sum := run(0, grepper("a", begun, over), grepper("b", nil, begun)); order != "bbbaaa" || sum.Files != 2 || sum.Lines != 6 {
+		t.Errorf("order %s, %+v", order, sum)
 	}
-	if got := <-said + <-said + <-said; got != "012" {
-		t.Errorf("order %s", got)
-	}
-	soon := newTurns(2, true)
-	if err := soon.wait(t.Context(), 1); err != nil { // the first has nothing yet
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := soon.wait(ctx, 0); err == nil {
-		t.Error("two have their turn")
-	}
-	soon.end(1)
-	if err := soon.wait(t.Context(), 0); err != nil {
-		t.Error(err)
-	}
-	h := &Hosts{Here: answers{matches: []string{"a", "b", "c"}}}
-	var got []string
-	sum, err := h.Grep(t.Context(), grep.Request{Limit: 2}, func(m *grep.Match) error {
-		got = append(got, m.Lines[0].Text)
-		return nil
-	})
-	if err != nil || strings.Join(got, "") != "ab" || !sum.Limited || sum.Lines != 2 {
-		t.Errorf("%q, %+v, %v", got, sum, err)
+	if order, sum := run(2, grepper("c", nil, nil)); order != "cc" || !sum.Limited {
+		t.Errorf("order %s, %+v", order, sum)
 	}
 }
 

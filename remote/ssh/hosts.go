@@ -118,45 +118,94 @@ func (h *Hosts) numbers() (list []int) {
 	return list
 }
 
-// ask asks all hosts and merges their answers.
-func ask[Req, Res any](ctx context.Context, h *Hosts, question func(remote.Answers, context.Context, Req) (*Res, error), req Req, merge func([]*Res) *Res) (*Res, error) {
-	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Participant) (*Res, error) {
-		return question(from, ctx, req)
-	})
-	switch {
-	case err != nil:
-		return nil, err
-	case len(list) == 1:
-		return list[0], nil
+// A joint question is one that several hosts answer together.
+type joint[Req, Res any] struct {
+	ask   func(remote.Participant, context.Context, Req) (*Res, error)
+	words remote.PrepareRequest                                        // that all of them count
+	know  func(req *Req, shared *words.Statistics, elsewhere []uint64) // says in a request what all of them know
+	again func(*Req, []*Res) []*Req                                    // as merge.Again; nil: they are asked once
+	merge func(*Req, []*Res) *Res
+}
+
+// together asks all hosts what they must know of each other, then the question, and then again
+// those that all together make answer again.
+func together[Req, Res any](ctx context.Context, h *Hosts, req Req, q joint[Req, Res]) (*Res, error) {
+	hosts := h.numbers()
+	var shared *words.Statistics
+	elsewhere := make(map[int][]uint64)
+	if len(hosts) > 1 {
+		var err error
+		if hosts, shared, elsewhere, err = h.prepare(ctx, q.words); err != nil {
+			return nil, err
+		}
+		q.know(&req, shared, nil)
 	}
-	return merge(list), nil
+	one := func(ctx context.Context, number int, from remote.Participant, req Req) (*Res, error) {
+		if shared != nil {
+			q.know(&req, shared, elsewhere[number])
+		}
+		return q.ask(from, ctx, req)
+	}
+	answers, hosts, err := each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
+		return one(ctx, number, from, req)
+	})
+	if err != nil || shared == nil {
+		return first(answers), err
+	}
+	for range merge.Rounds {
+		more := make(map[int]*Req)
+		if q.again != nil {
+			for i, r := range q.again(&req, answers) {
+				if r != nil {
+					more[hosts[i]] = r
+				}
+			}
+		}
+		if len(more) == 0 {
+			break
+		}
+		before := answers
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
+			if r := more[number]; r != nil {
+				return one(ctx, number, from, *r)
+			}
+			return before[slices.Index(hosts, number)], nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return q.merge(&req, answers), nil
 }
 
-// together is what several hosts must know to answer a request as one index would.
-type together struct {
-	hosts     []int // that answered so far
-	shared    *words.Statistics
-	elsewhere map[int][]uint64 // by host
+func first[T any](list []*T) *T {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
-// prepare asks all hosts for what they must know of each other.
-func (h *Hosts) prepare(ctx context.Context, req *search.Request) (*together, error) {
+// prepare asks all hosts for what they must know of each other: it returns those that answer,
+// the sum of their statistics, and for each the sessions for which another one answers.
+func (h *Hosts) prepare(ctx context.Context, req remote.PrepareRequest) (hosts []int, shared *words.Statistics, elsewhere map[int][]uint64, err error) {
 	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Prepared, error) {
-		return from.Prepare(ctx, remote.PrepareRequest{Request: *req, Known: h.known(number).Number})
+		req := req
+		req.Known = h.known(number).Number
+		return from.Prepare(ctx, req)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	t := &together{hosts: hosts, shared: &words.Statistics{}, elsewhere: make(map[int][]uint64)}
+	shared, elsewhere = &words.Statistics{}, make(map[int][]uint64)
 	identities := make([][]search.Identity, len(list))
 	for i, p := range list {
-		t.shared.Add(&p.Statistics)
+		shared.Add(&p.Statistics)
 		identities[i] = h.know(hosts[i], p).Sessions
 	}
 	for i, ids := range merge.Elsewhere(identities) {
-		t.elsewhere[hosts[i]] = ids
+		elsewhere[hosts[i]] = ids
 	}
-	return t, nil
+	return hosts, shared, elsewhere, nil
 }
 
 // known returns the sessions of a host, as far as they are known.
@@ -179,174 +228,181 @@ func (h *Hosts) know(number int, p *remote.Prepared) remote.Prepared {
 	return h.sessions[number]
 }
 
-// Search answers in two steps, or a few more if the hosts decide together on what none of them
-// could decide alone: see package merge.
+// wordsOf are those of a search, which are none without a text.
+func wordsOf(req *search.Request) (p remote.PrepareRequest) {
+	if req.Text != "" {
+		p.Search = req
+	}
+	return p
+}
+
+func knowSearch(req *search.Request, shared *words.Statistics, elsewhere []uint64) {
+	req.Shared, req.Elsewhere = shared, elsewhere
+}
+
+func knowAudit(req *audit.Request, shared *words.Statistics, elsewhere []uint64) {
+	req.Shared, req.Elsewhere, req.Part = shared, elsewhere, true
+}
+
+// picks are the words by which an audit picks calls.
+func picks(req audit.Request) remote.PrepareRequest {
+	found := req.Picks()
+	return wordsOf(&found)
+}
+
 func (h *Hosts) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	if len(h.all()) == 1 {
-		return ask(ctx, h, remote.Answers.Search, req, nil)
-	}
 	req.Later = false
-	t, err := h.prepare(ctx, &req)
-	if err != nil {
-		return nil, err
-	}
-	req.Shared = t.shared
-	one := func(ctx context.Context, number int, from remote.Participant, req search.Request) (*search.Response, error) {
-		req.Elsewhere = t.elsewhere[number]
-		return from.Search(ctx, req)
-	}
-	answers, hosts, err := each(ctx, h, t.hosts, func(ctx context.Context, number int, from remote.Participant) (*search.Response, error) {
-		return one(ctx, number, from, req)
-	})
-	if err != nil {
-		return nil, err
-	}
-	for range merge.Rounds {
-		again := make(map[int]*search.Request)
-		for i, more := range merge.Again(&req, answers) {
-			if more != nil {
-				again[hosts[i]] = more
-			}
-		}
-		if len(again) == 0 {
-			break
-		}
-		before := answers
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*search.Response, error) {
-			if more := again[number]; more != nil {
-				return one(ctx, number, from, *more)
-			}
-			return before[slices.Index(hosts, number)], nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return merge.Search(&req, answers), nil
+	return together(ctx, h, req, joint[search.Request, search.Response]{remote.Participant.Search, wordsOf(&req), knowSearch, merge.Again, merge.Search})
 }
 
 func (h *Hosts) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	return ask(ctx, h, remote.Answers.Sessions, req, func(list []*sessions.Response) *sessions.Response { return mergeSessions(&req, list) })
+	found := req.Search()
+	return together(ctx, h, req, joint[sessions.Request, sessions.Response]{
+		remote.Participant.Sessions, wordsOf(&found),
+		func(req *sessions.Request, shared *words.Statistics, elsewhere []uint64) {
+			req.Shared, req.Elsewhere = shared, elsewhere
+		}, merge.AgainSessions, merge.Sessions,
+	})
 }
 
 func (h *Hosts) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	return ask(ctx, h, remote.Answers.Facets, req, func(list []*facets.Response) *facets.Response { return list[0] })
+	return together(ctx, h, req, joint[search.Request, facets.Response]{
+		remote.Participant.Facets, wordsOf(&req), knowSearch, merge.AgainFacets,
+		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) },
+	})
 }
 
 func (h *Hosts) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
-	return ask(ctx, h, remote.Answers.Values, struct{}{}, func(list []*[]sessions.Facet) *[]sessions.Facet { return list[0] })
-}
-
-func (h *Hosts) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	return ask(ctx, h, remote.Answers.Count, req, func(list []*search.Counts) *search.Counts { return list[0] })
-}
-
-func (h *Hosts) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-	return ask(ctx, h, remote.Answers.Tools, req, func(list []*audit.ToolTable) *audit.ToolTable { return list[0] })
-}
-
-func (h *Hosts) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	return ask(ctx, h, remote.Answers.Commands, req, func(list []*audit.CommandTable) *audit.CommandTable { return list[0] })
-}
-
-func (h *Hosts) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	return ask(ctx, h, remote.Answers.Calls, req, func(list []*audit.CallList) *audit.CallList { return list[0] })
-}
-
-func (h *Hosts) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
-	return ask(ctx, h, remote.Answers.Touched, req, func(list []*audit.FileTable) *audit.FileTable { return list[0] })
-}
-
-func (h *Hosts) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	return ask(ctx, h, remote.Answers.Usage, req, func(list []*audit.UsageTable) *audit.UsageTable { return list[0] })
-}
-
-func (h *Hosts) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
-	return ask(ctx, h, remote.Answers.Fix, req, func(list []*fix.Response) *fix.Response { return list[0] })
-}
-
-// errEnough ends a grep whose limit is reached.
-var errEnough = errors.New("enough")
-
-// Grep visits the matches of one host after the other, while the others wait with theirs.
-func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	turns := newTurns(len(h.Clients)+1, h.Soon)
-	lines := 0 // visited
-	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Grepped, error) {
-		defer turns.end(number)
-		return from.Grep(ctx, req, func(m *grep.Match) error {
-			if err := turns.wait(ctx, number); err != nil {
-				return err
-			}
-			if left := req.Limit - lines; req.Limit > 0 && m.Matched > left {
-				if m.Keep(left, req.After); left == 0 {
-					return errEnough
-				}
-			}
-			lines += m.Matched
-			return visit(m)
-		})
+	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Participant) (*[]sessions.Facet, error) {
+		return from.Values(ctx, struct{}{})
 	})
-	if errors.Is(err, errEnough) {
-		return &remote.Grepped{Summary: grep.Summary{Lines: lines, Limited: true}, Index: search.IndexState{Complete: true}}, nil
-	}
 	if err != nil {
 		return nil, err
 	}
-	sum := list[0]
-	for _, x := range list[1:] {
-		sum.Files, sum.WithHits, sum.Lines, sum.Matches = sum.Files+x.Files, sum.WithHits+x.WithHits, sum.Lines+x.Lines, sum.Matches+x.Matches
-		sum.Limited, sum.Searches, sum.Scanned = sum.Limited || x.Limited, sum.Searches+x.Searches, sum.Scanned || x.Scanned
-		sum.Errors = append(sum.Errors, x.Errors...)
-		addState(&sum.Index, &x.Index)
-	}
-	return sum, nil
+	return merge.Values(list), nil
 }
 
-// turns are those of hosts that answer piece by piece: one speaks until it has said all.
-type turns struct {
-	soon  bool
-	token chan struct{}   // with soon: is full while a host has its turn
-	has   []bool          // it
-	ended []chan struct{} // without soon: by the number of the host
+func (h *Hosts) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
+	return together(ctx, h, req, joint[search.Request, search.Counts]{remote.Participant.Count, wordsOf(&req), knowSearch, nil, merge.Count})
 }
 
-func newTurns(hosts int, soon bool) *turns {
-	t := &turns{soon: soon, token: make(chan struct{}, 1), has: make([]bool, hosts)}
-	for range hosts {
-		t.ended = append(t.ended, make(chan struct{}))
-	}
-	return t
+func (h *Hosts) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+	return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
+		remote.Participant.Tools, picks(req), knowAudit, nil,
+		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) },
+	})
 }
 
-// wait waits for the turn of a host.
-func (t *turns) wait(ctx context.Context, host int) error {
-	if t.has[host] {
-		return nil
-	}
-	before := t.ended[:host]
-	if t.soon {
-		before = nil
-		select {
-		case t.token <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
+func (h *Hosts) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+	return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{remote.Participant.Commands, picks(req), knowAudit, nil, merge.Commands})
+}
+
+func (h *Hosts) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+	return together(ctx, h, req, joint[audit.Request, audit.CallList]{remote.Participant.Calls, picks(req), knowAudit, nil, merge.Calls})
+}
+
+func (h *Hosts) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+	return together(ctx, h, req, joint[remote.FilesRequest, audit.FileTable]{
+		remote.Participant.Touched, remote.PrepareRequest{},
+		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) {
+			knowAudit(&req.Request, shared, elsewhere)
+		}, nil,
+		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) },
+	})
+}
+
+func (h *Hosts) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{remote.Participant.Usage, picks(req), knowAudit, nil, merge.Usage})
+}
+
+func (h *Hosts) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+	return together(ctx, h, req, joint[fix.Request, fix.Response]{
+		remote.Participant.Fix, remote.PrepareRequest{Fix: &req},
+		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) {
+			req.Shared, req.Elsewhere = shared, elsewhere
+		}, nil, merge.Fix,
+	})
+}
+
+// Grep visits the matches in the order of the request. With Soon those of one host come after
+// the other, the first that finds some first, while the others wait with theirs.
+func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	hosts, elsewhere := h.numbers(), make(map[int][]uint64)
+	if len(hosts) > 1 {
+		var err error
+		if hosts, _, elsewhere, err = h.prepare(ctx, remote.PrepareRequest{}); err != nil {
+			return nil, err
 		}
 	}
-	for _, ended := range before {
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return ctx.Err()
+	all := h.all()
+	answered := make([]*remote.Grepped, len(hosts))
+	var greppers []merge.Grepper
+	for i, number := range hosts {
+		greppers = append(greppers, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
+			one := req
+			one.Elsewhere = elsewhere[number]
+			found, err := all[number].Grep(ctx, one, visit)
+			if err != nil {
+				return &grep.Summary{}, h.miss(err)
+			}
+			answered[i] = found
+			return &found.Summary, nil
+		})
+	}
+	if h.Soon && req.Order == "" {
+		greppers = []merge.Grepper{inTurns(greppers)}
+	}
+	sum, err := merge.Grep(ctx, &req, greppers, visit)
+	if err != nil {
+		return nil, err
+	}
+	res := &remote.Grepped{Summary: *sum}
+	res.Index.Complete = true
+	for _, x := range answered {
+		if x != nil {
+			res.Index.Files, res.Index.Complete = res.Index.Files+x.Index.Files, res.Index.Complete && x.Index.Complete
 		}
 	}
-	t.has[host] = true
-	return nil
+	if slices.IndexFunc(answered, func(x *remote.Grepped) bool { return x != nil }) < 0 && !sum.Limited {
+		return nil, ErrNone
+	}
+	return res, nil
 }
 
-func (t *turns) end(host int) {
-	close(t.ended[host])
-	if t.soon && t.has[host] {
-		<-t.token
+// inTurns runs the greps of several hosts as one. From its first match to its last a host has
+// its turn, and the others wait with theirs.
+func inTurns(hosts []merge.Grepper) merge.Grepper {
+	return func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
+		turn := make(chan struct{}, 1) // is full while a host has it
+		sums := make([]*grep.Summary, len(hosts))
+		running, ctx := errgroup.WithContext(ctx)
+		for i, run := range hosts {
+			running.Go(func() (err error) {
+				mine := false
+				sums[i], err = run(ctx, func(m *grep.Match) error {
+					if !mine {
+						select {
+						case turn <- struct{}{}:
+							mine = true
+						case <-ctx.Done():
+							return ctx.Err()
+						}
+					}
+					return visit(m)
+				})
+				if mine {
+					<-turn
+				}
+				return err
+			})
+		}
+		if err := running.Wait(); err != nil {
+			return nil, err
+		}
+		sum := &grep.Summary{}
+		for _, x := range sums {
+			sum.Files, sum.Searches, sum.Scanned = sum.Files+x.Files, sum.Searches+x.Searches, sum.Scanned || x.Scanned
+		}
+		return sum, nil
 	}
 }

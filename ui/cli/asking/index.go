@@ -5,6 +5,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/query/audit"
+	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -32,11 +33,15 @@ func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.
 	if p.Number == 0 || p.Number != req.Known {
 		p.Sessions = search.Identities(x.Reader)
 	}
-	if req.Text == "" {
-		return p, nil
+	var found *words.Statistics
+	var err error
+	switch {
+	case req.Search != nil:
+		found, err = search.Statistics(ctx, x.Reader, *req.Search)
+	case req.Fix != nil:
+		found, err = fix.Statistics(ctx, x.Reader, *req.Fix)
 	}
-	found, err := search.Statistics(ctx, x.Reader, req.Request)
-	if err == nil {
+	if found != nil {
 		p.Statistics = *found
 	}
 	return p, err

@@ -88,7 +88,12 @@ func (o *Opening) env(e *filter.Env) {
 }
 
 func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
-	o.env(&req.Env)
+	if req.Search != nil {
+		o.env(&req.Search.Env)
+	}
+	if req.Fix != nil {
+		o.env(&req.Fix.Env)
+	}
 	return open(ctx, o, func(x Index) (*remote.Prepared, error) { return x.Prepare(ctx, req) })
 }
 
