@@ -140,7 +140,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if len(s.lines) == 0 {
 		return nil, ErrNoWords
 	}
-	rarity, err := search.Rarity(ctx, r, s.terms(), req.Shared)
+	rarity, err := search.Rarity(r, s.terms(), req.Shared)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +191,9 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 }
 
 // Statistics returns what Request.Shared is the sum of.
-func Statistics(ctx context.Context, r *index.Reader, req Request) (*words.Statistics, error) {
-	return search.Frequencies(ctx, r, read(req.Text).terms())
+func Statistics(r *index.Reader, req Request) (*words.Statistics, error) {
+	within := search.Request{Elsewhere: req.Elsewhere}
+	return words.Frequencies(r, read(req.Text).terms(), within.IsElsewhere())
 }
 
 // List puts all sessions in order, and leaves the first of them.

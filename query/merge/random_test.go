@@ -12,7 +12,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/query/audit"
@@ -268,24 +267,13 @@ func TestRandomGreps(t *testing.T) {
 			Order: rapid.SampledFrom(append(grep.Orders, "")).Draw(rt, "order"), Limit: rapid.SampledFrom([]int{0, 0, 1, 4}).Draw(rt, "limit"),
 			MaxCount: rapid.SampledFrom([]int{0, 2}).Draw(rt, "count"), After: rapid.IntRange(0, 1).Draw(rt, "after"), Brief: rapid.Bool().Draw(rt, "brief"),
 		}
-		run := func(r int, visit func(*grep.Match) error) (*grep.Summary, error) {
-			in := grep.Input{Reader: s.all, Adapter: s.adapter, Source: stories.Disk{}}
-			if r >= 0 {
-				in.Reader = s.hosts[r]
-			}
-			for i := range in.Reader.Summaries() {
-				x := &in.Reader.Summaries()[i]
-				in.Files = append(in.Files, grep.File{Path: x.Path, Time: x.Modified(), Known: x, Indexed: grep.Whole})
-			}
-			return grep.Run(rt.Context(), in, req, visit)
-		}
 		var want, got []grep.Match
-		wantSum, err := run(-1, func(m *grep.Match) error { want = append(want, *m); return nil })
+		wantSum, err := s.grep(rt.Context(), -1, req, func(m *grep.Match) error { want = append(want, *m); return nil })
 		check(rt, err)
 		var hosts []merge.Grepper
 		for i := range s.hosts {
-			hosts = append(hosts, func(_ context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
-				return run(i, func(m *grep.Match) error { sent := overJSON(rt, *m); return visit(&sent) })
+			hosts = append(hosts, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
+				return s.grep(ctx, i, req, func(m *grep.Match) error { sent := overJSON(rt, *m); return visit(&sent) })
 			})
 		}
 		gotSum, err := merge.Grep(rt.Context(), &req, hosts, func(m *grep.Match) error { got = append(got, *m); return nil })
@@ -305,7 +293,7 @@ func TestFixes(t *testing.T) {
 			req := fix.Request{Text: text, Env: filter.Env{Now: now}}
 			want, err := fix.Find(t.Context(), s.all, s.adapter, stories.Disk{}, req)
 			check(t, err)
-			if req.Shared, err = s.sum(t, func(r *index.Reader) (*words.Statistics, error) { return fix.Statistics(t.Context(), r, req) }); err != nil {
+			if req.Shared, err = s.sum(t, func(i int) (*words.Statistics, error) { return fix.Statistics(s.hosts[i], req) }); err != nil {
 				t.Fatal(err)
 			}
 			answers, err := together(t, s, req, func(i int, req fix.Request) (*fix.Response, error) {

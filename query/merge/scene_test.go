@@ -19,6 +19,7 @@ import (
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/words"
+	"pigrep/query/grep"
 	"pigrep/query/merge"
 	"pigrep/query/search"
 )
@@ -151,8 +152,10 @@ func (s *scene) asOne(t tester, req search.Request) (*search.Response, error) {
 
 // shared returns the statistics of a search.
 func (s *scene) shared(t tester, req search.Request) (*words.Statistics, error) {
-	return s.sum(t, func(r *index.Reader) (*words.Statistics, error) {
-		return search.Statistics(t.Context(), r, overJSON(t, req))
+	elsewhere := s.elsewhere(t)
+	return s.sum(t, func(i int) (*words.Statistics, error) {
+		req.Elsewhere = elsewhere[i]
+		return search.Statistics(t.Context(), s.hosts[i], overJSON(t, req))
 	})
 }
 
@@ -202,10 +205,10 @@ func (s *scene) elsewhere(t tester) [][]uint64 {
 }
 
 // sum returns the statistics of all hosts.
-func (s *scene) sum(t tester, of func(r *index.Reader) (*words.Statistics, error)) (*words.Statistics, error) {
+func (s *scene) sum(t tester, of func(host int) (*words.Statistics, error)) (*words.Statistics, error) {
 	var sum words.Statistics
-	for _, r := range s.hosts {
-		n, err := of(r)
+	for i := range s.hosts {
+		n, err := of(i)
 		if err != nil {
 			return nil, err
 		}
@@ -213,4 +216,17 @@ func (s *scene) sum(t tester, of func(r *index.Reader) (*words.Statistics, error
 		sum.Add(&sent)
 	}
 	return &sum, nil
+}
+
+// grep runs a grep on one host, or on all for a negative number.
+func (s *scene) grep(ctx context.Context, host int, req grep.Request, visit func(*grep.Match) error) (*grep.Summary, error) {
+	in := grep.Input{Reader: s.all, Adapter: s.adapter, Source: stories.Disk{}}
+	if host >= 0 {
+		in.Reader = s.hosts[host]
+	}
+	for i := range in.Reader.Summaries() {
+		x := &in.Reader.Summaries()[i]
+		in.Files = append(in.Files, grep.File{Path: x.Path, Time: x.Modified(), Known: x, Indexed: grep.Whole})
+	}
+	return grep.Run(ctx, in, req, visit)
 }

@@ -246,7 +246,9 @@ func explain(m *search.Response, answers []*search.Response) {
 			variants, required = append(variants, p.Variants), append(required, p.Required)
 		}
 	}
-	m.Words = sumWords(answers)
+	if m.Words = sumWords(answers); len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 {
+		m.Words = nil // as search says nothing of a single word without parts
+	}
 	switch {
 	case m.TotalAny == 0:
 		m.Warnings = append(m.Warnings, said(unknown)...)
@@ -272,8 +274,7 @@ func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
 	return sum
 }
 
-// sumWords adds up how often each word occurs; nil if a host does not know. Of a single word
-// that has parts, a host without any entry of it says nothing.
+// sumWords adds up how often each word occurs; nil if a host does not know.
 func sumWords(answers []*search.Response) (sum []search.WordCount) {
 	for _, a := range answers {
 		if n := len(a.Words); n > len(sum) {
@@ -281,7 +282,7 @@ func sumWords(answers []*search.Response) (sum []search.WordCount) {
 		}
 	}
 	for _, a := range answers {
-		if n := len(a.Words); n != len(sum) && len(sum) > 1 {
+		if len(a.Words) != len(sum) {
 			return nil
 		}
 		for i, w := range a.Words {

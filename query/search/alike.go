@@ -1,17 +1,13 @@
 package search
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"pigrep/index"
-	"pigrep/index/segment"
-	"pigrep/query/engine/docset"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/words"
 )
@@ -146,46 +142,13 @@ func (w *wording) alike(o *wording) bool {
 	return false
 }
 
-// Frequencies returns how many documents of an index have each term.
-func Frequencies(ctx context.Context, r *index.Reader, terms []string) (*words.Statistics, error) {
-	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
-	found := make([]atomic.Int64, len(terms))
-	err := docset.EachSegment(r.Segments(), func(_ int, seg *segment.Segment) error {
-		for i, t := range terms {
-			if i%1000 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
-			if err != nil {
-				return err
-			}
-			n, err := seg.CountAt(at)
-			if err != nil {
-				return err
-			}
-			found[i].Add(int64(n))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s := words.NewStatistics(r)
-	for i, t := range terms {
-		if n := int(found[i].Load()); n > 0 {
-			s.Terms[t] = n
-		}
-	}
-	return s, nil
-}
-
 // Rarity returns BM25's inverse document frequency of each term, by the statistics of all
 // indexes that answer, or if these are nil of this one. Terms that no document contains are
 // omitted.
-func Rarity(ctx context.Context, r *index.Reader, terms []string, shared *words.Statistics) (map[string]float64, error) {
+func Rarity(r *index.Reader, terms []string, shared *words.Statistics) (map[string]float64, error) {
 	if shared == nil {
 		var err error
-		if shared, err = Frequencies(ctx, r, terms); err != nil {
+		if shared, err = words.Frequencies(r, terms, nil); err != nil {
 			return nil, err
 		}
 	}

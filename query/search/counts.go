@@ -131,8 +131,8 @@ func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	if found.TotalAny == 0 { // the word is required: entries with parts are no hits
 		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
 	}
-	if w.Parts == 0 && found.TotalAny == 0 || err != nil {
-		return nil, err
+	if w.Parts == 0 && found.TotalAny == 0 && req.Shared == nil || err != nil {
+		return nil, err // with Shared, others may have some
 	}
 	if !in.Plan.Nowhere(x) {
 		req.Text = requiring([]*words.Expr{x}, restrictions)

@@ -84,7 +84,7 @@ func Statistics(ctx context.Context, reader *index.Reader, r Request) (*words.St
 	if err != nil {
 		return nil, err
 	}
-	return words.Count(ctx, reader, q)
+	return words.Count(ctx, reader, q, r.IsElsewhere())
 }
 
 // Resolve compiles the text and the filters of a request, and looks the words up.
@@ -97,10 +97,11 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.elsewhere()}, nil
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.IsElsewhere()}, nil
 }
 
-func (r *Request) elsewhere() map[uint64]bool {
+// IsElsewhere has the identities of Elsewhere.
+func (r *Request) IsElsewhere() map[uint64]bool {
 	if len(r.Elsewhere) == 0 {
 		return nil
 	}

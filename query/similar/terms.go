@@ -104,7 +104,7 @@ func isWord(t []byte) bool {
 func (x *finder) weightiest(ctx context.Context, counts map[string]float64) ([]term, error) {
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	all = all[:min(len(all), mostLookedUp)]
-	rarity, err := search.Rarity(ctx, x.reader, all, nil)
+	rarity, err := search.Rarity(x.reader, all, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -21,20 +21,42 @@ type dictionary struct {
 	segments  []*segment.Segment
 	documents float64
 	terms     map[string]*term
-	shared    *Statistics // of all indexes that answer together; nil: this one answers alone
+	shared    *Statistics  // of all indexes that answer together; nil: this one answers alone
+	elsewhere []docset.Set // by segment: documents that do not count; nil: all do
 }
 
 func newDictionary(r *index.Reader, shared *Statistics) *dictionary {
 	d := &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}, shared: shared}
 	if shared != nil {
-		d.documents = max(d.documents, float64(shared.Documents)) // whatever others claim
+		d.documents = float64(shared.Documents)
 	}
 	return d
 }
 
-// idf returns BM25's inverse document frequency of a term in df documents.
+// idf returns BM25's inverse document frequency of a term in df documents, which are not
+// more than there are unless others claim so.
 func (d *dictionary) idf(df int) float64 {
-	return math.Log(1 + (d.documents-float64(df)+0.5)/(float64(df)+0.5))
+	return math.Log(1 + (max(0, d.documents-float64(df))+0.5)/(float64(df)+0.5))
+}
+
+// counted returns the number of documents with postings that count.
+func (d *dictionary) counted(number int, seg *segment.Segment, at segment.PostingsOffset) (int, error) {
+	if d.elsewhere == nil {
+		return seg.CountAt(at)
+	}
+	docs := docset.New(seg.Len())
+	err := seg.Mark(at, docs)
+	docs.Remove(d.elsewhere[number])
+	return docs.Count(), err
+}
+
+// without returns how many of some documents of a segment count.
+func (d *dictionary) without(number int, docs docset.Set) int64 {
+	if d.elsewhere != nil {
+		docs = slices.Clone(docs)
+		docs.Remove(d.elsewhere[number])
+	}
+	return int64(docs.Count())
 }
 
 // df returns the number of live documents that contain a term.
@@ -69,6 +91,7 @@ func (d *dictionary) count(terms ...string) error {
 
 // A termCount counts the documents of several terms.
 type termCount struct {
+	*dictionary
 	terms []string
 	found []term
 	dfs   []atomic.Int64
@@ -76,7 +99,7 @@ type termCount struct {
 
 func (d *dictionary) newCount(terms []string) *termCount {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
-	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
+	n := &termCount{d, terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
 	places := make([]segment.PostingsOffset, len(terms)*len(d.segments))
 	for i := range n.found {
 		n.found[i].at, places = places[:len(d.segments)], places[len(d.segments):]
@@ -91,7 +114,7 @@ func (n *termCount) countIn(number int, seg *segment.Segment) (counts []int, err
 		if err != nil {
 			return nil, err
 		}
-		if counts[i], err = seg.CountAt(at); err != nil {
+		if counts[i], err = n.counted(number, seg, at); err != nil {
 			return nil, err
 		}
 		n.found[i].at[number] = at
@@ -138,7 +161,8 @@ type continuations struct {
 
 // list adds the terms of one of several segments, where count documents contain the
 // word.
-func (c *continuations) list(number int, seg *segment.Segment, word string, count, segments int) error {
+func (c *continuations) list(d *dictionary, number int, seg *segment.Segment, word string, count int) error {
+	segments := len(d.segments)
 	giveUp := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -172,7 +196,7 @@ func (c *continuations) list(number int, seg *segment.Segment, word string, coun
 		if err != nil {
 			return err
 		}
-		docs, err := seg.CountAt(at)
+		docs, err := d.counted(number, seg, at)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func TestPrefixed(t *testing.T) {
 				}
 				c := &continuations{last: true, complete: true, terms: map[string]*term{}}
 				for number, seg := range l.Reader.Segments() {
-					if err := c.list(number, seg, word, 0, len(l.Reader.Segments())); err != nil {
+					if err := c.list(p.dictionary, number, seg, word, 0); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -229,7 +229,7 @@ func (x *resolver) lookUp(ctx context.Context) error {
 		}
 		for word, c := range x.continuations {
 			i, _ := slices.BinarySearch(terms.terms, word)
-			if err := c.list(number, seg, word, counts[i], len(d.segments)); err != nil {
+			if err := c.list(d, number, seg, word, counts[i]); err != nil {
 				return err
 			}
 		}
@@ -295,7 +295,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 			docs, err = docset.Live(seg)
 		}
 		p.All[number] = docs
-		p.allCount.Add(int64(docs.Count()))
+		p.allCount.Add(d.without(number, docs))
 		return err
 	case len(p.Parts) > 0:
 		mark := d.marker(number, seg)
@@ -303,7 +303,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 		if err != nil {
 			return err
 		}
-		p.allCount.Add(int64(docs.Count()))
+		p.allCount.Add(d.without(number, docs))
 		if len(p.Wholes) > 0 {
 			wholes, err := docset.Conjunction(seg.Len(), len(p.Wholes), docset.OneSpelling(p.Wholes), mark)
 			if err != nil {
@@ -311,7 +311,7 @@ func (p *ResolvedWord) findWhole(number int, seg *segment.Segment, d *dictionary
 			}
 			docs.And(wholes)
 		}
-		p.wholeCount.Add(int64(docs.Count()))
+		p.wholeCount.Add(d.without(number, docs))
 		p.Whole[number] = docs
 		return seg.KeepAdjacent(docs, p.pairs)
 	}
@@ -400,7 +400,7 @@ func (p *ResolvedQuery) Similar(w *ResolvedWord) (string, error) {
 	if length >= minFuzzyTwo {
 		edits = 2
 	}
-	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, p.dictionary.shared, nil}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
 	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
 		return "", err

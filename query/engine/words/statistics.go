@@ -85,26 +85,67 @@ func (s *Statistics) Add(o *Statistics) {
 	}
 }
 
-// NewStatistics returns those of an index without any term.
-func NewStatistics(r *index.Reader) *Statistics {
+// newStatistics returns those of an index without any term, but for the sessions that another
+// index answers for, whose documents it removes from the dictionary.
+func (d *dictionary) newStatistics(r *index.Reader, elsewhere map[uint64]bool) (*Statistics, error) {
 	s := &Statistics{Documents: r.Documents(), Tokens: int(r.Tokens()), Terms: map[string]int{}, Compounds: map[string]Compound{}}
-	for _, sum := range r.Beginnings() {
-		if sum.Newest.After(s.Newest) {
+	left := make(map[uint32]bool)
+	for i, sum := range r.Beginnings() {
+		switch {
+		case len(elsewhere) > 0 && elsewhere[sum.Identity()]:
+			whole := r.Summary(i)
+			s.Documents -= whole.Documents
+			s.Tokens -= int(whole.Tokens)
+			left[sum.File] = true
+		case sum.Newest.After(s.Newest):
 			s.Newest = sum.Newest
 		}
 	}
-	return s
+	for _, seg := range d.segments {
+		if len(left) == 0 {
+			break
+		}
+		files, err := seg.Files()
+		if err != nil {
+			return nil, err
+		}
+		docs := docset.New(seg.Len())
+		for i, run := range files {
+			for doc := run.First; left[run.File] && doc < files.End(i); doc++ {
+				docs.Add(doc)
+			}
+		}
+		d.elsewhere = append(d.elsewhere, docs)
+	}
+	return s, nil
+}
+
+// Frequencies returns the Statistics of an index for some terms alone.
+func Frequencies(r *index.Reader, terms []string, elsewhere map[uint64]bool) (*Statistics, error) {
+	d := newDictionary(r, nil)
+	s, err := d.newStatistics(r, elsewhere)
+	if err == nil {
+		err = d.count(slices.Compact(slices.Sorted(slices.Values(terms)))...)
+	}
+	for t, known := range d.terms {
+		s.add(Expansion{Term: t, DF: known.df})
+	}
+	return s, err
 }
 
 // Count returns the Statistics of an index for a query. What is looked up depends on what other
 // indexes have: Count lists all that Resolve looks up if they have nothing, and if they have
-// anything. For that, a word that is rare in all of them must be rare in this one.
-func Count(ctx context.Context, r *index.Reader, q *Query) (*Statistics, error) {
+// anything. For that, a word that is rare in all of them must be rare in this one. Sessions that
+// another index answers for, by their identities, do not count.
+func Count(ctx context.Context, r *index.Reader, q *Query, elsewhere map[uint64]bool) (*Statistics, error) {
 	x := newResolver(r, q, nil)
+	s, err := x.newStatistics(r, elsewhere)
+	if err != nil {
+		return nil, err
+	}
 	if err := x.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	s := NewStatistics(r)
 	for t, known := range x.terms {
 		s.add(Expansion{Term: t, DF: known.df})
 	}

@@ -85,7 +85,7 @@ func TestSharedStatisticsGiveThePlanOfOneIndex(t *testing.T) {
 		}
 		var sum Statistics
 		for _, part := range shelf.parts {
-			s, err := Count(t.Context(), part.Reader, q)
+			s, err := Count(t.Context(), part.Reader, q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
