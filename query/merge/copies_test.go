@@ -156,3 +156,30 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Of a fork on another host than the session that it has copied, a list has what is its own.
+func TestForkOnAnotherHost(t *testing.T) {
+	files, hosts, _ := copied()
+	delete(files, "b/parent.jsonl")
+	s := divide(t, files, 3, func(name string) int { return hosts[name] })
+	for _, flat := range []bool{true, false} {
+		req := search.Request{Text: "login token", Flat: flat, PerSession: search.All, Env: filter.Env{Now: now}}
+		want, err := s.unsplit(t, req)
+		check(t, err)
+		got, err := s.asOne(t, req)
+		check(t, err)
+		if a, b := fmt.Sprint(places(want)), fmt.Sprint(places(got)); a != b {
+			t.Errorf("flat %v: hits\n%s, want\n%s", flat, b, a)
+		}
+		if want.Total != got.Total {
+			t.Errorf("flat %v: %d hits, want %d", flat, got.Total, want.Total)
+		}
+	}
+}
+
+func places(r *search.Response) (list []string) {
+	for _, h := range r.Hits {
+		list = append(list, fmt.Sprint(h.SessionPath, ":", h.Line))
+	}
+	return list
+}

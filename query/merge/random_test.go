@@ -14,6 +14,7 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/lab/stories"
+	"pigrep/lab/testkit"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
@@ -126,7 +127,7 @@ func invalid(err error) bool {
 
 // Three hosts answer random searches, and lists and facets of them, as one.
 func TestRandomSearches(t *testing.T) {
-	list := shelves(t, 5)
+	list := shelves(t, testkit.HowMany(3, 5, 12))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := drawSearch(rt)
@@ -153,7 +154,7 @@ func TestRandomSearches(t *testing.T) {
 
 // Three hosts list sessions as one.
 func TestRandomLists(t *testing.T) {
-	list := shelves(t, 5)
+	list := shelves(t, testkit.HowMany(3, 5, 12))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := sessions.Request{Spec: drawSpec(rt), Env: filter.Env{Now: now}, Limit: rapid.SampledFrom([]int{0, 1, 3}).Draw(rt, "limit"), Named: rapid.IntRange(0, 5).Draw(rt, "named") == 0, Sort: rank.Sort(rapid.IntRange(0, 2).Draw(rt, "sort"))}
@@ -180,7 +181,7 @@ func TestRandomLists(t *testing.T) {
 
 // Three hosts count tools, programs, files and tokens as one.
 func TestRandomAudits(t *testing.T) {
-	list := shelves(t, 5)
+	list := shelves(t, testkit.HowMany(3, 5, 12))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := audit.Request{Spec: drawSpec(rt), Location: time.UTC, Failed: rapid.IntRange(0, 3).Draw(rt, "failed") == 0}
@@ -259,7 +260,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 
 // Three hosts grep as one, and follow the same errors.
 func TestRandomGreps(t *testing.T) {
-	list := shelves(t, 5)
+	list := shelves(t, testkit.HowMany(3, 5, 12))
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := grep.Request{
@@ -288,7 +289,7 @@ func TestRandomGreps(t *testing.T) {
 
 // Three hosts find the fixes of an error that one finds.
 func TestFixes(t *testing.T) {
-	for _, s := range shelves(t, 5) {
+	for _, s := range shelves(t, testkit.HowMany(3, 5, 12)) {
 		for _, text := range []string{"bash: gti: command not found", "token: no such thing", "zzz"} {
 			req := fix.Request{Text: text, Env: filter.Env{Now: now}}
 			want, err := fix.Find(t.Context(), s.all, s.adapter, stories.Disk{}, req)

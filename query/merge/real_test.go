@@ -46,7 +46,7 @@ func families(t *testing.T, files map[string]string, hosts int, seed uint64) fun
 // as those of one index.
 func TestRealSessions(t *testing.T) {
 	dirs := []string{filepath.Join(testkit.Root(), "testdata", "sessions")}
-	if fixtures := os.Getenv("PIGREP_FIXTURES"); fixtures != "" {
+	if fixtures := os.Getenv("PIGREP_FIXTURES"); fixtures != "" && !testing.Short() {
 		dirs = append(dirs, filepath.Join(fixtures, "real"))
 	}
 	for _, dir := range dirs {

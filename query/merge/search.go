@@ -93,7 +93,7 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	}
 	shown := 0
 	if req.Flat {
-		m.Hits = flatHits(req.Sort, opt.Limit, answers)
+		m.Hits = flatHits(m, req.Sort, opt.Limit, answers)
 		shown = len(m.Hits)
 	} else {
 		addSessions(m, &opt, answers)
@@ -108,18 +108,65 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	}
 	m.DidYouMean = meant(answers)
 	if m.Total == 0 {
-		explain(m, answers)
+		explain(m, req.Text, answers)
 	}
 	return m
 }
 
 // flatHits returns the best hits of all hosts.
-func flatHits(order rank.Sort, limit int, answers []*search.Response) []search.Hit {
+func flatHits(m *search.Response, order rank.Sort, limit int, answers []*search.Response) []search.Hit {
 	lists := make([][]search.Hit, len(answers))
 	for i := range answers {
 		lists[i] = hitsOf(answers[i])
 	}
-	return first(ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(b.Place, order) }), limit)
+	all := [][]search.Hit{ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(&b.Place.Place, order) })}
+	fold(m, all)
+	return first(all[0], limit)
+}
+
+// fold leaves one of the hits that are copies of each other, of those with the fewest missing
+// words the one in the session that began first, as rank does for the copies in one index: a
+// fork may be on another host than the session that it has copied.
+func fold(m *search.Response, lists [][]search.Hit) {
+	type entry struct {
+		copy uint64
+		part int
+	}
+	kept := make(map[entry]*search.Hit)
+	for _, list := range lists {
+		for i := range list {
+			h := &list[i]
+			of := entry{h.Place.Copy, h.At.Part}
+			switch o := kept[of]; {
+			case of.copy == 0:
+			case o == nil || compareCopies(h, o) < 0:
+				kept[of] = h
+			}
+		}
+	}
+	for k, list := range lists {
+		lists[k] = slices.DeleteFunc(slices.Clone(list), func(h search.Hit) bool {
+			o := kept[entry{h.Place.Copy, h.At.Part}]
+			if o == nil || o.SessionPath == h.SessionPath && o.Offset == h.Offset {
+				return false
+			}
+			if m.TotalAny--; len(h.Missing) == 0 {
+				m.Total--
+			}
+			return true
+		})
+	}
+}
+
+// compareCopies orders the copies of an entry, the one that stands for all first.
+func compareCopies(a, b *search.Hit) int {
+	unknown := func(h *search.Hit) int {
+		if h.Place.Started == 0 {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(unknown(a), unknown(b)), cmp.Compare(a.Place.Started, b.Place.Started), cmp.Compare(a.Place.Path, b.Place.Path))
 }
 
 // hitsOf returns the hits of a host. Those without a place, which only a host that breaks the
@@ -128,7 +175,7 @@ func hitsOf(r *search.Response) []search.Hit {
 	list := slices.Clone(r.Hits)
 	for i := range list {
 		if list[i].Place == nil {
-			list[i].Place = &rank.Place{}
+			list[i].Place = &search.Place{}
 		}
 	}
 	return list
@@ -139,6 +186,7 @@ type found struct {
 	search.SessionHit
 	hits  []search.Hit
 	first rank.Place // of its hits
+	cut   int        // how many hits it has among those of all
 }
 
 // addSessions adds the best sessions of all hosts, with their best hits.
@@ -153,17 +201,50 @@ func addSessions(m *search.Response, opt *rank.Options, answers []*search.Respon
 	}
 	slices.SortStableFunc(best, func(a, b rank.Place) int { return a.Compare(&b, rank.Relevance) })
 	best = best[:min(rank.ShownBest, len(best))]
-	all := first(ordered(lists, func(a, b *found) int {
+	compare := func(a, b *found) int {
 		if opt.Sort != rank.Relevance {
 			return a.first.Compare(&b.first, opt.Sort)
 		}
 		return cmp.Or(cmp.Compare(b.Part.Score, a.Part.Score), cmp.Compare(b.Part.Newest, a.Part.Newest), cmp.Compare(a.Part.Path, b.Part.Path))
-	}), opt.Limit)
+	}
+	all := ordered(lists, compare)
+	hits := make([][]search.Hit, len(all))
 	for i := range all {
-		x := &all[i]
-		m.Hits = append(m.Hits, cut(x, opt.PerSession, best)...)
-		x.SessionHit.Part = nil
-		m.Sessions = append(m.Sessions, x.SessionHit)
+		hits[i] = cut(&all[i], opt.PerSession, best)
+		all[i].cut = len(hits[i])
+	}
+	fold(m, hits)
+	for i := range all {
+		all[i].keep(hits[i])
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return compare(&a, &b) })
+	for _, x := range all {
+		if len(x.hits) == 0 {
+			m.SessionTotal--
+		} else if len(m.Sessions) < opt.Limit {
+			x.SessionHit.Part = nil
+			m.Hits, m.Sessions = append(m.Hits, x.hits...), append(m.Sessions, x.SessionHit)
+		}
+	}
+}
+
+// keep leaves some of the hits of a session. If others are copies of hits elsewhere, its score
+// is that of the hits that are left.
+func (x *found) keep(hits []search.Hit) {
+	if len(hits) == x.cut {
+		x.hits = hits
+		return
+	}
+	part := *x.Part
+	x.Part, x.hits = &part, hits
+	var scores []float32
+	for i := range hits {
+		scores = append(scores, hits[i].Place.Score)
+	}
+	part.Score = rank.SessionScore(scores)
+	x.Part.Score, x.Score = part.Score, rank.Rounded(part.Score)
+	if len(hits) > 0 {
+		x.first = hits[0].Place.Place
 	}
 }
 
@@ -177,7 +258,7 @@ func foundBy(r *search.Response) (list []found) {
 		}
 		n := min(max(x.Part.Hits, 0), len(hits))
 		if x.hits, hits = hits[:n], hits[n:]; n > 0 {
-			x.first = *x.hits[0].Place
+			x.first = x.hits[0].Place.Place
 			list = append(list, x)
 		}
 	}
@@ -237,7 +318,7 @@ func meant(answers []*search.Response) string {
 }
 
 // explain says why no hit has all words, from what each host says.
-func explain(m *search.Response, answers []*search.Response) {
+func explain(m *search.Response, query string, answers []*search.Response) {
 	var unknown [][]string
 	var variants, required [][]search.Variant
 	for _, a := range answers {
@@ -246,7 +327,7 @@ func explain(m *search.Response, answers []*search.Response) {
 			variants, required = append(variants, p.Variants), append(required, p.Required)
 		}
 	}
-	if m.Words = sumWords(answers); len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 {
+	if m.Words = sumWords(query, answers); len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 {
 		m.Words = nil // as search says nothing of a single word without parts
 	}
 	switch {
@@ -275,7 +356,7 @@ func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
 }
 
 // sumWords adds up how often each word occurs; nil if a host does not know.
-func sumWords(answers []*search.Response) (sum []search.WordCount) {
+func sumWords(query string, answers []*search.Response) (sum []search.WordCount) {
 	for _, a := range answers {
 		if n := len(a.Words); n > len(sum) {
 			sum = make([]search.WordCount, n)
@@ -305,14 +386,11 @@ func sumWords(answers []*search.Response) (sum []search.WordCount) {
 		for _, r := range removed {
 			variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
 		}
-		// The order of the filters is that of the table, which each list has.
-		s.Removed = search.RemovedOf(last(sumVariants([][]search.Variant{variants})), search.WithAll)
+		variants = sumVariants([][]search.Variant{variants})
+		slices.SortStableFunc(variants, func(a, b search.Variant) int {
+			return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
+		})
+		s.Removed = search.RemovedOf(variants, search.WithAll)
 	}
 	return sum
-}
-
-// last moves what there is without any filter to the end.
-func last(variants []search.Variant) []search.Variant {
-	slices.SortStableFunc(variants, func(a, b search.Variant) int { return search.CompareFilters(a.Filter, b.Filter) })
-	return variants
 }

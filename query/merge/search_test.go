@@ -1,7 +1,6 @@
 package merge_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,20 +9,8 @@ import (
 	"pigrep/lab/ranking"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
-	"pigrep/query/engine/rank"
 	"pigrep/query/search"
 )
-
-// text returns a response for comparison, without what says how it came about.
-func text(r *search.Response) string {
-	c := *r
-	c.Index.Generation = 0
-	data, err := json.MarshalIndent(&c, "", " ")
-	if err != nil {
-		panic(err)
-	}
-	return string(data)
-}
 
 // order lists the hits of a response, as they are in a list.
 func order(r *search.Response) (list []string) {
@@ -33,8 +20,11 @@ func order(r *search.Response) (list []string) {
 	return list
 }
 
-// The graded queries are answered by three hosts as by one.
+// The graded queries are answered by three hosts as by one. Some compounds are verified in more
+// texts, as each host may read as many as one index may.
 func TestGradedQueriesOfThreeHosts(t *testing.T) {
+	testkit.Slow(t)
+	step := testkit.HowMany(1, 5, 1) // of so many queries one is asked
 	open := func(name string) (*ranking.Set, error) {
 		if name == "made" {
 			return ranking.OpenMade(t.TempDir(), testkit.Root())
@@ -54,11 +44,14 @@ func TestGradedQueriesOfThreeHosts(t *testing.T) {
 				testkit.Check(t, err)
 				files[path[1:]] = string(data)
 			}
-			for seed := range uint64(2) {
+			for seed := range uint64(testkit.HowMany(1, 1, 3)) {
 				s := divide(t, files, 3, atRandom(3, seed))
 				differing, n := 0, 0
 				var sum [2]ranking.Figures
-				for _, q := range set.Queries {
+				for i, q := range set.Queries {
+					if i%step != 0 {
+						continue
+					}
 					grades := map[ranking.Entry]int{}
 					for position, grade := range q.Grades {
 						e, err := set.Find(position)
@@ -100,9 +93,17 @@ func TestGradedQueriesOfThreeHosts(t *testing.T) {
 					for i := range sum {
 						f := set.Measure(grades, answers[i][0], answers[i][1])
 						for k := range f {
-							sum[i][k] += f[k] / float64(len(set.Queries))
+							sum[i][k] += f[k]
 						}
 					}
+				}
+				for i := range sum {
+					for k := range sum[i] {
+						sum[i][k] /= float64(n)
+					}
+				}
+				if 50*differing > n {
+					t.Errorf("seed %d: %d of %d queries have other hits, or others first", seed, differing, n)
 				}
 				t.Logf("seed %d: %d of %d queries have other hits, or others first; %v unsplit %.4f, of three hosts %.4f", seed, differing, n, ranking.Measures, sum[0], sum[1])
 				for _, k := range []int{ranking.NDCG, ranking.Grouped} {
@@ -114,5 +115,3 @@ func TestGradedQueriesOfThreeHosts(t *testing.T) {
 		})
 	}
 }
-
-var _ = rank.Relevance

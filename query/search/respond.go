@@ -300,7 +300,10 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		if err != nil {
 			return nil, err
 		}
-		hit.Place = &place
+		hit.Place = &Place{Place: place, Copy: h.Copy()}
+		if !rec.Timestamp.IsZero() {
+			hit.Place.Started = rec.Timestamp.UnixMilli()
+		}
 	}
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)

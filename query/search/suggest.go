@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -119,15 +120,23 @@ func RemovedOf(variants []Variant, hits func(rank.Counts) int) (list []Removed) 
 // withoutAny is the Removed.Filter of all filters together.
 const withoutAny = "all"
 
-// CompareFilters orders the names of Removed: all filters together come last.
-func CompareFilters(a, b string) int {
-	last := func(filter string) int {
-		if filter == withoutAny {
-			return 1
-		}
-		return 0
+// FilterOrder returns the place of a Removed.Filter among those of a query.
+func FilterOrder(query, name string) int {
+	if name == withoutAny {
+		return math.MaxInt
 	}
-	return cmp.Compare(last(a), last(b))
+	for i, first := range []string{filter.Kind, filter.Scope} {
+		if name == first {
+			return i
+		}
+	}
+	if i := slices.IndexFunc(filter.Table, func(r filter.Row) bool { return r.Name == name }); i >= 0 {
+		return 2 + i
+	}
+	if name == FilterAllWords {
+		return 2 + len(filter.Table)
+	}
+	return 3 + len(filter.Table) + max(0, strings.Index(query, name))
 }
 
 // countVariants counts the hits without each of the filters of a request, and then, unless

@@ -187,6 +187,12 @@ func (t *topScores) sessionScore(hits int) (sum float64) {
 	return sum
 }
 
+// SessionScore returns the score of a session with hits of these scores.
+func SessionScore(scores []float32) float64 {
+	t := topScores{list: slices.Sorted(slices.Values(scores))}
+	return t.sessionScore(sharesOf)
+}
+
 // admits reports whether a score may be one of the highest, once the second stage has
 // changed it.
 func (t *topScores) admits(score float32) bool {
