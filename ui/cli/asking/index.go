@@ -39,7 +39,7 @@ func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.
 	case req.Search != nil:
 		found, err = search.Statistics(ctx, x.Reader, *req.Search)
 	case req.Fix != nil:
-		found, err = fix.Statistics(ctx, x.Reader, *req.Fix)
+		found, err = fix.Statistics(x.Reader, *req.Fix)
 	}
 	if found != nil {
 		p.Statistics = *found
