@@ -25,12 +25,14 @@ import (
 
 // everyRun lists how each command is run, all that write files among them.
 var everyRun = map[string][]string{
+	"blame":      {"written.go"},
 	"completion": {"bash", "zsh", "fish", "powershell"},
 	"config":     {"", "--sample"},
 	"doctor":     {"", "--deep", "--repair"},
 	"export":     {"0195aaaa", "0195aaaa -o out.html", "0195aaaa -o out.md", "0195aaaa --open"},
 	"fix":        {"timeout"},
 	"grep":       {"login", "--vimgrep login"},
+	"hosts":      {"", "--check --on lab"},
 	"help":       {"", "scopes", "--man pages"},
 	"index":      {"", "--rebuild", "--compact"},
 	"init":       {"bash", "zsh", "fish"},
@@ -115,6 +117,9 @@ func newGround(t *testing.T) *ground {
 		if err := os.Mkdir(filepath.Join(g.dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(filepath.Join(g.dir, "work", "written.go"), []byte("package login // with a timeout\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	for _, path := range g.paths() {
 		g.old[path] = true
