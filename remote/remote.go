@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/literal"
+	"pigrep/query/engine/words"
 )
 
 // A Question says which sessions an answer may need. A source may send more, because the
@@ -93,6 +95,12 @@ type Source interface {
 	Sessions(ctx context.Context, q *Question, visit func(*Session) error) (Coverage, error)
 }
 
+// A Counter is a Source that knows how many of its documents have a term. With that, the few that
+// it sends rank as among all of them.
+type Counter interface {
+	Count(ctx context.Context, terms []string) (*words.Statistics, error)
+}
+
 // Missing says what an answer lacks, and why.
 type Missing struct {
 	Source   string
@@ -110,11 +118,12 @@ type Gathered struct {
 	Known   int  // sessions that may answer the question, in all sources
 	Inexact bool // there may be more hits than there are here
 
-	ctx   context.Context // for lines that are read later
-	mu    sync.Mutex
-	texts map[string]entry.File
-	seen  map[identity]bool
-	local map[string]bool // paths on this machine
+	sources []Source
+	ctx     context.Context // for lines that are read later
+	mu      sync.Mutex
+	texts   map[string]entry.File
+	seen    map[identity]bool
+	local   map[string]bool // paths on this machine
 }
 
 // identity is what two copies of a session have in common.
@@ -139,7 +148,7 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 			g.seen[identityOf(s)] = true
 		}
 	}
-	g.ctx = ctx
+	g.ctx, g.sources = ctx, sources
 	index := indexer.NewElsewhere(a, base)
 	group, ctx := errgroup.WithContext(ctx)
 	results := make([]Coverage, len(sources))
@@ -229,3 +238,23 @@ func (g *Gathered) Open(path string) (entry.File, error) {
 
 // Has reports whether a path is that of a session which was sent.
 func (g *Gathered) Has(path string) bool { return g.texts[path] != nil }
+
+// Whole returns what is to be known of the words of a query in all that the sources have, from
+// what it is in the index of what they sent; nil if one of them is no Counter.
+func (g *Gathered) Whole(ctx context.Context, sent *words.Statistics) (*words.Statistics, error) {
+	terms := slices.Collect(maps.Keys(sent.Terms))
+	whole := &words.Statistics{}
+	for _, source := range g.sources {
+		counter, ok := source.(Counter)
+		if !ok {
+			return nil, nil
+		}
+		of, err := counter.Count(ctx, terms)
+		if err != nil {
+			return nil, err
+		}
+		whole.Add(of)
+	}
+	whole.Add(&words.Statistics{Compounds: sent.Compounds, More: g.Inexact})
+	return whole, nil
+}

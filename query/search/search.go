@@ -87,13 +87,21 @@ func Statistics(ctx context.Context, reader *index.Reader, r Request) (*words.St
 	return words.Count(ctx, reader, q, r.IsElsewhere())
 }
 
+// Excerpt is an entry.Source of an index that has only what may matter for one request of a larger
+// one, of which these are the statistics; nil if they are not known.
+type Excerpt interface{ Whole() *words.Statistics }
+
 // Resolve compiles the text and the filters of a request, and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
 	q, err := r.compile(r.Text)
 	if err != nil {
 		return in, err
 	}
-	plan, err := words.Resolve(ctx, reader, q, r.Shared)
+	shared := r.Shared
+	if of, ok := src.(Excerpt); ok && shared == nil {
+		shared = of.Whole()
+	}
+	plan, err := words.Resolve(ctx, reader, q, shared)
 	if err != nil {
 		return in, err
 	}

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -91,6 +92,15 @@ func (c *compiled) query(more ...object) object {
 		b["must"] = c.scored
 	}
 	return object{"bool": b}
+}
+
+// ranked is query with scores that also depend on who said it, as those of an answer do.
+func (c *compiled) ranked(more ...object) object {
+	var functions []object
+	for _, kind := range slices.Sorted(maps.Keys(rank.KindWeights)) {
+		functions = append(functions, object{"filter": term("kind", kind), "weight": rank.KindWeights[kind]})
+	}
+	return object{"function_score": object{"query": c.query(more...), "functions": functions, "score_mode": "multiply", "boost_mode": "multiply"}}
 }
 
 // compile compiles a question. A loose one is for when nothing is found otherwise.

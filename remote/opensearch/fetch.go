@@ -195,20 +195,19 @@ func wantedKeys(q *remote.Question) int {
 // find returns the places of the best parts, at least one in each of the best files, or the keys
 // of all files.
 func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) (*places, error) {
-	query := asked.query(asked.sessions)
 	if q.Wanted == 0 {
-		keys, err := a.allFiles(ctx, query)
+		keys, err := a.allFiles(ctx, asked.query(asked.sessions))
 		return &places{keys: keys, files: len(keys)}, err
 	}
 	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
 	body := object{
-		"size": comparedParts, "query": query, "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
+		"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
 		"aggs": object{"files": object{"cardinality": object{"field": "file_key"}}},
 	}
 	if q.Newest {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
 	}
-	best, err := find[struct{}](ctx, a, a.everything(), "", body)
+	best, err := find[struct{}](ctx, a, a.everything(), "&search_type=dfs_query_then_fetch", body)
 	if err != nil {
 		return nil, err
 	}

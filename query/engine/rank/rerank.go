@@ -59,8 +59,8 @@ const (
 	kindLeast = 0.65
 )
 
-// kindWeights are the factors of the kinds; others have kindLeast.
-var kindWeights = map[session.Kind]float32{
+// KindWeights are the factors of the kinds; others have kindLeast.
+var KindWeights = map[session.Kind]float32{
 	session.KindReply: 1.2, session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.2,
 	session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.85,
 	session.KindThinking: 0.8, session.KindResult: 0.75,
@@ -99,7 +99,7 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 	u := newUnits(s.plan)
 	all := make([]factors, len(top))
 	for i, c := range top {
-		weight, ok := kindWeights[kinds[i]]
+		weight, ok := KindWeights[kinds[i]]
 		if !ok {
 			weight = kindLeast
 		}

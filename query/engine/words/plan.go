@@ -29,7 +29,7 @@ type ResolvedQuery struct {
 	IsOpen          bool            // a sentence that says more than a text with its answer needs to have
 	WantsLatest     bool            // the query asks for the latest of several hits
 	WantsUser       bool            // the query asks for what the person said
-	Inexact         bool            // a prefix has more terms than are searched
+	Inexact         bool            // there are more hits, or a prefix has more terms than are searched
 	Length          float64         // tokens of a document, on average
 	Newest          time.Time       // of the entries of other indexes that answer too; zero without any
 	Warnings        []string        // for people: those of the query and those of Resolve
@@ -207,7 +207,7 @@ func newResolver(r *index.Reader, q *Query, shared *Statistics) *resolver {
 	}
 	tokens := float64(r.Tokens())
 	if shared != nil {
-		tokens, x.plan.Newest = float64(shared.Tokens), shared.Newest
+		tokens, x.plan.Newest, x.plan.Inexact = float64(shared.Tokens), shared.Newest, shared.More
 	}
 	if x.plan.Length = 1; d.documents > 0 && tokens > 0 {
 		x.plan.Length = tokens / d.documents

@@ -27,6 +27,7 @@ type Statistics struct {
 	Terms     map[string]int      `json:"terms,omitempty"`     // documents with each term that the query may match
 	Compounds map[string]Compound `json:"compounds,omitempty"` // by ResolvedWord.key
 	Cut       bool                `json:"cut,omitempty"`       // a typed prefix begins more terms than there are in Terms
+	More      bool                `json:"more,omitempty"`      // there are hits that no index which is asked has
 }
 
 // Compound says how many documents have all parts of a word, and how many of them may have
@@ -69,7 +70,7 @@ func (s *Statistics) UnmarshalJSON(data []byte) error {
 func (s *Statistics) Add(o *Statistics) {
 	s.Documents = min(s.Documents+o.Documents, maxCounts)
 	s.Tokens = min(s.Tokens+o.Tokens, maxCounts)
-	s.Cut = s.Cut || o.Cut
+	s.Cut, s.More = s.Cut || o.Cut, s.More || o.More
 	if o.Newest.After(s.Newest) {
 		s.Newest = o.Newest
 	}

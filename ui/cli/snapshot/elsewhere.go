@@ -8,7 +8,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/words"
 	"pigrep/query/grep"
+	"pigrep/query/search"
 	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
@@ -45,7 +47,11 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	x := *base
 	x.Location, x.Reader = p, got.Reader
 	x.State.Files = base.Reader.Table().Len() + got.Known
-	p.Elsewhere.Files = files{got, p.Disk()}
+	whole, err := wholeOf(ctx, p, base.Reader, got)
+	if err != nil {
+		return nil, errors.Join(remotes.Problem(err), x.Close())
+	}
+	p.Elsewhere.Files = files{got, p.Disk(), whole}
 	for _, m := range got.Missing {
 		x.State.Complete = false
 		if m.Err != nil {
@@ -60,6 +66,25 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 			human.Plural(m.Sessions, "session file", "session files")+isOrAre(m.Sessions), m.Source)
 	}
 	return &x, nil
+}
+
+// wholeOf returns the statistics of all that may be asked; nil for a question without words.
+func wholeOf(ctx context.Context, p *location.Location, here *index.Reader, got *remote.Gathered) (*words.Statistics, error) {
+	q := &p.Elsewhere.Question
+	req := search.Request{Text: q.Text, Spec: q.Spec, Env: q.Env}
+	sent, err := search.Statistics(ctx, got.Reader, req)
+	if err != nil || q.Text == "" { // whoever asks is told what is wrong with the query
+		return nil, nil
+	}
+	whole, err := got.Whole(ctx, sent)
+	if err == nil && p.Elsewhere.Here {
+		var own *words.Statistics
+		if own, err = search.Statistics(ctx, here, req); err == nil {
+			own.Compounds = nil // they are among those that were sent
+			whole.Add(own)
+		}
+	}
+	return whole, err
 }
 
 // everything is the files of an index that has all of each.
@@ -83,7 +108,11 @@ func isOrAre(n int) string {
 type files struct {
 	elsewhere *remote.Gathered
 	here      entry.Source
+	whole     *words.Statistics
 }
+
+// Whole implements search.Excerpt.
+func (f files) Whole() *words.Statistics { return f.whole }
 
 // Open implements entry.Source.
 func (f files) Open(path string) (entry.File, error) {
