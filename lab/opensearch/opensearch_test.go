@@ -121,6 +121,8 @@ grep nothingofthekind
 grep --kind call -F go
 tools
 tools calls
+tools calls grep
+tools --tool bash --since 2026-03-01
 tools commands
 usage
 usage --by session
@@ -131,14 +133,18 @@ show last --json`, "\n")
 // short is the name of a session, which depends on the other sessions that are known.
 var short = regexp.MustCompile(`(?m)^[^\t\n]{1,8}(\t|:)`)
 
-// A team's archive answers as this machine does, and pushing again changes nothing.
-func TestOneNode(t *testing.T) {
-	url := Start(t, 1).Nodes[0].URL
+func testSessions(t *testing.T) string {
 	sessions, err := filepath.Abs(filepath.Join("..", "..", "testdata", "sessions"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMachine(t, sessions)
+	return sessions
+}
+
+// A team's archive answers as this machine does, and pushing again changes nothing.
+func TestOneNode(t *testing.T) {
+	url := Start(t, 1).Nodes[0].URL
+	m := newMachine(t, testSessions(t))
 	m.setUp(url)
 	t.Log(m.push())
 	before := documents(t, url, "pigrep")
@@ -177,6 +183,7 @@ func TestOneNode(t *testing.T) {
 			everyWord(t, m, url, "real")
 		})
 	}
+	t.Run("agents", func(t *testing.T) { agentsAsk(t, m, host) })
 	t.Run("merged", func(t *testing.T) {
 		both := m.must("sessions", "--from", "team,this", "--session-dir", m.sessions)
 		if here := m.must("sessions", "--session-dir", m.sessions); both != here {

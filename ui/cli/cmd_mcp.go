@@ -18,6 +18,8 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
+	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -39,6 +41,7 @@ func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
 	flags.AddWords(cmd, "print-config", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), clientNames(), &o.printConfig)
+	o.AddFrom()
 	o.Add(cmd, []flags.Group{flags.GroupFilter}, flags.FiltersBut(filter.Agent)...)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
@@ -71,9 +74,12 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	a := p.App
 	zone := a.Zone()
 	return mcp.Config{
-		Version: buildVersion(a).Version, Adapter: p.Agents, Files: p.Source(), Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
+		Version: buildVersion(a).Version, Adapter: p.Agents, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
 		Reveal: reveal, Current: currentSessions(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
-		Open: func(ctx context.Context) (*mcp.Index, error) {
+		Open: func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
+			if p.Elsewhere != nil {
+				return askArchives(ctx, p, of)
+			}
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
 				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + snapshot.BuildingText(*at), Hint: "try again in a moment"}
@@ -84,6 +90,9 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return forAgents(s), nil
 		},
 		At: func(number uint64) *mcp.Index {
+			if p.Elsewhere != nil { // archives are asked anew
+				return nil
+			}
 			if s := x.At(number); s != nil {
 				return forAgents(s)
 			}
@@ -91,6 +100,9 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 		},
 		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
 		Status: func() (*printer.Status, error) {
+			if p.Elsewhere != nil {
+				return nil, &mcp.Error{Code: problem.CodeUsage, Message: "this server answers from archives, which have no index here", Hint: "`pigrep remote status NAME` says how an archive is"}
+			}
 			s, err := upkeep.Status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
@@ -98,6 +110,19 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return s, nil
 		},
 	}
+}
+
+// askArchives returns what archives have for a question. It is another snapshot each time, which
+// the pages of an answer do not notice unless something was pushed between.
+func askArchives(ctx context.Context, p *location.Location, of remote.Question) (*mcp.Index, error) {
+	of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
+	s, err := snapshot.OpenFor(ctx, p, of)
+	if err != nil {
+		return nil, agentError(ctx, err)
+	}
+	x := forAgents(s)
+	x.Number, x.Pin = 1, func() {}
+	return x, nil
 }
 
 // currentSessions returns the sessions that this process runs in.
@@ -123,7 +148,7 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	return &mcp.Index{
-		Reader: s.Reader, Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Files: s.Files, Pin: s.Pin, Damaged: s.Damaged,
+		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Files: s.Files, Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
 }
@@ -183,6 +208,9 @@ func (o *mcpOptions) serverArgs(a *app.App) []string {
 	}
 	if o.IndexDir != "" {
 		args = append(args, "--index-dir", a.Absolute(o.IndexDir))
+	}
+	for _, name := range o.From {
+		args = append(args, "--from", name)
 	}
 	for _, f := range []struct {
 		set  bool

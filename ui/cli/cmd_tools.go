@@ -178,7 +178,6 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Question().Whole, q.Question().Facts = true, true
 	q.Out.Layout.Now = q.Out.Layout.Now.In(o.zone(a))
 	q.Out.Layout.Charts = a.Streams.OutTTY && !o.bare
 	if o.csv {
@@ -186,6 +185,7 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 	}
 	run := &auditRun{Command: q}
 	run.req, err = o.auditRequest(a, q.Request)
+	q.Question().Whole, q.Question().Facts = true, run.req.Text == "" // texts of calls are in their sessions
 	return run, err
 }
 

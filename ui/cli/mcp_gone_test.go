@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query/engine/entry"
+	"pigrep/remote"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/mcp"
@@ -58,13 +59,13 @@ func TestCancelledCallsStop(t *testing.T) {
 		files := &heldFiles{begun: make(chan struct{}), gate: make(chan struct{})}
 		asked, ended := make(chan context.Context, 1), make(chan struct{})
 		g := newAgent(t, dir, func(c *mcp.Config) {
-			c.Files = files
 			open := c.Open
-			c.Open = func(ctx context.Context) (*mcp.Index, error) {
-				x, err := open(ctx)
+			c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
+				x, err := open(ctx, of)
 				if err != nil {
 					return nil, err
 				}
+				x.Source = files
 				asked <- ctx
 				give := x.Close
 				x.Close = func() { give(); close(ended) }

@@ -24,6 +24,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/printer"
 )
 
@@ -101,6 +102,9 @@ type listing struct {
 	limit   int // rows on a page; 0 if not given
 	rows    int // rows on a page by default
 	paging  *Paging
+
+	// needs completes what archives are asked beside the text and the filters.
+	needs func(*remote.Question, *cursor)
 }
 
 // question is a call of a tool that lists, with the index open.
@@ -139,7 +143,12 @@ func list[In, Row any](s *server, tool string, asked func(*In) listing, find fun
 // the question.
 func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*question, error) {
 	paging := l.paging.take()
-	x, at, err := s.indexed(ctx, tool, in, paging)
+	x, at, err := s.indexed(ctx, tool, in, paging, func(at *cursor) (of remote.Question, err error) {
+		req, _, err := s.filtered(l.filters, l.text, &Index{Reader: index.Empty()}, at)
+		of = remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env}
+		l.needs(&of, at)
+		return of, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -244,13 +253,17 @@ func (p *rowPage[Row]) text(head string, rows []Row, f footer) string {
 	return b.String()
 }
 
-// indexed opens the index for a request: the snapshot of its cursor, if it has
-// one.
-func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) (*Index, *cursor, error) {
+// indexed opens the index for a request, of which a question is asked of archives: the snapshot of
+// its cursor, if it has one.
+func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, question func(*cursor) (remote.Question, error)) (*Index, *cursor, error) {
 	// Whole minutes, so that relative times mean the same in calls shortly after.
 	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
 	if p.Cursor == "" {
-		x, err := s.Open(ctx)
+		of, err := question(at)
+		if err != nil {
+			return nil, nil, err
+		}
+		x, err := s.Open(ctx, of)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -268,7 +281,11 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) 
 	if x := s.At(at.Snapshot); x != nil {
 		return x, at, nil
 	}
-	x, err := s.Open(ctx)
+	of, err := question(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := s.Open(ctx, of)
 	if err != nil {
 		return nil, nil, err
 	}

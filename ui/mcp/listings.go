@@ -52,7 +52,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	req.Named, req.Forks, req.Subagents = in.Named, in.Forks, in.Subagents
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
-	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
+	list, err := sessions.List(ctx, q.Reader, s.Adapter, q.Source, req)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ type fixReply struct {
 }
 
 func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
-	res, err := fix.Find(ctx, q.Reader, s.Adapter, s.Files, fix.Request{
+	res, err := fix.Find(ctx, q.Reader, s.Adapter, q.Source, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})
 	if errors.Is(err, fix.ErrNoWords) {
@@ -257,7 +257,7 @@ func (q *question) audit() audit.Request {
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
 	req.Failed, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
-	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
+	list, err := audit.Calls(ctx, q.Reader, s.Adapter, q.Source, req)
 	if err != nil {
 		return nil, err
 	}
@@ -428,13 +428,19 @@ var tries = map[literal.Try]string{
 // errCounted ends a search that has counted enough lines.
 var errCounted = errors.New("counted enough")
 
+// request is what is looked for, wherever that is.
+func (in *GrepInput) request() grep.Request {
+	return grep.Request{
+		Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead,
+	}
+}
+
 func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage[grepRow], error) {
 	found := &grepRows{q: q}
-	req := grep.Request{
-		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
-		Before: in.Context, After: in.Context, MaxCount: in.MaxCount, MaxStates: maxStates, Ahead: matchesAhead, Counted: &found.full,
-	}
-	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, found.match)
+	req := in.request()
+	req.Spec, req.Redact, req.Counted = q.request.Spec, q.request.Redact, &found.full
+	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: q.Source, Files: q.Files()}, req, found.match)
 	f := q.footer(nil)
 	if sum != nil {
 		f.leaveOut(sum.Searches)

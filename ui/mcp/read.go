@@ -21,6 +21,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/transcript"
 )
@@ -115,7 +116,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if err != nil {
 		return nil, err
 	}
-	file, err := s.Files.Open(sum.Path)
+	file, err := x.Source.Open(sum.Path)
 	if errors.Is(err, fs.ErrNotExist) || rec == nil {
 		return nil, &Error{codeNotFound, sum.Path + " was deleted since it was indexed", "list_sessions lists the sessions"}
 	}
@@ -123,12 +124,12 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		return nil, err
 	}
 	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
-	files, missing, err := sessions.History(x.Reader, s.Files, rec)
+	files, missing, err := sessions.History(x.Reader, x.Source, rec)
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	c.Join(s.Files, files)
+	c.Join(x.Source, files)
 	rec = c.Record
 	c.Redact = !s.Reveal
 	lineage := sessions.NewLineage(x.Reader)
@@ -159,6 +160,9 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 // findSession resolves SESSION, SESSION:ENTRY or ENTRY.
 func findSession(x *Index, name, entry string) (*session.Summary, string, error) {
 	sums := x.Reader.Summaries()
+	if i, there := x.Reader.Table().Find(name); there { // HOST:PATH of an archive
+		return &sums[i], entry, nil
+	}
 	if entry == "" {
 		name, entry = sessions.SplitTarget(name)
 	}
@@ -228,7 +232,10 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if in.All && in.Last > 0 {
 		return nil, &Error{codeInput, "all and last exclude each other", ""}
 	}
-	x, at, err := s.indexed(ctx, "read_session", in, paging)
+	x, at, err := s.indexed(ctx, "read_session", in, paging, func(*cursor) (remote.Question, error) {
+		name, _ := sessions.SplitTarget(in.Session)
+		return remote.Question{Names: []string{in.Session, name}}, nil
+	})
 	if err != nil {
 		return nil, err
 	}

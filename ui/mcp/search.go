@@ -20,6 +20,7 @@ import (
 	"pigrep/query/fix"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 )
 
 // SearchInput are the arguments of search.
@@ -88,19 +89,30 @@ func (s *server) addTools() {
 			if in.Flat {
 				standard = search.DefaultFlatLimit
 			}
-			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging}
+			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+				of.Newest, of.Wanted = in.Sort == rank.SortNames[rank.Newest], max(at.Window, cmp.Or(in.Limit, standard))+1
+			}}
 		}, s.search)
 	addList[grepAnswer](s, tool{"grep", "Find exact patterns in past sessions", "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands."},
 		func(in *GrepInput) listing {
-			return listing{filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+			return listing{filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+				req := in.request()
+				of.Required = req.Required()
+			}}
 		}, s.grep)
 	addList[fixAnswer](s, tool{"find_fix", "Find what fixed an error before", "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed."},
 		func(in *FixInput) listing {
-			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging}
+			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+				of.Text, of.Whole = "", true
+			}}
 		}, s.fix)
 	addList[sessionsAnswer](s, tool{"list_sessions", "List past sessions", "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week."},
 		func(in *SessionsInput) listing {
-			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging}
+			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+				if of.Brief = of.Text == ""; !of.Brief {
+					of.Wanted = at.At + cmp.Or(in.Limit, sessions.DefaultSessions) + 1
+				}
+			}}
 		}, s.sessions)
 	add(s, tool{"read_session", "Read a past session", "Read a past session, page by page, or on from the entries around a hit: the beginnings of texts; transcript and full show more."},
 		open(schemaOf[readAnswer]()), s.read)
@@ -108,15 +120,18 @@ func (s *server) addTools() {
 		func(in *CallsInput) listing {
 			filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
 			filters.Given["tool"] = in.Tool
-			return listing{text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging}
+			return listing{text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging, needs: ofFacts}
 		}, s.calls)
 	addList[usageAnswer](s, tool{"usage", "Tokens and cost of past sessions", "Tokens and cost of past sessions."},
 		func(in *UsageInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging}
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging, needs: ofFacts}
 		}, s.usage)
 	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
 		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
 }
+
+// ofFacts are the needs of a question about calls and tokens. Texts of calls are in their sessions.
+func ofFacts(of *remote.Question, _ *cursor) { of.Text, of.Facts, of.Whole = "", of.Text == "", true }
 
 func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*rowPage[hitRow], error) {
 	order, err := rank.ParseSort(in.Sort)
@@ -128,7 +143,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
 	req.UntilDeadline, req.PhraseBytes, req.Answers = true, search.FastPhraseBytes, true
 	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
-	res, err := search.Run(ctx, q.Reader, s.Adapter, s.Files, req)
+	res, err := search.Run(ctx, q.Reader, s.Adapter, q.Source, req)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +301,11 @@ func (a *searchAnswer) text(files int) string {
 	var b strings.Builder
 	switch {
 	case a.TotalAny == 0:
-		fmt.Fprintf(&b, "No hits in %s.\n", human.Plural(files, "session file", "session files"))
+		b.WriteString("No hits")
+		if files > 0 { // else nothing in an archive could have one
+			b.WriteString(" in " + human.Plural(files, "session file", "session files"))
+		}
+		b.WriteString(".\n")
 	case a.Total == 0:
 		fmt.Fprintf(&b, "%s, none with every word.\n", search.Found(a.counts))
 	default:

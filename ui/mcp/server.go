@@ -37,6 +37,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
 	"pigrep/query/search"
+	"pigrep/remote"
 	"pigrep/ui/printer"
 )
 
@@ -44,13 +45,12 @@ import (
 type Config struct {
 	Version string // of pigrep
 	Adapter adapter.Adapter
-	Files   entry.Source // opens session files for reading only
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	// Open updates and opens the index. At opens a snapshot of it again; nil if that is
-	// gone. The caller closes both.
-	Open func(ctx context.Context) (*Index, error)
+	// Open updates and opens the index, or what archives have for a question. At opens a snapshot
+	// of it again; nil if that is gone. The caller closes both.
+	Open func(ctx context.Context, of remote.Question) (*Index, error)
 	At   func(snapshot uint64) *Index
 	// Name identifies the index, since a cursor is only valid for one.
 	Name     string
@@ -76,6 +76,7 @@ type Config struct {
 // Index is a snapshot of an index, open for one answer.
 type Index struct {
 	Reader   *index.Reader
+	Source   entry.Source      // opens session files for reading only
 	Number   uint64            // of the snapshot
 	State    search.IndexState // what it lacks
 	Lag      string            // why it lacks files; "" if it has all
