@@ -14,6 +14,7 @@ import (
 
 const (
 	batchBytes = 3 << 20
+	senders    = 2 // batches that are sent while the next one is being filled
 	// patience is how long a push goes on without one confirmed document.
 	patience = 2 * time.Minute
 )
@@ -25,6 +26,9 @@ type batch struct {
 	claims  []claim
 	claimed int   // bytes of the records in claims, about
 	source  int64 // bytes of session files
+
+	after <-chan struct{} // closed when the batch before is done; nil for the first one
+	done  chan struct{}
 }
 
 // claim is the state of a file as of the documents before, and its record, unless that is nil.
@@ -33,7 +37,7 @@ type claim struct {
 	record *document
 }
 
-// sender sends one batch while the next one is being filled. Documents are confirmed one by
+// sender sends some batches while the next one is being filled. Documents are confirmed one by
 // one: what the engine has no room for is sent again, and what it will never take is counted
 // and named. A state is sent only after all documents before it.
 type sender struct {
@@ -41,8 +45,9 @@ type sender struct {
 	patience time.Duration // how long nothing may be confirmed; 0 for ever
 	now      func() time.Time
 	current  *batch
+	last     *batch // that was handed over; nil for none
 	work     chan *batch
-	done     chan struct{} // closed when nothing is being sent any more
+	sending  sync.WaitGroup
 	cancel   context.CancelCauseFunc
 	sent     func(documents int, source int64) // is told of each confirmed batch
 
@@ -60,18 +65,17 @@ type Refusal struct {
 // start begins sending. The context that it returns ends with the first error.
 func (s *sender) start(ctx context.Context) context.Context {
 	ctx, s.cancel = context.WithCancelCause(ctx)
-	s.current, s.work, s.done, s.refused = &batch{}, make(chan *batch), make(chan struct{}), make(map[string]int)
-	go func() {
-		defer close(s.done)
-		for b := range s.work {
-			if ctx.Err() != nil {
-				continue
+	s.current, s.work, s.refused = &batch{}, make(chan *batch), make(map[string]int)
+	for range senders {
+		s.sending.Go(func() {
+			for b := range s.work {
+				if err := s.deliver(ctx, b); err != nil {
+					s.cancel(err)
+				}
+				close(b.done)
 			}
-			if err := s.deliver(ctx, b); err != nil {
-				s.cancel(err)
-			}
-		}
-	}()
+		})
+	}
 	return ctx
 }
 
@@ -115,11 +119,15 @@ func (s *sender) full() bool {
 	return s.current.body.Len()+s.current.claimed >= batchBytes || len(s.current.claims) >= 500
 }
 
-// flush hands the batch over. It waits for the one before.
+// flush hands the batch over. It waits until there is a sender for it.
 func (s *sender) flush(ctx context.Context) error {
+	b := s.current
+	if b.done = make(chan struct{}); s.last != nil {
+		b.after = s.last.done
+	}
 	select {
-	case s.work <- s.current:
-		s.current = &batch{}
+	case s.work <- b:
+		s.last, s.current = b, &batch{}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -135,7 +143,7 @@ func (s *sender) finish(ctx context.Context, err error) error {
 		s.cancel(err)
 	}
 	close(s.work)
-	<-s.done
+	s.sending.Wait()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -143,9 +151,19 @@ func (s *sender) finish(ctx context.Context, err error) error {
 	return err
 }
 
+// deliver sends the documents of a batch, and then, after the batch before, what it claims.
 func (s *sender) deliver(ctx context.Context, b *batch) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := s.bulk(ctx, b.items()); err != nil {
 		return err
+	}
+	if b.after != nil {
+		<-b.after
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	var claims batch
 	for i := range b.claims {
