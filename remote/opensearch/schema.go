@@ -230,13 +230,16 @@ func (a *Archive) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	missing := false
 	for name := range a.templates() {
-		switch found := versions[name]; {
-		case found == 0:
-			return fmt.Errorf("archive %s: %w", a.config.Name, ErrNoTemplate)
-		case found != version:
+		if found := versions[name]; found == 0 {
+			missing = true
+		} else if found != version {
 			return fmt.Errorf("archive %s: %w: its template %s has version %d, this pigrep has %d", a.config.Name, ErrOther, name, found, version)
 		}
+	}
+	if missing {
+		return fmt.Errorf("archive %s: %w", a.config.Name, ErrNoTemplate)
 	}
 	return nil
 }
