@@ -1,11 +1,12 @@
 // Package remote is how sessions of other machines take part in an answer. A Source says what
-// it has for a Question, and streams the session files that may answer it. Gather merges the
-// files of several sources, and the sessions of this machine if they are wanted too, into
-// one index in memory. Questions then run on that index as on any other. So an answer has the
-// same hits, marks, order and JSON wherever its sessions are, and scores are comparable
-// because they come from the same statistics.
+// it has for a Question, and streams the session files that may answer it: whole, or the lines
+// that matter with the record of the rest. Gather merges what several sources send, and the
+// sessions of this machine if they are wanted too, into one index in memory. Questions then run
+// on that index as on any other. So an answer has the same hits, marks, order and JSON wherever
+// its sessions are. A Counter says how frequent words are in all that it has, so that scores are too.
 //
-// What a source sends is untrusted: it is only ever parsed as a session file, and bounded.
+// What a source sends is untrusted: it is only ever parsed as a session file or decoded as a
+// record, and bounded.
 package remote
 
 import (

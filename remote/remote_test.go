@@ -11,16 +11,18 @@ import (
 	"pigrep/adapter/agents"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/remote"
 )
 
 // source sends these sessions, and then fails if it has an error.
 type source struct {
-	name string
-	list []remote.Session
-	more int
-	err  error
+	name  string
+	list  []remote.Session
+	more  int
+	lower int
+	err   error
 }
 
 func (s source) Name() string { return s.name }
@@ -31,7 +33,7 @@ func (s source) Sessions(_ context.Context, _ *remote.Question, visit func(*remo
 			return remote.Coverage{}, err
 		}
 	}
-	return remote.Coverage{Sessions: len(s.list) + s.more, Sent: len(s.list)}, s.err
+	return remote.Coverage{Sessions: len(s.list) + s.more + s.lower, Sent: len(s.list), Lower: s.lower}, s.err
 }
 
 func sessionOf(host, id, text string) remote.Session {
@@ -129,4 +131,47 @@ func TestGatherWhole(t *testing.T) {
 		t.Fatalf("all of it: %v", err)
 	}
 	got.Reader.Close()
+}
+
+// counting is a source that knows how frequent terms are.
+type counting struct {
+	source
+	n   int
+	err error
+}
+
+func (c counting) Count(_ context.Context, terms []string) (*words.Statistics, error) {
+	s := &words.Statistics{Documents: 10 * c.n, Tokens: 100 * c.n, Terms: map[string]int{}}
+	for _, t := range terms {
+		s.Terms[t] = c.n
+	}
+	return s, c.err
+}
+
+// What sources have is added up; with one that does not know, nothing is known; and hits that were
+// not sent make an answer inexact.
+func TestWhole(t *testing.T) {
+	gone := errors.New("no route")
+	one := source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word")}}
+	whole := func(sources ...remote.Source) (*words.Statistics, error) {
+		got, err := gather(t, sources...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Whole(t.Context(), &words.Statistics{Terms: map[string]int{"word": 1}, Compounds: map[string]words.Compound{"a-b": {All: 2, Whole: 1}}})
+	}
+	s, err := whole(counting{one, 3, nil}, counting{one, 4, nil})
+	if err != nil || s.Documents != 70 || s.Tokens != 700 || s.Terms["word"] != 7 || s.Compounds["a-b"].All != 2 || s.More {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	if s, err := whole(counting{one, 3, nil}, one); s != nil || err != nil {
+		t.Errorf("with one that does not count: %+v, %v", s, err)
+	}
+	if _, err := whole(counting{one, 3, gone}); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	one.lower = 5
+	if s, err := whole(counting{one, 3, nil}); err != nil || !s.More {
+		t.Errorf("with sessions that rank lower: %+v, %v", s, err)
+	}
 }
