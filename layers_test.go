@@ -28,7 +28,7 @@ var floors = map[string][]string{
 	"ui":           {"cli", "web", "mcp", "report", "html", "tui", "show", "printer", "prose", "transcript", "chart", "markdown", "highlight"},
 	"ui/cli":       {".", "upkeep", "asking", "output", "help", "settings", "pager", "conversation", "snapshot", "location", "remotes", "flags", "app", "problem", "system"},
 	"remote":       {"opensearch", "ssh", "."},
-	"query":        {"merge", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
+	"query":        {"merge", "recap", "blame", "similar", "audit", "fix", "sessions", "facets", "search", "grep", "engine"},
 	"query/engine": {"rank", "words", "syntax", "filter", "match", "docset", "entry", "literal", "automaton"},
 	"index":        {".", "bleve", "segment", "record", "analysis", "format", "layout"},
 	"adapter":      {"agents", "claude", "codex", "pi", "."},

@@ -9,8 +9,8 @@ import (
 	"pigrep/internal/shellcmd"
 )
 
-// An action is what a call does, as far as it shows that a later call does the same.
-type action struct {
+// An Action is what a call does, as far as it shows that a later call does the same.
+type Action struct {
 	fact     *session.CallFact
 	commands []shellcmd.Command // of a shell command; nil if it cannot be parsed, or is a long script
 }
@@ -18,8 +18,8 @@ type action struct {
 // mostCommands is how many commands a shell command may have to be compared by them.
 const mostCommands = 50
 
-func newAction(c *session.CallFact) *action {
-	d := &action{fact: c}
+func NewAction(c *session.CallFact) *Action {
+	d := &Action{fact: c}
 	if c.Shell && !c.Cut && c.Dialect == session.DialectPOSIX {
 		if list, ok := shellcmd.Commands(c.Line, c.Dir); ok && len(list) <= mostCommands {
 			d.commands = essential(list)
@@ -28,10 +28,10 @@ func newAction(c *session.CallFact) *action {
 	return d
 }
 
-// repeats reports whether a call does again what an earlier one did: a shell command
+// Repeats reports whether a call does again what an earlier one did: a shell command
 // runs every program of the earlier one again, in the same directory and with about the
 // same operands; another tool gets the same file, or the same arguments.
-func (d *action) repeats(o *action) bool {
+func (d *Action) Repeats(o *Action) bool {
 	a, b := o.fact, d.fact
 	switch {
 	case a.Shell != b.Shell, !a.Shell && a.Tool != b.Tool:

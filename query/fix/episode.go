@@ -57,13 +57,13 @@ func (e *episode) compare(o *episode) int {
 // calls are the calls on a branch.
 type calls struct {
 	facts   []session.CallFact
-	actions map[int]*action
+	actions map[int]*Action
 }
 
-func (c *calls) action(call int) *action {
+func (c *calls) action(call int) *Action {
 	d, ok := c.actions[call]
 	if !ok {
-		d = newAction(&c.facts[call])
+		d = NewAction(&c.facts[call])
 		c.actions[call] = d
 	}
 	return d
@@ -180,7 +180,7 @@ func (e *episode) findReply(events []event) int {
 
 // again reports whether a call does the same as one of those that failed.
 func (e *episode) again(call int) bool {
-	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.action(call).repeats(e.action(f)) })
+	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.action(call).Repeats(e.action(f)) })
 }
 
 func (t *trail) session(e *episode) *Session {

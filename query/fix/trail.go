@@ -70,7 +70,7 @@ func (t *trail) follow(offset int64) error {
 			return err
 		}
 	}
-	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, actions: make(map[int]*action)})...)
+	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, actions: make(map[int]*Action)})...)
 	return nil
 }
 
@@ -174,6 +174,23 @@ func saysError(e *session.Entry) bool {
 	return slices.ContainsFunc(e.Parts, func(p session.Part) bool {
 		return p.Kind == session.KindResult && errorLine().Match(p.Text[max(0, len(p.Text)-MaxText):])
 	})
+}
+
+// exitLine matches a line that only says how a command ended.
+var exitLine = regexp.MustCompile(`^(?i:command exited with code|exit code:?) -?\d+\.?$`)
+
+// ErrorLine returns the line of the output of a command that failed which says why: the first that
+// says error, or else the last one with text.
+func ErrorLine(output []byte) string {
+	output = bytes.TrimSpace(output)
+	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine.Match(output[at+1:]) {
+		output = bytes.TrimSpace(output[:at])
+	}
+	if at := errorLine().FindIndex(output); at != nil {
+		line, _, _ := bytes.Cut(bytes.TrimSpace(output[at[0]:]), []byte("\n"))
+		return string(line)
+	}
+	return string(output[bytes.LastIndexByte(output, '\n')+1:])
 }
 
 func (b *branch) place(e *session.Entry, node int) Place {

@@ -50,6 +50,7 @@ func commands() []command {
 		}), "archive backup"},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
+		{"recap", of("recap [SESSION]", nil, completeSession, runRecap), "summary summarize done"},
 		{"remote", newRemoteCommand, "remotes"},
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},

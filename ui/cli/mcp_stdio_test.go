@@ -40,14 +40,14 @@ func TestStdio(t *testing.T) {
 	g := newAgent(t, samples)
 	client, cmd, errs := g.stdio(t)
 	tools, err := client.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 8 {
+	if err != nil || len(tools.Tools) != 9 {
 		t.Fatalf("%d tools, %v", len(tools.Tools), err)
 	}
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
 			for _, call := range []struct{ tool, arguments string }{
-				{"search", `{"query":"parser timeout"}`}, {"grep", `{"pattern":"time.?out"}`}, {"list_sessions", `{}`}, {"find_fix", `{"error":"permission denied"}`}, {"status", `{}`}, {"usage", `{}`}, {"tool_calls", `{}`},
+				{"search", `{"query":"parser timeout"}`}, {"grep", `{"pattern":"time.?out"}`}, {"list_sessions", `{}`}, {"find_fix", `{"error":"permission denied"}`}, {"status", `{}`}, {"usage", `{}`}, {"recap", `{}`}, {"tool_calls", `{}`},
 			} {
 				r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: call.tool, Arguments: json.RawMessage(call.arguments)})
 				if err != nil || r.IsError {

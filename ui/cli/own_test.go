@@ -30,6 +30,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"keep":       {refused: [][]string{{"keep"}, {"keep", "--older-than", "1y"}}},
 	"mcp":        {refused: [][]string{{"mcp"}}},
 	"push":       {other: [][]string{{"push", "team"}}}, // without an archive it ends earlier
+	"recap":      {refused: [][]string{{"recap"}}},
 	"remote":     {other: [][]string{{"remote"}}},
 	"report":     {refused: [][]string{{"report", "-o", "OUT"}}},
 	"resume":     {refused: [][]string{{"resume", "s000000"}}},

@@ -28,6 +28,7 @@ import (
 	"pigrep/query/audit"
 	"pigrep/query/blame"
 	"pigrep/query/fix"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
@@ -324,6 +325,7 @@ func Columns() []CommandColumns {
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).Sheet(Layout{}))},
 		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
 		{"blame", names((&Blame{Response: &blame.Response{}}).Sheet(Layout{}))},
+		{"recap", names((&Recap{Response: &recap.Response{}}).Sheet(Layout{}))},
 		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},

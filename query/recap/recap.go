@@ -1,0 +1,202 @@
+package recap
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/record"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/audit"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+)
+
+// Request asks for the sessions that pass the filters, with the subagents that they started.
+type Request struct {
+	filter.Spec
+	Path   string // of the only session, or of a subagent of it; "" for all
+	Limit  int    // sessions, the latest; 0: all
+	Redact bool   // mask what looks like a secret
+}
+
+// Response is the answer to a request.
+type Response struct {
+	Sessions []Session // the oldest first
+	Total    int       // sessions that pass
+	Files    int       // changed in the listed sessions
+	Cost     float64   // of the listed sessions, 0 if unknown
+	Estimate string    // as of audit.UsageTable
+	Warnings []string
+	Index    search.IndexState
+}
+
+// Session is what was done in a session. Its JSON is documented in "pigrep help json": fields are only
+// ever added.
+type Session struct {
+	Type string `json:"type"` // "recap"
+	search.SessionFacts
+	Prompts int    `json:"prompts"` // turns
+	Facts   []Fact `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
+}
+
+// What a fact is.
+type What string
+
+// The kinds of facts.
+const (
+	Changed What = "changed" // a file was edited, written or deleted
+	Failed  What = "failed"  // a command failed
+	Commit  What = "commit"  // the output of a command names a commit that it made
+	Pull    What = "pull"    // the output of a command names a pull request
+	Aborted What = "aborted" // a turn was interrupted, or ended with an error
+	Open    What = "open"    // a prompt has no reply
+	Closing What = "ends"    // the closing paragraph of the last reply
+)
+
+// Kinds are the kinds of facts, in their order.
+var Kinds = []What{Changed, Failed, Commit, Pull, Aborted, Open, Closing}
+
+// Fact is a fact with its evidence.
+type Fact struct {
+	What        What         `json:"what"`
+	SessionPath string       `json:"sessionPath,omitempty"` // of the subagent that it is from
+	SessionID   string       `json:"sessionId,omitempty"`
+	EntryID     string       `json:"entryId,omitempty"` // of several the last one
+	Timestamp   session.Time `json:"timestamp,omitzero"`
+	Line        int          `json:"line"`
+	Offset      int64        `json:"offset"`
+	Text        string       `json:"text"` // the path, the command, the subject, or what was said
+
+	Edits   int    `json:"edits,omitempty"` // of a file, as Writes and Deletes
+	Writes  int    `json:"writes,omitempty"`
+	Deletes int    `json:"deletes,omitempty"`
+	Times   int    `json:"times,omitempty"`  // that a command failed
+	Error   string `json:"error,omitempty"`  // what it printed the last time
+	Passed  *Pass  `json:"passed,omitempty"` // how it succeeded later; absent if it did not
+	Hash    string `json:"hash,omitempty"`   // of a commit
+}
+
+// Pass is the call that succeeded after a command had failed.
+type Pass struct {
+	EntryID string   `json:"entryId,omitempty"`
+	Line    int      `json:"line"`
+	Offset  int64    `json:"offset"`
+	Text    string   `json:"text"`
+	Changed []string `json:"changed,omitempty"` // files that were changed in between
+}
+
+// Run answers a request.
+func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	lineage := sessions.NewLineage(r)
+	only := -1
+	if req.Path != "" {
+		if only = lineage.IndexOf(req.Path); only >= 0 {
+			only = lineage.Root(lineage.Head(only))
+		}
+	}
+	passes := req.Spec.Compile()
+	parts := make(map[int][]int) // the files of a session and its subagents
+	var heads []int
+	for i := range r.Summaries() {
+		s := r.Summary(i)
+		if !s.IsSession() {
+			continue
+		}
+		root := lineage.Root(lineage.Head(i))
+		if only >= 0 && root != only || !passes.Session(s) && !passes.Session(r.Summary(root)) {
+			continue
+		}
+		if parts[root] == nil {
+			heads = append(heads, root)
+		}
+		parts[root] = append(parts[root], i)
+	}
+	newest := func(root int) (t session.Time) {
+		for _, i := range parts[root] {
+			if m := r.Summary(i).Modified(); m.After(t.Time) {
+				t.Time = m
+			}
+		}
+		return t
+	}
+	slices.SortFunc(heads, func(i, k int) int {
+		return cmp.Or(newest(i).Compare(newest(k).Time), cmp.Compare(r.Summary(i).Path, r.Summary(k).Path))
+	})
+	resp := &Response{Total: len(heads), Index: search.StateOf(r)}
+	if req.Limit > 0 {
+		heads = heads[max(0, len(heads)-req.Limit):]
+	}
+	facts, err := r.Facts(ctx, record.CallFacts, record.DetailFacts)
+	if err != nil {
+		return nil, err
+	}
+	resp.Sessions = make([]Session, len(heads))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for n, root := range heads {
+		g.Go(func() error {
+			t := &teller{ctx: ctx, reader: r, entries: entry.NewReader(src, a), passes: passes}
+			defer t.entries.Use(nil)
+			for _, i := range parts[root] {
+				stored, err := facts.Facts(r.Summary(i).File)
+				if err != nil {
+					return err
+				}
+				if err := t.file(r.Summary(i), stored, i == root || lineage.Owner(i) < 0); err != nil {
+					return err
+				}
+			}
+			resp.Sessions[n] = t.session(lineage.Whole(root))
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return resp, resp.sum(ctx, r, req)
+}
+
+// sum adds the cost, and what all sessions changed.
+func (r *Response) sum(ctx context.Context, reader *index.Reader, req Request) error {
+	t, err := audit.Usage(ctx, reader, audit.Request{Spec: req.Spec, By: []string{"session"}, Tree: true})
+	if err != nil {
+		return err
+	}
+	cost := make(map[string]*audit.UsageRow)
+	for i := range t.Rows {
+		cost[t.Rows[i].SessionPath] = &t.Rows[i]
+	}
+	files, of := make(map[string]bool), audit.UsageRow{}
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		s.Cost, s.Tokens = 0, 0
+		if row := cost[s.SessionPath]; row != nil {
+			s.Cost, s.Tokens = row.Cost, row.Tokens
+			of.Cost, of.ListedCost = of.Cost+row.Cost, of.ListedCost+row.ListedCost
+		}
+		for _, f := range s.Facts {
+			if f.What == Changed {
+				files[f.Text] = true
+			}
+		}
+	}
+	r.Files, r.Cost = len(files), of.Cost
+	if of.ListedCost > 0 {
+		r.Estimate = (&audit.UsageTable{Total: of, PricesOf: t.PricesOf}).Estimate()
+	}
+	if req.Redact {
+		for i := range r.Sessions {
+			redact.Strings(&r.Sessions[i])
+		}
+	}
+	return nil
+}

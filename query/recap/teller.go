@@ -1,0 +1,346 @@
+package recap
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
+	"pigrep/query/fix"
+	"pigrep/query/search"
+)
+
+// A teller collects the facts of a session and its subagents, one file after the other.
+type teller struct {
+	ctx     context.Context
+	reader  *index.Reader
+	entries *entry.Reader
+	passes  *filter.Filter
+
+	record *session.Record // of the file
+	of     *session.Summary
+	own    bool // it is of the session itself, not of a subagent
+
+	facts   []Fact
+	prompts int
+}
+
+// session returns the facts as those of a session.
+func (t *teller) session(s *session.Summary) Session {
+	slices.SortStableFunc(t.facts, func(a, b Fact) int {
+		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
+	})
+	return Session{Type: "recap", SessionFacts: search.Describe(s, nil).SessionFacts, Prompts: t.prompts, Facts: t.facts}
+}
+
+func (f *Fact) changes() int { return f.Edits + f.Writes + f.Deletes }
+
+// file adds the facts of a file.
+func (t *teller) file(s *session.Summary, stored *session.Facts, own bool) error {
+	rec, err := t.reader.Record(s.File)
+	if err != nil || rec == nil {
+		return err
+	}
+	t.record, t.of, t.own = rec, s, own
+	t.entries.Use(&rec.Summary)
+	t.calls(stored.Calls)
+	if own {
+		t.turns()
+	}
+	return t.ctx.Err()
+}
+
+// at returns a fact at an entry of the file.
+func (t *teller) at(what What, offset int64, text string) Fact {
+	f := Fact{What: what, Offset: offset, Text: text}
+	if n := t.record.NodeAt(offset); n >= 0 {
+		node := &t.record.Nodes[n]
+		f.EntryID, f.Line, f.Timestamp = node.ID, node.Line, session.Time{Time: t.record.TimeOf(node)}
+	}
+	if !t.own {
+		f.SessionPath, f.SessionID = t.of.Path, t.of.ID
+	}
+	return f
+}
+
+// failure is a command that failed, until it succeeds.
+type failure struct {
+	action *fix.Action
+	fact   int // its number
+	result int64
+	since  int // the call that failed first
+}
+
+// calls adds what the calls of a file changed, which commands failed, and what these made.
+func (t *teller) calls(list []session.CallFact) {
+	var failures []*failure
+	for i := range list {
+		c := &list[i]
+		if t.passes.TestsTime() && !t.passes.Time(c.Time) || c.Kind == session.CallMissing {
+			continue
+		}
+		if c.HasResult && c.Succeeded() {
+			t.changes(c)
+		}
+		if !c.Shell || !c.HasResult {
+			continue
+		}
+		action := fix.NewAction(c)
+		at := slices.IndexFunc(failures, func(f *failure) bool { return action.Repeats(f.action) })
+		switch {
+		case c.Failed && at >= 0:
+			f := &t.facts[failures[at].fact]
+			times := f.Times + 1
+			*f = t.at(Failed, c.Offset, clipped(c.Line))
+			f.Times, failures[at].result = times, c.Result
+		case c.Failed:
+			f := t.at(Failed, c.Offset, clipped(c.Line))
+			f.Times = 1
+			failures = append(failures, &failure{action, len(t.facts), c.Result, i})
+			t.facts = append(t.facts, f)
+		case at >= 0 && c.Succeeded():
+			p := t.at(Failed, c.Offset, clipped(c.Line))
+			pass := &Pass{EntryID: p.EntryID, Line: p.Line, Offset: p.Offset, Text: p.Text}
+			for k := range list[failures[at].since:i] {
+				for _, f := range changed(&list[failures[at].since+k]) {
+					if name := path.Base(session.Slashed(f.Path)); !slices.Contains(pass.Changed, name) {
+						pass.Changed = append(pass.Changed, name)
+					}
+				}
+			}
+			t.facts[failures[at].fact].Passed = pass
+			t.says(failures[at])
+			failures = slices.Delete(failures, at, at+1)
+		}
+		if c.Succeeded() {
+			t.made(c)
+		}
+	}
+	for _, f := range failures {
+		t.says(f)
+	}
+}
+
+// says adds what a command printed when it failed the last time.
+func (t *teller) says(f *failure) {
+	t.read(f.result, func(e *session.Entry) {
+		for i := range e.Parts {
+			if p := &e.Parts[i]; p.Kind == session.KindResult || p.Kind == session.KindShell {
+				t.facts[f.fact].Error = clipped(fix.ErrorLine(p.Text))
+			}
+		}
+	})
+}
+
+// changed returns the files that a call changed.
+func changed(c *session.CallFact) (list []session.FileUse) {
+	if !c.HasResult || !c.Succeeded() {
+		return nil
+	}
+	for _, f := range c.Files {
+		if f.Deed == session.DeedOther {
+			f.Deed = c.Deed
+		}
+		if f.Deed.Writes() {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+func (t *teller) changes(c *session.CallFact) {
+	for _, f := range changed(c) {
+		name := f.Path
+		if dir := cmp.Or(c.Dir, t.record.CWD); dir != "" && !path.IsAbs(session.Slashed(name)) && !strings.ContainsAny(name, ":~") {
+			name = path.Join(session.Slashed(dir), session.Slashed(name))
+		}
+		at := slices.IndexFunc(t.facts, func(f Fact) bool { return f.What == Changed && f.Text == name })
+		if at < 0 {
+			at = len(t.facts)
+			t.facts = append(t.facts, Fact{})
+		}
+		old := t.facts[at]
+		now := t.at(Changed, c.Offset, name)
+		now.Edits, now.Writes, now.Deletes = old.Edits, old.Writes, old.Deletes
+		switch f.Deed {
+		case session.DeedEdit:
+			now.Edits++
+		case session.DeedWrite:
+			now.Writes++
+		default:
+			now.Deletes++
+		}
+		t.facts[at] = now
+	}
+}
+
+var (
+	commitLine = regexp.MustCompile(`(?m)^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$`)
+	pullLink   = regexp.MustCompile(`https://[\w.-]+/[\w./-]+/(?:pull|pull-requests|merge_requests)/\d+`)
+)
+
+// made adds the commits and pull requests that the output of a command names.
+func (t *teller) made(c *session.CallFact) {
+	commits := slices.Contains(c.Programs, "git commit") || slices.Contains(c.Programs, "git merge") || slices.Contains(c.Programs, "git cherry-pick") || slices.Contains(c.Programs, "git revert")
+	pulls := slices.ContainsFunc(c.Programs, func(p string) bool { return strings.HasPrefix(p, "gh pr") || strings.HasPrefix(p, "glab mr") })
+	if !commits && !pulls {
+		return
+	}
+	t.read(c.Result, func(e *session.Entry) {
+		for i := range e.Parts {
+			text := e.Parts[i].Text
+			if commits {
+				for _, m := range commitLine.FindAllSubmatch(text, -1) {
+					f := t.at(Commit, c.Result, string(m[2]))
+					f.Hash = string(m[1])
+					t.facts = append(t.facts, f)
+				}
+			}
+			if pulls {
+				for _, m := range pullLink.FindAll(text, -1) {
+					if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
+						t.facts = append(t.facts, t.at(Pull, c.Result, string(m)))
+					}
+				}
+			}
+		}
+	})
+}
+
+// read reads the entry at an offset; what can no longer be read says nothing.
+func (t *teller) read(offset int64, use func(*session.Entry)) {
+	if n := t.record.NodeAt(offset); n >= 0 {
+		node := &t.record.Nodes[n]
+		_ = t.entries.Read(entry.RefOf(node, t.record.Contexts.At(n)), entry.Identity{ID: node.ID}, use)
+	}
+}
+
+// turns adds the turns without a reply, those that were interrupted, and how the last one ends.
+func (t *teller) turns() {
+	nodes := t.record.Nodes
+	var turn []int // the entries of a turn
+	var closing Fact
+	end := func() {
+		if len(turn) > 0 {
+			t.turn(turn, &closing)
+		}
+		turn = nil
+	}
+	acts := false // the agent has done something in the turn
+	for _, i := range t.record.Tree().Path() {
+		n := &nodes[i]
+		if n.Type != session.TypeMessage && n.Type != session.TypeCustomMessage {
+			continue
+		}
+		if t.passes.TestsTime() && !t.passes.Time(t.record.TimeOf(n).UnixMilli()) {
+			continue
+		}
+		if n.Role == session.RoleUser && acts && t.prompt(n.Offset) != "" {
+			end()
+			acts = false
+		}
+		acts = acts || n.Role == session.RoleAssistant
+		turn = append(turn, i)
+	}
+	end()
+	if closing.What != "" {
+		t.facts = append(t.facts, closing)
+	}
+}
+
+// prompt returns the text of a prompt; "" if the entry is none.
+func (t *teller) prompt(offset int64) (text string) {
+	t.read(offset, func(e *session.Entry) {
+		for i := range e.Parts {
+			if p := &e.Parts[i]; p.Kind == session.KindPrompt && text == "" {
+				text = clipped(string(p.Text))
+			}
+		}
+	})
+	return text
+}
+
+// lastEntries is how many entries at the end of a turn say how it ended.
+const lastEntries = 6
+
+// turn adds the facts of a turn, and its closing paragraph, if it has one.
+func (t *teller) turn(entries []int, closing *Fact) {
+	nodes := t.record.Nodes
+	asked, text := int64(-1), "" // the last prompt before the agent did something
+	for _, i := range entries {
+		if nodes[i].Role == session.RoleAssistant {
+			break
+		}
+		if s := t.prompt(nodes[i].Offset); nodes[i].Role == session.RoleUser && s != "" {
+			asked, text = nodes[i].Offset, s
+		}
+	}
+	if asked < 0 {
+		return
+	}
+	t.prompts++
+	aborted, replied := "", false
+	for k, i := range slices.Backward(entries) {
+		if k < len(entries)-lastEntries && (replied || aborted == "" && k < len(entries)-10*lastEntries) {
+			break
+		}
+		t.read(nodes[i].Offset, func(e *session.Entry) {
+			for p := range e.Parts {
+				part := &e.Parts[p]
+				switch {
+				case part.Kind == session.KindError && e.Role == session.RoleAssistant && !replied && aborted == "", part.Kind == session.KindNote && interruption.Match(part.Text):
+					if k >= len(entries)-lastEntries {
+						aborted = clipped(string(part.Text))
+					}
+				case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
+					replied = true
+					if s := lastParagraph(part.Text); s != "" {
+						*closing = t.at(Closing, e.Offset, s)
+					}
+				}
+			}
+		})
+	}
+	if aborted != "" {
+		f := t.at(Aborted, asked, text)
+		f.Error = aborted
+		t.facts = append(t.facts, f)
+	} else if !replied {
+		t.facts = append(t.facts, t.at(Open, asked, text))
+	}
+}
+
+// interruption matches the notes that agents write when the person interrupts a turn.
+var interruption = regexp.MustCompile(`(?i)^\W*(?:request|turn)[ _](?:was )?(?:interrupted|aborted)`)
+
+// lastParagraph returns the last paragraph of a reply that is a sentence.
+func lastParagraph(text []byte) string {
+	list := bytes.Split(bytes.ReplaceAll(bytes.TrimSpace(text), []byte("\r\n"), []byte("\n")), []byte("\n\n"))
+	for _, p := range slices.Backward(list) {
+		p = bytes.TrimSpace(p)
+		if len(bytes.Fields(p)) >= 4 && !bytes.HasSuffix(p, []byte("```")) {
+			return clipped(string(p))
+		}
+	}
+	return clipped(string(text))
+}
+
+// longest is how much of a text is quoted, in bytes.
+const longest = 400
+
+// clipped returns a text on one line, shortened.
+func clipped(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, unicode.IsSpace), " ")
+	if len(s) > longest {
+		s = strings.ToValidUTF8(s[:longest], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/index"
+	"pigrep/query/recap"
+	"pigrep/query/sessions"
+	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
+	"pigrep/ui/cli/flags"
+	"pigrep/ui/cli/pager"
+	"pigrep/ui/cli/problem"
+	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
+)
+
+type recapOptions struct {
+	flags.Shared
+	pager.Options
+	limit flags.Number
+}
+
+// noRecapFilters are the filters on parts of sessions: all of a session is told.
+var noRecapFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
+
+func (o *recapOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	flags.Add(f, "limit", "n", "N", "show the latest N sessions; 0 for all (default 3)", &o.limit)
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Recap{Response: &recap.Response{}}) })
+	o.Options.AddFlags(f)
+	o.Add(cmd, flags.SharedGroups, noRecapFilters...)
+}
+
+// shownSessions is how many sessions fit on a screen.
+const shownSessions = 3
+
+func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) error {
+	if len(args) > 1 {
+		return problem.Usagef("`pigrep recap` without a session tells of all that pass the filters", "recap takes at most one session, not %d", len(args))
+	}
+	q, err := asking.Begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	req := recap.Request{Spec: q.Request.Spec, Limit: shownSessions, Redact: o.Redact}
+	if o.limit.Given {
+		req.Limit = o.limit.N
+	}
+	var res *recap.Response
+	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
+		if len(args) > 0 {
+			s, err := sessions.FindSession(r, args[0])
+			if err != nil {
+				return err
+			}
+			req.Path = s.Path
+		}
+		start := a.Now()
+		if res, err = recap.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
+			return asking.Problem(ctx, err)
+		}
+		a.Logger().Debug("read the sessions", "took", a.Now().Sub(start).String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(&res.Index, res.Warnings)
+	q.Out.Layout.Know(x.Reader)
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res}); err != nil {
+		return err
+	}
+	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {
+		a.WarnAll(asking.NoneBelow(&o.Shared, x.Reader.Summaries(), q.Request.CWD))
+	})
+}

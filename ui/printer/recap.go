@@ -1,0 +1,238 @@
+package printer
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/recap"
+	"pigrep/query/search"
+	"pigrep/query/sessions"
+)
+
+// Recap is what was done in sessions.
+type Recap struct{ Response *recap.Response }
+
+func (a *Recap) JSON(j *JSON) {
+	r := a.Response
+	j.Stream(&Stream{
+		Command: "recap", Name: "sessions", Rows: rowsIn(r.Sessions, nil),
+		Tail: func(int) any {
+			return struct {
+				Total    int               `json:"total"`
+				Files    int               `json:"files"`
+				Cost     float64           `json:"cost"`
+				Estimate string            `json:"estimate,omitempty"`
+				Warnings []string          `json:"warnings"`
+				Index    search.IndexState `json:"index"`
+			}{r.Total, r.Files, r.Cost, r.Estimate, List(r.Warnings), r.Index}
+		},
+	})
+}
+
+// recapRow is a fact and its session.
+type recapRow struct {
+	*recap.Session
+	*recap.Fact
+}
+
+func (r *recapRow) place(layout Layout) string {
+	id, file := r.Session.SessionID, r.Session.SessionPath
+	if r.Fact.SessionPath != "" {
+		id, file = r.Fact.SessionID, r.Fact.SessionPath
+	}
+	return layout.place(id, file, r.EntryID, r.Offset)
+}
+
+func (a *Recap) Sheet(layout Layout) table {
+	type row = recapRow
+	var rows []row
+	for i := range a.Response.Sessions {
+		s := &a.Response.Sessions[i]
+		for k := range s.Facts {
+			rows = append(rows, row{s, &s.Facts[k]})
+		}
+	}
+	return &sheet[row]{rows: listed(rows), columns: []sheetColumn[row]{
+		recordColumn("place", func(r *row) string { return r.place(layout) }),
+		recordColumn("what", func(r *row) string { return string(r.What) }),
+		recordColumn("text", func(r *row) string { return r.Text }),
+		recordColumn("details", func(r *row) string {
+			return factDetails(r.Fact, func(p *recap.Pass) string {
+				return layout.place(r.Session.SessionID, r.Session.SessionPath, p.EntryID, p.Offset)
+			})
+		}),
+		recordColumn("timestamp (UTC)", func(r *row) string { return stampUTC(r.Timestamp.Time) }),
+		recordColumn("session path", func(r *row) string { return r.Session.SessionPath }),
+		fieldColumn("id", func(r *row) string { return layout.name(r.Session.SessionID, r.Session.SessionPath) }),
+		fieldColumn("title", func(r *row) string { return r.Title }),
+		fieldColumn("times", func(r *row) string { return strconv.Itoa(r.Times) }),
+		fieldColumn("cwd", func(r *row) string { return r.CWD }),
+	}}
+}
+
+func (a *Recap) Plain(p *plain) { p.table(a.Sheet(p.Layout)) }
+
+// factDetails is what a fact says beside its text.
+func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
+	switch f.What {
+	case recap.Changed:
+		return changesOf(f)
+	case recap.Failed:
+		details := ""
+		if f.Times > 1 {
+			details = fmt.Sprintf("%d times; ", f.Times)
+		}
+		if details += f.Error; f.Passed == nil {
+			return details + " → not seen to pass"
+		}
+		details += " → passed " + place(f.Passed)
+		if len(f.Passed.Changed) > 0 {
+			details += " after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
+		}
+		return details
+	case recap.Commit:
+		return f.Hash
+	}
+	return f.Error
+}
+
+// changesOf says how often a file was changed.
+func changesOf(f *recap.Fact) string {
+	var list []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{f.Edits, "edited"}, {f.Writes, "written"}, {f.Deletes, "deleted"}} {
+		switch {
+		case x.n == 1:
+			list = append(list, x.what)
+		case x.n > 1:
+			list = append(list, fmt.Sprintf("%s %d×", x.what, x.n))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// FactText is a fact on a line, with paths relative to a directory.
+func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string {
+	text := within(f.Text, dir)
+	switch details := factDetails(f, place); {
+	case f.What == recap.Commit:
+		return details + " " + text
+	case f.What == recap.Failed:
+		return terminal.ClipWords(text, mostCommand) + ": " + details
+	case details != "":
+		return text + " · " + details
+	}
+	return text
+}
+
+const (
+	factWidth   = 8  // of the column with what a fact is
+	fewFacts    = 3  // of each kind that have a line of their own on a terminal
+	mostCommand = 60 // cells of a command that failed
+)
+
+// Text writes the sessions: one with a line for each fact, several with a line for each kind.
+func (a *Recap) Text(t *Text) {
+	r := a.Response
+	if len(r.Sessions) == 0 {
+		return
+	}
+	money := human.DollarsUpTo(r.Cost)
+	head := human.Plural(r.Total, "session", "sessions")
+	if len(r.Sessions) < r.Total {
+		head += fmt.Sprintf(", the latest %d (more: -n)", len(r.Sessions))
+	}
+	head += " · " + human.Plural(r.Files, "file changed", "files changed")
+	if r.Cost > 0 {
+		head += " · " + money.Text(r.Cost)
+	}
+	t.Print(t.Folded(joinedBy(" · ", head, r.Estimate), t.Width))
+	for i := range r.Sessions {
+		s := &r.Sessions[i]
+		cost := ""
+		if s.Cost > 0 {
+			cost = money.Text(s.Cost)
+		}
+		t.Print("\n")
+		t.session(human.Title(s.Title), s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
+		of := make(map[recap.What][]*recap.Fact)
+		for k := range s.Facts {
+			of[s.Facts[k].What] = append(of[s.Facts[k].What], &s.Facts[k])
+		}
+		if len(r.Sessions) > 1 {
+			t.briefly(s, of)
+			continue
+		}
+		for _, what := range recap.Kinds {
+			t.each(s, of[what])
+		}
+	}
+}
+
+// fact writes a line of a session below a label.
+func (t *Text) fact(label, text string) {
+	label = "  " + terminal.Pad(label, factWidth) + " "
+	t.Print(t.Dim(label), terminal.Clip(terminal.Clean(text), t.Width-len(label)), "\n")
+}
+
+// each writes the facts of a kind, each with its entry.
+func (t *Text) each(s *recap.Session, facts []*recap.Fact) {
+	label := ""
+	for i, f := range facts {
+		if label = string(f.What); i > 0 {
+			label = ""
+		}
+		if i == fewFacts && len(facts) > fewFacts+1 {
+			t.fact(label, fmt.Sprintf("%d more: pigrep recap %s | cat", len(facts)-i, t.sessionID(s.SessionID, s.SessionPath)))
+			return
+		}
+		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.EntryID, p.Offset) })
+		t.fact(label, shownEntry(f.EntryID, f.Offset)+"  "+text)
+	}
+}
+
+// shownEntry is the name of an entry in a session, shortened as in lists of hits.
+func shownEntry(id string, offset int64) string { return entryID(sessions.EntryName(id, offset)) }
+
+// briefly writes the facts of a session with their numbers, and the names of the first.
+func (t *Text) briefly(s *recap.Session, of map[recap.What][]*recap.Fact) {
+	names := func(what recap.What, name func(*recap.Fact) string) {
+		var list []string
+		for _, f := range of[what] {
+			list = append(list, name(f))
+		}
+		if len(list) > 0 {
+			t.fact(string(what), fmt.Sprintf("%d: %s", len(list), strings.Join(list, ", ")))
+		}
+	}
+	names(recap.Changed, func(f *recap.Fact) string { return path.Base(session.Slashed(f.Text)) })
+	names(recap.Failed, func(f *recap.Fact) string {
+		text := terminal.ClipWords(within(f.Text, s.CWD), mostCommand/2)
+		if f.Passed != nil {
+			text += " (passed later)"
+		}
+		return text
+	})
+	names(recap.Commit, func(f *recap.Fact) string { return f.Hash + " " + f.Text })
+	names(recap.Pull, func(f *recap.Fact) string { return f.Text })
+	if aborted, open := len(of[recap.Aborted]), of[recap.Open]; aborted+len(open) > 0 {
+		var list []string
+		if aborted > 0 {
+			list = append(list, human.Plural(aborted, "turn aborted", "turns aborted"))
+		}
+		if len(open) > 0 {
+			list = append(list, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+open[len(open)-1].Text)
+		}
+		t.fact("open", strings.Join(list, " · "))
+	}
+	if ends := of[recap.Closing]; len(ends) > 0 {
+		t.fact(string(recap.Closing), ends[0].Text)
+	}
+}
