@@ -183,3 +183,16 @@ func places(r *search.Response) (list []string) {
 	}
 	return list
 }
+
+// The values of filters are those of all hosts.
+func TestValues(t *testing.T) {
+	a := []sessions.Facet{{Field: "kind", Value: "prompt"}, {Field: "tool", Value: "bash", Count: 3, Unit: "part"}, {Field: "tool", Value: "read", Count: 1, Unit: "part"}, {Field: "project", Value: "web", Count: 1}, {Field: "project", Value: "atlas", Count: 9}}
+	b := []sessions.Facet{{Field: "kind", Value: "prompt"}, {Field: "tool", Value: "read", Count: 5, Unit: "part"}, {Field: "project", Value: "api", Count: 4}, {Field: "branch", Value: "active"}}
+	got := ""
+	for _, f := range *merge.Values([]*[]sessions.Facet{&a, &b}) {
+		got += fmt.Sprint(f.Field, ":", f.Value, " ", f.Count, "\n")
+	}
+	if want := "kind:prompt 0\ntool:read 6\ntool:bash 3\nproject:web 1\nproject:atlas 9\nproject:api 4\nbranch:active 0\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

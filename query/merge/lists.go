@@ -159,23 +159,26 @@ func Count(req *search.Request, list []*search.Counts) *search.Counts {
 // Values merges useful values of fields: those of each field in the order of its counts, of
 // projects in that of their hosts.
 func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
+	type value struct{ field, value string }
 	var all []sessions.Facet
-	var fields []string
+	at, fields := make(map[value]int), make(map[string]int)
 	for _, list := range lists {
 		for _, f := range *list {
-			i := slices.IndexFunc(all, func(o sessions.Facet) bool { return o.Field == f.Field && o.Value == f.Value })
-			if i >= 0 {
+			key := value{f.Field, f.Value}
+			if i, ok := at[key]; ok {
 				all[i].Count += f.Count
 				continue
 			}
-			if all = append(all, f); !slices.Contains(fields, f.Field) {
-				fields = append(fields, f.Field)
+			if _, ok := fields[f.Field]; !ok {
+				fields[f.Field] = len(fields)
 			}
+			at[key] = len(all)
+			all = append(all, f)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b sessions.Facet) int {
 		if a.Field != b.Field {
-			return cmp.Compare(slices.Index(fields, a.Field), slices.Index(fields, b.Field))
+			return cmp.Compare(fields[a.Field], fields[b.Field])
 		}
 		if a.Field == "project" { // by their latest activity
 			return 0
@@ -193,7 +196,10 @@ func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 		Index:    state(list, func(r *fix.Response) *search.IndexState { return &r.Index }),
 	}
 	for _, r := range list {
-		m.Sessions = append(m.Sessions, r.Sessions...)
+		for _, s := range r.Sessions {
+			s.Lacks = first(s.Lacks, mostSaid)
+			m.Sessions = append(m.Sessions, s)
+		}
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
 	}
 	m.List(req.Limit)

@@ -69,10 +69,13 @@ func state[T any](list []T, of func(T) *search.IndexState) (sum search.IndexStat
 	return sum
 }
 
+// mostSaid is how many sentences, words or filters of a host count: none has more to say.
+const mostSaid = 100
+
 // warnings returns what hosts warn of, the same only once.
 func warnings[T any](list []T, of func(T) []string) (all []string) {
 	for _, x := range list {
-		for _, w := range of(x) {
+		for _, w := range first(of(x), mostSaid) {
 			if !slices.Contains(all, w) {
 				all = append(all, w)
 			}
@@ -87,11 +90,12 @@ func said(lists [][]string) (common []string) {
 	if len(lists) == 0 {
 		return nil
 	}
-	for _, sentence := range lists[0] {
+	for _, sentence := range first(lists[0], mostSaid) {
 		about, _, _ := strings.Cut(sentence, "; ")
 		sayers := 0
 		var suggested []string
 		for _, list := range lists {
+			list = first(list, mostSaid)
 			i := slices.IndexFunc(list, func(s string) bool { return s == about || strings.HasPrefix(s, about+"; ") })
 			if i >= 0 {
 				sayers++
@@ -117,7 +121,7 @@ func joined(suggested []string) string {
 				continue
 			}
 			intro = before + sep
-			for _, name := range strings.Split(list, ", ") {
+			for _, name := range first(strings.Split(list, ", "), mostSaid) {
 				if !slices.Contains(names, name) {
 					names = append(names, name)
 				}

@@ -150,8 +150,8 @@ func fold(m *search.Response, lists [][]search.Hit) {
 			if o == nil || o.SessionPath == h.SessionPath && o.Offset == h.Offset {
 				return false
 			}
-			if m.TotalAny--; len(h.Missing) == 0 {
-				m.Total--
+			if m.TotalAny = max(0, m.TotalAny-1); len(h.Missing) == 0 {
+				m.Total = max(0, m.Total-1)
 			}
 			return true
 		})
@@ -220,7 +220,7 @@ func addSessions(m *search.Response, opt *rank.Options, answers []*search.Respon
 	slices.SortStableFunc(all, func(a, b found) int { return compare(&a, &b) })
 	for _, x := range all {
 		if len(x.hits) == 0 {
-			m.SessionTotal--
+			m.SessionTotal = max(0, m.SessionTotal-1)
 		} else if len(m.Sessions) < opt.Limit {
 			x.SessionHit.Part = nil
 			m.Hits, m.Sessions = append(m.Hits, x.hits...), append(m.Sessions, x.SessionHit)
@@ -343,7 +343,7 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
 	opt := rank.Options{}
 	for _, list := range lists {
-		for _, v := range list {
+		for _, v := range first(list, mostSaid) {
 			i := slices.IndexFunc(sum, func(o search.Variant) bool { return o.Filter == v.Filter })
 			if i < 0 {
 				i = len(sum)
@@ -372,7 +372,7 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 			s.Hits += w.Hits
 			s.Sessions += w.Sessions
 			s.Parts += w.Parts
-			s.Removed = append(s.Removed, w.Removed...)
+			s.Removed = append(s.Removed, first(w.Removed, mostSaid)...)
 		}
 	}
 	for i := range sum {
@@ -386,7 +386,7 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 		for _, r := range removed {
 			variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
 		}
-		variants = sumVariants([][]search.Variant{variants})
+		variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
 		slices.SortStableFunc(variants, func(a, b search.Variant) int {
 			return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
 		})

@@ -125,13 +125,13 @@ func Agree(least Level, shares []*Share) []Agreed {
 func (o *Options) Sum(list []Counts) (n Counts) {
 	for i := range list {
 		m := &list[i]
-		n.Total += m.Total
-		n.TotalAny += m.TotalAny
-		n.Parts += m.Parts
-		n.Weighty += m.Weighty
-		n.Listed += m.Listed
-		n.TotalSessions += m.TotalSessions
-		n.ListedSessions += m.ListedSessions
+		n.Total += max(m.Total, 0)
+		n.TotalAny += max(m.TotalAny, 0)
+		n.Parts += max(m.Parts, 0)
+		n.Weighty += max(m.Weighty, 0)
+		n.Listed += max(m.Listed, 0)
+		n.TotalSessions += max(m.TotalSessions, 0)
+		n.ListedSessions += max(m.ListedSessions, 0)
 		n.Inexact = n.Inexact || m.Inexact
 	}
 	n.Weak = o.weak(&n)
