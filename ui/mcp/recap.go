@@ -41,7 +41,7 @@ func (l *recapLine) text() string { return fmt.Sprintf("%s %s: %s", l.place, l.W
 
 // recap tells of the latest sessions, the latest first, so that a page that ends early has these.
 func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapLine], error) {
-	res, err := recap.Run(ctx, q.Reader, s.Adapter, s.Files, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
+	res, err := recap.Run(ctx, q.Reader, s.Adapter, q.Source, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
 	if err != nil {
 		return nil, err
 	}
