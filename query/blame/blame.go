@@ -55,7 +55,6 @@ type Block struct {
 type Origin struct {
 	SessionPath string         `json:"sessionPath"`
 	SessionID   string         `json:"sessionId,omitempty"`
-	ShortID     string         `json:"shortId,omitempty"` // as commands accept it
 	SessionName string         `json:"sessionName,omitempty"`
 	Title       string         `json:"-"`
 	Agent       string         `json:"agent,omitempty"`
@@ -70,6 +69,9 @@ type Origin struct {
 	Prompt      *Said          `json:"prompt,omitempty"` // of its turn
 	Reply       *Said          `json:"reply,omitempty"`  // that explains it
 	Resume      *search.Resume `json:"resume,omitempty"`
+
+	cost   float64 // of the whole session
+	tokens int64
 }
 
 // Said is the beginning of a text in a session.
@@ -97,19 +99,29 @@ type Response struct {
 
 // Run answers a request.
 func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
-	c := &collector{ctx: ctx, reader: r, adapter: a, src: src, read: make(map[place]bool), looks: make(map[uint32][]look)}
+	c := newCollector(ctx, r, a, src)
 	x := newAttribution(c, &req)
 	if err := x.attribute(); err != nil {
 		return nil, err
 	}
 	resp := &Response{Index: search.StateOf(r)}
+	resp.Warnings = c.warnings()
+	return resp, x.answer(resp)
+}
+
+func newCollector(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source) *collector {
+	return &collector{ctx: ctx, reader: r, adapter: a, src: src, read: make(map[place]bool), looks: make(map[uint32][]look)}
+}
+
+// warnings say what an answer lacks.
+func (c *collector) warnings() (list []string) {
 	if c.unread > 0 {
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s could not be read: %v", human.Plural(c.unread, "session", "sessions"), c.reason))
+		list = append(list, fmt.Sprintf("%s could not be read: %v", human.Plural(c.unread, "session", "sessions"), c.reason))
 	}
 	if c.leftOut > 0 {
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("read only the newest %s calls; %s older ones were left out", human.Number(mostCalls), human.Number(c.leftOut)))
+		list = append(list, fmt.Sprintf("read only the newest %s calls; %s older ones were left out", human.Number(mostCalls), human.Number(c.leftOut)))
 	}
-	return resp, x.answer(resp)
+	return list
 }
 
 // answer makes the blocks of an answer.
@@ -177,20 +189,29 @@ func (a *found) same(b *found) bool {
 }
 
 func (x *attribution) describe(e *explainer, by *origin) (*Origin, error) {
-	s := by.session
-	hit := search.Describe(s, x.req.Resume)
-	if x.req.Redact {
-		hit.Redact()
-	}
-	o := &Origin{
-		SessionPath: s.Path, SessionID: s.ID, ShortID: session.Handle(s.ID, s.Path), SessionName: hit.Name, Title: hit.Title, Agent: hit.Agent, Kept: s.Kept, CWD: s.CWD,
-		EntryID: by.node.ID, Timestamp: session.Time{Time: s.TimeOf(&by.node)}, Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
-	}
+	o, err := e.origin(by, x.req.Resume)
 	if by.path != x.req.Path {
 		o.Wrote = by.path
 	}
+	return o, err
+}
+
+// origin describes a call.
+func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
+	s := by.session
+	hit := search.Describe(s, how)
+	if e.redact {
+		hit.Redact()
+	}
+	o := &Origin{
+		SessionPath: s.Path, SessionID: s.ID, SessionName: hit.Name, Title: hit.Title, Agent: hit.Agent, Kept: s.Kept, CWD: s.CWD,
+		EntryID: by.node.ID, Timestamp: session.Time{Time: s.TimeOf(&by.node)}, Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
+	}
 	var err error
 	o.Prompt, o.Reply, err = e.explain(s, &by.node)
+	if hit.Cost > 0 || hit.Tokens > 0 {
+		o.cost, o.tokens = hit.Cost, hit.Tokens
+	}
 	return o, err
 }
 

@@ -76,12 +76,23 @@ type place struct {
 // mostCalls is how many calls are read for one question.
 const mostCalls = 4000
 
-// find returns the places of calls with all of the terms, in no order.
+// find returns the places of calls with all of the terms that were not found before, in no order.
 func (c *collector) find(terms []string, most int) ([]place, error) {
+	list, err := c.places(session.KindCall, terms, most)
+	return slices.DeleteFunc(list, func(p place) bool {
+		read := c.read[p]
+		c.read[p] = true
+		return read
+	}), err
+}
+
+// places returns the entries that have a part of a kind with all of the terms. If a segment has more
+// than most, it has none.
+func (c *collector) places(kind session.Kind, terms []string, most int) ([]place, error) {
 	var mu sync.Mutex
 	var list []place
 	err := docset.EachSegment(c.reader.Segments(), func(_ int, seg *segment.Segment) error {
-		docs, err := calls(seg, terms)
+		docs, err := documents(seg, kind, terms)
 		if err != nil || docs == nil || docs.IsEmpty() || most > 0 && docs.GetCardinality() > uint64(most) {
 			return err
 		}
@@ -92,18 +103,15 @@ func (c *collector) find(terms []string, most int) ([]place, error) {
 			if err != nil {
 				return err
 			}
-			if p := (place{id.File, id.Offset}); !c.read[p] {
-				c.read[p] = true
-				list = append(list, p)
-			}
+			list = append(list, place{id.File, id.Offset})
 		}
 		return c.ctx.Err()
 	})
 	return list, err
 }
 
-// calls returns the documents of calls with all of the terms.
-func calls(seg *segment.Segment, terms []string) (docs *roaring.Bitmap, err error) {
+// documents returns those of a kind with all of the terms.
+func documents(seg *segment.Segment, kind session.Kind, terms []string) (docs *roaring.Bitmap, err error) {
 	for _, term := range terms {
 		found, err := seg.Bitmap(segment.FieldText, []byte(term))
 		if err != nil {
@@ -121,11 +129,11 @@ func calls(seg *segment.Segment, terms []string) (docs *roaring.Bitmap, err erro
 	if docs == nil {
 		return nil, nil
 	}
-	kind, err := seg.Bitmap(segment.FieldKind, []byte(session.KindCall))
+	of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
 	if err != nil {
 		return nil, err
 	}
-	docs.And(kind)
+	docs.And(of)
 	return docs, nil
 }
 
@@ -149,18 +157,29 @@ func (c *collector) named(name string) error {
 	return c.readAll(list, []byte(name))
 }
 
+// open loads what is known of all sessions.
+func (c *collector) open() (err error) {
+	if c.facts != nil {
+		return nil
+	}
+	if c.facts, err = c.reader.Facts(c.ctx, record.CallFacts); err != nil {
+		return err
+	}
+	summaries := c.reader.Summaries()
+	c.files = make(map[uint32]*session.Summary, len(summaries))
+	for i := range summaries {
+		c.files[summaries[i].File] = &summaries[i]
+	}
+	return nil
+}
+
 // readAll reads calls, those whose bytes have the text if it is not empty.
 func (c *collector) readAll(list []place, with []byte) error {
-	if c.facts == nil && len(list) > 0 {
-		var err error
-		if c.facts, err = c.reader.Facts(c.ctx, record.CallFacts); err != nil {
-			return err
-		}
-		summaries := c.reader.Summaries()
-		c.files = make(map[uint32]*session.Summary, len(summaries))
-		for i := range summaries {
-			c.files[summaries[i].File] = &summaries[i]
-		}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := c.open(); err != nil {
+		return err
 	}
 	byFile := make(map[uint32][]int64)
 	for _, p := range list {
@@ -397,13 +416,18 @@ func (c *collector) printed(s *session.Summary, before int64) map[string]bool {
 	return seen
 }
 
-// result reads the entry at an offset. What cannot be read says nothing.
-func (c *collector) result(s *session.Summary, at int64, use func(*session.Entry, *session.View)) {
+// node returns the entry at an offset of a session; false if it cannot be read.
+func (c *collector) node(s *session.Summary, at int64) (record.Entry, bool) {
 	outline, err := c.reader.Outline(s.File, nil)
 	if err != nil || outline == nil {
-		return
+		return record.Entry{}, false
 	}
-	n, ok := outline.At(at)
+	return outline.At(at)
+}
+
+// result reads the entry at an offset. What cannot be read says nothing.
+func (c *collector) result(s *session.Summary, at int64, use func(*session.Entry, *session.View)) {
+	n, ok := c.node(s, at)
 	if !ok {
 		return
 	}

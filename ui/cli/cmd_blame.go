@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,14 @@ func (o *blameOptions) AddFlags(cmd *cobra.Command) {
 func oneFile(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return problem.Usagef("name a file, and lines if only these matter: pigrep blame main.go:10-20", "blame takes one file, not %d", len(args))
+	}
+	return nil
+}
+
+// oneCommit wants a commit.
+func oneCommit(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return problem.Usagef("name a commit: pigrep commit HEAD", "commit takes one commit, not %d", len(args))
 	}
 	return nil
 }
@@ -186,4 +195,93 @@ func repositoryOf(path string) string {
 			return ""
 		}
 	}
+}
+
+type commitOptions struct {
+	flags.Shared
+	pager.Options
+}
+
+func (o *commitOptions) AddFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.AddFormat(f, func() []string { return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}}) })
+	o.Options.AddFlags(f)
+	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
+}
+
+// pullRequest matches the number of a pull request.
+var pullRequest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:#|pull/|pr/)(\d+)$`) })
+
+func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string) error {
+	q, err := asking.Begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	var req blame.CommitRequest
+	if m := pullRequest().FindStringSubmatch(args[0]); m != nil {
+		req.Pull = m[1]
+	} else {
+		hash, err := commitOf(ctx, a.Absolute("."), args[0])
+		if err != nil {
+			return err
+		}
+		if req.Commits, err = logOf(ctx, a.Absolute("."), hash, "", 1); err != nil {
+			return err
+		}
+	}
+	return askCommits(ctx, a, q, &o.Shared, &o.Options, "commit", req)
+}
+
+type logOptions struct {
+	commitOptions
+	limit flags.Number
+}
+
+// defaultCommits is how many commits log lists; it reads what each of them changed.
+const (
+	defaultCommits = 20
+	mostCommits    = 1000
+)
+
+func (o *logOptions) AddFlags(cmd *cobra.Command) {
+	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N commits (default %d, at most %d)", defaultCommits, mostCommits), &o.limit)
+	o.commitOptions.AddFlags(cmd)
+}
+
+func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error {
+	q, err := asking.Begin(a, &o.Shared)
+	if err != nil {
+		return err
+	}
+	most := min(cmp.Or(max(o.limit.N, 0), defaultCommits), mostCommits)
+	list, err := logged(ctx, a, strings.Join(args, ""), most)
+	if err != nil {
+		return err
+	}
+	return askCommits(ctx, a, q, &o.Shared, &o.Options, "log", blame.CommitRequest{Commits: list})
+}
+
+func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
+	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
+	var res *blame.CommitResponse
+	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
+		if res, err = blame.Commits(ctx, r, q.Agents, q.Source(), req); err != nil {
+			return asking.Problem(ctx, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(&res.Index, res.Warnings)
+	o.Mask(res)
+	q.Out.Layout.Know(x.Reader)
+	if err := pager.ShowIfLong(a, p, q.Out, &printer.Commits{Response: res, Command: command}); err != nil {
+		return err
+	}
+	return asking.Finish(x, res.Found > 0, 0, func() {
+		a.Explain("", "no session of %s made %s, as far as they say", human.Plural(res.Index.Files, "file", "files"), human.Plural(max(len(req.Commits), 1), "commit", "commits"))
+	})
 }

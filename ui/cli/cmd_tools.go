@@ -339,10 +339,10 @@ func newToolsCommand(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// onePath checks the arguments of "tools files".
-func onePath(_ *cobra.Command, args []string) error {
+// onePath checks the arguments of commands that take at most a path.
+func onePath(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return problem.Usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
+		return problem.Usagef("quote a path that has spaces", "%s takes at most one path: %q", strings.TrimPrefix(cmd.CommandPath(), "pigrep "), args[1])
 	}
 	return nil
 }

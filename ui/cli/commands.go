@@ -34,6 +34,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"blame", of("blame FILE[:LINE[-LINE]]", oneFile, completeFile, runBlame), "annotate who"},
+		{"commit", of("commit REV", oneCommit, nil, runCommit), ""},
 		{"completion", forShell("completion", shells, runCompletion), ""},
 		{"config", of("config [KEY...]", nil, completeSettings, runConfig), "settings"},
 		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},
@@ -48,6 +49,7 @@ func commands() []command {
 		}, func(ctx context.Context, a *app.App, o *upkeep.KeepOptions, agents []string) error {
 			return upkeep.RunKeep(ctx, a, o, agents, func() *cobra.Command { return newRootCommand(a) })
 		}), "archive backup"},
+		{"log", of("log [PATH]", onePath, completeFile, runLog), "commits"},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"recap", of("recap [SESSION]", nil, completeSession, runRecap), "summary summarize done"},

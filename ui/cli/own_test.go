@@ -18,6 +18,7 @@ import (
 // runsOfCommands has runs of every command. Those of refused open an index.
 var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"blame":      {refused: [][]string{{"blame", "own_test.go"}}},
+	"commit":     {refused: [][]string{{"commit", "#1"}}},
 	"completion": {other: [][]string{{"completion", "bash"}}},
 	"config":     {other: [][]string{{"config"}, {"config", "index-dir"}}},
 	"doctor":     {refused: [][]string{{"doctor"}, {"doctor", "--deep", "--repair"}}},
@@ -28,6 +29,7 @@ var runsOfCommands = map[string]struct{ refused, other [][]string }{
 	"index":      {refused: [][]string{{"index"}, {"index", "--rebuild"}, {"index", "--compact"}, {"index", "--merge"}, {"index", "--dry-run"}}},
 	"init":       {other: [][]string{{"init", "bash"}}},
 	"keep":       {refused: [][]string{{"keep"}, {"keep", "--older-than", "1y"}}},
+	"log":        {other: [][]string{{"log", "--help"}}}, // git may not be there
 	"mcp":        {refused: [][]string{{"mcp"}}},
 	"push":       {other: [][]string{{"push", "team"}}}, // without an archive it ends earlier
 	"recap":      {refused: [][]string{{"recap"}}},

@@ -326,6 +326,8 @@ func Columns() []CommandColumns {
 		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
 		{"blame", names((&Blame{Response: &blame.Response{}}).Sheet(Layout{}))},
 		{"recap", names((&Recap{Response: &recap.Response{}}).Sheet(Layout{}))},
+		{"commit", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
+		{"log", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
 		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, nil, 0, Layout{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Layout{}).table)},
