@@ -14,6 +14,9 @@
 // ResolvedQuery, the central type: the words of one query with their terms in one generation of
 // the index.
 //
+// Count returns the Statistics of an index for a query. With the sum of those of several
+// indexes, Resolve gives the words the same terms and weights in each of them.
+//
 // A Query never changes after Compile, a ResolvedQuery with its words never after Resolve; both
 // may be shared by goroutines.
 //
