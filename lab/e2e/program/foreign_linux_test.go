@@ -39,6 +39,7 @@ var everyRun = map[string][]string{
 	"keep":       {"", "pi", "--off pi"},
 	"mcp":        {"", "--print-config codex"},
 	"push":       {"lab"},
+	"recap":      {"", "--lessons --markdown"},
 	"remote":     {"add lab http://127.0.0.1:9"},
 	"report":     {"-o report.html", "-o all.html --with-sessions"},
 	"resume":     {"0195aaaa"},
