@@ -17,6 +17,13 @@ import (
 // A push loses and doubles nothing if it is killed, and if a node is, even the one that manages
 // the cluster, at any moment.
 func TestThreeNodes(t *testing.T) {
+	for name, further := range map[string]int{"manager": 0, "other": 2} {
+		t.Run(name, func(t *testing.T) { killed(t, further) })
+	}
+}
+
+// killed kills pushes, and then a node: so many further than the one that manages the cluster.
+func killed(t *testing.T, further int) {
 	c := Start(t, 3)
 	sessions := t.TempDir()
 	count := manySessions(t, sessions)
@@ -40,7 +47,7 @@ func TestThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitDocuments(t, url, 7*count/10)
-	c.Nodes[manager].Kill()
+	c.Nodes[(manager+further)%3].Kill()
 	if err := cmd.Wait(); err != nil { // it gave up; the next one goes on
 		t.Logf("%v: %s", err, &out)
 	}
@@ -105,7 +112,7 @@ func manySessions(t *testing.T, dir string) (documents int) {
 		for e := range 500 {
 			fmt.Fprintf(&b, `{"type":"message","id":"e%d","parentId":null,"timestamp":"2026-03-%02dT09:20:00.000Z","message":{"role":"user","content":%q}}`+"\n", e, s+1, strings.Repeat(fmt.Sprintf("word%d of session%d ", e, s), 60))
 		}
-		documents += 501
+		documents += 502 // with its record
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("many-%d.jsonl", s)), []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -113,6 +113,7 @@ search --kind prompt --flat -n 0
 search --model sonnet timeout
 search --error --scope all -n 0 failed
 search --scope all --sort newest timeout
+search --scope all --sort oldest --flat -n 1 timeout
 grep -n token
 grep time(d)?out
 grep -c .

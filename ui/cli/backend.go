@@ -198,7 +198,7 @@ func (b *backend) openSession(ctx context.Context, path string) (x *snapshot.Sna
 // questionOf is what a search needs of archives.
 func questionOf(req *search.Request) remote.Question {
 	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
-	if req.Limit != search.All {
+	if req.Limit != search.All && req.Sort != rank.Oldest { // an archive does not say which are the oldest
 		q.Wanted = req.Options().Limit
 	}
 	return q
@@ -206,11 +206,11 @@ func questionOf(req *search.Request) remote.Question {
 
 // questionAbout is what a list of sessions needs of archives.
 func questionAbout(req *sessions.Request) remote.Question {
-	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env}
+	q := remote.Question{Text: req.Text, Spec: req.Spec, Env: req.Env, Newest: req.Sort == rank.Newest}
 	switch {
 	case req.Text == "":
 		q.Brief = onlySummaries(req)
-	case req.Limit != search.All:
+	case req.Limit != search.All && req.Sort != rank.Oldest:
 		q.Wanted = cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
 	}
 	return q

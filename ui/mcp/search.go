@@ -90,7 +90,9 @@ func (s *server) addTools() {
 				standard = search.DefaultFlatLimit
 			}
 			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
-				of.Newest, of.Wanted = in.Sort == rank.SortNames[rank.Newest], max(at.Window, cmp.Or(in.Limit, standard))+1
+				if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
+					of.Wanted = max(at.Window, cmp.Or(in.Limit, standard)) + 1
+				}
 			}}
 		}, s.search)
 	addList[grepAnswer](s, tool{"grep", "Find exact patterns in past sessions", "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands."},
