@@ -108,7 +108,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	var heads []int
 	for i := range r.Summaries() {
 		s := r.Summary(i)
-		if !s.IsSession() || passes.EntryVerdict(s) == filter.None {
+		if !s.IsSession() || passes.EntryVerdict(s) == filter.None || s.Oldest.IsZero() && !passes.Time(s.Modified().UnixMilli()) {
 			continue
 		}
 		root := lineage.Root(lineage.Head(i))

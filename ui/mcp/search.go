@@ -130,7 +130,7 @@ func (s *server) addTools() {
 		}, s.usage)
 	addList[recapAnswer](s, tool{"recap", "What was done", "What the latest sessions did and left open: files changed, commands that failed and what made them pass, commits, interrupted turns, prompts without a reply, how each ended. Use it when you come back to a project."},
 		func(in *RecapInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging}
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging, needs: ofFacts}
 		}, s.recap)
 	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
 		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
