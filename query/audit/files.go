@@ -44,6 +44,7 @@ type TouchRow struct {
 	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
 	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
 	Host        string       `json:"host,omitempty"`  // that has it, if not this one
+	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Offset      int64        `json:"offset"`

@@ -10,17 +10,17 @@ import (
 	"pigrep/remote"
 )
 
-// walk visits the exported fields of all structs in a value, in one order for equal values.
-func walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructField, value reflect.Value)) {
+// Walk visits the exported fields of all structs in a value, in one order for equal values.
+func Walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructField, value reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			walk(v.Elem(), visit)
+			Walk(v.Elem(), visit)
 		}
 	case reflect.Slice:
 		if k := v.Type().Elem().Kind(); k == reflect.Struct || k == reflect.Pointer {
 			for i := range v.Len() {
-				walk(v.Index(i), visit)
+				Walk(v.Index(i), visit)
 			}
 		}
 	case reflect.Struct:
@@ -31,14 +31,14 @@ func walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructFie
 		for i := range t.NumField() {
 			if f := t.Field(i); f.IsExported() {
 				visit(v, &f, v.Field(i))
-				walk(v.Field(i), visit)
+				Walk(v.Field(i), visit)
 			}
 		}
 	}
 }
 
 // unwritten are the values that the JSON of an answer leaves out, but that printing it takes,
-// such as titles. They travel beside the answer, in the order of walk.
+// such as titles. They travel beside the answer, in the order of Walk.
 func unwritten(answer any) (values []any) {
 	eachUnwritten(answer, func(v reflect.Value) { values = append(values, v.Interface()) })
 	return values
@@ -58,7 +58,7 @@ func restore(answer any, values []any) {
 }
 
 func eachUnwritten(answer any, visit func(reflect.Value)) {
-	walk(reflect.ValueOf(answer), func(_ reflect.Value, f *reflect.StructField, v reflect.Value) {
+	Walk(reflect.ValueOf(answer), func(_ reflect.Value, f *reflect.StructField, v reflect.Value) {
 		if f.Tag.Get("json") == "-" && (v.Kind() == reflect.String || v.Kind() == reflect.Bool) {
 			visit(v)
 		}
@@ -73,7 +73,7 @@ func decode(data json.RawMessage, beside []any, v any) error {
 		return errGarbage
 	}
 	restore(v, beside)
-	walk(reflect.ValueOf(v), check)
+	Walk(reflect.ValueOf(v), check)
 	return nil
 }
 
@@ -126,11 +126,16 @@ func inOrder(spans [][2]int, length int) bool {
 
 // adopt says in an answer of a host which host that is: its sessions are called by it, and
 // resumed on it.
-func (h *Host) adopt(answer any) {
-	walk(reflect.ValueOf(answer), func(_ reflect.Value, f *reflect.StructField, v reflect.Value) {
+func (c *Client) adopt(answer any) {
+	h := &c.Host
+	Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
 		switch f.Name {
 		case "Host":
 			v.SetString(h.Name)
+		case "ShortID":
+			if path := of.FieldByName("SessionPath"); path.IsValid() && v.String() != "" {
+				c.names.Store(path.String(), v.String())
+			}
 		case "SessionPath", "ParentPath":
 			if v.String() != "" {
 				v.SetString(remote.Name(h.Name, v.String()))

@@ -41,6 +41,8 @@ type Client struct {
 	Host
 	options Options
 
+	names sync.Map // of sessions that were in answers, by path: as commands accept them there
+
 	mu   sync.Mutex
 	conn *connection // nil before the first question
 }

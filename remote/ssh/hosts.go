@@ -44,6 +44,17 @@ func (h *Hosts) Missing() []*HostError {
 	return list
 }
 
+// NameOf returns what commands accept as the name of a session that was in an answer, by its
+// path; "" if that is not known.
+func (h *Hosts) NameOf(path string) string {
+	for _, c := range h.Clients {
+		if name, ok := c.names.Load(path); ok {
+			return name.(string)
+		}
+	}
+	return ""
+}
+
 // Close ends all connections.
 func (h *Hosts) Close() {
 	for _, c := range h.Clients {

@@ -243,7 +243,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	}
 	if x.Reader != nil {
 		out.Session = headings(x.Reader, o.Redact)
-		p.Layout.Know(x.Reader)
+		asking.Know(&p.Layout, where, x.Reader)
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {
@@ -346,7 +346,7 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 func headings(r *index.Reader, redact bool) func(*grep.Match) (title, id string) {
 	title, short := asking.Titles(r, redact), sessions.NewNaming(r.Beginnings()).ShortID
 	return func(m *grep.Match) (string, string) {
-		return cmp.Or(m.Title, title(m.SessionPath)), short(session.Handle(m.SessionID, m.SessionPath))
+		return cmp.Or(m.Title, title(m.SessionPath)), cmp.Or(m.ShortID, short(session.Handle(m.SessionID, m.SessionPath)))
 	}
 }
 

@@ -157,7 +157,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	if req.Later {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
 	}
-	q.Out.Layout.Know(x.Reader)
+	asking.Know(&q.Out.Layout, q.Location, x.Reader)
 	q.Out.Layout.Several = res.Index.Several
 	if !a.JSON {
 		answer.Title = asking.Titles(x.Reader, o.Redact)
@@ -311,7 +311,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 			paths := lists.Map(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
-		out.Layout.Know(r)
+		asking.Know(&out.Layout, q.Location, r)
 		for i := 0; a.JSON && i < len(list.Sessions); i++ {
 			s := &list.Sessions[i]
 			s.ShortID = cmp.Or(s.ShortID, out.Layout.Name(s.SessionID, s.SessionPath))
@@ -460,7 +460,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	}
 	a.Logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
 	x.Report(&res.Index, res.Warnings)
-	q.Out.Layout.Know(x.Reader)
+	asking.Know(&q.Out.Layout, q.Location, x.Reader)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res}
 	if t.Entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.Entry].ID
@@ -527,7 +527,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
-	q.Out.Layout.Know(x.Reader)
+	asking.Know(&q.Out.Layout, q.Location, x.Reader)
 	if err := q.Out.Print(&printer.Fix{Response: res}); err != nil {
 		return err
 	}

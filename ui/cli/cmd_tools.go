@@ -278,7 +278,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	x, err := run.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
 		asked := *run
 		asked.from = from
-		run.Out.Layout.Know(asking.ReaderOf(from))
+		asking.Know(&run.Out.Layout, run.Location, asking.ReaderOf(from))
 		start := a.Now()
 		if answer, err = make(ctx, &asked); err == nil {
 			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())

@@ -76,6 +76,7 @@ type Layout struct {
 	Several bool // agents are indexed: each session is shown with its own
 
 	ShortID func(id string) string       // as sessions.Naming; nil for the full id
+	Known   func(path string) string     // the same for sessions of other machines, "" for others; may be nil
 	Name    func(id, path string) string // as sessions.Naming; nil for the full id
 }
 
@@ -83,6 +84,9 @@ type Layout struct {
 // session without an id.
 func (l Layout) sessionID(id, path string) string {
 	handle := session.Handle(id, path)
+	if name := l.known(path); name != "" {
+		return name
+	}
 	if l.ShortID == nil || handle == "" {
 		return handle
 	}
@@ -104,10 +108,25 @@ func (l Layout) Badge(host, agent string, kept bool) string {
 }
 
 // named is the layout of records, of which only the names of sessions depend on the layout.
-func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name} }
+func (l Layout) named() Layout { return Layout{ShortID: l.ShortID, Name: l.Name, Known: l.Known} }
+
+// known is the name of a session of another machine.
+func (l Layout) known(path string) string {
+	if l.Known == nil {
+		return ""
+	}
+	name := l.Known(path)
+	if session.IsPath(name) { // there; here it begins with the machine
+		return ""
+	}
+	return name
+}
 
 // name is what commands accept as the name of a session.
 func (l Layout) name(id, path string) string {
+	if name := l.known(path); name != "" {
+		return name
+	}
 	if l.Name == nil {
 		return session.Handle(id, path)
 	}

@@ -11,6 +11,7 @@ import (
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
+	"pigrep/ui/printer"
 )
 
 // onHosts asks other machines.
@@ -43,6 +44,13 @@ func OnThis(p *location.Location, open func(context.Context) (*snapshot.Snapshot
 	here := *p
 	here.Hosts, here.Elsewhere = nil, nil
 	return &Opening{Location: &here, Reveal: true, Open: open}
+}
+
+// Know makes a layout use the short names of the sessions of whoever answers.
+func Know(l *printer.Layout, p *location.Location, r *index.Reader) {
+	if l.Know(r); p.Hosts != nil {
+		l.Known = p.Hosts.NameOf
+	}
 }
 
 // OpenFiles is snapshot.OpenFiles with who searches the files.

@@ -15,6 +15,7 @@ import (
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/snapshot"
 )
@@ -43,6 +44,7 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 		switch {
 		case err == nil:
 			complete(res, x)
+			name(res, sessions.NewNaming(x.Reader.Beginnings()))
 		case errors.Is(err, index.ErrDamaged) && !again:
 			x.Damaged()
 			x.Close()
@@ -52,7 +54,11 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 			each := list.Each
 			list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
 				defer x.Close()
-				return each(ctx, visit)
+				naming := sessions.NewNaming(x.Reader.Beginnings())
+				return each(ctx, func(row *audit.CallRow) error {
+					name(row, naming)
+					return visit(row)
+				})
 			}
 			return res, nil
 		}
@@ -80,6 +86,15 @@ func complete(answer any, x *snapshot.Snapshot) {
 	}
 }
 
+// name says in an answer how commands call its sessions.
+func name(answer any, naming *sessions.Naming) {
+	ssh.Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
+		if f.Name == "ShortID" && of.FieldByName("SessionPath").String() != "" {
+			v.SetString(naming.Name(of.FieldByName("SessionID").String(), of.FieldByName("SessionPath").String()))
+		}
+	})
+}
+
 // env completes the environment of a question from elsewhere.
 func (o *Opening) env(e *filter.Env) {
 	if e.Expand = o.App.Absolute; o.Zone != nil {
@@ -100,31 +115,13 @@ func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remo
 func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
 	o.env(&req.Env)
-	return open(ctx, o, func(x Index) (*search.Response, error) {
-		res, err := x.Search(ctx, req)
-		if err == nil {
-			name := sessions.NewNaming(x.Reader.Beginnings()).Name
-			for i := range res.Sessions {
-				res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
-			}
-		}
-		return res, err
-	})
+	return open(ctx, o, func(x Index) (*search.Response, error) { return x.Search(ctx, req) })
 }
 
 func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
 	o.env(&req.Env)
-	return open(ctx, o, func(x Index) (*sessions.Response, error) {
-		res, err := x.Sessions(ctx, req)
-		if err == nil {
-			name := sessions.NewNaming(x.Reader.Beginnings()).Name
-			for i := range res.Sessions {
-				res.Sessions[i].ShortID = name(res.Sessions[i].SessionID, res.Sessions[i].SessionPath)
-			}
-		}
-		return res, err
-	})
+	return open(ctx, o, func(x Index) (*sessions.Response, error) { return x.Sessions(ctx, req) })
 }
 
 func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
@@ -144,9 +141,10 @@ func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Counts
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	req.Redact = req.Redact || !o.Reveal
 	return open(ctx, o, func(x Index) (*remote.Grepped, error) {
-		title := Titles(x.Reader, req.Redact)
+		title, naming := Titles(x.Reader, req.Redact), sessions.NewNaming(x.Reader.Beginnings())
 		return x.Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
+			name(m, naming)
 			return visit(m)
 		})
 	})
