@@ -4,6 +4,7 @@
 #                vulnerabilities, MCP clients, the package for pi, pages and terminals, all tests with the race detector,
 #                the real pi, the long tests
 # make check-remote  archives on a real OpenSearch, which Maven fetches into OPENSEARCH: one node, and three; needs JDK 17
+# make hosts     --on with a real sshd, which is installed if this user may: machines on loopback
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
 # make test      the short tests, without the race detector; neither pages nor terminals
 # make screens   pages in Chromium and the interactive search in tmux
@@ -20,7 +21,7 @@
 # make docs      regenerate the tables, screens and pictures on pages
 # make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build tested try screens bench compare check check-all check-remote fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
+.PHONY: build tested try screens bench compare check check-all check-remote hosts fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
@@ -52,7 +53,7 @@ check: fmt vet staticcheck test
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross race packages leaks vuln clients pi screens race-all realpi check-remote machines wine torture
+ALL = vet-cross race packages leaks vuln clients pi screens hosts race-all realpi check-remote machines wine torture
 REPORTED = vuln check-remote machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -93,11 +94,19 @@ tested:
 # Tests that drive a browser or a terminal.
 SCREENS = ./lab/e2e/browser ./lab/e2e/terminal
 
+# Tests that need what other tests do without.
+DRIVEN = $(SCREENS) ./lab/e2e/hosts
+
 test: tested
-	PIGREP_PROGRAM=$(TESTED) go test -short -vet=off $$(go list ./... | grep -v -x $(foreach dir,$(SCREENS),-e pigrep$(patsubst .%,%,$(dir))))
+	PIGREP_PROGRAM=$(TESTED) go test -short -vet=off $$(go list ./... | grep -v -x $(foreach dir,$(DRIVEN),-e pigrep$(patsubst .%,%,$(dir))))
 
 screens: tested
 	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m $(SCREENS)
+
+hosts: tested
+	@test -x /usr/sbin/sshd || command -v sshd >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends openssh-server; } || \
+		{ echo "sshd is not installed: apt-get install openssh-server"; exit 1; }
+	PIGREP_PROGRAM=$(TESTED) go test -vet=off -count=1 -timeout 20m ./lab/e2e/hosts
 
 # Packages that start goroutines or are used by several. Tests in which one goroutine
 # works on much data are skipped here (testkit.Unraced); race-all runs them.
@@ -108,7 +117,7 @@ race:
 	go test -race -short -vet=off $(RACED)
 
 race-all: tested
-	PIGREP_PROGRAM=$(TESTED) go test -race -vet=off -timeout 30m $$(go list ./... | grep -v -x $(foreach dir,$(SCREENS),-e pigrep$(patsubst .%,%,$(dir))))
+	PIGREP_PROGRAM=$(TESTED) go test -race -vet=off -timeout 30m $$(go list ./... | grep -v -x $(foreach dir,$(DRIVEN),-e pigrep$(patsubst .%,%,$(dir))))
 
 # Compares with the real pi, if it can be installed.
 realpi:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"pigrep/index"
@@ -95,8 +96,12 @@ func name(answer any, naming *sessions.Naming) {
 	})
 }
 
-// env completes the environment of a question from elsewhere.
-func (o *Opening) env(e *filter.Env) {
+// within completes a question from elsewhere: with what this machine excludes, and with its paths.
+func (o *Opening) within(s *filter.Spec, e *filter.Env) {
+	s.Excludes = slices.Concat(s.Excludes, o.Spec.Excludes)
+	if len(s.Agents) == 0 {
+		s.Agents = o.Spec.Agents
+	}
 	if e.Expand = o.App.Absolute; o.Zone != nil {
 		e.Now = e.Now.In(o.Zone)
 	}
@@ -104,28 +109,28 @@ func (o *Opening) env(e *filter.Env) {
 
 func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
 	if req.Search != nil {
-		o.env(&req.Search.Env)
+		o.within(&req.Search.Spec, &req.Search.Env)
 	}
 	if req.Fix != nil {
-		o.env(&req.Fix.Env)
+		o.within(&req.Fix.Spec, &req.Fix.Env)
 	}
 	return open(ctx, o, func(x Index) (*remote.Prepared, error) { return x.Prepare(ctx, req) })
 }
 
 func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
-	o.env(&req.Env)
+	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*search.Response, error) { return x.Search(ctx, req) })
 }
 
 func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-	o.env(&req.Env)
+	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*sessions.Response, error) { return x.Sessions(ctx, req) })
 }
 
 func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	o.env(&req.Env)
+	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*facets.Response, error) { return x.Facets(ctx, req) })
 }
 
@@ -134,12 +139,13 @@ func (o *Opening) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, er
 }
 
 func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	o.env(&req.Env)
+	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*search.Counts, error) { return x.Count(ctx, req) })
 }
 
 func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	req.Redact = req.Redact || !o.Reveal
+	o.within(&req.Spec, &filter.Env{})
 	return open(ctx, o, func(x Index) (*remote.Grepped, error) {
 		title, naming := Titles(x.Reader, req.Redact), sessions.NewNaming(x.Reader.Beginnings())
 		return x.Grep(ctx, req, func(m *grep.Match) error {
@@ -153,7 +159,7 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 // audit completes a request for an audit.
 func (o *Opening) audit(req *audit.Request) {
 	req.Redact = req.Redact || !o.Reveal
-	if o.env(&req.Env); o.Zone != nil {
+	if o.within(&req.Spec, &req.Env); o.Zone != nil {
 		req.Location = o.Zone
 	}
 }
@@ -185,6 +191,6 @@ func (o *Opening) Usage(ctx context.Context, req audit.Request) (*audit.UsageTab
 
 func (o *Opening) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-	o.env(&req.Env)
+	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*fix.Response, error) { return x.Fix(ctx, req) })
 }
