@@ -264,7 +264,7 @@ func TestThreeHostsAnswerAsOne(t *testing.T) {
 	for _, args := range [][]string{
 		{"search", "gibbon"}, {"search", "--flat", "-n", "0", "error file"}, {"search", "--sort", "newest", "session"}, {"search", "what", "is", "in", "the", "file"},
 		{"sessions"}, {"sessions", "error"}, {"sessions", "--forks"}, {"grep", "-c", "-H", "e"}, {"grep", "--sort", "newest", "-H", "the"}, {"grep", "-i", "-H", "error"},
-		{"tools"}, {"tools", "--by", "tool,session"}, {"tools", "calls", "-n", "40"}, {"tools", "commands"}, {"tools", "files"}, {"usage"}, {"usage", "--by", "day"}, {"fix", "No such file or directory"},
+		{"tools"}, {"tools", "--by", "tool,day"}, {"tools", "calls", "-n", "40"}, {"tools", "commands"}, {"tools", "files"}, {"usage"}, {"usage", "--by", "day"}, {"fix", "No such file or directory"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			one := n.command(args...)
