@@ -17,6 +17,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/lists"
+	"pigrep/query/blame"
 	"pigrep/query/engine/filter"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -99,6 +100,10 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return nil
 		},
 		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
+		Lines: func(file string) (*blame.Request, error) {
+			_, req, err := readLines(a, file)
+			return req, err
+		},
 		Status: func() (*printer.Status, error) {
 			if p.Elsewhere != nil {
 				return nil, &mcp.Error{Code: problem.CodeUsage, Message: "this server answers from archives, which have no index here", Hint: "`pigrep remote status NAME` says how an archive is"}

@@ -88,7 +88,7 @@ func TestSchemas(t *testing.T) {
 		checkDescribed(t, tool)
 	}
 	slices.Sort(names)
-	if want := []string{"find_fix", "grep", "list_sessions", "read_session", "recap", "search", "status", "tool_calls", "usage"}; !slices.Equal(names, want) {
+	if want := []string{"blame", "find_fix", "grep", "list_sessions", "read_session", "recap", "search", "status", "tool_calls", "usage"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	// Models read the list of tools before every answer: at most 3,000 tokens of o200k,

@@ -132,6 +132,10 @@ func (s *server) addTools() {
 		func(in *RecapInput) listing {
 			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging, needs: ofFacts}
 		}, s.recap)
+	addList[blameAnswer](s, tool{"blame", "Who wrote these lines", "Which past session wrote each line of a file, with its prompt and reply. Use it before you change a line whose reason you do not know."},
+		func(in *BlameInput) listing {
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: blameBlocks, paging: &in.Paging, needs: ofFacts}
+		}, s.blame)
 	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
 		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
 }

@@ -34,6 +34,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/query/blame"
 	"pigrep/query/engine/entry"
 	"pigrep/query/grep"
 	"pigrep/query/search"
@@ -54,8 +55,9 @@ type Config struct {
 	At   func(snapshot uint64) *Index
 	// Name identifies the index, since a cursor is only valid for one.
 	Name     string
-	Resume   search.ResumeFunc        // how sessions are resumed
-	Absolute func(path string) string // resolves a path that an agent gives
+	Resume   search.ResumeFunc                         // how sessions are resumed
+	Lines    func(file string) (*blame.Request, error) // reads a file, named with or without lines
+	Absolute func(path string) string                  // resolves a path that an agent gives
 	Status   func() (*printer.Status, error)
 	// Help is the page about the query language.
 	Help func() string
