@@ -221,11 +221,11 @@ func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string)
 	if m := pullRequest().FindStringSubmatch(args[0]); m != nil {
 		req.Pull = m[1]
 	} else {
-		hash, err := commitOf(ctx, a.Absolute("."), args[0])
+		hash, err := commitOf(ctx, a, a.Absolute("."), args[0])
 		if err != nil {
 			return err
 		}
-		if req.Commits, err = logOf(ctx, a.Absolute("."), hash, "", 1); err != nil {
+		if req.Commits, err = logOf(ctx, a, a.Absolute("."), hash, "", 1); err != nil {
 			return err
 		}
 	}

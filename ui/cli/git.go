@@ -23,9 +23,9 @@ const mostLog = 16 << 20
 
 // git runs the git program in a directory, and returns the beginning of what it prints. No argument
 // of the user's is an option: callers put these after --end-of-options or --.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+func git(ctx context.Context, a *app.App, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-pager", "--no-optional-locks"}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
+	cmd.Env = append(a.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.WaitDelay = time.Second
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
@@ -68,11 +68,11 @@ type gitError struct{ message string }
 func (e *gitError) Error() string { return "git: " + e.message }
 
 // commitOf returns the hash of a commit.
-func commitOf(ctx context.Context, dir, rev string) (string, error) {
-	out, err := git(ctx, dir, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
+func commitOf(ctx context.Context, a *app.App, dir, rev string) (string, error) {
+	out, err := git(ctx, a, dir, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
 	if _, ok := errors.AsType[*gitError](err); ok {
 		hint := "give a hash, a branch or a tag; #12 is a pull request"
-		if shallow, _ := git(ctx, dir, "rev-parse", "--is-shallow-repository"); strings.TrimSpace(shallow) == "true" {
+		if shallow, _ := git(ctx, a, dir, "rev-parse", "--is-shallow-repository"); strings.TrimSpace(shallow) == "true" {
 			hint = "this is a shallow clone, which lacks older commits: git fetch --unshallow"
 		}
 		return "", problem.Usagef(hint, "there is no commit %s", rev)
@@ -81,12 +81,12 @@ func commitOf(ctx context.Context, dir, rev string) (string, error) {
 }
 
 // logOf returns the latest commits before a commit, or those that change a file or directory.
-func logOf(ctx context.Context, dir, hash, path string, most int) ([]blame.Commit, error) {
+func logOf(ctx context.Context, a *app.App, dir, hash, path string, most int) ([]blame.Commit, error) {
 	args := []string{"log", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--patch", "--unified=0", "--format=%x01%H%x00%ct%x00%s", "--max-count=" + strconv.Itoa(most), hash, "--"}
 	if path != "" {
 		args = append(args, path)
 	}
-	out, err := git(ctx, dir, args...)
+	out, err := git(ctx, a, dir, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func logged(ctx context.Context, a *app.App, name string, most int) ([]blame.Com
 			dir = parent
 		}
 	}
-	list, err := logOf(ctx, dir, "HEAD", path, most)
+	list, err := logOf(ctx, a, dir, "HEAD", path, most)
 	if e, ok := errors.AsType[*gitError](err); ok {
 		return nil, problem.Usagef("", "cannot list the commits of %s: %s", human.Path(dir, ""), e.message)
 	}
