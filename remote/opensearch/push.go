@@ -227,7 +227,7 @@ func (p *pushing) resume(ctx context.Context, st *state, size int64) (at checkpo
 	if k == nil || k.Sum == "" || k.Through > size || st.Offset > size {
 		return at, errRewritten
 	}
-	if at.record, err = unpack(k, st); err != nil {
+	if at.record, _, err = unpack(k, st); err != nil {
 		return at, errRewritten
 	}
 	at.offset, at.sum = k.Through, k.Sum

@@ -31,18 +31,19 @@ func pack(r *session.Record) []byte {
 
 var errRecord = errors.New("the record of the session is not one that this version can use")
 
-// unpack returns the record in a document of a session file, if it is of the file's lines.
-func unpack(d *document, s *state) (*session.Record, error) {
+// unpack returns the record in a document of a session file, if it is of the file's lines, and
+// its size in bytes.
+func unpack(d *document, s *state) (*session.Record, int, error) {
 	z, _ := unpacker() // its options are right
 	packed, err := z.DecodeAll(d.Record, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	rec, err := record.Unpack(packed)
 	if err == nil && (d.Gen != s.Gen || rec.Path != remote.Name(s.Host, s.Path) || !remote.Usable(rec)) {
 		err = errRecord
 	}
-	return rec, err
+	return rec, len(packed), err
 }
 
 // records returns the documents with the records of session files, by file key. Some may have

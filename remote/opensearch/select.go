@@ -20,20 +20,21 @@ type selection struct {
 	q       *remote.Question
 	asked   compiled
 	found   *places
-	room    int64 // bytes of text that may still be sent
+	room    int64 // bytes of lines and records that may still be sent
 }
 
 // chosen is what is sent of a session.
 type chosen struct {
 	*state
 	record *session.Record // nil if the archive has none that can be used
+	facts  int             // bytes of the record
 	wanted []int           // numbers of lines
 	lines  []adapter.Line
 	text   []byte // without a record
 }
 
 func (c *chosen) size() (n int64) {
-	n = int64(len(c.text))
+	n = int64(len(c.text) + c.facts)
 	for i := range c.lines {
 		n += int64(len(c.lines[i].Data))
 	}
@@ -94,8 +95,8 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 	for i, st := range list {
 		all[i] = &chosen{state: st}
 		if d := records[st.FileKey]; d != nil {
-			if rec, err := unpack(d, st); err == nil && rec.Lines == st.Lines {
-				all[i].record, byKey[st.FileKey] = rec, all[i]
+			if rec, size, err := unpack(d, st); err == nil && rec.Lines == st.Lines {
+				all[i].record, all[i].facts, byKey[st.FileKey] = rec, size, all[i]
 			}
 		}
 		if all[i].record == nil {
