@@ -49,7 +49,7 @@ func commands() []command {
 		}, func(ctx context.Context, a *app.App, o *upkeep.KeepOptions, agents []string) error {
 			return upkeep.RunKeep(ctx, a, o, agents, func() *cobra.Command { return newRootCommand(a) })
 		}), "archive backup"},
-		{"log", of("log [PATH]", onePath, completeFile, runLog), "commits"},
+		{"log", of("log [PATH]", onePath, completeFile, runLog), ""},
 		{"mcp", of("mcp", noArgs, nil, runMCP), ""},
 		{"push", of("push NAME", oneArchive, completeArchive, runPush), "upload sync"},
 		{"recap", of("recap [SESSION]", nil, completeSession, runRecap), "summary summarize done"},

@@ -40,7 +40,7 @@ func TestStdio(t *testing.T) {
 	g := newAgent(t, samples)
 	client, cmd, errs := g.stdio(t)
 	tools, err := client.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 9 {
+	if err != nil || len(tools.Tools) != 10 {
 		t.Fatalf("%d tools, %v", len(tools.Tools), err)
 	}
 	var all sync.WaitGroup
