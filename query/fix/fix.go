@@ -142,7 +142,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		return nil, ErrNoWords
 	}
 	rarity, err := search.Rarity(r, s.terms(), req.Shared)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	if len(rarity) == 0 {
