@@ -254,6 +254,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 		m.Scanned = m.Scanned || s.Scanned
 		m.Errors = append(m.Errors, s.Errors...)
 	}
+	m.Files = max(m.Files, m.WithHits) // a host that was lost has said no number
 	slices.SortStableFunc(m.Errors, func(a, b grep.FileError) int { return cmp.Compare(a.Path, b.Path) })
 	return m, nil
 }

@@ -31,6 +31,7 @@ type Options struct {
 // A HostError says in a line why a host does not answer, and what to do about it.
 type HostError struct {
 	Host, Reason, Hint string
+	Some               bool // of its answer had come before
 }
 
 func (e *HostError) Error() string { return e.Reason }
@@ -118,7 +119,7 @@ func (c *Client) connect() (*connection, error) {
 
 // problem is a HostError of this host.
 func (c *Client) problem(reason, hint string) *HostError {
-	return &HostError{c.Host.Name, reason, hint}
+	return &HostError{Host: c.Host.Name, Reason: reason, Hint: hint}
 }
 
 // read reads what the host says until it ends.

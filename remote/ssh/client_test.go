@@ -58,6 +58,11 @@ var behaviours = map[string]func(in *bufio.Reader){
 		_, _ = in.ReadString('\n')
 		fmt.Print(`{"id":1,"answer":{"Total":`)
 	},
+	"lines": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		_, _ = in.ReadString('\n')
+		fmt.Println(`{"id":1,"part":{"sessionPath":"/s/a.jsonl","Matched":1}}`)
+	},
 	"warnings": func(in *bufio.Reader) {
 		greet(Protocol, 7)
 		line, _ := in.ReadString('\n')
@@ -340,6 +345,28 @@ func TestGrepInTurns(t *testing.T) {
 	}
 	if order, sum := run(2, grepper("c", nil, nil)); order != "cc" || !sum.Limited {
 		t.Errorf("order %s, %+v", order, sum)
+	}
+}
+
+// The lines that came before a host was lost are in the answer, which says that the host is
+// missing. A host that is lost before its first line has not answered.
+func TestLostDuringGrep(t *testing.T) {
+	for behaviour, want := range map[string]struct {
+		lines int
+		err   error
+	}{"lines": {1, nil}, "cut": {0, ErrNone}} {
+		t.Run(behaviour, func(t *testing.T) {
+			h := &Hosts{Clients: []*Client{client(t, behaviour, long)}}
+			lines := 0
+			found, err := h.Grep(t.Context(), grep.Request{}, func(*grep.Match) error { lines++; return nil })
+			if !errors.Is(err, want.err) || lines != want.lines || err == nil && (found.Lines != lines || found.Files != lines) {
+				t.Errorf("%d lines, %+v, %v", lines, found, err)
+			}
+			missing := h.Missing()
+			if len(missing) != 1 || missing[0].Reason != "the connection ended in the middle of an answer" || missing[0].Some != (lines > 0) {
+				t.Errorf("missing: %+v", missing)
+			}
+		})
 	}
 }
 

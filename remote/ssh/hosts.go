@@ -352,7 +352,14 @@ func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Mat
 		greppers = append(greppers, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
 			one := req
 			one.Elsewhere = elsewhere[number]
-			found, err := all[number].Grep(ctx, one, visit)
+			some := false
+			found, err := all[number].Grep(ctx, one, func(m *grep.Match) error {
+				some = true
+				return visit(m)
+			})
+			if lost, ok := errors.AsType[*HostError](err); ok {
+				lost.Some = some
+			}
 			if err != nil {
 				return &grep.Summary{}, h.miss(err)
 			}
@@ -374,10 +381,10 @@ func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Mat
 			res.Index.Files, res.Index.Complete = res.Index.Files+x.Index.Files, res.Index.Complete && x.Index.Complete
 		}
 	}
-	if slices.IndexFunc(answered, func(x *remote.Grepped) bool { return x != nil }) < 0 && !sum.Limited {
+	if sum.Lines == 0 && !slices.ContainsFunc(answered, func(x *remote.Grepped) bool { return x != nil }) {
 		return nil, ErrNone
 	}
-	return res, nil
+	return res, nil // also with lines of hosts that were lost after them, which are missing
 }
 
 // inTurns runs the greps of several hosts as one. From its first match to its last a host has

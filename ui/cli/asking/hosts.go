@@ -76,7 +76,11 @@ func Asked(x *snapshot.Snapshot, err error) error {
 		missing, err = missing[1:], &problem.Error{Code: problem.CodeIO, Message: e.Host + ": " + e.Reason, Hint: e.Hint}
 	}
 	for _, e := range missing {
-		x.App.Advise(e.Hint, "nothing from %s in this answer: %s", e.Host, e.Reason)
+		what := "nothing"
+		if e.Some {
+			what = "not everything"
+		}
+		x.App.Advise(e.Hint, "%s from %s in this answer: %s", what, e.Host, e.Reason)
 	}
 	return err
 }
