@@ -190,13 +190,14 @@ const day = "2026-02-21T08:00:"
 
 // session is a session file with these prompts.
 func session(id, cwd string, prompts ...string) string {
-	text := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"%s00.000Z","cwd":%s}`+"\n", id, day, quoted(cwd))
+	var text strings.Builder
+	fmt.Fprintf(&text, `{"type":"session","version":3,"id":%q,"timestamp":"%s00.000Z","cwd":%s}`+"\n", id, day, quoted(cwd))
 	parent := "null"
 	for i, p := range prompts {
-		text += fmt.Sprintf(`{"type":"message","id":"%s-%d","parentId":%s,"timestamp":"%s%02d.000Z","message":{"role":"user","content":%s}}`+"\n", id, i, parent, day, i%60, quoted(p))
+		fmt.Fprintf(&text, `{"type":"message","id":"%s-%d","parentId":%s,"timestamp":"%s%02d.000Z","message":{"role":"user","content":%s}}`+"\n", id, i, parent, day, i%60, quoted(p))
 		parent = fmt.Sprintf(`"%s-%d"`, id, i)
 	}
-	return text
+	return text.String()
 }
 
 func quoted(s string) string {
