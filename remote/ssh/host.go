@@ -1,8 +1,10 @@
 package ssh
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -57,6 +59,30 @@ func ParseHost(text string) (Host, error) {
 		return refused("a single letter could be a drive; name it: box=" + at)
 	}
 	return h, nil
+}
+
+// maxConfig is how much of the settings of ssh is read for names of hosts.
+const maxConfig = 256 << 10
+
+// ConfigHosts returns the names of hosts in the settings of ssh: those of its Host lines that are
+// no patterns. Files that it includes are not read.
+func ConfigHosts(config io.Reader) (names []string) {
+	lines := bufio.NewScanner(io.LimitReader(config, maxConfig))
+	for lines.Scan() {
+		words := strings.FieldsFunc(lines.Text(), func(r rune) bool { return r == ' ' || r == '\t' || r == '=' || r == '"' })
+		if len(words) == 0 || !strings.EqualFold(words[0], "Host") {
+			continue
+		}
+		for _, name := range words[1:] {
+			if name[0] == '#' { // the rest is a comment
+				break
+			}
+			if _, err := ParseHost(name); err == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // searchPath makes a shell that is not one of a login find what users install for themselves.

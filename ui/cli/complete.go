@@ -88,6 +88,11 @@ func completeFlag(a *app.App, row flags.Row) complete {
 			names, _ := completeArchive(a)(cmd, args, prefix)
 			return completeList(append(names, remotes.Here))(cmd, args, prefix)
 		}
+	case row.Name == flags.On:
+		return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			_ = settings.Apply(a, cmd, func() *cobra.Command { return newRootCommand(a) }) // an error has no hosts
+			return completeList(location.HostNames(a, settings.FlagValues(cmd.Flags().Lookup("hosts"))))(cmd, args, prefix)
+		}
 	case row.Name == filter.Agent, row.Name == "keep":
 		return completeList(a.AgentNames())
 	case row.Words != nil && row.Many:

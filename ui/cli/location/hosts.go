@@ -2,10 +2,12 @@ package location
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"pigrep/index"
+	"pigrep/internal/files"
 	"pigrep/internal/lists"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
@@ -100,6 +102,27 @@ func Hosts(o *flags.Shared) (list []ssh.Host, here bool, err error) {
 		return nil, here, problem.Usagef("leave out --on for the sessions of this machine", "--on names no other machine")
 	}
 	return list, here, nil
+}
+
+// HostNames returns the names that --on takes: of the setting, and of the settings of ssh.
+func HostNames(a *app.App, setting []string) []string {
+	names := []string{remotes.Here, allHosts}
+	for _, text := range setting {
+		if h, err := ssh.ParseHost(text); err == nil {
+			names = append(names, h.Name)
+		}
+	}
+	config, err := files.Open(filepath.Join(a.Home, ".ssh", "config"))
+	if err != nil {
+		return names
+	}
+	defer config.Close()
+	for _, name := range ssh.ConfigHosts(config) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // split splits values at their commas. A command has its own.
