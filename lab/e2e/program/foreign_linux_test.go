@@ -26,6 +26,7 @@ import (
 // everyRun lists how each command is run, all that write files among them.
 var everyRun = map[string][]string{
 	"blame":      {"written.go"},
+	"commit":     {"HEAD"},
 	"completion": {"bash", "zsh", "fish", "powershell"},
 	"config":     {"", "--sample"},
 	"doctor":     {"", "--deep", "--repair"},
@@ -37,6 +38,7 @@ var everyRun = map[string][]string{
 	"index":      {"", "--rebuild", "--compact"},
 	"init":       {"bash", "zsh", "fish"},
 	"keep":       {"", "pi", "--off pi"},
+	"log":        {""},
 	"mcp":        {"", "--print-config codex"},
 	"push":       {"lab"},
 	"recap":      {"", "--lessons --markdown"},
