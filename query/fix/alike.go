@@ -56,6 +56,28 @@ var (
 	shortening = []string{"cat", "head", "tail", "grep", "rg", "sed", "awk", "wc", "sort", "uniq", "tee", "less", "column", "tr", "cut"}
 )
 
+// Programs that only show something.
+var showing = []string{"ls", "find", "fd", "tree", "stat", "file", "which", "type", "command", "ps", "du", "df", "test", "[", "git status", "git diff", "git log", "git show", "git branch"}
+
+// Steps returns the commands of a shell command that may have changed something: each program, with
+// its subcommand as audits count it, and its arguments. piped says that the command shortens what
+// one of them prints, which hides how that ended.
+func (d *Action) Steps() (list []string, piped bool) {
+	for i := range d.commands {
+		c := &d.commands[i]
+		if slices.Contains(preparing, c.Label) || slices.Contains(shortening, c.Label) || slices.Contains(showing, c.Label) {
+			continue
+		}
+		program, _, _ := strings.Cut(c.Label, " ")
+		list = append(list, strings.TrimSpace(strings.Join(append([]string{program}, c.Args...), " ")+" "+c.Code))
+	}
+	if list == nil {
+		return nil, false
+	}
+	all, _ := shellcmd.Commands(d.fact.Line, d.fact.Dir) // commands lacks them
+	return list, slices.ContainsFunc(all, func(c shellcmd.Command) bool { return c.Piped && slices.Contains(shortening, c.Label) })
+}
+
 // essential returns the commands without those that prepare and shorten; all if there
 // are no others.
 func essential(list []shellcmd.Command) []shellcmd.Command {

@@ -347,6 +347,26 @@ func read(text string) *signature {
 	return &signature{lines: list, whole: whole}
 }
 
+// Identity returns the words of a line that prints an error, and the names that may differ between
+// two occurrences of it. There are no words if the line does not say which error it is.
+func Identity(text string) (words, names string) {
+	raw := []byte(text)
+	var n normalizer
+	l := n.line(raw, 0)
+	if len(l.words) < 2 || isChatter(raw) || !looksLikeError(raw, l.words) {
+		return "", ""
+	}
+	for _, w := range l.words {
+		words += " " + w.term
+	}
+	for _, v := range l.values {
+		if v.name {
+			names += " " + v.text
+		}
+	}
+	return words, names
+}
+
 func sameWords(a, b []word) bool {
 	return slices.EqualFunc(a, b, func(a, b word) bool { return a.term == b.term })
 }

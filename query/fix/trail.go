@@ -186,9 +186,11 @@ func ErrorLine(output []byte) string {
 	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine.Match(output[at+1:]) {
 		output = bytes.TrimSpace(output[:at])
 	}
-	if at := errorLine().FindIndex(output); at != nil {
+	for _, at := range errorLine().FindAllIndex(output, -1) {
 		line, _, _ := bytes.Cut(bytes.TrimSpace(output[at[0]:]), []byte("\n"))
-		return string(line)
+		if !isChatter(line) {
+			return string(line)
+		}
 	}
 	return string(output[bytes.LastIndexByte(output, '\n')+1:])
 }

@@ -3,6 +3,7 @@ package recap
 import (
 	"cmp"
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 
@@ -46,6 +47,9 @@ type Session struct {
 	search.SessionFacts
 	Prompts int    `json:"prompts"` // turns
 	Facts   []Fact `json:"facts"`   // by What, in the order of Kinds; each kind in the order of the file
+
+	repairs []repair
+	family  int // the first of the files that are forks and copies of one another
 }
 
 // What a fact is.
@@ -96,23 +100,82 @@ type Pass struct {
 
 // Run answers a request.
 func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	resp, err := gather(ctx, r, a, src, req, false)
+	if err != nil {
+		return nil, err
+	}
+	return resp, resp.sum(ctx, r, req)
+}
+
+// gather reads the sessions that pass, to tell of them or to learn from them. Those of which there is
+// nothing to tell do not count.
+func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request, learns bool) (*Response, error) {
 	lineage := sessions.NewLineage(r)
-	only := -1
-	if req.Path != "" {
-		if only = lineage.IndexOf(req.Path); only >= 0 {
-			only = lineage.Root(lineage.Head(only))
+	passes := req.Spec.Compile()
+	heads, parts := pass(r, lineage, passes, req.Path)
+	facts, err := r.Facts(ctx, record.CallFacts, record.DetailFacts)
+	if err != nil {
+		return nil, err
+	}
+	tell := func(root int) (Session, error) {
+		t := &teller{ctx: ctx, reader: r, entries: entry.NewReader(src, a), passes: passes, learns: learns}
+		defer t.entries.Use(nil)
+		for _, i := range parts[root] {
+			stored, err := facts.Facts(r.Summary(i).File)
+			if err != nil {
+				return Session{}, err
+			}
+			if err := t.file(r.Summary(i), stored, i == root || lineage.Owner(i) < 0); err != nil {
+				return Session{}, err
+			}
+		}
+		return t.session(lineage.Whole(root)), nil
+	}
+	resp := &Response{Total: len(heads), Index: search.StateOf(r)}
+	limit := cmp.Or(req.Limit, len(heads))
+	for left := heads; len(left) > 0 && len(resp.Sessions) < limit; {
+		at := max(0, len(left)-(limit-len(resp.Sessions)))
+		list := make([]Session, len(left)-at)
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for n, root := range left[at:] {
+			g.Go(func() (err error) {
+				list[n], err = tell(root)
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return nil, err
+		}
+		for n, root := range left[at:] {
+			if len(list[n].repairs) > 0 {
+				list[n].family = slices.Min(slices.Collect(maps.Keys(lineage.Family(root))))
+			}
+		}
+		list = slices.DeleteFunc(list, func(s Session) bool { return !learns && s.Prompts == 0 && len(s.Facts) == 0 })
+		resp.Total -= len(left) - at - len(list)
+		resp.Sessions = append(list, resp.Sessions...)
+		left = left[:at]
+	}
+	return resp, nil
+}
+
+// pass returns the sessions that pass, the latest last, and the files of each and its subagents.
+func pass(r *index.Reader, lineage *sessions.Lineage, passes *filter.Filter, only string) (heads []int, parts map[int][]int) {
+	wanted := -1
+	if only != "" {
+		if wanted = lineage.IndexOf(only); wanted >= 0 {
+			wanted = lineage.Root(lineage.Head(wanted))
 		}
 	}
-	passes := req.Spec.Compile()
-	parts := make(map[int][]int) // the files of a session and its subagents
-	var heads []int
+	parts = make(map[int][]int)
 	for i := range r.Summaries() {
 		s := r.Summary(i)
-		if !s.IsSession() || passes.EntryVerdict(s) == filter.None || s.Oldest.IsZero() && !passes.Time(s.Modified().UnixMilli()) {
+		if s.Messages == 0 || passes.EntryVerdict(s) == filter.None || s.Oldest.IsZero() && !passes.Time(s.Modified().UnixMilli()) {
 			continue
 		}
 		root := lineage.Root(lineage.Head(i))
-		if only >= 0 && root != only || !passes.Session(s) && !passes.Session(r.Summary(root)) {
+		if wanted >= 0 && root != wanted || !passes.Session(s) && !passes.Session(r.Summary(root)) {
 			continue
 		}
 		if parts[root] == nil {
@@ -131,38 +194,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	slices.SortFunc(heads, func(i, k int) int {
 		return cmp.Or(newest(i).Compare(newest(k).Time), cmp.Compare(r.Summary(i).Path, r.Summary(k).Path))
 	})
-	resp := &Response{Total: len(heads), Index: search.StateOf(r)}
-	if req.Limit > 0 {
-		heads = heads[max(0, len(heads)-req.Limit):]
-	}
-	facts, err := r.Facts(ctx, record.CallFacts, record.DetailFacts)
-	if err != nil {
-		return nil, err
-	}
-	resp.Sessions = make([]Session, len(heads))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for n, root := range heads {
-		g.Go(func() error {
-			t := &teller{ctx: ctx, reader: r, entries: entry.NewReader(src, a), passes: passes}
-			defer t.entries.Use(nil)
-			for _, i := range parts[root] {
-				stored, err := facts.Facts(r.Summary(i).File)
-				if err != nil {
-					return err
-				}
-				if err := t.file(r.Summary(i), stored, i == root || lineage.Owner(i) < 0); err != nil {
-					return err
-				}
-			}
-			resp.Sessions[n] = t.session(lineage.Whole(root))
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return resp, resp.sum(ctx, r, req)
+	return heads, parts
 }
 
 // sum adds the cost, and what all sessions changed.

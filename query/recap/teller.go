@@ -31,6 +31,9 @@ type teller struct {
 
 	facts   []Fact
 	prompts int
+
+	learns  bool // only repairs are of interest
+	repairs []repair
 }
 
 // session returns the facts as those of a session.
@@ -38,7 +41,7 @@ func (t *teller) session(s *session.Summary) Session {
 	slices.SortStableFunc(t.facts, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
 	})
-	return Session{Type: "recap", SessionFacts: search.Describe(s, nil).SessionFacts, Prompts: t.prompts, Facts: t.facts}
+	return Session{Type: "recap", SessionFacts: search.Describe(s, nil).SessionFacts, Prompts: t.prompts, Facts: t.facts, repairs: t.repairs}
 }
 
 func (f *Fact) changes() int { return f.Edits + f.Writes + f.Deletes }
@@ -52,7 +55,7 @@ func (t *teller) file(s *session.Summary, stored *session.Facts, own bool) error
 	t.record, t.of, t.own = rec, s, own
 	t.entries.Use(&rec.Summary)
 	t.calls(stored.Calls)
-	if own {
+	if own && !t.learns {
 		t.turns()
 	}
 	return t.ctx.Err()
@@ -77,6 +80,7 @@ type failure struct {
 	fact   int // its number
 	result int64
 	since  int // the call that failed first
+	last   int // the call that failed last
 }
 
 // calls adds what the calls of a file changed, which commands failed, and what these made.
@@ -100,11 +104,11 @@ func (t *teller) calls(list []session.CallFact) {
 			f := &t.facts[failures[at].fact]
 			times := f.Times + 1
 			*f = t.at(Failed, c.Offset, clipped(c.Line))
-			f.Times, failures[at].result = times, c.Result
+			f.Times, failures[at].result, failures[at].last = times, c.Result, i
 		case c.Failed:
 			f := t.at(Failed, c.Offset, clipped(c.Line))
 			f.Times = 1
-			failures = append(failures, &failure{action, len(t.facts), c.Result, i})
+			failures = append(failures, &failure{action, len(t.facts), c.Result, i, i})
 			t.facts = append(t.facts, f)
 		case at >= 0 && c.Succeeded():
 			p := t.at(Failed, c.Offset, clipped(c.Line))
@@ -118,13 +122,19 @@ func (t *teller) calls(list []session.CallFact) {
 			}
 			t.facts[failures[at].fact].Passed = pass
 			t.says(failures[at])
+			if t.learns {
+				t.learn(&t.facts[failures[at].fact], list[failures[at].last:i+1])
+			}
 			failures = slices.Delete(failures, at, at+1)
 		}
-		if c.Succeeded() {
+		if c.Succeeded() && !t.learns {
 			t.made(c)
 		}
 	}
 	for _, f := range failures {
+		if t.learns {
+			break
+		}
 		t.says(f)
 	}
 }
@@ -318,8 +328,8 @@ func (t *teller) turn(entries []int, closing *Fact) {
 	}
 }
 
-// interruption matches the notes that agents write when the person interrupts a turn.
-var interruption = regexp.MustCompile(`(?i)^\W*(?:request|turn)[ _](?:was )?(?:interrupted|aborted)`)
+// interruption matches what agents write when the person interrupts a turn or a command.
+var interruption = regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
 
 // lastParagraph returns the last paragraph of a reply that is a sentence.
 func lastParagraph(text []byte) string {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/query/recap"
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
@@ -20,7 +21,9 @@ import (
 type recapOptions struct {
 	flags.Shared
 	pager.Options
-	limit flags.Number
+	limit    flags.Number
+	lessons  bool
+	markdown bool
 }
 
 // noRecapFilters are the filters on parts of sessions: all of a session is told.
@@ -29,7 +32,14 @@ var noRecapFilters = []string{"scope", "kind", "role", "tool", "model", "error",
 func (o *recapOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", "show the latest N sessions; 0 for all (default 3)", &o.limit)
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Recap{Response: &recap.Response{}}) })
+	flags.Add(f, "lessons", "", "", "show the errors that came back in three sessions or more and were repaired in the same way", &o.lessons)
+	flags.Add(f, "markdown", "", "", "with --lessons: as a list of Markdown, for the instructions of a project", &o.markdown)
+	o.AddFormat(f, func() []string {
+		if o.lessons {
+			return printer.Fields(&printer.Lessons{Response: &recap.Lessons{}})
+		}
+		return printer.Fields(&printer.Recap{Response: &recap.Response{}})
+	})
 	o.Options.AddFlags(f)
 	o.Add(cmd, flags.SharedGroups, noRecapFilters...)
 }
@@ -41,9 +51,18 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	if len(args) > 1 {
 		return problem.Usagef("`pigrep recap` without a session tells of all that pass the filters", "recap takes at most one session, not %d", len(args))
 	}
+	if o.markdown && !o.lessons {
+		return problem.Usagef("pigrep recap --lessons --markdown", "only lessons can be written with --markdown")
+	}
+	if o.lessons && len(args) > 0 {
+		return problem.Usagef("filters such as --here choose sessions", "a lesson takes several sessions, so --lessons and a session cannot be combined")
+	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
+	}
+	if o.lessons {
+		return runLessons(ctx, a, o, q)
 	}
 	req := recap.Request{Spec: q.Request.Spec, Limit: shownSessions, Redact: o.Redact}
 	if o.limit.Given {
@@ -77,5 +96,34 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	}
 	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {
 		a.WarnAll(asking.NoneBelow(&o.Shared, x.Reader.Summaries(), q.Request.CWD))
+	})
+}
+
+func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Command) error {
+	if o.markdown && q.Out.Format == printer.FormatText {
+		q.Out.Format = printer.FormatPlain
+	}
+	var res *recap.Lessons
+	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = recap.Learn(ctx, r, q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.limit.N, Redact: o.Redact}); err != nil {
+			return asking.Problem(ctx, err)
+		}
+		a.Logger().Debug("looked for lessons", "took", a.Now().Sub(start).String())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	x.Report(&res.Index, nil)
+	q.Out.Layout.Know(x.Reader)
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Lessons{Response: res, Markdown: o.markdown}); err != nil {
+		return err
+	}
+	return asking.Finish(x, len(res.Lessons) > 0, 0, func() {
+		a.WarnAll(asking.NoneBelow(&o.Shared, x.Reader.Summaries(), q.Request.CWD))
+		a.Explain("", "no error came back in %d sessions or more with the same repair, in %s", recap.LessonSessions, human.Plural(res.Total, "session", "sessions"))
 	})
 }

@@ -345,6 +345,7 @@ func Columns() []CommandColumns {
 		{"similar", names((&Similar{Response: &similar.Response{}}).Sheet(Layout{}))},
 		{"blame", names((&Blame{Response: &blame.Response{}}).Sheet(Layout{}))},
 		{"recap", names((&Recap{Response: &recap.Response{}}).Sheet(Layout{}))},
+		{"recap --lessons", names((&Lessons{Response: &recap.Lessons{}}).Sheet(Layout{}))},
 		{"commit", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
 		{"log", names((&Commits{Response: &blame.CommitResponse{}}).Sheet(Layout{}))},
 		{"fix", names((&Fix{Response: &fix.Response{}}).Sheet(Layout{}))},

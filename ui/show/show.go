@@ -382,7 +382,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	b := printer.NewSink(w)
 	fmt.Fprintf(b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
 	for _, f := range exportFacts(s) {
-		fmt.Fprintf(b, "- %s: %s\n", f[0], codeSpan(f[1]))
+		fmt.Fprintf(b, "- %s: %s\n", f[0], prose.CodeSpan(f[1]))
 	}
 	names := make(map[string]int)  // how many entries have an anchor so far
 	shown := make(map[string]bool) // calls with a diff
@@ -402,7 +402,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n", name)
 		if e.Message == "" || e.Message != message {
 			fmt.Fprintf(b, "\n## %s\n\n", escapeMarkdown(it.Title))
-			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", prose.CodeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		}
 		message = e.Message
 		for _, block := range it.Blocks {
@@ -445,7 +445,7 @@ func markdownBlock(b *printer.Sink, block transcript.Block) {
 		fence(b, "", block.Text)
 		b.Print("\n</details>\n")
 	case transcript.Line:
-		b.Print(codeSpan(terminal.Clean(string(block.Text))) + "\n")
+		b.Print(prose.CodeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
 		if block.Kind != session.KindResult {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)
@@ -468,18 +468,18 @@ func markdownCall(b *printer.Sink, c *session.Call) {
 	}
 	for _, a := range transcript.Arguments(c, len(files) > 0, command) {
 		if a.Text && strings.Contains(string(a.Value), "\n") {
-			fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
+			fmt.Fprintf(b, "%s:\n\n", prose.CodeSpan(terminal.Clean(a.Name)))
 			fence(b, "", a.Value)
 			b.Print("\n")
 			continue
 		}
-		fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
+		fmt.Fprintf(b, "- %s: %s\n", prose.CodeSpan(terminal.Clean(a.Name)), prose.CodeSpan(terminal.Clean(string(a.Value))))
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 {
 		fence(b, "json", c.Raw)
 	}
 	for _, s := range c.Subagents {
-		fmt.Fprintf(b, "- subagent %s: %s\n", escapeMarkdown(terminal.Clean(s.Title)), codeSpan("pigrep show "+terminal.Clean(s.Name)))
+		fmt.Fprintf(b, "- subagent %s: %s\n", escapeMarkdown(terminal.Clean(s.Title)), prose.CodeSpan("pigrep show "+terminal.Clean(s.Name)))
 	}
 }
 
@@ -491,7 +491,7 @@ func markdownDiff(b *printer.Sink, files []diff.File) {
 			b.Print("\n")
 		}
 		if f.Path != "" {
-			b.Print(codeSpan(terminal.Clean(f.Path)) + " ")
+			b.Print(prose.CodeSpan(terminal.Clean(f.Path)) + " ")
 		}
 		b.Print((&showText{Text: &printer.Text{}}).changeCounts(f) + "\n")
 		if len(f.Hunks) > 0 {
@@ -520,21 +520,6 @@ func fence(b *printer.Sink, language string, text []byte) {
 		b.Print(line, "\n")
 	}
 	fmt.Fprintf(b, "%s\n", mark)
-}
-
-// codeSpan writes a line of text as inline code.
-func codeSpan(s string) string {
-	if s == "" {
-		return "``"
-	}
-	mark := "`"
-	for strings.Contains(s, mark) {
-		mark += "`"
-	}
-	if len(mark) > 1 || strings.HasPrefix(s, "`") {
-		return mark + " " + s + " " + mark
-	}
-	return mark + s + mark
 }
 
 var markdownEscaper = strings.NewReplacer(
