@@ -30,6 +30,10 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envDelay) != "" {
+		delayedShell()
+		return
+	}
 	dir, err := os.MkdirTemp("", "pigrep-hosts-")
 	if err == nil {
 		program, err = testkit.Build(dir)
