@@ -11,7 +11,7 @@ const [command, ...args] = process.argv.slice(2);
 const client = new Client({ name: "check", version: "1" });
 await client.connect(new StdioClientTransport({ command, args, env: { ...process.env } }));
 const { tools } = await client.listTools(); // from here on answers are checked
-assert.equal(tools.length, 9);
+assert.equal(tools.length, 10);
 
 const call = async (name, args) => {
   const result = await client.callTool({ name, arguments: args });

@@ -17,7 +17,7 @@ async def main():
     async with stdio_client(server) as (read, write), ClientSession(read, write) as client:
         await client.initialize()
         tools = (await client.list_tools()).tools
-        assert len(tools) == 9, tools
+        assert len(tools) == 10, tools
 
         async def call(name, arguments, fails=False):
             # The names of fields are those on the wire, whatever the version calls them.
