@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,6 +275,22 @@ func TestAnswered(t *testing.T) {
 	for _, h := range l.search(Request{Text: "walrus", Flat: true}).Hits {
 		if h.Answered != nil {
 			t.Errorf("%s has an answer that nobody asked for", h.EntryID)
+		}
+	}
+}
+
+// A hit that no word is in, but a filter lets through, has a score: none.
+func TestHitsWithoutWordsHaveNoScore(t *testing.T) {
+	l := newLibrary(t, story{Name: "a", Start: day, Entries: []turn{
+		prompt("rename the walrus helper"), reply("It is done now."), prompt("which tests are slow"), reply("Two of them."),
+	}})
+	hits := l.search(Request{Text: "walrus OR branch:any", Flat: true}).Hits
+	if len(hits) != 4 {
+		t.Errorf("%d hits, want 4", len(hits))
+	}
+	for _, h := range hits {
+		if has := strings.Contains(h.Fragment.Text, "walrus"); !(h.Score >= 0) || math.IsInf(h.Score, 0) || has != (h.Score > 0) {
+			t.Errorf("%q has the score %v", h.Fragment.Text, h.Score)
 		}
 	}
 }

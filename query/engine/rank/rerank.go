@@ -139,7 +139,7 @@ func (s *reranker) lastWord(kinds []session.Kind, top []*Candidate, all map[*Can
 	}
 	var words []*Candidate
 	for i, c := range top {
-		if isSaid := kinds[i] == session.KindPrompt || kinds[i] == session.KindReply; isSaid && s.head(c.file) == s.head(best.file) {
+		if isSaid := kinds[i] == session.KindPrompt || kinds[i] == session.KindReply; isSaid && c.score > 0 && s.head(c.file) == s.head(best.file) {
 			words = append(words, c)
 		}
 	}

@@ -41,7 +41,7 @@ func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Cand
 		s.resolve(prompt)
 		var worse []*Candidate // replies after it
 		for k, c := range top {
-			if kinds[k] == session.KindReply && c.file == prompt.file && c.score < answerShare*prompt.score && s.resolve(c).offset > prompt.offset {
+			if kinds[k] == session.KindReply && c.file == prompt.file && 0 < c.score && c.score < answerShare*prompt.score && s.resolve(c).offset > prompt.offset {
 				worse = append(worse, c)
 			}
 		}
