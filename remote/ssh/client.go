@@ -260,14 +260,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	}
 	late := time.NewTimer(c.options.Wait)
 	defer late.Stop()
-	select {
-	case <-n.greeted:
-	case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)): // a later question waits no longer for it
-		return c.slow()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := c.greeting(n); err != nil {
+	if err := c.awaitGreeting(ctx, n); err != nil {
 		return err
 	}
 	m := &message{Ask: question, Zone: c.options.Zone, Request: data}
@@ -304,6 +297,24 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 			_ = n.send(&message{Cancel: m.ID})
 			return ctx.Err()
 		}
+	}
+}
+
+// awaitGreeting waits for the greeting and checks it. It waits until Wait after the connection
+// began, so that a later question waits no longer for a host that says nothing.
+func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
+	select {
+	case <-n.greeted: // whenever that was
+		return c.greeting(n)
+	default:
+	}
+	select {
+	case <-n.greeted:
+		return c.greeting(n)
+	case <-time.After(c.options.Wait - c.options.Now().Sub(n.started)):
+		return c.slow()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -430,3 +430,17 @@ func (s served) Search(ctx context.Context, req search.Request) (*search.Respons
 	}
 	return &search.Response{}, nil
 }
+
+// A host that has greeted in time is asked later too, however long ago that was.
+func TestLaterQuestions(t *testing.T) {
+	c := client(t, "well", long)
+	if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	c.options.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	for i := range 500 {
+		if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
+			t.Fatalf("question %d: %v", i, err)
+		}
+	}
+}
