@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/files"
 	"pigrep/internal/human"
 	"pigrep/query/blame"
 	"pigrep/ui/cli/app"
@@ -153,7 +154,7 @@ func readLines(a *app.App, arg string) (name string, req *blame.Request, err err
 }
 
 func readText(path, name string) (string, error) {
-	f, err := os.Open(path)
+	f, err := files.OpenNow(path) // a pipe would wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", problem.Usagef("blame asks about lines as they are now; pigrep tools files NAME lists who changed a file that is gone", "there is no file %s", name)
 	}
@@ -162,18 +163,22 @@ func readText(path, name string) (string, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		return "", problem.Usagef("name one file in it", "%s is not a file", name)
+		hint := "blame asks about the lines of a text"
+		if info.IsDir() {
+			hint = "name one file in it"
+		}
+		return "", problem.Usagef(hint, "%s is not a file", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostFile+1))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("cannot read %s: %w", name, err)
 	case len(data) > mostFile:
-		return "", problem.Usagef("", "%s is larger than %s", name, human.Bytes(mostFile))
+		return "", problem.Usagef("blame asks about the lines of a text that somebody wrote", "%s is larger than %s", name, human.Bytes(mostFile))
 	case len(data) == 0:
-		return "", problem.Usagef("", "%s is empty", name)
+		return "", problem.Usagef("blame asks about the lines of a text", "%s is empty", name)
 	case bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0:
-		return "", problem.Usagef("", "%s is not a text", name)
+		return "", problem.Usagef("blame asks about the lines of a text", "%s is not a text", name)
 	}
 	return string(data), nil
 }

@@ -11,6 +11,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
+	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
@@ -73,7 +74,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 		if len(args) > 0 {
 			s, err := sessions.FindSession(r, args[0])
 			if err != nil {
-				return err
+				return conversation.Problem(&snapshot.Snapshot{Location: q.Location, Reader: r}, err)
 			}
 			req.Path = s.Path
 		}

@@ -22,9 +22,10 @@ import (
 const mostLog = 16 << 20
 
 // git runs the git program in a directory, and returns the beginning of what it prints. No argument
-// of the user's is an option: callers put these after --end-of-options or --.
+// of the user's is an option: callers put these after --end-of-options or --. What is parsed does
+// not depend on the user's settings.
 func git(ctx context.Context, a *app.App, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-pager", "--no-optional-locks"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "--no-pager", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "log.showRoot=true", "-c", "log.showSignature=false"}, args...)...)
 	cmd.Env = append(a.Environ(), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 	cmd.WaitDelay = time.Second
 	var errs bytes.Buffer
@@ -82,7 +83,7 @@ func commitOf(ctx context.Context, a *app.App, dir, rev string) (string, error) 
 
 // logOf returns the latest commits before a commit, or those that change a file or directory.
 func logOf(ctx context.Context, a *app.App, dir, hash, path string, most int) ([]blame.Commit, error) {
-	args := []string{"log", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--patch", "--unified=0", "--format=%x01%H%x00%ct%x00%s", "--max-count=" + strconv.Itoa(most), hash, "--"}
+	args := []string{"log", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--patch", "--unified=0", "--format=%x01%H%x00%ct%x00%s", "--max-count=" + strconv.Itoa(most), hash, "--"}
 	if path != "" {
 		args = append(args, path)
 	}

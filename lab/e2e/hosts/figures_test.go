@@ -120,7 +120,7 @@ func hostCPU(t *testing.T, home string) (sum time.Duration) {
 	for {
 		data, err := os.ReadFile(home + ".times")
 		if err != nil {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // nobody says when the file is there
 			continue
 		}
 		testkit.Check(t, os.Remove(home+".times"))
@@ -161,7 +161,7 @@ func delayedShell() {
 			}
 		}()
 		for p := range pieces {
-			time.Sleep(time.Until(p.at))
+			time.Sleep(time.Until(p.at)) // this is the latency
 			if _, err := to.Write(p.data); err != nil {
 				break
 			}

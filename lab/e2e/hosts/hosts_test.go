@@ -404,7 +404,7 @@ func TestHostsThatFail(t *testing.T) {
 
 // A connection that is killed in the middle of an answer is said, and what had come counts.
 func TestKilledConnection(t *testing.T) {
-	if runtime.GOOS != "linux" {
+	if runtime.GOOS != "linux" { // which process of sshd serves a connection is asked there
 		t.Skip("the process of a connection is found in /proc")
 	}
 	n := newNetwork(t)
