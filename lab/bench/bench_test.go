@@ -102,15 +102,16 @@ func TestComparison(t *testing.T) {
 		t.Fatal(err)
 	}
 	for printed, want := range map[string]string{
-		path + ":3:1:transfers\n" + path + ":4:1:transfers\n": "<nil> 2 2 [1 of rg's only in bytes that are no text 1 hidden from rg by an escape]",
-		path + ":4:1:transfers\n":                             "<nil> 1 2 [1 of rg's only in bytes that are no text]", // rg does not have 3
-		path + ":3:1:transfers\n":                             "is found by grep: false",
-		path + ":2:1:transfers\n" + path + ":1:1:transfers\n": "is found by grep: true",
+		"3 4": "<nil> 2 2 [1 of rg's only in bytes that are no text 1 hidden from rg by an escape]",
+		"4":   "<nil> 1 2 [1 of rg's only in bytes that are no text]", // rg does not have 3
+		"3":   "is found by grep: false",
+		"2 1": "is found by grep: true",
 	} {
-		c := comparison{Grep: []string{"printf", "%s", printed}, RG: []string{"rg", "-n", "-o", "-w", "transfers", dir}, Expr: `\btransfers\b`}
+		object := `{"type":"match","data":{"sessionPath":"` + path + `","line":%s}}\n`
+		c := comparison{Grep: append([]string{"printf", object}, strings.Fields(printed)...), RG: []string{"rg", "-n", "-o", "-w", "transfers", dir}, Expr: `\btransfers\b`}
 		got := fmt.Sprint(c.run(), c.Ours, c.Theirs, c.why())
 		if !strings.Contains(got, want) {
-			t.Errorf("grep prints\n%s%s, want %q", printed, got, want)
+			t.Errorf("grep prints lines %s: %s, want %q", printed, got, want)
 		}
 	}
 }

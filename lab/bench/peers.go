@@ -320,8 +320,9 @@ func (b *suite) greps(t *tree) {
 
 // comparison is two ways to find the same lines of session files, and what they find.
 type comparison struct {
-	Grep, RG []string // commands that print path:line:rest for each match
-	Expr     string
+	Grep []string // prints JSON of each line with a match
+	RG   []string // prints path:line:rest for each match
+	Expr string
 
 	Ours, Theirs int // lines
 	NoText       int // of rg's, where bytes match that are no text: a key, an id, a signature
@@ -331,7 +332,7 @@ type comparison struct {
 // compared finds a pattern both ways, in a process of its own.
 func (b *suite) compared(t *tree, p pattern) comparison {
 	c := comparison{
-		Grep: append([]string{b.pigrep}, t.command("grep --scope all --vimgrep", p.args...)...),
+		Grep: append([]string{b.pigrep}, t.command("grep --scope all --jsonl", p.args...)...),
 		RG:   append(append([]string{"rg", "--no-ignore", "--hidden", "-n", "-o"}, p.args...), t.dir),
 		Expr: p.expr,
 	}
@@ -358,7 +359,7 @@ func (c comparison) why() []string {
 // Escaped do not explain, is an error of grep's.
 func (c *comparison) run() (err error) {
 	defer must.Catch(&err)
-	ours, theirs := places(c.Grep), places(c.RG)
+	ours, theirs := places(c.Grep, ofJSON), places(c.RG, ofText)
 	expr := must.Get(regexp.Compile(c.Expr))
 	c.Ours, c.Theirs = len(ours), len(theirs)
 	differ := map[string][]place{} // by file
@@ -397,23 +398,39 @@ type place struct {
 	line int
 }
 
-// places runs a command that prints path:line:rest for each match.
-func places(command []string) map[place]bool {
+// ofText reads path:line:rest.
+func ofText(printed []byte) (at place) {
+	path, rest, _ := bytes.Cut(printed, []byte(":"))
+	number, _, _ := bytes.Cut(rest, []byte(":"))
+	at.line, _ = strconv.Atoi(string(number)) // what is no number names no line
+	at.path = string(path)
+	return at
+}
+
+// ofJSON reads an object of grep: those of matches name a line of the session file.
+func ofJSON(printed []byte) place {
+	var object struct {
+		Data struct {
+			SessionPath string
+			Line        int
+		}
+	}
+	must.Do(json.Unmarshal(printed, &object), string(printed))
+	return place{object.Data.SessionPath, object.Data.Line}
+}
+
+// places runs a command and collects what the lines that it prints name.
+func places(command []string, of func(printed []byte) place) map[place]bool {
 	c := exec.Command(command[0], command[1:]...)
 	c.Stderr = os.Stderr
 	out := must.Get(c.StdoutPipe())
 	must.Do(c.Start())
-	all, last := map[place]bool{}, ""
+	all := map[place]bool{}
 	scanner := bufio.NewScanner(out)
 	scanner.Buffer(nil, 64<<20)
 	for scanner.Scan() {
-		path, rest, _ := strings.Cut(scanner.Text(), ":")
-		number, _, _ := strings.Cut(rest, ":")
-		if line, err := strconv.Atoi(number); err == nil {
-			if path != last {
-				last = strings.Clone(path) // not the whole line
-			}
-			all[place{last, line}] = true
+		if at := of(scanner.Bytes()); at.line > 0 {
+			all[at] = true
 		}
 	}
 	must.Do(scanner.Err())
