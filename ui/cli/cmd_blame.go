@@ -230,7 +230,7 @@ func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string)
 		if err != nil {
 			return err
 		}
-		if req.Commits, err = logOf(ctx, a, a.Absolute("."), hash, "", 1); err != nil {
+		if req.Commits, err = commitsBefore(ctx, a, a.Absolute("."), hash, "", 1); err != nil {
 			return err
 		}
 	}
@@ -287,6 +287,10 @@ func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Sha
 		return err
 	}
 	return asking.Finish(x, res.Found > 0, 0, func() {
-		a.Explain("", "no session of %s made %s, as far as they say", human.Plural(res.Index.Files, "file", "files"), human.Plural(max(len(req.Commits), 1), "commit", "commits"))
+		if len(res.Rows) == 0 {
+			a.Explain("", "no commit changed it")
+			return
+		}
+		a.Explain("", "no session of %s made %s, as far as they say", human.Plural(res.Index.Files, "file", "files"), human.Plural(len(res.Rows), "commit", "commits"))
 	})
 }
