@@ -61,7 +61,8 @@ type FilesRequest struct {
 // Grepped is what is known of a grep when its matches have been visited.
 type Grepped struct {
 	grep.Summary
-	Index search.IndexState
+	Warnings []string
+	Index    search.IndexState
 }
 
 // Status is what a machine says of itself.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 	"pigrep/remote"
@@ -134,6 +135,9 @@ func (c *Client) adopt(answer any) {
 			v.SetString(h.Name)
 		case "ShortID":
 			if path := of.FieldByName("SessionPath"); path.IsValid() && v.String() != "" {
+				if session.IsPath(v.String()) { // of that host
+					v.SetString(path.String())
+				}
 				c.names.Store(path.String(), v.String())
 			}
 		case "SessionPath", "ParentPath":

@@ -3,11 +3,13 @@ package ssh
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/internal/lists"
 	"pigrep/query/audit"
 	"pigrep/query/engine/words"
 	"pigrep/query/facets"
@@ -19,29 +21,43 @@ import (
 	"pigrep/remote"
 )
 
-// Hosts asks several machines at once and merges their answers. It answers as long as one of
-// them does.
+// Hosts are several machines that are asked at once. It is safe for concurrent use.
 type Hosts struct {
 	Clients []*Client
 	Here    remote.Participant // this machine; nil if it is not asked
-	// Soon lets a grep visit the matches of that host first which finds some first, so that
-	// the order of hosts may change; otherwise it is that of their names on the command line.
-	Soon bool
 
 	mu       sync.Mutex
-	missing  []*HostError
 	sessions map[int]remote.Prepared // of hosts, by number
 }
 
-var _ remote.Answers = (*Hosts)(nil)
+// Asking is a question to all hosts. It is answered as long as one of them does.
+type Asking struct {
+	*Hosts
+	// Soon lets a grep visit the matches of that host first which finds some first, so that
+	// the order of hosts may change; otherwise it is that of their names on the command line.
+	Soon bool
+	// Tell makes answers say which hosts are missing.
+	Tell bool
 
-// Missing returns the hosts that did not answer since the last call, and why.
-func (h *Hosts) Missing() []*HostError {
+	mu      sync.Mutex
+	missing []*HostError
+}
+
+var _ remote.Answers = (*Asking)(nil)
+
+// Missing returns the hosts that did not answer, and why.
+func (h *Asking) Missing() []*HostError {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := h.missing
-	h.missing = nil
-	return list
+	return slices.Clone(h.missing)
+}
+
+// Each visits the sessions that were in answers, by their paths, with what commands accept as
+// their names.
+func (h *Hosts) Each(visit func(path, name string) bool) {
+	for _, c := range h.Clients {
+		c.names.Range(func(path, name any) bool { return visit(path.(string), name.(string)) })
+	}
 }
 
 // NameOf returns what commands accept as the name of a session that was in an answer, by its
@@ -64,7 +80,7 @@ func (h *Hosts) Close() {
 
 // miss takes an error of a host. It returns those that are no fault of this host: they end the
 // question.
-func (h *Hosts) miss(err error) error {
+func (h *Asking) miss(err error) error {
 	host, ok := errors.AsType[*HostError](err)
 	if !ok {
 		return err
@@ -77,8 +93,40 @@ func (h *Hosts) miss(err error) error {
 	return nil
 }
 
-// ErrNone means that no host has answered.
-var ErrNone = errors.New("no host answers")
+// none is the error of a question that no host has answered: why the first of them did not. It
+// is then not missing from an answer.
+func (h *Asking) none() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := h.missing[0]
+	h.missing = h.missing[1:]
+	return &remote.Error{Code: "io", Message: e.Host + ": " + e.Reason, Hint: e.Hint}
+}
+
+// tell says in an answer which hosts are missing, if that is wanted.
+func tell[Res any](h *Asking, answer *Res, err error) (*Res, error) {
+	if missing := h.Missing(); err == nil && h.Tell && len(missing) > 0 {
+		Lack(answer, func(s *search.IndexState) { s.Complete = false },
+			lists.Map(missing, func(e *HostError) string { return "nothing from " + e.Host + ": " + e.Reason })...)
+	}
+	return answer, err
+}
+
+// Lack says in an answer what it lacks: in the state of the index, and as warnings. Answers that
+// say so have the same fields.
+func Lack(answer any, state func(*search.IndexState), said ...string) {
+	v := reflect.ValueOf(answer).Elem()
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	if index := v.FieldByName("Index"); index.IsValid() {
+		state(index.Addr().Interface().(*search.IndexState))
+	}
+	if field := v.FieldByName("Warnings"); field.IsValid() {
+		warnings := field.Addr().Interface().(*[]string)
+		*warnings = append(*warnings, said...)
+	}
+}
 
 // all returns who is asked.
 func (h *Hosts) all() (all []remote.Participant) {
@@ -93,7 +141,7 @@ func (h *Hosts) all() (all []remote.Participant) {
 
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
 // numbers.
-func each[T any](ctx context.Context, h *Hosts, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (*T, error)) (answers []*T, answered []int, err error) {
+func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (*T, error)) (answers []*T, answered []int, err error) {
 	all := h.all()
 	list := make([]*T, len(all))
 	asking, ctx := errgroup.WithContext(ctx)
@@ -116,7 +164,7 @@ func each[T any](ctx context.Context, h *Hosts, hosts []int, ask func(ctx contex
 		}
 	}
 	if len(answers) == 0 {
-		return nil, nil, ErrNone
+		return nil, nil, h.none()
 	}
 	return answers, answered, nil
 }
@@ -140,7 +188,7 @@ type joint[Req, Res any] struct {
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
-func together[Req, Res any](ctx context.Context, h *Hosts, req Req, q joint[Req, Res]) (*Res, error) {
+func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
 	hosts := h.numbers()
 	var shared *words.Statistics
 	elsewhere := make(map[int][]uint64)
@@ -161,7 +209,7 @@ func together[Req, Res any](ctx context.Context, h *Hosts, req Req, q joint[Req,
 		return one(ctx, number, from, req)
 	})
 	if err != nil || shared == nil {
-		return first(answers), err
+		return tell(h, first(answers), err)
 	}
 	for range merge.Rounds {
 		more := make(map[int]*Req)
@@ -186,7 +234,7 @@ func together[Req, Res any](ctx context.Context, h *Hosts, req Req, q joint[Req,
 			return nil, err
 		}
 	}
-	return q.merge(&req, answers), nil
+	return tell(h, q.merge(&req, answers), nil)
 }
 
 func first[T any](list []*T) *T {
@@ -198,7 +246,7 @@ func first[T any](list []*T) *T {
 
 // prepare asks all hosts for what they must know of each other: it returns those that answer,
 // the sum of their statistics, and for each the sessions for which another one answers.
-func (h *Hosts) prepare(ctx context.Context, req remote.PrepareRequest) (hosts []int, shared *words.Statistics, elsewhere map[int][]uint64, err error) {
+func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest) (hosts []int, shared *words.Statistics, elsewhere map[int][]uint64, err error) {
 	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Prepared, error) {
 		req := req
 		req.Known = h.known(number).Number
@@ -261,12 +309,12 @@ func picks(req audit.Request) remote.PrepareRequest {
 	return wordsOf(&found)
 }
 
-func (h *Hosts) Search(ctx context.Context, req search.Request) (*search.Response, error) {
+func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Later = false
 	return together(ctx, h, req, joint[search.Request, search.Response]{remote.Participant.Search, wordsOf(&req), knowSearch, merge.Again, merge.Search})
 }
 
-func (h *Hosts) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	found := req.Search()
 	return together(ctx, h, req, joint[sessions.Request, sessions.Response]{
 		remote.Participant.Sessions, wordsOf(&found),
@@ -276,14 +324,14 @@ func (h *Hosts) Sessions(ctx context.Context, req sessions.Request) (*sessions.R
 	})
 }
 
-func (h *Hosts) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
+func (h *Asking) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
 	return together(ctx, h, req, joint[search.Request, facets.Response]{
 		remote.Participant.Facets, wordsOf(&req), knowSearch, merge.AgainFacets,
 		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) },
 	})
 }
 
-func (h *Hosts) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
+func (h *Asking) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
 	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Participant) (*[]sessions.Facet, error) {
 		return from.Values(ctx, struct{}{})
 	})
@@ -293,26 +341,26 @@ func (h *Hosts) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, erro
 	return merge.Values(list), nil
 }
 
-func (h *Hosts) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
+func (h *Asking) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
 	return together(ctx, h, req, joint[search.Request, search.Counts]{remote.Participant.Count, wordsOf(&req), knowSearch, nil, merge.Count})
 }
 
-func (h *Hosts) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
+func (h *Asking) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
 	return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
 		remote.Participant.Tools, picks(req), knowAudit, nil,
 		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) },
 	})
 }
 
-func (h *Hosts) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
+func (h *Asking) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
 	return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{remote.Participant.Commands, picks(req), knowAudit, nil, merge.Commands})
 }
 
-func (h *Hosts) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
+func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
 	return together(ctx, h, req, joint[audit.Request, audit.CallList]{remote.Participant.Calls, picks(req), knowAudit, nil, merge.Calls})
 }
 
-func (h *Hosts) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
+func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
 	return together(ctx, h, req, joint[remote.FilesRequest, audit.FileTable]{
 		remote.Participant.Touched, remote.PrepareRequest{},
 		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) {
@@ -322,11 +370,11 @@ func (h *Hosts) Touched(ctx context.Context, req remote.FilesRequest) (*audit.Fi
 	})
 }
 
-func (h *Hosts) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
+func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
 	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{remote.Participant.Usage, picks(req), knowAudit, nil, merge.Usage})
 }
 
-func (h *Hosts) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
+func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	return together(ctx, h, req, joint[fix.Request, fix.Response]{
 		remote.Participant.Fix, remote.PrepareRequest{Fix: &req},
 		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) {
@@ -337,7 +385,7 @@ func (h *Hosts) Fix(ctx context.Context, req fix.Request) (*fix.Response, error)
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after
 // the other, the first that finds some first, while the others wait with theirs.
-func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	hosts, elsewhere := h.numbers(), make(map[int][]uint64)
 	if len(hosts) > 1 {
 		var err error
@@ -382,9 +430,9 @@ func (h *Hosts) Grep(ctx context.Context, req grep.Request, visit func(*grep.Mat
 		}
 	}
 	if sum.Lines == 0 && !slices.ContainsFunc(answered, func(x *remote.Grepped) bool { return x != nil }) {
-		return nil, ErrNone
+		return nil, h.none()
 	}
-	return res, nil // also with lines of hosts that were lost after them, which are missing
+	return tell(h, res, nil) // also with lines of hosts that were lost after them, which are missing
 }
 
 // inTurns runs the greps of several hosts as one. From its first match to its last a host has

@@ -119,7 +119,7 @@ type ResumeAnswer struct {
 
 // Resume asks all hosts how the session is resumed that a request names. Those that do not have
 // it say so with an error.
-func (h *Hosts) Resume(ctx context.Context, req ResumeRequest) (found []*ResumeAnswer, on []*Host, refused error) {
+func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*ResumeAnswer, on []*Host, refused error) {
 	answers, errs := make([]*ResumeAnswer, len(h.Clients)), make([]error, len(h.Clients))
 	var asking sync.WaitGroup
 	for i, c := range h.Clients {
@@ -132,6 +132,9 @@ func (h *Hosts) Resume(ctx context.Context, req ResumeRequest) (found []*ResumeA
 		} else if err := h.miss(errs[i]); err != nil {
 			refused = err
 		}
+	}
+	if len(found) == 0 && refused == nil {
+		refused = h.none()
 	}
 	return found, on, refused
 }

@@ -12,13 +12,11 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
-	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
-	"pigrep/remote/ssh"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
@@ -42,9 +40,7 @@ func newBackend(ctx context.Context, p *location.Location) *backend {
 	at := *p
 	at.App = &quiet
 	b := &backend{Location: &at, index: snapshot.OpenLive(ctx, &at)}
-	if at.Hosts != nil && at.Elsewhere.Here {
-		at.Hosts.Here = asking.OnThis(&at, b.index.Snapshot)
-	}
+	asking.KeepOpen(&at, b.index)
 	return b
 }
 
@@ -93,94 +89,58 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 	}
 }
 
-// search answers a request, with paths as the user writes them.
-func (b *backend) search(ctx context.Context, req search.Request) (res *search.Response, err error) {
+// answered answers a request: from the index, or what archives have for a question, or by asking
+// other machines, whose answers say which are missing.
+func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question, req Req, ask func(remote.Answers, context.Context, Req) (*Res, error)) (res *Res, err error) {
 	if b.Hosts != nil {
-		res, err = b.Hosts.Search(ctx, req)
-		return res, b.asked(err, func(w []string) { res.Index.Complete = false; res.Warnings = append(res.Warnings, w...) })
+		from, _ := asking.Hosts(b.Location)
+		from.Tell = true
+		if res, err = ask(from, ctx, req); err != nil {
+			err = asking.Problem(ctx, err)
+		}
+		return res, err
 	}
-	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
-		res, err = search.Run(ctx, x.Reader, b.Agents, x.Source(), req)
+	err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
+		res, err = ask(asking.From(x), ctx, req)
 		return err
 	})
 	return res, err
+}
+
+// search answers a request, with paths as the user writes them.
+func (b *backend) search(ctx context.Context, req search.Request) (*search.Response, error) {
+	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
+	return answered(ctx, b, questionOf(&req), req, remote.Answers.Search)
 }
 
 // sessions lists sessions.
-func (b *backend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
-	if b.Hosts != nil {
-		res, err = b.Hosts.Sessions(ctx, req)
-		return res, b.asked(err, func(w []string) { res.Index.Complete = false; res.Warnings = append(res.Warnings, w...) })
-	}
+func (b *backend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	err = b.ask(ctx, questionAbout(&req), func(x *snapshot.Snapshot) (err error) {
-		res, err = sessions.List(ctx, x.Reader, b.Agents, x.Source(), req)
-		return err
-	})
-	return res, err
+	return answered(ctx, b, questionAbout(&req), req, remote.Answers.Sessions)
 }
 
 // facets counts the hits of a request by day and by the values of fields.
-func (b *backend) facets(ctx context.Context, req search.Request) (res *facets.Response, err error) {
-	if b.Hosts != nil {
-		res, err = b.Hosts.Facets(ctx, req)
-		return res, b.asked(err, nil)
-	}
+func (b *backend) facets(ctx context.Context, req search.Request) (*facets.Response, error) {
 	req.Env.Expand = b.App.Absolute
-	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) (err error) {
-		res, err = facets.Of(ctx, x.Reader, b.Agents, x.Source(), req)
-		return err
-	})
-	return res, err
+	return answered(ctx, b, questionOf(&req), req, remote.Answers.Facets)
 }
 
 // values lists the values that filters can have.
 func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
-	if b.Hosts != nil {
-		list, err := b.Hosts.Values(ctx, struct{}{})
-		if list == nil {
-			list = &[]sessions.Facet{}
-		}
-		return *list, b.asked(err, nil)
+	list, err := answered(ctx, b, remote.Question{Brief: true}, struct{}{}, remote.Answers.Values)
+	if list == nil {
+		list = &[]sessions.Facet{}
 	}
-	x, err := b.open(ctx, remote.Question{Brief: true})
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	return sessions.Facets(x.Reader)
+	return *list, err
 }
 
-func (b *backend) count(ctx context.Context, req search.Request) (n search.Counts, err error) {
-	if b.Hosts != nil {
-		found, err := b.Hosts.Count(ctx, req)
-		if err == nil {
-			n = *found
-		}
-		return n, b.asked(err, nil)
+func (b *backend) count(ctx context.Context, req search.Request) (search.Counts, error) {
+	req.Env.Expand = b.App.Absolute
+	n, err := answered(ctx, b, questionOf(&req), req, remote.Answers.Count)
+	if n == nil {
+		n = &search.Counts{}
 	}
-	x, err := b.open(ctx, questionOf(&req))
-	if err != nil {
-		return n, err
-	}
-	defer x.Close()
-	return search.Count(ctx, x.Reader, b.Agents, x.Source(), req)
-}
-
-// asked takes the outcome of a question to other machines. An answer says which are missing.
-func (b *backend) asked(err error, lacks func(warnings []string)) error {
-	missing := b.Hosts.Missing()
-	if errors.Is(err, ssh.ErrNone) && len(missing) > 0 {
-		return hostProblem(missing[0])
-	}
-	if err == nil && lacks != nil && len(missing) > 0 {
-		lacks(lists.Map(missing, func(e *ssh.HostError) string { return "nothing from " + e.Host + ": " + e.Reason }))
-	}
-	if err == nil {
-		return nil
-	}
-	return asking.Problem(context.Background(), err)
+	return *n, err
 }
 
 // openSession is open with the session at a path. The caller calls done.

@@ -298,7 +298,7 @@ func searchFiles(ctx context.Context, from remote.Answers, x *snapshot.Snapshot,
 	if found != nil {
 		sum = &found.Summary
 	}
-	if err = asking.Asked(x, err); err != nil {
+	if err = asking.Asked(x, from, err); err != nil {
 		return sum, grepProblem(ctx, err)
 	}
 	if x.Hosts != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/location"
@@ -34,17 +36,17 @@ import (
 
 type mcpOptions struct {
 	flags.Shared
-	reveal      bool
 	printConfig string
 }
 
 func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
+	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.Reveal)
 	flags.AddWords(cmd, "print-config", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), clientNames(), &o.printConfig)
 	o.AddFrom()
+	o.AddOn()
 	o.Add(cmd, []flags.Group{flags.GroupFilter}, flags.FiltersBut(filter.Agent)...)
-	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink")
+	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "color", "hyperlink", "reveal")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
@@ -65,7 +67,10 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 	}
 	x := snapshot.OpenLive(ctx, p)
 	defer x.Close()
-	config := mcpConfig(x, p, o.reveal)
+	config := mcpConfig(x, p, o.Reveal)
+	if p.Hosts != nil {
+		config.Wait = 2 * o.Wait // for what they know of each other, and for their answers
+	}
 	config.Only = req.Agents
 	return mcp.Serve(ctx, config, a.Streams.In, a.Streams.Out)
 }
@@ -74,13 +79,10 @@ func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
 func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 	a := p.App
 	zone := a.Zone()
-	return mcp.Config{
+	c := mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.Agents, Logger: a.Logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.IndexDir,
 		Reveal: reveal, Current: currentSessions(a), Agents: p.Agents.ClientNames(), Dir: a.WorkDir, Started: a.Now(), Help: func() string { return help.Topic("query") },
-		Open: func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
-			if p.Elsewhere != nil {
-				return askArchives(ctx, p, of)
-			}
+		Open: func(ctx context.Context, _ remote.Question) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if at := indexer.Building(p.IndexDir); at != nil && errors.Is(err, index.ErrLocked) {
 				return nil, &mcp.Error{Code: problem.CodeLocked, Message: "the first index is being built: " + snapshot.BuildingText(*at), Hint: "try again in a moment"}
@@ -91,9 +93,6 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return forAgents(s), nil
 		},
 		At: func(number uint64) *mcp.Index {
-			if p.Elsewhere != nil { // archives are asked anew
-				return nil
-			}
 			if s := x.At(number); s != nil {
 				return forAgents(s)
 			}
@@ -105,9 +104,6 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return req, err
 		},
 		Status: func() (*printer.Status, error) {
-			if p.Elsewhere != nil {
-				return nil, &mcp.Error{Code: problem.CodeUsage, Message: "this server answers from archives, which have no index here", Hint: "`pigrep remote status NAME` says how an archive is"}
-			}
 			s, err := upkeep.Status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
@@ -115,19 +111,55 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			return s, nil
 		},
 	}
+	if p.Elsewhere != nil {
+		askElsewhere(&c, x, p)
+	}
+	return c
 }
 
-// askArchives returns what archives have for a question. It is another snapshot each time, which
-// the pages of an answer do not notice unless something was pushed between.
-func askArchives(ctx context.Context, p *location.Location, of remote.Question) (*mcp.Index, error) {
-	of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
-	s, err := snapshot.OpenFor(ctx, p, of)
-	if err != nil {
-		return nil, agentError(ctx, err)
+// askElsewhere makes a server ask archives or other machines. Each answer has another snapshot,
+// which its pages do not notice unless something was added between.
+func askElsewhere(c *mcp.Config, x *snapshot.Live, p *location.Location) {
+	what, hint := "archives, which have no index here", "`pigrep remote status NAME` says how an archive is"
+	c.At = func(uint64) *mcp.Index { return nil }
+	open := c.Open
+	c.Open = func(ctx context.Context, of remote.Question) (*mcp.Index, error) {
+		of.Brief = of.Brief && onlySummaries(&sessions.Request{Spec: of.Spec})
+		s, err := snapshot.OpenFor(ctx, p, of)
+		if err != nil {
+			return nil, agentError(ctx, err)
+		}
+		return unnumbered(forAgents(s)), nil
 	}
-	x := forAgents(s)
+	if p.Hosts != nil {
+		what, hint = "other machines", "`pigrep hosts` says what they have"
+		asking.KeepOpen(p, x)
+		session := c.Open
+		c.Open = func(ctx context.Context, of remote.Question) (at *mcp.Index, err error) {
+			if len(of.Names) > 0 { // sessions come as a whole
+				return session(ctx, of)
+			}
+			from, s := asking.Hosts(p)
+			from.Tell = true
+			if at = forAgents(s); p.Hosts.Here != nil {
+				if at, err = open(ctx, of); err != nil {
+					return nil, err
+				}
+			}
+			at.Answers, at.Others, at.Several = from, true, true
+			at.Named = func(_, path string) string { return cmp.Or(p.Hosts.NameOf(path), path) }
+			return unnumbered(at), nil
+		}
+	}
+	c.Status = func() (*printer.Status, error) {
+		return nil, &mcp.Error{Code: problem.CodeUsage, Message: "this server asks " + what, Hint: hint}
+	}
+}
+
+// unnumbered is an index that is always the same one to cursors.
+func unnumbered(x *mcp.Index) *mcp.Index {
 	x.Number, x.Pin = 1, func() {}
-	return x, nil
+	return x
 }
 
 // currentSessions returns the sessions that this process runs in.
@@ -153,7 +185,8 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	return &mcp.Index{
-		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Files: s.Files, Pin: s.Pin, Damaged: s.Damaged,
+		Answers: asking.From(s), Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.Names(s.Reader.Summaries()),
+		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
 }
@@ -217,10 +250,16 @@ func (o *mcpOptions) serverArgs(a *app.App) []string {
 	for _, name := range o.From {
 		args = append(args, "--from", name)
 	}
+	for _, name := range o.On {
+		args = append(args, "--on", name)
+	}
+	if o.Wait != flags.StandardWait {
+		args = append(args, "--wait", o.Wait.String())
+	}
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{o.NoUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
+	}{{o.NoUpdate, "--no-update"}, {o.Reveal, "--reveal"}} {
 		if f.set {
 			args = append(args, f.name)
 		}

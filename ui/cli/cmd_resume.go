@@ -102,8 +102,8 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 	if o.query() == "" && !o.last {
 		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
 	}
-	found, on, refused := p.Hosts.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.last, Fork: o.Fork, In: o.In})
-	missing := p.Hosts.Missing()
+	from, _ := asking.Hosts(p)
+	found, on, refused := from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.last, Fork: o.Fork, In: o.In})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -113,13 +113,11 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 			e.Hint = strings.ReplaceAll(e.Hint, "pigrep ", "pigrep --on "+p.Hosts.Clients[0].Host.Name+" ")
 		}
 		return err
-	case len(found) == 0:
-		return hostProblem(missing[0])
 	case len(found) > 1:
 		names := lists.Map(on, func(h *ssh.Host) string { return h.Name })
 		return &problem.Error{Code: conversation.CodeAmbiguous, Message: "sessions on several hosts match: " + strings.Join(names, ", "), Hint: "name one of them: --on " + names[0]}
 	}
-	for _, e := range missing {
+	for _, e := range from.Missing() {
 		p.App.Advise(e.Hint, "nothing from %s: %s", e.Host, e.Reason)
 	}
 	x := found[0]
@@ -134,11 +132,6 @@ func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *
 		return out.Print(r)
 	}
 	return replace(p.App, p.App.WorkDir, r.Argv)
-}
-
-// hostProblem is the error of a command that no host has answered.
-func hostProblem(e *ssh.HostError) error {
-	return &problem.Error{Code: problem.CodeIO, Message: e.Host + ": " + e.Reason, Hint: e.Hint}
 }
 
 func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }

@@ -296,10 +296,7 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 			return nil, nil
 		}
 		whole := *run
-		whole.from, whole.req.Since, whole.req.Until, whole.req.Limit = x.Hosts, time.Time{}, time.Time{}, 1
-		if x.Hosts == nil {
-			whole.from = asking.Index{Location: x.Location, Reader: x.Reader}
-		}
+		whole.from, whole.req.Since, whole.req.Until, whole.req.Limit = asking.From(x), time.Time{}, time.Time{}, 1
 		all, err := make(ctx, &whole)
 		if err != nil {
 			return nil, asking.Problem(ctx, err)

@@ -23,7 +23,6 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
-	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/printer"
 )
@@ -102,6 +101,7 @@ type listing struct {
 	limit   int // rows on a page; 0 if not given
 	rows    int // rows on a page by default
 	paging  *Paging
+	alone   string // if it asks an index of this machine only: what it is called
 
 	// needs completes what archives are asked beside the text and the filters.
 	needs func(*remote.Question, *cursor)
@@ -152,7 +152,11 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{sessions.Names(x.Reader.Summaries()), !s.Reveal, x.several()}}
+	if x.Others && l.alone != "" {
+		x.Close()
+		return nil, &Error{codeInput, l.alone + " asks the sessions of one machine, and this server asks several", "search, read_session and the other tools ask all of them"}
+	}
+	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{x.Named, !s.Reveal, x.Several}}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err
@@ -169,9 +173,10 @@ func rowsFrom[T, Row any](q *question, list []T, row func(*T) Row) []Row {
 	return rows
 }
 
-// footer returns the end of an answer. Warnings may repeat what was asked.
-func (q *question) footer(warnings []string) footer {
-	f := footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+// footer returns the end of an answer. Warnings may repeat what was asked. What other machines
+// lack, their answer says.
+func (q *question) footer(answer *search.IndexState, warnings []string) footer {
+	f := footer{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete && (answer.Complete || !q.Others)}
 	for i, w := range f.Warnings {
 		f.Warnings[i] = beginning(w, longestWarning)
 	}
@@ -184,7 +189,7 @@ const longestWarning = 400
 // there is none, or if the request has no times.
 func (q *question) newest() string {
 	spec := q.request.Spec
-	if spec.Since.IsZero() && spec.Until.IsZero() {
+	if spec.Since.IsZero() && spec.Until.IsZero() || q.Others {
 		return ""
 	}
 	f := spec.Compile()

@@ -51,7 +51,7 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[blameRow]{footer: q.footer(res.Warnings), line: (*blameRow).text}
+	p := &rowPage[blameRow]{footer: q.footer(&res.Index, res.Warnings), line: (*blameRow).text}
 	for i := range res.Blocks {
 		b := &res.Blocks[i]
 		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match}

@@ -18,6 +18,7 @@ import (
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 )
 
 type SessionsInput struct {
@@ -52,11 +53,11 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	req.Named, req.Forks, req.Subagents = in.Named, in.Forks, in.Subagents
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
-	list, err := sessions.List(ctx, q.Reader, s.Adapter, q.Source, req)
+	list, err := q.Sessions(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[listedSession]{footer: q.footer(list.Warnings), line: (*listedSession).text}
+	p := &rowPage[listedSession]{footer: q.footer(&list.Index, list.Warnings), line: (*listedSession).text}
 	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
 		row := listedSession{sessionRow: q.ids.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
 		if x.Hit != nil {
@@ -123,7 +124,7 @@ type fixReply struct {
 }
 
 func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
-	res, err := fix.Find(ctx, q.Reader, s.Adapter, q.Source, fix.Request{
+	res, err := q.Fix(ctx, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})
 	if errors.Is(err, fix.ErrNoWords) {
@@ -132,7 +133,7 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.ids.fix), footer: q.footer(res.Warnings), line: (*fixRow).text}
+	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.ids.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
 	inexact := !res.TotalIsExact && res.Total > 0
 	p.render = func(rows []fixRow, f footer) (any, string) {
 		head := atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with this error."
@@ -257,7 +258,7 @@ func (q *question) audit() audit.Request {
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
 	req.Failed, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
-	list, err := audit.Calls(ctx, q.Reader, s.Adapter, q.Source, req)
+	list, err := q.Calls(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPa
 		}
 		return nil
 	})
-	p.footer = q.footer(list.Warnings)
+	p.footer = q.footer(&list.Index, list.Warnings)
 	p.render = func(rows []callRow, f footer) (any, string) {
 		head := human.Plural(list.Total, "call", "calls") + " in " + human.Plural(list.Coverage.Sessions, "session", "sessions") + "."
 		return callsAnswer{rows, list.Total, f}, p.text(head, rows, f)
@@ -310,7 +311,7 @@ func (r *callRow) text() string {
 func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPage[usageRow], error) {
 	req := q.audit()
 	req.By = in.By.values()
-	table, err := audit.Usage(ctx, q.Reader, req)
+	table, err := q.Usage(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +320,7 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 	for _, model := range table.Unpriced {
 		unpriced = append(unpriced, cmp.Or(model, "(no model)"))
 	}
-	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(table.Warnings), line: (*usageRow).text}
+	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(&table.Index, table.Warnings), line: (*usageRow).text}
 	estimate := table.Estimate()
 	p.render = func(rows []usageRow, f footer) (any, string) {
 		return usageAnswer{total, rows, table.TimeZone, unpriced, estimate, f}, p.text(joined("; ", "Total: "+total.text(), estimate), rows, f)
@@ -440,18 +441,19 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 	found := &grepRows{q: q}
 	req := in.request()
 	req.Spec, req.Redact, req.Counted = q.request.Spec, q.request.Redact, &found.full
-	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: q.Source, Files: q.Files()}, req, found.match)
-	f := q.footer(nil)
-	if sum != nil {
-		f.leaveOut(sum.Searches)
+	sum, err := q.Grep(ctx, req, found.match)
+	if sum == nil {
+		sum = &remote.Grepped{}
 	}
+	f := q.footer(&sum.Index, nil)
+	f.leaveOut(sum.Searches)
 	// Files that are not indexed yet have been read too.
-	f.Warnings = append([]string{}, q.Warnings...)
+	f.Warnings = append(append([]string{}, q.Warnings...), sum.Warnings...)
 	switch pattern, refused := errors.AsType[*literal.PatternError](err); {
 	case err == nil:
 		found.files = sum.WithHits
 		leavesOut := slices.ContainsFunc(q.Reader.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
-		f.Complete = len(sum.Errors) == 0 && !leavesOut
+		f.Complete = len(sum.Errors) == 0 && !leavesOut && sum.Index.Complete
 		for _, e := range sum.Errors {
 			warning := e.Path + " cannot be read"
 			if tooLong, ok := errors.AsType[*adapter.TooLongError](e.Err); ok {
@@ -470,7 +472,7 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 		rows: found.rows, footer: f,
 		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
 		render: func(rows []grepRow, f footer) (any, string) {
-			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, len(q.Reader.Summaries())}
+			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, sum.Index.Files}
 			return a, a.text()
 		},
 	}, nil

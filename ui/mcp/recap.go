@@ -45,7 +45,7 @@ func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPag
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[recapLine]{footer: q.footer(res.Warnings), line: (*recapLine).text}
+	p := &rowPage[recapLine]{footer: q.footer(&res.Index, res.Warnings), line: (*recapLine).text}
 	for i := len(res.Sessions) - 1; i >= 0; i-- {
 		x := &res.Sessions[i]
 		facts := []string{minute(x.Modified), human.Plural(x.Prompts, "turn", "turns"), x.CWD}

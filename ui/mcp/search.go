@@ -130,11 +130,11 @@ func (s *server) addTools() {
 		}, s.usage)
 	addList[recapAnswer](s, tool{"recap", "What was done", "What the latest sessions did and left open: files changed, commands that failed and what made them pass, commits, interrupted turns, prompts without a reply, how each ended. Use it when you come back to a project."},
 		func(in *RecapInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging, needs: ofFacts}
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging, alone: "recap", needs: ofFacts}
 		}, s.recap)
 	addList[blameAnswer](s, tool{"blame", "Who wrote these lines", "Which past session wrote each line of a file, with its prompt and reply. Use it before you change a line whose reason you do not know."},
 		func(in *BlameInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: blameBlocks, paging: &in.Paging, needs: ofFacts}
+			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: blameBlocks, paging: &in.Paging, alone: "blame", needs: ofFacts}
 		}, s.blame)
 	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
 		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
@@ -153,7 +153,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
 	req.UntilDeadline, req.PhraseBytes, req.Answers = true, search.FastPhraseBytes, true
 	req.AllWords, req.Any, req.Before, req.After = in.AllWords, in.Any, in.Context, in.Context
-	res, err := search.Run(ctx, q.Reader, s.Adapter, q.Source, req)
+	res, err := q.Search(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	for i := range res.Sessions {
 		owner[res.Sessions[i].SessionPath] = i
 	}
-	p := &rowPage[hitRow]{more: more, footer: q.footer(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
+	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
 	p.footer.leaveOut(res.Searches)
 	p.footer.Complete = p.footer.Complete && !res.Late
 	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.ids.hit(h, owner[h.SessionPath]) })
@@ -195,7 +195,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		} else {
 			a.Sessions = q.ids.grouped(res.Sessions, hits)
 		}
-		return a, a.text(len(q.Reader.Summaries()))
+		return a, a.text(res.Index.Files)
 	}
 	return p, nil
 }
@@ -247,6 +247,9 @@ func (n *ids) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 func (q *question) failed(err error) error {
 	if errors.Is(err, index.ErrDamaged) {
 		q.Damaged()
+	}
+	if e, ok := errors.AsType[*remote.Error](err); ok {
+		return (*Error)(e)
 	}
 	if e, ok := errors.AsType[*words.TextError](err); ok {
 		hint := e.Hint

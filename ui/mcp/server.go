@@ -36,7 +36,6 @@ import (
 	"pigrep/internal/human"
 	"pigrep/query/blame"
 	"pigrep/query/engine/entry"
-	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/remote"
 	"pigrep/ui/printer"
@@ -62,7 +61,9 @@ type Config struct {
 	// Help is the page about the query language.
 	Help func() string
 
-	// Budget limits the work of a call with the index open; nil for answerWithin.
+	// Wait is how much longer a call may take, because other machines are waited for.
+	Wait time.Duration
+	// Budget limits the work of a call with the index open; nil for answerWithin, and Wait.
 	Budget func(context.Context) (context.Context, context.CancelFunc)
 
 	Only    []string          // the agents whose sessions are asked if a call names none; nil for all
@@ -77,19 +78,20 @@ type Config struct {
 
 // Index is a snapshot of an index, open for one answer.
 type Index struct {
-	Reader   *index.Reader
-	Source   entry.Source      // opens session files for reading only
-	Number   uint64            // of the snapshot
-	State    search.IndexState // what it lacks
-	Lag      string            // why it lacks files; "" if it has all
-	Warnings []string          // about what cannot be read
-	Files    func() []grep.File
-	Pin      func() // keeps the snapshot for later calls with a cursor
-	Damaged  func() // has the index rebuilt before it is opened again
+	remote.Answers
+	Reader   *index.Reader                // of this machine
+	Others   bool                         // other machines answer too
+	Several  bool                         // of agents
+	Named    func(id, path string) string // what read_session accepts
+	Source   entry.Source                 // opens session files for reading only
+	Number   uint64                       // of the snapshot
+	State    search.IndexState            // what it lacks
+	Lag      string                       // why it lacks files; "" if it has all
+	Warnings []string                     // about what cannot be read
+	Pin      func()                       // keeps the snapshot for later calls with a cursor
+	Damaged  func()                       // has the index rebuilt before it is opened again
 	Close    func()
 }
-
-func (x *Index) several() bool { return len(x.Reader.Table().Agents()) > 1 }
 
 // warnings are the warnings of an answer from the index alone.
 func (x *Index) warnings(more ...string) []string {
@@ -156,7 +158,7 @@ func newServer(c Config) *server {
 	}
 	if c.Budget == nil {
 		c.Budget = func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, answerWithin)
+			return context.WithTimeout(ctx, answerWithin+c.Wait)
 		}
 	}
 	s := &server{Config: c}

@@ -25,6 +25,15 @@ type Index struct {
 
 var _ remote.Answers = Index{}
 
+// From returns who answers further questions about a snapshot.
+func From(x *snapshot.Snapshot) remote.Answers {
+	if x.Hosts != nil {
+		from, _ := Hosts(x.Location)
+		return from
+	}
+	return Index{x.Location, x.Reader, x}
+}
+
 func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
 	p := &remote.Prepared{}
 	if x.Files != nil {
@@ -74,7 +83,9 @@ func (x Index) Grep(ctx context.Context, req grep.Request, visit func(*grep.Matc
 	if sum == nil {
 		sum = &grep.Summary{}
 	}
-	return &remote.Grepped{Summary: *sum}, err
+	res := &remote.Grepped{Summary: *sum, Index: snapshot.StateOf(x.Reader)}
+	res.Index.Complete = true
+	return res, err
 }
 
 func (x Index) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {

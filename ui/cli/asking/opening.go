@@ -68,23 +68,15 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 	}
 }
 
-// complete adds to an answer what the index lacks. Those that say so have the same fields.
+// complete adds to an answer what the index lacks.
 func complete(answer any, x *snapshot.Snapshot) {
-	v := reflect.ValueOf(answer).Elem()
-	if v.Kind() != reflect.Struct {
-		return
+	said := snapshot.Unusable(x.Errors)
+	if lag := x.Lag(); lag != "" {
+		said = append(said, lag)
 	}
-	if index := v.FieldByName("Index"); index.IsValid() {
-		state := index.Addr().Interface().(*search.IndexState)
-		state.PendingFiles, state.PendingBytes, state.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
-	}
-	if field := v.FieldByName("Warnings"); field.IsValid() {
-		warnings := field.Addr().Interface().(*[]string)
-		*warnings = append(*warnings, snapshot.Unusable(x.Errors)...)
-		if lag := x.Lag(); lag != "" {
-			*warnings = append(*warnings, lag)
-		}
-	}
+	ssh.Lack(answer, func(s *search.IndexState) {
+		s.PendingFiles, s.PendingBytes, s.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	}, said...)
 }
 
 // name says in an answer how commands call its sessions.

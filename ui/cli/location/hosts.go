@@ -32,7 +32,7 @@ func (p *Location) findHosts(o *flags.Shared) error {
 		return err
 	}
 	options := HostOptions(p.App, o)
-	p.Hosts = &ssh.Hosts{Soon: p.App.Streams.OutTTY}
+	p.Hosts = &ssh.Hosts{}
 	for _, h := range list {
 		p.Hosts.Clients = append(p.Hosts.Clients, ssh.NewClient(h, options))
 	}
