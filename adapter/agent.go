@@ -38,6 +38,24 @@ type Agent interface {
 	Roots(env Environment) ([]Root, error)
 }
 
+// Identity has the name, the label and the revision of an Agent, which embeds it.
+type Identity struct {
+	name, label string
+	revision    int
+}
+
+// NewIdentity returns an Identity.
+func NewIdentity(name, label string, revision int) Identity { return Identity{name, label, revision} }
+
+// Name implements Agent.
+func (i Identity) Name() string { return i.name }
+
+// Label implements Agent.
+func (i Identity) Label() string { return i.label }
+
+// Revision implements Agent.
+func (i Identity) Revision() int { return i.revision }
+
 // Root is a place where session files may be.
 type Root struct {
 	Path   string // absolute

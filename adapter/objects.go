@@ -9,12 +9,13 @@ import (
 	"pigrep/internal/jsonl"
 )
 
-// reasonNotObject is the reason of a problem with JSON that is not an object.
-const reasonNotObject = "not an object"
+// NotObject is the reason of a problem with JSON that is not an object.
+const NotObject = "not an object"
 
 // Objects passes each JSON object of a line to object, as Parser.Parse does for formats that
-// write nothing else, and returns the problems.
-func Objects(json *jsonl.Scanner, line Line, object func(jsonl.Value)) []ParseError {
+// write nothing else, and returns the problems. isToo reports whether another value counts as
+// one; nil for none.
+func Objects(json *jsonl.Scanner, line Line, isToo func(jsonl.Value) bool, object func(jsonl.Value)) []ParseError {
 	json.Reset(line.Data)
 	start := 0
 	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
@@ -23,10 +24,11 @@ func Objects(json *jsonl.Scanner, line Line, object func(jsonl.Value)) []ParseEr
 	problem := func(i int, reason string, torn bool) ParseError {
 		return ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reason, Torn: torn}
 	}
+	isObject := func(v jsonl.Value) bool { return line.Data[v.Start] == '{' || isToo != nil && isToo(v) }
 	if !line.Ended {
 		for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
 			v, err := json.Check(i)
-			if err != nil || line.Data[i] != '{' {
+			if err != nil || !isObject(v) {
 				return []ParseError{problem(i, "unfinished last line", true)}
 			}
 			i = v.End
@@ -39,17 +41,22 @@ func Objects(json *jsonl.Scanner, line Line, object func(jsonl.Value)) []ParseEr
 		if err != nil {
 			return append(problems, problem(i, err.Error(), false))
 		}
-		isObject := line.Data[i] == '{'
+		is := isObject(v)
 		switch {
-		case isObject:
+		case is:
 			object(v)
 		case wasObject: // several others in a row are one problem
-			problems = append(problems, problem(i, reasonNotObject, false))
+			problems = append(problems, problem(i, NotObject, false))
 		}
-		wasObject = isObject
+		wasObject = is
 		i = v.End
 	}
 	return problems
+}
+
+// IsObjectWith reports whether a text begins an object and has all these parts.
+func IsObjectWith(text []byte, parts ...string) bool {
+	return bytes.HasPrefix(text, []byte("{")) && !slices.ContainsFunc(parts, func(part string) bool { return !bytes.Contains(text, []byte(part)) })
 }
 
 // OffsetID is the id of an entry without one.

@@ -1,11 +1,36 @@
 package adapter
 
 import (
+	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"pigrep/internal/session"
 )
+
+// Stores reads a table of what the agent with a name keeps: lines of the fields of a Store,
+// with | between them. Paths are below a directory, or below ~/, with forward slashes; the
+// format of the sessions is not said.
+func Stores(text, agent, dir string, env Environment) (list []Store) {
+	for line := range strings.Lines(text) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		if line[0] == '#' || len(fields) < 5 {
+			continue
+		}
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		path := filepath.FromSlash(fields[3])
+		if below, ok := strings.CutPrefix(fields[3], "~/"); ok {
+			path = filepath.Join(env.Home, filepath.FromSlash(below))
+		} else {
+			path = filepath.Join(dir, path)
+		}
+		list = append(list, Store{Name: fields[0], Role: fields[1], Format: cmp.Or(fields[2], agent), Path: path, Coverage: Coverage(fields[4])})
+	}
+	return list
+}
 
 // Tool says what a tool does, and which of its arguments say so.
 type Tool struct {

@@ -8,6 +8,12 @@ import (
 	"pigrep/internal/session"
 )
 
+// MaxPath is the length of the longest path of a call; others are ignored.
+const MaxPath = 4096
+
+// UnknownOutcome is the outcome of a call of which nothing is known.
+var UnknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
 // Larger numbers cannot be right and would spoil every sum.
 const (
 	maxTokens = 1_000_000_000_000

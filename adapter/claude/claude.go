@@ -5,8 +5,6 @@
 package claude
 
 import (
-	"bytes"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 )
@@ -15,19 +13,10 @@ import (
 const Name = "claude.projects_jsonl.v1"
 
 // Agent is Claude Code, in every version since 1.0.
-type Agent struct{}
+type Agent struct{ adapter.Identity }
 
 // New returns the adapter for Claude Code.
-func New() Agent { return Agent{} }
-
-// Name implements adapter.Agent.
-func (Agent) Name() string { return Name }
-
-// Label implements adapter.Agent.
-func (Agent) Label() string { return "Claude Code" }
-
-// Revision implements adapter.Agent.
-func (Agent) Revision() int { return 2 }
+func New() Agent { return Agent{adapter.NewIdentity(Name, "Claude Code", 2)} }
 
 // Recognize implements adapter.Agent. The lines have no header, but each of them says what
 // it is.
@@ -76,10 +65,5 @@ func isOwn(json *jsonl.Scanner, v jsonl.Value) bool {
 // isOwnCut reports whether a line without its end is one of Claude Code's. Inside of a
 // string, the quotes would be escaped.
 func isOwnCut(line []byte) bool {
-	for _, key := range []string{`"parentUuid":`, `"isSidechain":`, `"sessionId":"`} {
-		if !bytes.Contains(line, []byte(key)) {
-			return false
-		}
-	}
-	return line[0] == '{'
+	return adapter.IsObjectWith(line, `"parentUuid":`, `"isSidechain":`, `"sessionId":"`)
 }

@@ -12,15 +12,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// maxPath is the length of the longest path of a call; others are ignored.
-const maxPath = 4096
-
-var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
-
 // factsOf returns the facts of the entry that has been read, nil when it has none.
 func (p *parser) factsOf() *session.EntryFacts {
-	e, f := &p.entry, &p.facts
-	*f = session.EntryFacts{Calls: f.Calls[:0], Outcome: unknownOutcome}
+	e, f := &p.Entry, &p.Facts
 	if e.Pending {
 		return nil
 	}
@@ -32,19 +26,16 @@ func (p *parser) factsOf() *session.EntryFacts {
 	case session.RoleShell:
 		p.shellFacts(f)
 	}
-	if !f.HasUsage && !f.IsResult && len(f.Calls) == 0 {
-		return nil
-	}
-	return f
+	return p.FactsOf()
 }
 
 // replyFacts reads the usage of a reply, which is repeated in each line of it, and its calls.
 // What Claude Code wrote in place of a reply names no model, and has no usage.
 func (p *parser) replyFacts(f *session.EntryFacts) {
-	if usage := p.message.Find("usage"); p.json.Kind(usage) == '{' && p.entry.Model != "" {
+	if usage := p.message.Find("usage"); p.JSON.Kind(usage) == '{' && p.Entry.Model != "" {
 		f.HasUsage = true
-		p.usage(p.json.Fields(usage), &f.Usage)
-		if id := p.entry.Message; id != "" {
+		p.usage(p.JSON.Fields(usage), &f.Usage)
+		if id := p.Entry.Message; id != "" {
 			f.UsageOf = max(xxhash.Sum64String(id), 1)
 		}
 	}
@@ -56,32 +47,32 @@ func (p *parser) replyFacts(f *session.EntryFacts) {
 }
 
 func (p *parser) usage(all jsonl.Fields, u *session.Usage) {
-	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
+	tokens := func(key string) int64 { return adapter.Tokens(&p.JSON, all.Find(key), u) }
 	u.Input, u.Output = tokens("input_tokens"), tokens("output_tokens")
 	u.CacheRead, u.CacheWrite = tokens("cache_read_input_tokens"), tokens("cache_creation_input_tokens")
-	written := p.json.Fields(all.Find("cache_creation"))
-	u.LongWrite = min(adapter.Tokens(&p.json, written.Find("ephemeral_1h_input_tokens"), u), u.CacheWrite)
+	written := p.JSON.Fields(all.Find("cache_creation"))
+	u.LongWrite = min(adapter.Tokens(&p.JSON, written.Find("ephemeral_1h_input_tokens"), u), u.CacheWrite)
 	cost := p.all.Find("costUSD") // of versions before 1.0
-	u.Cost, u.NoCost = adapter.Cost(&p.json, cost, u), cost.Empty()
+	u.Cost, u.NoCost = adapter.Cost(&p.JSON, cost, u), cost.Empty()
 }
 
 // callFacts returns the facts of a call.
 func (p *parser) callFacts(b *block) session.EntryCall {
 	does := tools()[b.call.tool]
-	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: unknownOutcome}
+	c := session.EntryCall{Part: b.part, Tool: b.call.tool, ID: b.id, Deed: does.Deed, Dialect: does.Dialect, Outcome: adapter.UnknownOutcome}
 	if c.Part >= 0 {
-		c.Text = bytes.TrimPrefix(b.text[min(len(c.Tool), len(b.text)):], []byte("\n"))
+		c.Text = adapter.ArgumentsIn(b.text, c.Tool)
 	}
-	input := p.json.Fields(b.call.input)
-	if v := input.Find(does.Command); does.Command != "" && p.json.Kind(v) == '"' {
-		c.Command = p.json.Text(v)
+	input := p.JSON.Fields(b.call.input)
+	if v := input.Find(does.Command); does.Command != "" && p.JSON.Kind(v) == '"' {
+		c.Command = p.JSON.Text(v)
 	}
-	if v := input.Find(does.File); does.File != "" && p.json.Kind(v) == '"' {
-		if path := p.json.Name(v); path != "" && len(path) <= maxPath {
+	if v := input.Find(does.File); does.File != "" && p.JSON.Kind(v) == '"' {
+		if path := p.JSON.Name(v); path != "" && len(path) <= adapter.MaxPath {
 			c.Files = []session.FileUse{{Path: path, Deed: does.Use}}
 		}
 	}
-	c.Escapes = p.json.IsTrue(input.Find("dangerouslyDisableSandbox"))
+	c.Escapes = p.JSON.IsTrue(input.Find("dangerouslyDisableSandbox"))
 	return c
 }
 
@@ -96,21 +87,21 @@ var rejections = [][]byte{
 // isRejection reports whether the content of a result says that the person did not let the tool
 // run.
 func (p *parser) isRejection(content jsonl.Value) bool {
-	list := p.json.Elements(content)
+	list := p.JSON.Elements(content)
 	if !list.Next() {
 		return false
 	}
 	v := list.Val
-	if p.json.Kind(v) == '{' {
-		v = p.json.Fields(v).Find("text")
+	if p.JSON.Kind(v) == '{' {
+		v = p.JSON.Fields(v).Find("text")
 	}
-	text := p.json.Text(v)
+	text := p.JSON.Text(v)
 	return slices.ContainsFunc(rejections, func(r []byte) bool { return bytes.HasPrefix(text, r) })
 }
 
 // resultFacts reads how a call ended.
 func (p *parser) resultFacts(f *session.EntryFacts) {
-	e := &p.entry
+	e := &p.Entry
 	f.IsResult, f.Failed, f.Rejected = true, e.IsError, p.rejected
 	first := true
 	for i := range p.blocks {
@@ -127,9 +118,9 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			f.Exit = code
 		}
 	}
-	made := p.json.Fields(p.all.Find("toolUseResult"))
-	if f.Duration = adapter.Millis(&p.json, made.Find("totalDurationMs")); f.Duration == session.Unknown {
-		f.Duration = adapter.Millis(&p.json, made.Find("durationMs"))
+	made := p.JSON.Fields(p.all.Find("toolUseResult"))
+	if f.Duration = adapter.Millis(&p.JSON, made.Find("totalDurationMs")); f.Duration == session.Unknown {
+		f.Duration = adapter.Millis(&p.JSON, made.Find("durationMs"))
 	}
 	p.inBackground(f, made)
 	if !made.Find("returnCodeInterpretation").Empty() { // "No matches found"
@@ -141,16 +132,16 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 // background.
 func (p *parser) inBackground(f *session.EntryFacts, made jsonl.Fields) {
 	of := made
-	id := p.json.Text(made.Find("shellId"))
-	if t := p.json.Fields(made.Find("task")); len(t) > 0 {
-		of, id = t, p.json.Text(t.Find("task_id"))
+	id := p.JSON.Text(made.Find("shellId"))
+	if t := p.JSON.Fields(made.Find("task")); len(t) > 0 {
+		of, id = t, p.JSON.Text(t.Find("task_id"))
 	}
 	for _, t := range p.memo.tasks {
 		if len(id) == 0 || t.id != string(id) {
 			continue
 		}
 		f.Amends = t.call
-		if code := adapter.Code(&p.json, of.Find("exitCode")); code != session.Unknown {
+		if code := adapter.Code(&p.JSON, of.Find("exitCode")); code != session.Unknown {
 			f.Exit, f.Failed = code, code != 0
 		}
 	}
@@ -172,7 +163,7 @@ func (p *parser) shellFacts(f *session.EntryFacts) {
 	for i := range p.blocks {
 		if b := &p.blocks[i]; b.sort == shellBlock {
 			f.Calls = append(f.Calls, session.EntryCall{
-				Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: unknownOutcome,
+				Kind: session.CallShell, Part: b.part, Tool: session.ShellTool, Deed: session.DeedRun, Command: b.text, Outcome: adapter.UnknownOutcome,
 			})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // place says where the entry that has been read is in the conversation.
 func (p *parser) place() {
-	e, m := &p.entry, &p.memo
+	e, m := &p.Entry, &p.memo
 	p.context(&m.CWD, "cwd")
 	p.context(&m.Git, "gitBranch")
 	e.Context = session.Context{CWD: m.CWD, Git: m.Git}
@@ -25,42 +25,42 @@ func (p *parser) place() {
 		return
 	}
 	if parent := p.all.Find("parentUuid"); !parent.Empty() {
-		e.HasParent, e.ParentID = true, p.json.String(parent)
+		e.HasParent, e.ParentID = true, p.JSON.String(parent)
 	}
 	if e.ParentID == "" {
-		if parent := p.json.String(p.all.Find("logicalParentUuid")); parent != "" {
+		if parent := p.JSON.String(p.all.Find("logicalParentUuid")); parent != "" {
 			e.HasParent, e.ParentID = true, parent
 		}
 	}
-	if v := p.json.Fields(p.all.Find("toolUseResult")).Find("backgroundTaskId"); p.json.Kind(v) == '"' {
-		m.tasks = adapter.Remember(m.tasks, task{adapter.Short(p.json.String(v), longestID), adapter.Short(e.ToolCallID, longestID)}, mostTasks)
+	if v := p.JSON.Fields(p.all.Find("toolUseResult")).Find("backgroundTaskId"); p.JSON.Kind(v) == '"' {
+		m.tasks = adapter.Remember(m.tasks, task{adapter.Short(p.JSON.String(v), longestID), adapter.Short(e.ToolCallID, longestID)}, mostTasks)
 	}
 	if e.Role == session.RoleAssistant {
-		e.Message = p.json.String(p.message.Find("id"))
+		e.Message = p.JSON.String(p.message.Find("id"))
 	}
 	if !p.isBeside() {
 		p.follow()
 		return
 	}
-	if e.Side = p.json.String(p.all.Find("agentId")); e.Side == "" {
+	if e.Side = p.JSON.String(p.all.Find("agentId")); e.Side == "" {
 		e.Side = "sidechain"
 	}
 }
 
 // isBeside reports whether the line is of a subagent in the file of the session that it works
 // for, as old versions wrote it.
-func (p *parser) isBeside() bool { return !p.agent && p.json.IsTrue(p.all.Find("isSidechain")) }
+func (p *parser) isBeside() bool { return !p.agent && p.JSON.IsTrue(p.all.Find("isSidechain")) }
 
 // context changes what holds from the line on, if it says so.
 func (p *parser) context(holds *string, key string) {
-	if v := p.all.Find(key); !v.Empty() && string(p.json.Text(v)) != *holds {
-		*holds = adapter.Short(p.json.String(v), longestPlace)
+	if v := p.all.Find(key); !v.Empty() && string(p.JSON.Text(v)) != *holds {
+		*holds = adapter.Short(p.JSON.String(v), longestPlace)
 	}
 }
 
 // follow says whether the entry continues the branch or hangs beside it.
 func (p *parser) follow() {
-	e, m := &p.entry, &p.memo
+	e, m := &p.Entry, &p.memo
 	id, parent, message := xxhash.Sum64String(e.ID), xxhash.Sum64String(e.ParentID), uint64(0)
 	if e.Message != "" {
 		message = xxhash.Sum64String(e.Message)

@@ -41,18 +41,18 @@ type call struct {
 
 // readMessage reads a line with a message and writes its parts.
 func (p *parser) readMessage(typ string) {
-	e, v := &p.entry, p.all.Find("message")
+	e, v := &p.Entry, p.all.Find("message")
 	e.Type = session.TypeMessage
 	p.notKnown(p.all, messageLineKeys)
-	p.message = p.json.Fields(v)
-	if p.json.Kind(v) != '{' && !v.Empty() {
-		p.unknown = append(p.unknown, unknown{Value: v})
+	p.message = p.JSON.Fields(v)
+	if p.JSON.Kind(v) != '{' && !v.Empty() {
+		p.Miss(v)
 	}
 	p.notKnown(p.message, messageKeys)
 	content := p.message.Find("content")
 	if typ == lineAssistant {
 		e.Role = session.RoleAssistant
-		if model := p.json.Name(p.message.Find("model")); model != "" && model[0] != '<' { // <synthetic> is no model
+		if model := p.JSON.Name(p.message.Find("model")); model != "" && model[0] != '<' { // <synthetic> is no model
 			e.Model, e.Provider = model, providerOf(model)
 		}
 		p.readBlocks(content, session.KindReply)
@@ -80,24 +80,24 @@ func providerOf(model string) string {
 
 // readBlocks reads the content of a message: a text, or a list of blocks.
 func (p *parser) readBlocks(v jsonl.Value, kind session.Kind) {
-	for list := p.json.Elements(v); list.Next(); {
-		switch p.json.Kind(list.Val) {
+	for list := p.JSON.Elements(v); list.Next(); {
+		switch p.JSON.Kind(list.Val) {
 		case '"':
 			p.readText(list.Val, kind)
 		case '{':
 			p.readBlock(list.Val, kind)
 		case '[':
-			p.unknown = append(p.unknown, unknown{Value: list.Val})
+			p.Miss(list.Val)
 		}
 	}
-	if c := p.json.Kind(v); c != '[' && c != '{' && c != '"' && c != 'n' && c != 0 {
-		p.unknown = append(p.unknown, unknown{Value: v})
+	if c := p.JSON.Kind(v); c != '[' && c != '{' && c != '"' && c != 'n' && c != 0 {
+		p.Miss(v)
 	}
 }
 
 // readText reads a text of a message. That of a user may be several: see readTexts.
 func (p *parser) readText(v jsonl.Value, kind session.Kind) {
-	if kind == session.KindPrompt && p.json.Kind(v) == '"' {
+	if kind == session.KindPrompt && p.JSON.Kind(v) == '"' {
 		p.readTexts(v)
 		return
 	}
@@ -106,11 +106,11 @@ func (p *parser) readText(v jsonl.Value, kind session.Kind) {
 
 // readBlock reads a block that is an object.
 func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
-	all := p.json.Fields(v)
-	typ := p.json.Name(all.Find("type"))
+	all := p.JSON.Fields(v)
+	typ := p.JSON.Name(all.Find("type"))
 	known, ok := blockKeys[typ]
 	if !ok && !(kind == session.KindReply && isResult(typ)) {
-		p.unknown = append(p.unknown, unknown{Value: v, block: true})
+		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}
 	switch typ {
@@ -119,18 +119,18 @@ func (p *parser) readBlock(v jsonl.Value, kind session.Kind) {
 	case "thinking":
 		p.blocks = append(p.blocks, block{kind: session.KindThinking, value: all.Find("thinking")})
 	case "tool_use", "server_tool_use":
-		p.blocks = append(p.blocks, block{sort: callBlock, kind: session.KindCall, id: p.json.String(all.Find("id")),
-			call: call{tool: p.json.Name(all.Find("name")), input: all.Find("input")}})
+		p.blocks = append(p.blocks, block{sort: callBlock, kind: session.KindCall, id: p.JSON.String(all.Find("id")),
+			call: call{tool: p.JSON.Name(all.Find("name")), input: all.Find("input")}})
 	case "tool_result":
 		p.readResult(all)
 	case "image", "document":
 		if !p.readImage(all.Find("source")) {
-			p.unknown = append(p.unknown, unknown{Value: v, block: true})
+			p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 			return
 		}
 	case "redacted_thinking":
 	default: // the result of a tool of the provider
-		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.json.String(all.Find("tool_use_id")), value: all.Find("content")})
+		p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: p.JSON.String(all.Find("tool_use_id")), value: all.Find("content")})
 		known = blockKeys["tool_result"]
 	}
 	p.notKnown(all, known)
@@ -142,19 +142,19 @@ func isResult(typ string) bool { return strings.HasSuffix(typ, "_tool_result") }
 
 // readResult reads the result of a tool.
 func (p *parser) readResult(all jsonl.Fields) {
-	e := &p.entry
-	id := p.json.String(all.Find("tool_use_id"))
+	e := &p.Entry
+	id := p.JSON.String(all.Find("tool_use_id"))
 	e.Role = session.RoleToolResult
 	e.ToolCallID = cmp.Or(e.ToolCallID, id)
-	failed := p.json.IsTrue(all.Find("is_error"))
+	failed := p.JSON.IsTrue(all.Find("is_error"))
 	if failed && e.ToolCallID == id && p.isRejection(all.Find("content")) {
 		failed, p.rejected = false, true
 	}
 	e.IsError = e.IsError || failed
-	for list := p.json.Elements(all.Find("content")); list.Next(); {
-		fields := p.json.Fields(list.Val)
-		switch typ := p.json.Name(fields.Find("type")); {
-		case p.json.Kind(list.Val) == '"':
+	for list := p.JSON.Elements(all.Find("content")); list.Next(); {
+		fields := p.JSON.Fields(list.Val)
+		switch typ := p.JSON.Name(fields.Find("type")); {
+		case p.JSON.Kind(list.Val) == '"':
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: list.Val})
 			p.notePartial(list.Val)
 		case typ == "text":
@@ -166,7 +166,7 @@ func (p *parser) readResult(all jsonl.Fields) {
 			p.blocks = append(p.blocks, block{sort: resultBlock, kind: session.KindResult, id: id, value: fields.Find("tool_name")})
 			p.notKnown(fields, nil, "type", "tool_name")
 		default:
-			p.unknown = append(p.unknown, unknown{Value: list.Val, block: true})
+			p.Unknown = append(p.Unknown, adapter.Unknown{Value: list.Val, Block: true})
 		}
 	}
 }
@@ -174,26 +174,26 @@ func (p *parser) readResult(all jsonl.Fields) {
 // notePartial notes that a result has only the beginning of an output, which Claude Code has
 // written to a file below tool-results.
 func (p *parser) notePartial(text jsonl.Value) {
-	if bytes.HasPrefix(p.json.Raw(text), []byte(`"<persisted-output>`)) {
-		p.entry.CustomType = session.PartialResult
+	if bytes.HasPrefix(p.JSON.Raw(text), []byte(`"<persisted-output>`)) {
+		p.Entry.CustomType = session.PartialResult
 	}
 }
 
 // readImage reads the source of an image or a document. It reports whether its data is no
 // text.
 func (p *parser) readImage(source jsonl.Value) bool {
-	all := p.json.Fields(source)
+	all := p.JSON.Fields(source)
 	data := all.Find("data")
-	if p.json.Kind(data) != '"' || p.json.Name(all.Find("type")) != "base64" {
+	if p.JSON.Kind(data) != '"' || p.JSON.Name(all.Find("type")) != "base64" {
 		return false
 	}
-	p.blocks = append(p.blocks, block{sort: imageBlock, image: adapter.Image(&p.json, all.Find("media_type"), data)})
+	p.blocks = append(p.blocks, block{sort: imageBlock, image: adapter.Image(&p.JSON, all.Find("media_type"), data)})
 	return true
 }
 
 // writeBlocks writes the parts of the blocks that have been read.
 func (p *parser) writeBlocks() {
-	e := &p.entry
+	e := &p.Entry
 	for i := range p.blocks {
 		b := &p.blocks[i]
 		before := len(e.Parts)
@@ -203,14 +203,11 @@ func (p *parser) writeBlocks() {
 		case b.sort == imageBlock:
 			e.Images = append(e.Images, session.Image{MimeType: b.image.MimeType, Size: b.image.Size})
 		case b.value.Empty():
-			p.add(b.kind, b.text)
-		case b.sort == resultBlock && p.json.Kind(b.value) != '"':
-			p.leaves.Begin(&p.json, p.json.Room(b.value.End-b.value.Start), false, nil)
-			p.leaves.Add(b.value, false)
-			b.text = p.json.Keep(p.leaves.End())
-			p.add(b.kind, b.text)
+			p.Add(b.kind, b.text)
+		case b.sort == resultBlock && p.JSON.Kind(b.value) != '"':
+			b.text = p.AddLeaves(b.kind, []adapter.Unknown{{Value: b.value}}, nil)
 		default:
-			b.text = p.part(b.kind, b.value)
+			b.text = p.Part(b.kind, b.value)
 		}
 		b.part = -1
 		if len(e.Parts) > before {
@@ -220,40 +217,29 @@ func (p *parser) writeBlocks() {
 			}
 		}
 	}
-	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
-		kind := session.KindPrompt
-		if e.Role == session.RoleToolResult {
-			kind = session.KindResult
-		}
-		e.Parts = append(e.Parts, session.Part{Kind: kind, ToolCallID: e.ToolCallID})
+	kind := session.KindPrompt
+	if e.Role == session.RoleToolResult {
+		kind = session.KindResult
 	}
+	p.Findable(session.Part{Kind: kind, ToolCallID: e.ToolCallID})
 }
 
 // writeCall writes the name of a tool and the arguments of a call.
 func (p *parser) writeCall(b *block) {
 	c := &b.call
-	if p.sparse && c.tool != "" && !p.wanted(p.json.Raw(c.input)) && !p.wanted([]byte(c.tool)) {
-		p.addCall(b, nil)
+	if p.Sparse && c.tool != "" && !p.Wanted(p.JSON.Raw(c.input)) && !p.Wanted([]byte(c.tool)) {
+		p.AddCall(c.tool, b.id, nil)
 		return
 	}
-	room := p.json.Room(len(c.tool) + c.input.End - c.input.Start + 64)
-	p.leaves.Begin(&p.json, append(room, c.tool...), true, nil)
-	if !c.input.Empty() && p.json.Kind(c.input) != 'n' {
-		p.leaves.Add(c.input, false)
+	if b.text = p.CallText(&p.JSON, c.tool, c.input); len(b.text) > 0 {
+		p.AddCall(c.tool, b.id, b.text)
 	}
-	if b.text = p.json.Keep(p.leaves.End()); len(b.text) > 0 {
-		p.addCall(b, b.text)
-	}
-}
-
-func (p *parser) addCall(b *block, text []byte) {
-	p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: b.call.tool, ToolCallID: b.id})
 }
 
 // writeFailure makes the text of a reply an error if Claude Code wrote it in place of one.
 func (p *parser) writeFailure() {
-	e := &p.entry
-	if !p.json.IsTrue(p.all.Find("isApiErrorMessage")) {
+	e := &p.Entry
+	if !p.JSON.IsTrue(p.all.Find("isApiErrorMessage")) {
 		return
 	}
 	e.IsError = true

@@ -3,7 +3,6 @@ package claude
 import (
 	"path"
 	"strings"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -14,45 +13,29 @@ import (
 func (Agent) Parse(state adapter.State) adapter.Parser { return newParser(state) }
 
 func newParser(state adapter.State) *parser {
-	p := &parser{leaves: jsonl.Leaves{Omit: noText}, detailed: jsonl.Leaves{Omit: noDetails}}
+	p := &parser{detailed: jsonl.Leaves{Omit: noDetails}}
+	p.Leaves.Omit = noText
 	p.Reset(state)
 	return p
 }
 
-// parser reads lines of a file of Claude Code. Emitted values point into the line, into the
-// scanner's memory or into slices that the parser reuses. Only the short strings of an entry
-// are copies.
+// parser reads lines of a file of Claude Code.
 type parser struct {
+	adapter.Builder
 	state    adapter.State
 	memo     memo
 	agent    bool // the file is that of a subagent
-	json     jsonl.Scanner
-	leaves   jsonl.Leaves
 	detailed jsonl.Leaves
 
 	// Of the current entry.
-	entry   session.Entry
 	all     jsonl.Fields // of the line
 	message jsonl.Fields
 	blocks  []block
-	unknown []unknown     // for its part "other"
-	prompt  []byte        // its UserText
-	held    [][]byte      // texts of parts that details may repeat
-	values  []jsonl.Value // of the details
-	budget  int           // bytes of held that may still be searched
+	held    [][]byte          // texts of parts that details may repeat
+	values  []adapter.Unknown // of the details
+	budget  int               // bytes of held that may still be searched
 
 	rejected bool // the person did not let the call of this result run
-	facts    session.EntryFacts
-
-	// With wanted texts only, of the current entry.
-	wanted func(json []byte) bool // nil for all
-	sparse bool                   // unwanted texts are left out
-}
-
-// unknown is a value that no rule covers.
-type unknown struct {
-	jsonl.Value
-	block bool
 }
 
 // State implements adapter.Parser.
@@ -84,40 +67,25 @@ func parentOf(file string) string {
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.json.Trusting, p.wanted = line.Wanted != nil, line.Wanted
-	return adapter.Objects(&p.json, line, func(v jsonl.Value) { p.object(line, v, emit) })
+	p.JSON.Trusting, p.Wanted = line.Wanted != nil, line.Wanted
+	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
 // object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	e := &p.entry
-	*e = session.Entry{
-		Offset:         line.Offset + int64(v.Start),
-		Length:         v.End - v.Start,
-		Line:           line.Number,
-		FirstKeptIndex: -1,
-		Images:         e.Images[:0],
-		Parts:          e.Parts[:0],
-	}
-	p.all, p.message, p.rejected = p.json.Fields(v), nil, false
-	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
-	p.sparse = p.wanted != nil && !p.wantsDetails()
+	e := p.Begin(line, v)
+	p.all, p.message, p.rejected, p.blocks = p.JSON.Fields(v), nil, false, p.blocks[:0]
+	p.Sparse = p.Wanted != nil && !p.wantsDetails()
 
-	e.Type = p.json.Name(p.all.Find("type"))
-	at := p.json.Time(p.all.Find("timestamp"))
+	e.Type = p.JSON.Name(p.all.Find("type"))
+	at := p.JSON.Time(p.all.Find("timestamp"))
 	if p.state.Header.Version != 0 || knownLines[e.Type] {
 		p.header(at)
 	}
-	if at == 0 {
-		at = p.state.LastTime
-	}
-	if at != 0 {
-		e.Timestamp = time.UnixMilli(at).UTC()
-		p.state.LastTime = at
-	}
+	e.Timestamp = p.state.Time(at)
 	id := p.all.Find("uuid")
-	if e.ID = p.json.String(id); e.ID != "" {
-		e.Copy, e.Once = max(p.json.Hash(id), 1), true
+	if e.ID = p.JSON.String(id); e.ID != "" {
+		e.Copy, e.Once = max(p.JSON.Hash(id), 1), true
 	} else {
 		e.ID = adapter.OffsetID(e.Offset)
 	}
@@ -133,9 +101,9 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 // header reads what a line says of the session.
 func (p *parser) header(at int64) {
 	h := &p.state.Header
-	own, first := p.json.Text(p.all.Find("sessionId")), h.Timestamp.IsZero() && at != 0
+	own, first := p.JSON.Text(p.all.Find("sessionId")), h.Timestamp.IsZero() && at != 0
 	if h.Version == 0 {
-		h.Version, h.Offset = 2, p.entry.Offset
+		h.Version, h.Offset = 2, p.Entry.Offset
 		switch base := session.BaseName(p.state.Path); {
 		case p.agent:
 			h.ID, h.Relation, h.ParentSession = base, session.Spawned, parentOf(p.state.Path)
@@ -143,27 +111,27 @@ func (p *parser) header(at int64) {
 			h.ID = base
 		}
 	}
-	switch from := p.json.Fields(p.all.Find("forkedFrom")).Find("sessionId"); {
+	switch from := p.JSON.Fields(p.all.Find("forkedFrom")).Find("sessionId"); {
 	case p.agent && h.ParentSession == "":
 		h.ParentSession = string(own)
 	case p.agent:
 	case h.ID == "":
 		h.ID = string(own)
 	case !from.Empty() && h.Relation == session.Unrelated:
-		h.Relation, h.ParentSession = session.Copied, p.json.String(from)
+		h.Relation, h.ParentSession = session.Copied, p.JSON.String(from)
 	case first && isUUID(own) && string(own) != h.ID: // a copy of another session's line
 		h.Relation, h.ParentSession = session.Copied, string(own)
 	}
 	if h.CWD == "" {
-		h.CWD = p.json.String(p.all.Find("cwd"))
-	} else if moved := p.all.Find("relocatedCwd"); p.json.Kind(moved) == '"' {
-		h.CWD = p.json.String(moved)
+		h.CWD = p.JSON.String(p.all.Find("cwd"))
+	} else if moved := p.all.Find("relocatedCwd"); p.JSON.Kind(moved) == '"' {
+		h.CWD = p.JSON.String(moved)
 	}
-	if git := p.json.Text(p.all.Find("gitBranch")); len(git) > 0 && string(git) != h.Git {
+	if git := p.JSON.Text(p.all.Find("gitBranch")); len(git) > 0 && string(git) != h.Git {
 		h.Git = string(git)
 	}
 	if first {
-		h.Timestamp = time.UnixMilli(at).UTC()
+		h.Timestamp = adapter.TimeOf(at)
 	}
 }
 
@@ -188,7 +156,7 @@ func isUUID[T string | []byte](name T) bool {
 
 // read reads the members that depend on the type of the line.
 func (p *parser) read() {
-	e := &p.entry
+	e := &p.Entry
 	switch typ := e.Type; typ {
 	case lineUser, lineAssistant:
 		p.readMessage(typ)
@@ -203,8 +171,8 @@ func (p *parser) read() {
 	case lineSnapshot: // the names of files that calls name
 		p.notKnown(p.all, lineKeys, "snapshot")
 	case lineTag:
-		e.Type, e.Label = session.TypeLabel, p.json.String(p.all.Find("tag"))
-		p.part(session.KindLabel, p.all.Find("tag"))
+		e.Type, e.Label = session.TypeLabel, p.JSON.String(p.all.Find("tag"))
+		p.Part(session.KindLabel, p.all.Find("tag"))
 		p.notKnown(p.all, lineKeys, "tag")
 	default:
 		if t, ok := titleLines[typ]; ok {
@@ -217,32 +185,32 @@ func (p *parser) read() {
 
 // readState reads a line with state of the session, or an unknown one.
 func (p *parser) readState() {
-	e, kind := &p.entry, session.KindOther
+	e, kind := &p.Entry, session.KindOther
 	if stateLines[e.Type] {
 		kind = session.KindData
 	}
-	if target := p.all.Find("leafUuid"); e.Type == lineLastPrompt && p.json.Kind(target) == '"' {
-		e.Type, e.TargetID = session.TypeLeaf, p.json.String(target)
+	if target := p.all.Find("leafUuid"); e.Type == lineLastPrompt && p.JSON.Kind(target) == '"' {
+		e.Type, e.TargetID = session.TypeLeaf, p.JSON.String(target)
 	}
 	p.restOf(kind, jsonl.Value{}, p.all, lineKeys)
 }
 
 // readTitle reads a line that names the session.
 func (p *parser) readTitle(key string, rank uint8) {
-	e := &p.entry
+	e := &p.Entry
 	name := p.all.Find(key)
-	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.json.String(name), rank
-	e.TargetID = p.json.String(p.all.Find("leafUuid"))
-	p.part(session.KindTitle, name)
+	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.JSON.String(name), rank
+	e.TargetID = p.JSON.String(p.all.Find("leafUuid"))
+	p.Part(session.KindTitle, name)
 	p.notKnown(p.all, lineKeys, key)
 }
 
 // readAttachment reads what Claude Code attached to a prompt.
 func (p *parser) readAttachment() {
-	e, v := &p.entry, p.all.Find("attachment")
+	e, v := &p.Entry, p.all.Find("attachment")
 	p.notKnown(p.all, lineKeys, "attachment")
-	all := p.json.Fields(v)
-	e.CustomType = p.json.Name(all.Find("type"))
+	all := p.JSON.Fields(v)
+	e.CustomType = p.JSON.Name(all.Find("type"))
 	if e.CustomType == "queued_command" {
 		p.readQueued(all)
 		return
@@ -256,9 +224,9 @@ func (p *parser) readAttachment() {
 
 // readProgress reads what a tool said while it ran.
 func (p *parser) readProgress() {
-	all := p.json.Fields(p.all.Find("data"))
+	all := p.JSON.Fields(p.all.Find("data"))
 	p.notKnown(p.all, lineKeys, "data")
-	p.entry.CustomType = p.json.Name(all.Find("type"))
+	p.Entry.CustomType = p.JSON.Name(all.Find("type"))
 	skip := ""
 	if !all.Find("message").Empty() {
 		skip = "prompt"
@@ -268,21 +236,21 @@ func (p *parser) readProgress() {
 
 // readSystem reads what Claude Code says of the session.
 func (p *parser) readSystem() {
-	e, content := &p.entry, p.all.Find("content")
-	e.CustomType = p.json.Name(p.all.Find("subtype"))
+	e, content := &p.Entry, p.all.Find("content")
+	e.CustomType = p.JSON.Name(p.all.Find("subtype"))
 	kind, ok := subtypes[e.CustomType]
 	if !ok {
 		kind = session.KindOther
 	}
 	switch {
-	case e.CustomType == "local_command" && p.json.Kind(content) == '"':
+	case e.CustomType == "local_command" && p.JSON.Kind(content) == '"':
 		p.readTexts(content)
 		p.writeUser()
 		p.notKnown(p.all, lineKeys, "content")
 		return
 	case e.CustomType == "compact_boundary":
 		e.Type = session.TypeCompaction
-		p.readBoundary(p.json.Fields(p.all.Find("compactMetadata")))
+		p.readBoundary(p.JSON.Fields(p.all.Find("compactMetadata")))
 	case kind == session.KindNote || kind == session.KindSummary:
 		e.Type = session.TypeCustomMessage
 	}
@@ -291,10 +259,10 @@ func (p *parser) readSystem() {
 
 // readBoundary reads what a compaction keeps of the conversation before it.
 func (p *parser) readBoundary(all jsonl.Fields) {
-	kept := p.json.Fields(all.Find("preservedMessages"))
-	for ids := p.json.Elements(kept.Find("uuids")); ids.Next(); {
-		p.entry.FirstKeptID = p.json.String(ids.Val)
+	kept := p.JSON.Fields(all.Find("preservedMessages"))
+	for ids := p.JSON.Elements(kept.Find("uuids")); ids.Next(); {
+		p.Entry.FirstKeptID = p.JSON.String(ids.Val)
 		return
 	}
-	p.entry.FirstKeptID = p.json.String(p.json.Fields(all.Find("preservedSegment")).Find("headUuid"))
+	p.Entry.FirstKeptID = p.JSON.String(p.JSON.Fields(all.Find("preservedSegment")).Find("headUuid"))
 }

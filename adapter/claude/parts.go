@@ -18,40 +18,15 @@ import (
 func (p *parser) notKnown(all jsonl.Fields, known adapter.Keys, names ...string) {
 	for _, m := range all {
 		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
-			p.unknown = append(p.unknown, unknown{Value: m.Val})
+			p.Miss(m.Val)
 		}
-	}
-}
-
-// part adds a part with the text of a string, and returns that text. A value of another
-// shape is unknown.
-func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
-	if c := p.json.Kind(v); c == '{' || c == '[' {
-		p.unknown = append(p.unknown, unknown{Value: v})
-		return nil
-	}
-	if p.sparse {
-		p.addPart(session.Part{Kind: kind, JSON: p.json.JSON(v)})
-		return nil
-	}
-	text := p.json.Text(v)
-	p.add(kind, text)
-	return text
-}
-
-func (p *parser) add(kind session.Kind, text []byte) { p.addPart(session.Part{Kind: kind, Text: text}) }
-
-// addPart adds a part, unless its text is empty.
-func (p *parser) addPart(part session.Part) {
-	if len(part.Text)+len(part.JSON) > 0 {
-		p.entry.Parts = append(p.entry.Parts, part)
 	}
 }
 
 // restOf adds one part with the text of a value and the strings of the members of an
 // object, except those in the set or among the names.
 func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, known adapter.Keys, names ...string) {
-	leaves := &p.leaves
+	leaves := &p.Leaves
 	if kind == session.KindDetails {
 		leaves = &p.detailed
 	}
@@ -60,38 +35,27 @@ func (p *parser) restOf(kind session.Kind, first jsonl.Value, all jsonl.Fields, 
 		size += m.Val.End - m.Val.Start
 	}
 	var held [][]byte
-	if text := p.json.Text(first); len(text) > 0 {
+	if text := p.JSON.Text(first); len(text) > 0 {
 		held = append(p.held[:0], text)
 	}
-	leaves.Begin(&p.json, p.json.Room(size), false, nil)
+	leaves.Begin(&p.JSON, p.JSON.Room(size), false, nil)
 	if !first.Empty() {
 		leaves.Add(first, false)
 	}
-	leaves.Begin(&p.json, leaves.End(), false, held) // goes on
+	leaves.Begin(&p.JSON, leaves.End(), false, held) // goes on
 	for _, m := range all {
 		if !known.Has(m.Key) && !slices.Contains(names, string(m.Key)) {
 			leaves.Add(m.Val, false)
 		}
 	}
-	p.add(kind, p.json.Keep(leaves.End()))
+	p.Add(kind, p.JSON.Keep(leaves.End()))
 }
 
 // other adds the strings that no rule covers, in file order.
 func (p *parser) other() {
-	if len(p.unknown) == 0 {
-		return
-	}
-	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
-	size := 0
-	for _, v := range p.unknown {
-		size += v.End - v.Start
-	}
-	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
-	for _, v := range p.unknown {
-		p.leaves.Add(v.Value, v.block)
-	}
-	p.add(session.KindOther, p.json.Keep(p.leaves.End()))
-	p.unknown = p.unknown[:0]
+	p.SortUnknown()
+	p.AddLeaves(session.KindOther, p.Unknown, nil)
+	p.Unknown = p.Unknown[:0]
 }
 
 // detailKeys are the members of a line with a message whose text is details.
@@ -106,52 +70,41 @@ const heldBudget = 64 << 20
 func (p *parser) wantsDetails() bool {
 	return slices.ContainsFunc(detailKeys, func(key string) bool {
 		v := p.all.Find(key)
-		return !v.Empty() && p.wanted(p.json.Raw(v))
+		return !v.Empty() && p.Wanted(p.JSON.Raw(v))
 	})
 }
 
 // details adds the strings of the details that the parts so far do not contain.
 func (p *parser) details() {
-	if p.sparse {
+	if p.Sparse {
 		return
 	}
 	p.held = p.held[:0]
-	for i := range p.entry.Parts {
-		p.held = append(p.held, p.entry.Parts[i].Text)
+	for i := range p.Entry.Parts {
+		p.held = append(p.held, p.Entry.Parts[i].Text)
 	}
 	p.values, p.budget = p.values[:0], heldBudget
 	for _, key := range detailKeys {
-		switch v := p.all.Find(key); p.json.Kind(v) {
+		switch v := p.all.Find(key); p.JSON.Kind(v) {
 		case '{':
-			p.detailsOf(p.json.Fields(v))
+			p.detailsOf(p.JSON.Fields(v))
 		case '[', '"':
 			p.detail(v)
 		}
 	}
-	size := 0
-	for _, v := range p.values {
-		size += v.End - v.Start
-	}
-	if size == 0 {
-		return
-	}
-	p.leaves.Begin(&p.json, p.json.Room(size), false, p.held)
-	for _, v := range p.values {
-		p.leaves.Add(v, true)
-	}
-	p.add(session.KindDetails, p.json.Keep(p.leaves.End()))
+	p.AddLeaves(session.KindDetails, p.values, p.held)
 }
 
 // detailsOf adds the values in the result of a tool as it was made.
 func (p *parser) detailsOf(all jsonl.Fields) {
-	changed := p.json.IsTrue(all.Find("userModified"))
+	changed := p.JSON.IsTrue(all.Find("userModified"))
 	isEdit := !all.Find("structuredPatch").Empty()
 	for _, m := range all {
 		switch key := string(m.Key); {
 		case repeated[key] && !(changed && (key == "newString" || key == "edits")):
 		case key == "content" && isEdit && !changed: // the file that was written
-		case key == "file" && p.json.Kind(m.Val) == '{' && len(p.entry.Parts) > 0:
-			for _, f := range p.json.Fields(m.Val) { // which was read
+		case key == "file" && p.JSON.Kind(m.Val) == '{' && len(p.Entry.Parts) > 0:
+			for _, f := range p.JSON.Fields(m.Val) { // which was read
 				if !fileContent.Has(f.Key) {
 					p.detail(f.Val)
 				}
@@ -165,14 +118,14 @@ func (p *parser) detailsOf(all jsonl.Fields) {
 // detail adds a value to those of the details, or its elements, unless it is a string that a
 // part contains but for the space around it.
 func (p *parser) detail(v jsonl.Value) {
-	switch p.json.Kind(v) {
+	switch p.JSON.Kind(v) {
 	case '[':
-		for list := p.json.Elements(v); list.Next(); {
-			p.values = append(p.values, list.Val)
+		for list := p.JSON.Elements(v); list.Next(); {
+			p.values = append(p.values, adapter.Unknown{Value: list.Val, Block: true})
 		}
 		return
 	case '"':
-		text := bytes.TrimSpace(bytes.TrimPrefix(p.json.Text(v), []byte("Error: ")))
+		text := bytes.TrimSpace(bytes.TrimPrefix(p.JSON.Text(v), []byte("Error: ")))
 		if len(text) == 0 || slices.ContainsFunc(p.held, func(held []byte) bool {
 			p.budget -= len(held)
 			return p.budget > 0 && bytes.Contains(held, text)
@@ -180,5 +133,5 @@ func (p *parser) detail(v jsonl.Value) {
 			return
 		}
 	}
-	p.values = append(p.values, v)
+	p.values = append(p.values, adapter.Unknown{Value: v, Block: true})
 }

@@ -40,13 +40,13 @@ var commandTags = []string{"command-name", "command-message", "command-args"}
 // readTexts reads a text in the line of a user: what the user typed, and what Claude Code
 // put around it.
 func (p *parser) readTexts(v jsonl.Value) {
-	text := p.json.Text(v)
+	text := p.JSON.Text(v)
 	body := trimStart(text)
 	switch {
-	case p.json.IsTrue(p.all.Find("isCompactSummary")), bytes.HasPrefix(body, continuation):
+	case p.JSON.IsTrue(p.all.Find("isCompactSummary")), bytes.HasPrefix(body, continuation):
 		p.addText(textBlock, session.KindSummary, text)
 		return
-	case p.json.IsTrue(p.all.Find("isMeta")):
+	case p.JSON.IsTrue(p.all.Find("isMeta")):
 		p.addText(textBlock, session.KindSystem, text)
 		return
 	}
@@ -127,7 +127,7 @@ func (p *parser) commandOf(text []byte) []byte {
 	if len(name) == 0 {
 		return nil
 	}
-	command := append(p.json.Room(len(text)+1), name...)
+	command := append(p.JSON.Room(len(text)+1), name...)
 	if args := bytes.TrimSpace(values[2]); len(args) > 0 {
 		command = append(append(command, ' '), args...)
 	}
@@ -137,7 +137,7 @@ func (p *parser) commandOf(text []byte) []byte {
 	if len(rest) > 0 {
 		command = append(append(command, '\n'), rest...)
 	}
-	return p.json.Keep(command)
+	return p.JSON.Keep(command)
 }
 
 // rolesOf are the roles of the lines of a user without a prompt.
@@ -148,7 +148,7 @@ var rolesOf = map[session.Kind]string{
 
 // writeUser writes the parts of the line of a user, and says whose line it is.
 func (p *parser) writeUser() {
-	e := &p.entry
+	e := &p.Entry
 	e.Type = session.TypeMessage
 	if e.Role == "" {
 		e.Role = session.RoleUser
@@ -162,20 +162,14 @@ func (p *parser) writeUser() {
 	}
 	for i := range p.blocks {
 		// A command says too little to title a session.
-		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.sort == textBlock && len(p.prompt) < maxPrompt {
-			if len(p.prompt) > 0 {
-				p.prompt = append(p.prompt, ' ')
-			}
-			p.prompt = append(p.prompt, session.Cut(b.text, maxPrompt-len(p.prompt))...)
+		if b := &p.blocks[i]; b.kind == session.KindPrompt && b.sort == textBlock {
+			p.AddPrompt(b.text)
 		}
 	}
-	if text := string(p.prompt); !isBareCommand(text) {
+	if text := string(p.Prompt); !isBareCommand(text) {
 		e.UserText = text
 	}
 }
-
-// maxPrompt bounds Entry.UserText, which is only shown.
-const maxPrompt = 64 << 10
 
 // isBareCommand reports whether a prompt is only the name of a command: /usage. A path is
 // none.

@@ -17,8 +17,8 @@ import (
 
 // readQueue reads what happened to the queue.
 func (p *parser) readQueue() {
-	e, m, content := &p.entry, &p.memo, p.all.Find("content")
-	operation := p.json.Name(p.all.Find("operation"))
+	e, m, content := &p.Entry, &p.memo, p.all.Find("content")
+	operation := p.JSON.Name(p.all.Find("operation"))
 	e.CustomType = operation
 	p.notKnown(p.all, lineKeys, "operation", "content")
 	switch operation {
@@ -32,7 +32,7 @@ func (p *parser) readQueue() {
 	case "remove":
 		// It is the first one, unless the line says which.
 		i := slices.IndexFunc(m.queue, func(q queued) bool { return !q.taken })
-		if text := bytes.TrimSpace(p.json.Text(content)); len(text) > 0 {
+		if text := bytes.TrimSpace(p.JSON.Text(content)); len(text) > 0 {
 			hash := xxhash.Sum64(text)
 			i = slices.IndexFunc(m.queue, func(q queued) bool { return !q.taken && q.hash == hash && q.length == len(text) })
 		}
@@ -41,14 +41,14 @@ func (p *parser) readQueue() {
 		}
 	}
 	if operation != "enqueue" {
-		p.part(session.KindData, content)
+		p.Part(session.KindData, content)
 	}
 }
 
 // readQueued reads the attachment with a prompt that was taken from the queue.
 func (p *parser) readQueued(all jsonl.Fields) {
-	e, v := &p.entry, all.Find("prompt")
-	if mode := p.json.Name(all.Find("commandMode")); mode == "task-notification" {
+	e, v := &p.Entry, all.Find("prompt")
+	if mode := p.JSON.Name(all.Find("commandMode")); mode == "task-notification" {
 		e.Type = session.TypeCustomMessage
 		p.readBlocks(v, session.KindNote)
 		p.writeBlocks()
@@ -93,7 +93,7 @@ func (p *parser) shadow(taken bool) {
 		if i < 0 {
 			return
 		}
-		p.entry.Shadows = append(p.entry.Shadows, m.queue[i].offset)
+		p.Entry.Shadows = append(p.Entry.Shadows, m.queue[i].offset)
 		text = bytes.TrimSpace(text[m.queue[i].length:])
 		m.queue = slices.Delete(m.queue, i, i+1)
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	_ "embed"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,44 +115,10 @@ func (l layout) File(path []byte) adapter.Sort {
 	return adapter.Foreign
 }
 
-// Stores implements adapter.Keeper.
-func (Agent) Stores(env adapter.Environment) (list []adapter.Store) {
-	dir := homes(env)[0].Path
-	for _, s := range stores {
-		path := filepath.Join(dir, filepath.FromSlash(s.path))
-		if strings.HasPrefix(s.path, "~/") {
-			path = filepath.Join(env.Home, filepath.FromSlash(s.path[2:]))
-		}
-		list = append(list, adapter.Store{Name: s.name, Role: s.role, Format: s.format, Path: path, Coverage: s.coverage})
-	}
-	return list
-}
+//go:embed stores.txt
+var storesText string
 
-var stores = []struct {
-	name, role, format string
-	path               string // below the directory of Claude Code, or below ~/; with forward slashes
-	coverage           adapter.Coverage
-}{
-	{"sessions", "conversations, one directory for each working directory, and those of subagents", Name, projects, adapter.Searched},
-	{"settings", "settings; projects have theirs in .claude/settings.json", "JSON", "settings.json", adapter.Catalogued},
-	{"credentials", "tokens of the account", "JSON", ".credentials.json", adapter.Private},
-	{"state", "account, projects and MCP servers, with their keys", "JSON", "~/.claude.json", adapter.Private},
-	{"history", "prompts as typed, of all sessions; they also stand in the sessions", "JSON lines", "history.jsonl", adapter.Catalogued},
-	{"file history", "copies of files before their edits", "directory", "file-history", adapter.Catalogued},
-	{"todos", "lists of tasks", "JSON files", "todos", adapter.Catalogued},
-	{"tasks", "lists of tasks of later versions", "JSON files", "tasks", adapter.Catalogued},
-	{"plans", "plans", "Markdown files", "plans", adapter.Catalogued},
-	{"running sessions", "which sessions are open", "directory", "sessions", adapter.Catalogued},
-	{"paste cache", "texts that were pasted", "directory", "paste-cache", adapter.Catalogued},
-	{"image cache", "images that were pasted", "directory", "image-cache", adapter.Catalogued},
-	{"shell snapshots", "the environment of the shell", "directory", "shell-snapshots", adapter.Private},
-	{"session environment", "environment variables of sessions", "directory", "session-env", adapter.Private},
-	{"telemetry", "events that were not sent", "directory", "telemetry", adapter.Private},
-	{"statistics", "cached statistics", "directory", "statsig", adapter.Private},
-	{"debug logs", "what the program did", "text", "debug", adapter.Catalogued},
-	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
-	{"agents", "subagents of one's own", "Markdown files", "agents", adapter.Catalogued},
-	{"commands", "commands of one's own", "Markdown files", "commands", adapter.Catalogued},
-	{"plugins", "plugins", "directory", "plugins", adapter.Catalogued},
-	{"memory", "instructions for every session", "Markdown", "CLAUDE.md", adapter.Catalogued},
+// Stores implements adapter.Keeper.
+func (Agent) Stores(env adapter.Environment) []adapter.Store {
+	return adapter.Stores(storesText, Name, homes(env)[0].Path, env)
 }

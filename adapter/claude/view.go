@@ -21,7 +21,7 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 func (p *parser) view(e *session.Entry) *session.View {
 	view := &session.View{Rejected: p.rejected}
 	if e.Type == session.TypeCompaction {
-		view.TokensBefore, _ = p.json.Int(p.json.Fields(p.all.Find("compactMetadata")).Find("preTokens"))
+		view.TokensBefore, _ = p.JSON.Int(p.JSON.Fields(p.all.Find("compactMetadata")).Find("preTokens"))
 	}
 	done := make(map[int]bool)
 	for i := range p.blocks {
@@ -62,8 +62,8 @@ func (p *parser) viewCall(b *block) *session.Call {
 	if b.call.input.Empty() {
 		return call
 	}
-	call.Raw = p.json.Raw(b.call.input)
-	call.Arguments = adapter.Arguments(&p.json, b.call.input)
+	call.Raw = p.JSON.Raw(b.call.input)
+	call.Arguments = adapter.Arguments(&p.JSON, b.call.input)
 	if i := slices.IndexFunc(call.Arguments, func(a session.Argument) bool { return a.Text && a.Name == does.Command }); i >= 0 {
 		call.Command = call.Arguments[i].Value
 	}
@@ -74,19 +74,19 @@ func (p *parser) viewCall(b *block) *session.Call {
 // diff returns what an edit changed, as Claude Code recorded it, as a unified diff; nil if
 // there is none.
 func (p *parser) diff() []byte {
-	made := p.json.Fields(p.all.Find("toolUseResult"))
+	made := p.JSON.Fields(p.all.Find("toolUseResult"))
 	patch := made.Find("structuredPatch")
-	if p.json.Kind(patch) != '[' {
+	if p.JSON.Kind(patch) != '[' {
 		return nil
 	}
 	var out bytes.Buffer
-	path := p.json.Text(made.Find("filePath"))
-	for hunks := p.json.Elements(patch); hunks.Next(); {
-		hunk := p.json.Fields(hunks.Val)
+	path := p.JSON.Text(made.Find("filePath"))
+	for hunks := p.JSON.Elements(patch); hunks.Next(); {
+		hunk := p.JSON.Fields(hunks.Val)
 		if out.Len() == 0 {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", path, path)
 		}
-		number := func(key string) int64 { n, _ := p.json.Int(hunk.Find(key)); return n }
+		number := func(key string) int64 { n, _ := p.JSON.Int(hunk.Find(key)); return n }
 		fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n", number("oldStart"), number("oldLines"), number("newStart"), number("newLines"))
 		p.writeHunk(&out, hunk.Find("lines"))
 	}
@@ -97,8 +97,8 @@ func (p *parser) diff() []byte {
 }
 
 func (p *parser) writeHunk(out *bytes.Buffer, lines jsonl.Value) {
-	for list := p.json.Elements(lines); list.Next(); {
-		out.Write(p.json.Text(list.Val))
+	for list := p.JSON.Elements(lines); list.Next(); {
+		out.Write(p.JSON.Text(list.Val))
 		out.WriteByte('\n')
 	}
 }

@@ -42,37 +42,37 @@ var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools
 
 // readCall reads a call and writes its part.
 func (p *parser) readCall() {
-	e, all, c := &p.entry, p.payload, &p.call
+	e, all, c := &p.Entry, p.payload, &p.call
 	e.Role = session.RoleAssistant
-	c.id = p.json.String(all.Find("call_id"))
+	c.id = p.JSON.String(all.Find("call_id"))
 	if c.id == "" && p.typ == "local_shell_call" {
-		c.id = p.json.String(all.Find("id"))
+		c.id = p.JSON.String(all.Find("id"))
 	}
 	c.tool = p.toolName()
 	switch p.typ {
 	case "function_call":
 		p.readArguments(all.Find("arguments"))
 	case "custom_tool_call":
-		c.text = p.json.Text(all.Find("input"))
+		c.text = p.JSON.Text(all.Find("input"))
 	case "image_generation_call":
-		c.text = p.json.Text(all.Find("revised_prompt"))
+		c.text = p.JSON.Text(all.Find("revised_prompt"))
 	case "tool_search_call":
-		c.set(&p.json, all.Find("arguments"))
+		c.set(&p.JSON, all.Find("arguments"))
 	default:
-		c.set(&p.json, all.Find("action"))
+		c.set(&p.JSON, all.Find("action"))
 	}
 	c.patch = c.findPatch()
 	text := p.writeCall()
 	if p.typ == "web_search_call" {
 		v, _ := c.argument("query")
-		p.says(ofSearch, p.json.Text(v))
+		p.says(ofSearch, p.JSON.Text(v))
 	}
-	p.facts.Calls = append(p.facts.Calls, p.callFacts(text))
+	p.Facts.Calls = append(p.Facts.Calls, p.callFacts(text))
 }
 
 // toolName returns the name of the tool. Those of servers have a namespace.
 func (p *parser) toolName() string {
-	name, space := p.json.Name(p.payload.Find("name")), p.json.Name(p.payload.Find("namespace"))
+	name, space := p.JSON.Name(p.payload.Find("name")), p.JSON.Name(p.payload.Find("namespace"))
 	switch {
 	case name == "":
 		return p.typ
@@ -87,11 +87,11 @@ func (p *parser) toolName() string {
 // readArguments reads arguments, which are JSON in a string.
 func (p *parser) readArguments(v jsonl.Value) {
 	c := &p.call
-	if p.json.Kind(v) == '{' {
-		c.set(&p.json, v)
+	if p.JSON.Kind(v) == '{' {
+		c.set(&p.JSON, v)
 		return
 	}
-	c.text = p.json.Text(v)
+	c.text = p.JSON.Text(v)
 	if inside, ok := p.inString(c.text); ok {
 		c.set(&p.inner, inside)
 	}
@@ -110,43 +110,30 @@ func (p *parser) inString(text []byte) (jsonl.Value, bool) {
 // writeCall writes the name of the tool and its arguments, and returns the text.
 func (p *parser) writeCall() []byte {
 	c := &p.call
-	size := len(c.text)
+	var text []byte
 	if c.scan != nil {
-		size = c.arguments.End - c.arguments.Start
-	}
-	scan := c.scan
-	if scan == nil {
-		scan = &p.json
-	}
-	room := append(scan.Room(len(c.tool)+size+64), c.tool...)
-	switch {
-	case c.scan != nil:
-		p.leaves.Begin(scan, room, true, nil)
-		if !c.arguments.Empty() && scan.Kind(c.arguments) != 'n' {
-			p.leaves.Add(c.arguments, false)
+		text = p.CallText(c.scan, c.tool, c.arguments)
+	} else {
+		text = append(p.JSON.Room(len(c.tool)+len(c.text)+64), c.tool...)
+		if len(c.text) > 0 && p.typ == "function_call" {
+			text = append(append(text, '\n'), c.text...)
+		} else if len(c.text) > 0 {
+			text = append(append(text, "\ninput: "...), c.text...)
 		}
-		room = p.leaves.End()
-	case len(c.text) > 0 && p.typ == "function_call":
-		room = append(append(room, '\n'), c.text...)
-	case len(c.text) > 0:
-		room = append(append(room, "\ninput: "...), c.text...)
+		text = p.JSON.Keep(text)
 	}
-	text := scan.Keep(room)
 	if len(text) > 0 {
-		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: c.tool, ToolCallID: c.id})
+		p.AddCall(c.tool, c.id, text)
 	}
 	return text
 }
-
-// maxPath is the length of the longest path that is kept.
-const maxPath = 4096
 
 // callFacts returns the facts of the call that has been read.
 func (p *parser) callFacts(text []byte) session.EntryCall {
 	c, m := &p.call, &p.memo
 	does := tools()[c.tool]
-	f := session.EntryCall{Part: len(p.entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: unknownOutcome}
-	f.Text = bytes.TrimPrefix(text[min(len(c.tool), len(text)):], []byte("\n"))
+	f := session.EntryCall{Part: len(p.Entry.Parts) - 1, Tool: c.tool, ID: c.id, Deed: does.Deed, Outcome: adapter.UnknownOutcome}
+	f.Text = adapter.ArgumentsIn(text, c.tool)
 	if c.scan == nil {
 		f.Files = patchFiles(c.patch)
 		return f
@@ -159,7 +146,7 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 		f.Deed, f.Files = session.DeedEdit, patchFiles(c.patch)
 	}
 	if v, ok := c.argument(does.File); ok && does.File != "" {
-		if name := c.scan.String(v); name != "" && len(name) <= maxPath {
+		if name := c.scan.String(v); name != "" && len(name) <= adapter.MaxPath {
 			f.Files = append(f.Files, session.FileUse{Path: name, Deed: does.Use})
 		}
 	}
@@ -178,7 +165,7 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 	f.Escapes = c.scan.IsTrue(v) || c.scan.Name(needs) == "require_escalated"
 	if c.tool == "write_stdin" {
 		process, _ := c.argument("session_id")
-		if n, ok := c.scan.Int(process); ok && !p.sparse {
+		if n, ok := c.scan.Int(process); ok && !p.Sparse {
 			m.polls = adapter.Remember(m.polls, poll{hashOf(c.id), n}, mostRuns)
 		}
 		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {
@@ -330,7 +317,7 @@ const maxFiles = 1000
 func patchFiles(patch []byte) (files []session.FileUse) {
 	for line := range bytes.SplitSeq(patch, []byte("\n")) {
 		line = bytes.TrimRight(line, "\r ")
-		if !bytes.HasPrefix(line, []byte("*** ")) || len(line) > maxPath || len(files) >= maxFiles {
+		if !bytes.HasPrefix(line, []byte("*** ")) || len(line) > adapter.MaxPath || len(files) >= maxFiles {
 			continue
 		}
 		for _, header := range patchHeaders {

@@ -15,19 +15,10 @@ import (
 const Name = "codex.rollout_jsonl.v1"
 
 // Agent is Codex CLI, in every version since 0.20.
-type Agent struct{}
+type Agent struct{ adapter.Identity }
 
 // New returns the adapter for Codex.
-func New() Agent { return Agent{} }
-
-// Name implements adapter.Agent.
-func (Agent) Name() string { return Name }
-
-// Label implements adapter.Agent.
-func (Agent) Label() string { return "Codex" }
-
-// Revision implements adapter.Agent.
-func (Agent) Revision() int { return 1 }
+func New() Agent { return Agent{adapter.NewIdentity(Name, "Codex", 1)} }
 
 // Recognize implements adapter.Agent. Each line says what it is, but for the items of the
 // oldest dialect, which follow a header.
@@ -110,10 +101,5 @@ func isFlatHeader(json *jsonl.Scanner, all jsonl.Fields) bool {
 // isOwnCut reports whether a line without its end is a header. Inside of a string, the quotes
 // would be escaped.
 func isOwnCut(line []byte) bool {
-	for _, part := range []string{`"timestamp":"`, `"type":"session_meta"`, `"payload":{`, `"cli_version":"`} {
-		if !bytes.Contains(line, []byte(part)) {
-			return false
-		}
-	}
-	return line[0] == '{'
+	return adapter.IsObjectWith(line, `"timestamp":"`, `"type":"session_meta"`, `"payload":{`, `"cli_version":"`)
 }

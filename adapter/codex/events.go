@@ -13,7 +13,7 @@ import (
 
 // readEvent reads what the screen showed. Most of it repeats an item.
 func (p *parser) readEvent() {
-	e, all := &p.entry, p.payload
+	e, all := &p.Entry, p.payload
 	e.Type = p.typ
 	switch p.typ {
 	case "user_message":
@@ -23,17 +23,17 @@ func (p *parser) readEvent() {
 	case "agent_reasoning", "agent_reasoning_raw_content":
 		p.repeat(session.RoleAssistant, ofThought, all.Find("text"))
 	case "item_completed":
-		p.readCompleted(p.json.Fields(all.Find("item")))
+		p.readCompleted(p.JSON.Fields(all.Find("item")))
 	case "token_count":
 		p.readTokenCount(all.Find("info"))
 	case "task_started", "turn_started":
 		p.newTurn(all.Find("turn_id"))
 	case "thread_settings_applied":
-		if v := p.json.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
-			p.memo.context.Provider = adapter.Short(p.json.Name(v), longestModel)
+		if v := p.JSON.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
+			p.memo.context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
 		}
 	case "task_complete", "turn_complete":
-		p.part(session.KindError, p.json.Fields(all.Find("error")).Find("message"))
+		p.Part(session.KindError, p.JSON.Fields(all.Find("error")).Find("message"))
 		e.IsError = len(e.Parts) > 0
 	case "thread_name_updated":
 		p.readName()
@@ -43,7 +43,7 @@ func (p *parser) readEvent() {
 	case "thread_rolled_back":
 		p.rollBack()
 		p.note()
-		p.add(session.KindNote, p.numbers())
+		p.Add(session.KindNote, p.numbers())
 	case "exec_command_end":
 		p.readRun(all)
 	default:
@@ -53,24 +53,24 @@ func (p *parser) readEvent() {
 
 // note makes the event a message of Codex with the strings of its members.
 func (p *parser) note() {
-	p.entry.Type, p.entry.CustomType = session.TypeCustomMessage, p.typ
+	p.Entry.Type, p.Entry.CustomType = session.TypeCustomMessage, p.typ
 	p.leavesOf(session.KindNote, p.payload, nil)
 }
 
 // numbers returns the members of an event that are numbers, by name.
 func (p *parser) numbers() []byte {
-	text := p.json.Room(64)
+	text := p.JSON.Room(64)
 	for _, m := range p.payload {
-		if _, ok := p.json.Int(m.Val); ok {
-			text = append(append(append(append(text, m.Key...), ": "...), p.json.Raw(m.Val)...), '\n')
+		if _, ok := p.JSON.Int(m.Val); ok {
+			text = append(append(append(append(text, m.Key...), ": "...), p.JSON.Raw(m.Val)...), '\n')
 		}
 	}
-	return p.json.Keep(bytes.TrimSuffix(text, []byte("\n")))
+	return p.JSON.Keep(bytes.TrimSuffix(text, []byte("\n")))
 }
 
 // readOtherEvent reads an event that is in a table, or unknown.
 func (p *parser) readOtherEvent() {
-	e := &p.entry
+	e := &p.Entry
 	kind, ok := events[p.typ]
 	switch {
 	case kind == session.KindNote, strings.HasPrefix(p.typ, "collab_"):
@@ -93,14 +93,14 @@ func (p *parser) readOtherEvent() {
 // repeat reads the text of an event that an item repeats before or after it. If none does,
 // the event is the message.
 func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
-	e := &p.entry
+	e := &p.Entry
 	e.Type, e.Role = session.TypeMessage, role
 	switch whose {
 	case ofUser:
 		aborted := p.memo.aborted
-		for list := p.json.Elements(content); list.Next(); {
+		for list := p.JSON.Elements(content); list.Next(); {
 			if v, ok := p.textOf(list.Val); ok {
-				text := p.json.Text(v)
+				text := p.JSON.Text(v)
 				p.says(whose, text)
 				p.readTyped(text, "")
 			}
@@ -109,31 +109,31 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 		if !p.hasPrompt() && len(e.Parts) > 0 {
 			e.Role = roleOf[e.Parts[0].Kind]
 		}
-		e.UserText = strings.TrimSpace(string(p.prompt))
+		e.UserText = strings.TrimSpace(string(p.Prompt))
 	case ofThought:
 		p.readTexts(session.KindThinking, whose, content)
 	default:
 		p.readTexts(session.KindReply, whose, content)
 	}
-	p.facts.Calls = p.facts.Calls[:0]
+	p.Facts.Calls = p.Facts.Calls[:0]
 	p.mayRepeat(whose)
 }
 
 // mayRepeat says that the event repeats the item with the same text, if there is one.
 func (p *parser) mayRepeat(whose byte) {
 	switch {
-	case p.sparse || len(p.keys) == 0:
+	case p.Sparse || len(p.keys) == 0:
 	case len(p.said) > 0:
-		p.memo.event(&p.entry, keyOf(whose, p.said))
+		p.memo.event(&p.Entry, keyOf(whose, p.said))
 	default:
-		p.memo.event(&p.entry, p.keys[0])
+		p.memo.event(&p.Entry, p.keys[0])
 	}
 }
 
 // readCompleted reads an item as new versions show it.
 func (p *parser) readCompleted(item jsonl.Fields) {
-	e := &p.entry
-	typ := p.json.Name(item.Find("type"))
+	e := &p.Entry
+	typ := p.JSON.Name(item.Find("type"))
 	e.CustomType = typ
 	switch typ {
 	case "UserMessage":
@@ -152,7 +152,7 @@ func (p *parser) readCompleted(item jsonl.Fields) {
 	case "CommandExecution":
 		p.readRun(item)
 	case "WebSearch":
-		p.says(ofSearch, p.part(session.KindDetails, item.Find("query")))
+		p.says(ofSearch, p.Part(session.KindDetails, item.Find("query")))
 		p.mayRepeat(ofSearch)
 	case "ContextCompaction":
 	default:
@@ -163,11 +163,11 @@ func (p *parser) readCompleted(item jsonl.Fields) {
 
 // readRun reads how a command ended. Its output is that of the result, or longer.
 func (p *parser) readRun(all jsonl.Fields) {
-	m, e := &p.memo, &p.entry
-	id, exit, duration := p.idOf(all), adapter.Code(&p.json, all.Find("exit_code")), int32(session.Unknown)
-	took := p.json.Fields(all.Find("duration"))
-	if s, ok := p.json.Int(took.Find("secs")); ok && s >= 0 && s < 1<<21 {
-		n, _ := p.json.Int(took.Find("nanos"))
+	m, e := &p.memo, &p.Entry
+	id, exit, duration := p.idOf(all), adapter.Code(&p.JSON, all.Find("exit_code")), int32(session.Unknown)
+	took := p.JSON.Fields(all.Find("duration"))
+	if s, ok := p.JSON.Int(took.Find("secs")); ok && s >= 0 && s < 1<<21 {
+		n, _ := p.JSON.Int(took.Find("nanos"))
 		duration = int32(s*1000 + min(max(n, 0), 999_999_999)/1_000_000)
 	}
 	e.IsError = exit != session.Unknown && exit != 0
@@ -175,15 +175,15 @@ func (p *parser) readRun(all jsonl.Fields) {
 	if out.Empty() {
 		out = all.Find("stdout")
 	}
-	text := p.part(session.KindDetails, out)
+	text := p.Part(session.KindDetails, out)
 	if all.Find("aggregated_output").Empty() {
-		p.part(session.KindDetails, all.Find("stderr"))
+		p.Part(session.KindDetails, all.Find("stderr"))
 	}
 	whose := ofResult
-	if p.json.Name(all.Find("source")) == "user_shell" {
+	if p.JSON.Name(all.Find("source")) == "user_shell" {
 		whose = ofShell
 	}
-	if p.sparse {
+	if p.Sparse {
 		return
 	}
 	if whose == ofResult && id != 0 {
@@ -197,7 +197,7 @@ func (p *parser) readRun(all jsonl.Fields) {
 // idOf returns the hash of the id of the call that an event is about.
 func (p *parser) idOf(all jsonl.Fields) uint64 {
 	for _, key := range [...]string{"call_id", "id"} {
-		if id := p.json.JSON(all.Find(key)); len(id) > 0 {
+		if id := p.JSON.JSON(all.Find(key)); len(id) > 0 {
 			return xxhash.Sum64(id)
 		}
 	}
@@ -206,34 +206,34 @@ func (p *parser) idOf(all jsonl.Fields) uint64 {
 
 // repeatOf reads details of a call, which its result may repeat.
 func (p *parser) repeatOf(all jsonl.Fields) {
-	if text := p.leavesOf(session.KindDetails, all, repeatedKeys); len(text) > 0 && !p.sparse {
-		p.memo.event(&p.entry, keyOf(ofResult, text))
+	if text := p.leavesOf(session.KindDetails, all, repeatedKeys); len(text) > 0 && !p.Sparse {
+		p.memo.event(&p.Entry, keyOf(ofResult, text))
 	}
 }
 
 // readName reads the name that a person gave the session. Those of other sessions come with
 // the lines that a fork copied.
 func (p *parser) readName() {
-	e, name := &p.entry, p.payload.Find("thread_name")
-	if id := p.payload.Find("thread_id"); !id.Empty() && p.json.Name(id) != p.state.Header.ID {
-		p.part(session.KindData, name)
+	e, name := &p.Entry, p.payload.Find("thread_name")
+	if id := p.payload.Find("thread_id"); !id.Empty() && p.JSON.Name(id) != p.state.Header.ID {
+		p.Part(session.KindData, name)
 		return
 	}
-	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.json.String(name), 1
-	p.part(session.KindTitle, name)
+	e.Type, e.Name, e.NameRank = session.TypeSessionInfo, p.JSON.String(name), 1
+	p.Part(session.KindTitle, name)
 }
 
 // rollBack makes the next entry follow the one before the turns that were taken back.
 func (p *parser) rollBack() {
 	m := &p.memo
-	n, _ := p.json.Int(p.payload.Find("num_turns"))
-	if p.sparse || n <= 0 || len(m.turns) == 0 {
+	n, _ := p.JSON.Int(p.payload.Find("num_turns"))
+	if p.Sparse || n <= 0 || len(m.turns) == 0 {
 		return
 	}
 	at := max(len(m.turns)-int(min(n, mostTurns)), 0)
-	p.entry.ParentID = ""
+	p.Entry.ParentID = ""
 	if m.tip = m.turns[at]; m.tip >= 0 {
-		p.entry.ParentID = adapter.OffsetID(m.tip)
+		p.Entry.ParentID = adapter.OffsetID(m.tip)
 	}
 	m.turns = m.turns[:at]
 }

@@ -92,7 +92,7 @@ func TestCalls(t *testing.T) {
 		if c.want.Tool != "web_search_call" {
 			c.want.ID = "c"
 		}
-		c.want.Text, c.want.Outcome = got.Text, unknownOutcome
+		c.want.Text, c.want.Outcome = got.Text, adapter.UnknownOutcome
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -124,17 +124,17 @@ func TestResults(t *testing.T) {
 		{quote(`{"output":"boom\n","metadata":{"exit_code":2,"duration_seconds":0.5}}`), "boom\n", failed(known(2, 500))},
 		{quote("Exit code: 0\nWall time: 1.25 seconds\nTotal output lines: 9\nOutput:\nOutput:\nx"), "Output:\nx", known(0, 1250)},
 		{quote("Chunk ID: a\nWall time: 0.0000 seconds\nProcess exited with code 3\nOriginal token count: 3\nOutput:\nboom\n"), "boom\n", failed(known(3, 0))},
-		{quote("Exit code: is what I look for\nOutput:\nx"), "Exit code: is what I look for\nOutput:\nx", unknownOutcome},
+		{quote("Exit code: is what I look for\nOutput:\nx"), "Exit code: is what I look for\nOutput:\nx", adapter.UnknownOutcome},
 		{quote("Wall time: 6.4 seconds\naborted by user"), "aborted by user", session.Outcome{Rejected: true, Exit: session.Unknown, Duration: 6400}},
 		{quote("exec command rejected by user"), "exec command rejected by user", session.Outcome{Rejected: true, Exit: session.Unknown, Duration: session.Unknown}},
-		{quote("unsupported call: x"), "unsupported call: x", failed(unknownOutcome)},
-		{quote("failed to parse function arguments"), "failed to parse function arguments", failed(unknownOutcome)},
-		{quote("Plan updated"), "Plan updated", unknownOutcome},
-		{quote(`{"other":"json"}`), `{"other":"json"}`, unknownOutcome},
-		{quote(""), "", unknownOutcome},
-		{`[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]`, "a|b", unknownOutcome},
-		{`[{"type":"input_image","image_url":"data:image/png;base64,QUJD"}]`, "", unknownOutcome},
-		{`{"content":"no","success":false}`, "no", failed(unknownOutcome)},
+		{quote("unsupported call: x"), "unsupported call: x", failed(adapter.UnknownOutcome)},
+		{quote("failed to parse function arguments"), "failed to parse function arguments", failed(adapter.UnknownOutcome)},
+		{quote("Plan updated"), "Plan updated", adapter.UnknownOutcome},
+		{quote(`{"other":"json"}`), `{"other":"json"}`, adapter.UnknownOutcome},
+		{quote(""), "", adapter.UnknownOutcome},
+		{`[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]`, "a|b", adapter.UnknownOutcome},
+		{`[{"type":"input_image","image_url":"data:image/png;base64,QUJD"}]`, "", adapter.UnknownOutcome},
+		{`{"content":"no","success":false}`, "no", failed(adapter.UnknownOutcome)},
 	} {
 		r := begun().item(`{"type":"function_call_output","call_id":"c","output":` + c.output + `}`).parse(t)
 		e := r.Entries[len(r.Entries)-1]

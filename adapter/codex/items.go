@@ -11,7 +11,7 @@ import (
 
 // readItem reads a response item.
 func (p *parser) readItem() {
-	e, all := &p.entry, p.payload
+	e, all := &p.Entry, p.payload
 	e.Type = session.TypeMessage
 	switch p.typ {
 	case "message":
@@ -44,7 +44,7 @@ func (p *parser) readItem() {
 	}
 	p.notKnown(all)
 	p.group()
-	if !p.sparse {
+	if !p.Sparse {
 		if len(p.said) > 0 {
 			p.keys = append(p.keys, keyOf(p.whose(), p.said))
 		}
@@ -57,9 +57,9 @@ func (p *parser) whose() byte {
 	switch {
 	case p.typ == "reasoning":
 		return ofThought
-	case p.entry.Role == session.RoleToolResult:
+	case p.Entry.Role == session.RoleToolResult:
 		return ofResult
-	case p.entry.Role == session.RoleAssistant:
+	case p.Entry.Role == session.RoleAssistant:
 		return ofAgent
 	}
 	return ofUser
@@ -68,7 +68,7 @@ func (p *parser) whose() byte {
 // group says which response of the model an item is a piece of: one response ends where
 // something else comes.
 func (p *parser) group() {
-	e, m := &p.entry, &p.memo
+	e, m := &p.Entry, &p.memo
 	if e.Role != session.RoleAssistant {
 		m.group = -1
 		return
@@ -85,8 +85,8 @@ func (p *parser) group() {
 
 // readMessage reads a message of a person, of Codex or of the model.
 func (p *parser) readMessage() {
-	e, content := &p.entry, p.payload.Find("content")
-	e.Role = p.json.Name(p.payload.Find("role"))
+	e, content := &p.Entry, p.payload.Find("content")
+	e.Role = p.JSON.Name(p.payload.Find("role"))
 	switch e.Role {
 	case session.RoleAssistant:
 		p.readTexts(session.KindReply, ofAgent, content)
@@ -102,12 +102,12 @@ func (p *parser) readMessage() {
 
 // readTexts reads a text, or a list of blocks, each of which becomes a part.
 func (p *parser) readTexts(kind session.Kind, whose byte, content jsonl.Value) {
-	for list := p.json.Elements(content); list.Next(); {
+	for list := p.JSON.Elements(content); list.Next(); {
 		v, ok := p.textOf(list.Val)
 		if !ok {
 			continue
 		}
-		text := p.part(kind, v)
+		text := p.Part(kind, v)
 		if whose != 0 {
 			p.says(whose, text)
 		}
@@ -116,11 +116,11 @@ func (p *parser) readTexts(kind session.Kind, whose byte, content jsonl.Value) {
 
 // textOf returns the text of a block. Images, and what is unknown, are recorded.
 func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
-	if p.json.Kind(v) == '"' {
+	if p.JSON.Kind(v) == '"' {
 		return v, true
 	}
-	all := p.json.Fields(v)
-	switch p.json.Name(all.Find("type")) {
+	all := p.JSON.Fields(v)
+	switch p.JSON.Name(all.Find("type")) {
 	case "input_text", "output_text", "text", "Text", "summary_text", "reasoning_text":
 		return all.Find("text"), true
 	case "refusal":
@@ -128,35 +128,35 @@ func (p *parser) textOf(v jsonl.Value) (jsonl.Value, bool) {
 	case "encrypted_content":
 		return jsonl.Value{}, false
 	case "input_image", "image":
-		if address := all.Find("image_url"); p.json.Kind(address) == '"' {
+		if address := all.Find("image_url"); p.JSON.Kind(address) == '"' {
 			if !p.readImage(address) {
-				p.unknown = append(p.unknown, address)
+				p.Miss(address)
 			}
 			return jsonl.Value{}, false
 		}
 	}
-	p.unknown = append(p.unknown, v)
+	p.Miss(v)
 	return jsonl.Value{}, false
 }
 
 // readImage reads the address of an image, and reports whether it has the image itself.
 func (p *parser) readImage(v jsonl.Value) bool {
-	raw := p.json.JSON(v)
+	raw := p.JSON.JSON(v)
 	head, _, ok := bytes.Cut(raw[:min(len(raw), 100)], []byte(";base64,"))
 	mime, isData := bytes.CutPrefix(head, []byte("data:"))
 	if !ok || !isData {
 		return false
 	}
 	shown := adapter.Base64Image(string(mime), raw[len(head)+len(";base64,"):])
-	p.images = append(p.images, image{shown.Base64, len(p.entry.Parts)})
+	p.images = append(p.images, image{shown.Base64, len(p.Entry.Parts)})
 	shown.Base64 = nil
-	p.entry.Images = append(p.entry.Images, shown)
+	p.Entry.Images = append(p.Entry.Images, shown)
 	return true
 }
 
 // says remembers a text that an event may repeat.
 func (p *parser) says(whose byte, text []byte) {
-	if p.sparse || len(bytes.TrimSpace(text)) == 0 {
+	if p.Sparse || len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
 	if len(p.keys) == 0 {
@@ -190,23 +190,23 @@ const instructions = "# AGENTS.md instructions"
 
 // readUser reads a message of a user: what a person typed, and what Codex put there.
 func (p *parser) readUser(content jsonl.Value) {
-	e := &p.entry
-	kinds := p.json.Fields(p.payload.Find("internal_chat_message_metadata_passthrough")).Find("content_item_kinds")
-	said := p.json.Elements(kinds)
-	for list := p.json.Elements(content); list.Next(); {
+	e := &p.Entry
+	kinds := p.JSON.Fields(p.payload.Find("internal_chat_message_metadata_passthrough")).Find("content_item_kinds")
+	said := p.JSON.Elements(kinds)
+	for list := p.JSON.Elements(content); list.Next(); {
 		kind := ""
 		if said.Next() {
-			kind = p.json.Name(said.Val)
+			kind = p.JSON.Name(said.Val)
 		}
 		v, ok := p.textOf(list.Val)
 		if !ok {
 			continue
 		}
-		if p.json.Kind(v) != '"' {
-			p.part(session.KindPrompt, v)
+		if p.JSON.Kind(v) != '"' {
+			p.Part(session.KindPrompt, v)
 			continue
 		}
-		text := p.json.Text(v)
+		text := p.JSON.Text(v)
 		p.says(ofUser, text)
 		p.readTyped(text, kind)
 	}
@@ -224,8 +224,8 @@ var roleOf = map[session.Kind]string{
 }
 
 func (p *parser) hasPrompt() bool {
-	for i := range p.entry.Parts {
-		if p.entry.Parts[i].Kind == session.KindPrompt {
+	for i := range p.Entry.Parts {
+		if p.Entry.Parts[i].Kind == session.KindPrompt {
 			return true
 		}
 	}
@@ -243,7 +243,7 @@ func (p *parser) readTyped(text []byte, said string) {
 		kind, end := injection(body)
 		switch {
 		case kind == "" && said != "" && said != "unknown":
-			p.add(session.KindSystem, text)
+			p.Add(session.KindSystem, text)
 			return
 		case kind == "":
 			p.addPrompt(text)
@@ -251,7 +251,7 @@ func (p *parser) readTyped(text []byte, said string) {
 		case kind == session.KindShell:
 			p.readShell(body[:end])
 		default:
-			p.add(kind, body[:end])
+			p.Add(kind, body[:end])
 			p.readShellName(body[:end])
 		}
 		if bytes.HasPrefix(body, []byte("<turn_aborted>")) {
@@ -308,33 +308,25 @@ func isImageTag(text []byte) bool {
 // request is the heading of what a person typed, behind what an editor says.
 const request = "## My request for Codex:"
 
-// maxPrompt bounds Entry.UserText, which is only shown.
-const maxPrompt = 64 << 10
-
 func (p *parser) addPrompt(text []byte) {
-	p.add(session.KindPrompt, text)
+	p.Add(session.KindPrompt, text)
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("# Context from my IDE setup:")) {
 		if _, typed, ok := bytes.Cut(text, []byte(request)); ok {
 			text = typed
 		}
 	}
-	if len(p.prompt) > 0 {
-		p.prompt = append(p.prompt, ' ')
-	}
-	p.prompt = append(p.prompt, session.Cut(text, maxPrompt-len(p.prompt))...)
+	p.AddPrompt(text)
 }
 
 // finishUser says whether a prompt was sent again after a turn that was aborted, and
 // remembers where its turn begins.
 func (p *parser) finishUser() {
-	e, m := &p.entry, &p.memo
-	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
-		e.Parts = append(e.Parts, session.Part{Kind: session.KindPrompt})
-	}
-	if e.Role != session.RoleUser || p.sparse {
+	e, m := &p.Entry, &p.memo
+	p.Findable(session.Part{Kind: session.KindPrompt})
+	if e.Role != session.RoleUser || p.Sparse {
 		return
 	}
-	e.UserText = strings.TrimSpace(string(p.prompt))
+	e.UserText = strings.TrimSpace(string(p.Prompt))
 	key := uint64(0)
 	for _, k := range p.keys {
 		key = mix(key, k)
@@ -358,31 +350,31 @@ func (p *parser) readShellName(text []byte) {
 // readAgentMessage reads a message from one agent to another. In the session of a subagent,
 // one from above is its prompt. Encrypted ones have no text.
 func (p *parser) readAgentMessage() {
-	e, all := &p.entry, p.payload
+	e, all := &p.Entry, p.payload
 	e.Type, e.Role = session.TypeMessage, session.RoleCustom
-	author, recipient := p.json.Name(all.Find("author")), p.json.Name(all.Find("recipient"))
+	author, recipient := p.JSON.Name(all.Find("author")), p.JSON.Name(all.Find("recipient"))
 	kind := session.KindNote
 	if p.state.Header.Relation == session.Spawned && !p.isBeforeHeader() && author != recipient && strings.HasPrefix(recipient, strings.TrimSuffix(author, "/")+"/") {
 		e.Role, kind = session.RoleUser, session.KindPrompt
 	}
-	for list := p.json.Elements(all.Find("content")); list.Next(); {
+	for list := p.JSON.Elements(all.Find("content")); list.Next(); {
 		v, ok := p.textOf(list.Val)
-		text := p.json.Text(v)
+		text := p.JSON.Text(v)
 		switch {
 		case !ok || isToken(text):
 		case kind == session.KindPrompt:
 			p.addPrompt(text)
 		default:
-			p.add(kind, text)
+			p.Add(kind, text)
 		}
 	}
 	switch {
 	case kind != session.KindPrompt:
 	case len(e.Parts) > 0:
-		e.UserText = strings.TrimSpace(string(p.prompt))
+		e.UserText = strings.TrimSpace(string(p.Prompt))
 	default: // it is encrypted
 		e.Type, e.Role, e.Name = session.TypeSessionInfo, "", recipient[strings.LastIndexByte(recipient, '/')+1:]
-		p.add(session.KindTitle, []byte(e.Name))
+		p.Add(session.KindTitle, []byte(e.Name))
 	}
 }
 

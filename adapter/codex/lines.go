@@ -68,7 +68,7 @@ var knownKeys = adapter.NewKeys(`type id role status phase call_id name namespac
 
 // read reads the members that depend on the type of the line.
 func (p *parser) read(kind string) {
-	e := &p.entry
+	e := &p.Entry
 	e.Type = kind
 	switch kind {
 	case lineMeta:
@@ -81,7 +81,7 @@ func (p *parser) read(kind string) {
 		p.readContext()
 	case lineCompacted:
 		e.Type = session.TypeCompaction
-		p.part(session.KindSummary, p.payload.Find("message"))
+		p.Part(session.KindSummary, p.payload.Find("message"))
 	case lineUsage:
 		p.readUsageRecord()
 	case lineWorld:
@@ -90,25 +90,25 @@ func (p *parser) read(kind string) {
 	case lineAgents, lineAgentData:
 		p.readAgentMessage()
 	default:
-		if p.json.Kind(p.all.Find("payload")) == '{' {
+		if p.JSON.Kind(p.all.Find("payload")) == '{' {
 			p.leavesOf(session.KindOther, p.payload, nil)
 		} else {
 			p.leavesOf(session.KindOther, p.all, nil)
 		}
 	}
-	p.other()
+	p.AddLeaves(session.KindOther, p.Unknown, nil)
 	e.Apart = e.Apart || len(e.Parts) == 0 && len(e.Images) == 0 && e.Role == ""
 }
 
 // readContext reads what holds in the next turn.
 func (p *parser) readContext() {
 	m := &p.memo
-	p.entry.Apart = true
+	p.Entry.Apart = true
 	if v := p.payload.Find("cwd"); !v.Empty() {
-		m.context.CWD = adapter.Short(p.json.Name(v), longestDir)
+		m.context.CWD = adapter.Short(p.JSON.Name(v), longestDir)
 	}
 	if v := p.payload.Find("model"); !v.Empty() {
-		m.context.Model = adapter.Short(p.json.Name(v), longestModel)
+		m.context.Model = adapter.Short(p.JSON.Name(v), longestModel)
 	}
 	p.newTurn(p.payload.Find("turn_id"))
 	p.leavesOf(session.KindMeta, p.payload, nil)
@@ -116,87 +116,40 @@ func (p *parser) readContext() {
 
 // newTurn remembers the id of the turn.
 func (p *parser) newTurn(v jsonl.Value) {
-	if p.json.Kind(v) == '"' {
-		p.memo.turn = hashOf(p.json.Name(v))
+	if p.JSON.Kind(v) == '"' {
+		p.memo.turn = hashOf(p.JSON.Name(v))
 	}
 }
 
 // readNote reads a line that names a session.
 func (p *parser) readNote() {
-	e, name := &p.entry, p.all.Find("thread_name")
+	e, name := &p.Entry, p.all.Find("thread_name")
 	e.Type, e.Apart = session.TypeSessionInfo, true
-	e.About, e.Name = p.json.String(p.all.Find("id")), p.json.String(name)
-	if at := p.json.Time(p.all.Find("updated_at")); at != 0 {
-		e.Timestamp = timeOf(at)
+	e.About, e.Name = p.JSON.String(p.all.Find("id")), p.JSON.String(name)
+	if at := p.JSON.Time(p.all.Find("updated_at")); at != 0 {
+		e.Timestamp = adapter.TimeOf(at)
 	}
-	p.part(session.KindTitle, name)
+	p.Part(session.KindTitle, name)
 	p.leavesOf(session.KindOther, p.all, adapter.NewKeys("id thread_name updated_at"))
-}
-
-// part adds a part with the text of a string, and returns that text. A value of another
-// shape is unknown.
-func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
-	if c := p.json.Kind(v); c == '{' || c == '[' {
-		p.unknown = append(p.unknown, v)
-		return nil
-	}
-	if p.sparse {
-		if raw := p.json.JSON(v); len(raw) > 0 {
-			p.entry.Parts = append(p.entry.Parts, session.Part{Kind: kind, JSON: raw})
-		}
-		return nil
-	}
-	text := p.json.Text(v)
-	p.add(kind, text)
-	return text
-}
-
-// add adds a part, unless its text is empty.
-func (p *parser) add(kind session.Kind, text []byte) {
-	if len(text) > 0 {
-		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: kind, Text: text})
-	}
 }
 
 // leavesOf adds one part with the strings of the members of an object, except those in the
 // set and those that are never text.
 func (p *parser) leavesOf(kind session.Kind, all jsonl.Fields, known adapter.Keys) []byte {
-	size := 0
+	p.values = p.values[:0]
 	for _, m := range all {
-		size += m.Val.End - m.Val.Start
-	}
-	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
-	for _, m := range all {
-		if !known[string(m.Key)] && !copies[string(m.Key)] && !(p.json.Kind(m.Val) == '"' && slices.Contains(noText, string(m.Key))) {
-			p.leaves.Add(m.Val, false)
+		if !known[string(m.Key)] && !copies[string(m.Key)] && !(p.JSON.Kind(m.Val) == '"' && slices.Contains(noText, string(m.Key))) {
+			p.values = append(p.values, adapter.Unknown{Value: m.Val})
 		}
 	}
-	text := p.json.Keep(p.leaves.End())
-	p.add(kind, text)
-	return text
+	return p.AddLeaves(kind, p.values, nil)
 }
 
 // notKnown records the members of an item that no rule covers.
 func (p *parser) notKnown(all jsonl.Fields) {
 	for _, m := range all {
 		if !knownKeys[string(m.Key)] {
-			p.unknown = append(p.unknown, m.Val)
+			p.Miss(m.Val)
 		}
 	}
-}
-
-// other adds the strings that no rule covers.
-func (p *parser) other() {
-	if len(p.unknown) == 0 {
-		return
-	}
-	size := 0
-	for _, v := range p.unknown {
-		size += v.End - v.Start
-	}
-	p.leaves.Begin(&p.json, p.json.Room(size), false, nil)
-	for _, v := range p.unknown {
-		p.leaves.Add(v, false)
-	}
-	p.add(session.KindOther, p.json.Keep(p.leaves.End()))
 }

@@ -10,8 +10,6 @@ import (
 	"pigrep/internal/session"
 )
 
-var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
-
 // output is the result of a call that has been read.
 type output struct {
 	exit, duration int32
@@ -23,24 +21,22 @@ type output struct {
 // readOutput reads the result of a call: a text, or a list of texts and images. What Codex
 // says of a command before its output becomes facts.
 func (p *parser) readOutput() {
-	e, v := &p.entry, p.payload.Find("output")
+	e, v := &p.Entry, p.payload.Find("output")
 	e.Role = session.RoleToolResult
-	e.ToolCallID = p.json.String(p.payload.Find("call_id"))
+	e.ToolCallID = p.JSON.String(p.payload.Find("call_id"))
 	p.output = output{exit: session.Unknown, duration: session.Unknown}
-	o, f := &p.output, &p.facts
+	o, f := &p.output, &p.Facts
 	switch {
 	case p.typ == "tool_search_output":
 		p.leavesOf(session.KindResult, jsonl.Fields{{Key: []byte("tools"), Val: p.payload.Find("tools")}}, nil)
-	case p.json.Kind(v) == '{': // of old versions
-		all := p.json.Fields(v)
-		o.failed = p.json.Kind(all.Find("success")) == 'f'
+	case p.JSON.Kind(v) == '{': // of old versions
+		all := p.JSON.Fields(v)
+		o.failed = p.JSON.Kind(all.Find("success")) == 'f'
 		p.readResult(all.Find("content"))
 	default:
 		p.readResult(v)
 	}
-	if len(e.Parts) == 0 && len(e.Images) > 0 { // without any part no search could find it
-		e.Parts = append(e.Parts, session.Part{Kind: session.KindResult})
-	}
+	p.Findable(session.Part{Kind: session.KindResult})
 	text := []byte(nil)
 	for i := range e.Parts {
 		e.Parts[i].ToolCallID = e.ToolCallID
@@ -60,7 +56,7 @@ func (p *parser) readOutput() {
 		f.Failed = true
 	}
 	e.IsError = f.Failed
-	if !p.sparse {
+	if !p.Sparse {
 		p.settle()
 	}
 }
@@ -79,17 +75,17 @@ func hasPrefix(text []byte, list []string) bool {
 // readResult reads the texts of a result.
 func (p *parser) readResult(v jsonl.Value) {
 	first := true
-	for list := p.json.Elements(v); list.Next(); {
+	for list := p.JSON.Elements(v); list.Next(); {
 		v, ok := p.textOf(list.Val)
 		if !ok {
 			continue
 		}
-		text := p.json.Text(v)
+		text := p.JSON.Text(v)
 		if first {
 			text = p.unwrap(text)
 		}
 		first = false
-		p.add(session.KindResult, text)
+		p.Add(session.KindResult, text)
 		p.says(ofResult, text)
 	}
 }
@@ -165,7 +161,7 @@ func seconds(number []byte) int32 {
 // settle joins a result with what earlier lines say of its command: the event that ended it,
 // and the call that it continues.
 func (p *parser) settle() {
-	e, m, f := &p.entry, &p.memo, &p.facts
+	e, m, f := &p.Entry, &p.memo, &p.Facts
 	call := hashOf(e.ToolCallID)
 	if i := slices.IndexFunc(m.runs, func(r run) bool { return r.call == call }); i >= 0 {
 		if f.Exit == session.Unknown && !p.output.goesOn {
@@ -199,25 +195,25 @@ func (p *parser) readShell(text []byte) {
 	command, rest, ok := between(text, "<command>", "</command>")
 	result, _, hasResult := between(rest, "<result>", "</result>")
 	if !ok {
-		p.add(session.KindShell, text)
+		p.Add(session.KindShell, text)
 		return
 	}
 	o := output{exit: session.Unknown, duration: session.Unknown}
 	out := o.unwrap(result)
-	all := append(append(append(p.json.Room(len(command)+len(out)+1), command...), '\n'), out...)
-	all = p.json.Keep(bytes.TrimRight(all, "\n"))
+	all := append(append(append(p.JSON.Room(len(command)+len(out)+1), command...), '\n'), out...)
+	all = p.JSON.Keep(bytes.TrimRight(all, "\n"))
 	c := session.EntryCall{
-		Kind: session.CallShell, Part: len(p.entry.Parts), Tool: session.ShellTool, Deed: session.DeedRun,
-		Command: command, Dialect: p.dialect(), Outcome: unknownOutcome,
+		Kind: session.CallShell, Part: len(p.Entry.Parts), Tool: session.ShellTool, Deed: session.DeedRun,
+		Command: command, Dialect: p.dialect(), Outcome: adapter.UnknownOutcome,
 	}
 	if hasResult {
 		c.Exit, c.Duration, c.Bytes, c.Failed = o.exit, o.duration, int64(len(out)), o.exit != session.Unknown && o.exit != 0
 	}
-	p.entry.IsError = p.entry.IsError || c.Failed
+	p.Entry.IsError = p.Entry.IsError || c.Failed
 	if len(all) > 0 {
-		p.facts.Calls = append(p.facts.Calls, c)
+		p.Facts.Calls = append(p.Facts.Calls, c)
 	}
-	p.add(session.KindShell, all)
+	p.Add(session.KindShell, all)
 	p.keys = append(p.keys, keyOf(ofShell, out))
 }
 

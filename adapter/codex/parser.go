@@ -2,7 +2,6 @@ package codex
 
 import (
 	"strings"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -15,43 +14,35 @@ import (
 func (Agent) Parse(state adapter.State) adapter.Parser { return newParser(state) }
 
 func newParser(state adapter.State) *parser {
-	p := &parser{leaves: jsonl.Leaves{Omit: noText}}
+	p := &parser{}
+	p.Leaves.Omit = noText
 	p.Reset(state)
 	return p
 }
 
-// parser reads lines of a file of Codex. Emitted values point into the line, into the
-// scanners' memory or into slices that the parser reuses. Only the short strings of an entry
-// are copies.
+// parser reads lines of a file of Codex.
 type parser struct {
+	adapter.Builder
 	state     adapter.State
 	memo      memo
 	tipID     string          // the id of the entry at memo.tip, "" if it has not been made
 	groupID   string          // that of the one at memo.group
 	modelOf   session.Context // that modelName is of
 	modelName string
-	json      jsonl.Scanner
 	inner     jsonl.Scanner // of JSON that is in a string
-	leaves    jsonl.Leaves
 
-	// Of the current entry.
-	entry   session.Entry
-	all     jsonl.Fields // of the line
-	payload jsonl.Fields // of the line; the line itself in the oldest dialect
-	typ     string       // of the payload
-	own     bool         // it has a timestamp
-	keys    []uint64     // of its texts, which events may repeat
-	first   []byte       // the first of these texts
-	said    []byte       // these texts together, if there are several
-	prompt  []byte       // its UserText
-	unknown []jsonl.Value
+	// Of the current entry. Sparse means that texts that are one string are not decoded.
+	all     jsonl.Fields      // of the line
+	payload jsonl.Fields      // of the line; the line itself in the oldest dialect
+	typ     string            // of the payload
+	own     bool              // it has a timestamp
+	keys    []uint64          // of its texts, which events may repeat
+	first   []byte            // the first of these texts
+	said    []byte            // these texts together, if there are several
+	values  []adapter.Unknown // memory of leavesOf
 	images  []image
 	call    call
 	output  output
-	facts   session.EntryFacts
-
-	// With wanted texts only, of the current entry.
-	sparse bool // texts that are one string are not decoded
 }
 
 // image is the data of an image, in base64, and the number of parts before it.
@@ -76,27 +67,17 @@ func (p *parser) Reset(state adapter.State) {
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.sparse = line.Wanted != nil
-	p.json.Trusting, p.inner.Trusting = p.sparse, p.sparse
-	return adapter.Objects(&p.json, line, func(v jsonl.Value) { p.object(line, v, emit) })
+	p.Sparse = line.Wanted != nil
+	p.JSON.Trusting, p.inner.Trusting = p.Sparse, p.Sparse
+	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
 // object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	e := &p.entry
-	*e = session.Entry{
-		Offset:         line.Offset + int64(v.Start),
-		Length:         v.End - v.Start,
-		Line:           line.Number,
-		FirstKeptIndex: -1,
-		Images:         e.Images[:0],
-		Shadows:        e.Shadows[:0],
-		Parts:          e.Parts[:0],
-	}
+	e := p.Begin(line, v)
 	e.ID = adapter.OffsetID(e.Offset)
-	p.all, p.call, p.output = p.json.Fields(v), call{}, output{}
-	p.keys, p.said, p.prompt, p.unknown, p.images = p.keys[:0], p.said[:0], p.prompt[:0], p.unknown[:0], p.images[:0]
-	p.facts = session.EntryFacts{Calls: p.facts.Calls[:0], Outcome: unknownOutcome}
+	p.all, p.call, p.output = p.JSON.Fields(v), call{}, output{}
+	p.keys, p.said, p.images = p.keys[:0], p.said[:0], p.images[:0]
 	if p.state.Header.Notes {
 		p.readNote()
 		emit(e)
@@ -113,20 +94,20 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 // kindOfLine returns the type of the line, and finds its payload. In the oldest dialect, the
 // line itself is an item, the header, or a state.
 func (p *parser) kindOfLine() string {
-	kind, v := p.json.Name(p.all.Find("type")), p.all.Find("payload")
-	if p.json.Kind(v) == '{' {
-		p.payload = p.json.Fields(v)
-		p.typ = p.json.Name(p.payload.Find("type"))
+	kind, v := p.JSON.Name(p.all.Find("type")), p.all.Find("payload")
+	if p.JSON.Kind(v) == '{' {
+		p.payload = p.JSON.Fields(v)
+		p.typ = p.JSON.Name(p.payload.Find("type"))
 		return kind
 	}
 	p.payload, p.typ = p.all, kind
 	switch {
 	case v.Empty() && itemTypes[kind]:
 		return lineItem
-	case kind == "" && isFlatHeader(&p.json, p.all):
+	case kind == "" && isFlatHeader(&p.JSON, p.all):
 		return lineMeta
-	case kind == "" && p.json.Kind(p.all.Find("record_type")) == '"':
-		return p.json.Name(p.all.Find("record_type"))
+	case kind == "" && p.JSON.Kind(p.all.Find("record_type")) == '"':
+		return p.JSON.Name(p.all.Find("record_type"))
 	}
 	return kind
 }
@@ -139,27 +120,18 @@ const (
 
 // begin reads what every line says.
 func (p *parser) begin() {
-	e, h, m := &p.entry, &p.state.Header, &p.memo
-	at := p.json.Time(p.all.Find("timestamp"))
+	e, h, m := &p.Entry, &p.state.Header, &p.memo
+	at := p.JSON.Time(p.all.Find("timestamp"))
 	p.own = at != 0
 	if h.Version == 0 {
 		h.Version, h.Offset, h.Nested = version, e.Offset, true
 		h.ID, h.Part = idsOf(p.state.Path)
-		h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
+		h.Ordinal, _ = p.JSON.Int(p.all.Find("ordinal"))
 		if at != 0 {
-			h.Timestamp = timeOf(at)
+			h.Timestamp = adapter.TimeOf(at)
 		}
 	}
-	if at == 0 {
-		at = p.state.LastTime
-	}
-	if at == 0 && !h.Timestamp.IsZero() {
-		at = h.Timestamp.UnixMilli()
-	}
-	if at != 0 {
-		e.Timestamp = timeOf(at)
-		p.state.LastTime = at
-	}
+	e.Timestamp = p.state.Time(at)
 	e.HasParent = true
 	if m.tip >= 0 {
 		if p.tipID == "" {
@@ -171,19 +143,18 @@ func (p *parser) begin() {
 
 // finish says where the entry that has been read is in the conversation, and makes its facts.
 func (p *parser) finish() {
-	e, m := &p.entry, &p.memo
+	e, m := &p.Entry, &p.memo
 	e.Context = m.context
 	if e.Apart {
 		e.HasParent, e.ParentID = false, ""
 	} else {
 		m.tip, p.tipID = e.Offset, e.ID
 	}
-	if p.own && len(e.Parts) > 0 && !p.sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
+	if p.own && len(e.Parts) > 0 && !p.Sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
 		e.Copy = p.copyHash()
 	}
-	f := &p.facts
-	if p.state.Facts && !e.Pending && (f.HasUsage || f.IsResult || len(f.Calls) > 0) {
-		e.Facts = f
+	if p.state.Facts && !e.Pending {
+		e.Facts = p.FactsOf()
 	}
 }
 
@@ -193,12 +164,12 @@ func (p *parser) copyHash() uint64 {
 	h := hashOf(p.typ)
 	for _, key := range [...]string{"content", "message", "text", "summary", "arguments", "input", "output", "action"} {
 		if v := p.payload.Find(key); !v.Empty() {
-			h = mix(h, p.json.Hash(v))
+			h = mix(h, p.JSON.Hash(v))
 		}
 	}
 	strong := false
 	for _, key := range [...]string{"id", "call_id"} {
-		if id := p.json.JSON(p.payload.Find(key)); len(id) >= strongID {
+		if id := p.JSON.JSON(p.payload.Find(key)); len(id) >= strongID {
 			h, strong = mix(h, xxhash.Sum64(id)), true
 		}
 	}
@@ -228,9 +199,9 @@ func idsOf(file string) (id, part string) {
 // readMeta reads a header. The first one counts; in a fork, those of its ancestors may follow.
 func (p *parser) readMeta() {
 	h, m, all := &p.state.Header, &p.memo, p.payload
-	p.entry.Apart = true
-	id := p.json.String(all.Find("id"))
-	git := p.json.String(p.json.Fields(all.Find("git")).Find("branch"))
+	p.Entry.Apart = true
+	id := p.JSON.String(all.Find("id"))
+	git := p.JSON.String(p.JSON.Fields(all.Find("git")).Find("branch"))
 	if m.hasMeta {
 		if id == h.ID && git != "" {
 			h.Git, m.context.Git = git, adapter.Short(git, longestModel)
@@ -247,42 +218,42 @@ func (p *parser) readMeta() {
 	if id != "" {
 		h.ID = id
 	}
-	h.CWD, h.Git, h.Offset = p.json.String(all.Find("cwd")), git, p.entry.Offset
-	if at := p.json.Time(all.Find("timestamp")); at != 0 {
-		h.Timestamp = timeOf(at)
+	h.CWD, h.Git, h.Offset = p.JSON.String(all.Find("cwd")), git, p.Entry.Offset
+	if at := p.JSON.Time(all.Find("timestamp")); at != 0 {
+		h.Timestamp = adapter.TimeOf(at)
 	}
-	h.Ordinal, _ = p.json.Int(p.all.Find("ordinal"))
+	h.Ordinal, _ = p.JSON.Int(p.all.Find("ordinal"))
 	m.context.CWD, m.context.Git = adapter.Short(h.CWD, longestDir), adapter.Short(git, longestModel)
-	m.context.Provider = adapter.Short(p.json.Name(all.Find("model_provider")), longestModel)
+	m.context.Provider = adapter.Short(p.JSON.Name(all.Find("model_provider")), longestModel)
 	p.readOrigin(all)
 }
 
 // readOrigin reads what a header says of another session.
 func (p *parser) readOrigin(all jsonl.Fields) {
 	h := &p.state.Header
-	h.ParentSession = p.json.String(all.Find("forked_from_id"))
+	h.ParentSession = p.JSON.String(all.Find("forked_from_id"))
 	if h.ParentSession != "" {
 		h.Relation = session.Copied
 	}
-	if v := all.Find("history_base"); p.json.Kind(v) == '{' {
-		base := p.json.Fields(v)
-		h.Base.Session = p.json.String(base.Find("thread_id"))
-		h.Base.Part = p.json.String(base.Find("segment_id"))
-		h.Base.Ordinal, _ = p.json.Int(base.Find("end_ordinal_exclusive"))
-		h.Base.Offset, _ = p.json.Int(base.Find("end_byte_offset"))
+	if v := all.Find("history_base"); p.JSON.Kind(v) == '{' {
+		base := p.JSON.Fields(v)
+		h.Base.Session = p.JSON.String(base.Find("thread_id"))
+		h.Base.Part = p.JSON.String(base.Find("segment_id"))
+		h.Base.Ordinal, _ = p.JSON.Int(base.Find("end_ordinal_exclusive"))
+		h.Base.Offset, _ = p.JSON.Int(base.Find("end_byte_offset"))
 		h.Relation, h.ParentSession = session.Continued, h.Base.Session
 		if h.Base.Session == h.ID {
 			h.Relation = session.Reverted
 		}
 	}
-	source := p.json.Fields(all.Find("source"))
+	source := p.JSON.Fields(all.Find("source"))
 	agent := source.Find("subagent")
 	if agent.Empty() {
 		agent = source.Find("subAgent")
 	}
-	parent := p.json.String(all.Find("parent_thread_id"))
-	spawn := p.json.Fields(p.json.Fields(agent).Find("thread_spawn"))
-	if id := p.json.String(spawn.Find("parent_thread_id")); id != "" {
+	parent := p.JSON.String(all.Find("parent_thread_id"))
+	spawn := p.JSON.Fields(p.JSON.Fields(agent).Find("thread_spawn"))
+	if id := p.JSON.String(spawn.Find("parent_thread_id")); id != "" {
 		parent = id
 	}
 	if !agent.Empty() && h.Relation != session.Reverted || parent != "" && h.Relation == session.Unrelated {
@@ -308,9 +279,7 @@ func (p *parser) family() uint64 {
 
 // isBeforeHeader reports whether the entry comes before the header in the file, as in one that
 // begins in its middle. What the header says was not known then.
-func (p *parser) isBeforeHeader() bool { return p.entry.Offset < p.state.Header.Offset }
+func (p *parser) isBeforeHeader() bool { return p.Entry.Offset < p.state.Header.Offset }
 
 // hashOf returns a hash of the id of a response, a call or a turn.
 func hashOf(id string) uint64 { return xxhash.Sum64String(id) }
-
-func timeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

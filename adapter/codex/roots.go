@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	_ "embed"
 	"path/filepath"
 
 	"pigrep/adapter"
@@ -68,35 +69,10 @@ func (l layout) File(path []byte) adapter.Sort {
 	return adapter.Foreign
 }
 
-// Stores implements adapter.Keeper.
-func (Agent) Stores(env adapter.Environment) (list []adapter.Store) {
-	for _, s := range stores {
-		list = append(list, adapter.Store{
-			Name: s.name, Role: s.role, Format: s.format, Path: filepath.Join(home(env), filepath.FromSlash(s.path)), Coverage: s.coverage,
-		})
-	}
-	return list
-}
+//go:embed stores.txt
+var storesText string
 
-var stores = []struct {
-	name, role, format string
-	path               string // below Codex's directory, with forward slashes
-	coverage           adapter.Coverage
-}{
-	{"sessions", "conversations, one directory for each day, and those of subagents", Name, sessionsDir, adapter.Searched},
-	{"archived sessions", "conversations that were archived", Name, archivedDir, adapter.Searched},
-	{"session index", "names of sessions", "JSON lines", notesFile, adapter.Searched},
-	{"settings", "settings, with the environment of MCP servers", "TOML", "config.toml", adapter.Private},
-	{"auth", "keys and tokens of the account", "JSON", "auth.json", adapter.Private},
-	{"credentials", "tokens of MCP servers", "JSON", ".credentials.json", adapter.Private},
-	{"history", "prompts as typed, of all sessions; they also stand in the sessions", "JSON lines", "history.jsonl", adapter.Catalogued},
-	{"state", "previews of sessions and settings, a cache", "SQLite", "state_5.sqlite", adapter.Private},
-	{"thread history", "names and turns of sessions, a cache", "SQLite", "thread_history_1.sqlite", adapter.Private},
-	{"queue", "messages that wait to be sent", "SQLite", "queue_1.sqlite", adapter.Private},
-	{"logs", "what the program did", "SQLite", "logs_2.sqlite", adapter.Private},
-	{"log files", "what the program did", "text", "log", adapter.Private},
-	{"instructions", "instructions for every session", "Markdown", "AGENTS.md", adapter.Catalogued},
-	{"prompts", "prompt templates", "Markdown files", "prompts", adapter.Catalogued},
-	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
-	{"rules", "commands that may run without asking", "text files", "rules", adapter.Catalogued},
+// Stores implements adapter.Keeper.
+func (Agent) Stores(env adapter.Environment) []adapter.Store {
+	return adapter.Stores(storesText, Name, home(env), env)
 }

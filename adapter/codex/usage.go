@@ -9,12 +9,12 @@ import (
 // goes on when a session is resumed: a response is new if it changed the total. Files with
 // usage records have the same figures there.
 func (p *parser) readTokenCount(v jsonl.Value) {
-	info := p.json.Fields(v)
+	info := p.JSON.Fields(v)
 	total := info.Find("total_token_usage")
-	if p.json.Kind(total) != '{' || p.sparse {
+	if p.JSON.Kind(total) != '{' || p.Sparse {
 		return
 	}
-	m, hash := &p.memo, p.json.Hash(total)
+	m, hash := &p.memo, p.JSON.Hash(total)
 	if hash == m.total {
 		return
 	}
@@ -33,17 +33,17 @@ func (p *parser) readTokenCount(v jsonl.Value) {
 func (p *parser) readUsageRecord() {
 	all := p.payload
 	p.memo.records = true
-	p.addUsage(all.Find("usage"), mix(hashOf(p.json.String(all.Find("response_id"))), hashOf(p.json.Name(all.Find("turn_id")))))
+	p.addUsage(all.Find("usage"), mix(hashOf(p.JSON.String(all.Find("response_id"))), hashOf(p.JSON.Name(all.Find("turn_id")))))
 }
 
 func (p *parser) addUsage(v jsonl.Value, of uint64) {
-	f := &p.facts
-	if p.json.Kind(v) != '{' {
+	f := &p.Facts
+	if p.JSON.Kind(v) != '{' {
 		return
 	}
-	all := p.json.Fields(v)
+	all := p.JSON.Fields(v)
 	u := &f.Usage
-	tokens := func(key string) int64 { return adapter.Tokens(&p.json, all.Find(key), u) }
+	tokens := func(key string) int64 { return adapter.Tokens(&p.JSON, all.Find(key), u) }
 	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
 	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
 	u.NoCost = true

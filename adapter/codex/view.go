@@ -16,7 +16,7 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 // view makes the view of the entry that has been read: its parts, and its images between
 // them.
 func (p *parser) view(e *session.Entry) *session.View {
-	view := &session.View{Rejected: p.facts.Rejected}
+	view := &session.View{Rejected: p.Facts.Rejected}
 	kind := session.KindPrompt
 	if e.Role == session.RoleToolResult {
 		kind = session.KindResult
@@ -36,7 +36,7 @@ func (p *parser) view(e *session.Entry) *session.View {
 		switch {
 		case part.Kind == session.KindCall:
 			b.Text, b.Call = nil, p.viewCall()
-		case part.Kind == session.KindShell && len(p.facts.Calls) > 0:
+		case part.Kind == session.KindShell && len(p.Facts.Calls) > 0:
 			b.Text, b.Shell = p.viewShell(part.Text)
 		case len(part.Text) == 0:
 			continue
@@ -49,7 +49,7 @@ func (p *parser) view(e *session.Entry) *session.View {
 
 // viewCall returns the call that has been read.
 func (p *parser) viewCall() *session.Call {
-	c, f := &p.call, &p.facts.Calls[0]
+	c, f := &p.call, &p.Facts.Calls[0]
 	call := &session.Call{ID: c.id, Tool: c.tool, Deed: f.Deed, Command: f.Command}
 	if c.scan == nil {
 		call.Raw = c.text
@@ -83,7 +83,7 @@ func isPatch(name string, command []byte) bool {
 
 // viewShell returns a command that a person ran, and its output.
 func (p *parser) viewShell(text []byte) ([]byte, *session.Shell) {
-	f := &p.facts.Calls[0]
+	f := &p.Facts.Calls[0]
 	s := &session.Shell{Command: string(f.Command)}
 	if f.Exit != session.Unknown {
 		s.ExitCode, s.HasExit = int64(f.Exit), true

@@ -25,23 +25,23 @@ func isDiff(text []byte) bool {
 // whether there is a diff.
 func (p *parser) viewDiff(view *session.View) bool {
 	details := p.message.fields.Find("details")
-	fields := p.json.Fields(details)
+	fields := p.JSON.Fields(details)
 	for _, name := range [...]string{"diff", "patch"} {
-		if v := fields.Find(name); p.json.Kind(v) == '"' && isDiff(p.json.Text(v)) {
-			view.Diff = p.json.Text(v)
+		if v := fields.Find(name); p.JSON.Kind(v) == '"' && isDiff(p.JSON.Text(v)) {
+			view.Diff = p.JSON.Text(v)
 			break
 		}
 	}
 	if view.Diff == nil {
 		return false
 	}
-	p.leaves.Begin(&p.json, p.json.Room(details.End-details.Start), false, nil)
+	p.Leaves.Begin(&p.JSON, p.JSON.Room(details.End-details.Start), false, nil)
 	for _, f := range fields {
 		if name := string(f.Key); name != "diff" && name != "patch" {
-			p.leaves.Add(f.Val, false)
+			p.Leaves.Add(f.Val, false)
 		}
 	}
-	if rest := p.json.Keep(p.leaves.End()); len(rest) > 0 {
+	if rest := p.JSON.Keep(p.Leaves.End()); len(rest) > 0 {
 		view.Blocks = append(view.Blocks, session.Block{Kind: session.KindDetails, Text: rest})
 	}
 	return true

@@ -2,9 +2,9 @@ package pi
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
@@ -21,17 +21,14 @@ const (
 	typeActiveToolsChange = "active_tools_change"
 )
 
-// madeUpID is the id of an entry without one.
-func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) }
-
 // read fills the entry from its fields. The kind is that of a line in the fourth
 // format, "" in others.
 func (p *parser) read(all jsonl.Fields, kind string) {
-	e := &p.entry
-	e.ID = p.json.String(all.Find("id"))
+	e := &p.Entry
+	e.ID = p.JSON.String(all.Find("id"))
 	if parent := all.Find("parentId"); !parent.Empty() {
 		e.HasParent = true
-		e.ParentID = p.json.String(parent)
+		e.ParentID = p.JSON.String(parent)
 	}
 	switch kind {
 	case "fact", "value", "lane":
@@ -55,7 +52,7 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
 	for k := range all {
 		if !isKnown(all[k].Key) {
-			p.unknown = append(p.unknown, unknown{Value: all[k].Val})
+			p.Unknown = append(p.Unknown, adapter.Unknown{Value: all[k].Val})
 		}
 	}
 }
@@ -132,7 +129,7 @@ var (
 
 // readType reads the members that depend on the type of the entry.
 func (p *parser) readType(all jsonl.Fields) {
-	e := &p.entry
+	e := &p.Entry
 	switch e.Type {
 	case session.TypeMessage:
 		if v := all.Find("message"); !v.Empty() {
@@ -141,37 +138,37 @@ func (p *parser) readType(all jsonl.Fields) {
 	case session.TypeCompaction:
 		p.readCompaction(all)
 	case session.TypeBranchSummary:
-		p.part(session.KindSummary, all.Find("summary"))
+		p.Part(session.KindSummary, all.Find("summary"))
 		p.details(all.Find("details"))
 	case session.TypeCustom:
-		if e.CustomType = p.json.Name(all.Find("customType")); e.CustomType != toolStart {
+		if e.CustomType = p.JSON.Name(all.Find("customType")); e.CustomType != toolStart {
 			p.strings(session.KindData, all.Find("data"))
 		}
 	case session.TypeCustomMessage:
-		e.CustomType = p.json.Name(all.Find("customType"))
+		e.CustomType = p.JSON.Name(all.Find("customType"))
 		p.readContent(all.Find("content"))
 		p.writeBlocks(session.KindNote)
 		p.details(all.Find("details"))
 	case session.TypeContextEdit:
-		e.TargetID = p.json.String(all.Find("targetId"))
+		e.TargetID = p.JSON.String(all.Find("targetId"))
 		p.readReplacement(all.Find("replacement"))
 	case session.TypeLabel:
 		p.label(all.Find("targetId"), all.Find("label"))
 	case session.TypeSessionInfo:
 		p.title(all.Find("name"))
 	case session.TypeLeaf:
-		e.TargetID = p.json.String(all.Find("targetId"))
+		e.TargetID = p.JSON.String(all.Find("targetId"))
 	case typeModelChange, typeThinkingChange, typeUsage, typeModelUsage, typeActiveToolsChange:
 		p.readMeta(all)
 	}
 }
 
 func (p *parser) readCompaction(all jsonl.Fields) {
-	e := &p.entry
-	p.part(session.KindSummary, all.Find("summary"))
-	p.part(session.KindSummary, all.Find("shortSummary"))
-	e.FirstKeptID = p.json.String(all.Find("firstKeptEntryId"))
-	if n, ok := p.json.Int(all.Find("firstKeptEntryIndex")); ok && n >= 0 && n < 1<<31 {
+	e := &p.Entry
+	p.Part(session.KindSummary, all.Find("summary"))
+	p.Part(session.KindSummary, all.Find("shortSummary"))
+	e.FirstKeptID = p.JSON.String(all.Find("firstKeptEntryId"))
+	if n, ok := p.JSON.Int(all.Find("firstKeptEntryIndex")); ok && n >= 0 && n < 1<<31 {
 		e.FirstKeptIndex = int(n)
 	}
 	p.details(all.Find("details"))
@@ -182,43 +179,43 @@ func (p *parser) readCompaction(all jsonl.Fields) {
 
 // readReplacement reads the replacement for an entry in an edit of the context.
 func (p *parser) readReplacement(v jsonl.Value) {
-	if p.json.Kind(v) != '{' {
+	if p.JSON.Kind(v) != '{' {
 		if !v.Empty() {
-			p.unknown = append(p.unknown, unknown{Value: v})
+			p.Miss(v)
 		}
 		return
 	}
-	all := p.json.Fields(v)
+	all := p.JSON.Fields(v)
 	p.notKnown(all, func(key []byte) bool { return string(key) == "content" })
 	p.readContent(all.Find("content"))
 	p.writeBlocks(session.KindNote)
 }
 
 func (p *parser) label(target, label jsonl.Value) {
-	p.entry.TargetID = p.json.String(target)
-	p.entry.Label = p.json.String(label)
-	p.part(session.KindLabel, label)
+	p.Entry.TargetID = p.JSON.String(target)
+	p.Entry.Label = p.JSON.String(label)
+	p.Part(session.KindLabel, label)
 }
 
 func (p *parser) title(name jsonl.Value) {
-	p.entry.Name = p.json.String(name)
-	p.part(session.KindTitle, name)
+	p.Entry.Name = p.JSON.String(name)
+	p.Part(session.KindTitle, name)
 }
 
 // readMeta reads a change of model, thinking level or tools, or a use of tokens. The
 // text has a line each for the kind of use, model, level, tools and note.
 func (p *parser) readMeta(all jsonl.Fields) {
-	e := &p.entry
-	e.Provider = p.json.Name(all.Find("provider"))
-	if e.Model = p.json.Name(all.Find("modelId")); e.Model == "" {
-		e.Model = p.json.Name(all.Find("model"))
+	e := &p.Entry
+	e.Provider = p.JSON.Name(all.Find("provider"))
+	if e.Model = p.JSON.Name(all.Find("modelId")); e.Model == "" {
+		e.Model = p.JSON.Name(all.Find("model"))
 		if e.Provider == "" {
 			e.Provider, e.Model = splitModel(e.Model)
 		}
 	}
 	var lines []string
 	if e.Type == typeUsage {
-		lines = append(lines, p.json.Name(all.Find("kind")))
+		lines = append(lines, p.JSON.Name(all.Find("kind")))
 	}
 	model := e.Model
 	if e.Provider != "" && e.Model != "" {
@@ -226,11 +223,11 @@ func (p *parser) readMeta(all jsonl.Fields) {
 	} else if model == "" {
 		model = e.Provider
 	}
-	lines = append(lines, model, p.json.Name(all.Find("thinkingLevel")))
-	for tools := p.json.Elements(all.Find("activeToolNames")); tools.Next(); {
-		lines = append(lines, p.json.Name(tools.Val))
+	lines = append(lines, model, p.JSON.Name(all.Find("thinkingLevel")))
+	for tools := p.JSON.Elements(all.Find("activeToolNames")); tools.Next(); {
+		lines = append(lines, p.JSON.Name(tools.Val))
 	}
-	lines = append(lines, p.json.String(all.Find("note")), p.json.String(all.Find("purpose")))
+	lines = append(lines, p.JSON.String(all.Find("note")), p.JSON.String(all.Find("purpose")))
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	if len(lines) > 0 {
 		e.Parts = append(e.Parts, session.Part{Kind: session.KindMeta, Text: []byte(strings.Join(lines, "\n"))})

@@ -241,13 +241,13 @@ func TestEntryFacts(t *testing.T) {
 }
 
 func TestUserTextIsBounded(t *testing.T) {
-	entries, _ := parseAll(t, messageLine(`{"role":"user","content":["`+strings.Repeat("é", maxPrompt)+`","more"]}`))
+	entries, _ := parseAll(t, messageLine(`{"role":"user","content":["`+strings.Repeat("é", adapter.MaxPrompt)+`","more"]}`))
 	got := entries[0].UserText
-	if len(got) > maxPrompt+1 || !strings.HasPrefix(got, "éé") || strings.ContainsRune(got, '\ufffd') {
+	if len(got) > adapter.MaxPrompt+1 || !strings.HasPrefix(got, "éé") || strings.ContainsRune(got, '\ufffd') {
 		t.Errorf("UserText has %d bytes", len(got))
 	}
-	if n := len(entries[0].Parts[0].Text); n != 2*maxPrompt {
-		t.Errorf("the part has %d bytes, want %d", n, 2*maxPrompt)
+	if n := len(entries[0].Parts[0].Text); n != 2*adapter.MaxPrompt {
+		t.Errorf("the part has %d bytes, want %d", n, 2*adapter.MaxPrompt)
 	}
 }
 
@@ -432,7 +432,7 @@ func TestPieces(t *testing.T) {
 					}
 				})
 				for _, pr := range problems {
-					s := "!" + strings.TrimPrefix(madeUpID(pr.Offset), "@") + " " + pr.Reason
+					s := "!" + strings.TrimPrefix(adapter.OffsetID(pr.Offset), "@") + " " + pr.Reason
 					if pr.Torn {
 						s += ", torn"
 					}

@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 
 	"pigrep/adapter"
@@ -9,11 +10,9 @@ import (
 	"pigrep/internal/session"
 )
 
-var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
-
 // factsOf returns the facts of the entry that has been read, nil when it has none.
 func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
-	e := &p.entry
+	e := &p.Entry
 	switch e.Type {
 	case "", session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
 		session.TypeCustomMessage, session.TypeContextEdit, session.TypeLeaf:
@@ -23,21 +22,17 @@ func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
 			return nil
 		}
 	}
-	f := &p.facts
-	*f = session.EntryFacts{Calls: f.Calls[:0], Outcome: unknownOutcome}
+	f := &p.Facts
 	f.HasUsage = p.usage(all.Find("usage"), &f.Usage)
 	switch e.Type {
 	case session.TypeMessage:
 		p.messageFacts(f)
 	case session.TypeCompaction, session.TypeBranchSummary:
-		details := p.json.Fields(all.Find("details"))
+		details := p.JSON.Fields(all.Find("details"))
 		f.ReadFiles = p.texts(nil, details.Find("readFiles"))
 		f.ModifiedFiles = p.texts(nil, details.Find("modifiedFiles"))
 	}
-	if !f.HasUsage && !f.IsResult && len(f.Calls)+len(f.ReadFiles)+len(f.ModifiedFiles) == 0 {
-		return nil
-	}
-	return f
+	return p.FactsOf()
 }
 
 func (p *parser) messageFacts(f *session.EntryFacts) {
@@ -70,10 +65,10 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 }
 
 func (p *parser) resultFacts(f *session.EntryFacts) {
-	e, m := &p.entry, &p.message
+	e, m := &p.Entry, &p.message
 	f.IsResult = true
 	f.Failed = e.IsError
-	f.Duration = adapter.Millis(&p.json, m.fields.Find("durationMs"))
+	f.Duration = adapter.Millis(&p.JSON, m.fields.Find("durationMs"))
 	for i := range e.Parts {
 		if part := &e.Parts[i]; part.Kind == session.KindResult {
 			f.Bytes += int64(len(part.Text))
@@ -82,7 +77,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 			}
 		}
 	}
-	if code := adapter.Code(&p.json, p.json.Fields(m.fields.Find("details")).Find("exitCode")); code != session.Unknown {
+	if code := adapter.Code(&p.JSON, p.JSON.Fields(m.fields.Find("details")).Find("exitCode")); code != session.Unknown {
 		f.Exit = code
 	}
 	for i := range p.blocks {
@@ -93,25 +88,25 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 		c := p.callFacts(&b.call)
 		c.Kind = session.CallNested
 		c.Failed = p.failed(&b.call)
-		c.Duration = adapter.Millis(&p.json, b.call.duration)
+		c.Duration = adapter.Millis(&p.JSON, b.call.duration)
 		f.Calls = append(f.Calls, c)
 	}
 }
 
 // failed reports whether a nested call failed.
-func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" }
+func (p *parser) failed(c *call) bool { return p.JSON.Name(c.status) == "error" }
 
 // shellFacts returns the facts of a command that the user ran.
 func (p *parser) shellFacts() session.EntryCall {
-	e, fields := &p.entry, p.message.fields
+	e, fields := &p.Entry, p.message.fields
 	c := session.EntryCall{
-		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Deed: session.DeedRun, Outcome: unknownOutcome,
-		Command: p.json.Text(fields.Find("command")),
+		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Deed: session.DeedRun, Outcome: adapter.UnknownOutcome,
+		Command: p.JSON.Text(fields.Find("command")),
 	}
 	if c.Command == nil {
 		c.Command = []byte{}
 	}
-	c.Exit = adapter.Code(&p.json, fields.Find("exitCode"))
+	c.Exit = adapter.Code(&p.JSON, fields.Find("exitCode"))
 	c.Failed = e.IsError
 	for i := range e.Parts {
 		if e.Parts[i].Kind == session.KindShell {
@@ -128,15 +123,14 @@ func (p *parser) shellFacts() session.EntryCall {
 // callFacts returns the facts of a call.
 func (p *parser) callFacts(call *call) session.EntryCall {
 	does := toolOf(call.tool)
-	c := session.EntryCall{Part: call.part, Tool: call.tool, Deed: does.Deed, ID: call.id, Outcome: unknownOutcome}
+	c := session.EntryCall{Part: call.part, Tool: call.tool, Deed: does.Deed, ID: call.id, Outcome: adapter.UnknownOutcome}
 	if c.Part >= 0 {
-		text := p.entry.Parts[c.Part].Text
-		c.Text = bytes.TrimPrefix(text[min(len(c.Tool), len(text)):], []byte("\n"))
+		c.Text = adapter.ArgumentsIn(p.Entry.Parts[c.Part].Text, c.Tool)
 	}
-	if p.json.Kind(call.arguments) != '{' {
+	if p.JSON.Kind(call.arguments) != '{' {
 		return c
 	}
-	for _, m := range p.json.Fields(call.arguments) {
+	for _, m := range p.JSON.Fields(call.arguments) {
 		if c.Command == nil && isCommand(does, m.Key) {
 			c.Command = p.command(m.Val)
 		}
@@ -145,8 +139,8 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 			"target_file", "paths", "files", "file_paths":
 			c.Files = p.filesIn(c.Files, m.Val, does.Use)
 		case "edits":
-			for edits := p.json.Elements(m.Val); edits.Next(); {
-				if v := p.json.Fields(edits.Val).Find("path"); p.json.Kind(v) == '"' {
+			for edits := p.JSON.Elements(m.Val); edits.Next(); {
+				if v := p.JSON.Fields(edits.Val).Find("path"); p.JSON.Kind(v) == '"' {
 					c.Files = p.filesIn(c.Files, v, does.Use)
 				}
 			}
@@ -166,19 +160,19 @@ func isCommand(does adapter.Tool, argument []byte) bool {
 
 // command reads a shell command: a text, or a list of words.
 func (p *parser) command(v jsonl.Value) []byte {
-	switch p.json.Kind(v) {
+	switch p.JSON.Kind(v) {
 	case '"':
-		if text := p.json.Text(v); len(text) > 0 {
+		if text := p.JSON.Text(v); len(text) > 0 {
 			return text
 		}
 		return []byte{}
 	case '[':
 		var words []byte
-		for e := p.json.Elements(v); e.Next(); {
+		for e := p.JSON.Elements(v); e.Next(); {
 			if len(words) > 0 {
 				words = append(words, ' ')
 			}
-			word := p.json.Text(e.Val)
+			word := p.JSON.Text(e.Val)
 			words = append(words, '\'')
 			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
 			words = append(words, '\'')
@@ -190,9 +184,9 @@ func (p *parser) command(v jsonl.Value) []byte {
 
 // texts appends the strings of a value, a string or a list of them.
 func (p *parser) texts(list []string, v jsonl.Value) []string {
-	for e := p.json.Elements(v); e.Next() && len(list) < maxPaths; {
-		if p.json.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
-			if s := p.json.Name(e.Val); s != "" && len(s) <= maxPath {
+	for e := p.JSON.Elements(v); e.Next() && len(list) < maxPaths; {
+		if p.JSON.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*adapter.MaxPath {
+			if s := p.JSON.Name(e.Val); s != "" && len(s) <= adapter.MaxPath {
 				list = append(list, s)
 			}
 		}
@@ -210,34 +204,16 @@ func (p *parser) filesIn(list []session.FileUse, v jsonl.Value, use session.Deed
 	return list
 }
 
-// Limits of the paths of a call; others are ignored.
-const (
-	maxPaths = 1000
-	maxPath  = 4096
-)
+// maxPaths is how many paths of a call are kept.
+const maxPaths = 1000
 
 // subagentModel returns the provider/model of the subagents' messages in the details of a
 // result; "" if there are none, or if they name several models.
 func (p *parser) subagentModel() (model string) {
-	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
-	if p.json.Kind(results) != '[' {
-		return ""
-	}
-	for list := p.json.Elements(results); list.Next(); {
-		if p.json.Kind(list.Val) != '{' {
-			continue
-		}
-		messages := p.json.Fields(list.Val).Find("messages")
-		if p.json.Kind(messages) != '[' {
-			continue
-		}
-		for messages := p.json.Elements(messages); messages.Next(); {
-			if p.json.Kind(messages.Val) != '{' {
-				continue
-			}
-			all := p.json.Fields(messages.Val)
-			named := p.json.Name(all.Find("model"))
-			if provider := p.json.Name(all.Find("provider")); provider != "" && named != "" {
+	for result := range p.subagentResults() {
+		for all := range p.objectsIn(result.Find("messages")) {
+			named := p.JSON.Name(all.Find("model"))
+			if provider := p.JSON.Name(all.Find("provider")); provider != "" && named != "" {
 				named = provider + "/" + named
 			}
 			switch {
@@ -252,21 +228,33 @@ func (p *parser) subagentModel() (model string) {
 	return model
 }
 
+// subagentResults visits the results of subagents in the details of a result.
+func (p *parser) subagentResults() iter.Seq[jsonl.Fields] {
+	return p.objectsIn(p.JSON.Fields(p.message.fields.Find("details")).Find("results"))
+}
+
+// objectsIn visits the objects in a list.
+func (p *parser) objectsIn(v jsonl.Value) iter.Seq[jsonl.Fields] {
+	return func(yield func(jsonl.Fields) bool) {
+		if p.JSON.Kind(v) != '[' {
+			return
+		}
+		for list := p.JSON.Elements(v); list.Next(); {
+			if p.JSON.Kind(list.Val) == '{' && !yield(p.JSON.Fields(list.Val)) {
+				return
+			}
+		}
+	}
+}
+
 // subagentUsage reads the usage of subagents from the details of a result, and reports
 // whether there is any. pi's example extension writes it only there: it runs subagents
 // without sessions and sets no usage on the result.
 func (p *parser) subagentUsage(u *session.Usage) bool {
 	*u = session.Usage{}
-	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
-	if p.json.Kind(results) != '[' {
-		return false
-	}
-	for list := p.json.Elements(results); list.Next(); {
-		if p.json.Kind(list.Val) != '{' {
-			continue
-		}
-		v := p.json.Fields(list.Val).Find("usage")
-		if p.json.Kind(v) != '{' {
+	for result := range p.subagentResults() {
+		v := result.Find("usage")
+		if p.JSON.Kind(v) != '{' {
 			continue
 		}
 		var one session.Usage
@@ -280,7 +268,7 @@ func (p *parser) subagentUsage(u *session.Usage) bool {
 
 // usage reads tokens and cost, and reports whether there are any.
 func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
-	switch p.json.Kind(v) {
+	switch p.JSON.Kind(v) {
 	case 0, 'n':
 		return false
 	case '{':
@@ -288,23 +276,23 @@ func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
 		u.Unusable = true
 		return true
 	}
-	all := p.json.Fields(v)
-	u.Input = adapter.Tokens(&p.json, all.Find("input"), u)
-	u.Output = adapter.Tokens(&p.json, all.Find("output"), u)
-	u.CacheRead = adapter.Tokens(&p.json, all.Find("cacheRead"), u)
-	u.CacheWrite = adapter.Tokens(&p.json, all.Find("cacheWrite"), u)
-	switch cost := all.Find("cost"); p.json.Kind(cost) {
+	all := p.JSON.Fields(v)
+	u.Input = adapter.Tokens(&p.JSON, all.Find("input"), u)
+	u.Output = adapter.Tokens(&p.JSON, all.Find("output"), u)
+	u.CacheRead = adapter.Tokens(&p.JSON, all.Find("cacheRead"), u)
+	u.CacheWrite = adapter.Tokens(&p.JSON, all.Find("cacheWrite"), u)
+	switch cost := all.Find("cost"); p.JSON.Kind(cost) {
 	case '{':
-		parts := p.json.Fields(cost)
-		if total := parts.Find("total"); p.json.Kind(total) != 0 && p.json.Kind(total) != 'n' {
-			u.Cost = adapter.Cost(&p.json, total, u)
+		parts := p.JSON.Fields(cost)
+		if total := parts.Find("total"); p.JSON.Kind(total) != 0 && p.JSON.Kind(total) != 'n' {
+			u.Cost = adapter.Cost(&p.JSON, total, u)
 			break
 		}
 		for _, key := range [...]string{"input", "output", "cacheRead", "cacheWrite"} {
-			u.Cost += adapter.Cost(&p.json, parts.Find(key), u)
+			u.Cost += adapter.Cost(&p.JSON, parts.Find(key), u)
 		}
 	default:
-		u.Cost = adapter.Cost(&p.json, cost, u)
+		u.Cost = adapter.Cost(&p.JSON, cost, u)
 	}
 	return true
 }

@@ -32,7 +32,7 @@ var ownHeaderKeys = keys("titleSource additionalDirectories previousSessionFiles
 
 // readFamily reads the members of a line that pi does not write, and reports whether it is one.
 func (p *parser) readFamily(all jsonl.Fields) bool {
-	e := &p.entry
+	e := &p.Entry
 	switch {
 	case e.Type == typeTitle && e.Offset == 0: // it stays the first entry, whatever its time
 		e.Type, e.NameRank, e.Apart = session.TypeSessionInfo, slotRank, true
@@ -40,15 +40,15 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 	case e.Type == typeTitle, e.Type == typeTitleChange:
 		e.Type, e.NameRank = session.TypeSessionInfo, changeRank
 		e.Apart = e.ID == ""
-		e.Name = p.json.String(all.Find("title"))
+		e.Name = p.JSON.String(all.Find("title"))
 		kind := session.KindTitle
 		if p.state.Header.Offset > 0 { // the slot has the title, and this is that or an older one
 			kind = session.KindMeta
 		}
-		p.part(kind, all.Find("title"))
-		p.part(session.KindMeta, all.Find("previousTitle"))
+		p.Part(kind, all.Find("title"))
+		p.Part(session.KindMeta, all.Find("previousTitle"))
 	case e.Type == typeSessionInit:
-		p.part(session.KindSystem, all.Find("systemPrompt"))
+		p.Part(session.KindSystem, all.Find("systemPrompt"))
 		p.memberTexts(session.KindData, all, "systemPrompt")
 	case stateTypes.has([]byte(e.Type)):
 		p.memberTexts(session.KindMeta, all, "")
@@ -60,10 +60,10 @@ func (p *parser) readFamily(all jsonl.Fields) bool {
 
 // memberTexts adds the strings of the members that have no rule.
 func (p *parser) memberTexts(kind session.Kind, all jsonl.Fields, except string) {
-	var values []unknown
+	var values []adapter.Unknown
 	for _, m := range all {
 		if !entryKeys.has(m.Key) && string(m.Key) != except {
-			values = append(values, unknown{Value: m.Val})
+			values = append(values, adapter.Unknown{Value: m.Val})
 		}
 	}
 	p.leafPart(kind, values, nil)
@@ -72,12 +72,12 @@ func (p *parser) memberTexts(kind session.Kind, all jsonl.Fields, except string)
 // headerTitle emits the title in a header as an entry, if no slot before it says it.
 func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields, emit func(*session.Entry)) {
 	title := all.Find("title")
-	if p.json.Kind(title) != '"' || p.state.Header.Offset > 0 {
+	if p.JSON.Kind(title) != '"' || p.state.Header.Offset > 0 {
 		return
 	}
-	p.sparse = p.wanted != nil
+	p.Sparse = p.Wanted != nil
 	e := p.begin(line, v, session.TypeSessionInfo)
-	e.ID, e.Apart = madeUpID(e.Offset), true
+	e.ID, e.Apart = adapter.OffsetID(e.Offset), true
 	if p.title(title); len(e.Parts) > 0 {
 		emit(e)
 	}
@@ -85,10 +85,10 @@ func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields,
 
 // readMentions reads the files that a person mentioned: the path of each and its text.
 func (p *parser) readMentions(v jsonl.Value) {
-	for files := p.json.Elements(v); files.Next(); {
-		all := p.json.Fields(files.Val)
-		image := p.json.Fields(all.Find("image"))
-		p.addFile(p.json.Text(all.Find("path")), p.json.Text(all.Find("content")), image.Find("mimeType"), image.Find("data"))
+	for files := p.JSON.Elements(v); files.Next(); {
+		all := p.JSON.Fields(files.Val)
+		image := p.JSON.Fields(all.Find("image"))
+		p.addFile(p.JSON.Text(all.Find("path")), p.JSON.Text(all.Find("content")), image.Find("mimeType"), image.Find("data"))
 		p.notKnown(all, mentionKeys.has)
 	}
 }

@@ -29,12 +29,12 @@ func isFourthKey(key []byte) bool { return entryKeys.has(key) || fourthKeys.has(
 
 // isTransaction reports whether v is an array of lines in the fourth format.
 func (p *parser) isTransaction(v jsonl.Value) bool {
-	if p.json.Kind(v) != '[' {
+	if p.JSON.Kind(v) != '[' {
 		return false
 	}
 	n := 0
-	for e := p.json.Elements(v); e.Next(); n++ {
-		m := p.json.Members(e.Val)
+	for e := p.JSON.Elements(v); e.Next(); n++ {
+		m := p.JSON.Members(e.Val)
 		if !m.Next() || string(m.Key) != "kind" {
 			return false
 		}
@@ -44,11 +44,11 @@ func (p *parser) isTransaction(v jsonl.Value) bool {
 
 // fact reads the lines that name the session, label an entry or move the leaf.
 func (p *parser) fact(all jsonl.Fields, kind string) {
-	e := &p.entry
-	fact, namespace := p.json.Name(all.Find("fact")), p.json.Name(all.Find("namespace"))
+	e := &p.Entry
+	fact, namespace := p.JSON.Name(all.Find("fact")), p.JSON.Name(all.Find("namespace"))
 	switch {
 	case kind == "lane":
-		e.TargetID = p.json.String(all.Find("leafId"))
+		e.TargetID = p.JSON.String(all.Find("leafId"))
 	case kind == "fact" && fact == "name":
 		e.Type = session.TypeSessionInfo
 		p.title(all.Find("name"))

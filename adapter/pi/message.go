@@ -2,8 +2,8 @@ package pi
 
 import (
 	"strings"
-	"time"
 
+	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
@@ -51,12 +51,12 @@ type call struct {
 
 // readMessage reads the message of an entry and writes its parts.
 func (p *parser) readMessage(v jsonl.Value) {
-	if p.json.Kind(v) != '{' {
-		p.unknown = append(p.unknown, unknown{Value: v})
+	if p.JSON.Kind(v) != '{' {
+		p.Miss(v)
 		return
 	}
-	e, all := &p.entry, p.json.Fields(v)
-	p.message = message{role: p.json.Name(all.Find("role")), fields: all}
+	e, all := &p.Entry, p.JSON.Fields(v)
+	p.message = message{role: p.JSON.Name(all.Find("role")), fields: all}
 	m := &p.message
 	switch m.role {
 	case "pythonExecution", "jsExecution":
@@ -68,8 +68,8 @@ func (p *parser) readMessage(v jsonl.Value) {
 		m.kind = session.KindPrompt
 	}
 	e.Role = m.role
-	if ms := p.json.Time(all.Find("timestamp")); ms != 0 {
-		e.MessageTime = time.UnixMilli(ms).UTC()
+	if ms := p.JSON.Time(all.Find("timestamp")); ms != 0 {
+		e.MessageTime = adapter.TimeOf(ms)
 	}
 	p.readContent(all.Find("content"))
 	switch m.role {
@@ -78,56 +78,56 @@ func (p *parser) readMessage(v jsonl.Value) {
 	case roleMention:
 		p.readMentions(all.Find("files"))
 	case session.RoleAssistant:
-		e.Provider = p.json.Name(all.Find("provider"))
-		e.Model = p.json.Name(all.Find("model"))
+		e.Provider = p.JSON.Name(all.Find("provider"))
+		e.Model = p.JSON.Name(all.Find("model"))
 	case session.RoleToolResult:
-		e.Tool = p.json.Name(all.Find("toolName"))
-		e.ToolCallID = p.json.String(all.Find("toolCallId"))
-		e.IsError = p.json.IsTrue(all.Find("isError"))
+		e.Tool = p.JSON.Name(all.Find("toolName"))
+		e.ToolCallID = p.JSON.String(all.Find("toolCallId"))
+		e.IsError = p.JSON.IsTrue(all.Find("isError"))
 		p.readNested(all.Find("nestedCalls"))
 	case session.RoleShell:
-		n, ok := p.json.Int(all.Find("exitCode"))
+		n, ok := p.JSON.Int(all.Find("exitCode"))
 		e.IsError = ok && n != 0
 	case session.RoleCustom, session.RoleHook:
-		e.CustomType = p.json.Name(all.Find("customType"))
+		e.CustomType = p.JSON.Name(all.Find("customType"))
 	}
 	p.writeMessage(m)
 }
 
 // readSystem reads the system message in a compaction and writes its parts.
 func (p *parser) readSystem(v jsonl.Value) {
-	if p.json.Kind(v) != '{' {
-		p.unknown = append(p.unknown, unknown{Value: v})
+	if p.JSON.Kind(v) != '{' {
+		p.Miss(v)
 		return
 	}
-	all := p.json.Fields(v)
+	all := p.JSON.Fields(v)
 	p.readContent(all.Find("content"))
 	p.writeMessage(&message{role: session.RoleSystem, kind: session.KindSystem, fields: all})
 }
 
 // readContent reads the content of a message: a text, or a list of blocks.
 func (p *parser) readContent(v jsonl.Value) {
-	for blocks := p.json.Elements(v); blocks.Next(); {
-		switch p.json.Kind(blocks.Val) {
+	for blocks := p.JSON.Elements(v); blocks.Next(); {
+		switch p.JSON.Kind(blocks.Val) {
 		case '"':
 			p.blocks = append(p.blocks, block{sort: textBlock, value: blocks.Val})
 		case '{':
 			p.readBlock(blocks.Val)
 		case '[':
-			p.unknown = append(p.unknown, unknown{Value: blocks.Val})
+			p.Miss(blocks.Val)
 		}
 	}
 }
 
 // readBlock reads a block that is an object.
 func (p *parser) readBlock(v jsonl.Value) {
-	all := p.json.Fields(v)
-	typ := p.json.Name(all.Find("type"))
+	all := p.JSON.Fields(v)
+	typ := p.JSON.Name(all.Find("type"))
 	switch typ {
 	case "text":
 		p.blocks = append(p.blocks, block{sort: textBlock, value: all.Find("text")})
 	case "thinking":
-		if !p.json.IsTrue(all.Find("redacted")) {
+		if !p.JSON.IsTrue(all.Find("redacted")) {
 			p.blocks = append(p.blocks, block{sort: thinkingBlock, value: all.Find("thinking")})
 		}
 	case "redactedThinking":
@@ -136,11 +136,11 @@ func (p *parser) readBlock(v jsonl.Value) {
 	case "toolCall":
 		p.readCall(all, false)
 	default:
-		p.unknown = append(p.unknown, unknown{Value: v, block: true})
+		p.Unknown = append(p.Unknown, adapter.Unknown{Value: v, Block: true})
 		return
 	}
 	own := keysOfBlock[typ]
-	isImage := typ == "image" && p.json.Kind(all.Find("data")) == '"'
+	isImage := typ == "image" && p.JSON.Kind(all.Find("data")) == '"'
 	p.notKnown(all, func(key []byte) bool {
 		return blockKeys.has(key) || own.has(key) || isImage && string(key) == "data"
 	})
@@ -150,7 +150,7 @@ func (p *parser) readBlock(v jsonl.Value) {
 func (p *parser) readCall(all jsonl.Fields, nested bool) {
 	name, arguments := all.Find("name"), all.Find("arguments")
 	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
-		id: p.json.String(all.Find("id")), tool: p.json.Name(name), arguments: arguments,
+		id: p.JSON.String(all.Find("id")), tool: p.JSON.Name(name), arguments: arguments,
 		status: all.Find("status"), duration: all.Find("durationMs"), nested: nested,
 		unwanted: !p.wants(name) && !p.wants(arguments),
 	}})
@@ -158,20 +158,20 @@ func (p *parser) readCall(all jsonl.Fields, nested bool) {
 
 // readNested reads the calls that a tool made.
 func (p *parser) readNested(v jsonl.Value) {
-	if p.json.Kind(v) != '{' {
+	if p.JSON.Kind(v) != '{' {
 		if !v.Empty() {
-			p.unknown = append(p.unknown, unknown{Value: v})
+			p.Miss(v)
 		}
 		return
 	}
-	all := p.json.Fields(v)
+	all := p.JSON.Fields(v)
 	p.notKnown(all, func(key []byte) bool { return string(key) == "calls" })
-	for calls := p.json.Elements(all.Find("calls")); calls.Next(); {
-		if p.json.Kind(calls.Val) != '{' {
-			p.unknown = append(p.unknown, unknown{Value: calls.Val})
+	for calls := p.JSON.Elements(all.Find("calls")); calls.Next(); {
+		if p.JSON.Kind(calls.Val) != '{' {
+			p.Miss(calls.Val)
 			continue
 		}
-		call := p.json.Fields(calls.Val)
+		call := p.JSON.Fields(calls.Val)
 		p.readCall(call, true)
 		p.notKnown(call, nestedKeys.has)
 	}
@@ -180,9 +180,9 @@ func (p *parser) readNested(v jsonl.Value) {
 // readAttachments reads what a user of the first format attached: the name of each
 // file and the text found in it, never the file itself.
 func (p *parser) readAttachments(v jsonl.Value) {
-	for files := p.json.Elements(v); files.Next(); {
-		all := p.json.Fields(files.Val)
-		p.addFile(p.json.Text(all.Find("fileName")), p.json.Text(all.Find("extractedText")), all.Find("mimeType"), all.Find("content"))
+	for files := p.JSON.Elements(v); files.Next(); {
+		all := p.JSON.Fields(files.Val)
+		p.addFile(p.JSON.Text(all.Find("fileName")), p.JSON.Text(all.Find("extractedText")), all.Find("mimeType"), all.Find("content"))
 		p.notKnown(all, attachmentKeys.has)
 	}
 }
@@ -204,5 +204,5 @@ const roleMention = "fileMention"
 
 // isImage reports whether the type of a file is that of an image.
 func (p *parser) isImage(b *block) bool {
-	return strings.HasPrefix(p.json.Name(b.mimeType), "image/")
+	return strings.HasPrefix(p.JSON.Name(b.mimeType), "image/")
 }

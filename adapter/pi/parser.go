@@ -1,9 +1,7 @@
 package pi
 
 import (
-	"bytes"
 	"cmp"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -11,7 +9,9 @@ import (
 )
 
 func newParser(state adapter.State) *parser {
-	return &parser{state: state, leaves: jsonl.Leaves{Omit: noText}}
+	p := &parser{state: state}
+	p.Leaves.Omit, p.OnPart = noText, p.onPart
+	return p
 }
 
 // noText lists the keys of strings that are never text: signatures, and the copies of
@@ -26,36 +26,19 @@ var noText = []string{
 //	line ─ Check ─▶ value ─ read ─▶ message, blocks ─┬─▶ parts
 //	              (checked         (spans,           ├─▶ facts, when they are wanted
 //	               bytes)           no copies)       └─▶ view, when it is wanted
-//
-// Emitted values point into the line, into the scanner's memory or into slices that the
-// parser reuses. Only the short strings of an entry are copies.
 type parser struct {
-	state  adapter.State
-	json   jsonl.Scanner
-	leaves jsonl.Leaves
+	adapter.Builder
+	state adapter.State
 
 	// Of the current entry.
-	entry   session.Entry
 	fields  jsonl.Fields
 	message message
-	blocks  []block   // of its message or its content
-	unknown []unknown // for its part "other"
-	prompt  []byte    // its UserText
-
-	facts session.EntryFacts
-	held  [][]byte // texts of parts that details may repeat
+	blocks  []block  // of its message or its content
+	held    [][]byte // texts of parts that details may repeat
 
 	// With wanted texts only, of the current entry.
-	wanted  func(json []byte) bool // nil for all
-	sparse  bool                   // unwanted texts are left out
-	missing bool                   // parts may be missing: the numbers of later parts are unknown
-	unsure  bool                   // later parts may depend on omitted text
-}
-
-// unknown is a value that no rule covers.
-type unknown struct {
-	jsonl.Value
-	block bool
+	missing bool // parts may be missing: the numbers of later parts are unknown
+	unsure  bool // later parts may depend on omitted text
 }
 
 func (p *parser) State() adapter.State { return p.state }
@@ -65,61 +48,22 @@ func (p *parser) Reset(state adapter.State) { p.state = state }
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.json.Reset(line.Data)
-	p.json.Trusting, p.wanted = line.Wanted != nil, line.Wanted
-	start := 0
-	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
-		start = len(jsonl.ByteOrderMark)
-	}
-	if !line.Ended {
-		if problem := p.torn(line, start); problem != nil {
-			return problem
-		}
-	}
-	var problems []adapter.ParseError
-	notObject := false
-	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		v, err := p.json.Check(i)
-		if err != nil {
-			return append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
-		}
-		switch {
-		case line.Data[i] == '{':
+	p.JSON.Trusting, p.Wanted = line.Wanted != nil, line.Wanted
+	return adapter.Objects(&p.JSON, line, p.isTransaction, func(v jsonl.Value) {
+		if line.Data[v.Start] == '{' {
 			p.object(line, v, emit)
-			notObject = false
-		case p.isTransaction(v):
-			for e := p.json.Elements(v); e.Next(); {
-				p.object(line, e.Val, emit)
-			}
-			notObject = false
-		case !notObject:
-			problems = append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
-			notObject = true // several in a row are one problem
+			return
 		}
-		i = v.End
-	}
-	return problems
-}
-
-// torn returns the problem with an unterminated line, nil when its JSON is complete.
-func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
-	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		v, err := p.json.Check(i)
-		if err != nil || line.Data[i] != '{' && !p.isTransaction(v) {
-			return []adapter.ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
+		for e := p.JSON.Elements(v); e.Next(); {
+			p.object(line, e.Val, emit)
 		}
-		i = v.End
-	}
-	return nil
+	})
 }
-
-// reasonNotObject is the reason of a problem with JSON that is not an object.
-const reasonNotObject = "not an object"
 
 // object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	all := p.json.Fields(v)
-	typ, kind := p.json.Name(all.Find("type")), p.json.Name(all.Find("kind"))
+	all := p.JSON.Fields(v)
+	typ, kind := p.JSON.Name(all.Find("type")), p.JSON.Name(all.Find("kind"))
 	if (typ == "session" || typ == "" && kind == "header") && all.Find("delegationDepth").Empty() { // else DeepSeek's
 		if p.state.Header.Version == 0 {
 			p.state.Header = p.header(all, line.Offset+int64(v.Start), kind == "header")
@@ -133,39 +77,29 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if typ == "" {
 		typ = kind
 	}
-	p.fields, p.sparse = all, p.wanted != nil
+	p.fields, p.Sparse = all, p.Wanted != nil
 	e := p.begin(line, v, typ)
 	p.read(all, kind)
 	if p.unsure {
-		p.sparse = false
+		p.Sparse = false
 		p.begin(line, v, typ)
 		p.read(all, kind)
 	}
 	if e.ID == "" {
-		e.ID = madeUpID(e.Offset)
+		e.ID = adapter.OffsetID(e.Offset)
 	}
 	if e.NameRank == slotRank {
 		emit(e)
 		return
 	}
-	own := p.json.Time(all.Find("timestamp"))
+	own := p.JSON.Time(all.Find("timestamp"))
 	if own == 0 && !e.MessageTime.IsZero() {
 		own = e.MessageTime.UnixMilli()
 	}
-	if own != 0 && p.wanted == nil {
+	if own != 0 && p.Wanted == nil {
 		e.Copy = p.copyHash(all)
 	}
-	at := own
-	if at == 0 {
-		at = p.state.LastTime
-	}
-	if at == 0 && !p.state.Header.Timestamp.IsZero() {
-		at = p.state.Header.Timestamp.UnixMilli()
-	}
-	if at != 0 {
-		e.Timestamp = time.UnixMilli(at).UTC()
-		p.state.LastTime = at
-	}
+	e.Timestamp = p.state.Time(own)
 	if p.state.Facts {
 		e.Facts = p.factsOf(all)
 	}
@@ -174,18 +108,9 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 
 // begin begins the entry of an object.
 func (p *parser) begin(line adapter.Line, v jsonl.Value, typ string) *session.Entry {
-	e := &p.entry
-	*e = session.Entry{
-		Type:           typ,
-		Offset:         line.Offset + int64(v.Start),
-		Length:         v.End - v.Start,
-		Line:           line.Number,
-		FirstKeptIndex: -1,
-		Images:         e.Images[:0],
-		Parts:          e.Parts[:0],
-	}
-	p.message = message{}
-	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
+	e := p.Begin(line, v)
+	e.Type = typ
+	p.message, p.blocks = message{}, p.blocks[:0]
 	p.missing, p.unsure = false, false
 	return e
 }
@@ -199,7 +124,7 @@ func (p *parser) copyHash(all jsonl.Fields) uint64 {
 		case "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "firstKeptEntryIndex":
 			continue
 		}
-		h += p.json.HashMember(m)
+		h += p.JSON.HashMember(m)
 	}
 	return max(h, 1)
 }
@@ -207,8 +132,8 @@ func (p *parser) copyHash(all jsonl.Fields) uint64 {
 // header reads the header of a session.
 func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Header {
 	h := session.Header{
-		ID:      p.json.String(all.Find("id")),
-		CWD:     p.json.String(all.Find("cwd")),
+		ID:      p.JSON.String(all.Find("id")),
+		CWD:     p.JSON.String(all.Find("cwd")),
 		Version: 1,
 		Offset:  offset,
 	}
@@ -216,19 +141,19 @@ func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Hea
 		h.Version = 4
 	}
 	for _, key := range []string{"version", "v"} {
-		if n, ok := p.json.Int(all.Find(key)); ok && n > 0 && n < 1<<31 {
+		if n, ok := p.JSON.Int(all.Find(key)); ok && n > 0 && n < 1<<31 {
 			h.Version = int(n)
 			break
 		}
 	}
 	for _, key := range []string{"timestamp", "createdAt"} {
-		if ms := p.json.Time(all.Find(key)); ms != 0 {
-			h.Timestamp = time.UnixMilli(ms).UTC()
+		if ms := p.JSON.Time(all.Find(key)); ms != 0 {
+			h.Timestamp = adapter.TimeOf(ms)
 			break
 		}
 	}
 	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
-		if h.ParentSession = p.json.String(all.Find(key)); h.ParentSession != "" {
+		if h.ParentSession = p.JSON.String(all.Find(key)); h.ParentSession != "" {
 			break
 		}
 	}

@@ -1,35 +1,30 @@
 package pi
 
 import (
-	"slices"
-
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 )
 
-// maxPrompt bounds Entry.UserText, which is only shown.
-const maxPrompt = 64 << 10
-
 // writeMessage writes the parts of a message whose blocks have been read.
 func (p *parser) writeMessage(m *message) {
 	p.writeBlocks(m.kind)
-	known := len(p.unknown)
+	known := len(p.Unknown)
 	own := keysOfRole[m.role]
 	p.notKnown(m.fields, func(key []byte) bool { return messageKeys.has(key) || own.has(key) })
 	switch m.role {
 	case session.RoleUser:
-		p.entry.UserText = string(p.prompt)
+		p.Entry.UserText = string(p.Prompt)
 	case session.RoleAssistant:
 		p.writeFailure(m.fields.Find("errorMessage"), m.fields.Find("stopReason"))
 	case session.RoleShell:
 		p.writeShell(p.typed(), m.fields.Find("output"))
 	case session.RoleCompactionSummary, session.RoleBranchSummary:
-		p.part(m.kind, m.fields.Find("summary"))
+		p.Part(m.kind, m.fields.Find("summary"))
 	case session.RoleSystem:
 		// Sections and tools repeat most of the content.
-		p.leafPart(session.KindSystem, p.unknown[known:], p.entry.Parts)
-		p.unknown = p.unknown[:known]
+		p.leafPart(session.KindSystem, p.Unknown[known:], p.Entry.Parts)
+		p.Unknown = p.Unknown[:known]
 	}
 	p.details(m.fields.Find("details"))
 }
@@ -42,7 +37,7 @@ func (p *parser) writeBlocks(kind session.Kind) {
 		case textBlock:
 			p.writeText(kind, b)
 		case thinkingBlock:
-			b.text = p.part(session.KindThinking, b.value)
+			b.text = p.Part(session.KindThinking, b.value)
 		case imageBlock:
 			p.writeImage(b)
 		case callBlock:
@@ -51,76 +46,68 @@ func (p *parser) writeBlocks(kind session.Kind) {
 			if p.isImage(b) {
 				p.writeImage(b)
 			}
-			p.add(session.KindPrompt, b.text)
+			p.Add(session.KindPrompt, b.text)
 		}
 	}
-	if len(p.entry.Parts) == 0 && len(p.entry.Images) > 0 { // without any part no search could find it
-		p.entry.Parts = append(p.entry.Parts, p.ofResult(session.Part{Kind: kind}))
-	}
+	part := session.Part{Kind: kind}
+	p.ofResult(&part)
+	p.Findable(part)
 }
 
 func (p *parser) writeText(kind session.Kind, b *block) {
 	if kind == session.KindOther {
 		if !b.value.Empty() {
-			p.unknown = append(p.unknown, unknown{Value: b.value})
+			p.Miss(b.value)
 		}
 		return
 	}
-	b.text = p.part(kind, b.value)
-	if kind == session.KindPrompt && p.json.Kind(b.value) == '"' {
-		if len(p.prompt) > 0 {
-			p.prompt = append(p.prompt, ' ')
-		}
-		p.prompt = append(p.prompt, session.Cut(b.text, maxPrompt-len(p.prompt))...)
+	b.text = p.Part(kind, b.value)
+	if kind == session.KindPrompt && p.JSON.Kind(b.value) == '"' {
+		p.AddPrompt(b.text)
 	}
 }
 
 // writeImage records the type and the size of an image.
 func (p *parser) writeImage(b *block) {
-	image := adapter.Image(&p.json, b.mimeType, b.data)
+	image := adapter.Image(&p.JSON, b.mimeType, b.data)
 	image.Base64 = nil
-	p.entry.Images = append(p.entry.Images, image)
+	p.Entry.Images = append(p.Entry.Images, image)
 }
 
 func (p *parser) writeCall(c *call) {
 	c.part = -1
 	if c.unwanted && len(c.tool) > 0 {
-		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Tool: c.tool, ToolCallID: c.id})
+		p.AddCall(c.tool, c.id, nil)
 		return
 	}
-	room := p.json.Room(len(c.tool) + c.arguments.End - c.arguments.Start + 64)
-	p.leaves.Begin(&p.json, append(room, c.tool...), true, nil)
-	if !c.arguments.Empty() && p.json.Kind(c.arguments) != 'n' {
-		p.leaves.Add(c.arguments, false)
-	}
-	if text := p.json.Keep(p.leaves.End()); len(text) > 0 {
-		c.part = len(p.entry.Parts)
-		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: c.tool, ToolCallID: c.id})
+	if text := p.CallText(&p.JSON, c.tool, c.arguments); len(text) > 0 {
+		c.part = len(p.Entry.Parts)
+		p.AddCall(c.tool, c.id, text)
 	}
 }
 
 // join returns two texts as one.
 func (p *parser) join(a []byte, between string, b []byte) []byte {
-	text := append(p.json.Room(len(a)+len(between)+len(b)), a...)
+	text := append(p.JSON.Room(len(a)+len(between)+len(b)), a...)
 	text = append(text, between...)
-	return p.json.Keep(append(text, b...))
+	return p.JSON.Keep(append(text, b...))
 }
 
 // writeShell writes a command that the user ran, with its output.
 func (p *parser) writeShell(command, output jsonl.Value) {
 	for _, v := range []jsonl.Value{command, output} {
-		if c := p.json.Kind(v); c != '"' && c != 0 {
-			p.unknown = append(p.unknown, unknown{Value: v})
+		if c := p.JSON.Kind(v); c != '"' && c != 0 {
+			p.Miss(v)
 		}
 	}
-	a, b := p.json.Text(command), p.json.Text(output)
+	a, b := p.JSON.Text(command), p.JSON.Text(output)
 	switch {
 	case len(a) == 0:
-		p.add(session.KindShell, b)
+		p.Add(session.KindShell, b)
 	case len(b) == 0:
-		p.add(session.KindShell, a)
+		p.Add(session.KindShell, a)
 	default:
-		p.add(session.KindShell, p.join(a, "\n", b))
+		p.Add(session.KindShell, p.join(a, "\n", b))
 	}
 }
 
@@ -134,103 +121,76 @@ func (p *parser) typed() jsonl.Value {
 
 // writeFailure writes the error that ended a reply, preceded by the stop reason.
 func (p *parser) writeFailure(message, reason jsonl.Value) {
-	text := p.json.Text(message)
+	text := p.JSON.Text(message)
 	if len(text) == 0 {
-		if c := p.json.Kind(message); c == '{' || c == '[' {
-			p.unknown = append(p.unknown, unknown{Value: message})
+		if c := p.JSON.Kind(message); c == '{' || c == '[' {
+			p.Miss(message)
 		}
 		return
 	}
-	p.entry.IsError = true
-	if why := p.json.Text(reason); len(why) > 0 {
+	p.Entry.IsError = true
+	if why := p.JSON.Text(reason); len(why) > 0 {
 		text = p.join(why, ": ", text)
 	}
-	p.add(session.KindError, text)
-}
-
-// part adds a part with the text of a string, and returns that text. A value of
-// another shape is unknown.
-func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
-	if c := p.json.Kind(v); c == '{' || c == '[' {
-		p.unknown = append(p.unknown, unknown{Value: v})
-		return nil
-	}
-	if p.sparse {
-		p.addPart(session.Part{Kind: kind, JSON: p.json.JSON(v)})
-		return nil
-	}
-	text := p.json.Text(v)
-	p.add(kind, text)
-	return text
+	p.Add(session.KindError, text)
 }
 
 // wants reports whether the text in a value is wanted.
 func (p *parser) wants(v jsonl.Value) bool {
-	return !p.sparse || !v.Empty() && p.wanted(p.json.Raw(v))
+	return !p.Sparse || !v.Empty() && p.Wanted(p.JSON.Raw(v))
 }
 
-// add adds a part with a text.
-func (p *parser) add(kind session.Kind, text []byte) {
-	p.addPart(session.Part{Kind: kind, Text: text})
-}
-
-// addPart adds a part, unless its text is empty.
-func (p *parser) addPart(part session.Part) {
-	if len(part.Text)+len(part.JSON) == 0 {
-		return
-	}
+// onPart completes a part.
+func (p *parser) onPart(part *session.Part) {
 	p.unsure = p.unsure || p.missing
-	p.entry.Parts = append(p.entry.Parts, p.ofResult(part))
+	p.ofResult(part)
 }
 
-// ofResult returns a part that, in a tool result, names its tool and the call that it
-// answers.
-func (p *parser) ofResult(part session.Part) session.Part {
-	if p.entry.Role == session.RoleToolResult {
-		part.Tool, part.ToolCallID = p.entry.Tool, p.entry.ToolCallID
+// ofResult names, in a part of a tool result, its tool and the call that it answers.
+func (p *parser) ofResult(part *session.Part) {
+	if p.Entry.Role == session.RoleToolResult {
+		part.Tool, part.ToolCallID = p.Entry.Tool, p.Entry.ToolCallID
 	}
-	return part
 }
 
 // details adds the strings of details that no part so far contains.
 func (p *parser) details(v jsonl.Value) {
 	if !v.Empty() {
-		p.leafPart(session.KindDetails, []unknown{{Value: v}}, p.entry.Parts)
+		p.leafPart(session.KindDetails, []adapter.Unknown{{Value: v}}, p.Entry.Parts)
 	}
 }
 
 // strings adds the strings of a value.
 func (p *parser) strings(kind session.Kind, v jsonl.Value) {
 	if !v.Empty() {
-		p.leafPart(kind, []unknown{{Value: v}}, nil)
+		p.leafPart(kind, []adapter.Unknown{{Value: v}}, nil)
 	}
 }
 
 // other adds the strings that no rule covers, in file order.
 func (p *parser) other() {
-	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
-	p.leafPart(session.KindOther, p.unknown, nil)
+	p.SortUnknown()
+	p.leafPart(session.KindOther, p.Unknown, nil)
 }
 
 // leafPart adds one part with the strings of the values, except those that a held
 // part contains.
-func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
-	size, wanted := 0, false
+func (p *parser) leafPart(kind session.Kind, values []adapter.Unknown, held []session.Part) {
+	some, wanted := false, false
 	for _, v := range values {
-		switch p.json.Kind(v.Value) {
+		switch p.JSON.Kind(v.Value) {
 		case '"', '{', '[':
-			size += v.End - v.Start
-			wanted = wanted || p.wants(v.Value)
+			some, wanted = true, wanted || p.wants(v.Value)
 		}
 	}
-	if size == 0 {
+	if !some {
 		return
 	}
 	if !wanted {
 		p.missing = true
 		return
 	}
-	if p.sparse && len(held) > 0 { // which may not be read
+	if p.Sparse && len(held) > 0 { // which may not be read
 		p.unsure = true
 		return
 	}
@@ -238,9 +198,5 @@ func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Pa
 	for i := range held {
 		p.held = append(p.held, held[i].Text)
 	}
-	p.leaves.Begin(&p.json, p.json.Room(size), false, p.held)
-	for _, v := range values {
-		p.leaves.Add(v.Value, v.block)
-	}
-	p.add(kind, p.json.Keep(p.leaves.End()))
+	p.AddLeaves(kind, values, p.held)
 }

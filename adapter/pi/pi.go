@@ -15,19 +15,10 @@ const Name = "pi.sessions_jsonl.v1"
 
 // Agent is the pi coding agent, in every version since 0.7, and programs made with
 // its agent library.
-type Agent struct{}
+type Agent struct{ adapter.Identity }
 
 // New returns the adapter for pi.
-func New() Agent { return Agent{} }
-
-// Name implements adapter.Agent.
-func (Agent) Name() string { return Name }
-
-// Label implements adapter.Agent.
-func (Agent) Label() string { return "pi" }
-
-// Revision implements adapter.Agent.
-func (Agent) Revision() int { return 0 }
+func New() Agent { return Agent{adapter.NewIdentity(Name, "pi", 0)} }
 
 // Recognize implements adapter.Agent. A session has a header, and nothing before or in it that
 // only oh-my-pi writes.
@@ -43,8 +34,8 @@ func writerOf(head []byte) (ok, omp bool) {
 	parser := newParser(adapter.State{})
 	for line := range jsonl.Lines(head) {
 		parser.Parse(line, func(*session.Entry) {})
-		if v, err := parser.json.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
-			omp = omp || wroteByOhMyPi(&parser.json, parser.json.Fields(v))
+		if v, err := parser.JSON.Check(jsonl.SkipPadding(line.Data, 0)); err == nil {
+			omp = omp || wroteByOhMyPi(&parser.JSON, parser.JSON.Fields(v))
 		}
 		if parser.state.Header.Version != 0 {
 			return true, omp

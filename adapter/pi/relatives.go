@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	_ "embed"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,21 +26,26 @@ type Relative struct {
 
 // relative is what differs between the relatives.
 type relative struct {
-	name, label      string
 	program, install string
 	roots            func(adapter.Environment) []adapter.Root
 	dir              func(adapter.Environment) string // where it keeps its files
-	stores           []store
+	stores           string                           // as of adapter.Stores
 	variables        []adapter.Variable
 }
+
+//go:embed stores_omp.txt
+var ohMyPiStores string
+
+//go:embed stores_prime.txt
+var primeStores string
 
 // OhMyPi is oh-my-pi (omp), which has several profiles, and begins its files with the title.
 type OhMyPi struct{ Relative }
 
 // NewOhMyPi returns the adapter for oh-my-pi.
 func NewOhMyPi() OhMyPi {
-	return OhMyPi{Relative{New(), &relative{
-		name: OhMyPiName, label: "oh-my-pi", program: "omp", install: "bun install -g @oh-my-pi/pi-coding-agent",
+	return OhMyPi{Relative{Agent{adapter.NewIdentity(OhMyPiName, "oh-my-pi", 0)}, &relative{
+		program: "omp", install: "bun install -g @oh-my-pi/pi-coding-agent",
 		roots: ohMyPiRoots, dir: ohMyPiDir, stores: ohMyPiStores,
 		variables: []adapter.Variable{
 			{Name: configNameVariable, Use: "oh-my-pi's directory below the home directory, in place of .omp; the sessions of all profiles in it are searched"},
@@ -50,8 +56,8 @@ func NewOhMyPi() OhMyPi {
 
 // NewPrime returns the adapter for Prime Agent.
 func NewPrime() Relative {
-	return Relative{New(), &relative{
-		name: PrimeName, label: "Prime Agent", program: "prime-agent", install: "npm install -g prime-agent",
+	return Relative{Agent{adapter.NewIdentity(PrimeName, "Prime Agent", 0)}, &relative{
+		program: "prime-agent", install: "npm install -g prime-agent",
 		roots: primeRoots, dir: primeDir, stores: primeStores,
 		variables: []adapter.Variable{
 			{Name: primeSessionsVariable, Use: "where Prime Agent keeps sessions, in place of ~/.prime/agent/sessions", Path: true},
@@ -67,12 +73,6 @@ const (
 	primeSessionsVariable = "PRIME_AGENT_SESSION_DIR"
 	primeDirVariable      = "PRIME_AGENT_CODING_AGENT_DIR"
 )
-
-// Name implements adapter.Agent.
-func (a Relative) Name() string { return a.name }
-
-// Label implements adapter.Agent.
-func (a Relative) Label() string { return a.label }
 
 // Recognize implements adapter.Agent. In its own directory, all files are of oh-my-pi; older
 // versions leave no mark.
@@ -239,25 +239,7 @@ func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*ad
 
 // Stores implements adapter.Keeper.
 func (a Relative) Stores(env adapter.Environment) []adapter.Store {
-	return storesIn(a.dir(env), a.name, a.relative.stores)
-}
-
-var ohMyPiStores = []store{
-	{"sessions", "conversations, one directory for each working directory, and those of subagents", "", "sessions", adapter.Searched},
-	{"database", "settings and keys of model providers", "SQLite", "agent.db", adapter.Private},
-	{"settings", "settings", "YAML", "config.yml", adapter.Catalogued},
-	{"models", "models and providers of one's own", "YAML", "models.yml", adapter.Catalogued},
-	{"blobs", "images of sessions, by their hashes", "files", "blobs", adapter.Catalogued},
-	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
-	{"extensions", "extensions of one's own", "TypeScript", "extensions", adapter.Catalogued},
-}
-
-var primeStores = []store{
-	{"sessions", "conversations, and those of subagents", "", "sessions", adapter.Searched},
-	{"settings", "settings", "JSON", "settings.json", adapter.Catalogued},
-	{"auth", "keys and tokens of model providers", "JSON", "auth.json", adapter.Private},
-	{"skills", "skills", "Markdown files", "skills", adapter.Catalogued},
-	{"extensions", "extensions of one's own", "TypeScript", "extensions", adapter.Catalogued},
+	return adapter.Stores(a.stores, a.Name(), a.dir(env), env)
 }
 
 // Variables implements adapter.Host.

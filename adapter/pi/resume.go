@@ -127,7 +127,7 @@ func startsOtherwise(rec *session.Record) bool {
 		}
 	}
 	for _, p := range rec.Problems {
-		if p.Offset < rec.Header.Offset && p.Reason == reasonNotObject {
+		if p.Offset < rec.Header.Offset && p.Reason == adapter.NotObject {
 			return true
 		}
 	}

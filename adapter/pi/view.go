@@ -22,7 +22,7 @@ func (p *parser) view(e *session.Entry) *session.View {
 	case session.TypeCustomMessage:
 		done = p.viewBlocks(view, session.KindNote)
 	case session.TypeCompaction:
-		view.TokensBefore, _ = p.json.Int(p.fields.Find("tokensBefore"))
+		view.TokensBefore, _ = p.JSON.Int(p.fields.Find("tokensBefore"))
 	}
 	for i := range e.Parts {
 		if part := &e.Parts[i]; !done[part.Kind] {
@@ -43,7 +43,7 @@ func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 	case session.RoleSystem:
 		// Its parts are enough.
 	case session.RoleCompactionSummary, session.RoleBranchSummary:
-		view.TokensBefore, _ = p.json.Int(m.fields.Find("tokensBefore"))
+		view.TokensBefore, _ = p.JSON.Int(m.fields.Find("tokensBefore"))
 	default:
 		if m.kind != session.KindOther && m.fields != nil {
 			done = p.viewBlocks(view, m.kind)
@@ -66,12 +66,12 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 		case thinkingBlock:
 			shown.Kind = session.KindThinking
 		case imageBlock:
-			shown.Image = new(adapter.Image(&p.json, b.mimeType, b.data))
+			shown.Image = new(adapter.Image(&p.JSON, b.mimeType, b.data))
 		case callBlock:
 			shown.Kind, shown.Call = session.KindCall, p.viewCall(&b.call)
 		case fileBlock:
 			if !b.withText {
-				shown.Image = new(adapter.Image(&p.json, b.mimeType, b.data))
+				shown.Image = new(adapter.Image(&p.JSON, b.mimeType, b.data))
 			}
 		}
 		if len(shown.Text) > 0 || shown.Image != nil || shown.Call != nil {
@@ -87,9 +87,9 @@ func (p *parser) viewCall(c *call) *session.Call {
 	if c.arguments.Empty() {
 		return call
 	}
-	call.Raw = p.json.Raw(c.arguments)
-	call.Arguments = adapter.Arguments(&p.json, c.arguments)
-	for _, m := range p.json.Fields(c.arguments) {
+	call.Raw = p.JSON.Raw(c.arguments)
+	call.Arguments = adapter.Arguments(&p.JSON, c.arguments)
+	for _, m := range p.JSON.Fields(c.arguments) {
 		if call.Command == nil && isCommand(does, m.Key) {
 			call.Command = p.command(m.Val)
 		}
@@ -101,12 +101,12 @@ func (p *parser) viewCall(c *call) *session.Call {
 func (p *parser) viewShell(view *session.View) {
 	fields := p.message.fields
 	s := &session.Shell{
-		Command:   p.json.String(p.typed()),
-		Cancelled: p.json.IsTrue(fields.Find("cancelled")),
-		Output:    p.json.String(fields.Find("fullOutputPath")),
+		Command:   p.JSON.String(p.typed()),
+		Cancelled: p.JSON.IsTrue(fields.Find("cancelled")),
+		Output:    p.JSON.String(fields.Find("fullOutputPath")),
 	}
-	s.ExitCode, s.HasExit = p.json.Int(fields.Find("exitCode"))
+	s.ExitCode, s.HasExit = p.JSON.Int(fields.Find("exitCode"))
 	view.Blocks = append(view.Blocks, session.Block{
-		Kind: session.KindShell, Text: p.json.Text(fields.Find("output")), Shell: s,
+		Kind: session.KindShell, Text: p.JSON.Text(fields.Find("output")), Shell: s,
 	})
 }

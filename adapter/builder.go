@@ -1,0 +1,176 @@
+package adapter
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
+)
+
+// A Builder makes an entry from the JSON of a line. Parsers embed it. Emitted values point
+// into the line, into the scanner's memory or into slices that the builder reuses. Only the
+// short strings of an entry are copies.
+type Builder struct {
+	JSON   jsonl.Scanner
+	Leaves jsonl.Leaves
+	OnPart func(*session.Part) // completes each part before it is added; may be nil
+
+	// Of the current entry.
+	Entry   session.Entry
+	Unknown []Unknown // for its part "other"
+	Prompt  []byte    // its UserText
+	Facts   session.EntryFacts
+
+	// With wanted texts only, of the current entry.
+	Wanted func(json []byte) bool // nil for all
+	Sparse bool                   // unwanted texts are left out
+}
+
+// Unknown is a value that no rule covers.
+type Unknown struct {
+	jsonl.Value
+	Block bool // its type and id are no text
+}
+
+// Begin begins the entry of an object.
+func (b *Builder) Begin(line Line, v jsonl.Value) *session.Entry {
+	e := &b.Entry
+	*e = session.Entry{
+		Offset:         line.Offset + int64(v.Start),
+		Length:         v.End - v.Start,
+		Line:           line.Number,
+		FirstKeptIndex: -1,
+		Images:         e.Images[:0],
+		Shadows:        e.Shadows[:0],
+		Parts:          e.Parts[:0],
+	}
+	b.Unknown, b.Prompt = b.Unknown[:0], b.Prompt[:0]
+	b.Facts = session.EntryFacts{Calls: b.Facts.Calls[:0], Outcome: UnknownOutcome}
+	return e
+}
+
+// Miss records a value that no rule covers.
+func (b *Builder) Miss(v jsonl.Value) { b.Unknown = append(b.Unknown, Unknown{Value: v}) }
+
+// Part adds a part with the text of a string, and returns that text. A value of another
+// shape is unknown.
+func (b *Builder) Part(kind session.Kind, v jsonl.Value) []byte {
+	if c := b.JSON.Kind(v); c == '{' || c == '[' {
+		b.Miss(v)
+		return nil
+	}
+	if b.Sparse {
+		b.addPart(session.Part{Kind: kind, JSON: b.JSON.JSON(v)})
+		return nil
+	}
+	text := b.JSON.Text(v)
+	b.Add(kind, text)
+	return text
+}
+
+// Add adds a part, unless its text is empty.
+func (b *Builder) Add(kind session.Kind, text []byte) {
+	b.addPart(session.Part{Kind: kind, Text: text})
+}
+
+func (b *Builder) addPart(part session.Part) {
+	if len(part.Text)+len(part.JSON) == 0 {
+		return
+	}
+	if b.OnPart != nil {
+		b.OnPart(&part)
+	}
+	b.Entry.Parts = append(b.Entry.Parts, part)
+}
+
+// AddLeaves adds one part with the strings of the values, except those that a held text
+// contains, and returns its text.
+func (b *Builder) AddLeaves(kind session.Kind, values []Unknown, held [][]byte) []byte {
+	size := 0
+	for _, v := range values {
+		size += v.End - v.Start
+	}
+	if size == 0 {
+		return nil
+	}
+	b.Leaves.Begin(&b.JSON, b.JSON.Room(size), false, held)
+	for _, v := range values {
+		b.Leaves.Add(v.Value, v.Block)
+	}
+	text := b.JSON.Keep(b.Leaves.End())
+	b.Add(kind, text)
+	return text
+}
+
+// CallText returns the name of a tool and the arguments of its call, which are of a scanner.
+func (b *Builder) CallText(scan *jsonl.Scanner, tool string, arguments jsonl.Value) []byte {
+	room := scan.Room(len(tool) + arguments.End - arguments.Start + 64)
+	b.Leaves.Begin(scan, append(room, tool...), true, nil)
+	if !arguments.Empty() && scan.Kind(arguments) != 'n' {
+		b.Leaves.Add(arguments, false)
+	}
+	return scan.Keep(b.Leaves.End())
+}
+
+// ArgumentsIn returns the text of the arguments in that of a call.
+func ArgumentsIn(text []byte, tool string) []byte {
+	return bytes.TrimPrefix(text[min(len(tool), len(text)):], []byte("\n"))
+}
+
+// AddCall adds the part of a call.
+func (b *Builder) AddCall(tool, id string, text []byte) {
+	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: tool, ToolCallID: id})
+}
+
+// SortUnknown sorts the values that no rule covers in file order.
+func (b *Builder) SortUnknown() {
+	slices.SortFunc(b.Unknown, func(a, b Unknown) int { return a.Start - b.Start })
+}
+
+// Findable adds an empty part to an entry that has only images: without any part no search
+// could find it.
+func (b *Builder) Findable(part session.Part) {
+	if len(b.Entry.Parts) == 0 && len(b.Entry.Images) > 0 {
+		b.Entry.Parts = append(b.Entry.Parts, part)
+	}
+}
+
+// MaxPrompt bounds Entry.UserText, which is only shown.
+const MaxPrompt = 64 << 10
+
+// AddPrompt adds a text to what the user typed.
+func (b *Builder) AddPrompt(text []byte) {
+	if len(b.Prompt) > 0 && len(b.Prompt) < MaxPrompt {
+		b.Prompt = append(b.Prompt, ' ')
+	}
+	b.Prompt = append(b.Prompt, session.Cut(text, MaxPrompt-len(b.Prompt))...)
+}
+
+// FactsOf returns the facts of the entry, nil if it has none.
+func (b *Builder) FactsOf() *session.EntryFacts {
+	if f := &b.Facts; f.HasUsage || f.IsResult || len(f.Calls)+len(f.ReadFiles)+len(f.ModifiedFiles) > 0 {
+		return f
+	}
+	return nil
+}
+
+// Time returns the time of an entry that says so, in Unix milliseconds, or with 0 that of the
+// entry before or of the header; no time if none is known.
+func (s *State) Time(at int64) time.Time {
+	if at == 0 {
+		at = s.LastTime
+	}
+	if at == 0 && !s.Header.Timestamp.IsZero() {
+		at = s.Header.Timestamp.UnixMilli()
+	}
+	if at == 0 {
+		return time.Time{}
+	}
+	s.LastTime = at
+	return TimeOf(at)
+}
+
+// TimeOf returns the time of Unix milliseconds.
+func TimeOf(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
