@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"pigrep/internal/jsonl"
 )
@@ -13,7 +15,7 @@ var oneLine = strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_", "\x1b", "_")
 // Named reports whether a value is a secret because of its name, such as the
 // argument password of a call or the member api_key of an object.
 func Named(name, value string) (rule string, ok bool) {
-	if value == "" || len(name) > maxName || strings.ContainsAny(name, "\"\n") {
+	if value == "" || len(name) > maxName || strings.ContainsAny(name, "\"\n") || !announces(name) {
 		return "", false
 	}
 	text := name + `="` + oneLine.Replace(value) + `"`
@@ -26,6 +28,24 @@ func Named(name, value string) (rule string, ok bool) {
 	return "", false
 }
 
+// announces reports whether a name may make a secret of its value: it has a word that does, or is
+// encoded.
+func announces(name string) bool {
+	load()
+	if special.until(name, 0) < len(name) || strings.Contains(name, "%") {
+		return true
+	}
+	text := name + `="`
+	for i := range name {
+		for _, x := range allTriggers.of(text[i], text[i+1]) {
+			if hasPrefixFold(text[i:], x.word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // JSON returns a JSON text with the secrets in its strings masked. Strings are
 // decoded, masked and encoded again; everything else is unchanged. Text that is
 // not JSON is masked as text.
@@ -34,15 +54,12 @@ func Named(name, value string) (rule string, ok bool) {
 // around it ({"password": {"value": X}}), by a member beside it ({"name": "password",
 // "value": X}), and by the flag before it in a list.
 func JSON(raw []byte) []byte {
-	if !json.Valid(raw) {
-		return Bytes(raw)
-	}
 	load()
-	m := masker{raw: raw}
-	m.scanner.Trusting = true
+	m := masker{raw: raw, scanner: scanners.Get().(*jsonl.Scanner)}
+	defer scanners.Put(m.scanner)
 	m.scanner.Reset(raw)
 	v, err := m.scanner.Check(0)
-	if err != nil {
+	if err != nil || len(bytes.TrimSpace(raw[v.End:])) > 0 {
 		return Bytes(raw)
 	}
 	m.value(v, "", false)
@@ -53,10 +70,12 @@ func JSON(raw []byte) []byte {
 	return m.out.Bytes()
 }
 
+var scanners = sync.Pool{New: func() any { return new(jsonl.Scanner) }}
+
 // masker masks the strings of a valid JSON text.
 type masker struct {
 	raw     []byte
-	scanner jsonl.Scanner
+	scanner *jsonl.Scanner
 	done    int // how much of raw is in out
 	out     bytes.Buffer
 }
@@ -126,8 +145,10 @@ func (m *masker) list(v jsonl.Value, name string) {
 	}
 }
 
+// text returns the text of a string, which is valid as long as the scanner has this JSON.
 func (m *masker) text(v jsonl.Value) string {
-	return string(jsonl.AppendText(nil, m.scanner.JSON(v)))
+	text := m.scanner.Text(v)
+	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
 func (m *masker) mask(v jsonl.Value, text, name string) {
