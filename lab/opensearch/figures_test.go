@@ -4,7 +4,6 @@ package opensearch
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,11 +11,14 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/lab/corpus"
 )
@@ -42,45 +44,78 @@ func TestFigures(t *testing.T) {
 	t.Logf("%+v", stats)
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
-			node := Start(t, nodes).Nodes[0].URL
+			c := Start(t, nodes)
+			node := c.Nodes[0].URL
 			bodies := recorded(t, node, sessions)
 			m := newMachine(t, sessions)
 			m.must("index", "--session-dir", sessions)
-			var ours, bare []time.Duration
+			var ours, bare []spent
 			for round := range 3 { // in turn, because other programs run on this machine too
 				name := fmt.Sprintf("r%d", round)
 				m.setUp(node, "--prefix", name)
-				begin := time.Now()
-				m.push()
-				ours = append(ours, time.Since(begin))
-				other := fmt.Sprintf("b%d", round)
-				newMachine(t, sessions).setUp(node, "--prefix", other)
-				bare = append(bare, replay(t, node, other, bodies))
+				ours = append(ours, c.measure(m, func() { m.push() }))
+				for together := range 2 {
+					name := fmt.Sprintf("b%d-%d", round, together)
+					newMachine(t, sessions).setUp(node, "--prefix", name)
+					bare = append(bare, c.measure(m, func() { replay(t, node, name, bodies, 1+together) }))
+				}
 			}
-			slices.Sort(ours)
-			slices.Sort(bare)
-			t.Logf("pushed %d MB in %s, a bare client in %s: %.2f of its rate", mb, ours, bare, bare[1].Seconds()/ours[1].Seconds())
+			for i, s := range ours {
+				t.Logf("pushed %d MB in %s; a bare client in %s, two requests at once in %s: %.2f and %.2f of its rate", mb, s, bare[2*i], bare[2*i+1], bare[2*i].wall.Seconds()/s.wall.Seconds(), bare[2*i+1].wall.Seconds()/s.wall.Seconds())
+			}
 			m.must("remote", "add", "team", node, "--prefix", "r0")
 			post(t, node+"/r0/_forcemerge?max_num_segments=1", "")
 			t.Logf("%.2f bytes on disk for each of a session", sizeOf(t, node, "r0-v2-*")/float64(mb<<20))
 			for _, line := range asked {
 				args := strings.Fields(line)
-				there, here := times(m, append(args, "--from", "team")), times(m, append(args, "--session-dir", sessions))
-				t.Logf("%-32s p50 %s p95 %s; here %s %s", line, there[10], there[18], here[10], here[18])
+				there, here := c.times(m, append(args, "--from", "team")), c.times(m, append(args, "--session-dir", sessions))
+				t.Logf("%-32s %s; here %s", line, there, here)
 			}
 		})
 	}
 }
 
-// times runs a command twenty times and returns how long it took, sorted.
-func times(m *machine, args []string) (list []time.Duration) {
-	for range 20 {
-		begin := time.Now()
-		m.run(args...)
-		list = append(list, time.Since(begin).Round(time.Millisecond))
-	}
+// spent is how long something took, and the processor time of pigrep and of all nodes.
+type spent struct{ wall, ours, engine time.Duration }
+
+func (s spent) String() string {
+	return fmt.Sprintf("%s (CPU %s, engine %s)", s.wall.Round(time.Millisecond), s.ours.Round(time.Millisecond), s.engine)
+}
+
+func (c *Cluster) measure(m *machine, do func()) spent {
+	ours, engine, begin := m.cpu, c.cpu(), time.Now()
+	do()
+	return spent{time.Since(begin), m.cpu - ours, c.cpu() - engine}
+}
+
+// times runs a command twenty times. It says how long the half and nearly all took at most, and
+// the processor time of one.
+func (c *Cluster) times(m *machine, args []string) string {
+	const runs = 20
+	var list []time.Duration
+	all := c.measure(m, func() {
+		for range runs {
+			begin := time.Now()
+			m.run(args...)
+			list = append(list, time.Since(begin).Round(time.Millisecond))
+		}
+	})
 	slices.Sort(list)
-	return list
+	return fmt.Sprintf("p50 %s p95 %s CPU %s engine %s", list[runs/2], list[runs-2], (all.ours / runs).Round(time.Millisecond), all.engine/runs)
+}
+
+// cpu is the processor time of all nodes so far; 0 where /proc does not say it.
+func (c *Cluster) cpu() (sum time.Duration) {
+	for _, n := range c.Nodes {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+		if fields := strings.Fields(string(stat)); len(fields) > 14 {
+			for _, ticks := range fields[13:15] {
+				n, _ := strconv.Atoi(ticks)
+				sum += time.Duration(n) * 10 * time.Millisecond
+			}
+		}
+	}
+	return sum
 }
 
 // recorded pushes through a proxy, and returns the bodies of _bulk and what they name their index.
@@ -105,32 +140,33 @@ func recorded(t *testing.T, node, sessions string) (bodies [][]byte) {
 	return bodies
 }
 
-// replay sends bodies to the indices of another prefix, one after the other.
-func replay(t *testing.T, node, prefix string, bodies [][]byte) (took time.Duration) {
+// replay sends bodies to the indices of another prefix, some requests at once. Documents only: an
+// engine need not create indices by itself.
+func replay(t *testing.T, node, prefix string, bodies [][]byte, together int) {
 	made := make(map[string]bool)
+	var sending errgroup.Group
+	sending.SetLimit(together)
 	for _, body := range bodies {
 		body = bytes.ReplaceAll(body, []byte(`{"index":{"_index":"recorded-`), []byte(`{"index":{"_index":"`+prefix+`-`))
-		for _, line := range bytes.Split(body, []byte("\n")) { // an engine need not create indices by itself
-			var action struct {
-				Index struct {
-					Name string `json:"_index"`
-				} `json:"index"`
-			}
-			if bytes.HasPrefix(line, []byte(`{"index":`)) && json.Unmarshal(line, &action) == nil && !made[action.Index.Name] {
-				made[action.Index.Name] = true
-				if !strings.HasSuffix(action.Index.Name, "-sessions-v2") {
-					put(t, node+"/"+action.Index.Name, `{}`)
-				}
+		for _, name := range indexNames.FindAllSubmatch(body, -1) {
+			if index := string(name[1]); !made[index] && !strings.Contains(index, "-sessions-") {
+				put(t, node+"/"+index, `{}`)
+				made[index] = true
 			}
 		}
-		begin := time.Now()
-		if answer := post(t, node+"/_bulk", string(body)); !strings.Contains(answer, `"errors":false`) {
-			t.Fatalf("%.300s", answer)
-		}
-		took += time.Since(begin)
+		sending.Go(func() error {
+			if answer := post(t, node+"/_bulk", string(body)); !strings.Contains(answer, `"errors":false`) {
+				return fmt.Errorf("%.300s", answer)
+			}
+			return nil
+		})
 	}
-	return took
+	if err := sending.Wait(); err != nil {
+		t.Fatal(err)
+	}
 }
+
+var indexNames = regexp.MustCompile(`(?m)^{"index":{"_index":"([^"]+)"`)
 
 func post(t *testing.T, url, body string) string {
 	resp, err := http.Post(url, "application/x-ndjson", strings.NewReader(body))

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pigrep/lab/testkit"
 )
@@ -23,6 +24,7 @@ type machine struct {
 	t             *testing.T
 	program, home string
 	sessions      string
+	cpu           time.Duration // of all commands
 }
 
 func newMachine(t *testing.T, sessions string) *machine {
@@ -33,7 +35,7 @@ func newMachine(t *testing.T, sessions string) *machine {
 			t.Fatal(err)
 		}
 	}
-	return &machine{t, program, t.TempDir(), sessions}
+	return &machine{t: t, program: program, home: t.TempDir(), sessions: sessions}
 }
 
 func (m *machine) command(args ...string) *exec.Cmd {
@@ -49,6 +51,7 @@ func (m *machine) run(args ...string) (out, errs string, code int) {
 	cmd := m.command(args...)
 	cmd.Stdout, cmd.Stderr = &o, &e
 	_ = cmd.Run() // the exit code says it
+	m.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return o.String(), e.String(), cmd.ProcessState.ExitCode()
 }
 

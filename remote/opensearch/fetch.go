@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -297,49 +296,47 @@ func (a *Archive) sendAll(ctx context.Context, list []*state, room int64, visit 
 	for ; n < len(list) && (room-list[n].Offset >= 0 || n == 0); n++ {
 		room -= list[n].Offset
 	}
-	return n, inOrder(ctx, list[:n], a.lines, func(s *state, text []byte) error {
+	return n, inOrder(ctx, fetchers, each(list[:n]), a.lines, func(s *state, text []byte) error {
 		return visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary(), Text: text})
 	})
 }
 
-// inOrder does something for each of a list, several at a time, and visits what came of it in
-// order.
-func inOrder[T, R any](ctx context.Context, list []T, do func(context.Context, T) (R, error), visit func(T, R) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	done := make([]chan R, len(list))
-	for i := range done {
-		done[i] = make(chan R, 1)
+// inOrder does something for each thing that is put, several at a time, and visits what came of it
+// in order. Not more than a number are on their way.
+func inOrder[T, R any](ctx context.Context, most int, produce func(ctx context.Context, put func(T) error) error, do func(context.Context, T) (R, error), visit func(T, R) error) error {
+	type job struct {
+		of   T
+		done chan R
 	}
-	var next atomic.Int64
-	ready := make(chan struct{}, fetchers) // what waits to be visited takes memory
-	for range min(fetchers, len(list)) {
+	group, ctx := errgroup.WithContext(ctx)
+	jobs := make(chan job, most-1) // and the one that is visited
+	put := func(v T) error {
+		j := job{v, make(chan R, 1)}
+		select {
+		case jobs <- j:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		group.Go(func() error {
-			for {
-				select {
-				case ready <- struct{}{}:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-				i := int(next.Add(1)) - 1
-				if i >= len(list) {
-					return nil
-				}
-				r, err := do(ctx, list[i])
-				if err != nil {
-					return err
-				}
-				done[i] <- r
+			r, err := do(ctx, v)
+			if err == nil {
+				j.done <- r
 			}
+			return err
 		})
+		return nil
 	}
 	group.Go(func() error {
-		for i := range list {
+		defer close(jobs)
+		return produce(ctx, put)
+	})
+	group.Go(func() error {
+		for j := range jobs {
 			select {
-			case r := <-done[i]:
-				if err := visit(list[i], r); err != nil {
+			case r := <-j.done:
+				if err := visit(j.of, r); err != nil {
 					return err
 				}
-				<-ready
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -347,6 +344,18 @@ func inOrder[T, R any](ctx context.Context, list []T, do func(context.Context, T
 		return nil
 	})
 	return group.Wait()
+}
+
+// each puts the elements of a list.
+func each[T any](list []T) func(context.Context, func(T) error) error {
+	return func(_ context.Context, put func(T) error) error {
+		for _, v := range list {
+			if err := put(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // lines returns what the archive has of a session file. Lines that it does not have are empty,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/semaphore"
 
 	"pigrep/adapter"
 	"pigrep/index/analysis"
@@ -256,51 +257,19 @@ func (p *pushing) settled(st state, known *state) error {
 	return nil
 }
 
-// read sends the lines of a file after a checkpoint, and claims them. The bytes before must be
-// those of which the archive has the record.
+// read sends the lines of a file after a checkpoint, and claims them.
 func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st *state, from checkpoint, mtime int64) error {
-	o, err := p.begin(f, s, st, from.record)
+	o, err := p.begin(f, s, st, from)
 	if err != nil {
 		return err
 	}
-	lines := adapter.Lines(p.Adapter, io.NewSectionReader(f, 0, f.Size()), 0, 0)
-	lines.Skim = func(piece []byte) error {
-		_, _ = o.hash.Write(piece) // never fails
-		return ctx.Err()
+	put := func(ctx context.Context, put func(*rawLine) error) error { return o.lines(ctx, f, from, put) }
+	take := func(l *rawLine, kept []byte) error {
+		defer o.room.Release(l.weight())
+		return o.take(ctx, l, kept)
 	}
-	for offset := int64(0); ; {
-		if offset == from.offset && offset > 0 && o.sum() != from.sum {
-			return errRewritten
-		}
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if offset < from.offset && line.Offset+int64(len(line.Raw)) > from.offset {
-			return errRewritten
-		}
-		if line.Offset >= from.offset {
-			if err := o.line(line); err != nil {
-				return err
-			}
-		}
-		if !line.Ended {
-			break
-		}
-		_, _ = o.hash.Write(line.Raw)
-		if offset = line.Offset + max(int64(len(line.Raw)), line.Length+1); offset <= from.offset {
-			continue
-		}
-		p.current.source += offset - line.Offset
-		st.Offset, st.Lines = offset, line.Number
-		if p.full() {
-			if err := o.flush(ctx, o.isDue()); err != nil {
-				return err
-			}
-		}
+	if err := inOrder(ctx, mostLines, put, o.kept, take); err != nil {
+		return err
 	}
 	st.Size, st.Mtime = f.Size(), mtime
 	if o.claim(true); p.full() || p.DryRun {
@@ -309,15 +278,31 @@ func (p *pushing) read(ctx context.Context, f entry.File, s *session.Summary, st
 	return nil
 }
 
+// Lines are masked by several goroutines while those before are sent. Not more wait than these.
+const (
+	mostLines = 64
+	lineBytes = 4 << 20 // of all; a longer line is alone
+)
+
+// rawLine is a line as it is in the session file.
+type rawLine struct {
+	adapter.Line
+	end int64  // of the line in the file
+	sum string // of all bytes up to there
+}
+
+func (l *rawLine) weight() int64 { return min(int64(len(l.Data)), lineBytes) }
+
 // outgoing is a session file that is being sent.
 type outgoing struct {
 	*pushing
 	st       *state
 	summary  *session.Summary
 	base     document // what all documents of the file say
-	hash     *xxhash.Digest
 	recorder *indexer.Recorder
-	tail     bool // the last line is not ended, and was sent: what follows may be another one
+	room     *semaphore.Weighted // for lines
+	sum      string              // of the bytes that were sent
+	tail     bool                // the last line is not ended, and was sent: what follows may be another one
 
 	number int // of the line
 	at     *int64
@@ -329,13 +314,14 @@ type outgoing struct {
 }
 
 // begin begins a file, or continues a record.
-func (p *pushing) begin(f entry.File, s *session.Summary, st *state, rec *session.Record) (*outgoing, error) {
+func (p *pushing) begin(f entry.File, s *session.Summary, st *state, from checkpoint) (*outgoing, error) {
 	begin, err := adapter.Begin(p.Adapter, s.Path, f)
 	if err != nil {
 		return nil, err
 	}
-	o := &outgoing{pushing: p, st: st, summary: s, hash: xxhash.New()}
+	o := &outgoing{pushing: p, st: st, summary: s, room: semaphore.NewWeighted(lineBytes), sum: from.sum}
 	o.base = document{FileKey: st.FileKey, Gen: st.Gen, Host: p.Host, User: p.User, Agent: st.Agent, Session: st.Session, CWD: st.CWD}
+	rec := from.record
 	if rec == nil {
 		rec = &session.Record{}
 		rec.Path, rec.Agent, rec.Notes = remote.Name(p.Host, s.Path), s.Agent, begin.Header.Notes
@@ -344,19 +330,69 @@ func (p *pushing) begin(f entry.File, s *session.Summary, st *state, rec *sessio
 	return o, nil
 }
 
-func (o *outgoing) sum() string { return strconv.FormatUint(o.hash.Sum64(), 16) }
+// lines puts the lines of a file after a checkpoint. The bytes before must be those of which the
+// archive has the record.
+func (o *outgoing) lines(ctx context.Context, f entry.File, from checkpoint, put func(*rawLine) error) error {
+	hash := xxhash.New()
+	sum := func() string { return strconv.FormatUint(hash.Sum64(), 16) }
+	lines := adapter.Lines(o.Adapter, io.NewSectionReader(f, 0, f.Size()), 0, 0)
+	lines.Skim = func(piece []byte) error {
+		_, _ = hash.Write(piece) // never fails
+		return ctx.Err()
+	}
+	for end, ended := int64(0), true; ended; {
+		if end == from.offset && end > 0 && sum() != from.sum {
+			return errRewritten
+		}
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if end < from.offset && line.Offset+int64(len(line.Raw)) > from.offset {
+			return errRewritten
+		}
+		if ended = line.Ended; ended {
+			_, _ = hash.Write(line.Raw)
+			end = line.Offset + max(int64(len(line.Raw)), line.Length+1)
+		}
+		if line.Offset < from.offset {
+			continue
+		}
+		l := &rawLine{line, end, sum()}
+		l.Data, l.Raw = bytes.Clone(line.Data), nil
+		if err = o.room.Acquire(ctx, l.weight()); err == nil {
+			err = put(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds the documents of a line, and sends what is full.
+func (o *outgoing) take(ctx context.Context, l *rawLine, kept []byte) error {
+	if err := o.line(l, kept); err != nil || !l.Ended {
+		return err
+	}
+	o.current.source += l.end - l.Offset
+	o.st.Offset, o.st.Lines, o.sum = l.end, l.Number, l.sum
+	if o.full() {
+		return o.flush(ctx, o.isDue())
+	}
+	return nil
+}
 
 // line adds the documents of a line. A blank one has none.
-func (o *outgoing) line(line adapter.Line) error {
+func (o *outgoing) line(line *rawLine, kept []byte) error {
 	if line.TooLong && line.Ended {
 		o.report.TooLong++
 	}
 	if line.TooLong && !line.Ended {
 		return nil
-	}
-	var kept []byte
-	if len(bytes.TrimSpace(line.Data)) > 0 {
-		kept = o.kept(line.Data)
 	}
 	at := o.recorder.Offset()
 	o.number, o.at, o.raw = line.Number, &at, string(kept)
@@ -413,7 +449,7 @@ func (o *outgoing) claim(withRecord bool) {
 	d := o.base
 	d.Record, d.Through = pack(rec), o.st.Offset
 	if !o.tail {
-		d.Sum = o.sum()
+		d.Sum = o.sum
 	}
 	o.claimed, o.packed = rec.Checkpoint.Offset, int64(len(d.Record))
 	o.st.Documents, o.st.Tokens = rec.Documents, rec.Tokens
@@ -460,13 +496,16 @@ func termsOf(a *analysis.Analyzer, text []byte) (terms string, tokens int) {
 }
 
 // kept returns a line as it is kept: masked, and without images and other data that nobody can
-// search or mask.
-func (p *pushing) kept(line []byte) []byte {
-	line = withoutData(line)
-	if !p.Reveal {
+// search or mask; nothing of a blank one.
+func (o *outgoing) kept(_ context.Context, l *rawLine) ([]byte, error) {
+	if len(bytes.TrimSpace(l.Data)) == 0 {
+		return nil, nil
+	}
+	line := withoutData(l.Data)
+	if !o.Reveal {
 		line = redact.JSON(line)
 	}
-	return line
+	return line, nil
 }
 
 // mostData is the length of the longest run of base64 that is kept.

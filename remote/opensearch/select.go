@@ -44,7 +44,7 @@ func (c *chosen) size() (n int64) {
 // sendAll sends sessions in order until there is no room for more.
 func (s *selection) sendAll(ctx context.Context, list []*state, visit func(*remote.Session) error) (sent int, err error) {
 	parts := slices.Collect(slices.Chunk(list, together))
-	err = inOrder(ctx, parts, s.choose, func(_ []*state, some []*chosen) error {
+	err = inOrder(ctx, fetchers, each(parts), s.choose, func(_ []*state, some []*chosen) error {
 		for _, c := range some {
 			if s.room -= c.size(); s.room < 0 && sent > 0 {
 				return errFull
@@ -189,7 +189,7 @@ func (a *Archive) read(ctx context.Context, all []*chosen) error {
 			}
 		}
 	}
-	return inOrder(ctx, requests, a.linesOf, func(of map[*chosen][]int, found map[string][]adapter.Line) error {
+	return inOrder(ctx, fetchers, each(requests), a.linesOf, func(of map[*chosen][]int, found map[string][]adapter.Line) error {
 		for c := range of {
 			c.lines = append(c.lines, found[c.FileKey]...)
 		}
