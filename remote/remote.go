@@ -18,7 +18,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -74,11 +73,7 @@ type Session struct {
 func Name(host, path string) string { return host + ":" + path }
 
 // Split undoes Name. ok is false for a path of this machine.
-func Split(name string) (host, path string, ok bool) {
-	host, path, ok = strings.Cut(name, ":")
-	ok = ok && len(host) > 1 && !strings.ContainsAny(host, `/\`) // C:\ is a drive
-	return host, path, ok
-}
+func Split(name string) (host, path string, ok bool) { return session.SplitHost(name) }
 
 // Coverage says how much of what a source has is in an answer.
 type Coverage struct {

@@ -219,6 +219,14 @@ func IsPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, Extension)
 }
 
+// SplitHost splits HOST:PATH, by which answers call a session file of another machine. ok is false
+// for a path of this one.
+func SplitHost(name string) (host, path string, ok bool) {
+	host, path, ok = strings.Cut(name, ":")
+	ok = ok && len(host) > 1 && !strings.ContainsAny(host, `/\`) // C:\ is a drive
+	return host, path, ok
+}
+
 // Handle returns the name to show for a session, which commands accept: its id. For a file
 // without an id that can be typed it returns the id in the file name: ID in
 // 2026-01-15T10-30-00-000Z_ID.jsonl.

@@ -58,7 +58,8 @@ type Day struct {
 	Hits  int
 }
 
-const agent = "agent" // the field
+// The fields that count sessions of several agents or machines only.
+const agent, host = "agent", "host"
 
 // keywords are the fields that documents have, by their names in the query language.
 var keywords = []struct {
@@ -77,7 +78,7 @@ func Of(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sourc
 	if err != nil {
 		return nil, err
 	}
-	c := &counter{part: part, ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
+	c := &counter{own: req.Env.Host, part: part, ctx: ctx, reader: r, zone: req.Env.Now.Location(), values: make([]map[string]int, len(keywords)), files: make(map[uint32]int), days: make(map[time.Time]int)}
 	for i := range c.values {
 		c.values[i] = make(map[string]int)
 	}
@@ -155,7 +156,8 @@ func passing(r *index.Reader, f *filter.Filter, seg *segment.Segment) (docset.Se
 
 // counter counts the hits of all segments.
 type counter struct {
-	part      *Part // nil: one index answers alone
+	own       string // of filter.HostOf
+	part      *Part  // nil: one index answers alone
 	ctx       context.Context
 	reader    *index.Reader
 	zone      *time.Location
@@ -291,13 +293,17 @@ func (c *counter) note(s *session.Summary) {
 
 func (c *counter) response() *Response {
 	res := &Response{Part: c.part}
-	agents, projects := make(map[string]int), make(map[string]int)
+	hosts, agents, projects := make(map[string]int), make(map[string]int), make(map[string]int)
 	for file, n := range c.files {
+		hosts[filter.HostOf(c.summaries[file], c.own)] += n
 		res.Hits += n
 		agents[session.ShortAgent(c.summaries[file].Agent)] += n
 		if name := path.Base(session.Slashed(c.summaries[file].CWD)); c.summaries[file].CWD != "" && name != "/" {
 			projects[name] += n
 		}
+	}
+	if c.part != nil || c.several() {
+		res.Fields = append(res.Fields, Field{host, sorted(hosts)})
 	}
 	if c.part != nil || len(c.reader.Table().Agents()) > 1 {
 		res.Fields = append(res.Fields, Field{agent, sorted(agents)})
@@ -311,6 +317,18 @@ func (c *counter) response() *Response {
 	}
 	slices.SortFunc(res.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
 	return res
+}
+
+// several reports whether the index has sessions of several machines.
+func (c *counter) several() bool {
+	first := ""
+	for _, s := range c.summaries {
+		of := filter.HostOf(s, c.own)
+		if first = cmp.Or(first, of); of != first {
+			return true
+		}
+	}
+	return false
 }
 
 // Merge merges responses that have a Part: it adds up the hits that have each value.
@@ -341,7 +359,7 @@ func Merge(list []*Response) *Response {
 	slices.Sort(agents)
 	agents = slices.Compact(agents)
 	for _, name := range names {
-		if name != agent || len(agents) > 1 {
+		if (name != agent || len(agents) > 1) && (name != host || len(list) > 1) {
 			m.Fields = append(m.Fields, Field{name, sorted(values[name])})
 		}
 	}

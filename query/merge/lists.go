@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"pigrep/query/engine/filter"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -164,6 +165,9 @@ func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
 	at, fields := make(map[value]int), make(map[string]int)
 	for _, list := range lists {
 		for _, f := range *list {
+			if f.Field == filter.Host && len(lists) == 1 { // there is no other
+				continue
+			}
 			key := value{f.Field, f.Value}
 			if i, ok := at[key]; ok {
 				all[i].Count += f.Count

@@ -11,6 +11,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/filter"
 	"pigrep/scope"
 )
 
@@ -44,7 +45,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 		}
 	}
 	list = append(list, byCount("tool", "part", tools)...)
-	agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int)
+	hosts, agents, models, projects := make(map[string]int), make(map[string]int), make(map[string]int), make(map[string]int)
 	latest := make(map[string]time.Time) // activity in a project
 	lineage := NewLineage(r)
 	for i := range r.Summaries() {
@@ -56,6 +57,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 			listed = 1
 		}
 		agents[session.ShortAgent(s.Agent)] += listed
+		hosts[filter.HostOf(s, "")] += listed
 		names := make([]string, 0, 4)
 		for _, m := range s.Models {
 			names = append(names, m[strings.LastIndexByte(m, '/')+1:])
@@ -74,6 +76,9 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	inOrder := byCount("project", "session", projects)
 	slices.SortStableFunc(inOrder, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
 	list = append(list, inOrder...)
+	if len(hosts) > 1 {
+		list = append(list, byCount(filter.Host, "session", hosts)...)
+	}
 	if len(agents) > 1 {
 		list = append(list, byCount("agent", "session", agents)...)
 	}

@@ -263,7 +263,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	if err := c.awaitGreeting(ctx, n); err != nil {
 		return err
 	}
-	m := &message{Ask: question, Zone: c.options.Zone, Request: data}
+	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Request: data}
 	p, err := n.begin(ctx, m)
 	if err != nil {
 		return c.lost(n)

@@ -378,7 +378,7 @@ func TestServer(t *testing.T) {
 	held := make(chan struct{})
 	server := &Server{
 		Greeting: Greeting{Protocol: Protocol, Version: "1", Schema: 7},
-		From:     func(*time.Location) Answerer { return served{held: held} },
+		From:     func(*time.Location, string) Answerer { return served{held: held} },
 		Problem: func(_ context.Context, err error) *remote.Error {
 			return &remote.Error{Code: "io", Message: err.Error()}
 		},

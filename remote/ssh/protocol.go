@@ -6,7 +6,7 @@
 // requests, several at once if it likes, and cancels them by their number. The host answers
 // each with any number of parts and then an answer or an error:
 //
-//	> {"id":1,"ask":"search","zone":"Europe/Berlin","request":{"Text":"timeout"}}
+//	> {"id":1,"ask":"search","zone":"Europe/Berlin","host":"laptop","request":{"Text":"timeout"}}
 //	< {"id":1,"part":{…}}
 //	< {"id":1,"answer":{…}}
 //	> {"cancel":1}
@@ -61,6 +61,7 @@ type message struct {
 	ID      int             `json:"id,omitempty"`
 	Ask     string          `json:"ask,omitempty"`
 	Zone    string          `json:"zone,omitempty"` // in which days begin
+	Host    string          `json:"host,omitempty"` // what the client calls the host
 	Request json.RawMessage `json:"request,omitempty"`
 	Cancel  int             `json:"cancel,omitempty"`
 }

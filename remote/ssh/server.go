@@ -24,8 +24,8 @@ type Answerer interface {
 // Server answers the questions of a client.
 type Server struct {
 	Greeting
-	// From returns who answers, with days beginning in a zone.
-	From func(zone *time.Location) Answerer
+	// From returns who answers, with days beginning in a zone, to a client with a name for this host.
+	From func(zone *time.Location, host string) Answerer
 	// Problem turns an error into one for the other side.
 	Problem func(context.Context, error) *remote.Error
 }
@@ -163,7 +163,7 @@ func (v *serving) answer(ctx context.Context, m *message) {
 	if err != nil {
 		zone = time.UTC
 	}
-	answer, err := ask(ctx, v.From(zone), m.Request, func(part any) error {
+	answer, err := ask(ctx, v.From(zone, m.Host), m.Request, func(part any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -147,7 +148,7 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 		o.Mask(list)
 	}
 	facts, listed := o.facts(a, list, view.Now), view.Sessions(list) // while audits are made, the list is not kept
-	src := auditSource(x)
+	src := auditSource(asking.From(x))
 	coverage := audit.Coverage{}
 	usage := src.Usage
 	src.Usage = func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
@@ -171,23 +172,14 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	}, nil
 }
 
-func auditSource(x *snapshot.Snapshot) *report.Source {
-	r, agents, files := x.Reader, x.Agents, x.Source()
+func auditSource(from remote.Answers) *report.Source {
 	return &report.Source{
-		Usage: func(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-			return audit.Usage(ctx, r, req)
-		},
-		Tools: func(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-			return audit.Tools(ctx, r, agents, files, req)
-		},
-		Commands: func(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-			return audit.Commands(ctx, r, agents, files, req)
-		},
+		Usage: from.Usage, Tools: from.Tools, Commands: from.Commands,
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
-			return audit.Files(ctx, r, req, "")
+			return from.Touched(ctx, remote.FilesRequest{Request: req})
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := audit.Calls(ctx, r, agents, files, req)
+			l, err := from.Calls(ctx, req)
 			if err != nil {
 				return 0, err
 			}

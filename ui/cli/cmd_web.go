@@ -236,7 +236,21 @@ func (b *webBackend) find(ctx context.Context, name string) (x *snapshot.Snapsho
 
 // pathOf returns the path of the session with a name in addresses.
 func (b *webBackend) pathOf(ctx context.Context, name string) (string, error) {
-	x, err := b.open(ctx, remote.Question{Brief: true})
+	of := remote.Question{Brief: true}
+	if b.Hosts != nil { // which do not say what else they have
+		path := ""
+		b.Hosts.Each(func(p, _ string) bool {
+			if strings.HasSuffix(name, web.ConversationName(p, "")) {
+				path = p
+			}
+			return path == ""
+		})
+		if path != "" {
+			return path, nil
+		}
+		of.Names = []string{name[:max(0, strings.LastIndexByte(name, '.'))]}
+	}
+	x, err := b.open(ctx, of)
 	if err != nil {
 		return "", err
 	}
@@ -309,7 +323,11 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 
 func (b *webBackend) offsets(ctx context.Context, req search.Request) (list []int64, err error) {
 	req.Env.Expand = b.App.Absolute
-	err = b.ask(ctx, questionOf(&req), func(x *snapshot.Snapshot) error {
+	of := questionOf(&req)
+	if b.Hosts != nil {
+		of = remote.Question{Names: req.Sessions}
+	}
+	err = b.ask(ctx, of, func(x *snapshot.Snapshot) error {
 		list = nil
 		in, err := req.Resolve(ctx, x.Reader, b.Agents, x.Source())
 		if err != nil {
@@ -344,10 +362,22 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 }
 
 func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) error) error {
-	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(x)) }))
+	if b.Hosts != nil {
+		from, _ := asking.Hosts(b.Location)
+		from.Tell = true
+		err := answer(auditSource(from))
+		if err != nil {
+			err = asking.Problem(ctx, err)
+		}
+		return pageError(err)
+	}
+	return pageError(b.ask(ctx, remote.Question{Whole: true, Facts: true}, func(x *snapshot.Snapshot) error { return answer(auditSource(asking.From(x))) }))
 }
 
 func (b *webBackend) status() (*printer.Status, error) {
+	if b.Hosts != nil {
+		return nil, &web.Error{Status: http.StatusNotFound, Message: "Other machines have their own indexes.", Hint: "What they have: pigrep hosts"}
+	}
 	s, err := upkeep.Status(b.Location)
 	return s, pageError(err)
 }

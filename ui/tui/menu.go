@@ -187,7 +187,7 @@ func (m *menu) line(v view, i, width int) string {
 // The filter menu edits the text of the query, where filters can be seen, changed and
 // removed.
 
-var facetFields = []string{"kind", "tool", "agent", "project", "model", "after", "branch"}
+var facetFields = []string{"kind", "tool", "agent", "host", "project", "model", "after", "branch"}
 
 func fieldLabel(field string) string {
 	if field == "after" {
@@ -260,8 +260,8 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 func (m *Model) fieldChoices(facets []sessions.Facet) []choice {
 	var choices []choice
 	for _, field := range facetFields {
-		if field == filter.Agent && !m.search.several {
-			continue
+		if field == filter.Agent && !m.search.several || field == filter.Host && !slices.ContainsFunc(facets, func(f sessions.Facet) bool { return f.Field == field }) {
+			continue // all have the same
 		}
 		value := strings.Join(syntax.FieldValues(m.query.text, field), ", ")
 		choices = append(choices, choice{label: fieldLabel(field), note: terminal.Clean(value), on: value != "", do: func(m *Model) tea.Cmd {

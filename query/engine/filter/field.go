@@ -17,6 +17,8 @@ type Env struct {
 	Now    time.Time                // relative dates count from here
 	Expand func(path string) string `json:"-"` // makes a path absolute; nil leaves it as it is
 
+	Host string `json:"-"` // what who asks calls this machine; "": ThisHost
+
 	// Filters beside the query say what is wanted, so that the query itself need not.
 	Filtered bool
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"reflect"
@@ -83,6 +84,7 @@ const (
 	Scope    = "scope"
 	Kind     = "kind"
 	Agent    = "agent"
+	Host     = "host"
 	Session  = "session"
 	CWD      = "cwd"
 	Here     = "here"
@@ -145,6 +147,16 @@ var Table = []Row{
 		read:   readSessions,
 		field:  (*reading).set,
 		test:   func(f *Filter, s *Spec) { f.addSessions(s.Sessions) },
+	},
+	{
+		Field: Host, Meaning: "the machine whose session it is, as answers name it, or this; several with commas", Example: "host:laptop", Many: true,
+		field: func(r *reading) error {
+			r.more.sessions = append(r.more.sessions, func(s *session.Summary) bool {
+				host := HostOf(s, r.env.Host)
+				return slices.ContainsFunc(r.names, func(v string) bool { return strings.EqualFold(host, v) })
+			})
+			return nil
+		},
 	},
 	{
 		Name: CWD, Value: "DIR", Usage: "only sessions started in this directory or below it",
@@ -284,7 +296,7 @@ var Table = []Row{
 
 // Fields are the rows of the query language's fields, in the order of help: what a part
 // has, its session, its entry, its text. A field that is not named here comes last.
-var Fields = inOrder(strings.Fields("kind role tool is has model agent cwd project session title label branch after before file cmd re"))
+var Fields = inOrder(strings.Fields("kind role tool is has model agent host cwd project session title label branch after before file cmd re"))
 
 // Closed reports whether a field takes only its Values; those of a list are checked when
 // it is read.
@@ -404,6 +416,18 @@ func readIs(r *reading) error {
 	}
 	return nil
 }
+
+// HostOf returns the machine that has a session, as host: calls it. own is the name of the one that
+// answers.
+func HostOf(s *session.Summary, own string) string {
+	if host, _, ok := session.SplitHost(s.Path); ok {
+		return host
+	}
+	return cmp.Or(own, ThisHost)
+}
+
+// ThisHost is what host: calls this machine.
+const ThisHost = "this"
 
 func (r *reading) time() (timespec.Span, error) { return timespec.Parse(r.value, r.env.Now) }
 

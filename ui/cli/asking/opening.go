@@ -1,6 +1,7 @@
 package asking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -27,6 +28,7 @@ type Opening struct {
 	*location.Location
 	Open   func(context.Context) (*snapshot.Snapshot, error)
 	Zone   *time.Location // in which days begin; nil: as the question says
+	Host   string         // what who asks calls this machine; "": filter.ThisHost
 	Reveal bool           // secrets are not masked
 	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
 }
@@ -94,6 +96,7 @@ func (o *Opening) within(s *filter.Spec, e *filter.Env) {
 	if len(s.Agents) == 0 {
 		s.Agents = o.Spec.Agents
 	}
+	e.Host = o.Host
 	if e.Expand = o.App.Absolute; o.Zone != nil {
 		e.Now = e.Now.In(o.Zone)
 	}
@@ -127,7 +130,11 @@ func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Respo
 }
 
 func (o *Opening) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
-	return open(ctx, o, func(x Index) (*[]sessions.Facet, error) { return x.Values(ctx, struct{}{}) })
+	return open(ctx, o, func(x Index) (*[]sessions.Facet, error) {
+		list, err := x.Values(ctx, struct{}{})
+		*list = append(*list, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
+		return list, err
+	})
 }
 
 func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
