@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxNearest is the number of ids that an error suggests.
@@ -21,7 +22,7 @@ func Nearest(ids []string, name string) []string {
 		common   int
 	}
 	var list []near
-	most := max(1, len(name)/3)
+	most := max(1, utf8.RuneCountInString(name)/3)
 	for _, id := range ids {
 		if id == "" || strings.HasPrefix(id, "@") {
 			continue
@@ -50,6 +51,22 @@ func Nearest(ids []string, name string) []string {
 	}
 	return found
 }
+
+// Unlike says how little a word is like another one: Typo or less within so many edits, more for
+// other words, the less of their beginning they have in common.
+func Unlike(word, other string) int {
+	if d := Distance(word, other, Typo); d <= Typo {
+		return d
+	}
+	common := 0
+	for common < min(len(word), len(other)) && word[common] == other[common] {
+		common++
+	}
+	return max(Typo+1, 1<<10-common)
+}
+
+// Typo is how many edits make a typing error at most.
+const Typo = 2
 
 // Distance returns the number of insertions, deletions, replacements and swaps of
 // neighbours between two words, limit+1 if it is above limit.

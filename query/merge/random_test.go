@@ -107,7 +107,7 @@ func drawSpec(t *rapid.T) (spec filter.Spec) {
 
 func drawSearch(t *rapid.T) search.Request {
 	return search.Request{
-		Text: stories.DrawQuery(t, 1) + rapid.SampledFrom([]string{"", "", "", " renameing", " conectoin", " now last", " how did the token end up", " tok*", " id-of"}).Draw(t, "more"),
+		Text: stories.DrawQuery(t, 1) + rapid.SampledFrom([]string{"", "", "", " renameing", " conectoin", " now last", " how did the token end up", " tok*", " id-of", " zorblaxq connectoin", " connectivity"}).Draw(t, "more"),
 		Spec: drawSpec(t), Env: filter.Env{Now: now}, Flat: rapid.Bool().Draw(t, "flat"), Sort: rank.Sort(rapid.IntRange(0, 2).Draw(t, "sort")),
 		Limit: rapid.SampledFrom([]int{0, 1, 3, search.All}).Draw(t, "limit"), PerSession: rapid.SampledFrom([]int{0, 1, 2, search.All}).Draw(t, "per session"),
 		Any: rapid.IntRange(0, 3).Draw(t, "any") == 0, AllWords: rapid.IntRange(0, 4).Draw(t, "all words") == 0,

@@ -327,15 +327,16 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 			variants, required = append(variants, p.Variants), append(required, p.Required)
 		}
 	}
-	if m.Words = sumWords(query, answers); len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 {
-		m.Words = nil // as search says nothing of a single word without parts
-	}
+	m.Words = sumWords(query, answers)
 	switch {
 	case m.TotalAny == 0:
 		m.Warnings = append(m.Warnings, said(unknown)...)
 		m.Removed = search.RemovedOf(sumVariants(variants), search.WithAny)
 	case m.Words != nil && !slices.ContainsFunc(m.Words, search.WordCount.Nowhere):
 		m.Removed = search.RemovedOf(sumVariants(required), search.WithAll)
+	}
+	if len(m.Words) == 1 && m.Words[0].Parts == 0 && m.TotalAny == 0 && len(m.Removed) > 0 {
+		m.Words = nil // as search says nothing of a single word without parts that the filters hide
 	}
 }
 
@@ -362,6 +363,7 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 			sum = make([]search.WordCount, n)
 		}
 	}
+	written := make([]bool, len(sum)) // a text has the word, not only a similar one
 	for _, a := range answers {
 		if len(a.Words) != len(sum) {
 			return nil
@@ -373,24 +375,35 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 			s.Sessions += w.Sessions
 			s.Parts += w.Parts
 			s.Removed = append(s.Removed, first(w.Removed, mostSaid)...)
+			s.Nearest = append(s.Nearest, first(w.Nearest, mostSaid)...)
+			written[i] = written[i] || w.Hits > 0 && len(w.Nearest) == 0
 		}
 	}
 	for i := range sum {
 		s := &sum[i]
-		removed := s.Removed
-		if s.Removed = nil; s.Hits > 0 {
+		removed, nearest := s.Removed, s.Nearest
+		s.Removed, s.Nearest = nil, nil
+		if s.Hits > 0 {
 			s.Parts = 0
-			continue
+		} else {
+			s.Removed = sumRemoved(query, removed)
 		}
-		var variants []search.Variant
-		for _, r := range removed {
-			variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
+		if s.Parts+len(s.Removed) == 0 && !written[i] {
+			s.Nearest = search.Nearest(nearest, s.Word)
 		}
-		variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
-		slices.SortStableFunc(variants, func(a, b search.Variant) int {
-			return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
-		})
-		s.Removed = search.RemovedOf(variants, search.WithAll)
 	}
 	return sum
+}
+
+// sumRemoved adds up what several hosts say of the same filters.
+func sumRemoved(query string, removed []search.Removed) []search.Removed {
+	var variants []search.Variant
+	for _, r := range removed {
+		variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
+	}
+	variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
+	slices.SortStableFunc(variants, func(a, b search.Variant) int {
+		return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
+	})
+	return search.RemovedOf(variants, search.WithAll)
 }

@@ -84,7 +84,7 @@ func TestAllWordsRemoved(t *testing.T) {
 		}
 	}
 	resp := l.search(Request{Text: "expire bucket", AllWords: true})
-	if got, want := ExplainWords(resp.Words, resp.Removed, Without), "expire has 1 hit in 1 session, bucket 1 in 1; no entry has both"; got != want {
+	if got, want := ExplainWords(resp.Words, resp.Removed, "", Without), "expire has 1 hit in 1 session, bucket 1 in 1; no entry has both"; got != want {
 		t.Errorf("ExplainWords = %s, want %s", got, want)
 	}
 	if slices.ContainsFunc(resp.Words, WordCount.Nowhere) {

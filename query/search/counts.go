@@ -1,13 +1,16 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"pigrep/index/analysis"
 	"pigrep/internal/human"
 	"pigrep/internal/lists"
+	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
@@ -24,6 +27,7 @@ type WordCount struct {
 	Sessions int       `json:"sessions"`          // with these hits
 	Parts    int       `json:"parts,omitempty"`   // entries with all parts of the word, if none has the word
 	Removed  []Removed `json:"removed,omitempty"` // if there are none: how many there are without a filter
+	Nearest  []Near    `json:"nearest,omitempty"` // words with hits that look like it, if no text contains it; Hits are then theirs
 }
 
 // Nowhere reports whether no text contains the word, whatever the filters.
@@ -67,16 +71,20 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.Nowhere):
 		resp.Removed, err = removed(ctx, in, required, WithAll)
 	}
+	if err != nil || resp.Words != nil || resp.TotalAny > 0 || len(resp.Removed) > 0 || len(list) != 1 || found.Inexact || in.Reader.Documents() == 0 && resp.Part == nil {
+		return err
+	}
+	w := WordCount{Word: typed(list[0])}
+	w.Nearest, err = nearest(ctx, in, req, list[0], restrictions)
+	resp.Words = []WordCount{w}
 	return err
 }
 
 // countWords counts the hits of each word of a query that has several.
 func countWords(ctx context.Context, in rank.Input, req Request, list []*words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
 	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.ResolvedWord) bool { return w.Find != nil && w.Find.Cost() > 0 })
+	list = slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight)
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
-		return nil, nil
-	}
-	if list = slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight); len(list) < 2 {
 		return nil, nil
 	}
 	var counts []WordCount
@@ -99,10 +107,13 @@ func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, r
 		if n.Inexact && n.Total == 0 || err != nil {
 			return nil, err
 		}
-		if w.Hits, w.Sessions = n.Total, n.TotalSessions; w.Hits > 0 {
+		if w.Hits, w.Sessions = n.Total, n.TotalSessions; w.Hits > 0 && !in.Plan.OnlySimilar(x) {
 			return w, nil
 		}
-		if w.Removed, err = removed(ctx, in, req, WithAll); err != nil {
+		if w.Hits == 0 {
+			w.Removed, err = removed(ctx, in, req, WithAll)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +121,86 @@ func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, r
 	if in.Plan.PartsAlone(x) {
 		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
 	}
+	if w.Parts+len(w.Removed) == 0 && err == nil {
+		w.Nearest, err = nearest(ctx, in, req, x, restrictions)
+	}
 	return w, err
+}
+
+// A Near is a word that looks like one of the query.
+type Near struct {
+	Word string `json:"word"`
+	Hits int    `json:"hits"` // with the same filters
+}
+
+const (
+	mostNear = 3 // words that are named
+	maxTried = 8 // words whose hits are counted
+)
+
+// nearest returns the words most like one that no text contains, of those that a search with the
+// same filters finds.
+func nearest(ctx context.Context, in rank.Input, req Request, x *words.Expr, restrictions []syntax.Node) ([]Near, error) {
+	known, err := in.Plan.Near(x)
+	if err != nil {
+		return nil, err
+	}
+	word := analysis.Fold(typed(x))
+	list := make([]Near, 0, len(known))
+	for t, documents := range known {
+		list = append(list, Near{t, documents})
+	}
+	sortNear(list, word)
+	var found []Near
+	for tried, t := range list {
+		if len(found) > 0 && (tried >= maxTried || !asNear(t, found[0], word)) {
+			break
+		}
+		exactly := &syntax.Must{Item: &syntax.Term{Text: t.Word, Match: syntax.Phrase}}
+		req.Text = (&syntax.List{Items: append([]syntax.Node{exactly}, restrictions...)}).String()
+		n, err := count(ctx, in, req)
+		if err != nil {
+			return nil, err
+		}
+		if n.Total > 0 {
+			found = append(found, Near{req.text(t.Word), n.Total})
+		}
+	}
+	if req.Shared != nil {
+		return found, nil
+	}
+	return Nearest(found, word), nil
+}
+
+// Nearest returns the words most like another one, with the sum of the hits that each of several
+// indexes has.
+func Nearest(list []Near, word string) (sum []Near) {
+	word = analysis.Fold(word)
+	for _, n := range list {
+		if i := slices.IndexFunc(sum, func(s Near) bool { return s.Word == n.Word }); i >= 0 {
+			sum[i].Hits += n.Hits
+		} else {
+			sum = append(sum, n)
+		}
+	}
+	sortNear(sum, word)
+	for i := range sum {
+		if i == mostNear || !asNear(sum[i], sum[0], word) {
+			return sum[:i]
+		}
+	}
+	return sum
+}
+
+func sortNear(list []Near, word string) {
+	slices.SortFunc(list, func(a, b Near) int {
+		return cmp.Or(cmp.Compare(near.Unlike(a.Word, word), near.Unlike(b.Word, word)), cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Word, b.Word))
+	})
+}
+
+// asNear reports whether two words have as few typing errors, or both are other words.
+func asNear(a, b Near, word string) bool {
+	return min(near.Unlike(a.Word, word), near.Typo+1) == min(near.Unlike(b.Word, word), near.Typo+1)
 }
 
 // partsOf counts the entries with all parts of a word that no entry has.
@@ -133,6 +223,11 @@ func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	}
 	if w.Parts == 0 && found.TotalAny == 0 && req.Shared == nil || err != nil {
 		return nil, err // with Shared, others may have some
+	}
+	if w.Parts == 0 {
+		if w.Nearest, err = nearest(ctx, in, req, x, restrictions); err != nil {
+			return nil, err
+		}
 	}
 	if !in.Plan.Nowhere(x) {
 		req.Text = requiring([]*words.Expr{x}, restrictions)
@@ -161,9 +256,10 @@ const maxShown = 24
 
 // ExplainWords says in a sentence why no hit has all words of a query; "" without
 // words, and when filters are the reason for each of them: removed says which. without
-// says how to drop a filter: "in scope all".
-func ExplainWords(list []WordCount, removed []Removed, without func(filter string) string) string {
-	var nowhere, apart, outside, found []string
+// says how to drop a filter: "in scope all". Words that are like one which occurs nowhere are
+// named unless a suggested query has them: meant.
+func ExplainWords(list []WordCount, removed []Removed, meant string, without func(filter string) string) string {
+	var nowhere, near, apart, outside, found []string
 	for _, w := range list {
 		word := terminal.Clean(w.Word)
 		if strings.Contains(word, " ") && word[0] != '"' {
@@ -173,8 +269,12 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		switch {
 		case w.Nowhere() && w.Parts > 0:
 			apart = append(apart, fmt.Sprintf("%s does not occur as written; %s all its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
-		case w.Nowhere():
+		case w.Nowhere() || len(w.Nearest) > 0:
 			nowhere = append(nowhere, word)
+			if len(w.Nearest) > 0 && meant == "" {
+				like := lists.Map(w.Nearest, func(n Near) string { return terminal.Clip(terminal.Clean(n.Word), maxShown) })
+				near = append(near, "to "+word+": "+strings.Join(like, ", "))
+			}
 		case w.Hits == 0:
 			if len(outside) == 0 {
 				word += " has hits"
@@ -191,12 +291,16 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		return ""
 	}
 	parts := apart
+	like := ""
+	if len(near) > 0 {
+		like = " (nearest " + strings.Join(near, "; ") + ")"
+	}
 	switch n := len(nowhere); n {
 	case 0:
 	case 1:
-		parts = append(parts, nowhere[0]+" occurs nowhere")
+		parts = append(parts, nowhere[0]+" occurs nowhere"+strings.Replace(like, " to "+nowhere[0], "", 1))
 	default:
-		parts = append(parts, strings.Join(nowhere[:n-1], ", ")+" and "+nowhere[n-1]+" occur nowhere")
+		parts = append(parts, strings.Join(nowhere[:n-1], ", ")+" and "+nowhere[n-1]+" occur nowhere"+like)
 	}
 	for _, group := range [][]string{outside, found} {
 		if len(group) > 0 {

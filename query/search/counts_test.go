@@ -30,11 +30,12 @@ func TestSearchCountsWords(t *testing.T) {
 		{"expire AND renews AND !helper", []WordCount{{Word: "expire", Hits: 1, Sessions: 1}, {Word: "renews", Removed: []Removed{{"!helper", 1}}}}},
 		{"grep expire", []WordCount{{Word: "grep", Removed: []Removed{{"scope", 1}}}, {Word: "expire", Hits: 1, Sessions: 1}}},
 		{"zorblaxq re:zz auth", nil}, // each count would scan the dictionary
-		{"zorblaxq", nil},
-		{"zorblaxq OR quuxfoo", nil},
-		{"zorblaxq !auth", nil},
-		{"auth token", nil}, // there are hits with both
-		{"a b c d e f g h zorblaxq", nil},
+		{"zorblaxq", []WordCount{{Word: "zorblaxq"}}},
+		{"zorblaxq OR quuxfoo", []WordCount{{Word: "zorblaxq OR quuxfoo"}}},
+		{"zorblaxq !auth", []WordCount{{Word: "zorblaxq"}}},
+		{"renews !helper", nil}, // the filter is the reason
+		{"auth token", nil},     // there are hits with both
+		{"auth b c d f g h j zorblaxq", nil},
 	} {
 		resp := l.search(Request{Text: c.text})
 		if diff := cmp.Diff(c.want, resp.Words); diff != "" {
@@ -73,7 +74,7 @@ func TestWordsAreCountedAsSearchesCount(t *testing.T) {
 						t.Errorf("%s in %q with %+v: %+v, and %d hits without filters", w.Word, a+" "+b, spec, w, all.Total)
 					}
 				}
-				why := ExplainWords(resp.Words, resp.Removed, Without)
+				why := ExplainWords(resp.Words, resp.Removed, "", Without)
 				both := l.search(Request{Text: a + " " + b, Spec: filter.Spec{Scope: scope.All}}).Total
 				if strings.Contains(why, "no entry has both") && both > 0 {
 					t.Errorf("%q with %+v: %s, but without filters %d have", a+" "+b, spec, why, both)
@@ -86,6 +87,52 @@ func TestWordsAreCountedAsSearchesCount(t *testing.T) {
 	}
 	if counted < 300 {
 		t.Errorf("only %d words were counted", counted)
+	}
+}
+
+// For a word that no text contains, the words most like it are named that a search with the same
+// filters finds.
+func TestNearestWords(t *testing.T) {
+	l := newLibrary(t,
+		story{Name: "one", CWD: "/p/one", Entries: []turn{
+			prompt("The compaction, the compaction and a companion."), prompt("compaction once more"),
+			reply("Die Kompaktierung funktioniert, die Größe stimmt."), result("bash", "Ошибка компиляции", false),
+			reply("ошибками мы занимаемся"), prompt("サーバーのエラー処理 量子计算"), prompt("세션을 다시 열어 주세요"),
+		}},
+		story{Name: "two", CWD: "/p/two", Entries: []turn{prompt("a companion"), reply("zeppelins and src/auth/login.go")}},
+	)
+	for _, c := range []struct {
+		text string
+		spec filter.Spec
+		want string
+	}{
+		{"compation quux", filter.Spec{}, "compation and quux occur nowhere (nearest to compation: compaction, companion)"},
+		{"compation quux", filter.Spec{CWD: "/p/two"}, "compation and quux occur nowhere (nearest to compation: companion)"},
+		{"compation quux kind:reply", filter.Spec{}, "quux occurs nowhere; compation has hits only without kind:reply (3); no entry has both"},
+		{"compactification", filter.Spec{}, "compactification occurs nowhere (nearest: compaction)"},
+		{"compactification", filter.Spec{CWD: "/p/two"}, "compactification occurs nowhere"},
+		{"Kompaktierungsfehler", filter.Spec{}, "Kompaktierungsfehler occurs nowhere (nearest: kompaktierung)"},
+		{"ошибкам", filter.Spec{}, ""}, // the longer word is a hit
+		{"ошибкой", filter.Spec{}, "ошибкой occurs nowhere (nearest: ошибка, ошибками)"},
+		{"ошибкой kind:reply", filter.Spec{}, "ошибкой occurs nowhere (nearest: ошибками)"},
+		{"量子纠缠", filter.Spec{}, "量子纠缠 occurs nowhere (nearest: 量子)"},
+		{"세션들", filter.Spec{}, "세션들 occurs nowhere (nearest: 세션)"},
+		{"zeppelin", filter.Spec{CWD: "/p/one"}, ""}, // only elsewhere, which Removed says
+		{"zork kompaktierungen", filter.Spec{}, "zork and kompaktierungen occur nowhere (nearest to kompaktierungen: kompaktierung)"},
+		{`"zorb quux"`, filter.Spec{}, `"zorb quux" occurs nowhere`},
+		{"quux\x1b[2J*", filter.Spec{}, "quux* occurs nowhere"},
+	} {
+		resp := l.search(Request{Text: c.text, Spec: c.spec})
+		if got := ExplainWords(resp.Words, resp.Removed, resp.DidYouMean, Without); got != c.want {
+			t.Errorf("%q with %+v: %q, want %q", c.text, c.spec, got, c.want)
+		}
+		for _, w := range resp.Words {
+			for _, n := range w.Nearest {
+				if there := l.search(Request{Text: `"` + n.Word + `"`, Spec: c.spec}); there.Total != n.Hits {
+					t.Errorf("%q with %+v: %s has %d hits, a search finds %d", c.text, c.spec, n.Word, n.Hits, there.Total)
+				}
+			}
+		}
 	}
 }
 
@@ -133,7 +180,7 @@ func TestExplainWords(t *testing.T) {
 		{[]WordCount{nowhere("a\x1b[2Jb"), found("x OR y", 2, 1)}, nil, "ab occurs nowhere; (x OR y) has 2 hits in 1 session; no entry has both"},
 		{[]WordCount{nowhere(strings.Repeat("long", 10)), found(`"a b"`, 2, 1)}, nil, `longlonglonglonglonglon… occurs nowhere; "a b" has 2 hits in 1 session; no entry has both`},
 	} {
-		if got := ExplainWords(c.words, c.removed, Without); got != c.want {
+		if got := ExplainWords(c.words, c.removed, "", Without); got != c.want {
 			t.Errorf("ExplainWords(%v, %v) =\n%s, want\n%s", c.words, c.removed, got, c.want)
 		}
 	}

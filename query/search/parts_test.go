@@ -104,14 +104,14 @@ func TestNowhereAsWritten(t *testing.T) {
 		{Request{Text: "src/login.ts"}, "src/login.ts does not occur as written; 1 entry has all its parts"},
 		{Request{Text: "getUserName over"}, "getUserName does not occur as written; 2 entries have all its parts; over has 1 hit in 1 session; no entry has both"},
 		{Request{Text: "getUserName a->b zorblaxq"}, "getUserName does not occur as written; 2 entries have all its parts; a->b does not occur as written; 2 entries have all its parts; zorblaxq occurs nowhere"},
-		{Request{Text: "auth/zorb"}, "auth/zorb occurs nowhere"},
+		{Request{Text: "auth/zorb"}, "auth/zorb occurs nowhere (nearest: auth)"},
 		{Request{Text: "getOtherThing"}, ""}, // it is in another scope, which the answer says
 		{Request{Text: "dialUp"}, ""},
 		{Request{Text: "DIAL_UP"}, ""},
 		{Request{Text: "auth/login.ts"}, ""},
 	} {
 		resp := l.search(c.req)
-		if got := ExplainWords(resp.Words, resp.Removed, Without); got != c.want {
+		if got := ExplainWords(resp.Words, resp.Removed, "", Without); got != c.want {
 			t.Errorf("%q: %q, want %q", c.req.Text, got, c.want)
 		}
 	}

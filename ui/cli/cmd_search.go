@@ -207,7 +207,8 @@ func (o *searchOptions) finish(x *snapshot.Snapshot, req search.Request, res *se
 	if !a.JSON && suggestCommand(a, o.query, res) {
 		why.DidYouMean, why.Words = "", nil // one suggestion is enough
 	}
-	if !found && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
+	nowhere := len(res.Words) > 0 && !slices.ContainsFunc(res.Words, func(w search.WordCount) bool { return !w.Nowhere() })
+	if !found && !nowhere && res.Index.Complete && res.Unreadable == 0 && res.Index.Files > 0 { // otherwise a warning says that there are none
 		where := ""
 		if len(res.Removed) == 0 { // otherwise the filters are the reason
 			where = " in " + whereSearched(req.Spec, res.Index.Files)
@@ -241,6 +242,10 @@ func suggestCommand(a *app.App, text string, res *search.Response) bool {
 	found := near.Nearest(commandNames(), word)
 	if len(found) == 0 || len(word) <= 3 {
 		return false
+	}
+	edits := near.Distance(found[0], word, near.Typo)
+	if edits > near.Typo || nowhere && len(res.Words) > 0 && len(res.Words[0].Nearest) > 0 && near.Unlike(res.Words[0].Nearest[0].Word, word) < edits {
+		return false // a word of the sessions
 	}
 	a.Warn(said, word, strings.TrimSpace(found[0]+" "+rest))
 	return true

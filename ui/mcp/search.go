@@ -280,7 +280,7 @@ func notes(res *search.Response, without []search.Removed, named func([]search.R
 	for i := range words {
 		words[i].Removed = named(words[i].Removed)
 	}
-	if why := search.ExplainWords(words, without, dropping); why != "" {
+	if why := search.ExplainWords(words, without, res.DidYouMean, dropping); why != "" {
 		list = append(list, visible(why)+".")
 	}
 	all := ""

@@ -181,7 +181,7 @@ func (m *Model) read(msg searched) (groups []group) {
 		groups = groupHits(r)
 		s.total, s.looser, s.folded, s.exact, s.sessions = r.Total, r.Looser(), r.Folded, r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
-		s.why, s.mean = search.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean
+		s.why, s.mean = search.ExplainWords(r.Words, r.Removed, r.DidYouMean, m.without), r.DidYouMean
 		s.removed, s.warnings = r.Removed, r.Warnings
 		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
 			s.notice = r.Warnings[0]

@@ -294,7 +294,7 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 		return nil, err
 	}
 	x := &answer{Heading: "Hits by session", Summary: summaryOf(res), Looser: looserOf(q, res), Notes: slices.Clone(res.Warnings)}
-	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
+	if why := search.ExplainWords(res.Words, res.Removed, res.DidYouMean, search.Without); why != "" {
 		x.Notes = append(x.Notes, why)
 	}
 	x.suggest(q, res)
@@ -538,7 +538,7 @@ func (s *Server) list(ctx context.Context, p *sessionsPage, req sessions.Request
 		return err
 	}
 	p.Notes = res.Warnings
-	if why := search.ExplainWords(res.Words, res.Removed, search.Without); why != "" {
+	if why := search.ExplainWords(res.Words, res.Removed, res.DidYouMean, search.Without); why != "" {
 		p.Notes = append(p.Notes, why)
 	}
 	atLeast := ""

@@ -2,6 +2,7 @@
  * Answers for the model: little text that says where to read on. Nothing of pi is imported here.
  */
 import { cleanLine, cleanText } from "./clean.ts";
+import { nowhere } from "./modes.ts";
 import { type Entry, type Hit, type IndexState, nameOf, type SearchAnswer, type Session, type ShowAnswer } from "./pigrep.ts";
 
 /** What an answer may cost by default, in tokens. */
@@ -76,14 +77,13 @@ interface Removed {
 
 /** Fields of a search that only answers for the model use. */
 export interface FullSearchAnswer extends SearchAnswer {
-	words?: { word: string; hits: number }[];
 	removed?: Removed[];
 }
 
 function nothing(answer: FullSearchAnswer): string[] {
 	const lines: string[] = [];
-	const absent = (answer.words ?? []).filter((w) => w.hits === 0).map((w) => cleanLine(w.word));
-	if (absent.length > 0) lines.push(`Nowhere: ${absent.slice(0, 6).join(", ")}.`);
+	const absent = nowhere(answer);
+	if (absent) lines.push(`Nowhere: ${absent}.`);
 	if (answer.didYouMean) lines.push(`Did you mean: ${shortLine(answer.didYouMean, 120)}`);
 	return lines;
 }

@@ -1,6 +1,6 @@
 /** What the overlay can look for: hits of a search, lines of grep, prompts. Each gives a list of items. */
 import { cleanLine } from "./clean.ts";
-import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RunOptions, type Session } from "./pigrep.ts";
+import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RunOptions, type SearchAnswer, type Session } from "./pigrep.ts";
 import { type Marked, marked, tilde } from "./text.ts";
 
 /** One line of the list: an entry that matches, or a session as a whole. */
@@ -54,6 +54,8 @@ export const search: Mode = {
 			text: marked(h.fragment.text, h.fragment.spans),
 		}));
 		const notes = (a.warnings ?? []).map(cleanLine);
+		const absent = nowhere(a);
+		if (absent) notes.push(`nowhere: ${absent}`);
 		if (a.didYouMean) notes.push(`did you mean ${cleanLine(a.didYouMean)}?`);
 		return { items, grouped: true, summary: counts(a), notes, index: a.index };
 	},
@@ -139,6 +141,18 @@ export function counts(a: { total: number; totalSessions?: number; looser?: numb
 
 export function titleOf(s: Session): string {
 	return cleanLine(s.name ?? "") || cleanLine(s.firstPrompt ?? "") || cleanLine(nameOf(s));
+}
+
+/** The words that no text contains, with those that look like them and occur. */
+export function nowhere(a: SearchAnswer): string {
+	const absent = (a.words ?? []).filter((w) => (w.hits === 0 && !w.removed?.length) || w.nearest?.length);
+	return absent
+		.slice(0, 6)
+		.map((w) => {
+			const near = a.didYouMean ? [] : (w.nearest ?? []).map((n) => cleanLine(n.word).slice(0, 24));
+			return cleanLine(w.word) + (near.length > 0 ? ` (nearest: ${near.join(", ")})` : "");
+		})
+		.join(", ");
 }
 
 /** The title of a session of which only a hit is known. */

@@ -119,6 +119,8 @@ export interface SearchAnswer extends Envelope {
 	looser?: number;
 	totalIsExact?: boolean;
 	didYouMean?: string;
+	/** How often each word occurs, if no hit has all of them. */
+	words?: { word: string; hits: number; removed?: unknown[]; nearest?: { word: string }[] }[];
 }
 
 export interface GrepAnswer extends Envelope {

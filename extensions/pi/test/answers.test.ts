@@ -60,6 +60,13 @@ test("nothing found says which word is nowhere", () => {
 	const text = searchText(answer([], { words: [{ word: "ECONREFUSED", hits: 0 }, { word: "pool", hits: 3 }], didYouMean: "ECONNREFUSED pool" }));
 	assert.match(text, /Nowhere: ECONREFUSED\./);
 	assert.match(text, /Did you mean: ECONNREFUSED pool/);
+	const words = [
+		{ word: "compation", hits: 4, nearest: [{ word: "compaction" }, { word: "compan\x1b[2Jion" }] },
+		{ word: "quux", hits: 0 },
+		{ word: "here", hits: 0, removed: [{ filter: "cwd", hits: 3 }] },
+		{ word: "pool", hits: 3 },
+	];
+	assert.match(searchText(answer([], { words })), /Nowhere: compation \(nearest: compaction, companion\), quux\.\n/);
 });
 
 test("an index that is behind is said", () => {

@@ -11,6 +11,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/query/engine/docset"
+	"pigrep/query/engine/syntax"
 )
 
 // similarity says which similar words a word gets.
@@ -156,4 +157,64 @@ func (e *expander) halves(term string) ([]string, error) {
 		}
 	}
 	return halves, e.count(halves...)
+}
+
+// maxNear is how many terms of a segment that begin like a word are compared with it.
+const maxNear = 10_000
+
+// Near returns terms of this index that may look like a word which it does not contain, with the
+// number of their documents: within a typing error, with the same beginning, or parts of it.
+// Other expressions have none.
+func (p *ResolvedQuery) Near(x *Expr) (map[string]int, error) {
+	w := p.wordOf(x)
+	if w == nil || w.Match != syntax.Literal || w.Find != nil {
+		return nil, nil
+	}
+	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}, nil, nil}
+	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
+	length := utf8.RuneCountInString(w.Term)
+	for edits := 1; edits == 1 && length >= minPrefix || edits == 2 && length >= minFuzzyTwo; edits++ {
+		if _, err := e.similarTo(w.Term, similarity{edits: edits, least: 1}); err != nil {
+			return nil, err
+		}
+	}
+	others := w.Parts
+	if length > minLike {
+		alike, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
+			n := 0
+			return seg.Terms(segment.FieldText, []byte(string([]rune(w.Term)[:minLike])), func(t []byte, _ int) bool {
+				if n++; beginsLike(w.Term, string(t)) {
+					visit(t)
+				}
+				return n < maxNear
+			})
+		}, nil)
+		if err != nil {
+			return nil, err
+		}
+		others = slices.AppendSeq(slices.Clip(others), maps.Keys(alike))
+	}
+	if err := e.count(others...); err != nil {
+		return nil, err
+	}
+	found := make(map[string]int)
+	for t, known := range d.terms {
+		if known.df > 0 {
+			found[t] = known.df
+		}
+	}
+	return found, nil
+}
+
+const minLike = 4 // characters that words have in common which begin alike
+
+// beginsLike reports whether two words have at least two fifths of a word in common, and more than
+// two thirds of the shorter one: compaction and compactification.
+func beginsLike(word, term string) bool {
+	a, b := []rune(word), []rune(term)
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= minLike && 5*n >= 2*len(a) && 3*n > 2*min(len(a), len(b))
 }

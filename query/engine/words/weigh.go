@@ -208,21 +208,41 @@ func (p *ResolvedQuery) hasKey() bool {
 
 // IsSlight reports whether an expression is a single word that says little.
 func (p *ResolvedQuery) IsSlight(x *Expr) bool {
-	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool { return w.Bit == x.bit && w.Emphasis < 1 })
+	w := p.wordOf(x)
+	return w != nil && w.Emphasis < 1
+}
+
+// wordOf returns the word that an expression is; nil if it is none.
+func (p *ResolvedQuery) wordOf(x *Expr) *ResolvedWord {
+	i := slices.IndexFunc(p.Words, func(w *ResolvedWord) bool { return w.Bit == x.bit })
+	if x.op != opLeaf || i < 0 {
+		return nil
+	}
+	return p.Words[i]
 }
 
 // PartsAlone reports whether an expression is a single word that a document with all its
 // parts may lack.
 func (p *ResolvedQuery) PartsAlone(x *Expr) bool {
-	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool { return w.Bit == x.bit && len(w.Parts) > 0 && w.PartsAlone() })
+	w := p.wordOf(x)
+	return w != nil && len(w.Parts) > 0 && w.PartsAlone()
 }
 
 // Nowhere reports whether an expression is a single identifier that no document of the
 // index has, whatever the filters.
 func (p *ResolvedQuery) Nowhere(x *Expr) bool {
-	return p.PartsAlone(x) && slices.ContainsFunc(p.Words, func(w *ResolvedWord) bool {
-		return w.Bit == x.bit && w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
-	})
+	return p.PartsAlone(x) && p.wordOf(x).nowhere()
+}
+
+func (w *ResolvedWord) nowhere() bool {
+	return w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
+}
+
+// OnlySimilar reports whether an expression is a word that no document contains, but only words
+// with one or two other characters.
+func (p *ResolvedQuery) OnlySimilar(x *Expr) bool {
+	w := p.wordOf(x)
+	return w != nil && w.Match == syntax.Literal && len(w.Terms) > 0 && w.Terms[0].Tier == TierFuzzy
 }
 
 // plain returns a word as the tables have it: folded, without apostrophes.

@@ -121,7 +121,7 @@ func Suggest(o *flags.Shared, a *app.App, s Suggestion) {
 	if a.JSON {
 		return
 	}
-	if why := search.ExplainWords(s.Words, s.Removed, o.Without); why != "" {
+	if why := search.ExplainWords(s.Words, s.Removed, s.DidYouMean, o.Without); why != "" {
 		a.Warn("%s", why)
 	}
 	if s.DidYouMean != "" {
