@@ -26,7 +26,7 @@ export interface Results {
 }
 
 export interface Mode {
-	name: "search" | "grep" | "history";
+	name: "search" | "grep" | "history" | "blame";
 	/** The scopes to choose from; the first is the default. */
 	scopes: string[];
 	/** Enter puts the text into the editor and does not open the session. */
@@ -110,6 +110,24 @@ export const history: Mode = {
 		});
 		const notes = (a.warnings ?? []).map(cleanLine);
 		return { items, grouped: false, summary: plural(a.total || a.totalAny, "prompt"), notes, index: a.index };
+	},
+};
+
+export const blame: Mode = {
+	name: "blame",
+	scopes: [""],
+	inserts: false,
+	async find(client, query, filters, options) {
+		if (!query.trim()) return { items: [], grouped: false, summary: "", notes: ["type FILE, FILE:LINE or FILE:LINE-LINE"] };
+		const a = await client.blame(query.trim(), { cwd: filters.cwd }, options);
+		const items = each(a.blocks, (b) => {
+			if (!b.sessionPath) return undefined; // no session wrote them
+			const at: Position = { ...b, sessionPath: b.sessionPath, line: b.line ?? 0, kind: "call" };
+			const prompt = cleanLine(b.prompt?.text ?? "") || titleAt(at);
+			const lines = `${b.from === b.to ? b.from : `${b.from}-${b.to}`}${b.match === "alike" ? " (only alike)" : ""}`;
+			return { at, title: titleAt(at), text: marked(`${lines} ${prompt}`, [[0, lines.length]]) };
+		});
+		return { items, grouped: false, summary: `${a.written} of ${plural(a.total, "line")} written by sessions`, notes: (a.warnings ?? []).map(cleanLine), index: a.index };
 	},
 };
 

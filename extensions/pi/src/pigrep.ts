@@ -130,6 +130,24 @@ export interface GrepAnswer extends Envelope {
 	limited?: boolean;
 }
 
+/** Lines of a file that one call wrote; without a session path, no session did. */
+export interface Block extends Partial<Position> {
+	type: "blame";
+	from: number;
+	to: number;
+	match: "exact" | "space" | "alike" | "none";
+	/** That asked for the call. */
+	prompt?: { text: string };
+	lines: string[];
+}
+
+export interface BlameAnswer extends Envelope {
+	blocks: Block[];
+	/** Lines that were asked for, and those of them that sessions wrote. */
+	total: number;
+	written: number;
+}
+
 export interface SessionsAnswer extends Envelope {
 	sessions: Session[];
 	total: number;
@@ -257,6 +275,7 @@ function failureOf(command: string, error: NodeJS.ErrnoException & { killed?: bo
 	}
 	switch (reported.code) {
 		case "usage":
+			if (!reported.message.startsWith("unknown ")) return new Failure("failed", reported.message, reported.hint);
 			return new Failure("old", `${command} is too old: ${reported.message}`, update);
 		case "index-damaged":
 		case "no-index":
@@ -291,6 +310,11 @@ export class Pigrep {
 	/** Lines that match, newest sessions first; long ones are cut around the match. */
 	grep(pattern: string, filters: Filters = {}, options: RunOptions = {}): Promise<GrepAnswer> {
 		return this.json(["grep", "--sort", "newest", "--max-columns", "400", ...flags(filters), "-e", pattern], options);
+	}
+
+	/** Who wrote the lines of FILE, FILE:LINE or FILE:LINE-LINE. */
+	blame(lines: string, filters: Filters = {}, options: RunOptions = {}): Promise<BlameAnswer> {
+		return this.json(["blame", ...flags(filters), "--", lines], options);
 	}
 
 	/** Sessions, newest activity first. */

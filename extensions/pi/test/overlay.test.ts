@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { visibleWidth } from "@earendil-works/pi-tui";
 import { bySession, rows, scrollTo } from "../src/list.ts";
-import { grep, history, type Item, type Mode, search } from "../src/modes.ts";
+import { blame, grep, history, type Item, type Mode, search } from "../src/modes.ts";
 import { type Choice, type Host, Overlay } from "../src/overlay.ts";
 import type { Paint } from "../src/paint.ts";
 import { Failure, type Filters, type Hit, type Pigrep, type RunOptions, type SearchAnswer, type Session, type ShowAnswer } from "../src/pigrep.ts";
@@ -75,6 +75,12 @@ class Client {
 	grep(query: string, filters: Filters, options: RunOptions) {
 		const matches = [...hits, ...odd].map((h) => ({ ...h, type: "match", text: h.fragment?.text, spans: h.fragment?.spans }));
 		return this.answer("grep", query, filters, options, { schemaVersion: 1, matches, total: 3 });
+	}
+
+	blame(query: string, filters: Filters, options: RunOptions) {
+		const by = { ...hits[0], type: "blame", prompt: { text: `raise it ${nasty}` }, lines: [nasty] };
+		const blocks = [{ ...by, from: 1, to: 3, match: "exact" }, { type: "blame", from: 4, to: 4, match: "none", lines: [""] }, { ...by, from: 5, to: 5, match: "alike", prompt: undefined }];
+		return this.answer("blame", query, filters, options, { schemaVersion: 1, blocks, total: 5, written: 4 });
 	}
 
 	sessions(filters: Filters, options: RunOptions) {
@@ -154,7 +160,7 @@ after(() => assert.equal(open.length, 0));
 const keys = { enter: "\r", escape: "\x1b", down: "\x1b[B", up: "\x1b[A", ctrlT: "\x14", ctrlO: "\x0f", ctrlS: "\x13", ctrlC: "\x03", tab: "\t", altH: "\x1bh", f9: "\x1b[20~", f1: "\x1bOP" };
 
 test("at any size no row is wider than the terminal, none is too many, and nothing hostile is shown", async () => {
-	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""]] as const) {
+	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""], [blame, "a.go:1"]] as const) {
 		const desk = new Desk(mode, query);
 		await desk.shows(/漢字/);
 		for (const zoom of [false, true]) {
@@ -181,6 +187,14 @@ test("hits are under the title of their session, with the words marked", async (
 	assert.match(lines[at + 1] ?? "", /^▌ reply «token» one/);
 	assert.match(lines[at + 2] ?? "", /^reply ✗ «token»/);
 	assert.match(lines[at + 3] ?? "", /^Title of b/);
+});
+
+test("lines of a file have the prompt that asked for them; those that no session wrote are counted", async () => {
+	const screen = await new Desk(blame, " a.go:1-5 ").shows(/4 of 5 lines written by sessions/);
+	assert.match(screen, /«1-3» raise it/);
+	assert.match(screen, /«5 \(only alike\)» a/);
+	assert.doesNotMatch(screen, /«4/);
+	await new Desk(blame, "").shows(/type FILE, FILE:LINE or FILE:LINE-LINE/);
 });
 
 test("the preview is the conversation around the selected hit, at its first marked word", async () => {

@@ -55,6 +55,8 @@ test("an unknown flag and another version of the JSON are an old program", async
 	);
 	assert.equal(usage.kind, "old");
 	assert.match(usage.sentence, /too old: unknown flag --limit; update it/);
+	const named = await failure(fake(`echo '{"error":{"code":"usage","message":"there is no file x","hint":"h"}}' >&2; exit 2`).blame("x"));
+	assert.equal(named.sentence, "there is no file x; h");
 	for (const output of [`{"schemaVersion":2}`, `{}`, `not JSON`]) {
 		assert.equal((await failure(fake(`echo '${output}'`).search("x"))).kind, "old", output);
 	}

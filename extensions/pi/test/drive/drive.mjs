@@ -201,6 +201,18 @@ const scenes = {
 		await capture("grep-error");
 		await escape();
 	},
+	async blame() {
+		await command("/blame pool.js:1-2");
+		await t.see(/│ 1 of 2 lines written by sessions.*Esc back/);
+		const screen = await capture("blame");
+		expect("the lines and their prompt", /2 raise the limit of the pool/.test(screen), screen);
+		await t.keys("Enter");
+		await t.see("The limit is 50 now");
+		await t.gone("╰");
+		await command("/blame nowhere.js");
+		await t.see("there is no file nowhere.js");
+		await escape();
+	},
 	async usage() {
 		await command("/usage");
 		await t.see(/since Monday[^]*╰/); // to its end

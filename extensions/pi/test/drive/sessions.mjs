@@ -84,6 +84,14 @@ export function writeSessions(home) {
 		result("c1", "config/import.yaml:7:  pool: { connections: 2, timeout: 5s }"),
 		reply("Two connections are too few for the import: each worker needs one. I raise the pool to eight connections."),
 	]);
+	const limit = "export const limitOfThePool = 50;\n";
+	fs.writeFileSync(path.join(app, "pool.js"), `// by hand, and by nobody else\n${limit}`);
+	write(app, "", now - 4 * day, [
+		user("raise the limit of the pool"),
+		reply("", [{ type: "toolCall", id: "c1", name: "write", arguments: { path: "pool.js", content: limit } }]),
+		result("c1", "written"),
+		reply("The limit is 50 now."),
+	]);
 	write(app, "", now - 4 * day, Array.from({ length: 12 }, (_, i) => [user(`prompt number ${i + 1} about the pelican`), reply(`pelican ${i + 1}`)]).flat());
 	writeOddFiles(path.dirname(fix.file), now - 2 * day);
 	return { app, site, fix, gone, nasty, secret };
