@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
@@ -166,9 +168,13 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 	if err != nil {
 		return nil, asking.Problem(ctx, err)
 	}
+	done, err := recap.Run(ctx, x.Reader, x.Agents, x.Source(), recap.Request{Spec: req.Spec, Limit: report.MostTold, Redact: o.Redact})
+	if err != nil {
+		return nil, asking.Problem(ctx, err)
+	}
 	return &report.Report{
 		Title: "Agent report: " + period(req, &coverage, view.Now), Facts: facts,
-		Sections: append(append(sections, more...), listed), Coverage: printer.CoverageLine(&coverage, view.Now.Location(), true),
+		Sections: slices.Concat(sections, []*report.Section{view.Recap(done)}, more, []*report.Section{listed}), Coverage: printer.CoverageLine(&coverage, view.Now.Location(), true),
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/recap"
@@ -162,16 +163,14 @@ func (a *Recap) Text(t *Text) {
 		}
 		t.Print("\n")
 		t.session(human.Title(s.Title), s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
-		of := make(map[recap.What][]*recap.Fact)
-		for k := range s.Facts {
-			of[s.Facts[k].What] = append(of[s.Facts[k].What], &s.Facts[k])
-		}
 		if len(r.Sessions) > 1 {
-			t.briefly(s, of)
+			for _, b := range Briefly(s) {
+				t.fact(b.Label, b.Text)
+			}
 			continue
 		}
 		for _, what := range recap.Kinds {
-			t.each(s, of[what])
+			t.each(s, factsOf(s, what))
 		}
 	}
 }
@@ -201,16 +200,27 @@ func (t *Text) each(s *recap.Session, facts []*recap.Fact) {
 // shownEntry is the name of an entry in a session, shortened as in lists of hits.
 func shownEntry(id string, offset int64) string { return entryID(sessions.EntryName(id, offset)) }
 
-// briefly writes the facts of a session with their numbers, and the names of the first.
-func (t *Text) briefly(s *recap.Session, of map[recap.What][]*recap.Fact) {
+// A Brief is what a session has of a kind of facts.
+type Brief struct {
+	Label, Text string
+	Entry       string // of the last one; "" if it has no id, or is a subagent's
+}
+
+// Briefly returns the facts of a session with their numbers, and the names of the first.
+func Briefly(s *recap.Session) (list []Brief) {
+	add := func(label, text string, facts []*recap.Fact) {
+		if len(facts) == 0 {
+			return
+		}
+		b := Brief{Label: label, Text: text}
+		if last := facts[len(facts)-1]; last.SessionPath == "" {
+			b.Entry = last.EntryID
+		}
+		list = append(list, b)
+	}
 	names := func(what recap.What, name func(*recap.Fact) string) {
-		var list []string
-		for _, f := range of[what] {
-			list = append(list, name(f))
-		}
-		if len(list) > 0 {
-			t.fact(string(what), fmt.Sprintf("%d: %s", len(list), strings.Join(list, ", ")))
-		}
+		facts := factsOf(s, what)
+		add(string(what), fmt.Sprintf("%d: %s", len(facts), strings.Join(lists.Map(facts, name), ", ")), facts)
 	}
 	names(recap.Changed, func(f *recap.Fact) string { return path.Base(session.Slashed(f.Text)) })
 	names(recap.Failed, func(f *recap.Fact) string {
@@ -222,17 +232,25 @@ func (t *Text) briefly(s *recap.Session, of map[recap.What][]*recap.Fact) {
 	})
 	names(recap.Commit, func(f *recap.Fact) string { return f.Hash + " " + f.Text })
 	names(recap.Pull, func(f *recap.Fact) string { return f.Text })
-	if aborted, open := len(of[recap.Aborted]), of[recap.Open]; aborted+len(open) > 0 {
-		var list []string
-		if aborted > 0 {
-			list = append(list, human.Plural(aborted, "turn aborted", "turns aborted"))
-		}
-		if len(open) > 0 {
-			list = append(list, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+open[len(open)-1].Text)
-		}
-		t.fact("open", strings.Join(list, " · "))
+	aborted, open, left := factsOf(s, recap.Aborted), factsOf(s, recap.Open), ""
+	if len(aborted) > 0 {
+		left = human.Plural(len(aborted), "turn aborted", "turns aborted")
 	}
-	if ends := of[recap.Closing]; len(ends) > 0 {
-		t.fact(string(recap.Closing), ends[0].Text)
+	if len(open) > 0 {
+		left = joinedBy(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+open[len(open)-1].Text)
 	}
+	add(string(recap.Open), left, append(aborted, open...))
+	if ends := factsOf(s, recap.Closing); len(ends) > 0 {
+		add(string(recap.Closing), ends[0].Text, ends[:1])
+	}
+	return list
+}
+
+func factsOf(s *recap.Session, what recap.What) (list []*recap.Fact) {
+	for i := range s.Facts {
+		if s.Facts[i].What == what {
+			list = append(list, &s.Facts[i])
+		}
+	}
+	return list
 }

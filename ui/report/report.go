@@ -23,6 +23,7 @@ import (
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
+	"pigrep/query/recap"
 	"pigrep/query/sessions"
 	"pigrep/ui/chart"
 	"pigrep/ui/html"
@@ -114,6 +115,28 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	return s
 }
 
+// Recap returns what was done in sessions, the latest first.
+func (v *View) Recap(r *recap.Response) *Section {
+	s := &Section{ID: "done", Title: "What was done", Note: "Nothing was changed, failed or left open in this time."}
+	for i := range slices.Backward(r.Sessions) {
+		h := &r.Sessions[i]
+		t := &Table{
+			Title: html.Line(human.Headline(h.Title)), Note: strings.TrimPrefix(html.Line(human.Path(h.CWD, v.Home))+" · "+human.Plural(h.Prompts, "turn", "turns"), " · "),
+			Head: []Head{{Text: "what"}, {Text: "in short"}},
+		}
+		for _, b := range printer.Briefly(h) {
+			t.Rows = append(t.Rows, Row{Cells: []Cell{{Text: b.Label, Link: v.session(h.SessionPath, h.SessionID, b.Entry)}, cut(b.Text)}})
+		}
+		if len(t.Rows) > 0 {
+			s.Note, s.Tables = "Counted and quoted, the latest session first", append(s.Tables, t)
+		}
+	}
+	if left := r.Total - len(r.Sessions); left > 0 {
+		s.Note += "; " + human.Plural(left, "earlier session", "earlier sessions") + " (pigrep recap)"
+	}
+	return s
+}
+
 // Source answers audits. Their functions may be called one after another.
 type Source struct {
 	Usage    func(context.Context, audit.Request) (*audit.UsageTable, error)
@@ -177,6 +200,7 @@ type Cell struct {
 // How many rows sections have.
 const (
 	mostSessions = 1000 // more make a page that browsers take seconds to show
+	MostTold     = 12   // sessions of a recap
 
 	mostRows   = 25
 	mostCalls  = 30 // of a list of calls

@@ -13,6 +13,7 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/query/audit"
+	"pigrep/query/recap"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/ui/html"
@@ -109,7 +110,15 @@ func render(t *testing.T, src *Source, name string) string {
 		t.Fatal(err)
 	}
 	hit := search.SessionHit{SessionFacts: search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name, Modified: session.Time{Time: now}, Messages: 3, Cost: 1.5}}
-	page.Sections = append(append(usage, tools...), v.Sessions(&sessions.Response{Sessions: []sessions.Session{{SessionHit: hit}}}))
+	facts := search.SessionFacts{SessionPath: "/s/" + name + ".jsonl", SessionID: name, Title: name, CWD: "/home/dev/" + name}
+	done := &recap.Response{Total: 3, Sessions: []recap.Session{{SessionFacts: facts}, {SessionFacts: facts, Prompts: 2, Facts: []recap.Fact{
+		{What: recap.Changed, EntryID: "e7", Text: "/home/dev/" + name + "/main.go", Edits: 3},
+		{What: recap.Failed, EntryID: "e8", Text: "go test " + name, Error: name, Passed: &recap.Pass{EntryID: "e9"}},
+		{What: recap.Commit, EntryID: "e10", Text: name, Hash: "1507f8b"},
+		{What: recap.Open, EntryID: "e11", Text: name, SessionPath: "/s/subagent.jsonl"},
+		{What: recap.Closing, Offset: 7, Text: name},
+	}}}}
+	page.Sections = append(append(append(usage, v.Recap(done)), tools...), v.Sessions(&sessions.Response{Sessions: []sessions.Session{{SessionHit: hit}}}))
 	var b strings.Builder
 	if err := page.Write(&b); err != nil {
 		t.Fatal(err)
@@ -124,6 +133,8 @@ func TestReport(t *testing.T) {
 		`<section class="part" id="usage">`, `<section class="part" id="tools">`, `<section class="part" id="failures">`, `<section class="part" id="risky">`, `<section class="part" id="commands">`, `<section class="part" id="files">`, `<section class="part" id="sessions">`,
 		"Calendar of days", "Cost by day and model", "Tokens by day and model", "Calls by day", "1m01s",
 		`<a href="#usage"><b>$1.50</b> cost</a>`, `<a href="#usage"><b>0</b> tokens</a>`, `<a href="#tools"><b>20</b> calls</a>`, `<a href="#failures"><b>41</b> failed</a>`, `<a href="#risky"><b>1</b> risky</a>`,
+		`<section class="part" id="done">`, "Counted and quoted, the latest session first; 1 earlier session (pigrep recap)", "~/week · 2 turns", "1: main.go", "1: go test week (passed later)", "1: 1507f8b week",
+		`<a href="week-sessions/s.html#e7">changed</a>`, `<a href="week-sessions/s.html#">open</a>`, `<a href="week-sessions/s.html#">ends</a>`, "1 prompt without a reply: week",
 		"40 more calls", "worth a look, not proof of harm", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
 		`<a href="week-sessions/s.html#e1">2026-03-20 12:00</a>`,
 	} {
