@@ -43,20 +43,22 @@ var listPrices = sync.OnceValue(func() Prices {
 })
 
 // listDate returns the date of the list prices.
-func listDate() string { return isoDate.FindString(listPricesText) }
+func listDate() string { return isoDate().FindString(listPricesText) }
 
 var (
-	isoDate = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
+	isoDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{4}-\d\d-\d\d`) })
 
 	// What may stand before and after the name of a model: its provider, and its date or variant.
-	beforeModel = regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?`)
-	afterModel  = regexp.MustCompile(`(?:[-@]\d{8}|-\d{4}-\d\d-\d\d)?(?:-v\d+(?::\d+)?)?(?:\[\w+\])?$`)
+	beforeModel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?`) })
+	afterModel  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:[-@]\d{8}|-\d{4}-\d\d-\d\d)?(?:-v\d+(?::\d+)?)?(?:\[\w+\])?$`)
+	})
 )
 
 // listPrice returns the list price of a model, which may be named with its provider or its
 // date.
 func listPrice(model string) (Price, bool) {
-	price, ok := listPrices()[afterModel.ReplaceAllString(beforeModel.ReplaceAllString(model, ""), "")]
+	price, ok := listPrices()[afterModel().ReplaceAllString(beforeModel().ReplaceAllString(model, ""), "")]
 	return price, ok
 }
 

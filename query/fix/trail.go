@@ -177,13 +177,15 @@ func saysError(e *session.Entry) bool {
 }
 
 // exitLine matches a line that only says how a command ended.
-var exitLine = regexp.MustCompile(`^(?i:command exited with code|exit code:?) -?\d+\.?$`)
+var exitLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:command exited with code|exit code:?) -?\d+\.?$`)
+})
 
 // ErrorLine returns the line of the output of a command that failed which says why: the first that
 // says error, or else the last one with text.
 func ErrorLine(output []byte) string {
 	output = bytes.TrimSpace(output)
-	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine.Match(output[at+1:]) {
+	if at := bytes.LastIndexByte(output, '\n'); at > 0 && exitLine().Match(output[at+1:]) {
 		output = bytes.TrimSpace(output[:at])
 	}
 	for _, at := range errorLine().FindAllIndex(output, -1) {

@@ -83,7 +83,7 @@ func (t *teller) learn(f *Fact, calls []session.CallFact) {
 	first, last := &calls[0], &calls[len(calls)-1]
 	before, hidden := fix.NewAction(first).Steps()
 	after, piped := fix.NewAction(last).Steps()
-	if words == "" || interruption.MatchString(f.Error) || piped && !hidden { // a pipe hides whether it succeeded
+	if words == "" || interruption().MatchString(f.Error) || piped && !hidden { // a pipe hides whether it succeeded
 		return
 	}
 	add := func(rank int, means Means, deed string, offset int64, text string) {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"pigrep/index"
@@ -193,8 +194,10 @@ func (t *teller) changes(c *session.CallFact) {
 }
 
 var (
-	commitLine = regexp.MustCompile(`(?m)^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$`)
-	pullLink   = regexp.MustCompile(`https://[\w.-]+/[\w./-]+/(?:pull|pull-requests|merge_requests)/\d+`)
+	commitLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\[[^\]\n]*?\b([0-9a-f]{7,40})\] (.+)$`) })
+	pullLink   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`https://[\w.-]+/[\w./-]+/(?:pull|pull-requests|merge_requests)/\d+`)
+	})
 )
 
 // made adds the commits and pull requests that the output of a command names.
@@ -208,14 +211,14 @@ func (t *teller) made(c *session.CallFact) {
 		for i := range e.Parts {
 			text := e.Parts[i].Text
 			if commits {
-				for _, m := range commitLine.FindAllSubmatch(text, -1) {
+				for _, m := range commitLine().FindAllSubmatch(text, -1) {
 					f := t.at(Commit, c.Result, string(m[2]))
 					f.Hash = string(m[1])
 					t.facts = append(t.facts, f)
 				}
 			}
 			if pulls {
-				for _, m := range pullLink.FindAll(text, -1) {
+				for _, m := range pullLink().FindAll(text, -1) {
 					if !slices.ContainsFunc(t.facts, func(f Fact) bool { return f.What == Pull && f.Text == string(m) }) {
 						t.facts = append(t.facts, t.at(Pull, c.Result, string(m)))
 					}
@@ -306,7 +309,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 			for p := range e.Parts {
 				part := &e.Parts[p]
 				switch {
-				case part.Kind == session.KindError && e.Role == session.RoleAssistant && !replied && aborted == "", part.Kind == session.KindNote && interruption.Match(part.Text):
+				case part.Kind == session.KindError && e.Role == session.RoleAssistant && !replied && aborted == "", part.Kind == session.KindNote && interruption().Match(part.Text):
 					if k >= len(entries)-lastEntries {
 						aborted = clipped(string(part.Text))
 					}
@@ -329,7 +332,9 @@ func (t *teller) turn(entries []int, closing *Fact) {
 }
 
 // interruption matches what agents write when the person interrupts a turn or a command.
-var interruption = regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
+var interruption = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
+})
 
 // lastParagraph returns the last paragraph of a reply that is a sentence.
 func lastParagraph(text []byte) string {

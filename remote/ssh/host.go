@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A Host is a machine, and how it is reached.
@@ -25,8 +26,10 @@ func (e *NameError) Error() string {
 }
 
 var (
-	hostForm = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
-	boxForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	hostForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+	})
+	boxForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`) })
 )
 
 // ParseHost reads a host: as ssh takes it, docker:NAME or cmd:COMMAND, each maybe with a name
@@ -34,7 +37,7 @@ var (
 // host is refused.
 func ParseHost(text string) (Host, error) {
 	h, at := Host{}, strings.TrimSpace(text)
-	if before, after, ok := strings.Cut(at, "="); ok && boxForm.MatchString(before) {
+	if before, after, ok := strings.Cut(at, "="); ok && boxForm().MatchString(before) {
 		h.Name, at = before, after
 	}
 	refused := func(reason string) (Host, error) { return Host{}, &NameError{text, reason} }
@@ -45,12 +48,12 @@ func ParseHost(text string) (Host, error) {
 			return refused("there is no command after cmd:")
 		}
 	case kind == "docker":
-		if h.Name, h.box = cmp.Or(h.Name, rest), rest; !boxForm.MatchString(rest) {
+		if h.Name, h.box = cmp.Or(h.Name, rest), rest; !boxForm().MatchString(rest) {
 			return refused("there is no container after docker:")
 		}
 	case strings.HasPrefix(at, "-"):
 		return refused("ssh would take it for an option")
-	case !hostForm.MatchString(at):
+	case !hostForm().MatchString(at):
 		return refused("it has characters that no name of a host has")
 	default:
 		h.Name, h.ssh = cmp.Or(h.Name, at), at
@@ -146,13 +149,13 @@ func (h *Host) Interactive(dir string, argv []string) []string {
 // quote quotes a word so that sh and fish read the same: between single quotes fish knows \\ and
 // \' and sh does not, so both stand outside of them.
 func quote(word string) string {
-	if plain.MatchString(word) {
+	if plain().MatchString(word) {
 		return word
 	}
 	return "'" + quoting.Replace(word) + "'"
 }
 
 var (
-	plain   = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./:@+,=-]*$`)
+	plain   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_./:@+,=-]*$`) })
 	quoting = strings.NewReplacer(`'`, `'\''`, `\`, `'\\'`)
 )

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pigrep/internal/human"
@@ -426,7 +427,7 @@ func (s *Server) hit(h *search.Hit, q searchParams) hitResult {
 }
 
 // signs matches the Markdown signs that are only noise in a line: of headings, emphasis and code.
-var signs = regexp.MustCompile("(?:^|\\s)#{1,6} |\\*\\*|`+")
+var signs = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?:^|\\s)#{1,6} |\\*\\*|`+") })
 
 // withoutSigns drops the signs of Markdown from text that was written as Markdown.
 func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
@@ -443,7 +444,7 @@ func withoutSigns(kind session.Kind, f match.Fragment) match.Fragment {
 			b.WriteByte(f.Text[at])
 		}
 	}
-	for _, sign := range signs.FindAllStringIndex(f.Text, -1) {
+	for _, sign := range signs().FindAllStringIndex(f.Text, -1) {
 		keep(sign[0])
 		for ; at < sign[1]; at++ {
 			moved[at] = b.Len()

@@ -21,6 +21,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"pigrep/internal/files"
 	"pigrep/internal/near"
@@ -109,10 +110,10 @@ func (l Remotes) Write(a *app.App) error {
 	})
 }
 
-var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`) })
 
 func CheckName(name string) error {
-	if name == Here || !nameForm.MatchString(name) {
+	if name == Here || !nameForm().MatchString(name) {
 		return problem.Usagef("use a word of lower-case letters and digits, such as team", "%q cannot name an archive", name)
 	}
 	return nil
