@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -159,9 +160,7 @@ func (b *Builder) FactsOf() *session.EntryFacts {
 // Time returns the time of an entry that says so, in Unix milliseconds, or with 0 that of the
 // entry before or of the header; no time if none is known.
 func (s *State) Time(at int64) time.Time {
-	if at == 0 {
-		at = s.LastTime
-	}
+	at = cmp.Or(at, s.LastTime)
 	if at == 0 && !s.Header.Timestamp.IsZero() {
 		at = s.Header.Timestamp.UnixMilli()
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
 
@@ -105,11 +106,7 @@ func within(dir, path string) bool {
 
 // Names returns the names of the agents.
 func (r *Registry) Names() []string {
-	names := make([]string, len(r.agents))
-	for i, a := range r.agents {
-		names[i] = a.Name()
-	}
-	return names
+	return lists.Map(r.agents, Agent.Name)
 }
 
 // Parse implements Adapter.

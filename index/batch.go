@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -92,11 +93,7 @@ func (b *Batch) DeleteEntry(file uint32, offset int64) {
 // pieces of base's entries and facts that are not stored yet. So base must have those that
 // were read with the record and then new ones, unless the file's documents are deleted.
 func (b *Batch) Put(base, full *session.Record) {
-	last := full
-	if last == nil {
-		last = base
-	}
-	s := last.Summary
+	s := cmp.Or(full, base).Summary
 	c := b.change(s.File)
 	c.put, c.summary = true, &s
 	e := record.Encode(base, full)

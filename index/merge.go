@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 )
 
 const (
@@ -48,10 +49,7 @@ func (w *Writer) Merge() error {
 			return err
 		}
 		for _, task := range plan.Tasks {
-			var list []*segment.Segment
-			for _, p := range task.Segments {
-				list = append(list, p.(planned).Segment)
-			}
+			list := lists.Map(task.Segments, func(p mergeplan.Segment) *segment.Segment { return p.(planned).Segment })
 			if err := w.merge(context.Background(), list); err != nil {
 				return err
 			}
@@ -120,16 +118,12 @@ func (w *Writer) MergeBulk(ctx context.Context) error { return w.mergeBulk(ctx, 
 
 func (w *Writer) mergeBulk(ctx context.Context, bulk bulkSizes) error {
 	return w.alone("merge", func() error {
-		var lists [][]*segment.Segment // none if another process has merged them
+		var bulks [][]*segment.Segment // none if another process has merged them
 		for _, list := range bulk.lists(sizes(w.head.segments)) {
-			var segments []*segment.Segment
-			for _, i := range list {
-				segments = append(segments, w.head.segments[i])
-			}
-			lists = append(lists, segments)
+			bulks = append(bulks, lists.Map(list, func(i int) *segment.Segment { return w.head.segments[i] }))
 		}
-		if len(lists) > 0 {
-			if err := w.merge(ctx, lists...); err != nil {
+		if len(bulks) > 0 {
+			if err := w.merge(ctx, bulks...); err != nil {
 				return err
 			}
 		}

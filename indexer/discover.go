@@ -15,6 +15,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/content"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/keep"
 )
@@ -136,10 +137,7 @@ func (f *Found) Len() int { return len(f.Files) + f.Confirmed }
 
 // Errors lists the files and directories that cannot be read.
 func (f *Found) Errors() []FileError {
-	var list []FileError
-	for _, d := range f.Unreadable {
-		list = append(list, FileError{Path: d.Dir, Err: d.Err})
-	}
+	list := lists.Map(f.Unreadable, func(d DirError) FileError { return FileError{Path: d.Dir, Err: d.Err} })
 	if f.Unkept != nil {
 		list = append(list, FileError{Path: "kept sessions", Err: f.Unkept})
 	}

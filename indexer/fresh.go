@@ -19,6 +19,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/layout"
+	"pigrep/internal/lists"
 )
 
 // A watcher can confirm that nothing has changed since its last pass. Then a command need
@@ -55,9 +56,7 @@ type question struct {
 
 func (o Options) question() question {
 	q := question{Protocol: freshProtocol, Schema: index.SchemaVersion, Limits: adapter.LimitsOf(o.Adapter), Readers: newFound(o.Adapter).Revisions, Keep: o.Rules.Agents}
-	for _, r := range o.Roots {
-		q.Roots = append(q.Roots, adapter.Root{Path: r.Path, Agent: r.Agent, Follow: r.Follow})
-	}
+	q.Roots = lists.Map(o.Roots, func(r adapter.Root) adapter.Root { return adapter.Root{Path: r.Path, Agent: r.Agent, Follow: r.Follow} })
 	return q
 }
 

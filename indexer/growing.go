@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -110,10 +111,7 @@ func (f *growingFile) due() time.Time {
 func (g *growing) prove() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var paths []string
-	for path := range g.unproved {
-		paths = append(paths, path)
-	}
+	paths := slices.Collect(maps.Keys(g.unproved))
 	clear(g.unproved)
 	return paths
 }

@@ -264,9 +264,7 @@ func (o Options) renewStore(r *index.Reader) error {
 
 func (o Options) openWriter(opt index.WriterOptions) (*index.Writer, error) {
 	opt.Logger, opt.PID = o.Logger, o.PID
-	for _, r := range o.Roots {
-		opt.Roots = append(opt.Roots, r.Path)
-	}
+	opt.Roots = pathsOf(o.Roots)
 	return index.OpenWriter(o.Dir, opt)
 }
 

@@ -8,7 +8,9 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/lists"
 )
 
 // A watch keeps an index equal to the session files:
@@ -301,15 +303,13 @@ func (w *watcher) lost(err error) {
 	}
 	w.logger().Debug("events were lost", "error", err)
 	s.hints.all, s.hints.fromEvents = true, true
-	s.hints.moved = append(s.hints.moved, w.rootPaths()...) // directories may have been replaced
+	s.hints.moved = append(s.hints.moved, pathsOf(w.Roots)...) // directories may have been replaced
 	s.quiet.set(w.times.quiet)
 }
 
-func (w *watcher) rootPaths() (list []string) {
-	for _, r := range w.Roots {
-		list = append(list, r.Path)
-	}
-	return list
+// pathsOf lists the paths of roots.
+func pathsOf(roots []adapter.Root) []string {
+	return lists.Map(roots, func(r adapter.Root) string { return r.Path })
 }
 
 // tick shows that the watcher lives, and looks for an index that was removed and for events

@@ -167,7 +167,7 @@ func (w *watcher) look(h hints) {
 		start := w.Now()
 		roots, _ = rootIDs(w.Roots)
 		if !slices.Equal(roots, w.trust.roots) { // what is watched at a root may be elsewhere by now
-			h.moved = append(h.moved, w.rootPaths()...)
+			h.moved = append(h.moved, pathsOf(w.Roots)...)
 			w.trust.roots = roots
 		}
 		w.found = Discover(w.Adapter, w.Roots, w.Archive)

@@ -12,6 +12,7 @@ import (
 
 	"pigrep/internal/content"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 )
 
 // Forget removes copies for good, and returns how many, and their bytes. It waits for
@@ -101,10 +102,7 @@ type Kind struct {
 // Kinds counts what the archive has, by agent in the order of the given names. Others follow.
 func (a *Archive) Kinds(agents []string) ([]Kind, error) {
 	rows, err := a.Copies()
-	var list []Kind
-	for _, name := range agents {
-		list = append(list, Kind{Agent: name})
-	}
+	list := lists.Map(agents, func(name string) Kind { return Kind{Agent: name} })
 	for i := range rows {
 		c := &rows[i]
 		at := -1

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"pigrep/adapter"
@@ -224,12 +225,7 @@ var roleOf = map[session.Kind]string{
 }
 
 func (p *parser) hasPrompt() bool {
-	for i := range p.Entry.Parts {
-		if p.Entry.Parts[i].Kind == session.KindPrompt {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Entry.Parts, func(part session.Part) bool { return part.Kind == session.KindPrompt })
 }
 
 // readTyped reads a text in a message of a user. New versions say what it is: user.text,

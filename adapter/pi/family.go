@@ -1,6 +1,8 @@
 package pi
 
 import (
+	"slices"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -98,10 +100,5 @@ func wroteByOhMyPi(json *jsonl.Scanner, all jsonl.Fields) bool {
 	if json.Name(all.Find("type")) == typeTitle {
 		return json.Kind(all.Find("title")) == '"' && json.Kind(all.Find("pad")) == '"'
 	}
-	for _, m := range all {
-		if ownHeaderKeys.has(m.Key) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(m jsonl.Field) bool { return ownHeaderKeys.has(m.Key) })
 }

@@ -74,9 +74,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		return
 	}
 	kind = fourthKind(typ, kind)
-	if typ == "" {
-		typ = kind
-	}
+	typ = cmp.Or(typ, kind)
 	p.fields, p.Sparse = all, p.Wanted != nil
 	e := p.begin(line, v, typ)
 	p.read(all, kind)

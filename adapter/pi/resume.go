@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pigrep/adapter"
@@ -126,10 +127,7 @@ func startsOtherwise(rec *session.Record) bool {
 			return true // before it, or on one line with it
 		}
 	}
-	for _, p := range rec.Problems {
-		if p.Offset < rec.Header.Offset && p.Reason == adapter.NotObject {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rec.Problems, func(p session.Problem) bool {
+		return p.Offset < rec.Header.Offset && p.Reason == adapter.NotObject
+	})
 }

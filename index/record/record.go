@@ -11,6 +11,7 @@
 package record
 
 import (
+	"maps"
 	"slices"
 
 	"pigrep/index/format"
@@ -147,11 +148,7 @@ var errRecord = format.Damaged("session record: unreadable")
 func appendRecord(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
 	b = appendSummary(b, &r.Summary)
 
-	targets := make([]string, 0, len(r.Labels))
-	for t := range r.Labels {
-		targets = append(targets, t)
-	}
-	slices.Sort(targets)
+	targets := slices.Sorted(maps.Keys(r.Labels))
 	b = format.AppendUint(b, uint64(len(targets)))
 	for _, t := range targets {
 		b = format.AppendString(b, t)

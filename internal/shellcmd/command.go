@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
 
@@ -325,11 +326,7 @@ func (d *dissector) call(c *syntax.CallExpr, upstream []string, heredoc string) 
 		}
 		programs = append(programs, inner...)
 	}
-	words := make([]word, 0, len(c.Args))
-	for _, w := range c.Args {
-		words = append(words, d.word(w))
-	}
-	return append(programs, d.run(words, upstream, heredoc)...)
+	return append(programs, d.run(lists.Map(c.Args, d.word), upstream, heredoc)...)
 }
 
 // socket is the prefix of bash's names for network connections.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"pigrep/internal/lists"
 )
 
 // An Effect is what a shell command does to the text of a file, as far as the command alone
@@ -120,10 +122,7 @@ func swaps(c *command) (list []Effect) {
 	if !inPlace || len(all) == 0 {
 		return nil
 	}
-	for _, name := range files {
-		list = append(list, Effect{Path: Resolve(name, c.dir), Swaps: all})
-	}
-	return list
+	return lists.Map(files, func(name string) Effect { return Effect{Path: Resolve(name, c.dir), Swaps: all} })
 }
 
 // parseSwap reads s/old/new/flags.

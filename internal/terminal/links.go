@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -126,10 +127,6 @@ func takesLinks(getenv func(string) string) bool {
 	case number("VTE_VERSION", 5001), number("KONSOLE_VERSION", 201200):
 		return true
 	}
-	for _, name := range []string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio"} {
-		if term == name || strings.HasPrefix(term, name+"-") {
-			return true
-		}
-	}
-	return false
+	names := []string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio"}
+	return slices.ContainsFunc(names, func(name string) bool { return term == name || strings.HasPrefix(term, name+"-") })
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pigrep/internal/lists"
 )
 
 // query is one run of pigrep, without the flags for the session and index
@@ -294,9 +296,7 @@ func (p *picker) source(name string, n int) (list []value) {
 			list = append(list, value{"path": {e.session.path}, "session": {e.session.id}, "id": {e.id}})
 		}
 	default:
-		for _, s := range p.strings(name, n) {
-			list = append(list, one(s))
-		}
+		return lists.Map(p.strings(name, n), one)
 	}
 	return list
 }

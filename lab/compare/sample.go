@@ -20,6 +20,7 @@ import (
 	"time"
 	"unicode"
 
+	"pigrep/internal/lists"
 	"pigrep/lab/corpus"
 	"pigrep/lab/must"
 )
@@ -261,11 +262,7 @@ func (s *sample) picker(purpose string) *picker { return &picker{sample: s, rng:
 // some returns n different elements in random order, or all when there are fewer.
 func some[T any](p *picker, list []T, n int) []T {
 	perm := p.rng.Perm(len(list))
-	picked := make([]T, 0, n)
-	for _, i := range perm[:min(n, len(perm))] {
-		picked = append(picked, list[i])
-	}
-	return picked
+	return lists.Map(perm[:min(n, len(perm))], func(i int) T { return list[i] })
 }
 
 // or returns n strings of a kind, topped up with invented ones.
@@ -281,10 +278,7 @@ func (p *picker) or(kind string, n int) []string {
 
 // words returns n words, alternating between rare, medium and frequent.
 func (p *picker) words(n int) []string {
-	var classes [][]string
-	for _, name := range byCount {
-		classes = append(classes, p.or(name, n))
-	}
+	classes := lists.Map(byCount, func(name string) []string { return p.or(name, n) })
 	var list []string
 	for i := range n {
 		if class := classes[i%3]; len(class) > 0 {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"pigrep/internal/lists"
 )
 
 // codex writes a session as Codex does: most of what is said stands in an item and in an event,
@@ -93,10 +95,7 @@ func (c *codex) message(role string, texts ...json.RawMessage) {
 	if role == "assistant" {
 		kind = "output_text"
 	}
-	var blocks []string
-	for _, text := range texts {
-		blocks = append(blocks, fmt.Sprintf(`{"type":"%s","text":%s}`, kind, text))
-	}
+	blocks := lists.Map(texts, func(text json.RawMessage) string { return fmt.Sprintf(`{"type":"%s","text":%s}`, kind, text) })
 	c.line("response_item", `"type":"message","role":"%s","content":[%s]`, role, strings.Join(blocks, ","))
 }
 
@@ -114,10 +113,9 @@ func (c *codex) entry(e *entry) {
 		c.message("user", json.RawMessage(fmt.Sprintf(`"<user_shell_command>\n<command>\n%s\n</command>\n<result>\nExit code: 0\nDuration: 0.0157 seconds\nOutput:\n%s\n</result>\n</user_shell_command>"`, inside(m.Command), inside(m.Output))))
 	case e.Type == "compaction":
 		c.message("assistant", e.Summary)
-		var history []string
-		for _, text := range c.prompts {
-			history = append(history, fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":%s}]}`, text))
-		}
+		history := lists.Map(c.prompts, func(text json.RawMessage) string {
+			return fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":%s}]}`, text)
+		})
 		c.line("compacted", `"message":%s,"replacement_history":[%s]`, e.Summary, strings.Join(history, ","))
 		c.line("event_msg", `"type":"context_compacted"`)
 	case e.Type == "session_info" && !c.paginated:

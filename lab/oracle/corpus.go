@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/lab/decode"
 	"pigrep/scope"
@@ -128,13 +129,12 @@ func newPart(path string, e *session.Entry, i int) *Part {
 	}
 	facts := cmp.Or(e.Facts, &session.EntryFacts{})
 	if p.Kind == session.KindSummary {
-		p.addPaths(facts.ReadFiles)
-		p.addPaths(facts.ModifiedFiles)
+		p.paths = slices.Concat(lists.Map(facts.ReadFiles, strings.Clone), lists.Map(facts.ModifiedFiles, strings.Clone))
 	}
 	for _, call := range facts.Calls {
 		if call.Part == i {
 			for _, use := range call.Files {
-				p.addPaths([]string{use.Path})
+				p.paths = append(p.paths, strings.Clone(use.Path))
 			}
 			if len(call.Command) > 0 {
 				p.commands = append(p.commands, string(call.Command))
@@ -142,12 +142,6 @@ func newPart(path string, e *session.Entry, i int) *Part {
 		}
 	}
 	return p
-}
-
-func (p *Part) addPaths(names []string) {
-	for _, name := range names {
-		p.paths = append(p.paths, strings.Clone(name))
-	}
 }
 
 // A Hit is a hit of an answer: the part that is shown, and the files with copies that are hits
@@ -210,11 +204,8 @@ func (p *Part) String() string {
 }
 
 // Places are those of all parts.
-func (c *Corpus) Places() (list []Place) {
-	for _, p := range c.Parts {
-		list = append(list, p.Place)
-	}
-	return list
+func (c *Corpus) Places() []Place {
+	return lists.Map(c.Parts, func(p *Part) Place { return p.Place })
 }
 
 // Originals replaces each place by that of the first copy, and sorts them.

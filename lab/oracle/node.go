@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -202,11 +203,7 @@ func (n *Node) print(least int, pick func(int) int) string {
 
 // required writes a AND b as +a +b.
 func required(n *Node) *Node {
-	list := &Node{Op: List}
-	for _, item := range n.Items {
-		list.Items = append(list.Items, &Node{Op: Plus, Items: []*Node{item}})
-	}
-	return list
+	return &Node{Op: List, Items: lists.Map(n.Items, func(item *Node) *Node { return &Node{Op: Plus, Items: []*Node{item}} })}
 }
 
 func (n *Node) bare(pick func(int) int) string {
@@ -227,10 +224,7 @@ func (n *Node) bare(pick func(int) int) string {
 		return n.Items[0].negated(pick)
 	}
 	between := map[Op]string{List: " ", And: " AND ", Or: " OR "}[n.Op]
-	var items []string
-	for _, item := range n.Items {
-		items = append(items, item.print(n.binding()+1, pick))
-	}
+	items := lists.Map(n.Items, func(item *Node) string { return item.print(n.binding()+1, pick) })
 	return strings.Join(items, between)
 }
 
@@ -324,22 +318,14 @@ var fields = []field{
 var days = []string{"2026-05-02", "2026-05-01T18:00:00Z", "2026-05-04", "2020-01-01"}
 
 // FieldNames are the names of all fields.
-func FieldNames() (names []string) {
-	for _, f := range fields {
-		names = append(names, f.name)
-	}
-	return names
-}
+func FieldNames() []string { return lists.Map(fields, func(f field) string { return f.name }) }
 
 func one(of func(p *Part) string) func(p *Part) []string {
 	return func(p *Part) []string { return []string{of(p)} }
 }
 
-func kinds() (names []string) {
-	for _, row := range scope.Kinds {
-		names = append(names, string(row.Kind))
-	}
-	return names
+func kinds() []string {
+	return lists.Map(scope.Kinds, func(row scope.Row) string { return string(row.Kind) })
 }
 
 func equal(has, v string) bool    { return has == v }

@@ -304,14 +304,11 @@ func ndcg(list []Entry, grades map[Entry]int) float64 {
 		}
 		return sum
 	}
-	var have, ideal []int
+	var have []int
 	for _, e := range list {
 		have = append(have, grades[e])
 	}
-	for _, grade := range grades {
-		ideal = append(ideal, grade)
-	}
-	slices.SortFunc(ideal, func(a, b int) int { return b - a })
+	ideal := slices.SortedFunc(maps.Values(grades), func(a, b int) int { return b - a })
 	return discounted(have) / discounted(ideal)
 }
 

@@ -4,6 +4,7 @@
 package stories
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -100,9 +101,7 @@ func (s *Story) Text() string {
 	if start.IsZero() {
 		start = Day
 	}
-	if s.ID == "" {
-		s.ID = "id-of-" + s.Name
-	}
+	s.ID = cmp.Or(s.ID, "id-of-"+s.Name)
 	stamp := func(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
 	line(map[string]any{"type": "session", "version": 3, "id": s.ID, "timestamp": stamp(start), "cwd": s.CWD})
 	b.WriteString(s.Raw)
@@ -111,9 +110,7 @@ func (s *Story) Text() string {
 		if e.ID == "" {
 			e.ID = fmt.Sprintf("%s-%04d", s.Name, i)
 		}
-		if e.Parent == "" {
-			e.Parent = last
-		}
+		e.Parent = cmp.Or(e.Parent, last)
 		last = e.ID
 		v := map[string]any{"type": "message", "id": e.ID, "timestamp": stamp(start.Add(time.Duration(e.Minute) * time.Minute))}
 		if e.Parent != "" {

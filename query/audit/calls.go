@@ -9,6 +9,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
@@ -73,11 +74,9 @@ func BySeverity(list []RuleMatch) []RuleMatch {
 
 // newMatches returns the rules that a call matches, the most severe first.
 func newMatches(found []shellcmd.Found) []RuleMatch {
-	var list []RuleMatch
-	for _, f := range found {
-		list = append(list, RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause})
-	}
-	return BySeverity(list)
+	return BySeverity(lists.Map(found, func(f shellcmd.Found) RuleMatch {
+		return RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause}
+	}))
 }
 
 // CallList is the answer of Calls. Each must be called once. All fields are final before

@@ -319,10 +319,7 @@ func (x *auditor) trimSometimes() {
 func (x *auditor) pieceCalls(f *file, piece int) ([]session.CallFact, error) {
 	x.trimSometimes()
 	facts, err := x.facts.PieceFacts(f.File, piece)
-	if err != nil {
-		return nil, err
-	}
-	return facts.Calls, nil
+	return facts.Calls, err
 }
 
 func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {

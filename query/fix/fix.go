@@ -18,6 +18,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -215,10 +216,7 @@ func lackedByAll(list []Session) []string {
 
 // text returns the lines of the error as they may be shown.
 func (s *signature) text(masked bool) string {
-	var lines []string
-	for i := range s.lines[:min(len(s.lines), maxCore)] {
-		lines = append(lines, s.lines[i].raw)
-	}
+	lines := lists.Map(s.lines[:min(len(s.lines), maxCore)], func(l signatureLine) string { return l.raw })
 	// Bytes that are no text take six times their room in JSON.
 	text := strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -294,11 +295,7 @@ func (d *drawing) calendar() {
 	}
 	slices.Sort(values)
 	levels := levelsOf(values)
-	list := make([]int, 0, len(years))
-	for year := range years {
-		list = append(list, year)
-	}
-	slices.Sort(list)
+	list := slices.Sorted(maps.Keys(years))
 	list = list[max(0, len(list)-mostYears):]
 	for _, year := range list {
 		top := float64(d.Plot)

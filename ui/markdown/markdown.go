@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/ui/highlight"
 )
@@ -613,10 +614,7 @@ func (s *screen) Table(m Margin, t *Table) {
 	for i, cells := range t.Rows {
 		s.row(&m, cells, widths, t.Align)
 		if i == 0 {
-			var rule []string
-			for _, w := range widths {
-				rule = append(rule, strings.Repeat("─", w))
-			}
+			rule := lists.Map(widths, func(w int) string { return strings.Repeat("─", w) })
 			s.emit(m, Line{{Text: strings.Join(rule, "─┼─"), Style: Faint}})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
@@ -313,16 +314,8 @@ type GridColumn struct {
 
 // Grid returns the columns that text has on a terminal with room for all.
 func (a *Audit) Grid() (*Grid, error) {
-	g := &Grid{}
-	for _, c := range a.table.shown(true) {
-		g.Columns = append(g.Columns, GridColumn{c.Title, c.Right})
-	}
-	texts := func(r *sheetRow) (list []string) {
-		for i := range r.cells {
-			list = append(list, r.cells[i].Text)
-		}
-		return list
-	}
+	g := &Grid{Columns: lists.Map(a.table.shown(true), func(c column) GridColumn { return GridColumn{c.Title, c.Right} })}
+	texts := func(r *sheetRow) []string { return lists.Map(r.cells, func(c cell) string { return c.Text }) }
 	err := a.table.each(func(r *sheetRow) error {
 		g.Rows = append(g.Rows, texts(r))
 		return nil

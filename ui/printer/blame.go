@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,12 +49,7 @@ func lineRange(from, to int) string {
 func (b *Blame) Sheet(layout Layout) table {
 	type row = blame.Block
 	of := func(value func(*row) string) func(*row) string {
-		return func(r *row) string {
-			if r.Origin == nil {
-				return ""
-			}
-			return value(r)
-		}
+		return ofOrigin(func(r *row) *blame.Origin { return r.Origin }, value)
 	}
 	return &sheet[row]{rows: listed(b.Response.Blocks), columns: []sheetColumn[row]{
 		recordColumn("lines", func(r *row) string { return lineRange(r.From, r.To) }),
@@ -93,14 +89,19 @@ func (b *Blame) Plain(p *plain) {
 	}
 }
 
+// joinedBy joins the texts of a list that are not empty.
 func joinedBy(sep string, list ...string) string {
-	var some []string
-	for _, s := range list {
-		if s != "" {
-			some = append(some, s)
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" }), sep)
+}
+
+// ofOrigin is a column of blocks and commits that have an origin.
+func ofOrigin[T any](origin func(*T) *blame.Origin, value func(*T) string) func(*T) string {
+	return func(r *T) string {
+		if origin(r) == nil {
+			return ""
 		}
+		return value(r)
 	}
-	return strings.Join(some, sep)
 }
 
 // matchText says how a block is the text of its call; "" if it is that exactly.

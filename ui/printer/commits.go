@@ -43,12 +43,7 @@ func commitName(r *blame.CommitRow) string {
 func (c *Commits) Sheet(layout Layout) table {
 	type row = blame.CommitRow
 	of := func(value func(*row) string) func(*row) string {
-		return func(r *row) string {
-			if r.Origin == nil {
-				return ""
-			}
-			return value(r)
-		}
+		return ofOrigin(func(r *row) *blame.Origin { return r.Origin }, value)
 	}
 	return &sheet[row]{rows: listed(c.Response.Rows), columns: []sheetColumn[row]{
 		recordColumn("commit", commitName),

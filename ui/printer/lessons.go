@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/recap"
 	"pigrep/query/search"
@@ -70,10 +71,7 @@ func (a *Lessons) Plain(p *plain) {
 	}
 	for i := range a.Response.Lessons {
 		l := &a.Response.Lessons[i]
-		var seen []string
-		for _, place := range evidence(l, p.Layout) {
-			seen = append(seen, prose.CodeSpan(place))
-		}
+		seen := lists.Map(evidence(l, p.Layout), prose.CodeSpan)
 		p.Print(fmt.Sprintf("- %s failed: %s. It passed after %s, in %s: %s\n",
 			prose.CodeSpan(terminal.Clean(l.Evidence[0].Failed.Text)), prose.CodeSpan(terminal.Clean(l.Error)), repairText(l, prose.CodeSpan),
 			human.Plural(l.Sessions, "session", "sessions"), strings.Join(seen, ", ")))

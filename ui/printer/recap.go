@@ -76,8 +76,6 @@ func (a *Recap) Sheet(layout Layout) table {
 	}}
 }
 
-func (a *Recap) Plain(p *plain) { p.table(a.Sheet(p.Layout)) }
-
 // factDetails is what a fact says beside its text.
 func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	switch f.What {

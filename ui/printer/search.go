@@ -353,8 +353,7 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 // session writes the title of a session, then its directory and what else is known.
 func (t *Text) session(title, cwd string, facts ...string) {
 	t.Print(t.Style(TitleStyle, terminal.Clip(title, t.Width)), "\n")
-	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
-	rest := terminal.Clean(strings.Join(facts, " · "))
+	rest := terminal.Clean(joinedBy(" · ", facts...))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
 		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")

@@ -193,9 +193,8 @@ func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
 	}
 	name, age := widest(names), widest(ages)
 	for i, c := range shown {
-		what := []string{terminal.Clip(human.Title(c.Session.Title()), candidateTitle), terminal.Clean(c.Session.CWD)}
-		what = slices.DeleteFunc(what, func(f string) bool { return f == "" })
-		lines = append(lines, strings.TrimRight(terminal.Pad(names[i], name)+"  "+terminal.Pad(ages[i], age)+"  "+strings.Join(what, " · "), " "))
+		what := joinedBy(" · ", terminal.Clip(human.Title(c.Session.Title()), candidateTitle), terminal.Clean(c.Session.CWD))
+		lines = append(lines, strings.TrimRight(terminal.Pad(names[i], name)+"  "+terminal.Pad(ages[i], age)+"  "+what, " "))
 	}
 	if n := len(list) - len(shown); n > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", n))
@@ -259,7 +258,7 @@ func (s *Sessions) narrow(t *Text) {
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
-		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+		line := "  " + joinedBy(" · ", facts...)
 		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
 			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
 				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)

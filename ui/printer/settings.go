@@ -3,7 +3,6 @@ package printer
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -139,6 +138,5 @@ func (v *Version) JSON(j *JSON) {
 }
 
 func (v *Version) Text(t *Text) {
-	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
-	t.Print("pigrep ", v.Version, " (", strings.Join(parts, ", "), ")\n")
+	t.Print("pigrep ", v.Version, " (", joinedBy(", ", v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)), ")\n")
 }

@@ -64,10 +64,7 @@ type cell struct {
 }
 
 func (c *cell) show() {
-	if c.Text == "" {
-		c.Text = c.Plain
-	}
-	c.Text = c.Indent + terminal.Clean(c.Text)
+	c.Text = c.Indent + terminal.Clean(cmp.Or(c.Text, c.Plain))
 	c.width = terminal.Width(c.Text)
 }
 
@@ -424,11 +421,8 @@ func (l *tableLayout) addBars(spare int) {
 }
 
 func (l *tableLayout) titles() *sheetRow {
-	r := &sheetRow{style: DimStyle}
-	for _, c := range l.columns {
-		r.cells = append(r.cells, cell{Text: c.Title, width: len(c.Title)})
-	}
-	return r
+	titles := lists.Map(l.columns, func(c column) cell { return cell{Text: c.Title, width: len(c.Title)} })
+	return &sheetRow{cells: titles, style: DimStyle}
 }
 
 func (t *Text) tableRow(r *sheetRow, l *tableLayout, bars bool) {

@@ -271,10 +271,7 @@ func (p *showText) relative(r *Relative, of int) string {
 	if r.State == "missing" {
 		return path + ", which is deleted"
 	}
-	name := terminal.Clean(r.ShortID)
-	if name == "" {
-		name = path
-	}
+	name := cmp.Or(terminal.Clean(r.ShortID), path)
 	if r.Title != "" {
 		name += " " + terminal.Clip(terminal.Clean(r.Title), relativeTitle)
 	}
@@ -454,11 +451,7 @@ func (p *showText) more(indent string, hidden int) {
 }
 
 func imageText(i *session.Image) string {
-	kind := terminal.Clean(i.MimeType)
-	if kind == "" {
-		kind = "image"
-	}
-	return "[" + kind + " " + human.Bytes(int64(i.Size)) + "]"
+	return "[" + cmp.Or(terminal.Clean(i.MimeType), "image") + " " + human.Bytes(int64(i.Size)) + "]"
 }
 
 // reply prints a reply of the assistant, or a piece of one. Its calls wait for their results.
@@ -604,14 +597,11 @@ var classStyles = map[highlight.Class]ansi.Style{
 // rendered; without them, it is left as written, because its marks are the only sign of
 // headings and emphasis.
 func (p *showText) rendered(b transcript.Block, width int, faint bool) []string {
-	var lines []string
 	markdownForms := []transcript.Form{transcript.Prose, transcript.Thinking, transcript.Image}
 	if p.Colour && width > 0 && !p.Source && slices.Contains(markdownForms, b.Form) {
-		for _, l := range markdown.Render(prose.Tidy(b.Text), width) {
-			lines = append(lines, p.runs(l, faint))
-		}
-		return lines
+		return lists.Map(markdown.Render(prose.Tidy(b.Text), width), func(l markdown.Line) string { return p.runs(l, faint) })
 	}
+	var lines []string
 	for _, l := range prose.SourceLines(b.Text, width) {
 		s := strings.TrimRight(l.Text, " ")
 		switch {
