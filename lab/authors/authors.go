@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 type Line struct {
 	Text   string
 	Author string // the id of a session; "" for a person
+	Was    string // of a line that a person changed a little: its author before
 }
 
 // A Repo is the repository as it is in the end.
@@ -91,7 +93,9 @@ func (b *builder) begin(n int) {
 // between is what people do between two sessions.
 func (b *builder) between() {
 	for _, name := range b.names() {
-		switch b.rng.IntN(8) {
+		switch b.rng.IntN(9) {
+		case 4:
+			b.tweak(name)
 		case 0: // a person changes lines
 			list := b.Files[name]
 			at := b.rng.IntN(len(list) + 1)
@@ -121,6 +125,29 @@ func (b *builder) between() {
 		b.snapshot = maps.Clone(b.Files)
 	}
 }
+
+// tweak is what a person does to some lines: another number, another name, a word at the end.
+func (b *builder) tweak(name string) {
+	list := slices.Clone(b.Files[name])
+	for range min(len(list), 1+b.rng.IntN(3)) {
+		l := &list[b.rng.IntN(len(list))]
+		text := l.Text
+		switch b.rng.IntN(3) {
+		case 0:
+			text = digits.ReplaceAllStringFunc(text, func(string) string { return fmt.Sprint(b.rng.IntN(1000)) })
+		case 1:
+			text = strings.ReplaceAll(text, pick(b.rng, nouns), pick(b.rng, nouns))
+		case 2:
+			text += " // by hand"
+		}
+		if text != l.Text {
+			*l = Line{Text: text, Was: cmp.Or(l.Author, l.Was)}
+		}
+	}
+	b.Files[name] = list
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
 
 func (b *builder) names() []string { return slices.Sorted(maps.Keys(b.Files)) }
 
@@ -157,7 +184,7 @@ func (b *builder) lines(n int, author string) (list []Line) {
 		default:
 			text = fmt.Sprintf("\t%s%d := %s(%s, %d)", x, b.rng.IntN(100), v, y, b.rng.IntN(10000))
 		}
-		list = append(list, Line{text, author})
+		list = append(list, Line{Text: text, Author: author})
 	}
 	return list
 }
@@ -241,7 +268,7 @@ func (b *builder) swap(name string) {
 	list := slices.Clone(b.Files[name])
 	for i := range list {
 		if changed := strings.ReplaceAll(list[i].Text, old, now); changed != list[i].Text {
-			list[i] = Line{changed, b.id}
+			list[i] = Line{Text: changed, Author: b.id}
 		}
 	}
 	b.Files[name] = list

@@ -23,7 +23,8 @@ type attribution struct {
 	lines []string
 	found []found
 	named map[string]bool // names of files whose calls were read
-	own   *history        // of the file; nil if there is none
+	same  []*history      // of the file, in all checkouts and under all names; the nearest first
+	swaps []*change       // in files that were not known
 
 	keys []string // of the lines, as of squeezed
 	tell []bool   // the line alone can tell where it is from: it is long enough, and no other line is the same
@@ -52,8 +53,8 @@ func (x *attribution) attribute() error {
 		x.found = make([]found, len(x.lines))
 		x.take(x.replay())
 	}
-	if x.own != nil {
-		x.alike(x.own.lines())
+	for _, h := range x.same {
+		x.alike(h.lines())
 	}
 	x.short()
 	return x.ctx.Err()
@@ -188,6 +189,7 @@ func (c *change) lines() []string {
 // take finds the lines in the histories: first in that of the file, then in those of the same file
 // in other checkouts, of other files with its name, and of others.
 func (x *attribution) take(r *replay) {
+	x.swaps, x.same = r.swaps, nil
 	var list []*history
 	for _, h := range r.files {
 		if x.named[path.Base(h.path)] {
@@ -203,12 +205,10 @@ func (x *attribution) take(r *replay) {
 	})
 	for _, h := range list {
 		rank := x.rank(h.path)
-		if rank == 0 {
-			x.own = h
-		}
 		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(x.telling(), len(h.once)) || rank == 1 && shared[h] > 0 && 2*shared[h] >= x.telling()
 		x.inOrder(h.lines(), isSame)
 		if isSame {
+			x.same = append(x.same, h)
 			x.onceThere(h)
 		}
 	}
@@ -297,17 +297,23 @@ func (x *attribution) onceThere(h *history) {
 	}
 }
 
-// How near a line must be to be called alike, and a piece of a line.
-const (
-	nearEnough  = 0.6
-	pieceEnough = 0.4
-)
+// later returns a line as swaps in a file of this name made it, after a person renamed the file.
+func (x *attribution) later(l line) line {
+	for _, c := range x.swaps {
+		if text := swapped(l.text, c.effect.Swaps); text != l.text && c.by.compare(l.by) > 0 {
+			l = newLine(text, c.by)
+		}
+	}
+	return l
+}
 
-// alike finds lines without an origin that stand where the history has a similar line, or have what
-// an edit wrote into them.
+// nearEnough is how near a line must be to be called alike.
+const nearEnough = 0.6
+
+// alike finds lines without an origin that stand where the history has a similar line.
 func (x *attribution) alike(all []line) {
 	m := match(keys(all), x.keys)
-	taken := make([]bool, len(all))
+	taken, unique := make([]bool, len(all)), telling(nil, keys(all))
 	for _, at := range m {
 		if at >= 0 {
 			taken[at] = true
@@ -325,8 +331,13 @@ func (x *attribution) alike(all []line) {
 		}
 		best, near := -1, nearEnough
 		for k := from + 1; k < to; k++ {
-			if all[k].by == nil || taken[k] {
+			if all[k].by == nil || taken[k] || !unique[k] {
 				continue
+			}
+			if l := x.later(all[k]); l.key == x.keys[i] {
+				x.set(i, &l)
+				taken[k], best = true, -1
+				break
 			}
 			if n := likeness(all[k].text, x.lines[i]); n >= near {
 				best, near = k, n
@@ -335,20 +346,6 @@ func (x *attribution) alike(all []line) {
 		if best >= 0 {
 			taken[best] = true
 			x.found[i] = found{by: all[best].by, how: Alike, near: near}
-			continue
-		}
-		x.piece(i, all)
-	}
-}
-
-// piece finds what an edit wrote into a line, where the rest of the line is not known.
-func (x *attribution) piece(i int, all []line) {
-	for k := len(all) - 1; k >= 0; k-- {
-		text := strings.TrimSpace(all[k].text)
-		near := float64(len(text)) / float64(len(strings.TrimSpace(x.lines[i])))
-		if all[k].by != nil && len(text) >= shortest && near >= pieceEnough && strings.Contains(x.lines[i], text) {
-			x.found[i] = found{by: all[k].by, how: Alike, near: min(near, 1)}
-			return
 		}
 	}
 }

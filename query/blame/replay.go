@@ -50,6 +50,8 @@ type history struct {
 type replay struct {
 	files map[string]*history
 	same  func(path string) bool // the path is that of the file that was asked for, in some checkout
+	last  *history               // of these, the one that was changed last
+	swaps []*change              // of strings, in a file that was not known
 }
 
 func (r *replay) at(path string) *history {
@@ -71,10 +73,16 @@ func (r *replay) apply(c *change) {
 		l := newLine(text, c.by)
 		h.note(&l)
 	}
+	if r.same(h.path) {
+		defer func() { r.last = h }()
+	}
 	switch e := c.effect; {
 	case e != nil && e.Append:
 		h.add(c.by, splitLines(e.Text))
 	case e != nil && len(e.Swaps) > 0:
+		if r.adopt(h); !h.known {
+			r.swaps = append(r.swaps, c)
+		}
 		h.swapAll(c.by, e.Swaps)
 	case e != nil && e.Text != "":
 		r.write(h, c, splitLines(e.Text))
@@ -83,7 +91,15 @@ func (r *replay) apply(c *change) {
 	case c.file != nil && c.file.Whole:
 		r.write(h, c, added(c.file))
 	case c.file != nil:
+		r.adopt(h)
 		h.edit(c)
+	}
+}
+
+// adopt gives a file of which nothing is known the lines that the same file has in another checkout.
+func (r *replay) adopt(h *history) {
+	if len(h.blocks) == 0 && r.last != nil && r.same(h.path) {
+		h.blocks = [][]line{r.last.lines()}
 	}
 }
 
@@ -336,20 +352,24 @@ func (h *history) add(by *origin, now []string) {
 func (h *history) swapAll(by *origin, swaps []shellcmd.Swap) {
 	for _, block := range h.blocks {
 		for i := range block {
-			text := block[i].text
-			for _, s := range swaps {
-				n := 1
-				if s.All {
-					n = -1
-				}
-				text = strings.Replace(text, s.Old, s.New, n)
-			}
-			if text != block[i].text {
+			if text := swapped(block[i].text, swaps); text != block[i].text {
 				block[i] = newLine(text, by)
 				h.note(&block[i])
 			}
 		}
 	}
+}
+
+// swapped returns a line with strings replaced.
+func swapped(text string, swaps []shellcmd.Swap) string {
+	for _, s := range swaps {
+		n := 1
+		if s.All {
+			n = -1
+		}
+		text = strings.Replace(text, s.Old, s.New, n)
+	}
+	return text
 }
 
 // edit changes a part of the file.
