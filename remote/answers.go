@@ -31,6 +31,21 @@ type Answers interface {
 	Fix(context.Context, fix.Request) (*fix.Response, error)
 }
 
+// WithEarly returns a context for a question. If several machines answer that, show is called with
+// what has come so far, as an answer that is not complete, from one goroutine at a time and until the
+// question is answered.
+func WithEarly(ctx context.Context, show func(answer any)) context.Context {
+	return context.WithValue(ctx, earlyKey{}, show)
+}
+
+type earlyKey struct{}
+
+// Early returns what a question shows early answers with; nil if it wants none.
+func Early(ctx context.Context) func(answer any) {
+	show, _ := ctx.Value(earlyKey{}).(func(any))
+	return show
+}
+
 // A Participant answers questions together with others.
 type Participant interface {
 	Answers
@@ -43,6 +58,11 @@ type PrepareRequest struct {
 	Search *search.Request `json:",omitempty"` // whose words are counted
 	Fix    *fix.Request    `json:",omitempty"` // or whose words are
 	Known  uint64          // the number of the sessions that the client knows; 0 for none
+
+	// Found and Listed are answered at once, on statistics that the client expects, or without
+	// them on those of this machine.
+	Found  *search.Request   `json:",omitempty"`
+	Listed *sessions.Request `json:",omitempty"`
 }
 
 // Prepared is the answer to it.
@@ -50,6 +70,9 @@ type Prepared struct {
 	Statistics words.Statistics  // of the words of the request
 	Number     uint64            // of Sessions: it changes with them; 0 if that is not known
 	Sessions   []search.Identity // nil if they are those of PrepareRequest.Known
+
+	Found  *search.Response   `json:",omitempty"`
+	Listed *sessions.Response `json:",omitempty"`
 }
 
 // FilesRequest asks for the files that tools touched, or for the history of one.

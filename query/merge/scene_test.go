@@ -33,6 +33,7 @@ type scene struct {
 	hosts   []*index.Reader
 	files   map[string]string // of each path, the name under which it was given
 	adapter adapter.Adapter
+	owners  [][]uint64 // what elsewhere returns
 }
 
 // divide divides files, by their names, among hosts: hostOf says which.
@@ -197,11 +198,14 @@ func never[Req, Res any](*Req, []*Res) []*Req { return nil }
 
 // elsewhere returns for each host the sessions that another one answers for.
 func (s *scene) elsewhere(t tester) [][]uint64 {
-	var identities [][]search.Identity
-	for _, r := range s.hosts {
-		identities = append(identities, overJSON(t, search.Identities(r)))
+	if s.owners == nil { // the indexes stay as they are
+		var identities [][]search.Identity
+		for _, r := range s.hosts {
+			identities = append(identities, overJSON(t, search.Identities(r)))
+		}
+		s.owners = merge.Elsewhere(identities)
 	}
-	return merge.Elsewhere(identities)
+	return s.owners
 }
 
 // sum returns the statistics of all hosts.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pigrep/lab/testkit"
+	"pigrep/query/engine/words"
 	"pigrep/query/grep"
 	"pigrep/query/merge"
 	"pigrep/query/search"
@@ -79,6 +80,11 @@ var behaviours = map[string]func(in *bufio.Reader){
 		fmt.Println(`{"id":77,"answer":{"Total":9}}` + "\n" + `{"id":-1,"part":{}}`)
 		sayTo(line, `{"Total":2}`)
 		answerAll(in, `{}`)
+	},
+	"agreeing": func(in *bufio.Reader) {
+		greet(Protocol, 7)
+		const answer = `"Total":1,"TotalAny":1,"Part":{},"Hits":[{"sessionPath":"/s/there.jsonl"}]`
+		answerAll(in, `{`+answer+`,"Statistics":{"documents":2},"Found":{`+answer+`}}`)
 	},
 	"hostile": func(in *bufio.Reader) {
 		greet(Protocol, 7)
@@ -368,6 +374,75 @@ func TestLostDuringGrep(t *testing.T) {
 				t.Errorf("missing: %+v", missing)
 			}
 		})
+	}
+}
+
+// participant is this machine among others. It counts what it is asked.
+type participant struct {
+	remote.Participant
+	asked *[]string
+}
+
+func (p participant) Prepare(_ context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+	out := &remote.Prepared{Statistics: words.Statistics{Documents: 1}}
+	if what := "prepare"; req.Found != nil {
+		if out.Found = found("/s/here.jsonl"); req.Found.Shared != nil {
+			what += fmt.Sprint(" of ", req.Found.Shared.Documents)
+		}
+		*p.asked = append(*p.asked, what)
+	}
+	return out, nil
+}
+
+func (p participant) Search(context.Context, search.Request) (*search.Response, error) {
+	*p.asked = append(*p.asked, "search")
+	return found("/s/here.jsonl"), nil
+}
+
+// found is an answer with a hit.
+func found(path string) *search.Response {
+	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{SessionPath: path, Place: &search.Place{}}}, Total: 1, TotalAny: 1}
+}
+
+// What one machine has answered is shown while another one is silent, and says so.
+func TestEarlyAnswer(t *testing.T) {
+	var asked []string
+	c := client(t, "nothing", long)
+	h := &Asking{Hosts: &Hosts{Clients: []*Client{c}, Here: participant{asked: &asked}}}
+	ctx, enough := context.WithCancel(t.Context())
+	var early *search.Response
+	_, err := h.Search(remote.WithEarly(ctx, func(answer any) {
+		early = answer.(*search.Response)
+		enough()
+	}), search.Request{Text: "x", Flat: true})
+	if !errors.Is(err, context.Canceled) || early == nil {
+		t.Fatalf("%+v, %v", early, err)
+	}
+	if len(early.Hits) != 1 || early.Index.Complete || strings.Join(early.Warnings, "") != "waiting for box" {
+		t.Errorf("%+v", early)
+	}
+}
+
+// A question whose early answers may be shown takes a second round trip only if the machines have
+// not agreed on it before. It is the same answer then.
+func TestOneRoundTrip(t *testing.T) {
+	var asked []string
+	h := &Asking{Hosts: &Hosts{Clients: []*Client{client(t, "agreeing", long)}, Here: participant{asked: &asked}}}
+	shown := 0
+	ctx := remote.WithEarly(t.Context(), func(any) { shown++ })
+	var answers []string
+	for _, text := range []string{"x", "x", "y"} {
+		res, err := h.Search(ctx, search.Request{Text: text, Flat: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, fmt.Sprintf("%d %v", len(res.Hits), res.Hits))
+	}
+	if want := "prepare,search,prepare of 3,prepare,search"; strings.Join(asked, ",") != want || shown < 3 {
+		t.Errorf("asked %q, want %q; shown %d times", asked, want, shown)
+	}
+	if answers[0] != answers[1] || answers[0] != answers[2] || !strings.HasPrefix(answers[0], "2 ") {
+		t.Errorf("%q", answers)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/query/audit"
+	"pigrep/query/engine/filter"
 	"pigrep/query/engine/words"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
@@ -28,6 +29,15 @@ type Hosts struct {
 
 	mu       sync.Mutex
 	sessions map[int]remote.Prepared // of hosts, by number
+	last     agreement
+}
+
+// agreement is what hosts have agreed on for a question: the sum of their statistics, and for each
+// host, by its number, the sessions for which another one answers.
+type agreement struct {
+	about     string // the question, as PrepareRequest says it
+	shared    *words.Statistics
+	elsewhere map[int][]uint64
 }
 
 // Asking is a question to all hosts. It is answered as long as one of them does.
@@ -139,6 +149,17 @@ func (h *Hosts) all() (all []remote.Participant) {
 	return all
 }
 
+// names returns what those who are asked are called.
+func (h *Hosts) names() (list []string) {
+	if h.Here != nil {
+		list = append(list, filter.ThisHost)
+	}
+	for _, c := range h.Clients {
+		list = append(list, c.Host.Name)
+	}
+	return list
+}
+
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
 // numbers.
 func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (*T, error)) (answers []*T, answered []int, err error) {
@@ -184,32 +205,38 @@ type joint[Req, Res any] struct {
 	know  func(req *Req, shared *words.Statistics, elsewhere []uint64) // says in a request what all of them know
 	again func(*Req, []*Res) []*Req                                    // as merge.Again; nil: they are asked once
 	merge func(*Req, []*Res) *Res
+
+	// early is where a request and its answer travel with what hosts say to agree; nil: nowhere.
+	early func(*remote.PrepareRequest, *remote.Prepared) (**Req, **Res)
 }
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
 func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
 	hosts := h.numbers()
-	var shared *words.Statistics
-	elsewhere := make(map[int][]uint64)
-	if len(hosts) > 1 {
-		var err error
-		if hosts, shared, elsewhere, err = h.prepare(ctx, q.words); err != nil {
-			return nil, err
-		}
-		q.know(&req, shared, nil)
+	if len(hosts) == 1 {
+		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Participant) (*Res, error) { return q.ask(from, ctx, req) })
+		return tell(h, first(answers), err)
 	}
-	one := func(ctx context.Context, number int, from remote.Participant, req Req) (*Res, error) {
-		if shared != nil {
-			q.know(&req, shared, elsewhere[number])
-		}
+	soon := newEarly(ctx, h, &req, q)
+	defer soon.end()
+	hosts, agreed, err := h.prepare(ctx, q.words, soon.ask, soon.arrived)
+	if err != nil {
+		return nil, err
+	}
+	q.know(&req, agreed.shared, nil)
+	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (*Res, error) {
+		q.know(&req, agreed.shared, agreed.elsewhere[number])
 		return q.ask(from, ctx, req)
 	}
-	answers, hosts, err := each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
-		return one(ctx, number, from, req)
-	})
-	if err != nil || shared == nil {
-		return tell(h, first(answers), err)
+	answers := soon.expected(agreed, hosts)
+	if answers == nil {
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
+			return ask(ctx, number, from, req)
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	for range merge.Rounds {
 		more := make(map[int]*Req)
@@ -223,12 +250,12 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 		if len(more) == 0 {
 			break
 		}
-		before := answers
+		before, of := answers, hosts
 		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
 			if r := more[number]; r != nil {
-				return one(ctx, number, from, *r)
+				return ask(ctx, number, from, *r)
 			}
-			return before[slices.Index(hosts, number)], nil
+			return before[slices.Index(of, number)], nil
 		})
 		if err != nil {
 			return nil, err
@@ -244,27 +271,42 @@ func first[T any](list []*T) *T {
 	return list[0]
 }
 
-// prepare asks all hosts for what they must know of each other: it returns those that answer,
-// the sum of their statistics, and for each the sessions for which another one answers.
-func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest) (hosts []int, shared *words.Statistics, elsewhere map[int][]uint64, err error) {
+// prepare asks all hosts for what they must know of each other: it returns those that answer, and
+// what they agree on. Each is asked what ask adds too; arrived is called when it has answered.
+func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask func(int, *remote.PrepareRequest), arrived func(int, *remote.Prepared)) (hosts []int, agreed agreement, err error) {
 	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Prepared, error) {
 		req := req
 		req.Known = h.known(number).Number
-		return from.Prepare(ctx, req)
+		ask(number, &req)
+		p, err := from.Prepare(ctx, req)
+		if err == nil {
+			arrived(number, p)
+		}
+		return p, err
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, agreed, err
 	}
-	shared, elsewhere = &words.Statistics{}, make(map[int][]uint64)
+	agreed = agreement{aboutOf(&req), &words.Statistics{}, make(map[int][]uint64)}
 	identities := make([][]search.Identity, len(list))
 	for i, p := range list {
-		shared.Add(&p.Statistics)
+		agreed.shared.Add(&p.Statistics)
 		identities[i] = h.know(hosts[i], p).Sessions
 	}
 	for i, ids := range merge.Elsewhere(identities) {
-		elsewhere[hosts[i]] = ids
+		agreed.elsewhere[hosts[i]] = ids
 	}
-	return hosts, shared, elsewhere, nil
+	h.Hosts.mu.Lock()
+	h.last = agreed
+	h.Hosts.mu.Unlock()
+	return hosts, agreed, nil
+}
+
+func aboutOf(req *remote.PrepareRequest) string {
+	if req.Search != nil {
+		return req.Search.Text
+	}
+	return ""
 }
 
 // known returns the sessions of a host, as far as they are known.
@@ -311,7 +353,12 @@ func picks(req audit.Request) remote.PrepareRequest {
 
 func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Later = false
-	return together(ctx, h, req, joint[search.Request, search.Response]{remote.Participant.Search, wordsOf(&req), knowSearch, merge.Again, merge.Search})
+	return together(ctx, h, req, joint[search.Request, search.Response]{
+		remote.Participant.Search, wordsOf(&req), knowSearch, merge.Again, merge.Search,
+		func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
+			return &q.Found, &p.Found
+		},
+	})
 }
 
 func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
@@ -321,13 +368,16 @@ func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.
 		func(req *sessions.Request, shared *words.Statistics, elsewhere []uint64) {
 			req.Shared, req.Elsewhere = shared, elsewhere
 		}, merge.AgainSessions, merge.Sessions,
+		func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
+			return &q.Listed, &p.Listed
+		},
 	})
 }
 
 func (h *Asking) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
 	return together(ctx, h, req, joint[search.Request, facets.Response]{
 		remote.Participant.Facets, wordsOf(&req), knowSearch, merge.AgainFacets,
-		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) },
+		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) }, nil,
 	})
 }
 
@@ -342,22 +392,22 @@ func (h *Asking) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, err
 }
 
 func (h *Asking) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	return together(ctx, h, req, joint[search.Request, search.Counts]{remote.Participant.Count, wordsOf(&req), knowSearch, nil, merge.Count})
+	return together(ctx, h, req, joint[search.Request, search.Counts]{remote.Participant.Count, wordsOf(&req), knowSearch, nil, merge.Count, nil})
 }
 
 func (h *Asking) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
 	return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
 		remote.Participant.Tools, picks(req), knowAudit, nil,
-		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) },
+		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) }, nil,
 	})
 }
 
 func (h *Asking) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{remote.Participant.Commands, picks(req), knowAudit, nil, merge.Commands})
+	return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{remote.Participant.Commands, picks(req), knowAudit, nil, merge.Commands, nil})
 }
 
 func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.CallList]{remote.Participant.Calls, picks(req), knowAudit, nil, merge.Calls})
+	return together(ctx, h, req, joint[audit.Request, audit.CallList]{remote.Participant.Calls, picks(req), knowAudit, nil, merge.Calls, nil})
 }
 
 func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
@@ -366,12 +416,12 @@ func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.F
 		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) {
 			knowAudit(&req.Request, shared, elsewhere)
 		}, nil,
-		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) },
+		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
 	})
 }
 
 func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{remote.Participant.Usage, picks(req), knowAudit, nil, merge.Usage})
+	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{remote.Participant.Usage, picks(req), knowAudit, nil, merge.Usage, nil})
 }
 
 func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
@@ -379,7 +429,7 @@ func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error
 		remote.Participant.Fix, remote.PrepareRequest{Fix: &req},
 		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) {
 			req.Shared, req.Elsewhere = shared, elsewhere
-		}, nil, merge.Fix,
+		}, nil, merge.Fix, nil,
 	})
 }
 
@@ -389,9 +439,11 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 	hosts, elsewhere := h.numbers(), make(map[int][]uint64)
 	if len(hosts) > 1 {
 		var err error
-		if hosts, _, elsewhere, err = h.prepare(ctx, remote.PrepareRequest{}); err != nil {
+		var agreed agreement
+		if hosts, agreed, err = h.prepare(ctx, remote.PrepareRequest{}, func(int, *remote.PrepareRequest) {}, func(int, *remote.Prepared) {}); err != nil {
 			return nil, err
 		}
+		elsewhere = agreed.elsewhere
 	}
 	all := h.all()
 	answered := make([]*remote.Grepped, len(hosts))

@@ -24,6 +24,7 @@ import (
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
+	"pigrep/remote"
 	"pigrep/query/sessions"
 )
 
@@ -570,6 +571,44 @@ func TestSlowSearch(t *testing.T) {
 	}
 	if screen := plainScreen(d.Model); strings.Contains(screen, "searching …") {
 		t.Errorf("a search that has ended shows:\n%s", screen)
+	}
+}
+
+// What some machines have answered is shown, and can be used, while others still work; the answer of
+// all takes its place.
+func TestEarlyAnswer(t *testing.T) {
+	b := fake()
+	answer := func(path string, warnings ...string) *search.Response {
+		h := search.Hit{SessionPath: path, EntryID: "e0", Kind: "reply", Fragment: match.Fragment{Text: "a token in " + path}}
+		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionFacts: search.SessionFacts{SessionPath: path}}}, Total: 1, TotalAny: 1, Warnings: warnings}
+	}
+	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
+		if show := remote.Early(ctx); show != nil {
+			show(answer("laptop:/s/1.jsonl", "waiting for server"))
+		}
+		return answer("server:/s/2.jsonl"), nil
+	}
+	d := drive(t, Options{Backend: b}, 80, 24)
+	d.keys("toke")
+	var early then
+	d.post = func(after time.Duration, do then) {
+		if after == 0 {
+			early = do
+		}
+	}
+	d.query.insert("n")
+	run := d.changed()
+	final := run() // it has not arrived yet
+	if d.send(early); d.outdated() {
+		t.Error("an action waits for the slowest machine")
+	}
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "a token in laptop") || !strings.Contains(screen, "waiting for server") {
+		t.Errorf("before all have answered:\n%s", screen)
+	}
+	d.send(final)
+	d.send(early) // too late
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "a token in server") || strings.Contains(screen, "laptop") || strings.Contains(screen, "waiting") {
+		t.Errorf("when all have answered:\n%s", screen)
 	}
 }
 

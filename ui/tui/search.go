@@ -11,6 +11,7 @@ import (
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 )
 
 // searching is the running search and the last answer.
@@ -19,6 +20,7 @@ type searching struct {
 	job     *job // nil when none runs
 	again   bool // search again when the job has ended
 	slow    bool // the job has run for a while
+	early   bool // what is shown is what has come so far for the newest request
 	limit   int  // sessions
 	refresh bool // the newest request repeats the one before, on a newer generation
 
@@ -87,6 +89,7 @@ type searched struct {
 func (m *Model) begin(refresh bool) tea.Cmd {
 	s := &m.search
 	s.seq++
+	s.early = false
 	s.known = m.state.Generation
 	s.refresh = refresh && (s.refresh || s.job == nil)
 	if s.job != nil {
@@ -107,6 +110,15 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	end := searched{seq: s.seq, text: m.query.text}
 	o := m.options
+	if post := m.post; post != nil {
+		some := end
+		ctx = remote.WithEarly(ctx, func(answer any) {
+			soon := some
+			soon.answer, _ = answer.(*search.Response)
+			soon.list, _ = answer.(*sessions.Response)
+			post(0, func(m *Model) tea.Cmd { return m.showEarly(soon) })
+		})
+	}
 	return command(func() then {
 		defer stop()
 		start := o.Now()
@@ -124,7 +136,38 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 // chosen from it. An action then waits: typing a word and pressing Enter at once is about
 // what the word finds.
 func (m *Model) outdated() bool {
-	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh
+	return m.place() == inList && !m.moved && m.search.job != nil && !m.search.refresh && !m.search.early
+}
+
+// showEarly shows what some machines have answered while others still work.
+func (m *Model) showEarly(msg searched) tea.Cmd {
+	s := &m.search
+	if s.job == nil || s.again || msg.seq != s.seq {
+		return nil
+	}
+	s.early = true
+	return m.present(msg)
+}
+
+// present shows the sessions of an answer.
+func (m *Model) present(msg searched) tea.Cmd {
+	s := &m.search
+	m.moved = m.moved && msg.text == s.shown
+	keep := s.answered && m.moved
+	groups := m.read(msg)
+	s.answered = true
+	m.results.set(groups, keep)
+	if len(groups) == 0 {
+		m.reading, m.findFocus = false, false
+	}
+	cmd := m.showPreview()
+	if do := m.waiting; do != nil && (len(groups) > 0 || s.job == nil) {
+		m.waiting = nil
+		if len(groups) > 0 {
+			cmd = tea.Batch(cmd, do(m))
+		}
+	}
+	return cmd
 }
 
 func (m *Model) showAnswer(msg searched) tea.Cmd {
@@ -137,21 +180,7 @@ func (m *Model) showAnswer(msg searched) tea.Cmd {
 	if msg.seq != s.seq {
 		return nil
 	}
-	m.moved = m.moved && msg.text == s.shown
-	keep := s.answered && m.moved
-	groups := m.read(msg)
-	s.answered = true
-	m.results.set(groups, keep)
-	if len(groups) == 0 {
-		m.reading, m.findFocus = false, false
-	}
-	cmd := m.showPreview()
-	if do := m.waiting; do != nil {
-		m.waiting = nil
-		if len(groups) > 0 {
-			cmd = tea.Batch(cmd, do(m))
-		}
-	}
+	cmd := m.present(msg)
 	if m.state.Generation != s.known {
 		return tea.Batch(cmd, m.begin(true))
 	}

@@ -14,6 +14,7 @@ import (
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/printer"
 )
 
@@ -44,6 +45,35 @@ func answerTo(s *Server, address string, change func(*http.Request)) *httptest.R
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w
+}
+
+// The script is sent what some machines have answered, and then the answer of all; a page without the
+// script has the latter alone. If that fails, the part says so.
+func TestEarlyAnswers(t *testing.T) {
+	s := newServer()
+	some := errors.New("the server is on fire <b>")
+	s.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
+		if show := remote.Early(ctx); show != nil {
+			show(&search.Response{Total: 1, TotalAny: 1, Warnings: []string{"waiting for server"}})
+			show(&search.Response{Total: 2, TotalAny: 2})
+		}
+		if req.Text == "failing" {
+			return nil, some
+		}
+		return &search.Response{Total: 3, TotalAny: 3}, nil
+	}
+	const mark = `<template class="early"></template>`
+	w := answerTo(s, "/?part=answer&q=x", nil)
+	pieces := strings.Split(w.Body.String(), mark)
+	if len(pieces) != 3 || w.Code != 200 || !strings.Contains(pieces[0], "waiting for server") || !strings.Contains(pieces[1], "2 hits") || !strings.Contains(pieces[2], "3 hits") {
+		t.Errorf("%d: %s", w.Code, w.Body)
+	}
+	if w := answerTo(s, "/?q=x", nil); strings.Contains(w.Body.String(), mark) || !strings.Contains(w.Body.String(), "3 hits") {
+		t.Errorf("%s", w.Body)
+	}
+	if w := answerTo(s, "/?part=answer&q=failing", nil); !strings.Contains(w.Body.String(), "the server is on fire &lt;b&gt;") || strings.Contains(w.Body.String(), "<html") {
+		t.Errorf("%s", w.Body)
+	}
 }
 
 // Requests without the cookie, from other sites, or with a method that could change something

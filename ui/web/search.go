@@ -24,6 +24,7 @@ import (
 	"pigrep/query/engine/words"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/html"
 )
@@ -231,8 +232,26 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &searchPage{searchParams: q, Forms: syntax.Forms, Fields: filter.Fields}
-	part := r.URL.Query().Get("part")
-	if err := s.ask(r, p, part); err != nil {
+	part, ctx := r.URL.Query().Get("part"), r.Context()
+	begun := false // the script is shown what has come so far, until the answer takes its place
+	if part == "answer" {
+		ctx = remote.WithEarly(ctx, func(res any) {
+			some := *p
+			switch res := res.(type) {
+			case *search.Response:
+				some.Answer = s.found(q, res)
+			case *sessions.Response:
+				some.Answer = s.listed(q, res)
+			}
+			if s.write(w, http.StatusOK, "early", &some) == nil {
+				begun = true
+				_ = http.NewResponseController(w).Flush() // fails only if the browser has disconnected
+			}
+		})
+	}
+	if err := s.ask(ctx, p, part, s.redacts(r)); begun && err != nil {
+		p.Answer = &answer{Summary: "Not everything could be asked", Notes: []string{err.Error()}}
+	} else if err != nil {
 		return err
 	}
 	if part == "answer" || part == "facets" {
@@ -247,20 +266,20 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 
 // ask fills in a part of the search page, or all of it. No more searches run at a time than
 // there are cores, because they would only slow each other down.
-func (s *Server) ask(r *http.Request, p *searchPage, part string) (err error) {
+func (s *Server) ask(ctx context.Context, p *searchPage, part string, redact bool) (err error) {
 	select {
 	case s.turns <- struct{}{}:
 		defer func() { <-s.turns }()
-	case <-r.Context().Done():
-		return r.Context().Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	if part != "facets" {
-		if p.Answer, err = s.answer(r, p.searchParams); err != nil {
+		if p.Answer, err = s.answer(ctx, p.searchParams, redact); err != nil {
 			return err
 		}
 	}
 	if part != "answer" {
-		p.Facets, err = s.distribution(r.Context(), p.searchParams, s.redacts(r))
+		p.Facets, err = s.distribution(ctx, p.searchParams, redact)
 	}
 	return err
 }
@@ -278,12 +297,12 @@ func (s *Server) request(q searchParams, redact bool) search.Request {
 	return req
 }
 
-func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
-	req := s.request(q, s.redacts(r))
+func (s *Server) answer(ctx context.Context, q searchParams, redact bool) (*answer, error) {
+	req := s.request(q, redact)
 	if q.Text == "" {
-		return s.latest(r.Context(), q, req)
+		return s.latest(ctx, q, req)
 	}
-	res, err := s.Search(r.Context(), req)
+	res, err := s.Search(ctx, req)
 	if e, ok := errors.AsType[*words.TextError](err); ok {
 		note := e.Reason
 		if e.Hint != "" {
@@ -294,6 +313,11 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.found(q, res), nil
+}
+
+// found shows the hits of a query.
+func (s *Server) found(q searchParams, res *search.Response) *answer {
 	x := &answer{Heading: "Hits by session", Summary: summaryOf(res), Looser: looserOf(q, res), Notes: slices.Clone(res.Warnings)}
 	if why := search.ExplainWords(res.Words, res.Removed, res.DidYouMean, search.Without); why != "" {
 		x.Notes = append(x.Notes, why)
@@ -317,14 +341,14 @@ func (s *Server) answer(r *http.Request, q searchParams) (*answer, error) {
 	}
 	for i := range res.Sessions {
 		h, f := &res.Sessions[i], &x.Sessions[i]
-		if rest := h.Hits + h.Looser - len(f.Hits); rest > 0 && h.SessionID != "" && req.PerSession == 0 {
+		if rest := h.Hits + h.Looser - len(f.Hits); rest > 0 && h.SessionID != "" && s.request(q, false).PerSession == 0 {
 			f.More = &link{human.Plural(rest, "more hit", "more hits") + " in this session", q.with(syntax.SetField(q.Text, "session", h.SessionID)).Address()}
 		}
 	}
 	if len(res.Sessions) == q.Limit && (res.SessionTotal > q.Limit || !res.TotalIsExact) {
 		x.More = q.more()
 	}
-	return x, nil
+	return x
 }
 
 // more returns the URL of the query with a higher limit; "" if it has the highest.
@@ -345,6 +369,11 @@ func (s *Server) latest(ctx context.Context, q searchParams, req search.Request)
 	if err != nil {
 		return nil, err
 	}
+	return s.listed(q, res), nil
+}
+
+// listed shows the latest sessions.
+func (s *Server) listed(q searchParams, res *sessions.Response) *answer {
 	x := &answer{Heading: "Latest sessions", Latest: true, Summary: human.Plural(res.Total, "session", "sessions"), Notes: res.Warnings}
 	for i := range res.Sessions {
 		x.Sessions = append(x.Sessions, sessionResult{sessionLine: s.sessionLine(&res.Sessions[i].SessionHit, &res.Index, q)})
@@ -352,7 +381,7 @@ func (s *Server) latest(ctx context.Context, q searchParams, req search.Request)
 	if res.Total > len(x.Sessions) {
 		x.More = q.more()
 	}
-	return x, nil
+	return x
 }
 
 // summaryOf says how many hits there are.

@@ -322,8 +322,10 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
+	if w.Header().Get("Content-Type") == "" { // nothing was written before it
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+	}
 	_, _ = w.Write(b.Bytes()) // fails only if the browser has disconnected
 	return nil
 }

@@ -104,23 +104,57 @@ func (o *Opening) within(s *filter.Spec, e *filter.Env) {
 
 func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
 	if req.Search != nil {
+		one := *req.Search // others are asked with it too
+		req.Search = &one
 		o.within(&req.Search.Spec, &req.Search.Env)
 	}
 	if req.Fix != nil {
+		one := *req.Fix
+		req.Fix = &one
 		o.within(&req.Fix.Spec, &req.Fix.Env)
 	}
-	return open(ctx, o, func(x Index) (*remote.Prepared, error) { return x.Prepare(ctx, req) })
+	if req.Found != nil {
+		o.search(req.Found)
+	}
+	if req.Listed != nil {
+		o.list(req.Listed)
+	}
+	return open(ctx, o, func(x Index) (p *remote.Prepared, err error) {
+		if p, err = x.Prepare(ctx, req); err == nil && req.Found != nil {
+			req.Found.Shared = cmp.Or(req.Found.Shared, &p.Statistics)
+			if p.Found, err = x.Search(ctx, *req.Found); err == nil {
+				complete(p.Found, x.Files)
+			}
+		}
+		if err == nil && req.Listed != nil {
+			req.Listed.Shared = cmp.Or(req.Listed.Shared, &p.Statistics)
+			if p.Listed, err = x.Sessions(ctx, *req.Listed); err == nil {
+				complete(p.Listed, x.Files)
+			}
+		}
+		return p, err
+	})
+}
+
+// search completes a search.
+func (o *Opening) search(req *search.Request) {
+	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
+	o.within(&req.Spec, &req.Env)
+}
+
+// list completes a request for a list of sessions.
+func (o *Opening) list(req *sessions.Request) {
+	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+	o.within(&req.Spec, &req.Env)
 }
 
 func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	req.Resume, req.Redact, req.Later = o.ResumeCommand, req.Redact || !o.Reveal, false
-	o.within(&req.Spec, &req.Env)
+	o.search(&req)
 	return open(ctx, o, func(x Index) (*search.Response, error) { return x.Search(ctx, req) })
 }
 
 func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-	o.within(&req.Spec, &req.Env)
+	o.list(&req)
 	return open(ctx, o, func(x Index) (*sessions.Response, error) { return x.Sessions(ctx, req) })
 }
 

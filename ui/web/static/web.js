@@ -36,15 +36,28 @@ async function ask(push) {
 	}
 }
 
-// replace replaces a part of the page by the same part of another URL.
+// replace replaces a part of the page by the same part of another URL. If several machines answer,
+// what has come so far is shown first: it ends with a mark.
+const soFar = '<template class="early"></template>';
 async function replace(name, address, signal) {
 	const part = document.querySelector(`[data-part=${name}]`);
 	const values = new URL(address, location.href);
 	values.searchParams.set("part", name);
 	const answer = await fetch(values, { signal });
 	if (!answer.ok) throw new Error(answer.statusText);
-	const text = await answer.text();
-	signal.throwIfAborted();
+	let text = "";
+	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
+		const { done, value } = await reader.read();
+		signal.throwIfAborted();
+		if (done) break;
+		const pieces = (text + value).split(soFar);
+		text = pieces.pop();
+		if (pieces.length) show(part, pieces.pop());
+	}
+	show(part, text);
+}
+
+function show(part, text) {
 	const open = [...part.querySelectorAll("details")].map((e) => e.open);
 	const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
 	part.innerHTML = text;
