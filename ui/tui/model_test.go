@@ -24,8 +24,8 @@ import (
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
-	"pigrep/remote"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 )
 
 func init() { testkit.Sequences(30) }
