@@ -26,6 +26,8 @@ const (
 	comparedFactor = 2
 	comparedMore   = 10
 	comparedParts  = 200 // that compete for them
+
+	exactFiles = 1000 // up to which the engine counts files exactly: more takes memory in every shard
 )
 
 // hits is an answer to a search.
@@ -201,7 +203,7 @@ func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) 
 	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
 	body := object{
 		"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
-		"aggs": object{"files": object{"cardinality": object{"field": "file_key"}}},
+		"aggs": object{"files": object{"cardinality": object{"field": "file_key", "precision_threshold": exactFiles}}},
 	}
 	if q.Newest {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
@@ -364,7 +366,7 @@ func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
 	perLine := s.Offset/max(int64(s.Lines), 1) + 1
 	size := int(min(max(pageText/(2*perLine), 1), pageSize))
 	body := object{
-		"size": size, "_source": []string{"line", "raw"}, "track_total_hits": false,
+		"size": size, "track_total_hits": false,
 		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "at"}}),
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
 	}

@@ -200,17 +200,21 @@ func (a *Archive) read(ctx context.Context, all []*chosen) error {
 // linesOf returns lines by the keys of their files.
 func (a *Archive) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[string][]adapter.Line, error) {
 	var files []object
+	var keys []string
+	months := make(map[string]bool)
 	count := 0
 	for c, lines := range wanted {
 		files = append(files, all(term("file_key", c.FileKey), term("gen", c.Gen), object{"terms": object{"line": lines}}))
+		keys, months[a.monthly(c.Month)] = append(keys, c.FileKey), true
 		count += len(lines)
 	}
+	where := strings.Join(slices.Sorted(maps.Keys(months)), ",") // other shards need not be asked
 	body := object{
-		"size": min(2*count, pageHits), "_source": []string{"file_key", "line", "at", "raw"}, "track_total_hits": false, // a line may have two documents, of which the first counts
+		"size": min(2*count, pageHits), "track_total_hits": false, // a line may have two documents, of which the first counts
 		"query": all(object{"exists": object{"field": "at"}}, either(files...)),
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"at": object{"order": "asc", "unmapped_type": "long"}}},
 	}
-	page, err := find[document](ctx, a, a.alias(), "", body)
+	page, err := find[document](ctx, a, where, "&routing="+strings.Join(keys, ","), body)
 	if err != nil {
 		return nil, err
 	}
