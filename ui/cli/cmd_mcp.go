@@ -98,7 +98,7 @@ func mcpConfig(x *snapshot.Live, p *location.Location, reveal bool) mcp.Config {
 			}
 			return nil
 		},
-		Resume: p.Agents.ResumeCommand, Absolute: a.Absolute,
+		Resume: p.ResumeCommand, Absolute: a.Absolute,
 		Lines: func(file string) (*blame.Request, error) {
 			_, req, err := readLines(a, file)
 			return req, err

@@ -33,6 +33,7 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
@@ -384,11 +385,11 @@ func (t *Target) Facts(ctx context.Context, x *snapshot.Snapshot) (f show.Sessio
 		defer redact.Strings(&f)
 	}
 	f = show.SessionFacts{
-		SessionHit: search.Describe(&rec.Summary, x.Agents.ResumeCommand),
+		SessionHit: search.Describe(&rec.Summary, x.ResumeCommand),
 		Version:    rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	if t.Index >= 0 {
-		f.SessionHit = search.Describe(t.Lineage.Whole(t.Index), x.Agents.ResumeCommand)
+		f.SessionHit = search.Describe(t.Lineage.Whole(t.Index), x.ResumeCommand)
 	}
 	f.Missing, f.Label = t.Missing, x.Agents.Agent(rec.Agent).Label()
 	f.ShortID = sessions.Names(x.Reader.Summaries())(rec.ID, rec.Path)
@@ -504,10 +505,13 @@ func (o *Manner) Plan(a *app.App, t *Target) (*show.Resume, error) {
 		return nil, &problem.Error{Code: codeCannotResume, Message: rec.Path + " is gone, and this is a copy that was kept",
 			Hint: "put it back: pigrep keep --restore " + cmp.Or(t.ShortID(rec.ID), rec.Path)}
 	}
+	file, here := t.File.(*content.File)
+	if host, path, _ := remote.Split(rec.Path); !here {
+		return nil, &problem.Error{Code: codeCannotResume, Message: path + " is on " + host, Hint: "there: pigrep resume " + cmp.Or(t.ShortID(rec.ID), path)}
+	}
 	r.Fork = o.Fork || o.In != ""
-	file, _ := t.File.(*content.File) // else it is on another machine
 	ask := func(fork bool, dir string) (*adapter.Resumption, error) {
-		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file != nil && file.Packed(), Restored: o.Restored})
+		how, err := t.Agents.Resume(&adapter.ResumeRequest{Record: rec, Root: t.root(), Head: head, Fork: fork, Dir: dir, Packed: file.Packed(), Restored: o.Restored})
 		if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 			err = &problem.Error{Code: codeCannotResume, Message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
 				Hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Asks an archive of a team in a real terminal, as a person would: searches, moves, reads, and
+# tries to resume what is on another machine.
+#
+#	archive.sh PIGREP SESSIONS URL PREFIX
+#
+# URL is that of an OpenSearch. Needs tmux.
+. "$(dirname "$0")/common.sh"
+pigrep remote add team "$3" --prefix "$4" --as elsewhere >/dev/null
+pigrep remote init team >/dev/null
+pigrep push team >/dev/null
+rm -rf "$work/sessions" "$work/index" # nothing is left to ask here
+mkdir "$work/sessions"
+bash_terminal 80 24
+run 'clear; pigrep tui --from team; echo code-$?'
+until_shown '> ' 'sessions'
+
+# Hits, their session beside them, and the next one.
+type_ 'haystack'
+until_shown '> haystack' '3 hits' '▌ prompt' '▶ prompt'
+keys Down
+until_shown '▌ reply' '▶ reply' 'second straw'
+
+# The conversation, and what is found in it.
+keys Tab
+until_shown '▶─'
+keys /
+type_ 'straw'
+until_shown '/straw'
+keys Enter
+until_shown '1 of '
+keys Escape
+until_shown 'Tab back'
+keys Escape
+until_shown '── Find'
+
+# Sessions without a header, an id, a time or an end are found and read, too.
+keys C-u
+type_ 'quokka'
+until_shown '> quokka' '5 hits'
+for _ in 1 2 3 4; do
+	keys Tab
+	until_shown '▶─' 'quokka'
+	keys Escape
+	until_shown 'Tab preview'
+	keys Down
+done
+
+# What is elsewhere is not resumed here.
+keys C-u
+type_ 'haystack'
+until_shown '> haystack' '3 hits'
+keys Enter
+until_shown 'needle.jsonl is on elsewhere'
+keys Escape
+until_gone 'is on elsewhere'
+keys C-c
+until_shown 'code-130'
+echo driven
