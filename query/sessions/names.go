@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
@@ -19,6 +21,7 @@ import (
 	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/engine/literal"
 	"pigrep/query/engine/rank"
 )
 
@@ -240,12 +243,55 @@ type Naming struct {
 	sorted  func() *sorted
 }
 
-// counts has numbers that stand for names, in order. A number that is there twice stands for
-// the name of several sessions.
+// counts has numbers that stand for names: hashes, or eight bytes.
 type counts struct {
-	whole        []uint64 // hashes of what FindSession compares as a whole
-	handles      []uint64 // hashes of the different handles
-	heads, tails []uint64 // their first and their last eight bytes
+	whole        numbers // hashes of what FindSession compares as a whole, each with its file
+	heads, tails numbers // the first and the last eight bytes of handles, each with the hash of its handle
+}
+
+// numbers are what names are looked up by, each with what it is of.
+type numbers struct {
+	all, of []uint64
+	asked   atomic.Int32
+	ordered func() [][2]uint64
+}
+
+// fewNames is how many look-ups take less time than putting the numbers in order.
+const fewNames = 64
+
+func (n *numbers) add(number, of uint64) { n.all, n.of = append(n.all, number), append(n.of, of) }
+
+// each visits what a number is of.
+func (n *numbers) each(number uint64, visit func(of uint64)) {
+	if n.asked.Add(1) <= fewNames {
+		for i, other := range n.all {
+			if other == number {
+				visit(n.of[i])
+			}
+		}
+		return
+	}
+	pairs := n.ordered()
+	at, _ := slices.BinarySearchFunc(pairs, number, func(p [2]uint64, number uint64) int { return cmp.Compare(p[0], number) })
+	for ; at < len(pairs) && pairs[at][0] == number; at++ {
+		visit(pairs[at][1])
+	}
+}
+
+// order returns the numbers in order, without those that are there twice.
+func (n *numbers) order() [][2]uint64 {
+	pairs := make([][2]uint64, len(n.all))
+	for i := range pairs {
+		pairs[i] = [2]uint64{n.all[i], n.of[i]}
+	}
+	slices.SortFunc(pairs, func(a, b [2]uint64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return slices.Compact(pairs)
+}
+
+// hasOther reports whether a number is of something else than own.
+func (n *numbers) hasOther(number, own uint64) (other bool) {
+	n.each(number, func(of uint64) { other = other || of != own })
+	return other
 }
 
 // sorted has the different handles, and the same reversed.
@@ -271,55 +317,60 @@ func NewNaming(list iter.Seq2[int, *session.Summary]) *Naming {
 	}
 }
 
+// aPart is what a name is of whose session has several files.
+const aPart = math.MaxUint64
+
 func count(list iter.Seq2[int, *session.Summary]) *counts {
-	type handle struct{ hash, head, tail uint64 }
-	var handles []handle
-	c, parts := &counts{}, make(map[uint64]bool) // sessions of several files
-	for _, v := range list {
-		if isVersion(v.Path) {
-			c.whole = append(c.whole, xxhash.Sum64String(strings.ToLower(session.BaseName(v.Path))))
+	c := &counts{}
+	for _, n := range []*numbers{&c.whole, &c.heads, &c.tails} {
+		n.ordered = sync.OnceValue(n.order)
+	}
+	var low, base []byte
+	for i, v := range list {
+		if base = appendLower(base[:0], session.BaseName(v.Path)); isVersion(v.Path) {
+			c.whole.add(xxhash.Sum64(base), uint64(i))
 			continue
 		}
-		low := strings.ToLower(session.Handle(v.ID, v.Path))
-		h := handle{hash: xxhash.Sum64String(low)}
+		low = appendLower(low[:0], session.Handle(v.ID, v.Path))
+		hash, of := xxhash.Sum64(low), uint64(i)
 		if v.Part != "" {
-			parts[h.hash] = true
-		} else {
-			c.whole = append(c.whole, h.hash)
+			of = aPart
 		}
-		if base := strings.ToLower(session.BaseName(v.Path)); base != low {
-			c.whole = append(c.whole, xxhash.Sum64String(base))
+		c.whole.add(hash, of)
+		if !bytes.Equal(base, low) {
+			c.whole.add(xxhash.Sum64(base), uint64(i))
 		}
-		if len(low) >= near.ShortID {
-			h.head, h.tail = eight(low), eight(low[len(low)-near.ShortID:])
-		}
-		handles = append(handles, h)
-	}
-	slices.SortFunc(handles, func(a, b handle) int { return cmp.Compare(a.hash, b.hash) })
-	for _, h := range slices.Compact(handles) {
-		c.handles, c.heads, c.tails = append(c.handles, h.hash), append(c.heads, h.head), append(c.tails, h.tail)
-	}
-	slices.Sort(c.whole)
-	for hash := range parts {
-		if at, found := slices.BinarySearch(c.whole, hash); !found {
-			c.whole = slices.Insert(c.whole, at, hash)
+		if n := len(low); n >= near.ShortID {
+			c.heads.add(binary.LittleEndian.Uint64(low), hash)
+			c.tails.add(binary.LittleEndian.Uint64(low[n-near.ShortID:]), hash)
 		}
 	}
-	slices.Sort(c.heads)
-	slices.Sort(c.tails)
 	return c
 }
 
-// times returns how often a number is among others, at most 2.
-func times(numbers []uint64, number uint64) int {
-	at, found := slices.BinarySearch(numbers, number)
-	switch {
-	case !found:
-		return 0
-	case at+1 < len(numbers) && numbers[at+1] == number:
-		return 2
+// appendLower appends strings.ToLower of a text.
+func appendLower(b []byte, text string) []byte {
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf {
+			return append(b[:len(b)-i], strings.ToLower(text)...)
+		}
+		b = append(b, literal.LowerByte(c))
 	}
-	return 1
+	return b
+}
+
+// files returns how many sessions have a name as a whole. The files of one count once.
+func (c *counts) files(name string) (n int) {
+	parts := 0
+	c.whole.each(xxhash.Sum64String(strings.ToLower(name)), func(of uint64) {
+		if of == aPart {
+			parts = 1
+		} else {
+			n++
+		}
+	})
+	return cmp.Or(n, parts)
 }
 
 func eight(s string) uint64 { return binary.LittleEndian.Uint64([]byte(s[:near.ShortID])) }
@@ -360,13 +411,12 @@ func (n *Naming) eightOf(id, low string) string {
 	if strings.ContainsFunc(id, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return ""
 	}
-	c := n.counted()
-	own := times(c.handles, xxhash.Sum64String(low))
-	if times(c.heads, eight(low)) == own {
+	c, own := n.counted(), xxhash.Sum64String(low)
+	if !c.heads.hasOther(eight(low), own) {
 		return id[:near.ShortID]
 	}
 	from := len(id) - near.ShortID
-	if tail := eight(low[from:]); times(c.tails, tail) == own && times(c.heads, tail) == 0 && id[from] != '-' {
+	if tail := eight(low[from:]); !c.tails.hasOther(tail, own) && !c.heads.hasOther(tail, 0) && id[from] != '-' {
 		return id[from:]
 	}
 	return ""
@@ -375,7 +425,7 @@ func (n *Naming) eightOf(id, low string) string {
 // Name names the session of a file: by its short id or, if several files have that id or it
 // cannot be typed, by its path.
 func (n *Naming) Name(id, path string) string {
-	whole := func(name string) int { return times(n.counted().whole, xxhash.Sum64String(strings.ToLower(name))) }
+	whole := func(name string) int { return n.counted().files(name) }
 	handle := session.Handle(id, path)
 	if isVersion(path) {
 		if handle = session.BaseName(path); whole(handle) == 1 && session.IsTypable(handle) {

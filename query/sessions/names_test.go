@@ -140,9 +140,15 @@ func TestShortIDsAreFound(t *testing.T) {
 		for i, id := range ids {
 			list = append(list, summary(fmt.Sprintf("/s/file-%d.jsonl", i), id, "", i))
 		}
-		naming := NewNaming(each(list))
+		naming, ordered := NewNaming(each(list)), NewNaming(each(list))
+		for _, n := range []*numbers{&ordered.counted().whole, &ordered.counted().heads, &ordered.counted().tails} {
+			n.asked.Store(fewNames)
+		}
 		short := naming.ShortID
 		for i, id := range ids {
+			if one, many := naming.Name(id, list[i].Path), ordered.Name(id, list[i].Path); one != many {
+				t.Errorf("%q is named %q if few names are asked for, %q if many are", id, one, many)
+			}
 			if len(id) > near.ShortID {
 				if got, want := short(id), naming.uniquePart(id, strings.ToLower(id)); got != want {
 					t.Errorf("short(%q) = %q by counting, %q by comparing", id, got, want)
