@@ -69,7 +69,7 @@ func TestFigures(t *testing.T) {
 		return c
 	}
 	for _, line := range []string{"search timeout", "search connection refused", "search -n 0 --flat migration", "grep timeout", "sessions retry", "tools"} {
-		args := slices.Clip(append(strings.Fields(line), "--wait", "5m"))
+		args := slices.Clip(append(strings.Fields(line), "--wait", "1h"))
 		var ones, threes, delayed []cost
 		for i := range rounds + 1 { // in turn, because other programs run on this machine too
 			a, b, c := here(args...), there(args...), measured(t, n.command(append(args, far...)...))
