@@ -115,16 +115,14 @@ type lister struct {
 	r       *index.Reader
 	req     *Request
 	lineage *Lineage
+
+	modified []int64 // of each file whose summary filter has read: the times of latest activity
 }
 
 // sort orders sessions by their latest activity.
 func (l *lister) sort(members []int) {
-	modified := make(map[int]int64, len(members))
-	for _, i := range members {
-		modified[i] = l.r.Summary(i).Modified().UnixNano()
-	}
 	slices.SortFunc(members, func(a, b int) int {
-		return cmp.Or(cmp.Compare(modified[b], modified[a]), cmp.Compare(a, b)) // summaries are ordered by path
+		return cmp.Or(cmp.Compare(l.modified[b], l.modified[a]), cmp.Compare(a, b)) // summaries are ordered by path
 	})
 }
 
@@ -216,7 +214,8 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 	}
 	var members []int
 	listed := make(map[int]bool)
-	for i := range l.r.Table().Len() {
+	l.modified = make([]int64, l.r.Table().Len())
+	for i := range l.modified {
 		if i%1000 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -225,8 +224,9 @@ func (l *lister) filter(ctx context.Context) ([]int, error) {
 			continue // before its summary is read: there may be very many
 		}
 		s := l.r.Summary(i)
+		l.modified[i] = s.Modified().UnixNano()
 		switch {
-		case slices.Contains(l.req.Elsewhere, s.Identity()):
+		case len(l.req.Elsewhere) > 0 && slices.Contains(l.req.Elsewhere, s.Identity()):
 			continue
 		case !s.IsSession(), files != nil && !files[s.File], !l.passesLineage(head), !f.Session(s):
 			continue
