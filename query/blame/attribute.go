@@ -133,19 +133,20 @@ const (
 // of these calls. It reports whether there are any.
 func (x *attribution) readLike(lines []int) (more bool, err error) {
 	before := len(x.changes)
+	var lists [][]string
 	for _, i := range lines {
 		words := terms(x.lines[i])
 		slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) })
-		if words = words[:min(len(words), mostWords)]; len(words) < 2 && len(strings.Join(words, "")) < shortest {
-			continue
+		if words = words[:min(len(words), mostWords)]; len(words) > 1 || len(strings.Join(words, "")) >= shortest {
+			lists = append(lists, words)
 		}
-		list, err := x.find(words, fewCalls)
-		if err == nil {
-			err = x.readAll(list, nil)
-		}
-		if err != nil {
-			return false, err
-		}
+	}
+	places, err := x.find(fewCalls, lists...)
+	if err == nil {
+		err = x.readAll(places, nil)
+	}
+	if err != nil {
+		return false, err
 	}
 	count := make(map[string]int) // lines of the file in the changes, by the name of the file that these changed
 	text := make(map[string]bool, len(lines))
@@ -173,17 +174,6 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 		}
 	}
 	return len(names) > 0, nil
-}
-
-// lines returns the lines that a change added.
-func (c *change) lines() []string {
-	switch {
-	case c.file != nil:
-		return added(c.file)
-	case c.effect != nil:
-		return splitLines(c.effect.Text)
-	}
-	return c.mentions
 }
 
 // take finds the lines in the histories: first in that of the file, then in those of the same file

@@ -76,9 +76,10 @@ type place struct {
 // mostCalls is how many calls are read for one question.
 const mostCalls = 4000
 
-// find returns the places of calls with all of the terms that were not found before, in no order.
-func (c *collector) find(terms []string, most int) ([]place, error) {
-	list, err := c.places(session.KindCall, terms, most)
+// find returns the places of calls with all terms of one of the lists that were not found before, in
+// no order.
+func (c *collector) find(most int, lists ...[]string) ([]place, error) {
+	list, err := c.places(session.KindCall, most, lists...)
 	return slices.DeleteFunc(list, func(p place) bool {
 		read := c.read[p]
 		c.read[p] = true
@@ -86,19 +87,29 @@ func (c *collector) find(terms []string, most int) ([]place, error) {
 	}), err
 }
 
-// places returns the entries that have a part of a kind with all of the terms. If a segment has more
-// than most, it has none.
-func (c *collector) places(kind session.Kind, terms []string, most int) ([]place, error) {
+// places returns the entries that have a part of a kind with all terms of one of the lists. If a
+// segment has more than most for a list, it has none.
+func (c *collector) places(kind session.Kind, most int, lists ...[]string) ([]place, error) {
 	var mu sync.Mutex
 	var list []place
 	err := docset.EachSegment(c.reader.Segments(), func(_ int, seg *segment.Segment) error {
-		docs, err := documents(seg, kind, terms)
-		if err != nil || docs == nil || docs.IsEmpty() || most > 0 && docs.GetCardinality() > uint64(most) {
+		all := roaring.New()
+		of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
+		if err != nil {
 			return err
+		}
+		for _, terms := range lists {
+			docs, err := withAll(seg, terms)
+			if err != nil {
+				return err
+			}
+			if docs.And(of); most == 0 || docs.GetCardinality() <= uint64(most) {
+				all.Or(docs)
+			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for it := docs.Iterator(); it.HasNext(); {
+		for it := all.Iterator(); it.HasNext(); {
 			id, err := seg.ID(it.Next())
 			if err != nil {
 				return err
@@ -110,30 +121,18 @@ func (c *collector) places(kind session.Kind, terms []string, most int) ([]place
 	return list, err
 }
 
-// documents returns those of a kind with all of the terms.
-func documents(seg *segment.Segment, kind session.Kind, terms []string) (docs *roaring.Bitmap, err error) {
-	for _, term := range terms {
-		found, err := seg.Bitmap(segment.FieldText, []byte(term))
+// withAll returns the documents that have all of the terms.
+func withAll(seg *segment.Segment, terms []string) (docs *roaring.Bitmap, err error) {
+	for i := 0; i < len(terms) && (i == 0 || !docs.IsEmpty()); i++ {
+		found, err := seg.Bitmap(segment.FieldText, []byte(terms[i]))
 		if err != nil {
 			return nil, err
 		}
 		if docs == nil {
 			docs = found
-		} else {
-			docs.And(found)
 		}
-		if docs.IsEmpty() {
-			return docs, nil
-		}
+		docs.And(found)
 	}
-	if docs == nil {
-		return nil, nil
-	}
-	of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
-	if err != nil {
-		return nil, err
-	}
-	docs.And(of)
 	return docs, nil
 }
 
@@ -150,7 +149,11 @@ func terms(text string) (list []string) {
 
 // named reads the calls that have the name of a file in their arguments.
 func (c *collector) named(name string) error {
-	list, err := c.find(terms(name), 0)
+	words := terms(name)
+	if len(words) == 0 {
+		return nil
+	}
+	list, err := c.find(0, words)
 	if err != nil {
 		return err
 	}
@@ -338,8 +341,8 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 			own.path, own.change, x.by = x.path, x, &own
 			at := n.Offset
 			x.printed = sync.OnceValue(func() map[string]bool { return c.printed(s, at) })
-			if done.result != n.Offset && x.call != nil {
-				x.recorded = sync.OnceValue(func() []diff.File { return c.recorded(s, done.result, x.call) })
+			if done.result != n.Offset && x.name != "" {
+				x.recorded = sync.OnceValue(func() []diff.File { return c.recorded(s, done.result, x.name) })
 			}
 			list = append(list, x)
 		}
@@ -350,14 +353,25 @@ func (c *collector) changesOf(s *session.Summary, n *session.Node, e *session.En
 // changesBy returns what a call did to files, with copies of all texts. Of a command whose effects
 // are not known, the lines may be those of the named file.
 func changesBy(call *session.Call, dir, name string) (list []*change) {
-	for _, f := range diff.Of(call) {
-		x := &change{path: shellcmd.Resolve(f.Path, dir), file: &f, call: &session.Call{Arguments: []session.Argument{{Name: "path", Value: []byte(f.Path), Text: true}}}}
-		for _, e := range call.Edits {
-			if e.Path == f.Path && !f.Whole && len(call.Diff) == 0 {
-				x.edits = append(x.edits, session.Edit{Path: e.Path, Old: bytes.Clone(e.Old), New: bytes.Clone(e.New), All: e.All})
-			}
-		}
+	add := func(f *diff.File, name string) *change {
+		x := &change{path: shellcmd.Resolve(name, dir), name: name, file: f}
 		list = append(list, x)
+		return x
+	}
+	if len(call.Diff) > 0 {
+		for _, f := range diff.Of(call) {
+			add(&f, f.Path)
+		}
+	}
+	if len(list) == 0 {
+		for i := range call.Edits {
+			e := &call.Edits[i]
+			if n := len(list); n == 0 || list[n-1].name != e.Path || e.Whole || list[n-1].edits[0].Whole {
+				add(nil, strings.Clone(e.Path))
+			}
+			x := list[len(list)-1]
+			x.edits = append(x.edits, session.Edit{Path: x.name, Old: bytes.Clone(e.Old), New: bytes.Clone(e.New), All: e.All, Whole: e.Whole})
+		}
 	}
 	if len(list) > 0 || call.Command == nil {
 		return list
@@ -371,7 +385,7 @@ func changesBy(call *session.Call, dir, name string) (list []*change) {
 			continue
 		}
 		for _, f := range diff.Of(&session.Call{Diff: []byte(x.Text)}) {
-			list = append(list, &change{path: shellcmd.Resolve(f.Path, dir), file: &f})
+			add(&f, f.Path).name = ""
 		}
 	}
 	if at := strings.Index(command, name); name != "" && at >= 0 && len(effects) == 0 && strings.Contains(command, "\n") {
@@ -381,13 +395,11 @@ func changesBy(call *session.Call, dir, name string) (list []*change) {
 	return list
 }
 
-// recorded returns what the tool recorded in the result of a call.
-func (c *collector) recorded(s *session.Summary, result int64, call *session.Call) (files []diff.File) {
+// recorded returns what the tool recorded in the result of a call that changed a file.
+func (c *collector) recorded(s *session.Summary, result int64, name string) (files []diff.File) {
 	c.result(s, result, func(_ *session.Entry, v *session.View) {
 		if len(v.Diff) > 0 {
-			with := *call
-			with.Diff = v.Diff
-			files = diff.Of(&with)
+			files = diff.Of(&session.Call{Edits: []session.Edit{{Path: name}}, Diff: v.Diff})
 		}
 	})
 	return files

@@ -15,8 +15,8 @@ type change struct {
 	by   *origin
 	path string
 
-	call     *session.Call          // nil for an effect of a shell command
-	file     *diff.File             // what the call says it changed, by lines
+	name     string                 // the path as the call has it; "" for an effect of a shell command
+	file     *diff.File             // what the call says it changed, by lines; nil until it is needed
 	edits    []session.Edit         // the same as strings; may be empty
 	effect   *shellcmd.Effect       // of a shell command
 	mentions []string               // lines of a command that names the file and does more than is known
@@ -88,9 +88,9 @@ func (r *replay) apply(c *change) {
 		r.write(h, c, splitLines(e.Text))
 	case c.file != nil && c.file.Deleted:
 		h.blocks, h.gone = nil, h.lines()
-	case c.file != nil && c.file.Whole:
-		r.write(h, c, added(c.file))
-	case c.file != nil:
+	case c.whole():
+		r.write(h, c, c.lines())
+	case c.file != nil || len(c.edits) > 0:
 		r.adopt(h)
 		h.edit(c)
 	}
@@ -125,8 +125,30 @@ func splitLines(text string) []string {
 	return strings.Split(text, "\n")
 }
 
-func added(f *diff.File) (list []string) {
-	for _, h := range f.Hunks {
+// whole reports whether the call wrote the whole file.
+func (c *change) whole() bool {
+	return c.file != nil && c.file.Whole || len(c.edits) > 0 && c.edits[0].Whole
+}
+
+// hunks returns what the call says it changed, by lines.
+func (c *change) hunks() []diff.Hunk {
+	if c.file == nil {
+		c.file = &diff.Of(&session.Call{Edits: c.edits})[0]
+	}
+	return c.file.Hunks
+}
+
+// lines returns the lines that the change added.
+func (c *change) lines() (list []string) {
+	switch {
+	case c.effect != nil:
+		return splitLines(c.effect.Text)
+	case c.file == nil && c.whole():
+		return splitLines(string(c.edits[0].New))
+	case c.file == nil && len(c.edits) == 0:
+		return c.mentions
+	}
+	for _, h := range c.hunks() {
 		for _, l := range h.Lines {
 			if l.Kind == diff.Added {
 				list = append(list, l.Text)
@@ -331,7 +353,7 @@ func (c *change) recordedHunks() []diff.Hunk {
 		return nil
 	}
 	for _, f := range c.recorded() {
-		if !f.Whole && (f.Path == "" || f.Path == c.file.Path) {
+		if !f.Whole && (f.Path == "" || f.Path == c.name) {
 			return f.Hunks
 		}
 	}
@@ -381,7 +403,7 @@ func (h *history) edit(c *change) {
 	if len(c.edits) > 0 && !missed {
 		return
 	}
-	hunks := c.file.Hunks
+	hunks := c.hunks()
 	if len(c.edits) > 0 { // whose lines may be pieces of lines
 		if recorded := c.recordedHunks(); len(recorded) > 0 {
 			hunks = recorded

@@ -130,6 +130,11 @@ func readLines(a *app.App, arg string) (name string, req *blame.Request, err err
 		}
 	}
 	path := a.Absolute(name)
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target // which is what sessions write
+		}
+	}
 	text, err := readText(path, name)
 	if err != nil {
 		return "", nil, err

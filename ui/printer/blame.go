@@ -173,15 +173,28 @@ func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
 		return
 	}
 	shown[x.Origin] = lines
-	t.fit(lines, terminal.Clean(human.Title(x.Title)))
 	wrote := ""
 	if x.Wrote != "" {
 		wrote = "as " + human.Path(x.Wrote, t.Home)
 	}
 	facts := joinedBy(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
-	t.Print(t.Dim("  "+strings.ReplaceAll(ansi.Wordwrap(facts, max(t.Width-2, 1), ""), "\n", "\n  ")), "\n")
+	if title := titleBeside(x.Origin); title != "" {
+		t.fit(lines, terminal.Clean(title))
+		lines = ""
+	}
+	facts = strings.ReplaceAll(ansi.Wordwrap(facts, max(t.Width-2-len(lines), 1), ""), "\n", "\n  ")
+	t.Print(t.Style(TitleStyle, lines), t.Dim("  "+facts), "\n")
 	t.said(session.KindPrompt, x.Prompt)
 	t.said(session.KindReply, x.Reply)
+}
+
+// titleBeside is the title of a session, "" if the prompt of the turn is the title.
+func titleBeside(o *blame.Origin) string {
+	title := human.Title(o.Title)
+	if strings.HasPrefix(human.Title(o.Prompt.String()), strings.TrimSuffix(title, "…")) {
+		return ""
+	}
+	return title
 }
 
 func (t *Text) fit(lines, text string) {

@@ -2,7 +2,6 @@ package printer
 
 import (
 	"fmt"
-	"strings"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
@@ -92,11 +91,7 @@ func (c *Commits) Text(t *Text) {
 		if x.Cost > 0 {
 			cost = human.DollarsUpTo(x.Cost).Text(x.Cost)
 		}
-		title := human.Title(x.Title)
-		if x.Prompt != nil && strings.HasPrefix(x.Prompt.Text, strings.TrimSuffix(title, "…")) {
-			title = "" // the prompt says it
-		}
-		facts := joinedBy(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(title))
+		facts := joinedBy(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.said(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {
