@@ -71,11 +71,17 @@ func (x *auditor) byBlock() (blocks, error) {
 }
 
 // Recent is what was used today and in this week, which began on Monday.
-type Recent struct{ Today, Week UsageRow }
+type Recent struct {
+	Today UsageRow `json:"today"`
+	Week  UsageRow `json:"thisWeek"`
+}
 
-// RecentUsage adds up the tokens and cost of today and of this week in the time zone of now. It applies
-// the filters of the request but those of times. usage is Usage, of whichever sessions.
+// RecentUsage adds up the tokens and cost of today and of this week in the time zone of now; nil for a
+// request that names another time. usage is Usage, of whichever sessions.
 func RecentUsage(ctx context.Context, usage func(context.Context, Request) (*UsageTable, error), req Request, now time.Time) (*Recent, error) {
+	if !req.Since.IsZero() || !req.Until.IsZero() {
+		return nil, nil
+	}
 	week, err := timespec.Parse("this week", now)
 	if err != nil {
 		return nil, err
@@ -92,5 +98,6 @@ func RecentUsage(ctx context.Context, usage func(context.Context, Request) (*Usa
 			recent.Today = row
 		}
 	}
+	recent.Today.Type, recent.Today.Key = recent.Week.Type, Key{}
 	return recent, nil
 }

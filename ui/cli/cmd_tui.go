@@ -97,7 +97,7 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 		req.CWD = ""
 	}
 	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Layout.Links, Environ: o.environ(a)}
-	ui.Request = search.Request{Sort: order, AllWords: o.allWords, PhraseBytes: search.FastPhraseBytes, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui.Request = search.Request{Sort: order, AllWords: o.allWords, PhraseBytes: search.FastPhraseBytes, Answers: true, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
 		if !o.print {

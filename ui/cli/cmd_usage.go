@@ -74,7 +74,7 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 			}
 		}
 		var recent *audit.Recent
-		if run.Out.Format == printer.FormatText && run.req.Since.IsZero() && run.req.Until.IsZero() {
+		if run.Out.Format == printer.FormatText || a.JSON {
 			if recent, err = audit.RecentUsage(ctx, run.from.Usage, run.req, run.Out.Layout.Now); err != nil {
 				return nil, err
 			}

@@ -219,6 +219,16 @@ func TestUsageLine(t *testing.T) {
 	if want := fmt.Sprintf(" · $%.2f week\n", weeks[13]); !strings.HasSuffix(run(now.AddDate(0, 0, -1), "--line"), want) {
 		t.Errorf("on Sunday: %q, want %q", out, want)
 	}
+	var answer struct{ Today, ThisWeek *struct{ Cost float64 } }
+	if err := json.Unmarshal([]byte(run(now, "--json")), &answer); err != nil || answer.Today == nil || answer.ThisWeek == nil {
+		t.Fatalf("JSON without today and this week: %v, %s", err, out)
+	}
+	if got := fmt.Sprintf("%.6f %.6f", answer.Today.Cost, answer.ThisWeek.Cost); got != fmt.Sprintf("%.6f %.6f", today, weeks[14]) {
+		t.Errorf("in JSON today and this week cost %s, want %f %f", got, today, weeks[14])
+	}
+	if strings.Contains(run(now, "--json", "--since", "2026-01-01"), `"today"`) {
+		t.Errorf("an answer about another time has today: %s", out)
+	}
 	got := run(now, "--color", "always", "--by", "block")
 	for start := range plainSums(plainUses(t, root), "block", berlin) {
 		from, err := time.Parse(time.RFC3339, start)

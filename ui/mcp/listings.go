@@ -19,6 +19,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/ui/printer"
 )
 
 type SessionsInput struct {
@@ -221,11 +222,18 @@ type UsageInput struct {
 
 type usageAnswer struct {
 	Total    usageRow   `json:"total"`
+	Today    *spent     `json:"today,omitempty"`
+	Week     *spent     `json:"thisWeek,omitempty"`
 	Rows     []usageRow `json:"rows"`
 	TimeZone string     `json:"timeZone" jsonschema:"of days, weeks and months"`
 	Unpriced []string   `json:"unpricedModels,omitempty" jsonschema:"costs lack these"`
 	Estimate string     `json:"estimate,omitempty" jsonschema:"which costs are estimated"`
 	footer
+}
+
+type spent struct {
+	Tokens int64   `json:"tokens"`
+	Cost   float64 `json:"cost"`
 }
 
 // usageRow is tokens and cost by the dimensions that were asked for.
@@ -315,15 +323,24 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 	if err != nil {
 		return nil, err
 	}
+	recent, err := audit.RecentUsage(ctx, q.Usage, req, q.request.Env.Now)
+	if err != nil {
+		return nil, err
+	}
 	total := q.ids.usage(&table.Total)
-	var unpriced []string
+	a, head := usageAnswer{Total: total, TimeZone: table.TimeZone, Estimate: table.Estimate()}, "Total: "+total.text()
+	if recent != nil {
+		of := func(r *audit.UsageRow) *spent { return &spent{r.Tokens, math.Round(r.Cost*1e4) / 1e4} }
+		a.Today, a.Week = of(&recent.Today), of(&recent.Week)
+		head += "; " + printer.RecentLine(recent, "this week")
+	}
 	for _, model := range table.Unpriced {
-		unpriced = append(unpriced, cmp.Or(model, "(no model)"))
+		a.Unpriced = append(a.Unpriced, cmp.Or(model, "(no model)"))
 	}
 	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(&table.Index, table.Warnings), line: (*usageRow).text}
-	estimate := table.Estimate()
 	p.render = func(rows []usageRow, f footer) (any, string) {
-		return usageAnswer{total, rows, table.TimeZone, unpriced, estimate, f}, p.text(joined("; ", "Total: "+total.text(), estimate), rows, f)
+		a.Rows, a.footer = rows, f
+		return a, p.text(joined("; ", head, a.Estimate), rows, f)
 	}
 	return p, nil
 }

@@ -329,7 +329,7 @@ func (a *Audit) Grid() (*Grid, error) {
 
 // NewUsageAudit returns the answer of "usage". A limit of 0 means no limit. days is the same
 // table grouped by day first, for Layout.TakesTrend; it may be nil.
-// What was used recently stands above the table in text; nil for nothing.
+// What was used recently stands above the table in text, and before it in JSON; nil for nothing.
 func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, layout Layout) *Audit {
 	type row = audit.UsageRow
 	key := func(r *row) *audit.Key { return &r.Key }
@@ -380,7 +380,8 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 			Unpriced []string          `json:"unpricedModels"`
 			Repeated int               `json:"repeatedResults"`
 			Prices   string            `json:"listPricesOf,omitempty"`
-		}{t.TimeZone, List(t.Sources), List(t.Unpriced), t.Repeated, t.PricesOf},
+			*audit.Recent
+		}{t.TimeZone, List(t.Sources), List(t.Unpriced), t.Repeated, t.PricesOf, recent},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	if recent != nil && t.Total.Entries > 0 {
@@ -390,7 +391,8 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 	return a
 }
 
-// RecentLine is what today and this week cost, or their tokens where no cost is known.
+// RecentLine is what today and this week cost, or their tokens where no cost is known. It says what is
+// estimated from list prices.
 func RecentLine(r *audit.Recent, week string) string {
 	amount := func(row *audit.UsageRow) string {
 		switch {
@@ -401,7 +403,15 @@ func RecentLine(r *audit.Recent, week string) string {
 		}
 		return human.Short(row.Tokens) + " tokens"
 	}
-	return amount(&r.Today) + " today · " + amount(&r.Week) + " " + week
+	estimated := ""
+	switch listed := r.Week.ListedCost; listed {
+	case 0:
+	case r.Week.Cost:
+		estimated = "estimated"
+	default:
+		estimated = human.Cents.Text(listed) + " of it estimated"
+	}
+	return joinedBy(" · ", amount(&r.Today)+" today", amount(&r.Week)+" "+week, estimated)
 }
 
 // block returns when the block of a row began and when it ends.

@@ -17,6 +17,7 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/query/audit"
 	"pigrep/query/engine/match"
 	"pigrep/query/search"
 )
@@ -432,6 +433,27 @@ func checkLines(t *testing.T, out string, l Layout) {
 		}
 		if plain := ansi.Strip(strings.TrimSuffix(line, "\n")); plain != strings.TrimRight(plain, " ") {
 			t.Errorf("spaces at the end: %q", line)
+		}
+	}
+}
+
+// The line of what was used recently says what is only estimated.
+func TestRecentLine(t *testing.T) {
+	used := func(cost, listed float64) audit.UsageRow {
+		return audit.UsageRow{Tokens: 1200, Cost: cost, ListedCost: listed}
+	}
+	for _, c := range []struct {
+		recent audit.Recent
+		want   string
+	}{
+		{audit.Recent{}, "$0 today · $0 week"},
+		{audit.Recent{Today: used(4.1, 0), Week: used(31.2, 0)}, "$4.10 today · $31.20 week"},
+		{audit.Recent{Today: used(4.1, 4.1), Week: used(31.2, 7.1)}, "$4.10 today · $31.20 week · $7.10 of it estimated"},
+		{audit.Recent{Week: used(31.2, 31.2)}, "$0 today · $31.20 week · estimated"},
+		{audit.Recent{Today: used(0, 0), Week: used(0, 0)}, "1,200 tokens today · 1,200 tokens week"},
+	} {
+		if got := RecentLine(&c.recent, "week"); got != c.want {
+			t.Errorf("RecentLine(%+v) = %q, want %q", c.recent, got, c.want)
 		}
 	}
 }

@@ -61,7 +61,13 @@ func (g *group) listed(airy bool) int {
 func (r *results) isAiry(height int) bool {
 	lines := -1
 	for i := range r.groups {
-		lines += 2 + r.groups[i].listed(true)
+		g := &r.groups[i]
+		for _, h := range g.hits[:g.listed(true)] {
+			if lines++; h.Answered != nil {
+				lines++
+			}
+		}
+		lines += 2
 	}
 	return height >= airyFrom || lines <= height
 }
@@ -78,6 +84,7 @@ type rowKind uint8
 const (
 	rowTitle rowKind = iota
 	rowHit
+	rowAnswer // below a hit in a prompt, if there is room
 	rowBlank
 )
 
@@ -129,6 +136,9 @@ func (r *results) fill(groups []group, keep bool) {
 		for h := range groups[g].listed(r.airy) {
 			r.items = append(r.items, len(r.rows))
 			r.rows = append(r.rows, row{rowHit, g, h})
+			if r.airy && hits[h].Answered != nil {
+				r.rows = append(r.rows, row{rowAnswer, g, h})
+			}
 		}
 	}
 	if !keep || !had {
@@ -224,6 +234,9 @@ func (r *results) click(y int) {
 	if at < 0 || at >= len(r.rows) {
 		return
 	}
+	if r.rows[at].kind == rowAnswer {
+		at--
+	}
 	for i, item := range r.items {
 		if item == at || r.rows[at].hit < 0 && r.rows[item].group == r.rows[at].group {
 			r.at = i
@@ -301,6 +314,8 @@ func (r *results) line(v view, i, width int, focused bool) string {
 		line += p.paint(v.title, title) + p.paint(v.plain, strings.Repeat(" ", max(0, room-terminal.Width(title)))) + p.paint(v.dim, facts)
 	case rowHit:
 		line += hitLine(v, p, &g.hits[at.hit], width-2)
+	case rowAnswer:
+		line += answerLine(v, p, g.hits[at.hit].Answered, width-2)
 	}
 	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
 }
@@ -367,6 +382,16 @@ const (
 	leastTool = 64
 	leastAge  = 40
 )
+
+// answerLine is the reply to a prompt.
+func answerLine(v view, p painter, a *search.Answered, width int) string {
+	column := kindWidth
+	if width >= leastTool {
+		column = toolWidth
+	}
+	column = min(column, max(0, width-1))
+	return p.paint(v.dim, terminal.Fit("answered", column)+" ") + fragmentLine(v, p, a.Fragment, width-column-1)
+}
 
 func hitLine(v view, p painter, h *search.Hit, width int) string {
 	look, kind := v.kinds[h.Kind], string(h.Kind)

@@ -144,3 +144,35 @@ func TestSessionOpensWhenItIsSelected(t *testing.T) {
 		t.Errorf("%v hits of a single session are listed", got)
 	}
 }
+
+// Below a hit in a prompt stands its reply: not selectable, not in a pane that is too small, and a
+// click on it is one on its hit.
+func TestAnsweredPrompts(t *testing.T) {
+	v := view{styles: new(newStyles(true, nil)), now: noon, home: "/home/u"}
+	groups := library()
+	groups[0].hits[1].Answered = &search.Answered{EntryID: "a9", Fragment: fragment("the clock of the server \x1b[2Jis wrong, so every token is late " + strings.Repeat("漢", 300))}
+	var r results
+	r.set(groups, false)
+	screen := func(width, height int) string {
+		return ansi.Strip(strings.Join(r.render(v, width, height, true), "\n"))
+	}
+	lines := strings.Split(screen(76, 40), "\n")
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "answered ") })
+	if at < 1 || !strings.HasPrefix(strings.TrimSpace(lines[at]), "answered       the clock of the server is wrong") || at != r.items[1]+1 || slices.Contains(r.items, at) {
+		t.Errorf("line %d, items %v:\n%s", at, r.items, strings.Join(lines, "\n"))
+	}
+	r.click(at)
+	if h := r.hit(); h == nil || h.Answered == nil {
+		t.Error("a click on a reply does not select its prompt")
+	}
+	if small := screen(76, 4); strings.Contains(small, "answered") {
+		t.Errorf("no room for replies:\n%s", small)
+	}
+	for width := 3; width < 90; width++ {
+		for i, line := range r.render(v, width, 40, true) {
+			if got := terminal.Width(line); got != width {
+				t.Fatalf("row %d of %d cells has %d", i, width, got)
+			}
+		}
+	}
+}

@@ -11,7 +11,7 @@ import type { KeyId, TUI } from "@earendil-works/pi-tui";
 import { placeOf } from "./answers.ts";
 import { asFailure } from "./asker.ts";
 import { rowsOf } from "./layout.ts";
-import { blame, grep, history, type Mode, search } from "./modes.ts";
+import { blame, grep, history, type Mode, recap, search } from "./modes.ts";
 import { check, open } from "./open.ts";
 import { type Choice, Overlay } from "./overlay.ts";
 import { paintOf } from "./paint.ts";
@@ -31,6 +31,7 @@ export function register(pi: ExtensionAPI): void {
 	command("grep", "Find lines of past sessions: /grep PATTERN", (args, ctx) => commands.find(ctx, grep, args));
 	command("history", "Find an earlier prompt: /history [QUERY]", (args, ctx) => commands.find(ctx, history, args));
 	command("blame", "Which session wrote these lines: /blame FILE[:LINE[-LINE]]", (args, ctx) => commands.find(ctx, blame, args));
+	command("recap", "What was done here, and what is open: /recap [SESSION]", (args, ctx) => commands.find(ctx, recap, args));
 	command("usage", "Tokens and cost: /usage [today|week|month|all] [here|everywhere]", (args, ctx) => commands.usage(ctx, args));
 	command("open", "Open a session at an entry: /open SESSION[:ENTRY]", (args, ctx) => commands.openNamed(ctx, args.trim()));
 	for (const [mode, description] of [

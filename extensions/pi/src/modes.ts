@@ -1,6 +1,6 @@
 /** What the overlay can look for: hits of a search, lines of grep, prompts. Each gives a list of items. */
 import { cleanLine } from "./clean.ts";
-import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RunOptions, type SearchAnswer, type Session } from "./pigrep.ts";
+import { Failure, type Filters, type IndexState, nameOf, type Pigrep, type Position, type RecapFact, type RunOptions, type SearchAnswer, type Session } from "./pigrep.ts";
 import { type Marked, marked, tilde } from "./text.ts";
 
 /** One line of the list: an entry that matches, or a session as a whole. */
@@ -26,17 +26,20 @@ export interface Results {
 }
 
 export interface Mode {
-	name: "search" | "grep" | "history" | "blame";
+	name: "search" | "grep" | "history" | "blame" | "recap";
 	/** The scopes to choose from; the first is the default. */
 	scopes: string[];
 	/** Enter puts the text into the editor and does not open the session. */
 	inserts: boolean;
+	/** Begins with this project, not with all. */
+	here?: boolean;
 	find(client: Pigrep, query: string, filters: Filters, options: RunOptions): Promise<Results>;
 }
 
 const sessionsShown = 30;
 const linesShown = 200;
 const promptsShown = 200;
+const sessionsTold = 12;
 
 const scopes = ["conversations", "prompts", "all"];
 
@@ -130,6 +133,42 @@ export const blame: Mode = {
 		return { items, grouped: false, summary: `${a.written} of ${plural(a.total, "line")} written by sessions`, notes: (a.warnings ?? []).map(cleanLine), index: a.index };
 	},
 };
+
+/** What the latest sessions did and left open, or the one that is named: a row for each fact. */
+export const recap: Mode = {
+	name: "recap",
+	scopes: [""],
+	inserts: false,
+	here: true,
+	async find(client, query, filters, options) {
+		const a = await client.recap(query.trim(), { cwd: filters.cwd, limit: sessionsTold }, options);
+		const items = a.sessions.toReversed().flatMap((s) =>
+			each(s.facts, (f) => {
+				const at: Position = { ...s, ...f, sessionPath: f.sessionPath ?? s.sessionPath, kind: f.what, isError: f.what === "failed" && !f.passed };
+				const text = factText(f, s.cwd);
+				return { at, title: titleOf(s), text: { text, ranges: [] } };
+			}),
+		);
+		const changed = a.files > 0 ? ` · ${plural(a.files, "file")} changed` : "";
+		return { items, grouped: true, summary: plural(a.total, "session") + changed, notes: (a.warnings ?? []).map(cleanLine), index: a.index };
+	},
+};
+
+function factText(f: RecapFact, dir: string | undefined): string {
+	const text = cleanLine(dir && f.text.startsWith(`${dir}/`) ? f.text.slice(dir.length + 1) : f.text);
+	switch (f.what) {
+		case "changed": {
+			const times = (f.edits ?? 0) + (f.writes ?? 0) + (f.deletes ?? 0);
+			return times > 1 ? `${text} · ${times}×` : text;
+		}
+		case "failed":
+			return `${text}: ${cleanLine(f.error ?? "")} → ${f.passed ? "passed later" : "not seen to pass"}`;
+		case "commit":
+			return `${cleanLine(f.hash ?? "")} ${text}`;
+		default:
+			return text;
+	}
+}
 
 /** The items of what an answer lists. A malformed item costs only its own row. */
 function each<T>(list: readonly T[], make: (value: T) => Item | undefined): Item[] {

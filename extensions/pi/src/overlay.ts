@@ -77,7 +77,7 @@ export class Overlay implements Focusable {
 
 	private query = "";
 	private scope = 0;
-	private here = false;
+	private here: boolean;
 	private results = nothing;
 	private selected = 0;
 	private top = 0;
@@ -99,6 +99,7 @@ export class Overlay implements Focusable {
 	constructor(host: Host, mode: Mode, query: string) {
 		this.host = host;
 		this.mode = mode;
+		this.here = mode.here ?? false;
 		this.asker = new Asker<Results>(
 			(results) => this.show(results),
 			(failure) => this.fail(failure),

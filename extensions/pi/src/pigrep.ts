@@ -148,6 +148,29 @@ export interface BlameAnswer extends Envelope {
 	written: number;
 }
 
+/** A fact of a session, with the entry that shows it. */
+export interface RecapFact extends Pick<Position, "entryId" | "timestamp" | "line" | "offset"> {
+	what: string;
+	/** Of the subagent that it is from. */
+	sessionPath?: string;
+	sessionId?: string;
+	text: string;
+	edits?: number;
+	writes?: number;
+	deletes?: number;
+	error?: string;
+	passed?: object;
+	hash?: string;
+}
+
+export interface RecapAnswer extends Envelope {
+	/** The oldest first. */
+	sessions: (Session & { facts: RecapFact[] })[];
+	total: number;
+	/** Changed in these sessions. */
+	files: number;
+}
+
 export interface SessionsAnswer extends Envelope {
 	sessions: Session[];
 	total: number;
@@ -315,6 +338,11 @@ export class Pigrep {
 	/** Who wrote the lines of FILE, FILE:LINE or FILE:LINE-LINE. */
 	blame(lines: string, filters: Filters = {}, options: RunOptions = {}): Promise<BlameAnswer> {
 		return this.json(["blame", ...flags(filters), "--", lines], options);
+	}
+
+	/** What was done in the latest sessions, or in one of this name. */
+	recap(session: string, filters: Filters = {}, options: RunOptions = {}): Promise<RecapAnswer> {
+		return this.json(["recap", ...(session ? ["--", session] : flags(filters))], options);
 	}
 
 	/** Sessions, newest activity first. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { visibleWidth } from "@earendil-works/pi-tui";
 import { bySession, rows, scrollTo } from "../src/list.ts";
-import { blame, grep, history, type Item, type Mode, search } from "../src/modes.ts";
+import { blame, grep, history, type Item, type Mode, recap, search } from "../src/modes.ts";
 import { type Choice, type Host, Overlay } from "../src/overlay.ts";
 import type { Paint } from "../src/paint.ts";
 import { Failure, type Filters, type Hit, type Pigrep, type RunOptions, type SearchAnswer, type Session, type ShowAnswer } from "../src/pigrep.ts";
@@ -83,6 +83,19 @@ class Client {
 		return this.answer("blame", query, filters, options, { schemaVersion: 1, blocks, total: 5, written: 4 });
 	}
 
+	recap(query: string, filters: Filters, options: RunOptions) {
+		const at = { line: 3, offset: 200, entryId: "e2" };
+		const facts = [
+			{ what: "changed", ...at, text: `/p/src/漢字 ${nasty}.go`, edits: 2, writes: 1 },
+			{ what: "failed", ...at, text: "go test", error: `boom ${nasty}` },
+			{ what: "failed", ...at, text: "make", error: "no rule", passed: {} },
+			{ what: "commit", ...at, text: "raise it", hash: "1507f8b", sessionPath: "/s/sub.jsonl", sessionId: "sub" },
+			{ what: "open", ...at, entryId: undefined, text: "and the docs?" },
+		];
+		const sessions = [{ ...session("a"), cwd: "/p", facts: [] }, { ...bare, facts: facts.slice(4) }, { ...session("b"), cwd: "/p", facts }];
+		return this.answer("recap", query, filters, options, { schemaVersion: 1, sessions, total: 3, files: 1 });
+	}
+
 	sessions(filters: Filters, options: RunOptions) {
 		const list = this.noSessions ? [] : [session("a"), session("b"), bare];
 		return this.answer("sessions", "", filters, options, { schemaVersion: 1, sessions: list, total: this.noSessions ? 0 : 2 });
@@ -160,7 +173,7 @@ after(() => assert.equal(open.length, 0));
 const keys = { enter: "\r", escape: "\x1b", down: "\x1b[B", up: "\x1b[A", ctrlT: "\x14", ctrlO: "\x0f", ctrlS: "\x13", ctrlC: "\x03", tab: "\t", altH: "\x1bh", f9: "\x1b[20~", f1: "\x1bOP" };
 
 test("at any size no row is wider than the terminal, none is too many, and nothing hostile is shown", async () => {
-	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""], [blame, "a.go:1"]] as const) {
+	for (const [mode, query] of [[search, "token"], [search, ""], [grep, "tok"], [history, ""], [blame, "a.go:1"], [recap, ""]] as const) {
 		const desk = new Desk(mode, query);
 		await desk.shows(/漢字/);
 		for (const zoom of [false, true]) {
@@ -195,6 +208,14 @@ test("lines of a file have the prompt that asked for them; those that no session
 	assert.match(screen, /«5 \(only alike\)» a/);
 	assert.doesNotMatch(screen, /«4/);
 	await new Desk(blame, "").shows(/type FILE, FILE:LINE or FILE:LINE-LINE/);
+});
+
+test("a recap has the facts of the latest session first, of this project unless all are asked for", async () => {
+	const desk = new Desk(recap, "");
+	const screen = await desk.shows(/3 sessions · 1 file changed/);
+	assert.match(screen, /Title of b[^]*changed[^]*src\/漢字[^]*\.go · 3×[^]*✗ go test: boom[^]*→ not seen to pass[^]*make: no rule → passed later[^]*1507f8b raise it[^]*open[^]*and the docs/);
+	assert.doesNotMatch(screen, /Title of a/);
+	assert.match(screen, /recap · this project/);
 });
 
 test("the preview is the conversation around the selected hit, at its first marked word", async () => {

@@ -213,6 +213,14 @@ const scenes = {
 		await t.see("there is no file nowhere.js");
 		await escape();
 	},
+	async recap() {
+		await command("/recap");
+		await t.see(/recap · this project[^]*sessions · .*files? changed.*Esc back/);
+		const screen = await capture("recap");
+		expect("what a session changed", /changed +pool\.js/.test(screen), screen);
+		expect("how it ended", /ends +The limit is 50 now/.test(screen), screen);
+		await escape();
+	},
 	async usage() {
 		await command("/usage");
 		await t.see(/since Monday[^]*╰/); // to its end
