@@ -188,7 +188,7 @@ func (a *Archive) Forget(ctx context.Context, keys []string) error {
 	for some := range slices.Chunk(keys, 200) {
 		of := object{"terms": object{"file_key": some}}
 		// The states last: a deletion that is killed can be repeated.
-		if err := a.deleteParts(ctx, of, ""); err != nil {
+		if err := a.deleteFrom(ctx, a.alias(), of, ""); err != nil {
 			return err
 		}
 		if err := a.deleteFrom(ctx, a.sessionsIndex(), of, ""); err != nil {
@@ -199,11 +199,6 @@ func (a *Archive) Forget(ctx context.Context, keys []string) error {
 		}
 	}
 	return nil
-}
-
-// deleteParts deletes the parts that pass a query.
-func (a *Archive) deleteParts(ctx context.Context, query object, routing string) error {
-	return a.deleteFrom(ctx, a.alias(), query, routing)
 }
 
 // deleteFrom deletes what passes a query. What was added just now is seen only after a refresh.

@@ -241,17 +241,16 @@ func decode(resp *http.Response, out any) error {
 		out = &struct{}{}
 	}
 	err := json.NewDecoder(body).Decode(out)
-	switch _, syntax := errors.AsType[*json.SyntaxError](err); {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
 	case err == nil:
 		return nil
 	case body.N == 0:
 		return fmt.Errorf("%w: it is longer than %d MB", ErrNotEngine, mostAnswer>>20)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: %v", ErrCut, err)
-	case syntax:
-		return fmt.Errorf("%w: %v", ErrNotEngine, err)
-	}
-	if _, kind := errors.AsType[*json.UnmarshalTypeError](err); kind {
+	case syntax || kind:
 		return fmt.Errorf("%w: %v", ErrNotEngine, err)
 	}
 	return err

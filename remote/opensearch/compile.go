@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"pigrep/index/analysis"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/filter"
@@ -45,9 +46,11 @@ func literally(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
 }
 
+func isNothing(c object) bool { return c == nil }
+
 // all is the conjunction of clauses; nil if there is none.
 func all(clauses ...object) object {
-	clauses = slices.DeleteFunc(clauses, func(c object) bool { return c == nil })
+	clauses = slices.DeleteFunc(clauses, isNothing)
 	switch len(clauses) {
 	case 0:
 		return nil
@@ -59,7 +62,7 @@ func all(clauses ...object) object {
 
 // either is the disjunction of clauses, and nil if one of them is.
 func either(clauses ...object) object {
-	if len(clauses) == 0 || slices.ContainsFunc(clauses, func(c object) bool { return c == nil }) {
+	if len(clauses) == 0 || slices.ContainsFunc(clauses, isNothing) {
 		return nil
 	}
 	if len(clauses) == 1 {
@@ -69,11 +72,12 @@ func either(clauses ...object) object {
 }
 
 func eitherOf[T ~string](values []T, clause func(string) object) object {
-	clauses := make([]object, len(values))
-	for i, v := range values {
-		clauses[i] = clause(string(v))
-	}
-	return either(clauses...)
+	return either(lists.Map(values, func(v T) object { return clause(string(v)) })...)
+}
+
+// oneOf matches a field that is one of some values, in any case.
+func oneOf[T ~string](field string, values []T) object {
+	return eitherOf(values, func(v string) object { return equal(field, v) })
 }
 
 // compiled is a question as OpenSearch understands it.
@@ -86,7 +90,7 @@ type compiled struct {
 
 // query is what parts that pass more clauses match.
 func (c *compiled) query(more ...object) object {
-	filter := slices.DeleteFunc(append(more, c.parts), func(c object) bool { return c == nil })
+	filter := slices.DeleteFunc(append(more, c.parts), isNothing)
 	b := object{"filter": filter}
 	if c.scored != nil {
 		b["must"] = c.scored
@@ -107,16 +111,14 @@ func (c *compiled) ranked(more ...object) object {
 func compile(q *remote.Question, loose bool) compiled {
 	s := &q.Spec
 	c := compiled{sessions: all(
-		named(q.Names), named(s.Sessions), byAgent(s.Agents), projects(s.Projects), below(s.CWD),
+		named(q.Names), named(s.Sessions), oneOf("agent", s.Agents), projects(s.Projects), below(s.CWD),
 	)}
 	if q.Brief && q.Text == "" { // no part decides: summaries do
 		return c
 	}
 	since, until := millis(s.Since), millis(s.Until)
 	filters := []object{
-		eitherOf(s.Roles, func(v string) object { return equal("role", v) }),
-		eitherOf(s.Tools, func(v string) object { return equal("tool", v) }),
-		eitherOf(s.Models, model), times(since, until),
+		oneOf("role", s.Roles), oneOf("tool", s.Tools), eitherOf(s.Models, model), times(since, until),
 	}
 	if s.Error {
 		filters = append(filters, term("error", true))
@@ -173,10 +175,6 @@ func named(names []string) object {
 	})
 }
 
-func byAgent(values []string) object {
-	return eitherOf(values, func(v string) object { return equal("agent", v) })
-}
-
 func projects(values []string) object {
 	return eitherOf(values, func(v string) object {
 		v = strings.TrimRight(session.Slashed(v), "/")
@@ -212,11 +210,7 @@ func (w *wording) node(n syntax.Node) object {
 	case *syntax.And:
 		return w.every(n.Items)
 	case *syntax.Or:
-		clauses := make([]object, len(n.Items))
-		for i, item := range n.Items {
-			clauses[i] = w.node(item)
-		}
-		return either(clauses...)
+		return either(lists.Map(n.Items, w.node)...)
 	case *syntax.Must:
 		return w.node(n.Item)
 	case *syntax.Not:
@@ -231,12 +225,7 @@ func (w *wording) node(n syntax.Node) object {
 
 // every is the conjunction of nodes, which also ranks.
 func (w *wording) every(items []syntax.Node) object {
-	var must []object
-	for _, item := range items {
-		if c := w.node(item); c != nil {
-			must = append(must, c)
-		}
-	}
+	must := slices.DeleteFunc(lists.Map(items, w.node), isNothing)
 	if len(must) == 0 {
 		return nil
 	}
@@ -327,7 +316,7 @@ func (x *wording) word(n *syntax.Term) object {
 		id := literally(w.Text)
 		clauses = append(clauses, like("session", id+"*"), like("session", "*"+id), like("entry", id+"*"))
 	}
-	return either(slices.DeleteFunc(clauses, func(c object) bool { return c == nil })...)
+	return either(slices.DeleteFunc(clauses, isNothing)...)
 }
 
 // isNumbered reports whether a text has a digit, or could be a hexadecimal number.
@@ -364,17 +353,13 @@ func begins(text string, boost float64) object {
 	return object{"prefix": object{"terms": object{"value": text, "boost": boost}}}
 }
 
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-
 func (w *wording) field(n *syntax.Field) object {
 	values := n.Values()
 	switch n.Name {
 	case "kind":
 		return eitherOf(values, func(v string) object { return term("kind", strings.ToLower(v)) })
-	case "role", "tool":
-		return eitherOf(values, func(v string) object { return equal(n.Name, v) })
-	case "agent":
-		return byAgent(values)
+	case "role", "tool", "agent":
+		return oneOf(n.Name, values)
 	case "model":
 		return eitherOf(values, model)
 	case "session":
@@ -414,6 +399,8 @@ func (w *wording) field(n *syntax.Field) object {
 // leastPiece is the length from which a piece of a word is looked up.
 const leastPiece = 3
 
+const plain = "abcdefghijklmnopqrstuvwxyz0123456789"
+
 // required matches parts with the strings that every match of an expression contains, or with
 // words of which the engine does not have the end.
 func required(r *literal.Required) object {
@@ -423,27 +410,18 @@ func required(r *literal.Required) object {
 
 // whole matches parts with all terms of a text, in any case.
 func whole(text string) object {
-	var clauses []object
-	for _, t := range filter.TermsIn(new(analysis.Analyzer), text) {
-		clauses = append(clauses, has(t))
-	}
-	return all(clauses...)
+	return all(lists.Map(filter.TermsIn(new(analysis.Analyzer), text), has)...)
 }
 
 // containing matches parts that may contain a text, anywhere in their words: a word of the text
 // may be a piece of one in the part.
 func containing(text string) object {
 	var clauses []object
-	for _, piece := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 0x80 && !isWord(r) && r != '_' }) {
+	for _, piece := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		piece = strings.ReplaceAll(piece, "_", "")
-		if isPlain(piece) && len(piece) >= leastPiece {
+		if len(piece) >= leastPiece && strings.Trim(piece, plain) == "" { // every text with it has it in one term
 			clauses = append(clauses, object{"wildcard": object{"terms": "*" + piece[:min(len(piece), 32)] + "*"}})
 		}
 	}
 	return all(clauses...)
-}
-
-// isPlain reports whether every text with this piece has it in one term.
-func isPlain(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/words"
 )
 
@@ -29,11 +30,10 @@ func (a *Archive) Count(ctx context.Context, terms []string) (*words.Statistics,
 	for {
 		some := terms[:min(len(terms), mostCounted)]
 		terms = terms[len(some):]
-		counted := []object{term("sort", sortSession)}
+		clauses := lists.Map(some, has)
 		filters := make(object, len(some))
-		for i, t := range some {
-			filters[strconv.Itoa(i)] = has(t)
-			counted = append(counted, has(t))
+		for i, c := range clauses {
+			filters[strconv.Itoa(i)] = c
 		}
 		sum := func(of, field string) object { return object{of: object{"field": field}} }
 		aggs := object{"files": object{"filter": term("sort", sortSession), "aggs": object{
@@ -42,7 +42,7 @@ func (a *Archive) Count(ctx context.Context, terms []string) (*words.Statistics,
 		if len(some) > 0 {
 			aggs["terms"] = object{"filters": object{"filters": filters}}
 		}
-		body := object{"size": 0, "query": either(counted...), "track_total_hits": false, "aggs": aggs}
+		body := object{"size": 0, "query": either(append(clauses, term("sort", sortSession))...), "track_total_hits": false, "aggs": aggs}
 		if err := a.call(ctx, "POST", a.everything()+"/_search?ignore_unavailable=true&allow_partial_search_results=false", body, &answer); err != nil {
 			return nil, err
 		}

@@ -30,6 +30,13 @@ const (
 	exactFiles = 1000 // up to which the engine counts files exactly: more takes memory in every shard
 )
 
+// hit is a document that a search found.
+type hit[T any] struct {
+	Source T                `json:"_source"`
+	Fields map[string][]any `json:"fields"`
+	Sort   json.RawMessage  `json:"sort"`
+}
+
 // hits is an answer to a search.
 type hits[T any] struct {
 	TimedOut bool `json:"timed_out"`
@@ -38,11 +45,7 @@ type hits[T any] struct {
 		Failures []struct{ Reason struct{ Type, Reason string } }
 	} `json:"_shards"`
 	Hits struct {
-		Hits []struct {
-			Source T                `json:"_source"`
-			Fields map[string][]any `json:"fields"`
-			Sort   json.RawMessage  `json:"sort"`
-		} `json:"hits"`
+		Hits []hit[T] `json:"hits"`
 	} `json:"hits"`
 	Aggregations struct {
 		Files struct {
@@ -70,28 +73,33 @@ func find[T any](ctx context.Context, a *Archive, index, parameters string, body
 	return answer, err
 }
 
+// pages visits all that a search finds, page by page. Its body has a size and an order.
+func pages[T any](ctx context.Context, a *Archive, index, parameters string, body object, visit func(*hit[T]) error) error {
+	for {
+		page, err := find[T](ctx, a, index, parameters, body)
+		if err != nil {
+			return err
+		}
+		list := page.Hits.Hits
+		for i := range list {
+			if err := visit(&list[i]); err != nil {
+				return err
+			}
+		}
+		if len(list) < body["size"].(int) {
+			return nil
+		}
+		body["search_after"] = list[len(list)-1].Sort
+	}
+}
+
 // states visits the states of session files that pass a query, the latest first.
 func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) error {
 	body := object{
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
 	}
-	for {
-		page, err := find[state](ctx, a, a.sessionsIndex(), "", body)
-		if err != nil {
-			return err
-		}
-		for i := range page.Hits.Hits {
-			if err := visit(&page.Hits.Hits[i].Source); err != nil {
-				return err
-			}
-		}
-		n := len(page.Hits.Hits)
-		if n < pageSize {
-			return nil
-		}
-		body["search_after"] = page.Hits.Hits[n-1].Sort
-	}
+	return pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error { return visit(&h.Source) })
 }
 
 // Sessions implements remote.Source.
@@ -189,10 +197,6 @@ func (p *places) add(found *hits[struct{}]) {
 	}
 }
 
-func wantedKeys(q *remote.Question) int {
-	return min(q.Wanted*comparedFactor+comparedMore, mostCompared)
-}
-
 // find returns the places of the best parts, at least one in each of the best files, or the keys
 // of all files.
 func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) (*places, error) {
@@ -200,6 +204,7 @@ func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) 
 		keys, err := a.allFiles(ctx, asked.query(asked.sessions))
 		return &places{keys: keys, files: len(keys)}, err
 	}
+	wanted := min(q.Wanted*comparedFactor+comparedMore, mostCompared)
 	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
 	body := object{
 		"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
@@ -214,15 +219,15 @@ func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) 
 	}
 	p.add(best)
 	p.files, p.more = max(best.Aggregations.Files.Value, len(p.keys)), len(best.Hits.Hits) == comparedParts
-	if wanted := min(wantedKeys(q), p.files); p.more && len(p.keys) < wanted {
+	if p.more && len(p.keys) < min(wanted, p.files) {
 		delete(body, "aggs")
-		body["size"], body["collapse"] = wantedKeys(q), object{"field": "file_key"}
+		body["size"], body["collapse"] = wanted, object{"field": "file_key"}
 		if best, err = find[struct{}](ctx, a, a.everything(), "", body); err != nil {
 			return nil, err
 		}
 		p.add(best)
 	}
-	p.keys = p.keys[:min(len(p.keys), wantedKeys(q))]
+	p.keys = p.keys[:min(len(p.keys), wanted)]
 	return p, nil
 }
 
@@ -267,25 +272,23 @@ func (a *Archive) statesOf(ctx context.Context, keys []string) (list []*state, e
 
 // withFiles adds the other files of the same sessions, without which they are not whole.
 func (a *Archive) withFiles(ctx context.Context, list []*state) ([]*state, error) {
-	there := make(map[string]bool)
-	ids := make(map[string][]string) // of sessions by host
+	there, wanted := make(map[string]bool), make(map[[2]string]bool)
+	var ids []string
 	for _, s := range list {
-		if there[s.FileKey] = true; s.Session != "" {
-			ids[s.Host] = append(ids[s.Host], s.Session)
+		there[s.FileKey] = true
+		if id := [2]string{s.Host, s.Session}; s.Session != "" && !wanted[id] {
+			wanted[id], ids = true, append(ids, s.Session)
 		}
 	}
-	for host, of := range ids {
-		for some := range slices.Chunk(of, pageSize) {
-			err := a.states(ctx, all(term("host", host), object{"terms": object{"session": some}}), func(s *state) error {
-				if !there[s.FileKey] {
-					there[s.FileKey] = true
-					list = append(list, s)
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
+	for some := range slices.Chunk(ids, pageSize) {
+		err := a.states(ctx, object{"terms": object{"session": some}}, func(s *state) error {
+			if !there[s.FileKey] && wanted[[2]string{s.Host, s.Session}] {
+				there[s.FileKey], list = true, append(list, s)
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
@@ -371,29 +374,21 @@ func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
 	}
 	text := bytes.NewBuffer(make([]byte, 0, s.Offset+s.Offset/8))
-	for number := 1; ; {
-		page, err := find[document](ctx, a, a.monthly(s.Month), "&routing="+s.FileKey, body)
-		if err != nil {
-			return nil, err
+	number := 1
+	err := pages(ctx, a, a.monthly(s.Month), "&routing="+s.FileKey, body, func(h *hit[document]) error {
+		d := &h.Source
+		if d.Line < number { // another document of the same line
+			return nil
 		}
-		for i := range page.Hits.Hits {
-			d := &page.Hits.Hits[i].Source
-			if d.Line < number { // another document of the same line
-				continue
-			}
-			for range min(d.Line-number, maxGap) {
-				text.WriteByte('\n')
-			}
-			text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
+		for range min(d.Line-number, maxGap) {
 			text.WriteByte('\n')
-			number = d.Line + 1
 		}
-		n := len(page.Hits.Hits)
-		if n < size {
-			return text.Bytes(), nil
-		}
-		body["search_after"] = page.Hits.Hits[n-1].Sort
-	}
+		text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
+		text.WriteByte('\n')
+		number = d.Line + 1
+		return nil
+	})
+	return text.Bytes(), err
 }
 
 // maxGap is how many missing lines are kept as empty ones, whatever an archive says.

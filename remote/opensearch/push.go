@@ -388,11 +388,11 @@ func (o *outgoing) take(ctx context.Context, l *rawLine, kept []byte) error {
 
 // line adds the documents of a line. A blank one has none.
 func (o *outgoing) line(line *rawLine, kept []byte) error {
-	if line.TooLong && line.Ended {
+	if line.TooLong {
+		if !line.Ended {
+			return nil
+		}
 		o.report.TooLong++
-	}
-	if line.TooLong && !line.Ended {
-		return nil
 	}
 	at := o.recorder.Offset()
 	o.number, o.at, o.raw = line.Number, &at, string(kept)
@@ -580,7 +580,7 @@ func (p *pushing) clean(ctx context.Context, st *state) error {
 		return nil
 	}
 	old := all(term("file_key", st.FileKey), object{"range": object{"gen": object{"lt": st.Gen}}})
-	if err := p.archive.deleteParts(ctx, old, st.FileKey); err != nil {
+	if err := p.archive.deleteFrom(ctx, p.archive.alias(), old, st.FileKey); err != nil {
 		return err
 	}
 	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_update/"+st.FileKey, object{"doc": object{"stale": false}}, nil)

@@ -29,8 +29,6 @@ func pack(r *session.Record) []byte {
 	return z.EncodeAll(record.Pack(r), nil)
 }
 
-var errRecord = errors.New("the record of the session is not one that this version can use")
-
 // unpack returns the record in a document of a session file, if it is of the file's lines, and
 // its size in bytes.
 func unpack(d *document, s *state) (*session.Record, int, error) {
@@ -41,7 +39,7 @@ func unpack(d *document, s *state) (*session.Record, int, error) {
 	}
 	rec, err := record.Unpack(packed)
 	if err == nil && (d.Gen != s.Gen || rec.Path != remote.Name(s.Host, s.Path) || !remote.Usable(rec)) {
-		err = errRecord
+		err = errors.New("the record of the session is not one that this version can use")
 	}
 	return rec, len(packed), err
 }

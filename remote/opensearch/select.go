@@ -131,24 +131,13 @@ func (s *selection) find(ctx context.Context, byKey map[string]*chosen) error {
 		"docvalue_fields": []string{"file_key", "line", "gen"},
 		"sort":            []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}},
 	}
-	for {
-		page, err := find[struct{}](ctx, s.archive, s.archive.alias(), "", body)
-		if err != nil {
-			return err
+	return pages(ctx, s.archive, s.archive.alias(), "", body, func(h *hit[struct{}]) error {
+		c := byKey[text(h.Fields["file_key"])]
+		if line := number(h.Fields["line"]); c != nil && line > 0 && number(h.Fields["gen"]) == c.Gen {
+			c.wanted = append(c.wanted, int(line))
 		}
-		for i := range page.Hits.Hits {
-			h := page.Hits.Hits[i].Fields
-			c := byKey[text(h["file_key"])]
-			if line := number(h["line"]); c != nil && line > 0 && number(h["gen"]) == c.Gen {
-				c.wanted = append(c.wanted, int(line))
-			}
-		}
-		n := len(page.Hits.Hits)
-		if n < pageHits {
-			return nil
-		}
-		body["search_after"] = page.Hits.Hits[n-1].Sort
-	}
+		return nil
+	})
 }
 
 // text and number are the values of a field with one.

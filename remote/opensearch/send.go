@@ -230,7 +230,11 @@ func (s *sender) bulk(ctx context.Context, items [][]byte) error {
 			items, try = items[half:], 0
 			continue
 		case isStatus(err, http.StatusRequestEntityTooLarge):
-			s.refuse(&bulkItem{ID: idIn(items[0])}, "too large for the engine (http.max_content_length)")
+			_, id, _ := bytes.Cut(items[0], []byte(`"_id":"`)) // it is ours
+			id, _, _ = bytes.Cut(id, []byte(`"`))
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.refuse(&bulkItem{ID: string(id)}, "too large for the engine (http.max_content_length)")
 			return nil
 		case err != nil && !isTransient(err):
 			return s.archive.wrap(ctx, err)
@@ -294,30 +298,14 @@ func (s *sender) confirm(items [][]byte, answer []bulkItem) (left [][]byte, reje
 		case item.Status == http.StatusForbidden, item.Status == http.StatusUnauthorized, item.Status == http.StatusNotFound:
 			return items, said
 		default:
-			s.refuseLocked(item, item.Error.Type+": "+item.Error.Reason)
+			s.refuse(item, item.Error.Type+": "+item.Error.Reason)
 		}
 	}
 	return left, rejected
 }
 
+// refuse notes a document that the engine will not take. The caller holds mu.
 func (s *sender) refuse(item *bulkItem, reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refuseLocked(item, reason)
-}
-
-// idIn returns the id of the document in an item.
-func idIn(item []byte) string {
-	var action struct {
-		Index struct {
-			ID string `json:"_id"`
-		} `json:"index"`
-	}
-	_ = json.NewDecoder(bytes.NewReader(item)).Decode(&action) // it is ours
-	return action.Index.ID
-}
-
-func (s *sender) refuseLocked(item *bulkItem, reason string) {
 	if cause := item.Error.Cause.Reason; cause != "" {
 		reason += " (" + cause + ")"
 	}
