@@ -168,7 +168,7 @@ func (r *Remote) password(ctx context.Context, a *app.App) (string, error) {
 		cmd.Stderr, cmd.Env = a.Streams.Err, a.Environ()
 		out, err := cmd.Output()
 		if err != nil {
-			return "", fmt.Errorf("the command for the password of %s: %w", r.User, err)
+			return "", &problem.Error{Code: problem.CodeIO, Message: "the command for the password of " + r.User + " fails", Err: err, Hint: "it must print the password: " + r.PasswordCommand}
 		}
 		return firstLine(out), nil
 	case r.PasswordFile != "":
