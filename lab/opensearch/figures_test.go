@@ -65,6 +65,7 @@ func TestFigures(t *testing.T) {
 			}
 			m.must("remote", "add", "team", node, "--prefix", "r0")
 			post(t, node+"/r0/_forcemerge?max_num_segments=1", "")
+			post(t, node+"/r0/_refresh", "") // what was merged is on disk until nobody reads it
 			t.Logf("%.2f bytes on disk for each of a session", sizeOf(t, node, "r0-v2-*")/float64(mb<<20))
 			for _, line := range asked {
 				args := strings.Fields(line)
