@@ -63,7 +63,7 @@ func agentsAsk(t *testing.T, m *machine, host string) {
 		got, want = cursor.ReplaceAllString(got, ""), cursor.ReplaceAllString(want, "")
 		want = strings.Replace(want, "No hits in 30 session files.", "No hits.", 1)
 		want = strings.Replace(want, "nothingofthekind occurs nowhere (nearest: nothing).\n", "", 1) // nothing was sent that could be near
-		if c.tool == "search" { // ties
+		if c.tool == "search" {                                                                      // ties
 			got, want = sorted(got), sorted(want)
 		}
 		if got != want {
