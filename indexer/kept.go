@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/keep"
 )
@@ -74,7 +75,7 @@ func (o Options) keep(ctx context.Context, found *Found, most int64) (k Keeping)
 			places = append(places, place{filepath.Clean(r.Path) + string(filepath.Separator), agent})
 		}
 	}
-	slices.SortStableFunc(places, func(a, b place) int { return len(b.prefix) - len(a.prefix) }) // the deepest first
+	lists.SortStable(places, func(a, b place) int { return len(b.prefix) - len(a.prefix) }) // the deepest first
 	var list []keep.File
 	for _, f := range found.Files {
 		at := slices.IndexFunc(places, func(p place) bool { return strings.HasPrefix(f.Path, p.prefix) })

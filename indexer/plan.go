@@ -20,6 +20,7 @@ import (
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/content"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 )
 
@@ -126,7 +127,7 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 	for next < table.Len() {
 		gone()
 	}
-	slices.SortFunc(steps, func(a, b Step) int {
+	lists.Sort(steps, func(a, b Step) int {
 		if a.File.Mtime != b.File.Mtime {
 			if a.File.Mtime > b.File.Mtime {
 				return -1

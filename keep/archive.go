@@ -30,6 +30,7 @@ import (
 
 	"pigrep/internal/content"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 )
 
 // Stamp is how a session file looked.
@@ -239,7 +240,7 @@ func inOrder(rows []Copy) []Copy {
 		return cmp.Or(strings.Compare(a.File.Path, b.File.Path), cmp.Compare(a.Version, b.Version))
 	}
 	if !slices.IsSortedFunc(rows, order) {
-		slices.SortStableFunc(rows, order)
+		lists.SortStable(rows, order)
 	}
 	n := 0
 	for i := range rows {

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
 	"pigrep/internal/content"
+	"pigrep/internal/lists"
 )
 
 // found returns the copies in an archive without a catalogue, by their places. What was
@@ -34,7 +34,7 @@ func (a *Archive) found() (rows []Copy, err error) {
 		err = nil
 	}
 	// A process that died may have left a copy both compressed and not: the last one counts.
-	slices.SortFunc(rows, func(a, b Copy) int {
+	lists.Sort(rows, func(a, b Copy) int {
 		return cmp.Or(cmp.Compare(a.Mtime, b.Mtime), strings.Compare(b.place(), a.place()))
 	})
 	return inOrder(rows), err

@@ -16,6 +16,7 @@ import (
 
 	"pigrep/internal/content"
 	"pigrep/internal/files"
+	"pigrep/internal/lists"
 )
 
 // Rules say what is kept, and how.
@@ -181,7 +182,7 @@ func (r *Rules) fit(all []item) {
 	if r.Limit == 0 || size <= r.Limit {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b item) int {
+	lists.SortStable(all, func(a, b item) int {
 		switch {
 		case (a.file == nil) != (b.file == nil):
 			if a.file == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 )
@@ -129,7 +130,7 @@ func (s *sparse) read(from, to int64) error {
 
 // merged returns lines in order, each once, as far as they fit together.
 func merged(lines []adapter.Line) []adapter.Line {
-	slices.SortStableFunc(lines, func(a, b adapter.Line) int { return cmp.Compare(a.Number, b.Number) })
+	lists.SortStable(lines, func(a, b adapter.Line) int { return cmp.Compare(a.Number, b.Number) })
 	var last *adapter.Line
 	return slices.DeleteFunc(lines, func(l adapter.Line) bool {
 		number, at := 0, int64(0)

@@ -66,10 +66,12 @@ func BySeverity(list []RuleMatch) []RuleMatch {
 	order := func(m RuleMatch) int {
 		return slices.IndexFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == m.Rule })
 	}
-	return slices.SortedFunc(slices.Values(list), func(a, b RuleMatch) int {
+	list = slices.Clone(list)
+	lists.Sort(list, func(a, b RuleMatch) int {
 		i, j := order(a), order(b)
 		return cmp.Or(cmp.Compare(shellcmd.Rules[i].Severity, shellcmd.Rules[j].Severity), cmp.Compare(i, j))
 	})
+	return list
 }
 
 // newMatches returns the rules that a call matches, the most severe first.

@@ -10,6 +10,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/search"
@@ -112,11 +113,11 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 
 // Sort puts the rows and the touches in order.
 func (t *FileTable) Sort() {
-	slices.SortFunc(t.Rows, func(a, b FileRow) int {
+	lists.Sort(t.Rows, func(a, b FileRow) int {
 		times := func(r FileRow) int { return r.Reads + r.Writes + r.Edits + r.Deletes + r.Others + r.Summaries }
 		return cmp.Or(cmp.Compare(times(b), times(a)), cmp.Compare(a.Path, b.Path))
 	})
-	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
+	lists.SortStable(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
 }

@@ -3,9 +3,9 @@ package audit
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/sessions"
 )
@@ -120,7 +120,7 @@ func (x *auditor) findRepeated() error {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b spent) int {
+	lists.SortStable(list, func(a, b spent) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.of.file, a.of.file)) // a subagent is younger
 	})
 	left := make(map[int]session.Usage) // what subagents have spent, by the session they work for

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/diff"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 )
@@ -253,7 +254,7 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 			from = append(from, source{other, share})
 		}
 	}
-	slices.SortFunc(from, func(a, b source) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.path, b.path)) })
+	lists.Sort(from, func(a, b source) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.path, b.path)) })
 	for _, f := range from {
 		now, there := make(map[string]*origin), f.lines()
 		for _, l := range there {

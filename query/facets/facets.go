@@ -15,6 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/engine/docset"
@@ -315,7 +316,7 @@ func (c *counter) response() *Response {
 	for start, n := range c.days {
 		res.Days = append(res.Days, Day{start, n})
 	}
-	slices.SortFunc(res.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
+	lists.Sort(res.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
 	return res
 }
 
@@ -363,7 +364,8 @@ func Merge(list []*Response) *Response {
 			m.Fields = append(m.Fields, Field{name, sorted(values[name])})
 		}
 	}
-	m.Days = slices.SortedFunc(maps.Values(days), func(a, b Day) int { return a.Start.Compare(b.Start) })
+	m.Days = slices.Collect(maps.Values(days))
+	lists.Sort(m.Days, func(a, b Day) int { return a.Start.Compare(b.Start) })
 	return m
 }
 
@@ -373,7 +375,7 @@ func sorted(counts map[string]int) (list []Value) {
 			list = append(list, Value{name, n})
 		}
 	}
-	slices.SortFunc(list, func(a, b Value) int {
+	lists.Sort(list, func(a, b Value) int {
 		return cmp.Or(cmp.Compare(b.Hits, a.Hits), strings.Compare(a.Name, b.Name))
 	})
 	return list

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
 	"pigrep/query/search"
@@ -86,7 +87,7 @@ func Tools(tables []*audit.ToolTable) *audit.ToolTable {
 		whole := newTool(t, len(t.Rows), &t.Total)
 		total.add(&whole)
 	}
-	slices.SortFunc(all.list, func(a, b tool) int {
+	lists.Sort(all.list, func(a, b tool) int {
 		x, y := a.Key.Values(m.By), b.Key.Values(m.By)
 		return cmp.Or(audit.ComparePeriods(m.By, x, y), cmp.Compare(b.Calls, a.Calls), slices.Compare(x, y))
 	})
@@ -183,7 +184,7 @@ func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTa
 		}
 	}
 	m.Rows = all.list
-	slices.SortFunc(m.Rows, func(a, b audit.CommandRow) int { return audit.CompareCommands(req, &a, &b) })
+	lists.Sort(m.Rows, func(a, b audit.CommandRow) int { return audit.CompareCommands(req, &a, &b) })
 	return m
 }
 
@@ -249,7 +250,7 @@ func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 	}
 	slices.Sort(m.Unpriced)
 	m.Unpriced = slices.Compact(m.Unpriced)
-	slices.SortFunc(all.list, func(a, b spent) int {
+	lists.Sort(all.list, func(a, b spent) int {
 		x, y := a.Key.Values(m.By), b.Key.Values(m.By)
 		return cmp.Or(audit.ComparePeriods(m.By, x, y), cmp.Compare(b.costs[0].Total(), a.costs[0].Total()), cmp.Compare(b.Tokens, a.Tokens), slices.Compare(x, y))
 	})
@@ -260,7 +261,7 @@ func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 		m.Rows[i] = list[i].finish()
 	}
 	m.Total = total.finish()
-	slices.SortFunc(sources.list, func(a, b spentBy) int { return cmp.Compare(a.Source, b.Source) })
+	lists.Sort(sources.list, func(a, b spentBy) int { return cmp.Compare(a.Source, b.Source) })
 	for _, s := range sources.list {
 		s.Cost = audit.Rounded(s.cost.Total())
 		m.Sources = append(m.Sources, s.SourceRow)

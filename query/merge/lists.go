@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
@@ -259,6 +260,6 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 		m.Errors = append(m.Errors, s.Errors...)
 	}
 	m.Files = max(m.Files, m.WithHits) // a host that was lost has said no number
-	slices.SortStableFunc(m.Errors, func(a, b grep.FileError) int { return cmp.Compare(a.Path, b.Path) })
+	lists.SortStable(m.Errors, func(a, b grep.FileError) int { return cmp.Compare(a.Path, b.Path) })
 	return m, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
 )
@@ -402,7 +403,7 @@ func sumRemoved(query string, removed []search.Removed) []search.Removed {
 		variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
 	}
 	variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
-	slices.SortStableFunc(variants, func(a, b search.Variant) int {
+	lists.SortStable(variants, func(a, b search.Variant) int {
 		return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))
 	})
 	return search.RemovedOf(variants, search.WithAll)

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -237,7 +238,7 @@ func (g *repairGroup) lesson() Lesson {
 	for _, r := range g.of {
 		l.Evidence = append(l.Evidence, r.Evidence)
 	}
-	slices.SortFunc(l.Evidence, func(a, b Evidence) int {
+	lists.Sort(l.Evidence, func(a, b Evidence) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), strings.Compare(a.SessionPath, b.SessionPath))
 	})
 	l.Error, l.Repair = l.Evidence[0].Error, l.Evidence[0].Repair.Text

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"pigrep/index"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -39,7 +40,7 @@ type teller struct {
 
 // session returns the facts as those of a session.
 func (t *teller) session(s *session.Summary) Session {
-	slices.SortStableFunc(t.facts, func(a, b Fact) int {
+	lists.SortStable(t.facts, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
 	})
 	return Session{Type: "recap", SessionFacts: search.Describe(s, nil).SessionFacts, Prompts: t.prompts, Facts: t.facts, repairs: t.repairs}

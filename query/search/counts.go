@@ -193,7 +193,7 @@ func Nearest(list []Near, word string) (sum []Near) {
 }
 
 func sortNear(list []Near, word string) {
-	slices.SortFunc(list, func(a, b Near) int {
+	lists.Sort(list, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(near.Unlike(a.Word, word), near.Unlike(b.Word, word)), cmp.Compare(b.Hits, a.Hits), cmp.Compare(a.Word, b.Word))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/syntax"
@@ -57,7 +58,7 @@ func didYouMean(req *Request, p *words.ResolvedQuery, found *rank.Result) (strin
 		return "", nil
 	}
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
-	slices.SortFunc(changes, func(a, b change) int { return b.Start - a.Start })
+	lists.Sort(changes, func(a, b change) int { return b.Start - a.Start })
 	for _, c := range changes {
 		typed := text[c.Start:c.End]
 		text = text[:c.Start] + strings.Replace(typed, syntax.TrimProse(typed), c.word, 1) + text[c.End:]

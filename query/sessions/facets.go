@@ -9,6 +9,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -74,7 +75,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 		}
 	}
 	inOrder := byCount("project", "session", projects)
-	slices.SortStableFunc(inOrder, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
+	lists.SortStable(inOrder, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
 	list = append(list, inOrder...)
 	if len(hosts) > 1 {
 		list = append(list, byCount(filter.Host, "session", hosts)...)
@@ -99,7 +100,7 @@ func byCount(field, unit string, counts map[string]int) []Facet {
 			list = append(list, Facet{field, v, n, unit})
 		}
 	}
-	slices.SortFunc(list, func(a, b Facet) int {
+	lists.Sort(list, func(a, b Facet) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 	})
 	return list

@@ -19,6 +19,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/engine/literal"
@@ -227,7 +228,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 			}
 		}
 	}
-	slices.SortFunc(places, func(a, b EntryLocation) int {
+	lists.Sort(places, func(a, b EntryLocation) int {
 		return cmp.Or(a.Session.Created().Compare(b.Session.Created()), cmp.Compare(a.Session.Path, b.Session.Path), cmp.Compare(a.EntryID, b.EntryID))
 	})
 	return places, nil

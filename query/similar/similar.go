@@ -17,6 +17,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -169,7 +170,7 @@ func (x *finder) similar(terms []term, found *search.Response) (list []Session) 
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Session) int { return cmp.Compare(b.Score, a.Score) })
+	lists.SortStable(list, func(a, b Session) int { return cmp.Compare(b.Score, a.Score) })
 	return list
 }
 

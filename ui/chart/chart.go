@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
@@ -130,7 +131,7 @@ func (c *Chart) Empty() bool { return c.most() == 0 }
 // Fold sorts the series, the largest first, leaves out those without a value, and joins
 // those after the first n into one.
 func (c *Chart) Fold(n int) {
-	slices.SortStableFunc(c.Series, func(a, b Series) int { return cmp.Compare(b.sum(), a.sum()) })
+	lists.SortStable(c.Series, func(a, b Series) int { return cmp.Compare(b.sum(), a.sum()) })
 	for len(c.Series) > 1 && c.Series[len(c.Series)-1].sum() == 0 {
 		c.Series = c.Series[:len(c.Series)-1]
 	}
@@ -154,7 +155,7 @@ func (c *Chart) ColourLike(other *Chart) {
 		}
 		return len(other.Series)
 	}
-	slices.SortStableFunc(c.Series, func(a, b Series) int { return at(a) - at(b) })
+	lists.SortStable(c.Series, func(a, b Series) int { return at(a) - at(b) })
 }
 
 var (

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
@@ -165,7 +165,7 @@ func chosen(x *snapshot.Snapshot, spec filter.Spec) (list []session.Summary) {
 		}
 		list = append(list, *s)
 	}
-	slices.SortFunc(list, func(a, b session.Summary) int { return b.Modified().Compare(a.Modified()) })
+	lists.Sort(list, func(a, b session.Summary) int { return b.Modified().Compare(a.Modified()) })
 	return list
 }
 

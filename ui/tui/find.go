@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
@@ -336,7 +337,7 @@ func inOrder(r *search.Response) (hits []search.Hit, more bool) {
 		hits, total = full, r.Total
 	}
 	more = len(r.Hits) >= mostVisited && total > len(hits)
-	slices.SortStableFunc(hits, func(a, b search.Hit) int { return int(a.Offset - b.Offset) })
+	lists.SortStable(hits, func(a, b search.Hit) int { return int(a.Offset - b.Offset) })
 	return slices.CompactFunc(hits, func(a, b search.Hit) bool { return a.Offset == b.Offset }), more
 }
 

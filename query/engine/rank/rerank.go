@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pigrep/index/segment"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/words"
@@ -485,7 +486,7 @@ func (r *Result) Explain(c *Candidate) *Explanation {
 			e.Words = append(e.Words, WordWeight{p.Text, Rounded(p.Weight), p.Emphasis < 1, c.mask&p.Bit != 0})
 		}
 	}
-	slices.SortStableFunc(e.Words, func(a, b WordWeight) int { return cmp.Compare(b.Weight, a.Weight) })
+	lists.SortStable(e.Words, func(a, b WordWeight) int { return cmp.Compare(b.Weight, a.Weight) })
 	return e
 }
 
