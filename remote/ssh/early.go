@@ -3,7 +3,6 @@ package ssh
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,26 +14,26 @@ import (
 // early asks hosts for answers with the first round trip, before they agree on what counts: on what
 // they have agreed on for the same question before, if that is known, or else each on its own. It
 // shows what has come as soon as all have answered, or earlier if some take long.
-type early[Req, Res any] struct {
+type early[Req, Res comparable] struct {
 	h        *Asking
 	display  func(answer any)
-	req      *Req
+	req      Req
 	q        joint[Req, Res]
 	expects  agreement
 	patience *time.Timer // nil: nobody wants them
 
 	mu      sync.Mutex
-	answers map[int]*Res // by the numbers of hosts
-	late    bool         // what has come is shown
-	over    bool         // nothing is
+	answers map[int]Res // by the numbers of hosts
+	late    bool        // what has come is shown
+	over    bool        // nothing is
 }
 
 // soon is how long what has come waits to be shown with the rest: a list that changes with each host
 // is no help to a reader.
 const soon = 150 * time.Millisecond
 
-func newEarly[Req, Res any](ctx context.Context, h *Asking, req *Req, q joint[Req, Res]) *early[Req, Res] {
-	e := &early[Req, Res]{h: h, display: remote.Early(ctx), req: req, q: q, answers: make(map[int]*Res)}
+func newEarly[Req, Res comparable](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
+	e := &early[Req, Res]{h: h, display: remote.Early(ctx), req: req, q: q, answers: make(map[int]Res)}
 	if e.display == nil || q.early == nil {
 		return e
 	}
@@ -57,10 +56,8 @@ func (e *early[Req, Res]) ask(number int, to *remote.PrepareRequest) {
 	if e.patience == nil {
 		return
 	}
-	req := *e.req
-	e.q.know(&req, e.expects.shared, e.expects.elsewhere[number])
 	at, _ := e.q.early(to, &remote.Prepared{})
-	*at = &req
+	*at = e.q.know(e.req, e.expects.shared, e.expects.elsewhere[number])
 }
 
 // arrived takes what a host has answered.
@@ -70,17 +67,18 @@ func (e *early[Req, Res]) arrived(number int, p *remote.Prepared) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if _, answer := e.q.early(&remote.PrepareRequest{}, p); *answer != nil {
+	var none Res
+	if _, answer := e.q.early(&remote.PrepareRequest{}, p); *answer != none {
 		e.answers[number] = *answer
 		e.show()
 	}
 }
 
 func (e *early[Req, Res]) show() {
-	var list []*Res
+	var list []Res
 	var waiting []string
 	for number, name := range e.h.names() {
-		if answer := e.answers[number]; answer != nil {
+		if answer, ok := e.answers[number]; ok {
 			list = append(list, answer)
 		} else {
 			waiting = append(waiting, name)
@@ -89,9 +87,7 @@ func (e *early[Req, Res]) show() {
 	if e.over || len(list) == 0 || len(waiting) > 0 && !e.late {
 		return
 	}
-	req := *e.req
-	e.q.know(&req, e.expects.shared, nil)
-	answer := e.q.merge(&req, list)
+	answer := e.q.merge(e.q.know(e.req, e.expects.shared, nil), list)
 	if len(waiting) > 0 {
 		Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
 	}
@@ -99,7 +95,7 @@ func (e *early[Req, Res]) show() {
 }
 
 // expected returns the answers of hosts if they have agreed on what was expected; nil otherwise.
-func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []*Res) {
+func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []Res) {
 	if e.patience == nil || e.expects.shared == nil {
 		return nil
 	}
@@ -111,10 +107,11 @@ func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []*Res) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, number := range hosts {
-		list = append(list, e.answers[number])
-	}
-	if slices.Contains(list, nil) {
-		return nil
+		answer, ok := e.answers[number]
+		if !ok {
+			return nil
+		}
+		list = append(list, answer)
 	}
 	return list
 }

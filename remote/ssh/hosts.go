@@ -114,7 +114,7 @@ func (h *Asking) none() error {
 }
 
 // tell says in an answer which hosts are missing, if that is wanted.
-func tell[Res any](h *Asking, answer *Res, err error) (*Res, error) {
+func tell[Res any](h *Asking, answer Res, err error) (Res, error) {
 	if missing := h.Missing(); err == nil && h.Tell && len(missing) > 0 {
 		Lack(answer, func(s *search.IndexState) { s.Complete = false },
 			lists.Map(missing, func(e *HostError) string { return "nothing from " + e.Host + ": " + e.Reason })...)
@@ -162,9 +162,9 @@ func (h *Hosts) names() (list []string) {
 
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
 // numbers.
-func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (*T, error)) (answers []*T, answered []int, err error) {
+func each[T comparable](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (T, error)) (answers []T, answered []int, err error) {
 	all := h.all()
-	list := make([]*T, len(all))
+	list := make([]T, len(all))
 	asking, ctx := errgroup.WithContext(ctx)
 	for _, i := range hosts {
 		asking.Go(func() error {
@@ -179,8 +179,9 @@ func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx conte
 	if err := asking.Wait(); err != nil {
 		return nil, nil, err
 	}
+	var none T
 	for _, i := range hosts {
-		if list[i] != nil {
+		if list[i] != none {
 			answers, answered = append(answers, list[i]), append(answered, i)
 		}
 	}
@@ -198,51 +199,60 @@ func (h *Hosts) numbers() (list []int) {
 	return list
 }
 
-// A joint question is one that several hosts answer together.
-type joint[Req, Res any] struct {
-	ask   func(remote.Participant, context.Context, Req) (*Res, error)
-	words remote.PrepareRequest                                        // that all of them count
-	know  func(req *Req, shared *words.Statistics, elsewhere []uint64) // says in a request what all of them know
-	again func(*Req, []*Res) []*Req                                    // as merge.Again; nil: they are asked once
-	merge func(*Req, []*Res) *Res
+// A joint question is one that several hosts answer together. Requests and answers are pointers, so
+// that all questions share the code of together.
+type joint[Req, Res comparable] struct {
+	ask   func(remote.Participant, context.Context, Req) (Res, error)
+	words remote.PrepareRequest                                           // that all of them count
+	know  func(req Req, shared *words.Statistics, elsewhere []uint64) Req // a copy that says what all of them know
+	again func(Req, []Res) []Req                                          // as merge.Again; nil: they are asked once
+	merge func(Req, []Res) Res
 
 	// early is where a request and its answer travel with what hosts say to agree; nil: nowhere.
-	early func(*remote.PrepareRequest, *remote.Prepared) (**Req, **Res)
+	early func(*remote.PrepareRequest, *remote.Prepared) (*Req, *Res)
+}
+
+// asking asks a participant a question that takes its request by value.
+func asking[Req, Res any](ask func(remote.Participant, context.Context, Req) (*Res, error)) func(remote.Participant, context.Context, *Req) (*Res, error) {
+	return func(p remote.Participant, ctx context.Context, req *Req) (*Res, error) { return ask(p, ctx, *req) }
 }
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
-func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (*Res, error) {
+func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
 	hosts := h.numbers()
 	if len(hosts) == 1 {
-		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Participant) (*Res, error) { return q.ask(from, ctx, req) })
-		return tell(h, first(answers), err)
+		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Participant) (Res, error) { return q.ask(from, ctx, req) })
+		if err == nil {
+			answer = answers[0]
+		}
+		return tell(h, answer, err)
 	}
-	soon := newEarly(ctx, h, &req, q)
+	soon := newEarly(ctx, h, req, q)
 	defer soon.end()
 	hosts, agreed, err := h.prepare(ctx, q.words, soon.ask, soon.arrived)
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	q.know(&req, agreed.shared, nil)
-	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (*Res, error) {
-		q.know(&req, agreed.shared, agreed.elsewhere[number])
-		return q.ask(from, ctx, req)
+	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (Res, error) {
+		return q.ask(from, ctx, q.know(req, agreed.shared, agreed.elsewhere[number]))
 	}
 	answers := soon.expected(agreed, hosts)
 	if answers == nil {
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (Res, error) {
 			return ask(ctx, number, from, req)
 		})
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 	}
+	req = q.know(req, agreed.shared, nil)
 	for range merge.Rounds {
-		more := make(map[int]*Req)
+		more := make(map[int]Req)
 		if q.again != nil {
-			for i, r := range q.again(&req, answers) {
-				if r != nil {
+			var none Req
+			for i, r := range q.again(req, answers) {
+				if r != none {
 					more[hosts[i]] = r
 				}
 			}
@@ -251,24 +261,17 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 			break
 		}
 		before, of := answers, hosts
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (*Res, error) {
-			if r := more[number]; r != nil {
-				return ask(ctx, number, from, *r)
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (Res, error) {
+			if r, ok := more[number]; ok {
+				return ask(ctx, number, from, r)
 			}
 			return before[slices.Index(of, number)], nil
 		})
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 	}
-	return tell(h, q.merge(&req, answers), nil)
-}
-
-func first[T any](list []*T) *T {
-	if len(list) == 0 {
-		return nil
-	}
-	return list[0]
+	return tell(h, q.merge(req, answers), nil)
 }
 
 // prepare asks all hosts for what they must know of each other: it returns those that answer, and
@@ -337,12 +340,16 @@ func wordsOf(req *search.Request) (p remote.PrepareRequest) {
 	return p
 }
 
-func knowSearch(req *search.Request, shared *words.Statistics, elsewhere []uint64) {
-	req.Shared, req.Elsewhere = shared, elsewhere
+func knowSearch(req *search.Request, shared *words.Statistics, elsewhere []uint64) *search.Request {
+	known := *req
+	known.Shared, known.Elsewhere = shared, elsewhere
+	return &known
 }
 
-func knowAudit(req *audit.Request, shared *words.Statistics, elsewhere []uint64) {
-	req.Shared, req.Elsewhere, req.Part = shared, elsewhere, true
+func knowAudit(req *audit.Request, shared *words.Statistics, elsewhere []uint64) *audit.Request {
+	known := *req
+	known.Shared, known.Elsewhere, known.Part = shared, elsewhere, true
+	return &known
 }
 
 // picks are the words by which an audit picks calls.
@@ -353,8 +360,8 @@ func picks(req audit.Request) remote.PrepareRequest {
 
 func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Later = false
-	return together(ctx, h, req, joint[search.Request, search.Response]{
-		remote.Participant.Search, wordsOf(&req), knowSearch, merge.Again, merge.Search,
+	return together(ctx, h, &req, joint[*search.Request, *search.Response]{
+		asking(remote.Participant.Search), wordsOf(&req), knowSearch, merge.Again, merge.Search,
 		func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
 			return &q.Found, &p.Found
 		},
@@ -363,10 +370,12 @@ func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Respon
 
 func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	found := req.Search()
-	return together(ctx, h, req, joint[sessions.Request, sessions.Response]{
-		remote.Participant.Sessions, wordsOf(&found),
-		func(req *sessions.Request, shared *words.Statistics, elsewhere []uint64) {
-			req.Shared, req.Elsewhere = shared, elsewhere
+	return together(ctx, h, &req, joint[*sessions.Request, *sessions.Response]{
+		asking(remote.Participant.Sessions), wordsOf(&found),
+		func(req *sessions.Request, shared *words.Statistics, elsewhere []uint64) *sessions.Request {
+			known := *req
+			known.Shared, known.Elsewhere = shared, elsewhere
+			return &known
 		}, merge.AgainSessions, merge.Sessions,
 		func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
 			return &q.Listed, &p.Listed
@@ -375,8 +384,8 @@ func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.
 }
 
 func (h *Asking) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	return together(ctx, h, req, joint[search.Request, facets.Response]{
-		remote.Participant.Facets, wordsOf(&req), knowSearch, merge.AgainFacets,
+	return together(ctx, h, &req, joint[*search.Request, *facets.Response]{
+		asking(remote.Participant.Facets), wordsOf(&req), knowSearch, merge.AgainFacets,
 		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) }, nil,
 	})
 }
@@ -392,43 +401,47 @@ func (h *Asking) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, err
 }
 
 func (h *Asking) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	return together(ctx, h, req, joint[search.Request, search.Counts]{remote.Participant.Count, wordsOf(&req), knowSearch, nil, merge.Count, nil})
+	return together(ctx, h, &req, joint[*search.Request, *search.Counts]{asking(remote.Participant.Count), wordsOf(&req), knowSearch, nil, merge.Count, nil})
 }
 
 func (h *Asking) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.ToolTable]{
-		remote.Participant.Tools, picks(req), knowAudit, nil,
+	return together(ctx, h, &req, joint[*audit.Request, *audit.ToolTable]{
+		asking(remote.Participant.Tools), picks(req), knowAudit, nil,
 		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) }, nil,
 	})
 }
 
 func (h *Asking) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.CommandTable]{remote.Participant.Commands, picks(req), knowAudit, nil, merge.Commands, nil})
+	return together(ctx, h, &req, joint[*audit.Request, *audit.CommandTable]{asking(remote.Participant.Commands), picks(req), knowAudit, nil, merge.Commands, nil})
 }
 
 func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.CallList]{remote.Participant.Calls, picks(req), knowAudit, nil, merge.Calls, nil})
+	return together(ctx, h, &req, joint[*audit.Request, *audit.CallList]{asking(remote.Participant.Calls), picks(req), knowAudit, nil, merge.Calls, nil})
 }
 
 func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
-	return together(ctx, h, req, joint[remote.FilesRequest, audit.FileTable]{
-		remote.Participant.Touched, remote.PrepareRequest{},
-		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) {
-			knowAudit(&req.Request, shared, elsewhere)
+	return together(ctx, h, &req, joint[*remote.FilesRequest, *audit.FileTable]{
+		asking(remote.Participant.Touched), remote.PrepareRequest{},
+		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) *remote.FilesRequest {
+			known := *req
+			known.Request = *knowAudit(&req.Request, shared, elsewhere)
+			return &known
 		}, nil,
 		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
 	})
 }
 
 func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	return together(ctx, h, req, joint[audit.Request, audit.UsageTable]{remote.Participant.Usage, picks(req), knowAudit, nil, merge.Usage, nil})
+	return together(ctx, h, &req, joint[*audit.Request, *audit.UsageTable]{asking(remote.Participant.Usage), picks(req), knowAudit, nil, merge.Usage, nil})
 }
 
 func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
-	return together(ctx, h, req, joint[fix.Request, fix.Response]{
-		remote.Participant.Fix, remote.PrepareRequest{Fix: &req},
-		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) {
-			req.Shared, req.Elsewhere = shared, elsewhere
+	return together(ctx, h, &req, joint[*fix.Request, *fix.Response]{
+		asking(remote.Participant.Fix), remote.PrepareRequest{Fix: &req},
+		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) *fix.Request {
+			known := *req
+			known.Shared, known.Elsewhere = shared, elsewhere
+			return &known
 		}, nil, merge.Fix, nil,
 	})
 }
