@@ -8,7 +8,6 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/query/recap"
-	"pigrep/query/sessions"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -72,11 +71,15 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	var res *recap.Response
 	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
 		if len(args) > 0 {
-			s, err := sessions.FindSession(r, args[0])
+			t, err := conversation.Find(&snapshot.Snapshot{Location: q.Location, Reader: r}, args[0])
 			if err != nil {
-				return conversation.Problem(&snapshot.Snapshot{Location: q.Location, Reader: r}, err)
+				return err
 			}
-			req.Path = s.Path
+			defer t.Close()
+			if t.Index < 0 {
+				return &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
+			}
+			req.Path = r.Summaries()[t.Index].Path
 		}
 		start := a.Now()
 		if res, err = recap.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
