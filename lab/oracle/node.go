@@ -287,6 +287,8 @@ var fields = []field{
 		of: one(func(p *Part) string { return p.model }), passes: contains},
 	{name: "agent", values: []string{"pi", "PI", "nothing"}, list: true,
 		of: one(func(p *Part) string { return session.ShortAgent(p.session.Agent) }), passes: strings.EqualFold},
+	{name: "host", values: []string{"this", "THIS", "laptop"}, list: true,
+		of: one(func(*Part) string { return "this" }), passes: strings.EqualFold},
 	{name: "cwd", values: []string{"/home/ann", "/home/ann/src/app", "/home", "/nowhere"}, of: cwd,
 		passes: func(has, v string) bool { return has == v || strings.HasPrefix(has, v+"/") }},
 	{name: "project", values: []string{"app", "App", "src/app", "data", "/srv/data", "nothing"}, list: true, of: cwd,
