@@ -44,11 +44,11 @@ func (e *explainer) open(s *session.Summary) error {
 	return nil
 }
 
-// mostSteps is how many entries after a call are read for a reply that explains it.
+// mostSteps is how many of the last entries of a turn are read for its last reply.
 const mostSteps = 12
 
 // explain returns the prompt of the turn of a call, and the text of the message that made the call,
-// else of the message before it, else of the next one that has a text.
+// else the last reply of the turn: a text between them may be about another call.
 func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply *Said, err error) {
 	if err := e.open(s); err != nil || e.session != s {
 		return nil, nil, err
@@ -79,11 +79,12 @@ func (e *explainer) explain(s *session.Summary, n *session.Node) (prompt, reply 
 	for k := i; k > first && reply == nil && err == nil && (k == i || message != "" && e.record.Nodes[path[k]].Message == message); k-- {
 		reply, err = e.said(path[k], session.KindReply)
 	}
-	for k := i + 1; k < len(path) && k < i+mostSteps && reply == nil && err == nil; k++ {
-		switch e.record.Nodes[path[k]].Role {
-		case session.RoleUser:
-			return prompt, reply, nil
-		case session.RoleAssistant:
+	end := i + 1
+	for end < len(path) && e.record.Nodes[path[end]].Role != session.RoleUser {
+		end++
+	}
+	for k := end - 1; k > i && k >= end-mostSteps && reply == nil && err == nil; k-- {
+		if e.record.Nodes[path[k]].Role == session.RoleAssistant {
 			reply, err = e.said(path[k], session.KindReply)
 		}
 	}

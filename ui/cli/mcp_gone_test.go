@@ -19,6 +19,7 @@ import (
 
 	"pigrep/query/engine/entry"
 	"pigrep/remote"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/mcp"
@@ -65,7 +66,11 @@ func TestCancelledCallsStop(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				x.Source = files
+				here := x.Answers.(asking.Index)
+				at := *here.Location
+				at.Elsewhere = &location.Elsewhere{Files: files}
+				here.Location = &at
+				x.Answers, x.Source = here, files
 				asked <- ctx
 				give := x.Close
 				x.Close = func() { give(); close(ended) }

@@ -156,9 +156,14 @@ func (b *Blame) Text(t *Text) {
 		sessions[o.SessionPath] = true
 	}
 	sum := fmt.Sprintf("%s: %s of %s written by %s", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
-	if r.Written > 0 {
+	if at := slices.IndexFunc(r.Blocks, func(x blame.Block) bool { return x.Origin != nil }); at >= 0 {
 		t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
+		t.Print(t.Dim(terminal.Clip("to read there: pigrep show "+terminal.Clean(t.originPlace(r.Blocks[at].Origin)), t.Width)), "\n")
 	}
+}
+
+func (t *Text) originPlace(o *blame.Origin) string {
+	return t.place(o.SessionID, o.SessionPath, o.EntryID, o.Offset)
 }
 
 func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
@@ -167,7 +172,7 @@ func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
 		t.Print(t.Style(TitleStyle, lines), t.Dim("  no session"), "\n")
 		return
 	}
-	place := t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)
+	place := t.originPlace(x.Origin)
 	if before, ok := shown[x.Origin]; ok {
 		t.fit(lines, joinedBy(" · ", terminal.Clean(place), matchText(x), "see "+before))
 		return

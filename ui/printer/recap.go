@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -82,22 +83,31 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	case recap.Changed:
 		return changesOf(f)
 	case recap.Failed:
-		details := ""
-		if f.Times > 1 {
-			details = fmt.Sprintf("%d times; ", f.Times)
-		}
-		if details += f.Error; f.Passed == nil {
-			return details + " → not seen to pass"
-		}
-		details += " → passed " + place(f.Passed)
-		if len(f.Passed.Changed) > 0 {
-			details += " after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
-		}
-		return details
+		return timesFailed(f) + " → " + outcome(f, place)
 	case recap.Commit:
 		return f.Hash
 	}
 	return f.Error
+}
+
+// timesFailed is how a command failed, and how often if it did more than once.
+func timesFailed(f *recap.Fact) string {
+	if f.Times > 1 {
+		return fmt.Sprintf("%d times; %s", f.Times, f.Error)
+	}
+	return f.Error
+}
+
+// outcome says whether a command that failed passed later.
+func outcome(f *recap.Fact, place func(*recap.Pass) string) string {
+	if f.Passed == nil {
+		return "not seen to pass"
+	}
+	text := "passed " + place(f.Passed)
+	if len(f.Passed.Changed) > 0 {
+		text += " after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
+	}
+	return text
 }
 
 // changesOf says how often a file was changed.
@@ -124,7 +134,9 @@ func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string 
 	case f.What == recap.Commit:
 		return details + " " + text
 	case f.What == recap.Failed:
-		return terminal.ClipWords(text, mostCommand) + ": " + details
+		return terminal.ClipWords(text, mostCommand) + " → " + outcome(f, place) + ": " + timesFailed(f)
+	case f.What == recap.Aborted && strings.HasPrefix(details, "aborted"):
+		return text
 	case details != "":
 		return text + " · " + details
 	}
@@ -168,9 +180,20 @@ func (a *Recap) Text(t *Text) {
 			continue
 		}
 		for _, what := range recap.Kinds {
-			t.each(s, factsOf(s, what))
+			facts := factsOf(s, what)
+			lists.SortStable(facts, func(a, b *recap.Fact) int { return cmp.Compare(closed(a), closed(b)) })
+			t.each(s, facts)
 		}
+		t.Print("\n", t.Dim(terminal.Clip("to read there: pigrep show "+t.sessionID(s.SessionID, s.SessionPath)+":ENTRY", t.Width)), "\n")
 	}
+}
+
+// closed orders what passed later behind what did not.
+func closed(f *recap.Fact) int {
+	if f.Passed != nil {
+		return 1
+	}
+	return 0
 }
 
 // fact writes a line of a session below a label.
