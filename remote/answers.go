@@ -11,6 +11,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
 // Answers answers questions, wherever the sessions are that these are about: the index of this
@@ -29,6 +30,7 @@ type Answers interface {
 	Touched(context.Context, FilesRequest) (*audit.FileTable, error)
 	Usage(context.Context, audit.Request) (*audit.UsageTable, error)
 	Fix(context.Context, fix.Request) (*fix.Response, error)
+	similar.Index
 }
 
 // WithEarly returns a context for a question. If several machines answer that, show is called with
@@ -50,6 +52,8 @@ func Early(ctx context.Context) func(answer any) {
 type Participant interface {
 	Answers
 	Prepare(context.Context, PrepareRequest) (*Prepared, error)
+	// Entries returns the entries of the families of sessions, which are named by their identities.
+	Entries(context.Context, []uint64) (*[]sessions.Entries, error)
 }
 
 // PrepareRequest asks for what several machines must know of each other before they answer a

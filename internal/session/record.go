@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"slices"
 	"sort"
 	"time"
@@ -280,12 +281,19 @@ func CompareStarts(a, b time.Time) int {
 }
 
 // Identity is what copies of a session on several machines have in common: a hash of its agent,
-// id, part and time; 0 without an id.
+// id, part and time; 0 without an id. Its upper half is NameHash of the id.
 func (s *Summary) Identity() uint64 {
 	if s.ID == "" {
 		return 0
 	}
-	h := fnv.New64a()
+	h := fnv.New32a()
 	fmt.Fprintf(h, "%s\x00%s\x00%s\x00%d", ShortAgent(s.Agent), s.ID, s.Part, s.Timestamp.UnixMilli())
-	return h.Sum64()
+	return uint64(NameHash(s.ID))<<32 | uint64(h.Sum32())
+}
+
+// NameHash is a hash of an id or of the name of a session file.
+func NameHash(name string) uint32 {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, name)
+	return h.Sum32()
 }

@@ -89,6 +89,13 @@ func (c *firsts) note(copy uint64) {
 	}
 }
 
+// came notes an entry of which a duplicate came before all others.
+func (c *firsts) came(copy uint64) {
+	c.noted.add(copy)
+	c.repeated.add(copy)
+	c.seen.add(copy)
+}
+
 // mayRepeat reports whether an entry may have duplicates.
 func (c *firsts) mayRepeat(copy uint64) bool { return c.repeated.has(copy) }
 

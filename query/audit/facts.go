@@ -146,15 +146,40 @@ func (x *auditor) findSharing() error {
 				f.shares, owner.shares = true, true
 			}
 			owners[copy] = f
+			f.shares = f.shares || slices.Contains(x.req.Lost, copy)
 		}
 		return nil
 	})
+	for _, seg := range x.r.Segments() {
+		if len(x.req.Lost) == 0 || err != nil {
+			break
+		}
+		err = x.findLost(seg, sharing)
+	}
 	for i := range x.files {
 		if f := &x.files[i]; !known || sharing[f.File] {
 			f.shares = true
 		}
 	}
 	return err
+}
+
+// findLost adds to some files those in which a segment has entries of Request.Lost.
+func (x *auditor) findLost(seg *segment.Segment, files map[uint32]bool) error {
+	runs, err := seg.Files()
+	if err != nil || files == nil {
+		return err // nil: all share entries
+	}
+	for _, copy := range x.req.Lost {
+		docs, err := seg.Bitmap(segment.FieldEntryHash, []byte(segment.EntryHashTerm(copy)))
+		if err != nil {
+			return err
+		}
+		for it := docs.Iterator(); it.HasNext(); {
+			files[runs.File(it.Next())] = true
+		}
+	}
+	return nil
 }
 
 // noteEntries announces all entries with facts that files share to what recognizes
@@ -169,7 +194,10 @@ func (x *auditor) noteEntries() error {
 			sharing[i] = segment.NoFile
 		}
 	}
-	x.entries.expect(entries)
+	x.entries.expect(entries + len(x.req.Lost))
+	for _, copy := range x.req.Lost {
+		x.entries.came(copy)
+	}
 	return x.each(x.facts.Entries(sharing), func(_ *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			x.entries.note(uint64(p.Usages.Copy.At(i)))

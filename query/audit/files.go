@@ -90,6 +90,9 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		return nil, err
 	}
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
+	for _, copy := range req.Lost {
+		c.listed.seen.add(copy)
+	}
 	err = x.eachPiece(x.facts.All, func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err

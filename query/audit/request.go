@@ -41,6 +41,7 @@ type Request struct {
 	Part      bool              // a table has all rows, and what merging it with others takes
 	Shared    *words.Statistics // as of search.Request
 	Elsewhere []uint64          // likewise
+	Lost      []uint64          // entries that older sessions of others have, as of session.Entry.Copy
 }
 
 // Picks returns the search that finds the calls which the text picks.

@@ -113,7 +113,7 @@ func hits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 			return nil, nil, err
 		}
 		if part != nil {
-			part.Counts, part.Open = d.Counts, in.Plan.IsOpen
+			part.Counts, part.Open, part.Common, part.Lost = d.Counts, in.Plan.IsOpen, d.Common, req.Agreed.LostEntries()
 		}
 		return d.Sets, part, nil
 	}

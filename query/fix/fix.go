@@ -42,6 +42,8 @@ type Request struct {
 	// Statistics. The response has all sessions then.
 	Shared    *words.Statistics
 	Elsewhere []uint64
+	Common    []uint64
+	Agreed    *rank.Agreed
 }
 
 // DefaultLimit is the limit of a request that names none.
@@ -60,6 +62,8 @@ type Response struct {
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
 	Warnings     []string
 	Index        search.IndexState
+
+	Part *search.Part `json:",omitempty"` // with Request.Shared
 }
 
 // Outcome says how an episode ended.
@@ -151,7 +155,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	s.weigh(rarity)
 
-	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Shared: req.Shared, Elsewhere: req.Elsewhere}
+	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Shared: req.Shared, Elsewhere: req.Elsewhere, Common: req.Common}
 	within.Scope, within.Kinds = "", kinds
 	in, err := within.Resolve(ctx, r, a, src)
 	if err != nil {
@@ -167,6 +171,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		rounds = []rank.Options{{Limit: search.All, PerSession: rounds[1].PerSession, ByFile: true}}
 	}
 	for i, opt := range rounds {
+		opt.Agreed = req.Agreed
 		found, err := rank.Run(ctx, in, opt)
 		if err != nil {
 			return nil, err
@@ -174,6 +179,9 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		f = &follower{ctx: ctx, req: &req, reader: r, adapter: a, src: src, signature: s, found: found}
 		if resp.Sessions, err = f.sessions(); err != nil {
 			return nil, err
+		}
+		if req.Shared != nil {
+			resp.Part = &search.Part{Common: found.Common(), Lost: req.Agreed.LostEntries()}
 		}
 		resp.TotalIsExact = found.ListedSessions == len(found.Sessions) && f.unread == 0 && f.lost == 0
 		if len(resp.Sessions) > 0 || resp.TotalIsExact {

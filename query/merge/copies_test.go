@@ -90,14 +90,14 @@ func TestCopiesOnTwoHostsCountOnce(t *testing.T) {
 	}
 	want, err := sessions.List(t.Context(), one.all, one.adapter, stories.Disk{}, sessions.Request{})
 	check(t, err)
-	elsewhere := s.elsewhere(t)
+	d := s.division(t)
 	var lists []*sessions.Response
 	var tables []*audit.ToolTable
 	for i, r := range s.hosts {
-		l, err := sessions.List(t.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Elsewhere: elsewhere[i]})
+		l, err := sessions.List(t.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Elsewhere: d.elsewhere[i]})
 		check(t, err)
 		lists = append(lists, l)
-		table, err := audit.Tools(t.Context(), r, s.adapter, stories.Disk{}, audit.Request{Part: true, Elsewhere: elsewhere[i]})
+		table, err := audit.Tools(t.Context(), r, s.adapter, stories.Disk{}, audit.Request{Part: true, Elsewhere: d.elsewhere[i]})
 		check(t, err)
 		tables = append(tables, table)
 	}
@@ -157,31 +157,34 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// Of a fork on another host than the session that it has copied, a list has what is its own.
+// What a fork has copied of a session on another host counts once: in lists with any limit, in all
+// their numbers, in facets and in audits.
 func TestForkOnAnotherHost(t *testing.T) {
 	files, hosts, _ := copied()
 	delete(files, "b/parent.jsonl")
 	s := divide(t, files, 3, func(name string) int { return hosts[name] })
-	for _, flat := range []bool{true, false} {
-		req := search.Request{Text: "login token", Flat: flat, PerSession: search.All, Env: filter.Env{Now: now}}
-		want, err := s.unsplit(t, req)
-		check(t, err)
-		got, err := s.asOne(t, req)
-		check(t, err)
-		if a, b := fmt.Sprint(places(want)), fmt.Sprint(places(got)); a != b {
-			t.Errorf("flat %v: hits\n%s, want\n%s", flat, b, a)
-		}
-		if want.Total != got.Total {
-			t.Errorf("flat %v: %d hits, want %d", flat, got.Total, want.Total)
+	if d := s.division(t); len(d.forks) != 1 || len(d.lost[1]) != 11 || len(d.lost[0])+len(d.common[2]) != 0 {
+		t.Fatalf("forks %v, lost %v", d.forks, d.lost)
+	}
+	for _, text := range []string{"login token", "renamed", "fork", `"token 5"`, "go test", "tokn"} {
+		for _, req := range []search.Request{{Flat: true}, {}, {Limit: 1}, {Limit: 2, Flat: true}, {PerSession: search.All}, {Any: true}} {
+			for _, in := range [][]string{nil, {"id-of-fork"}} { // with this filter the copies stand for themselves
+				req.Text, req.Sessions, req.Env = text, in, filter.Env{Now: now}
+				want, err := s.unsplit(t, req)
+				check(t, err)
+				got, err := s.asOne(t, req)
+				check(t, err)
+				for _, r := range []*search.Response{want, got} {
+					for i := range r.Hits {
+						r.Hits[i].Copies = nil // names those on the same host
+					}
+				}
+				if a, b := plain(t, want), plain(t, got); a != b {
+					t.Errorf("%q in %q, limit %d (-one index +three hosts):\n%s", text, in, req.Limit, gocmp.Diff(a, b))
+				}
+			}
 		}
 	}
-}
-
-func places(r *search.Response) (list []string) {
-	for _, h := range r.Hits {
-		list = append(list, fmt.Sprint(h.SessionPath, ":", h.Line))
-	}
-	return list
 }
 
 // The values of filters are those of all hosts.

@@ -7,6 +7,7 @@ import (
 
 	"pigrep/internal/lists"
 	"pigrep/query/engine/filter"
+	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
@@ -191,6 +192,19 @@ func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
 		return cmp.Compare(b.Count, a.Count)
 	})
 	return &all
+}
+
+// AgainFix is Again for the fixes of an error: of copies on several hosts one counts.
+func AgainFix(req *fix.Request, list []*fix.Response) []*fix.Request {
+	again := make([]*fix.Request, len(list))
+	for i, lost := range lostHits(lists.Map(list, func(r *fix.Response) *search.Part { return r.Part })) {
+		if p := list[i].Part; p != nil && p.Lost != len(lost) {
+			more := *req
+			more.Agreed = &rank.Agreed{Lost: lost}
+			again[i] = &more
+		}
+	}
+	return again
 }
 
 // Fix merges answers that were asked for with Request.Shared.

@@ -5,6 +5,7 @@
 // A request is asked in steps, and only the second is needed without words:
 //
 //	search.Identities     which sessions each host has; Elsewhere says who answers for those that several have
+//	sessions.EntriesOf    if a host has a fork of a session on another (Forks): the entries of both, of which Common says who has the originals
 //	search.Statistics     what the words of the query are in each index; their sum is Request.Shared
 //	search.Run            the answer of each, with a search.Part
 //	Again                 which of them must answer again, because all together decide otherwise

@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,8 +30,8 @@ import (
 	"pigrep/scope"
 )
 
-// shelves returns scenes with random stories, odd files among them. In some all sessions of a
-// family are on one host.
+// shelves returns scenes with random stories, odd files among them. In some there are forks of
+// one, on any host, and a fork of a fork.
 func shelves(t *testing.T, n int) (list []*scene) {
 	for seed := range n {
 		files := maps.Clone(odd)
@@ -46,6 +47,14 @@ func shelves(t *testing.T, n int) (list []*scene) {
 				}
 			}
 			files[fmt.Sprintf("p%d/%s.jsonl", i%2, s.Name)] = s.Text()
+			if seed%2 == 1 && i == 0 {
+				s.ID = cmp.Or(s.ID, "id-of-"+s.Name)
+				text, own := s.Text(), stories.Reply("the fork has a login token of its own")
+				own.Minute = 300
+				first := fork(s, text, "fork", own)
+				files["p0/fork.jsonl"] = first
+				files["p1/again.jsonl"] = fork(stories.Story{Name: "fork", ID: "id-of-fork"}, first, "again", stories.Called("bash", map[string]any{"command": "go test ./token"}))
+			}
 		}
 		list = append(list, divide(t, files, 3, atRandom(3, uint64(seed))))
 	}
@@ -114,6 +123,13 @@ func drawSearch(t *rapid.T) search.Request {
 	}
 }
 
+// withoutHidden leaves out how much other requests would find, if there are forks on other hosts.
+func withoutHidden(r *search.Response, s *scene) {
+	if len(s.parts.forks) > 0 {
+		r.Removed, r.Words = nil, nil
+	}
+}
+
 func same(t *rapid.T, what string, want, got any) {
 	t.Helper()
 	if diff := gocmp.Diff(plain(t, want), plain(t, got)); diff != "" {
@@ -139,6 +155,12 @@ func TestRandomSearches(t *testing.T) {
 		check(rt, err)
 		got, err := s.asOne(rt, req)
 		check(rt, err)
+		for _, r := range []*search.Response{want, got} {
+			for i := range r.Hits {
+				r.Hits[i].Copies = nil // names those on the same host
+			}
+			withoutHidden(r, s)
+		}
 		same(rt, req.Text, want, got)
 
 		wantFacets, err := facets.Of(rt.Context(), s.all, s.adapter, stories.Disk{}, req)
@@ -146,6 +168,7 @@ func TestRandomSearches(t *testing.T) {
 		req.Shared, err = s.shared(rt, req)
 		check(rt, err)
 		answers, err := together(rt, s, req, func(i int, req search.Request) (*facets.Response, error) {
+			req.Common = s.division(rt).common[i]
 			req.Env.Host = fmt.Sprint("h", i)
 			return facets.Of(rt.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
 		}, merge.AgainFacets)
@@ -187,10 +210,23 @@ func TestRandomLists(t *testing.T) {
 			check(rt, err)
 		}
 		answers, err := together(rt, s, req, func(i int, req sessions.Request) (*sessions.Response, error) {
+			req.Common = s.division(rt).common[i]
 			return sessions.List(rt.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
 		}, merge.AgainSessions)
 		check(rt, err)
-		same(rt, req.Text, want, merge.Sessions(&req, answers))
+		got := merge.Sessions(&req, answers)
+		for _, r := range []*sessions.Response{want, got} {
+			for i := range r.Sessions {
+				r.Sessions[i].ParentPath, r.Sessions[i].SessionHit.Forks = "", 0 // known if they are on the same host
+				if h := r.Sessions[i].Hit; h != nil {
+					h.Copies = nil
+				}
+			}
+			if len(s.parts.forks) > 0 {
+				r.Removed, r.Words = nil, nil // as of withoutHidden
+			}
+		}
+		same(rt, req.Text, want, got)
 	})
 }
 
@@ -209,13 +245,13 @@ func TestRandomAudits(t *testing.T) {
 
 func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 	by := rapid.SampledFrom([][]string{{"tool"}, {"day", "tool"}, {"session"}, {"project"}, {"model"}, {"month"}}).Draw(rt, "by")
-	ctx := rt.Context()
+	ctx, lost := rt.Context(), s.division(rt).lost
 	req.By, part.By = by, by
 	{
 		want, err := audit.Tools(ctx, s.all, s.adapter, stories.Disk{}, req)
 		check(rt, err)
 		answers, err := together(rt, s, part, func(i int, req audit.Request) (*audit.ToolTable, error) {
-			req.Location = time.UTC
+			req.Location, req.Lost = time.UTC, lost[i]
 			return audit.Tools(ctx, s.hosts[i], s.adapter, stories.Disk{}, req)
 		}, never)
 		check(rt, err)
@@ -225,6 +261,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 		want, err := audit.Commands(ctx, s.all, s.adapter, stories.Disk{}, req)
 		check(rt, err)
 		answers, err := together(rt, s, part, func(i int, req audit.Request) (*audit.CommandTable, error) {
+			req.Lost = lost[i]
 			return audit.Commands(ctx, s.hosts[i], s.adapter, stories.Disk{}, req)
 		}, never)
 		check(rt, err)
@@ -234,6 +271,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 		want, err := audit.Files(ctx, s.all, req, name)
 		check(rt, err)
 		answers, err := together(rt, s, part, func(i int, req audit.Request) (*audit.FileTable, error) {
+			req.Lost = lost[i]
 			return audit.Files(ctx, s.hosts[i], req, name)
 		}, never)
 		check(rt, err)
@@ -247,7 +285,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 		want, err := audit.Usage(ctx, s.all, req)
 		check(rt, err)
 		answers, err := together(rt, s, part, func(i int, req audit.Request) (*audit.UsageTable, error) {
-			req.Location = time.UTC
+			req.Location, req.Lost = time.UTC, lost[i]
 			return audit.Usage(ctx, s.hosts[i], req)
 		}, never)
 		check(rt, err)
@@ -263,6 +301,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 		check(rt, err)
 		var lists []*audit.CallList
 		for i := range s.hosts {
+			part.Lost = lost[i]
 			l, err := audit.Calls(ctx, s.hosts[i], s.adapter, stories.Disk{}, part)
 			check(rt, err)
 			lists = append(lists, l)
@@ -313,8 +352,9 @@ func TestFixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			answers, err := together(t, s, req, func(i int, req fix.Request) (*fix.Response, error) {
+				req.Common = s.division(t).common[i]
 				return fix.Find(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
-			}, never)
+			}, merge.AgainFix)
 			check(t, err)
 			if diff := gocmp.Diff(plain(t, want), plain(t, merge.Fix(&req, answers))); diff != "" {
 				t.Errorf("%q (-one index +three hosts):\n%s", text, diff)

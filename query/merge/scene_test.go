@@ -22,6 +22,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/merge"
 	"pigrep/query/search"
+	"pigrep/query/sessions"
 )
 
 var now = time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -33,7 +34,13 @@ type scene struct {
 	hosts   []*index.Reader
 	files   map[string]string // of each path, the name under which it was given
 	adapter adapter.Adapter
-	owners  [][]uint64 // what elsewhere returns
+	parts   *division // what division returns
+}
+
+// A division is what each host is told of the others.
+type division struct {
+	elsewhere, common, lost [][]uint64
+	forks                   []merge.Fork
 }
 
 // divide divides files, by their names, among hosts: hostOf says which.
@@ -140,9 +147,9 @@ func (s *scene) asOne(t tester, req search.Request) (*search.Response, error) {
 	if req.Shared, err = s.shared(t, req); err != nil {
 		return nil, err
 	}
-	elsewhere := s.elsewhere(t)
+	d := s.division(t)
 	answers, err := together(t, s, req, func(i int, req search.Request) (*search.Response, error) {
-		req.Elsewhere = elsewhere[i]
+		req.Elsewhere, req.Common = d.elsewhere[i], d.common[i]
 		return search.Run(t.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
 	}, merge.Again)
 	if err != nil {
@@ -153,9 +160,9 @@ func (s *scene) asOne(t tester, req search.Request) (*search.Response, error) {
 
 // shared returns the statistics of a search.
 func (s *scene) shared(t tester, req search.Request) (*words.Statistics, error) {
-	elsewhere := s.elsewhere(t)
+	d := s.division(t)
 	return s.sum(t, func(i int) (*words.Statistics, error) {
-		req.Elsewhere = elsewhere[i]
+		req.Elsewhere = d.elsewhere[i]
 		return search.Statistics(t.Context(), s.hosts[i], overJSON(t, req))
 	})
 }
@@ -196,16 +203,32 @@ func together[Req, Res any](t tester, s *scene, req Req, ask func(host int, req 
 // never is for questions that are asked once.
 func never[Req, Res any](*Req, []*Res) []*Req { return nil }
 
-// elsewhere returns for each host the sessions that another one answers for.
-func (s *scene) elsewhere(t tester) [][]uint64 {
-	if s.owners == nil { // the indexes stay as they are
+func (s *scene) division(t tester) *division {
+	if s.parts == nil { // the indexes stay as they are
 		var identities [][]search.Identity
 		for _, r := range s.hosts {
 			identities = append(identities, overJSON(t, search.Identities(r)))
 		}
-		s.owners = merge.Elsewhere(identities)
+		d := &division{elsewhere: merge.Elsewhere(identities), forks: merge.Forks(identities)}
+		entries := make([][]sessions.Entries, len(s.hosts))
+		for i, r := range s.hosts {
+			var of []uint64
+			for _, f := range d.forks {
+				if f.Host == i {
+					of = append(of, f.Session)
+				}
+				if f.ParentHost == i {
+					of = append(of, f.Parent)
+				}
+			}
+			list, err := sessions.EntriesOf(t.Context(), r, of)
+			check(t, err)
+			entries[i] = overJSON(t, list)
+		}
+		d.common, d.lost = merge.Common(entries)
+		s.parts = d
 	}
-	return s.owners
+	return s.parts
 }
 
 // sum returns the statistics of all hosts.

@@ -16,7 +16,9 @@ func Again(req *search.Request, answers []*search.Response) []*search.Request {
 	opt := req.Options()
 	least, _ := level(&opt, answers)
 	again := make([]*search.Request, len(answers))
+	lost := lostHits(lists.Map(answers, func(r *search.Response) *search.Part { return r.Part }))
 	ask := func(i int, agreed rank.Agreed) {
+		agreed.Lost = lost[i]
 		more := *req
 		more.Agreed = &agreed
 		again[i] = &more
@@ -25,7 +27,7 @@ func Again(req *search.Request, answers []*search.Response) []*search.Request {
 	shares := make([]*rank.Share, len(answers))
 	for i, a := range answers {
 		if p := a.Part; p != nil {
-			if shares[i] = p.Share; !p.Counts.Lists(least) {
+			if shares[i] = p.Share; p.Lost != len(lost[i]) || !p.Counts.Lists(least) {
 				ask(i, rank.Agreed{Least: least})
 				settled = false
 			}
@@ -57,9 +59,9 @@ func Again(req *search.Request, answers []*search.Response) []*search.Request {
 	return again
 }
 
-// Rounds is how often hosts are asked again at most: for the level of the hits, for what the
-// second stage ranks, and for the last word.
-const Rounds = 3
+// Rounds is how often hosts are asked again at most: for copies that other hosts have, for the
+// level of the hits, for what the second stage ranks, and for the last word.
+const Rounds = 4
 
 // level returns the least level of hits that are listed, and the sum of all counts.
 func level(opt *rank.Options, answers []*search.Response) (rank.Level, search.Counts) {

@@ -152,11 +152,16 @@ func Rarity(r *index.Reader, terms []string, shared *words.Statistics) (map[stri
 			return nil, err
 		}
 	}
+	return Rarities(terms, shared), nil
+}
+
+// Rarities is Rarity for an index with these statistics.
+func Rarities(terms []string, of *words.Statistics) map[string]float64 {
 	rarity := make(map[string]float64, len(terms))
 	for _, t := range terms {
-		if df := float64(shared.Terms[t]); df > 0 {
-			rarity[t] = math.Log(1 + (float64(shared.Documents)-df+0.5)/(df+0.5))
+		if df := float64(of.Terms[t]); df > 0 {
+			rarity[t] = math.Log(1 + (float64(of.Documents)-df+0.5)/(df+0.5))
 		}
 	}
-	return rarity, nil
+	return rarity
 }

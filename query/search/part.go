@@ -5,6 +5,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/lists"
+	"pigrep/internal/session"
 	"pigrep/query/engine/rank"
 )
 
@@ -12,12 +13,14 @@ import (
 // what it takes to merge it with theirs.
 type Part struct {
 	Counts   Counts
-	Open     bool         `json:",omitempty"` // the query is an open question
-	Share    *rank.Share  `json:",omitempty"` // of the second stage
-	Best     []rank.Place `json:",omitempty"` // the best of all hits
-	Unknown  []string     `json:",omitempty"` // of Warnings, those that there are because there is no hit at all
-	Variants []Variant    `json:",omitempty"` // if no hit has all words
-	Required []Variant    `json:",omitempty"` // the same for the request that requires its words
+	Open     bool          `json:",omitempty"` // the query is an open question
+	Share    *rank.Share   `json:",omitempty"` // of the second stage
+	Best     []rank.Place  `json:",omitempty"` // the best of all hits
+	Unknown  []string      `json:",omitempty"` // of Warnings, those that there are because there is no hit at all
+	Variants []Variant     `json:",omitempty"` // if no hit has all words
+	Required []Variant     `json:",omitempty"` // the same for the request that requires its words
+	Common   []rank.Common `json:",omitempty"` // hits in entries that other indexes have too
+	Lost     int           `json:",omitempty"` // how many of them it was told to leave to others
 
 	Places   []*Place       `json:",omitempty"` // in JSON: of the hits of the response
 	Sessions []*SessionPart `json:",omitempty"` // in JSON: of its sessions
@@ -78,16 +81,30 @@ type Variant struct {
 
 // An Identity says that an index has a session.
 type Identity struct {
-	Hash uint64 `json:"id"` // as of session.Summary.Identity
-	Size int64  `json:"size"`
+	Hash   uint64   `json:"id"` // as of session.Summary.Identity
+	Size   int64    `json:"size"`
+	Name   uint32   `json:"name,omitempty"`   // session.NameHash of its file, if that is not named by the id
+	Parent []uint32 `json:"parent,omitempty"` // of a fork whose parent has another path or is not there: hashes of its possible names
 }
 
 // Identities returns the sessions that an index has, but for those without an id.
 func Identities(r *index.Reader) (list []Identity) {
 	for i, s := range r.Beginnings() {
-		if id := s.Identity(); id != 0 && !s.Notes {
-			list = append(list, Identity{id, int64(r.Table().Checkpoint(i).Length)})
+		id := s.Identity()
+		if id == 0 || s.Notes {
+			continue
 		}
+		x := Identity{Hash: id, Size: int64(r.Table().Checkpoint(i).Length)}
+		if name := session.BaseName(s.Path); name != s.ID && session.Handle("", name) != s.ID {
+			x.Name = session.NameHash(name)
+		}
+		if s.ParentSession != "" && s.Relation != session.Spawned && s.Relation != session.Reverted {
+			if _, there := r.Table().Find(s.ParentSession); !there {
+				name := session.BaseName(s.ParentSession)
+				x.Parent = []uint32{session.NameHash(s.ParentSession), session.NameHash(name), session.NameHash(session.Handle("", name))}
+			}
+		}
+		list = append(list, x)
 	}
 	return list
 }

@@ -67,7 +67,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	}
 	var err error
 	if req.Shared != nil {
-		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share()}
+		resp.Part = &Part{Counts: found.Counts, Open: found.IsOpen(), Share: found.Share(), Common: found.Common(), Lost: s.req.Agreed.LostEntries()}
 		if resp.Part.Best, err = s.places(found.Best); err != nil {
 			return nil, err
 		}

@@ -48,6 +48,7 @@ type Request struct {
 	// that their scores are comparable; nil if one answers alone. With it, the response has a Part.
 	Shared    *words.Statistics
 	Elsewhere []uint64     // identities of sessions that another of these indexes answers for: see Identities
+	Common    []uint64     // entries that another of these indexes has too, as of session.Entry.Copy
 	Agreed    *rank.Agreed // what all of them together decide
 
 	Env    filter.Env                    // the environment for fields in the text

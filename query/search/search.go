@@ -105,16 +105,18 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.IsElsewhere()}, nil
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.IsElsewhere(), Common: setOf(r.Common)}, nil
 }
 
 // IsElsewhere has the identities of Elsewhere.
-func (r *Request) IsElsewhere() map[uint64]bool {
-	if len(r.Elsewhere) == 0 {
+func (r *Request) IsElsewhere() map[uint64]bool { return setOf(r.Elsewhere) }
+
+func setOf(list []uint64) map[uint64]bool {
+	if len(list) == 0 {
 		return nil
 	}
-	set := make(map[uint64]bool, len(r.Elsewhere))
-	for _, id := range r.Elsewhere {
+	set := make(map[uint64]bool, len(list))
+	for _, id := range list {
 		set[id] = true
 	}
 	return set

@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"cmp"
+	"fmt"
+	"hash/fnv"
 	"iter"
 	"path"
 	"slices"
@@ -363,28 +365,31 @@ func (l *Lineage) families(members []int) (order, depth []int) {
 	return order, depth
 }
 
-// Shared returns how many entries of a fork were copied from its parent. A fork
-// keeps ids and times; entries without an id of their own are compared by time, type
-// and length.
-func Shared(fork, parent *session.Record) int {
-	type identity struct {
-		id   string
-		time int64
-		size int
-	}
-	identify := func(n *session.Node) identity {
+// Marks returns for each entry of a session a hash of what it has in common with its copies in
+// forks, which keep ids and times. Entries without an id of their own are told by time, type and
+// length.
+func Marks(rec *session.Record) []uint32 {
+	marks := make([]uint32, len(rec.Nodes))
+	for i := range rec.Nodes {
+		n, h := &rec.Nodes[i], fnv.New32a()
 		if strings.HasPrefix(n.ID, "@") {
-			return identity{n.Type + "/" + n.Role, n.Time, n.Length}
+			fmt.Fprintf(h, "%s/%s\x00%d\x00%d", n.Type, n.Role, n.Time, n.Length)
+		} else {
+			fmt.Fprintf(h, "%s\x00%d", n.ID, n.Time)
 		}
-		return identity{n.ID, n.Time, 0}
+		marks[i] = h.Sum32()
 	}
-	all := make(map[identity]bool, len(parent.Nodes))
-	for i := range parent.Nodes {
-		all[identify(&parent.Nodes[i])] = true
+	return marks
+}
+
+// Shared returns how many entries of a fork were copied from the session with these marks.
+func Shared(fork *session.Record, parent []uint32) (shared int) {
+	all := make(map[uint32]bool, len(parent))
+	for _, m := range parent {
+		all[m] = true
 	}
-	shared := 0
-	for i := range fork.Nodes {
-		if all[identify(&fork.Nodes[i])] {
+	for _, m := range Marks(fork) {
+		if all[m] {
 			shared++
 		}
 	}

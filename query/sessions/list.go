@@ -32,6 +32,7 @@ type Request struct {
 	// Shared says that they do.
 	Shared    *words.Statistics
 	Elsewhere []uint64
+	Common    []uint64
 	Agreed    *rank.Agreed
 
 	Any   bool // as of search.Request
@@ -164,7 +165,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 func (r *Request) Search() search.Request {
 	return search.Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: cmp.Or(max(r.Limit, 0), DefaultSessions), PerSession: 1,
-		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Shared: r.Shared, Elsewhere: r.Elsewhere, Agreed: r.Agreed,
+		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Shared: r.Shared, Elsewhere: r.Elsewhere, Common: r.Common, Agreed: r.Agreed,
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/adapter"
-	"pigrep/index"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -85,22 +83,24 @@ const mostSessions = 50
 // some words only by chance.
 const least = 0.1
 
-// Find answers a request.
-func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
-	x := &finder{reader: r, req: &req, lineage: sessions.NewLineage(r)}
-	x.family = x.lineage.Family(x.lineage.IndexOf(req.Of.Record.Path))
-	counts, err := x.count(ctx)
+// Find answers a request from an index.
+func Find(ctx context.Context, from Index, req Request) (*Response, error) {
+	counts, err := req.count(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(counts) == 0 {
 		return nil, ErrNoTerms
 	}
-	terms, err := x.weightiest(ctx, counts)
+	of := Relatives{Path: req.Of.Record.Path}
+	if id := req.Of.Record.Identity(); id != 0 {
+		of.Known = []uint64{id}
+	}
+	terms, state, err := weightiest(ctx, from, &of, counts)
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: search.StateOf(r)}
+	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: state}
 	if len(terms) == 0 {
 		return resp, nil
 	}
@@ -108,33 +108,26 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	within := search.Request{
 		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
 		Limit: max(mostSessions, limit), PerSession: 1, Any: true, Sort: rank.Relevance,
-		Only: func(s *session.Summary) bool { return !x.family[x.lineage.IndexOf(s.Path)] },
 	}
 	within.Scope, within.Kinds = "", kinds
-	found, err := search.Run(ctx, r, a, src, within)
+	compared, err := from.Compare(ctx, Comparison{within, of, sessions.Marks(req.Of.Record)})
 	if err != nil {
 		return nil, err
 	}
-	list := x.similar(terms, found)
-	if list, err = x.withoutCopies(ctx, list); err != nil {
-		return nil, err
-	}
+	list, found := similar(terms, compared), compared.Found
 	resp.Total, resp.TotalIsExact = len(list), found.SessionTotal <= within.Limit
 	resp.Sessions = list[:min(limit, len(list))]
-	resp.Warnings = found.Warnings
+	resp.Warnings, resp.Index = found.Warnings, found.Index
 	return resp, nil
 }
 
-// finder answers one request.
-type finder struct {
-	reader  *index.Reader
-	req     *Request
-	lineage *sessions.Lineage
-	family  map[int]bool // the session itself, its forks, and other files of it
-}
-
-// similar makes the sessions of an answer, the most similar first.
-func (x *finder) similar(terms []term, found *search.Response) (list []Session) {
+// similar makes the sessions of an answer, the most similar first, without those that consist
+// mostly of the same entries.
+func similar(terms []term, compared *Compared) (list []Session) {
+	found, known := compared.Found, make(map[string]*Known)
+	for i := range compared.Known {
+		known[compared.Known[i].SessionPath] = &compared.Known[i]
+	}
 	all, best := 0.0, 0.0
 	for _, t := range terms {
 		all += t.weight
@@ -145,14 +138,13 @@ func (x *finder) similar(terms []term, found *search.Response) (list []Session) 
 	for i := range found.Sessions {
 		hit := found.Sessions[i]
 		at := slices.IndexFunc(found.Hits, func(h search.Hit) bool { return h.SessionPath == hit.SessionPath })
-		if at < 0 {
+		of := known[hit.SessionPath]
+		if at < 0 || of == nil || of.Same {
 			continue
 		}
 		h := &found.Hits[at]
 		s := Session{Session: sessions.Session{SessionHit: hit, Hit: h}, Shares: []string{}}
-		if p := x.lineage.Parent(x.lineage.IndexOf(hit.SessionPath)); p != nil {
-			s.ParentPath = p.Path
-		}
+		s.ParentPath = of.ParentPath
 		shared := 0.0
 		for _, t := range terms {
 			// Missing has them as typed, in quotes.
@@ -172,23 +164,4 @@ func (x *finder) similar(terms []term, found *search.Response) (list []Session) 
 	}
 	lists.SortStable(list, func(a, b Session) int { return cmp.Compare(b.Score, a.Score) })
 	return list
-}
-
-// withoutCopies leaves out sessions that consist mostly of the same entries, such as imports.
-func (x *finder) withoutCopies(ctx context.Context, list []Session) (kept []Session, err error) {
-	own := x.req.Of.Record
-	for _, s := range list {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		rec, err := x.reader.Record(x.reader.Summaries()[x.lineage.IndexOf(s.SessionPath)].File)
-		if err != nil {
-			return nil, err
-		}
-		if rec != nil && 2*sessions.Shared(rec, own) > min(len(rec.Nodes), len(own.Nodes)) {
-			continue
-		}
-		kept = append(kept, s)
-	}
-	return kept, nil
 }

@@ -55,7 +55,7 @@ func find(t *testing.T, r *index.Reader, path, entryID string, req Request) (*Re
 		req.Entry = req.Of.Tree.Find(entryID)
 	}
 	req.Of.Redact = req.Redact
-	return Find(t.Context(), r, pi.New(), stories.Disk{}, req)
+	return Find(t.Context(), &Local{Reader: r, Adapter: pi.New(), Source: stories.Disk{}}, req)
 }
 
 func minutes(entries ...stories.Turn) []stories.Turn {
@@ -198,7 +198,7 @@ func BenchmarkFind(b *testing.B) {
 	defer file.Close()
 	for b.Loop() {
 		req := Request{Of: entry.NewConversation(pi.New(), rec, file), Entry: -1}
-		if _, err := Find(b.Context(), l.Reader, pi.New(), stories.Disk{}, req); err != nil {
+		if _, err := Find(b.Context(), &Local{Reader: l.Reader, Adapter: pi.New(), Source: stories.Disk{}}, req); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,10 +11,8 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
-	"pigrep/index/segment"
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
-	"pigrep/query/engine/docset"
 	"pigrep/query/engine/entry"
 	"pigrep/query/search"
 )
@@ -49,10 +47,10 @@ const mostText = 8 << 10
 var often = map[session.Kind]float64{session.KindTitle: 4, session.KindPrompt: 2, session.KindSummary: 2}
 
 // count returns how often the session, or the entry, has each term.
-func (x *finder) count(ctx context.Context) (map[string]float64, error) {
-	c, list := x.req.Of, x.req.Of.Tree.Path()
-	if x.req.Entry >= 0 {
-		list = []int{x.req.Entry}
+func (x *Request) count(ctx context.Context) (map[string]float64, error) {
+	c, list := x.Of, x.Of.Tree.Path()
+	if x.Entry >= 0 {
+		list = []int{x.Entry}
 	}
 	counts := make(map[string]float64)
 	var analyzer analysis.Analyzer
@@ -60,11 +58,11 @@ func (x *finder) count(ctx context.Context) (map[string]float64, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if n := &c.Record.Nodes[i]; x.req.Entry < 0 && n.Role == session.RoleToolResult {
+		if n := &c.Record.Nodes[i]; x.Entry < 0 && n.Role == session.RoleToolResult {
 			continue
 		}
 		e, err := c.Read(i)
-		if errors.Is(err, entry.ErrChanged) && x.req.Entry < 0 {
+		if errors.Is(err, entry.ErrChanged) && x.Entry < 0 {
 			continue
 		}
 		if err != nil {
@@ -72,7 +70,7 @@ func (x *finder) count(ctx context.Context) (map[string]float64, error) {
 		}
 		for k := range e.Parts {
 			p := &e.Parts[k]
-			if x.req.Entry < 0 && !slices.Contains(kinds, p.Kind) {
+			if x.Entry < 0 && !slices.Contains(kinds, p.Kind) {
 				continue
 			}
 			times := cmp.Or(often[p.Kind], 1)
@@ -100,17 +98,19 @@ func isWord(t []byte) bool {
 	return utf8.Valid(t) && digits < letters && (letters > 2 || len(t) > letters) && (digits < 3 || len(t) < 12)
 }
 
-// weightiest returns the terms that say most about the session, the weightiest first.
-func (x *finder) weightiest(ctx context.Context, counts map[string]float64) ([]term, error) {
+// weightiest returns the terms that say most about the session, the weightiest first, and the
+// state of the index. It adds the relatives that the session has there.
+func weightiest(ctx context.Context, from Index, of *Relatives, counts map[string]float64) ([]term, search.IndexState, error) {
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	all = all[:min(len(all), mostLookedUp)]
-	rarity, err := search.Rarity(x.reader, all, nil)
+	known, err := from.Weigh(ctx, Weighing{Relatives: *of, Terms: all})
 	if err != nil {
-		return nil, err
+		return nil, search.IndexState{}, err
 	}
-	least := ofRarest * math.Log(float64(x.reader.Documents()))
+	*of = known.Relatives
+	least := ofRarest * math.Log(float64(known.Statistics.Documents))
 	var terms []term
-	for t, idf := range rarity {
+	for t, idf := range search.Rarities(all, &known.Statistics) {
 		if idf < least {
 			continue
 		}
@@ -120,62 +120,19 @@ func (x *finder) weightiest(ctx context.Context, counts map[string]float64) ([]t
 	slices.SortFunc(terms, byWeight)
 	terms = terms[:min(len(terms), mostCounted)]
 
-	others, err := x.others(ctx, terms)
-	if err != nil {
-		return nil, err
+	if known, err = from.Weigh(ctx, Weighing{Relatives: *of, Counted: names(terms)}); err != nil {
+		return nil, search.IndexState{}, err
 	}
-	total := float64(len(x.reader.Summaries()))
+	*of = known.Relatives
+	total := float64(known.Sessions)
 	for i := range terms {
 		t := &terms[i]
 		t.weight = 0
-		if n := float64(others[i]); n > 0 {
-			t.weight = (1 + math.Log2(counts[t.text])) * math.Log((total+1)/(n+1))
+		if i < len(known.Others) && known.Others[i] > 0 {
+			t.weight = (1 + math.Log2(counts[t.text])) * math.Log((total+1)/float64(known.Others[i]+1))
 		}
 	}
-	terms = slices.DeleteFunc(terms, func(t term) bool { return t.weight == 0 })
+	terms = slices.DeleteFunc(terms, func(t term) bool { return t.weight <= 0 })
 	slices.SortFunc(terms, byWeight)
-	return terms[:min(len(terms), mostTerms)], nil
-}
-
-// others returns in how many other sessions each term is, in the kinds that are searched.
-func (x *finder) others(ctx context.Context, terms []term) ([]int, error) {
-	found := make([]map[uint32]bool, len(terms))
-	own := make(map[uint32]bool)
-	for i := range x.family {
-		own[x.reader.Summaries()[i].File] = true
-	}
-	for _, seg := range x.reader.Segments() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		files, err := seg.Files()
-		if err != nil {
-			return nil, err
-		}
-		wanted, err := docset.ByKind(seg, kinds...)
-		if err != nil {
-			return nil, err
-		}
-		for i, t := range terms {
-			docs, err := seg.Bitmap(segment.FieldText, []byte(t.text))
-			if err != nil {
-				return nil, err
-			}
-			for it := docs.Iterator(); it.HasNext(); {
-				doc := it.Next()
-				if file := files.File(doc); wanted.Has(doc) && !own[file] {
-					if found[i] == nil {
-						found[i] = make(map[uint32]bool)
-					}
-					found[i][file] = true
-				}
-			}
-		}
-		seg.Trim()
-	}
-	counts := make([]int, len(terms))
-	for i := range found {
-		counts[i] = len(found[i])
-	}
-	return counts, nil
+	return terms[:min(len(terms), mostTerms)], known.Index, nil
 }

@@ -10,6 +10,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 	"pigrep/remote"
 )
 
@@ -115,6 +116,28 @@ func (c *Client) Usage(ctx context.Context, req audit.Request) (*audit.UsageTabl
 
 func (c *Client) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	return answer[fix.Response](ctx, c, "fix", req)
+}
+
+func (c *Client) Entries(ctx context.Context, of []uint64) (*[]sessions.Entries, error) {
+	return answer[[]sessions.Entries](ctx, c, "entries", of)
+}
+
+func (c *Client) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
+	req.Path = c.there(req.Path)
+	return answer[similar.Weighed](ctx, c, "weigh", req)
+}
+
+func (c *Client) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
+	req.Of.Path = c.there(req.Of.Path)
+	return answer[similar.Compared](ctx, c, "compare", req)
+}
+
+// there returns how the host calls a session file of it.
+func (c *Client) there(path string) string {
+	if host, there, ok := remote.Split(path); ok && host == c.Host.Name {
+		return there
+	}
+	return ""
 }
 
 func (c *Client) Status(ctx context.Context, _ struct{}) (*remote.Status, error) {

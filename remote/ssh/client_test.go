@@ -468,7 +468,7 @@ func TestServer(t *testing.T) {
 		lines.Scan()
 		return lines.Text()
 	}
-	if got := next(); got != `{"pigrep":{"protocol":1,"version":"1","schema":7}}` {
+	if got := next(); got != `{"pigrep":{"protocol":2,"version":"1","schema":7}}` {
 		t.Fatal(got)
 	}
 	fmt.Fprintln(ask, `{"id":1,"ask":"search","request":{"Text":"wait"}}`)

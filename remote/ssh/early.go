@@ -2,7 +2,7 @@ package ssh
 
 import (
 	"context"
-	"encoding/json"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +38,7 @@ func newEarly[Req, Res comparable](ctx context.Context, h *Asking, req Req, q jo
 		return e
 	}
 	h.Hosts.mu.Lock()
-	if e.expects.elsewhere = h.last.elsewhere; h.last.about == aboutOf(&q.words) {
+	if e.expects.split = h.split; h.last.about == aboutOf(&q.words) {
 		e.expects = h.last
 	}
 	h.Hosts.mu.Unlock()
@@ -57,7 +57,7 @@ func (e *early[Req, Res]) ask(number int, to *remote.PrepareRequest) {
 		return
 	}
 	at, _ := e.q.early(to, &remote.Prepared{})
-	*at = e.q.know(e.req, e.expects.shared, e.expects.elsewhere[number])
+	*at = e.q.know(e.req, &e.expects, number)
 }
 
 // arrived takes what a host has answered.
@@ -87,7 +87,7 @@ func (e *early[Req, Res]) show() {
 	if e.over || len(list) == 0 || len(waiting) > 0 && !e.late {
 		return
 	}
-	answer := e.q.merge(e.q.know(e.req, e.expects.shared, nil), list)
+	answer := e.q.merge(e.q.know(e.req, &e.expects, none), list)
 	if len(waiting) > 0 {
 		Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
 	}
@@ -99,9 +99,7 @@ func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []Res) {
 	if e.patience == nil || e.expects.shared == nil {
 		return nil
 	}
-	a, _ := json.Marshal([]any{agreed.shared, agreed.elsewhere}) // numbers and texts
-	b, _ := json.Marshal([]any{e.expects.shared, e.expects.elsewhere})
-	if string(a) != string(b) {
+	if !reflect.DeepEqual(agreed, e.expects) {
 		return nil
 	}
 	e.mu.Lock()

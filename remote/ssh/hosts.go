@@ -3,6 +3,8 @@ package ssh
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"pigrep/query/merge"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 	"pigrep/remote"
 )
 
@@ -29,15 +32,28 @@ type Hosts struct {
 
 	mu       sync.Mutex
 	sessions map[int]remote.Prepared // of hosts, by number
+	split    split
 	last     agreement
 }
 
-// agreement is what hosts have agreed on for a question: the sum of their statistics, and for each
-// host, by its number, the sessions for which another one answers.
+// agreement is what hosts have agreed on for a question.
 type agreement struct {
-	about     string // the question, as PrepareRequest says it
-	shared    *words.Statistics
-	elsewhere map[int][]uint64
+	about  string            // the question, as PrepareRequest says it
+	shared *words.Statistics // the sum of theirs
+	split
+}
+
+// split is how what hosts have is divided among them.
+type split struct {
+	of    string       // the numbers of what they have, as of Prepared; "" if these are not known
+	parts map[int]part // by the numbers of hosts
+	forks []merge.Fork
+}
+
+// part is what a host is told of the others.
+type part struct {
+	elsewhere    []uint64 // sessions for which another one answers
+	common, lost []uint64 // entries that another one has too, and those that another one has in an older session
 }
 
 // Asking is a question to all hosts. It is answered as long as one of them does.
@@ -203,9 +219,9 @@ func (h *Hosts) numbers() (list []int) {
 // that all questions share the code of together.
 type joint[Req, Res comparable] struct {
 	ask   func(remote.Participant, context.Context, Req) (Res, error)
-	words remote.PrepareRequest                                           // that all of them count
-	know  func(req Req, shared *words.Statistics, elsewhere []uint64) Req // a copy that says what all of them know
-	again func(Req, []Res) []Req                                          // as merge.Again; nil: they are asked once
+	words remote.PrepareRequest                        // that all of them count
+	know  func(req Req, of *agreement, number int) Req // a copy that says what all of them know; that of no host for a negative number
+	again func(Req, []Res) []Req                       // as merge.Again; nil: they are asked once
 	merge func(Req, []Res) Res
 
 	// early is where a request and its answer travel with what hosts say to agree; nil: nowhere.
@@ -216,6 +232,8 @@ type joint[Req, Res comparable] struct {
 func asking[Req, Res any](ask func(remote.Participant, context.Context, Req) (*Res, error)) func(remote.Participant, context.Context, *Req) (*Res, error) {
 	return func(p remote.Participant, ctx context.Context, req *Req) (*Res, error) { return ask(p, ctx, *req) }
 }
+
+const none = -1 // the number of no host
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
@@ -235,7 +253,7 @@ func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q jo
 		return answer, err
 	}
 	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (Res, error) {
-		return q.ask(from, ctx, q.know(req, agreed.shared, agreed.elsewhere[number]))
+		return q.ask(from, ctx, q.know(req, &agreed, number))
 	}
 	answers := soon.expected(agreed, hosts)
 	if answers == nil {
@@ -246,13 +264,13 @@ func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q jo
 			return answer, err
 		}
 	}
-	req = q.know(req, agreed.shared, nil)
+	req = q.know(req, &agreed, none)
 	for range merge.Rounds {
 		more := make(map[int]Req)
 		if q.again != nil {
-			var none Req
+			var nothing Req
 			for i, r := range q.again(req, answers) {
-				if r != none {
+				if r != nothing {
 					more[hosts[i]] = r
 				}
 			}
@@ -290,19 +308,59 @@ func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask fun
 	if err != nil {
 		return nil, agreed, err
 	}
-	agreed = agreement{aboutOf(&req), &words.Statistics{}, make(map[int][]uint64)}
-	identities := make([][]search.Identity, len(list))
+	agreed = agreement{about: aboutOf(&req), shared: &words.Statistics{}}
+	identities, of, known := make([][]search.Identity, len(list)), "", true
 	for i, p := range list {
 		agreed.shared.Add(&p.Statistics)
 		identities[i] = h.know(hosts[i], p).Sessions
-	}
-	for i, ids := range merge.Elsewhere(identities) {
-		agreed.elsewhere[hosts[i]] = ids
+		of, known = of+fmt.Sprint(hosts[i], ":", p.Number, " "), known && p.Number != 0
 	}
 	h.Hosts.mu.Lock()
-	h.last = agreed
+	agreed.split = h.split
+	h.Hosts.mu.Unlock()
+	if !known || agreed.of != of {
+		if agreed.split, err = h.divide(ctx, hosts, identities); err != nil {
+			return nil, agreed, err
+		}
+	}
+	if agreed.of = ""; known {
+		agreed.of = of
+	}
+	h.Hosts.mu.Lock()
+	h.split, h.last = agreed.split, agreed
 	h.Hosts.mu.Unlock()
 	return hosts, agreed, nil
+}
+
+// divide divides what hosts have among them. If one has a fork of a session on another, it asks
+// them for the entries of both.
+func (h *Asking) divide(ctx context.Context, hosts []int, identities [][]search.Identity) (s split, err error) {
+	s.parts = make(map[int]part)
+	for i, ids := range merge.Elsewhere(identities) {
+		s.parts[hosts[i]] = part{elsewhere: ids}
+	}
+	s.forks = merge.Forks(identities)
+	forked := make(map[int][]uint64)
+	for _, f := range s.forks {
+		forked[hosts[f.Host]] = append(forked[hosts[f.Host]], f.Session)
+		forked[hosts[f.ParentHost]] = append(forked[hosts[f.ParentHost]], f.Parent)
+	}
+	if len(forked) == 0 {
+		return s, nil
+	}
+	of, asked, err := each(ctx, h, slices.Sorted(maps.Keys(forked)), func(ctx context.Context, number int, from remote.Participant) (*[]sessions.Entries, error) {
+		return from.Entries(ctx, forked[number])
+	})
+	if err != nil {
+		return s, err
+	}
+	common, lost := merge.Common(lists.Map(of, func(x *[]sessions.Entries) []sessions.Entries { return *x }))
+	for i, number := range asked {
+		p := s.parts[number]
+		p.common, p.lost = common[i], lost[i]
+		s.parts[number] = p
+	}
+	return s, nil
 }
 
 func aboutOf(req *remote.PrepareRequest) string {
@@ -340,16 +398,21 @@ func wordsOf(req *search.Request) (p remote.PrepareRequest) {
 	return p
 }
 
-func knowSearch(req *search.Request, shared *words.Statistics, elsewhere []uint64) *search.Request {
-	known := *req
-	known.Shared, known.Elsewhere = shared, elsewhere
+func knowSearch(req *search.Request, of *agreement, number int) *search.Request {
+	known, p := *req, of.parts[number]
+	known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
 	return &known
 }
 
-func knowAudit(req *audit.Request, shared *words.Statistics, elsewhere []uint64) *audit.Request {
-	known := *req
-	known.Shared, known.Elsewhere, known.Part = shared, elsewhere, true
+func knowAudit(req *audit.Request, of *agreement, number int) *audit.Request {
+	known, p := *req, of.parts[number]
+	known.Shared, known.Elsewhere, known.Lost, known.Part = of.shared, p.elsewhere, p.lost, true
 	return &known
+}
+
+func knowRelatives(of similar.Relatives, agreed *agreement, number int) similar.Relatives {
+	of.Elsewhere, of.Part, of.Known = agreed.parts[number].elsewhere, true, merge.Kin(agreed.forks, of.Known)
+	return of
 }
 
 // picks are the words by which an audit picks calls.
@@ -372,9 +435,9 @@ func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.
 	found := req.Search()
 	return together(ctx, h, &req, joint[*sessions.Request, *sessions.Response]{
 		asking(remote.Participant.Sessions), wordsOf(&found),
-		func(req *sessions.Request, shared *words.Statistics, elsewhere []uint64) *sessions.Request {
-			known := *req
-			known.Shared, known.Elsewhere = shared, elsewhere
+		func(req *sessions.Request, of *agreement, number int) *sessions.Request {
+			known, p := *req, of.parts[number]
+			known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
 			return &known
 		}, merge.AgainSessions, merge.Sessions,
 		func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
@@ -422,9 +485,9 @@ func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList,
 func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
 	return together(ctx, h, &req, joint[*remote.FilesRequest, *audit.FileTable]{
 		asking(remote.Participant.Touched), remote.PrepareRequest{},
-		func(req *remote.FilesRequest, shared *words.Statistics, elsewhere []uint64) *remote.FilesRequest {
+		func(req *remote.FilesRequest, of *agreement, number int) *remote.FilesRequest {
 			known := *req
-			known.Request = *knowAudit(&req.Request, shared, elsewhere)
+			known.Request = *knowAudit(&req.Request, of, number)
 			return &known
 		}, nil,
 		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
@@ -438,25 +501,46 @@ func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTabl
 func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	return together(ctx, h, &req, joint[*fix.Request, *fix.Response]{
 		asking(remote.Participant.Fix), remote.PrepareRequest{Fix: &req},
-		func(req *fix.Request, shared *words.Statistics, elsewhere []uint64) *fix.Request {
-			known := *req
-			known.Shared, known.Elsewhere = shared, elsewhere
+		func(req *fix.Request, of *agreement, number int) *fix.Request {
+			known, p := *req, of.parts[number]
+			known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
 			return &known
-		}, nil, merge.Fix, nil,
+		}, merge.AgainFix, merge.Fix, nil,
+	})
+}
+
+func (h *Asking) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
+	return together(ctx, h, &req, joint[*similar.Weighing, *similar.Weighed]{
+		asking(remote.Participant.Weigh), remote.PrepareRequest{},
+		func(req *similar.Weighing, of *agreement, number int) *similar.Weighing {
+			known := *req
+			known.Relatives = knowRelatives(req.Relatives, of, number)
+			return &known
+		}, merge.AgainWeigh, merge.Weigh, nil,
+	})
+}
+
+func (h *Asking) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
+	return together(ctx, h, &req, joint[*similar.Comparison, *similar.Compared]{
+		asking(remote.Participant.Compare), wordsOf(&req.Request),
+		func(req *similar.Comparison, of *agreement, number int) *similar.Comparison {
+			known := *req
+			known.Request, known.Of = *knowSearch(&req.Request, of, number), knowRelatives(req.Of, of, number)
+			return &known
+		}, merge.AgainCompare, merge.Compare, nil,
 	})
 }
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after
 // the other, the first that finds some first, while the others wait with theirs.
 func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	hosts, elsewhere := h.numbers(), make(map[int][]uint64)
+	hosts := h.numbers()
+	var agreed agreement
 	if len(hosts) > 1 {
 		var err error
-		var agreed agreement
 		if hosts, agreed, err = h.prepare(ctx, remote.PrepareRequest{}, func(int, *remote.PrepareRequest) {}, func(int, *remote.Prepared) {}); err != nil {
 			return nil, err
 		}
-		elsewhere = agreed.elsewhere
 	}
 	all := h.all()
 	answered := make([]*remote.Grepped, len(hosts))
@@ -464,7 +548,7 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 	for i, number := range hosts {
 		greppers = append(greppers, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
 			one := req
-			one.Elsewhere = elsewhere[number]
+			one.Elsewhere = agreed.parts[number].elsewhere
 			some := false
 			found, err := all[number].Grep(ctx, one, func(m *grep.Match) error {
 				some = true

@@ -28,7 +28,7 @@ import (
 
 // Protocol is the number of the protocol. It changes with each change of a request or of an
 // answer that an older program would understand in another way.
-const Protocol = 1
+const Protocol = 2
 
 // Command is the hidden command of pigrep that answers.
 const Command = "__answer"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/app"
@@ -44,12 +45,9 @@ func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) erro
 		return problem.Usagef(`name one: pigrep hosts --on laptop; or list them in the settings file: hosts = ["laptop", "server"]`, "the setting hosts lists none")
 	}
 	options := location.HostOptions(a, &o.Shared)
-	answer := &printer.Hosts{Rows: make([]printer.HostRow, len(list))}
-	var asking sync.WaitGroup
-	for i, h := range list {
-		asking.Go(func() { answer.Rows[i] = o.row(ctx, a, ssh.NewClient(h, options)) })
-	}
-	asking.Wait()
+	clients := lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })
+	defer (&ssh.Hosts{Clients: clients}).Close()
+	answer := hostRows(ctx, a, clients, o.check)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -62,10 +60,20 @@ func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) erro
 	return nil
 }
 
-// row asks a host for what it has, twice: the first answer takes as long as connecting and
-// bringing its index up to date do.
-func (o *hostsOptions) row(ctx context.Context, a *app.App, c *ssh.Client) printer.HostRow {
-	defer c.Close()
+// hostRows asks hosts for what they have.
+func hostRows(ctx context.Context, a *app.App, list []*ssh.Client, check bool) *printer.Hosts {
+	answer := &printer.Hosts{Rows: make([]printer.HostRow, len(list))}
+	var asking sync.WaitGroup
+	for i, c := range list {
+		asking.Go(func() { answer.Rows[i] = hostRow(ctx, a, c, check) })
+	}
+	asking.Wait()
+	return answer
+}
+
+// hostRow asks a host twice: the first answer takes as long as connecting and bringing its index
+// up to date do.
+func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer.HostRow {
 	row := printer.HostRow{Type: "host", Host: c.Host.Name}
 	status, err := c.Status(ctx, struct{}{})
 	if err == nil {
@@ -78,7 +86,7 @@ func (o *hostsOptions) row(ctx context.Context, a *app.App, c *ssh.Client) print
 		if e, ok := errors.AsType[*ssh.HostError](err); ok {
 			row.Hint = e.Hint
 		}
-		if o.check {
+		if check {
 			row.Hint = fmt.Sprintf("%s; %s", row.Hint, c.Try())
 		}
 		return row

@@ -25,6 +25,7 @@ import (
 	"pigrep/query/sessions"
 	"pigrep/query/similar"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
@@ -424,6 +425,7 @@ func (o *similarOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", similar.DefaultLimit), &o.limit)
 	o.Options.AddFlags(f)
+	o.AddOn()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
 	groups := flags.SharedGroups
 	o.Add(cmd, groups, noSimilarFilters...)
@@ -436,6 +438,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	if err != nil {
 		return err
 	}
+	named(q, o.target)
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
@@ -452,7 +455,16 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		req.Resume = q.ResumeCommand
 	}
 	start := a.Now()
-	res, err := similar.Find(ctx, x.Reader, q.Agents, q.Source(), req)
+	var from similar.Index = &similar.Local{Reader: x.Reader, Adapter: q.Agents, Source: q.Source()}
+	var hosts *ssh.Asking
+	if q.Hosts != nil {
+		hosts, _ = asking.Hosts(q.Location)
+		from = hosts
+	}
+	res, err := similar.Find(ctx, from, req)
+	if hosts != nil && x.State.Complete { // otherwise those that are missing were named
+		err = asking.Problem(ctx, asking.Asked(x, hosts, err))
+	}
 	if errors.Is(err, similar.ErrNoTerms) {
 		what := "the session"
 		if t.Entry >= 0 {

@@ -173,7 +173,7 @@ func newWebBackend(ctx context.Context, p *location.Location) *webBackend {
 
 func (b *webBackend) options(o *webOptions) web.Options {
 	a := b.App
-	return web.Options{
+	options := web.Options{
 		Backend: web.Backend{
 			Search: forPages(b.search), Sessions: forPages(b.sessions), Facets: forPages(b.facets), Find: forPages(b.offsets),
 			Values: func(ctx context.Context) ([]sessions.Facet, error) {
@@ -184,6 +184,10 @@ func (b *webBackend) options(o *webOptions) web.Options {
 		},
 		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
+	if b.Hosts != nil {
+		options.Hosts = func(ctx context.Context) *printer.Hosts { return hostRows(ctx, a, b.Hosts.Clients, true) }
+	}
+	return options
 }
 
 // forPages returns a function with errors for pages.
@@ -375,9 +379,6 @@ func (b *webBackend) audits(ctx context.Context, answer func(*report.Source) err
 }
 
 func (b *webBackend) status() (*printer.Status, error) {
-	if b.Hosts != nil {
-		return nil, &web.Error{Status: http.StatusNotFound, Message: "Other machines have their own indexes.", Hint: "What they have: pigrep hosts"}
-	}
 	s, err := upkeep.Status(b.Location)
 	return s, pageError(err)
 }

@@ -3,7 +3,9 @@ package printer
 import (
 	"strconv"
 	"strings"
+	"time"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 )
 
@@ -58,6 +60,15 @@ func (h *Hosts) Sheet(layout Layout) table {
 			r.below = []string{"  " + x.Hint}
 		}
 	}}
+}
+
+// Line says the same in a line.
+func (x *HostRow) Line(now time.Time) string {
+	if x.Problem != "" {
+		return x.Problem
+	}
+	return joinedBy(" · ", "pigrep "+x.Version, strings.Join(x.Agents, ", "), human.Plural(x.Sessions, "session", "sessions"),
+		"index "+human.Bytes(x.Bytes)+", "+human.Ago(now, x.Indexed.Time), strconv.Itoa(int(x.Latency))+" ms")
 }
 
 func (h *Hosts) Text(t *Text) { t.table(h.Sheet(t.Layout)) }

@@ -285,6 +285,18 @@ type statusFact struct {
 	Detail      bool // a detail of the fact before
 }
 
+// showHosts shows what each machine that answers says of itself.
+func (s *Server) showHosts(w http.ResponseWriter, r *http.Request) error {
+	p := &statusPage{}
+	for _, host := range s.Hosts(r.Context()).Rows {
+		p.Facts = append(p.Facts, statusFact{html.Line(host.Host), html.Line(host.Line(s.Now())), false})
+		if host.Hint != "" {
+			p.Facts = append(p.Facts, statusFact{"", html.Line(host.Hint), true})
+		}
+	}
+	return s.show(w, r, "status", "Hosts", p)
+}
+
 // showStatus shows what is indexed, how fresh it is, and what was skipped.
 func (s *Server) showStatus(w http.ResponseWriter, r *http.Request) error {
 	status, err := s.Status()

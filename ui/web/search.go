@@ -126,6 +126,8 @@ type searchPage struct {
 	searchParams
 	Answer *answer
 	Facets *distribution
+	Later  bool   // the script loads both, so that what one machine has answered waits for no other
+	Whole  string // URL of the page with both
 	Forms  []syntax.Form
 	Fields []*filter.Row
 }
@@ -232,7 +234,13 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := &searchPage{searchParams: q, Forms: syntax.Forms, Fields: filter.Fields}
-	part, ctx := r.URL.Query().Get("part"), r.Context()
+	v, ctx := r.URL.Query(), r.Context()
+	part := v.Get("part")
+	if p.Later = s.Hosts != nil && part == "" && !v.Has("whole"); p.Later {
+		v.Set("whole", "1")
+		p.Whole = withParams("/", v)
+		return s.show(w, r, "search", p.title(), p)
+	}
 	begun := false // the script is shown what has come so far, until the answer takes its place
 	if part == "answer" {
 		ctx = remote.WithEarly(ctx, func(res any) {
@@ -257,11 +265,14 @@ func (s *Server) showSearch(w http.ResponseWriter, r *http.Request) error {
 	if part == "answer" || part == "facets" {
 		return s.write(w, http.StatusOK, part, p)
 	}
-	title := "Search"
-	if q.Text != "" {
-		title = terminal.Clip(html.Line(q.Text), 60)
+	return s.show(w, r, "search", p.title(), p)
+}
+
+func (p *searchPage) title() string {
+	if p.Text == "" {
+		return "Search"
 	}
-	return s.show(w, r, "search", title, p)
+	return terminal.Clip(html.Line(p.Text), 60)
 }
 
 // ask fills in a part of the search page, or all of it. No more searches run at a time than

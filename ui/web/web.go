@@ -83,6 +83,8 @@ type Backend struct {
 	Audits func(context.Context, func(*report.Source) error) error
 	// Status describes the index.
 	Status func() (*printer.Status, error)
+	// Hosts describes the other machines that answer; nil if the index does.
+	Hosts func(context.Context) *printer.Hosts
 	// Follow keeps the index up to date until the context ends, and reports each change
 	// of its state.
 	Follow func(ctx context.Context, report func(State))
@@ -121,13 +123,17 @@ type page struct {
 }
 
 // pages is the table of the pages in the navigation bar, in its order.
-func pages() []page {
+func (s *Server) pages() []page {
+	status := page{"/status", "Status", (*Server).showStatus}
+	if s.Hosts != nil {
+		status = page{"/hosts", "Hosts", (*Server).showHosts}
+	}
 	return []page{
 		{"/", "Search", (*Server).showSearch},
 		{"/sessions", "Sessions", (*Server).showSessions},
 		{"/audit", "Audit", figures("Audit", (*report.View).Audit)}, // what tools did
 		{"/usage", "Usage", figures("Usage", (*report.View).Usage)}, // tokens and cost
-		{"/status", "Status", (*Server).showStatus},
+		status,
 	}
 }
 
@@ -138,7 +144,7 @@ type handler func(*Server, http.ResponseWriter, *http.Request) error
 func New(address string, opt Options) *Server {
 	s := &Server{Options: opt, host: address, token: rand.Text(), secret: rand.Text(), mux: http.NewServeMux(), turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	s.life.idle = opt.Idle
-	for _, p := range pages() {
+	for _, p := range s.pages() {
 		path := p.Path
 		if path == "/" {
 			path = "/{$}"
@@ -308,7 +314,7 @@ type frame struct {
 
 func (s *Server) frame(r *http.Request, title string, data any) *frame {
 	state, _ := s.life.watch()
-	return &frame{Title: title, Pages: pages(), Here: r.URL.Path, Redact: s.redacts(r), Back: r.URL.RequestURI(), Note: state.Note, Data: data}
+	return &frame{Title: title, Pages: s.pages(), Here: r.URL.Path, Redact: s.redacts(r), Back: r.URL.RequestURI(), Note: state.Note, Data: data}
 }
 
 // show writes a page.

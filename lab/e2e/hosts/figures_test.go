@@ -15,8 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/index"
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
+	"pigrep/query/engine/filter"
+	"pigrep/query/search"
+	"pigrep/remote"
+	"pigrep/remote/ssh"
 )
 
 // EnvFigures is how many MB of made sessions each of the three hosts of TestFigures has; without
@@ -37,9 +42,10 @@ func TestFigures(t *testing.T) {
 	}
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one")
-	var near, far []string
+	var near, far, homes []string
 	for i := range 3 {
 		home := filepath.Join(dir, fmt.Sprint("home", i))
+		homes = append(homes, home)
 		sessions := filepath.Join(home, ".pi", "agent", "sessions")
 		_, err := corpus.Generate(sessions, corpus.Options{Seed: uint64(i + 1), Bytes: int64(mb) << 20})
 		testkit.Check(t, err)
@@ -80,6 +86,45 @@ func TestFigures(t *testing.T) {
 		a, b, c := median(ones), median(threes), median(delayed)
 		t.Logf("%-30s one: %v; three: %v, CPU ×%.2f, wall ×%.2f, first line ×%.2f; 25 ms away: %v", line, a, b, float64(b.cpu)/float64(a.cpu), float64(b.wall)/float64(a.wall), float64(b.first)/float64(a.first), c)
 	}
+	for _, delay := range []time.Duration{0, 25 * time.Millisecond, 50 * time.Millisecond} {
+		keyCosts(t, homes, delay)
+	}
+}
+
+// keyCosts says what a key costs while somebody types over open connections: until something is
+// shown, and until the answer of all. The second time the hosts have agreed on what counts.
+func keyCosts(t *testing.T, homes []string, delay time.Duration) {
+	hosts := &ssh.Hosts{}
+	for i, home := range homes {
+		h, err := ssh.ParseHost(fmt.Sprintf("h%d=cmd:HOME=%s %s=%v %s", i, home, envDelay, delay, os.Args[0]))
+		testkit.Check(t, err)
+		hosts.Clients = append(hosts.Clients, ssh.NewClient(h, ssh.Options{
+			Version: "test", Schema: index.SchemaVersion, Wait: time.Hour, Zone: "UTC", Now: time.Now,
+			Environ: append(os.Environ(), "XDG_CACHE_HOME=", "PIGREP_CONFIG=none", "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH")),
+		}))
+	}
+	defer hosts.Close()
+	ask := func(text string) (c cost) {
+		begin := time.Now()
+		ctx := remote.WithEarly(t.Context(), func(any) {
+			if c.first == 0 {
+				c.first = time.Since(begin)
+			}
+		})
+		_, err := (&ssh.Asking{Hosts: hosts}).Search(ctx, search.Request{Text: text, Env: filter.Env{Now: begin}})
+		testkit.Check(t, err)
+		c.wall = time.Since(begin)
+		return c
+	}
+	ask("migration") // connects
+	var typed, again []cost
+	for _, word := range []string{"timeout", "connection refused", "retry token"} {
+		for i := range word {
+			typed, again = append(typed, ask(word[:i+1])), append(again, ask(word[:i+1]))
+		}
+	}
+	a, b := median(typed), median(again)
+	t.Logf("a key, %v away: shown after %v, complete after %v; the same again %v", delay, a.first.Round(time.Millisecond), a.wall.Round(time.Millisecond), b.wall.Round(time.Millisecond))
 }
 
 // cost is what a command takes: processor time, and until its first line and its end.

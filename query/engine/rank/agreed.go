@@ -19,6 +19,16 @@ type Agreed struct {
 	Latest   []int `json:"latest,omitempty"` // of each of these, its place in time among those that have about as much of the query, from 0; -1: it has less
 	LatestOf int   `json:"latestOf,omitempty"`
 	NotLast  bool  `json:"notLast,omitempty"` // another index has the best session, whose last word comes first
+
+	Lost []Copied `json:"lost,omitempty"` // hits of Common that others have better or in older sessions
+}
+
+// LostEntries returns the number of hits that are left to others.
+func (a *Agreed) LostEntries() int {
+	if a == nil {
+		return 0
+	}
+	return len(a.Lost)
 }
 
 func (a *Agreed) least() Level {
@@ -214,6 +224,9 @@ func (r *Result) NewestOf(x *Session) (newest int64, path string) {
 
 // IsOpen reports whether the query is an open question.
 func (r *Result) IsOpen() bool { return r.s.plan.IsOpen }
+
+// Common returns the hits in entries of Input.Common.
+func (r *Result) Common() []Common { return r.s.common.list() }
 
 // Share returns what the index says of its candidates to others, with Options.Part.
 func (r *Result) Share() *Share { return r.s.share }

@@ -446,7 +446,8 @@ func (seg *segmentState) pendingOf(p *words.ResolvedWord, doc uint32) (pending, 
 // are. Of duplicates they have one.
 type Documents struct {
 	Counts
-	Sets []docset.Set // of each segment; nil: none of it
+	Sets   []docset.Set // of each segment; nil: none of it
+	Common []Common     // as of Result
 }
 
 // Collect returns the documents that a list with these options has.
@@ -461,7 +462,7 @@ func Collect(ctx context.Context, in Input, opt Options) (*Documents, error) {
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	d := &Documents{Counts: s.counts}
+	d := &Documents{Counts: s.counts, Common: s.common.list()}
 	for _, seg := range s.segs {
 		if !seg.prepared {
 			d.Sets = append(d.Sets, nil)

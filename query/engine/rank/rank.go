@@ -84,6 +84,8 @@ type Input struct {
 	// here, and what others have copied of them has none either.
 	Elsewhere map[uint64]bool
 
+	Common map[uint64]bool // entries that another index has too, as of session.Entry.Copy: see Common
+
 	// PhraseBytes is how many bytes of session files may be read to count hits of phrases
 	// once the wanted hits are found; 0 for 32 MB.
 	PhraseBytes int
@@ -207,6 +209,7 @@ type search struct {
 	duplicates duplicates
 	factors    map[*Candidate]factors // of the candidates that the second stage ranked
 	share      *Share                 // with Options.Part
+	common     *commons               // nil: other indexes have none of the entries
 	readers    readers
 	losses     Losses
 	misses     *Misses
@@ -226,6 +229,9 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 			s.files[i].elsewhere = in.Elsewhere[sum.Identity()]
 			s.elsewhere = s.elsewhere || s.files[i].elsewhere
 		}
+	}
+	if len(in.Common) > 0 {
+		s.common = newCommons(in.Common, opt.Agreed)
 	}
 	return s
 }
@@ -272,6 +278,9 @@ func (s *search) find() error {
 		if !c.counted {
 			c.dropped = c.dropped || s.files[c.file].elsewhere
 			v := s.eval.evaluate(c.mask, c.partial)
+			if v.hit && !c.dropped && s.common.has(c) {
+				c.dropped = s.common.note(s.snapshot, c, v.level())
+			}
 			s.files[c.file].count(c.mask, c.partial, v, c.dropped)
 			if !c.dropped {
 				s.segs[c.segment].marks.add(c.doc, v)
@@ -343,6 +352,11 @@ func (s *search) prepare() error {
 		seg.copied = seg.PossibleDuplicates()
 		if s.elsewhere && seg.prepared {
 			s.keepElsewhere(seg)
+		}
+		if s.common != nil && seg.prepared {
+			if err := s.common.keep(seg); err != nil {
+				return err
+			}
 		}
 	}
 	if !s.hasIDs(ids) {

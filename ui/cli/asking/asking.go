@@ -64,6 +64,9 @@ func (q *Command) Ask(ctx context.Context, question func(context.Context, remote
 
 // Problem adds hints to an error of a search.
 func Problem(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

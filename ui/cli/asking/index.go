@@ -11,6 +11,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 	"pigrep/remote"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/cli/snapshot"
@@ -110,6 +111,23 @@ func (x Index) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable,
 
 func (x Index) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	return fix.Find(ctx, x.Reader, x.Agents, x.Source(), req)
+}
+
+func (x Index) Entries(ctx context.Context, of []uint64) (*[]sessions.Entries, error) {
+	list, err := sessions.EntriesOf(ctx, x.Reader, of)
+	return &list, err
+}
+
+func (x Index) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
+	return x.similar().Weigh(ctx, req)
+}
+
+func (x Index) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
+	return x.similar().Compare(ctx, req)
+}
+
+func (x Index) similar() *similar.Local {
+	return &similar.Local{Reader: x.Reader, Adapter: x.Agents, Source: x.Source()}
 }
 
 // ReaderOf returns the index that answers; an empty one if other machines do.

@@ -16,6 +16,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 	"pigrep/remote"
 	"pigrep/remote/ssh"
 	"pigrep/ui/cli/location"
@@ -226,4 +227,23 @@ func (o *Opening) Fix(ctx context.Context, req fix.Request) (*fix.Response, erro
 	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
 	o.within(&req.Spec, &req.Env)
 	return open(ctx, o, func(x Index) (*fix.Response, error) { return x.Fix(ctx, req) })
+}
+
+func (o *Opening) Entries(ctx context.Context, of []uint64) (*[]sessions.Entries, error) {
+	return open(ctx, o, func(x Index) (*[]sessions.Entries, error) { return x.Entries(ctx, of) })
+}
+
+func (o *Opening) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
+	return open(ctx, o, func(x Index) (*similar.Weighed, error) { return x.Weigh(ctx, req) })
+}
+
+func (o *Opening) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
+	o.search(&req.Request)
+	return open(ctx, o, func(x Index) (*similar.Compared, error) {
+		found, err := x.Compare(ctx, req)
+		if err == nil {
+			complete(found.Found, x.Files)
+		}
+		return found, err
+	})
 }

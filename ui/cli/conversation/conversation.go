@@ -477,7 +477,7 @@ func shared(ctx context.Context, r *index.Reader, fork, parent *session.Summary)
 			return 0, err
 		}
 	}
-	return sessions.Shared(records[0], records[1]), ctx.Err()
+	return sessions.Shared(records[0], sessions.Marks(records[1])), ctx.Err()
 }
 
 // Manner is how a session is resumed.

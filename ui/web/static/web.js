@@ -32,7 +32,7 @@ async function ask(push) {
 		await new Promise((done) => setTimeout(done, 250)); // longer than between two keys
 		if (!signal.aborted) await replace(facets, address, signal);
 	} catch (e) {
-		if (!signal.aborted) form.submit(); // load the whole page: it shows the error
+		if (!signal.aborted) location.assign(address + "&whole=1"); // the whole page shows the error
 	}
 }
 
@@ -75,6 +75,7 @@ if (form) {
 	form.addEventListener("submit", (e) => { e.preventDefault(); ask(false); });
 	addEventListener("popstate", () => location.reload());
 	if (input.value) input.setSelectionRange(input.value.length, input.value.length);
+	if (document.querySelector("[data-later]")) ask(false);
 }
 
 // items are the links that j and k move through, if no link on the page claims these keys.
