@@ -2,9 +2,12 @@ package blame
 
 import (
 	"cmp"
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
+
+	"pigrep/internal/session"
 )
 
 // found is what is known of a line of the file.
@@ -13,7 +16,8 @@ type found struct {
 	how  string
 	near float64 // if it is only alike
 
-	first bool // it was in the first text that is known of a file
+	first    bool // it was in the first text that is known of a file
+	filtered bool // by a session that does not pass the filters
 }
 
 // attribution finds the origins of the lines of a file.
@@ -57,6 +61,7 @@ func (x *attribution) attribute() error {
 		x.alike(h.lines())
 	}
 	x.short()
+	x.blank()
 	return x.ctx.Err()
 }
 
@@ -141,9 +146,10 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 			lists = append(lists, words)
 		}
 	}
-	places, err := x.find(fewCalls, lists...)
+	found, err := x.candidates(session.KindCall, fewCalls, lists...)
 	if err == nil {
-		err = x.readAll(places, nil)
+		found = slices.DeleteFunc(found, func(p candidate) bool { return x.read[p.place] })
+		err = x.readAll(cover(found), nil)
 	}
 	if err != nil {
 		return false, err
@@ -174,6 +180,31 @@ func (x *attribution) readLike(lines []int) (more bool, err error) {
 		}
 	}
 	return len(names) > 0, nil
+}
+
+// enoughWith is how many of the candidates that have a line are read, as far as there are.
+const enoughWith = 2
+
+// cover returns candidates that have most lists, until each list is in enough of them.
+func cover(list []candidate) (chosen []candidate) {
+	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.file, a.file), cmp.Compare(b.offset, a.offset)) })
+	for range enoughWith {
+		for left := ^uint64(0); len(list) > 0; {
+			at, most := 0, 0
+			for i := range list {
+				if n := bits.OnesCount64(list[i].lists & left); n > most {
+					at, most = i, n
+				}
+			}
+			if most == 0 {
+				break
+			}
+			left &^= list[at].lists
+			chosen = append(chosen, list[at])
+			list = slices.Delete(list, at, at+1)
+		}
+	}
+	return chosen
 }
 
 // take finds the lines in the histories: first in that of the file, then in those of the same file
@@ -384,5 +415,22 @@ func (x *attribution) follow(i, step int) {
 			x.set(i, &by.wrote[n])
 			return
 		}
+	}
+}
+
+// blank gives blank lines the origin of the lines above and below if that is the same call, and no
+// other.
+func (x *attribution) blank() {
+	for from := 0; from < len(x.lines); from++ {
+		to := from
+		for ; to < len(x.lines) && x.keys[to] == ""; to++ {
+			x.found[to] = found{}
+		}
+		if from < to && from > 0 && to < len(x.lines) && x.found[from-1].same(&x.found[to]) {
+			for i := from; i < to; i++ {
+				x.found[i] = x.found[to]
+			}
+		}
+		from = max(from, to)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -19,10 +21,11 @@ import (
 
 // Request asks who wrote the lines of a file.
 type Request struct {
-	Path     string   // absolute, with slashes
-	Relative string   // the same within its repository; "" if it is in none
-	Lines    []string // all lines of the file, as they are now
-	From, To int      // the lines that are asked for, from 1; 0: all
+	Path     string    // absolute, with slashes
+	Relative string    // the same within its repository; "" if it is in none
+	Lines    []string  // all lines of the file, as they are now
+	From, To int       // the lines that are asked for, from 1; 0: all
+	Modified time.Time // when the file was written last; zero: unknown
 
 	filter.Spec // on sessions and times: other sessions count as none
 	Env         filter.Env
@@ -38,6 +41,15 @@ const (
 	None  = "none"  // no session wrote it, as far as the index knows
 )
 
+// Why no session is said to have written lines.
+const (
+	Before    = "before"    // the file is older than the first session
+	Untouched = "untouched" // no session changed the file
+	Other     = "other"     // sessions changed the file, but none has this text: it is by a person or a program
+	Filtered  = "filtered"  // the session does not pass the filters
+	Short     = "short"     // the lines are too short, or too frequent, to tell
+)
+
 // Block is adjacent lines that the same call wrote. Its JSON is documented in "pigrep help json":
 // fields are only ever added.
 type Block struct {
@@ -47,8 +59,14 @@ type Block struct {
 	To        int     `json:"to"`   // the last line
 	Match     string  `json:"match"`
 	Closeness float64 `json:"closeness,omitempty"` // of the least similar line, if they are only alike
+	Why       string  `json:"why,omitempty"`       // no session wrote them
 	*Origin
 	Lines []string `json:"lines"`
+}
+
+// Blank reports whether it is blank lines that are of no session.
+func (b *Block) Blank() bool {
+	return b.Origin == nil && strings.TrimSpace(strings.Join(b.Lines, "")) == ""
 }
 
 // Origin is the call that wrote lines.
@@ -91,7 +109,7 @@ func (s *Said) String() string {
 // Response is the answer to a Request.
 type Response struct {
 	Blocks   []Block
-	Total    int // lines that were asked for
+	Total    int // lines that were asked for, without blank ones that are of no session
 	Written  int // by sessions
 	Warnings []string
 	Index    search.IndexState
@@ -134,7 +152,7 @@ func (x *attribution) answer(resp *Response) error {
 	f := req.Spec.Compile()
 	for i := range x.found {
 		if by := x.found[i].by; by != nil && (!f.Session(by.session) || !f.Time(by.time)) {
-			x.found[i] = found{}
+			x.found[i] = found{filtered: true}
 		}
 	}
 	origins := make(map[*origin]*Origin)
@@ -142,18 +160,22 @@ func (x *attribution) answer(resp *Response) error {
 	defer e.close()
 	for i := from - 1; i < to; i++ {
 		at := &x.found[i]
-		resp.Total++
 		if at.by != nil {
 			resp.Written++
+		}
+		if at.by != nil || x.keys[i] != "" {
+			resp.Total++
 		}
 		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].same(at) {
 			b := &resp.Blocks[n]
 			b.To, b.Lines = i+1, append(b.Lines, req.Lines[i])
-			switch at.how {
-			case Alike:
+			switch {
+			case at.how == Alike:
 				b.Closeness = min(b.Closeness, at.near)
-			case Space:
+			case at.how == Space:
 				b.Match = Space
+			case b.Why == Short:
+				b.Why = x.why(i)
 			}
 			continue
 		}
@@ -171,6 +193,8 @@ func (x *attribution) answer(resp *Response) error {
 				origins[at.by] = o
 			}
 			b.Origin = o
+		} else {
+			b.Why = x.why(i)
 		}
 		resp.Blocks = append(resp.Blocks, b)
 	}
@@ -183,9 +207,30 @@ func (x *attribution) answer(resp *Response) error {
 	return x.ctx.Err()
 }
 
+// why says why no session is said to have written a line.
+func (x *attribution) why(i int) string {
+	switch {
+	case x.found[i].filtered:
+		return Filtered
+	case !x.tell[i]:
+		return Short
+	case len(x.same) > 0:
+		return Other
+	case x.isOlder():
+		return Before
+	}
+	return Untouched
+}
+
+// isOlder reports whether the file was changed last before the first session began.
+func (x *attribution) isOlder() bool {
+	began := func(s session.Summary) bool { return s.Messages > 0 && !s.Oldest.After(x.req.Modified) }
+	return !x.req.Modified.IsZero() && !slices.ContainsFunc(x.reader.Summaries(), began)
+}
+
 // same reports whether two adjacent lines are in one block.
 func (a *found) same(b *found) bool {
-	return (a.how == Alike) == (b.how == Alike) && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
+	return (a.how == Alike) == (b.how == Alike) && a.filtered == b.filtered && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
 }
 
 func (x *attribution) describe(e *explainer, by *origin) (*Origin, error) {

@@ -76,64 +76,53 @@ type place struct {
 // mostCalls is how many calls are read for one question.
 const mostCalls = 4000
 
-// find returns the places of calls with all terms of one of the lists that were not found before, in
-// no order.
-func (c *collector) find(most int, lists ...[]string) ([]place, error) {
-	list, err := c.places(session.KindCall, most, lists...)
-	return slices.DeleteFunc(list, func(p place) bool {
-		read := c.read[p]
-		c.read[p] = true
-		return read
-	}), err
+// A candidate is an entry that has all terms of some lists.
+type candidate struct {
+	place
+	lists uint64 // their numbers, as bits
 }
 
-// places returns the entries that have a part of a kind with all terms of one of the lists. If a
-// segment has more than most for a list, it has none.
-func (c *collector) places(kind session.Kind, most int, lists ...[]string) ([]place, error) {
+// candidates returns the entries that have a part of a kind with all terms of one of the lists, 64 at
+// most. If a segment has more than most for a list, it has none.
+func (c *collector) candidates(kind session.Kind, most int, lists ...[]string) ([]candidate, error) {
 	var mu sync.Mutex
-	var list []place
+	var found []candidate
 	err := docset.EachSegment(c.reader.Segments(), func(_ int, seg *segment.Segment) error {
-		all := roaring.New()
 		of, err := seg.Bitmap(segment.FieldKind, []byte(kind))
 		if err != nil {
 			return err
 		}
-		for _, terms := range lists {
-			docs, err := withAll(seg, terms)
-			if err != nil {
-				return err
+		byTerm, by := make(map[string]*roaring.Bitmap), make(map[uint32]uint64) // documents
+		for i, terms := range lists {
+			docs := of
+			for k := 0; k < len(terms) && !docs.IsEmpty(); k++ {
+				with := byTerm[terms[k]]
+				if with == nil {
+					if with, err = seg.Bitmap(segment.FieldText, []byte(terms[k])); err != nil {
+						return err
+					}
+					byTerm[terms[k]] = with
+				}
+				docs = roaring.And(docs, with)
 			}
-			if docs.And(of); most == 0 || docs.GetCardinality() <= uint64(most) {
-				all.Or(docs)
+			if most == 0 || docs.GetCardinality() <= uint64(most) {
+				for it := docs.Iterator(); it.HasNext(); {
+					by[it.Next()] |= 1 << i
+				}
 			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		for it := all.Iterator(); it.HasNext(); {
-			id, err := seg.ID(it.Next())
+		for doc, lists := range by {
+			id, err := seg.ID(doc)
 			if err != nil {
 				return err
 			}
-			list = append(list, place{id.File, id.Offset})
+			found = append(found, candidate{place{id.File, id.Offset}, lists})
 		}
 		return c.ctx.Err()
 	})
-	return list, err
-}
-
-// withAll returns the documents that have all of the terms.
-func withAll(seg *segment.Segment, terms []string) (docs *roaring.Bitmap, err error) {
-	for i := 0; i < len(terms) && (i == 0 || !docs.IsEmpty()); i++ {
-		found, err := seg.Bitmap(segment.FieldText, []byte(terms[i]))
-		if err != nil {
-			return nil, err
-		}
-		if docs == nil {
-			docs = found
-		}
-		docs.And(found)
-	}
-	return docs, nil
+	return found, err
 }
 
 // terms returns the terms of a text, without those of parts of identifiers.
@@ -153,7 +142,7 @@ func (c *collector) named(name string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	list, err := c.find(0, words)
+	list, err := c.candidates(session.KindCall, 0, words)
 	if err != nil {
 		return err
 	}
@@ -176,8 +165,13 @@ func (c *collector) open() (err error) {
 	return nil
 }
 
-// readAll reads calls, those whose bytes have the text if it is not empty.
-func (c *collector) readAll(list []place, with []byte) error {
+// readAll reads calls that were not read before, those whose bytes have the text if it is not empty.
+func (c *collector) readAll(list []candidate, with []byte) error {
+	list = slices.DeleteFunc(list, func(p candidate) bool {
+		read := c.read[p.place]
+		c.read[p.place] = true
+		return read
+	})
 	if len(list) == 0 {
 		return nil
 	}

@@ -143,7 +143,7 @@ const mostResults = 400
 
 // printed returns the first call whose result matches.
 func (x *committed) printed(terms []string, want *regexp.Regexp) (first *origin, err error) {
-	places, err := x.places(session.KindResult, mostResults, terms)
+	places, err := x.candidates(session.KindResult, mostResults, terms)
 	if err != nil {
 		return nil, err
 	}

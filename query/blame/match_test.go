@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pigrep/internal/session"
 )
 
 // What is matched is the same line, in the same order; equal texts match whole; and one line that
@@ -56,6 +58,33 @@ func TestLikeness(t *testing.T) {
 	} {
 		if got := likeness(c.a, c.b); got < c.low || got > c.high {
 			t.Errorf("likeness(%q, %q) = %.2f, want %.2f to %.2f", c.a, c.b, got, c.low, c.high)
+		}
+	}
+}
+
+// A blank line belongs to a call that wrote the lines on both sides.
+func TestBlank(t *testing.T) {
+	a, b := &origin{session: &session.Summary{}, path: "a"}, &origin{session: &session.Summary{}, path: "b"}
+	for _, c := range []struct{ lines, want string }{
+		{"a.a", "aaa"}, {"a..a", "aaaa"}, {"a.b", "a b"}, {"a. ", "a  "}, {".a.", " a "}, {"..", "  "}, {"a.a.b.b", "aaa bbb"},
+	} {
+		x := &attribution{lines: make([]string, len(c.lines)), keys: make([]string, len(c.lines)), found: make([]found, len(c.lines))}
+		for i := range c.lines {
+			x.found[i] = found{by: map[byte]*origin{'a': a, 'b': b, '.': a}[c.lines[i]], how: Exact}
+			x.keys[i] = strings.TrimPrefix(c.lines[i:i+1], ".")
+		}
+		x.blank()
+		have := ""
+		for i := range x.found {
+			switch x.found[i].by {
+			case nil:
+				have += " "
+			default:
+				have += x.found[i].by.path
+			}
+		}
+		if have != c.want {
+			t.Errorf("%q is of %q, want %q", c.lines, have, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package blame
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ type history struct {
 	path   string
 	blocks [][]line
 	known  bool
-	gone   []line          // that a deletion removed: who writes the file next may have kept them
+	gone   []line          // that were there before it was deleted or moved away: it may be there again
 	once   map[string]line // what was there once, by the key of the line, as it was written last
 }
 
@@ -88,7 +89,7 @@ func (r *replay) apply(c *change) {
 	case e != nil && e.Text != "":
 		r.write(h, c, splitLines(e.Text))
 	case c.file != nil && c.file.Deleted:
-		h.blocks, h.gone = nil, h.lines()
+		h.gone, h.blocks = h.lines(), nil
 	case c.whole():
 		r.write(h, c, c.lines())
 	case c.file != nil || len(c.edits) > 0:
@@ -97,24 +98,29 @@ func (r *replay) apply(c *change) {
 	}
 }
 
-// adopt gives a file of which nothing is known the lines that the same file has in another checkout.
+// adopt gives a file of which nothing is known the lines that it had before it went, or that the same
+// file has in another checkout.
 func (r *replay) adopt(h *history) {
-	if len(h.blocks) == 0 && r.last != nil && r.same(h.path) {
+	switch {
+	case len(h.blocks) > 0:
+	case len(h.gone) > 0:
+		h.blocks = [][]line{h.gone}
+	case r.last != nil && r.same(h.path):
 		h.blocks = [][]line{r.last.lines()}
 	}
 }
 
-// move renames a file, or all below a directory.
+// move renames a file, or all below a directory. It is still known what was at the old path.
 func (r *replay) move(from, to string) {
-	for path, h := range r.files {
+	for path, h := range maps.Clone(r.files) {
 		rest, ok := strings.CutPrefix(path, from)
-		if !ok || rest != "" && rest[0] != '/' {
+		if !ok || rest != "" && rest[0] != '/' || len(h.blocks) == 0 && len(h.gone) > 0 {
 			continue
 		}
-		delete(r.files, path)
 		moved := *h
 		moved.path = to + rest
 		r.files[moved.path] = &moved
+		r.files[path] = &history{path: path, gone: h.lines(), once: maps.Clone(h.once)}
 	}
 }
 
@@ -159,8 +165,14 @@ func (c *change) lines() (list []string) {
 	return list
 }
 
-// lines returns all lines that are known, in the order of the blocks.
-func (h *history) lines() []line { return slices.Concat(h.blocks...) }
+// lines returns all lines that are known, in the order of the blocks; those that the file had last if
+// it is gone.
+func (h *history) lines() []line {
+	if len(h.blocks) == 0 {
+		return h.gone
+	}
+	return slices.Concat(h.blocks...)
+}
 
 func joined(list []line) string {
 	var b strings.Builder
@@ -219,9 +231,6 @@ func (h *history) note(l *line) {
 // write replaces the whole text of the file.
 func (r *replay) write(h *history, c *change, now []string) {
 	old := h.lines()
-	if len(old) == 0 {
-		old = h.gone
-	}
 	list := h.renew(old, now, c.by)
 	r.inherit(h, c, list)
 	if !h.known {

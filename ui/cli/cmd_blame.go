@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,7 +136,7 @@ func readLines(a *app.App, arg string) (name string, req *blame.Request, err err
 			path = target // which is what sessions write
 		}
 	}
-	text, err := readText(path, name)
+	text, err := readText(path, name, &req.Modified)
 	if err != nil {
 		return "", nil, err
 	}
@@ -158,7 +159,7 @@ func readLines(a *app.App, arg string) (name string, req *blame.Request, err err
 	return name, req, nil
 }
 
-func readText(path, name string) (string, error) {
+func readText(path, name string, modified *time.Time) (string, error) {
 	f, err := files.OpenNow(path) // a pipe would wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", problem.Usagef("blame asks about lines as they are now; pigrep tools files NAME lists who changed a file that is gone", "there is no file %s", name)
@@ -167,12 +168,14 @@ func readText(path, name string) (string, error) {
 		return "", problem.Usagef("", "cannot read %s: %v", name, cause(err))
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-		hint := "blame asks about the lines of a text"
-		if info.IsDir() {
-			hint = "name one file in it"
+	if info, err := f.Stat(); err == nil {
+		if *modified = info.ModTime(); !info.Mode().IsRegular() {
+			hint := "blame asks about the lines of a text"
+			if info.IsDir() {
+				hint = "name one file in it"
+			}
+			return "", problem.Usagef(hint, "%s is not a file", name)
 		}
-		return "", problem.Usagef(hint, "%s is not a file", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostFile+1))
 	switch {

@@ -30,6 +30,7 @@ type blameAnswer struct {
 type blameRow struct {
 	Lines string `json:"lines"`
 	Match string `json:"match" jsonschema:"exact, space (but for white space), alike or none"`
+	Why   string `json:"why,omitempty" jsonschema:"of none: other (sessions changed the file, none has this text), untouched (none changed it), before (it is older than all sessions), filtered or short"`
 	place
 	Agent  string `json:"agent,omitempty"`
 	Time   string `json:"time,omitempty"`
@@ -38,7 +39,7 @@ type blameRow struct {
 }
 
 func (r *blameRow) text() string {
-	return fmt.Sprintf("%s %s", r.Lines, joined(" · ", r.Match, r.place.String(), r.Agent, r.Time, r.Prompt, r.Reply))
+	return fmt.Sprintf("%s %s", r.Lines, joined(" · ", r.Match, r.Why, r.place.String(), r.Agent, r.Time, r.Prompt, r.Reply))
 }
 
 func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPage[blameRow], error) {
@@ -54,7 +55,10 @@ func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPa
 	p := &rowPage[blameRow]{footer: q.footer(&res.Index, res.Warnings), line: (*blameRow).text}
 	for i := range res.Blocks {
 		b := &res.Blocks[i]
-		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match}
+		if b.Blank() {
+			continue
+		}
+		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match, Why: b.Why}
 		if b.Origin != nil {
 			row.place = place{q.ids.session(b.SessionID, b.SessionPath), sessions.EntryName(b.EntryID, b.Offset)}
 			row.Agent, row.Time, row.Prompt, row.Reply = b.Agent, minute(b.Timestamp), beginning(b.Prompt.String(), 200), beginning(b.Reply.String(), 300)

@@ -81,7 +81,10 @@ func (b *Blame) Plain(p *plain) {
 	}
 	for i := range b.Response.Blocks {
 		r := &b.Response.Blocks[i]
-		text := "no session"
+		if r.Blank() && len(b.Response.Blocks) > 1 {
+			continue
+		}
+		text := noSession(r)
 		if r.Origin != nil {
 			text = joinedBy(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), r.Agent, stampUTC(r.Timestamp.Time), r.Prompt.String())
 		}
@@ -115,6 +118,14 @@ func matchText(r *blame.Block) string {
 	return ""
 }
 
+// noSession says why a block is of no session.
+func noSession(b *blame.Block) string {
+	return "no session: " + map[string]string{
+		blame.Before: "the file is older than the first one", blame.Untouched: "none changed this file", blame.Other: "written by hand or by a program",
+		blame.Filtered: "the filters leave it out", blame.Short: "too short or too frequent to tell",
+	}[b.Why]
+}
+
 // firstLines is how many lines of a block are shown, unless all are.
 const firstLines = 3
 
@@ -128,6 +139,9 @@ func (b *Blame) Text(t *Text) {
 	}
 	for i := range r.Blocks {
 		x := &r.Blocks[i]
+		if x.Blank() && len(r.Blocks) > 1 {
+			continue
+		}
 		if i > 0 {
 			t.Print("\n")
 		}
@@ -169,7 +183,7 @@ func (t *Text) originPlace(o *blame.Origin) string {
 func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
 	lines := lineRange(x.From, x.To)
 	if x.Origin == nil {
-		t.Print(t.Style(TitleStyle, lines), t.Dim("  no session"), "\n")
+		t.fit(lines, t.Dim(noSession(x)))
 		return
 	}
 	place := t.originPlace(x.Origin)
@@ -212,11 +226,16 @@ func (t *Text) said(kind session.Kind, said *blame.Said) {
 		return
 	}
 	left := "  " + terminal.Pad(string(kind), 7)
-	text := terminal.Clip(terminal.Clean(strings.Join(strings.Fields(said.Text), " ")), max(2*(t.Width-len(left))-8, 1))
-	for i, line := range strings.Split(ansi.Wordwrap(text, max(t.Width-len(left), 1), ""), "\n") {
+	for i, line := range t.onTwoLines(strings.Join(strings.Fields(said.Text), " "), t.Width-len(left)) {
 		if i > 0 {
 			left = strings.Repeat(" ", len(left))
 		}
 		t.Print(t.Style(KindStyles[kind], left), line, "\n")
 	}
+}
+
+// onTwoLines returns the beginning of a text, on two lines of a width at most.
+func (t *Text) onTwoLines(text string, width int) []string {
+	text = terminal.Clip(terminal.Clean(text), max(2*width-8, 1))
+	return strings.Split(ansi.Wordwrap(text, max(width, 1), ""), "\n")
 }
