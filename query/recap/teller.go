@@ -33,6 +33,7 @@ type teller struct {
 
 	facts   []Fact
 	prompts int
+	about   string // the first prompt that says something
 
 	learns  bool // only repairs are of interest
 	repairs []repair
@@ -43,7 +44,11 @@ func (t *teller) session(s *session.Summary) Session {
 	lists.SortStable(t.facts, func(a, b Fact) int {
 		return cmp.Or(cmp.Compare(slices.Index(Kinds, a.What), slices.Index(Kinds, b.What)), cmp.Compare(b.changes(), a.changes()))
 	})
-	return Session{Type: "recap", SessionFacts: search.Describe(s, nil).SessionFacts, Prompts: t.prompts, Facts: t.facts, repairs: t.repairs}
+	facts := search.Describe(s, nil).SessionFacts
+	if t.about != "" && facts.Title == s.FirstPrompt {
+		facts.Title = t.about
+	}
+	return Session{Type: "recap", SessionFacts: facts, Prompts: t.prompts, Facts: t.facts, repairs: t.repairs}
 }
 
 func (f *Fact) changes() int { return f.Edits + f.Writes + f.Deletes }
@@ -301,6 +306,9 @@ func (t *teller) turn(entries []int, closing *Fact) {
 		return
 	}
 	t.prompts++
+	if t.about == "" && saysSomething(text) {
+		t.about = text
+	}
 	aborted, replied := "", false
 	for k, i := range slices.Backward(entries) {
 		if k < len(entries)-lastEntries && (replied || aborted == "" && k < len(entries)-10*lastEntries) {
@@ -316,7 +324,7 @@ func (t *teller) turn(entries []int, closing *Fact) {
 					}
 				case part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 && !replied:
 					replied = true
-					if s := lastParagraph(part.Text); s != "" {
+					if s := lastParagraph(part.Text); s != "" && (closing.What == "" || saysSomething(s)) {
 						*closing = t.at(Closing, e.Offset, s)
 					}
 				}
@@ -336,6 +344,20 @@ func (t *teller) turn(entries []int, closing *Fact) {
 var interruption = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\W*(?:request|turn|command)[ _](?:was )?(?:interrupted|aborted)`)
 })
+
+// leastSaid is how many bytes of words a text has that says something.
+const leastSaid = 20
+
+// saysSomething reports whether a text has enough words beside paths, links and pictures.
+func saysSomething(text string) bool {
+	n := 0
+	for _, w := range strings.Fields(text) {
+		if !strings.ContainsAny(w, "/@") && strings.ContainsFunc(w, unicode.IsLetter) {
+			n += len(w)
+		}
+	}
+	return n >= leastSaid
+}
 
 // lastParagraph returns the last paragraph of a reply that is a sentence.
 func lastParagraph(text []byte) string {

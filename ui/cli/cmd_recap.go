@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,7 @@ type recapOptions struct {
 	flags.Shared
 	pager.Options
 	limit    flags.Number
+	all      bool
 	lessons  bool
 	markdown bool
 }
@@ -32,6 +34,7 @@ var noRecapFilters = []string{"scope", "kind", "role", "tool", "model", "error",
 func (o *recapOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	flags.Add(f, "limit", "n", "N", "show the latest N sessions; 0 for all (default 3)", &o.limit)
+	flags.Add(f, "all", "", "", "on a terminal: every fact on a line of its own, with its entry", &o.all)
 	flags.Add(f, "lessons", "", "", "show the errors that came back in three sessions or more and were repaired in the same way", &o.lessons)
 	flags.Add(f, "markdown", "", "", "with --lessons: as a list of Markdown, for the instructions of a project", &o.markdown)
 	o.AddFormat(f, func() []string {
@@ -50,6 +53,9 @@ const shownSessions = 3
 func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) error {
 	if len(args) > 1 {
 		return problem.Usagef("`pigrep recap` without a session tells of all that pass the filters", "recap takes at most one session, not %d", len(args))
+	}
+	if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
+		return problem.Usagef("name one as `pigrep sessions` lists it: pigrep recap last", "the name of the session is empty")
 	}
 	if o.markdown && !o.lessons {
 		return problem.Usagef("pigrep recap --lessons --markdown", "only lessons can be written with --markdown")
@@ -95,7 +101,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 
 	x.Report(&res.Index, res.Warnings)
 	q.Out.Layout.Know(x.Reader)
-	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res}); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res, All: o.all}); err != nil {
 		return err
 	}
 	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,10 @@ import (
 )
 
 // Recap is what was done in sessions.
-type Recap struct{ Response *recap.Response }
+type Recap struct {
+	Response *recap.Response
+	All      bool // every fact has a line of its own
+}
 
 func (a *Recap) JSON(j *JSON) {
 	r := a.Response
@@ -149,7 +153,8 @@ const (
 	mostCommand = 60 // cells of a command that failed
 )
 
-// Text writes the sessions: one with a line for each fact, several with a line for each kind.
+// Text writes the sessions: one with a line for each fact, several with a line for each kind unless all
+// are asked for.
 func (a *Recap) Text(t *Text) {
 	r := a.Response
 	if len(r.Sessions) == 0 {
@@ -172,8 +177,9 @@ func (a *Recap) Text(t *Text) {
 			cost = money.Text(s.Cost)
 		}
 		t.Print("\n")
-		t.session(human.Title(s.Title), s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
-		if len(r.Sessions) > 1 {
+		t.Print(t.Style(TitleStyle, strings.Join(t.onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
+		t.origin(s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
+		if len(r.Sessions) > 1 && !a.All {
 			for _, b := range Briefly(s) {
 				t.fact(b.Label, b.Text)
 			}
@@ -182,10 +188,17 @@ func (a *Recap) Text(t *Text) {
 		for _, what := range recap.Kinds {
 			facts := factsOf(s, what)
 			lists.SortStable(facts, func(a, b *recap.Fact) int { return cmp.Compare(closed(a), closed(b)) })
-			t.each(s, facts)
+			a.each(t, s, facts)
 		}
-		t.Print("\n", t.Dim(terminal.Clip("to read there: pigrep show "+t.sessionID(s.SessionID, s.SessionPath)+":ENTRY", t.Width)), "\n")
 	}
+	last := &r.Sessions[len(r.Sessions)-1]
+	id := t.sessionID(last.SessionID, last.SessionPath)
+	hint := fmt.Sprintf("more of one: pigrep recap %s · to read it: pigrep show %[1]s", id)
+	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
+		f := &last.Facts[at]
+		hint = fmt.Sprintf("%s is an entry, to read there: pigrep show %s", shownEntry(f.EntryID, f.Offset), t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))
+	}
+	t.Print("\n", t.Dim(terminal.Clip(terminal.Clean(hint), t.Width)), "\n")
 }
 
 // closed orders what passed later behind what did not.
@@ -203,14 +216,14 @@ func (t *Text) fact(label, text string) {
 }
 
 // each writes the facts of a kind, each with its entry.
-func (t *Text) each(s *recap.Session, facts []*recap.Fact) {
+func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) {
 	label := ""
 	for i, f := range facts {
 		if label = string(f.What); i > 0 {
 			label = ""
 		}
-		if i == fewFacts && len(facts) > fewFacts+1 {
-			t.fact(label, fmt.Sprintf("%d more: pigrep recap %s | cat", len(facts)-i, t.sessionID(s.SessionID, s.SessionPath)))
+		if i == fewFacts && len(facts) > fewFacts+1 && !a.All {
+			t.fact(label, fmt.Sprintf("%d more: pigrep recap --all %s", len(facts)-i, t.sessionID(s.SessionID, s.SessionPath)))
 			return
 		}
 		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.EntryID, p.Offset) })

@@ -353,6 +353,11 @@ func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
 // session writes the title of a session, then its directory and what else is known.
 func (t *Text) session(title, cwd string, facts ...string) {
 	t.Print(t.Style(TitleStyle, terminal.Clip(title, t.Width)), "\n")
+	t.origin(cwd, facts...)
+}
+
+// origin writes where a session ran, and what else is known of it.
+func (t *Text) origin(cwd string, facts ...string) {
 	rest := terminal.Clean(joinedBy(" · ", facts...))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
