@@ -18,16 +18,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/internal/human"
 	"pigrep/query/blame"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
-	"pigrep/ui/cli/snapshot"
 	"pigrep/ui/printer"
 )
 
@@ -83,14 +82,8 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 		q.Out.Format = printer.FormatPlain
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
-	var res *blame.Response
-	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
-		start := a.Now()
-		if res, err = blame.Run(ctx, r, q.Agents, q.Source(), *req); err != nil {
-			return asking.Problem(ctx, err)
-		}
-		a.Logger().Debug("looked for the lines", "took", a.Now().Sub(start).String())
-		return nil
+	res, x, err := asking.Answer(ctx, q, "looked for the lines", nil, func(ctx context.Context, from remote.Answers) (*blame.Response, error) {
+		return blame.Run(ctx, asking.ReaderOf(from), q.Agents, q.Source(), *req)
 	})
 	if err != nil {
 		return err
@@ -276,12 +269,8 @@ func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error
 
 func askCommits(ctx context.Context, a *app.App, q *asking.Command, o *flags.Shared, p *pager.Options, command string, req blame.CommitRequest) error {
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
-	var res *blame.CommitResponse
-	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
-		if res, err = blame.Commits(ctx, r, q.Agents, q.Source(), req); err != nil {
-			return asking.Problem(ctx, err)
-		}
-		return nil
+	res, x, err := asking.Answer(ctx, q, "looked for the commits", nil, func(ctx context.Context, from remote.Answers) (*blame.CommitResponse, error) {
+		return blame.Commits(ctx, asking.ReaderOf(from), q.Agents, q.Source(), req)
 	})
 	if err != nil {
 		return err

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/query/recap"
+	"pigrep/remote"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
@@ -74,25 +74,20 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	if o.limit.Given {
 		req.Limit = o.limit.N
 	}
-	var res *recap.Response
-	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
+	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, from remote.Answers) (*recap.Response, error) {
+		r := asking.ReaderOf(from)
 		if len(args) > 0 {
 			t, err := conversation.Find(&snapshot.Snapshot{Location: q.Location, Reader: r}, args[0])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			defer t.Close()
 			if t.Index < 0 {
-				return &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
+				return nil, &problem.Error{Code: conversation.CodeNotFound, Message: args[0] + " is in no session directory", Hint: "give its directory with --session-dir"}
 			}
 			req.Path = r.Summaries()[t.Index].Path
 		}
-		start := a.Now()
-		if res, err = recap.Run(ctx, r, q.Agents, q.Source(), req); err != nil {
-			return asking.Problem(ctx, err)
-		}
-		a.Logger().Debug("read the sessions", "took", a.Now().Sub(start).String())
-		return nil
+		return recap.Run(ctx, r, q.Agents, q.Source(), req)
 	})
 	if err != nil {
 		return err
@@ -113,14 +108,8 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 	if o.markdown && q.Out.Format == printer.FormatText {
 		q.Out.Format = printer.FormatPlain
 	}
-	var res *recap.Lessons
-	x, err := snapshot.Ask(ctx, q.Location, func(ctx context.Context, r *index.Reader) (err error) {
-		start := a.Now()
-		if res, err = recap.Learn(ctx, r, q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.limit.N, Redact: o.Redact}); err != nil {
-			return asking.Problem(ctx, err)
-		}
-		a.Logger().Debug("looked for lessons", "took", a.Now().Sub(start).String())
-		return nil
+	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, from remote.Answers) (*recap.Lessons, error) {
+		return recap.Learn(ctx, asking.ReaderOf(from), q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.limit.N, Redact: o.Redact})
 	})
 	if err != nil {
 		return err

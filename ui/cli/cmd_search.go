@@ -132,14 +132,9 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
 	req.Resume = q.ResumeCommand
 	*q.Question() = questionOf(&req)
-	var res *search.Response
-	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
-		start := a.Now()
-		if res, err = from.Search(ctx, req); err != nil {
-			return err
-		}
-		a.Logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
-		return nil
+	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
+	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, from remote.Answers) (*search.Response, error) {
+		return from.Search(ctx, req)
 	})
 	if err != nil {
 		return err
@@ -526,16 +521,13 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 		return noErrorText("the error is empty")
 	}
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
-	var res *fix.Response
-	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
-		start := a.Now()
-		if res, err = from.Fix(ctx, req); errors.Is(err, fix.ErrNoWords) {
-			return noErrorText(err.Error())
+	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
+	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, from remote.Answers) (*fix.Response, error) {
+		res, err := from.Fix(ctx, req)
+		if errors.Is(err, fix.ErrNoWords) {
+			err = noErrorText(err.Error())
 		}
-		if err == nil {
-			a.Logger().Debug("looked for the error", "took", a.Now().Sub(start).String(), "sessions", res.Total)
-		}
-		return err
+		return res, err
 	})
 	if err != nil {
 		return err

@@ -274,16 +274,11 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 	if err != nil {
 		return err
 	}
-	var answer *printer.Audit
-	x, err := run.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
+	answer, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, from remote.Answers) (*printer.Audit, error) {
 		asked := *run
 		asked.from = from
 		asking.Know(&run.Out.Layout, run.Location, asking.ReaderOf(from))
-		start := a.Now()
-		if answer, err = make(ctx, &asked); err == nil {
-			a.Logger().Debug("counted", "took", a.Now().Sub(start).String())
-		}
-		return err
+		return make(ctx, &asked)
 	})
 	if err != nil {
 		return err

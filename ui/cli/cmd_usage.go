@@ -15,6 +15,7 @@ import (
 	"pigrep/query/audit"
 	"pigrep/remote"
 	"pigrep/ui/cli/app"
+	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"
@@ -93,10 +94,8 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 		return problem.Usagef("for programs: pigrep usage --by day --since 1w --json", "--line has one form: what today and this week cost")
 	}
 	run.req.Prices = prices
-	var recent *audit.Recent
-	x, err := run.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
-		recent, err = audit.RecentUsage(ctx, from.Usage, run.req, run.Out.Layout.Now)
-		return err
+	recent, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, from remote.Answers) (*audit.Recent, error) {
+		return audit.RecentUsage(ctx, from.Usage, run.req, run.Out.Layout.Now)
 	})
 	if err != nil {
 		return err

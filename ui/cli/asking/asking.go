@@ -62,6 +62,25 @@ func (q *Command) Ask(ctx context.Context, question func(context.Context, remote
 	})
 }
 
+// Answer is Ask for a question that has one answer. It logs what was done and how long it took, and
+// counts of the answer, if counts is not nil.
+func Answer[Res any](ctx context.Context, q *Command, done string, counts func(*Res) []any, question func(context.Context, remote.Answers) (*Res, error)) (*Res, *snapshot.Snapshot, error) {
+	var res *Res
+	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
+		start := q.App.Now()
+		if res, err = question(ctx, from); err != nil {
+			return err
+		}
+		said := []any{"took", q.App.Now().Sub(start).String()}
+		if counts != nil {
+			said = append(said, counts(res)...)
+		}
+		q.App.Logger().Debug(done, said...)
+		return nil
+	})
+	return res, x, err
+}
+
 // Problem adds hints to an error of a search.
 func Problem(ctx context.Context, err error) error {
 	if err == nil {
