@@ -1,12 +1,13 @@
 # make try       build, then search for Q in your sessions, or in the samples if you have none
 # make check     run before every commit: format, vet, staticcheck, short tests
 # make check-all everything else, quick things first: other systems, the race detector where goroutines meet, known
-#                vulnerabilities, MCP clients, the package for pi, pages and terminals, all tests with the race detector,
-#                the real pi, the long tests
+#                vulnerabilities, MCP clients, the package for pi, pages and terminals, the whole program, all tests with
+#                the race detector, the real pi, the long tests
 # make check-remote  archives on a real OpenSearch, which Maven fetches into OPENSEARCH: one node, and three; needs JDK 17
 # make hosts     --on with a real sshd, which is installed if this user may: machines on loopback
 # make pi        types and tests of the package for pi, and the package in three versions of the real pi
 # make test      the short tests, without the race detector; neither pages nor terminals
+# make slow      the tests of the whole program, with those that the short run leaves out
 # make screens   pages in Chromium and the interactive search in tmux
 # make race      the short tests of packages where goroutines meet, with the race detector
 # make dist      the files of the release VERSION for all systems, in dist/: archives, packages, formula, checksums
@@ -21,7 +22,7 @@
 # make docs      regenerate the tables, screens and pictures on pages
 # make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build tested try screens bench compare check check-all check-remote hosts fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
+.PHONY: build tested try screens bench compare check check-all check-remote hosts slow fmt vet vet-cross staticcheck vuln realpi clients pi test race race-all torture fuzz cross machines wine dist packages leaks man docs cover
 
 FUZZTIME ?= 30s
 TIMES ?= 1
@@ -53,7 +54,7 @@ check: fmt vet staticcheck test
 # Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
 # not fail the check: known vulnerabilities appear without a change here, and emulators
 # have faults of their own (Wine now and then cannot start a program).
-ALL = vet-cross race packages leaks vuln clients pi screens hosts race-all realpi check-remote machines wine torture
+ALL = vet-cross race packages leaks vuln clients pi screens slow hosts race-all realpi check-remote machines wine torture
 REPORTED = vuln check-remote machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
@@ -66,6 +67,9 @@ check-remote:
 	lab/opensearch/assemble.sh $(OPENSEARCH)
 	lab/opensearch/assemble.sh $(OPENSEARCH)-secure secure
 	PIGREP_OPENSEARCH=$(OPENSEARCH) PIGREP_OPENSEARCH_SECURE=$(OPENSEARCH)-secure go test -count=1 -timeout 60m -v ./lab/opensearch
+
+# Without cgo, as the program is built: otherwise most packages are compiled twice. Only the race detector needs it.
+vet staticcheck test slow screens hosts: export CGO_ENABLED = 0
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w these:"; echo "$$out"; exit 1; fi
@@ -89,7 +93,7 @@ vuln:
 # The program that tests run, built once for all of them.
 TESTED = $(CURDIR)/dist/tested/pigrep
 tested:
-	@mkdir -p $(dir $(TESTED)) && CGO_ENABLED=0 go build -o $(TESTED) .
+	@mkdir -p $(dir $(TESTED)) && CGO_ENABLED=0 go build -ldflags="-s -w" -o $(TESTED) .
 
 # Tests that drive a browser or a terminal.
 SCREENS = ./lab/e2e/browser ./lab/e2e/terminal
@@ -102,6 +106,10 @@ test: tested
 
 screens: tested
 	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m $(SCREENS)
+
+# lab/e2e/program runs the program, which has no race detector: race-all leaves it out.
+slow: tested
+	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m ./lab/e2e ./lab/e2e/program
 
 hosts: tested
 	@test -x /usr/sbin/sshd || command -v sshd >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends openssh-server; } || \
@@ -117,7 +125,7 @@ race:
 	go test -race -short -vet=off $(RACED)
 
 race-all: tested
-	PIGREP_PROGRAM=$(TESTED) go test -race -vet=off -timeout 30m $$(go list ./... | grep -v -x $(foreach dir,$(DRIVEN),-e pigrep$(patsubst .%,%,$(dir))))
+	PIGREP_PROGRAM=$(TESTED) go test -race -vet=off -timeout 30m $$(go list ./... | grep -v -x $(foreach dir,$(DRIVEN) ./lab/e2e/program,-e pigrep$(patsubst .%,%,$(dir))))
 
 # Compares with the real pi, if it can be installed.
 realpi:

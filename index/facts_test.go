@@ -112,7 +112,7 @@ func TestFactsThatGrow(t *testing.T) {
 	}
 	defer w.Close()
 	want := &session.Facts{}
-	for round := range 12 {
+	for round := range testkit.HowMany(9, 12, 12) {
 		rec, err := w.RecordToContinue(1)
 		if err != nil {
 			t.Fatal(err)

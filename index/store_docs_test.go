@@ -24,7 +24,7 @@ func main() { cmd.Execute() }
 
 // The program and the commands that docs/index-format.md shows for the store work.
 func TestOpenItWithBleve(t *testing.T) {
-	testkit.Unraced(t)
+	testkit.Slow(t) // it builds programs
 	page, err := os.ReadFile(filepath.Join("..", "docs", "index-format.md"))
 	if err != nil {
 		t.Fatal(err)

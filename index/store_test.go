@@ -186,7 +186,7 @@ func fixtures(t *testing.T) []string {
 		t.Fatalf("no fixtures: %v", err)
 	}
 	roots = append(roots, "../testdata/sessions")
-	if dir := testkit.Fixtures(); dir != "" {
+	if dir := testkit.Fixtures(); dir != "" && !testing.Short() {
 		roots = append(roots, filepath.Join(dir, "pi"), filepath.Join(dir, "real"))
 	}
 	return roots

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // treeRecord makes a record of n entries with branches, compactions and edits.
@@ -90,7 +91,7 @@ func TestOutline(t *testing.T) {
 // no longer be what they were.
 func TestRecordThatGrows(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for round := range 12 {
+	for round := range testkit.HowMany(4, 12, 12) {
 		whole := treeRecord(rnd, 3000)
 		linear := round%3 == 0
 		if linear {

@@ -219,7 +219,7 @@ func letters(n int) (word string) {
 // without one what can be read of it.
 func TestCompressedAtRandom(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(testkit.Rounds(6, 20, 200)) {
+	for seed := range uint64(testkit.Rounds(2, 20, 200)) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		home := t.TempDir()
 		a := newAttic(t, home)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/indexer"
+	"pigrep/lab/testkit"
 )
 
 // slot is the line for the title of a session of chat.
@@ -39,7 +40,7 @@ func writeAt(t *testing.T, path, text string) {
 func TestOverwrittenTitle(t *testing.T) {
 	t.Parallel()
 	a := newAttic(t, t.TempDir())
-	appendTo(t, a.file, slot("aardvark")+surprises+strings.Repeat(`{"at":4000,"who":"it","says":"filler"}`+"\n", 40_000))
+	appendTo(t, a.file, slot("aardvark")+surprises+strings.Repeat(`{"at":4000,"who":"it","says":"filler"}`+"\n", testkit.HowMany(4_000, 40_000, 40_000)))
 	a.update(t)
 	for i, title := range []string{"badger", "capybara", "dormouse"} {
 		writeAt(t, a.file, slot(title))

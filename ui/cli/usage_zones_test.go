@@ -169,7 +169,7 @@ func TestUsageInZones(t *testing.T) {
 	for _, root := range roots {
 		uses = append(uses, plainUses(t, root))
 	}
-	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Australia/Lord_Howe", "Asia/Kathmandu", "Pacific/Auckland"} {
+	for _, name := range []string{"Australia/Lord_Howe", "America/Havana", "UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Pacific/Auckland"}[:testkit.HowMany(2, 7, 7)] {
 		zone, err := time.LoadLocation(name)
 		if err != nil {
 			testkit.Missing(t, err.Error())

@@ -70,6 +70,7 @@ func writeLongSession(path string, size int) error {
 // When the disk takes no more, indexing says so and ends; what is indexed is
 // searched, and with space again the rest is.
 func TestFullDisk(t *testing.T) {
+	testkit.Slow(t)
 	home, root, queries := someSessions(t, 2<<20)
 	where := func(dir string) []string {
 		return []string{"--session-dir", root, "--index-dir", filepath.Join(home, dir)}
@@ -110,8 +111,9 @@ func TestFullDisk(t *testing.T) {
 // Where the address space is limited, each command answers as without a limit, or it says
 // in a sentence that it cannot. Below 1.4 GB the runtime of Go cannot even start.
 func TestLimitedAddressSpace(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
-	home, root, queries := someSessions(t, int64(testkit.HowMany(10, 20, 300))<<20)
+	home, root, queries := someSessions(t, int64(testkit.HowMany(20, 20, 300))<<20)
 	where := func(dir string) []string {
 		return []string{"--session-dir", root, "--index-dir", filepath.Join(home, dir)}
 	}

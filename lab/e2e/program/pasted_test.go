@@ -80,9 +80,9 @@ func TestPastedTextIsFound(t *testing.T) {
 			}
 		}
 	}
-	sample(own, testkit.HowMany(20, 30, 400))
+	sample(own, testkit.HowMany(8, 30, 400))
 	if len(others) > 0 {
-		sample(others, testkit.HowMany(5, 12, 250))
+		sample(others, testkit.HowMany(3, 12, 250))
 	}
 }
 

@@ -489,6 +489,7 @@ func memory(pid int) int64 {
 // If a process stops while it builds the first index, others index the rest in memory, and
 // it goes on later.
 func TestSearchWhileTheFirstIndexIsBuilt(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	home, root, _ := someSessions(t, 24<<20)
 	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
