@@ -3,6 +3,7 @@ package ssh
 import (
 	"encoding/json"
 	"reflect"
+	"sync"
 	"time"
 
 	"pigrep/internal/session"
@@ -25,17 +26,30 @@ func Walk(v reflect.Value, visit func(of reflect.Value, field *reflect.StructFie
 			}
 		}
 	case reflect.Struct:
-		t := v.Type()
-		if t == reflect.TypeFor[time.Time]() {
-			return
-		}
-		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() {
-				visit(v, &f, v.Field(i))
-				Walk(v.Field(i), visit)
-			}
+		fields := fieldsOf(v.Type())
+		for i := range fields {
+			f := v.Field(fields[i].Index[0])
+			visit(v, &fields[i], f)
+			Walk(f, visit)
 		}
 	}
+}
+
+// known has what fieldsOf has returned, by type: a long answer has few types.
+var known sync.Map
+
+// fieldsOf returns the exported fields of a struct; none of a time.
+func fieldsOf(t reflect.Type) (fields []reflect.StructField) {
+	if list, ok := known.Load(t); ok {
+		return list.([]reflect.StructField)
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && t != reflect.TypeFor[time.Time]() {
+			fields = append(fields, f)
+		}
+	}
+	known.Store(t, fields)
+	return fields
 }
 
 // unwritten are the values that the JSON of an answer leaves out, but that printing it takes,

@@ -246,6 +246,9 @@ func (n *connection) end(id int) {
 	delete(n.asked, id)
 }
 
+// goesOn is the key of contexts of questions that go on with the one before.
+type goesOn struct{}
+
 // ask asks a question, passes its parts to part, and decodes the answer.
 func (c *Client) ask(ctx context.Context, question string, request any, part func(*reply) error, answer any) error {
 	data, err := json.Marshal(request)
@@ -263,7 +266,7 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	if err := c.awaitGreeting(ctx, n); err != nil {
 		return err
 	}
-	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Request: data}
+	m := &message{Ask: question, Zone: c.options.Zone, Host: c.Host.Name, Goes: ctx.Value(goesOn{}) != nil, Request: data}
 	p, err := n.begin(ctx, m)
 	if err != nil {
 		return c.lost(n)

@@ -453,7 +453,7 @@ func TestServer(t *testing.T) {
 	held := make(chan struct{})
 	server := &Server{
 		Greeting: Greeting{Protocol: Protocol, Version: "1", Schema: 7},
-		From:     func(*time.Location, string) Answerer { return served{held: held} },
+		From:     func(*time.Location, string, bool) Answerer { return served{held: held} },
 		Problem: func(_ context.Context, err error) *remote.Error {
 			return &remote.Error{Code: "io", Message: err.Error()}
 		},
@@ -481,7 +481,7 @@ func TestServer(t *testing.T) {
 		t.Error(got)
 	}
 	fmt.Fprintln(ask, `{"id":3,"ask":"nothing"}`)
-	if got := next(); !strings.Contains(got, `does not know the question nothing`) {
+	if got := next(); !strings.Contains(got, `does not know the question`) {
 		t.Error(got)
 	}
 	ask.Close()

@@ -25,6 +25,7 @@ type early[Req, Res comparable] struct {
 	mu      sync.Mutex
 	answers map[int]Res // by the numbers of hosts
 	late    bool        // what has come is shown
+	shown   bool        // something is
 	over    bool        // nothing is
 }
 
@@ -91,6 +92,7 @@ func (e *early[Req, Res]) show() {
 	if len(waiting) > 0 {
 		Lack(answer, func(s *search.IndexState) { s.Complete = false }, "waiting for "+strings.Join(waiting, ", "))
 	}
+	e.shown = true
 	e.display(answer)
 }
 
@@ -112,6 +114,26 @@ func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []Res) {
 		list = append(list, answer)
 	}
 	return list
+}
+
+// pause waits before hosts are asked again if something is shown: somebody who types is about to ask
+// something else, which ends the question.
+func (e *early[Req, Res]) pause(ctx context.Context) error {
+	if e.patience == nil {
+		return nil
+	}
+	e.mu.Lock()
+	shown := e.shown
+	e.mu.Unlock()
+	if !shown {
+		return nil
+	}
+	select {
+	case <-time.After(soon):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // end makes it show nothing any more.

@@ -252,11 +252,15 @@ func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q jo
 	if err != nil {
 		return answer, err
 	}
+	ctx = context.WithValue(ctx, goesOn{}, true)
 	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (Res, error) {
 		return q.ask(from, ctx, q.know(req, &agreed, number))
 	}
 	answers := soon.expected(agreed, hosts)
 	if answers == nil {
+		if err := soon.pause(ctx); err != nil {
+			return answer, err
+		}
 		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (Res, error) {
 			return ask(ctx, number, from, req)
 		})

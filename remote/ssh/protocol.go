@@ -62,6 +62,7 @@ type message struct {
 	Ask     string          `json:"ask,omitempty"`
 	Zone    string          `json:"zone,omitempty"` // in which days begin
 	Host    string          `json:"host,omitempty"` // what the client calls the host
+	Goes    bool            `json:"goes,omitempty"` // on with the question before
 	Request json.RawMessage `json:"request,omitempty"`
 	Cancel  int             `json:"cancel,omitempty"`
 }

@@ -2,9 +2,11 @@ package ssh
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -24,8 +26,9 @@ type Answerer interface {
 // Server answers the questions of a client.
 type Server struct {
 	Greeting
-	// From returns who answers, with days beginning in a zone, to a client with a name for this host.
-	From func(zone *time.Location, host string) Answerer
+	// From returns who answers, with days beginning in a zone, to a client with a name for this host;
+	// again if the question goes on with the one before.
+	From func(zone *time.Location, host string, again bool) Answerer
 	// Problem turns an error into one for the other side.
 	Problem func(context.Context, error) *remote.Error
 }
@@ -62,6 +65,10 @@ func calls(from Answerer, ctx context.Context, req audit.Request, visit func(*au
 		err = list.Each(ctx, visit)
 	}
 	return list, err
+}
+
+func unknown(context.Context, Answerer, json.RawMessage, func(any) error) (any, error) {
+	return nil, errors.New("this pigrep does not know the question")
 }
 
 func ping(Answerer, context.Context, struct{}) (*struct{}, error) { return &struct{}{}, nil }
@@ -104,7 +111,8 @@ type serving struct {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	v := &serving{Server: s, stop: stop, out: bufio.NewWriter(out), running: make(map[int]context.CancelFunc)}
-	if err := v.write(greeting{s.Greeting}); err != nil {
+	greeting, err := json.Marshal(greeting{s.Greeting})
+	if err = cmp.Or(err, v.write(greeting)); err != nil {
 		return err
 	}
 	var answering sync.WaitGroup
@@ -159,51 +167,49 @@ func (v *serving) cancel(id int) {
 func (v *serving) answer(ctx context.Context, m *message) {
 	ask := questions[m.Ask]
 	if ask == nil {
-		_ = v.write(reply{ID: m.ID, Error: &remote.Error{Code: "usage", Message: "this pigrep does not know the question " + m.Ask}})
-		return
+		ask = unknown
 	}
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil {
 		zone = time.UTC
 	}
-	answer, err := ask(ctx, v.From(zone, m.Host), m.Request, func(part any) error {
+	answer, err := ask(ctx, v.From(zone, m.Host, m.Goes), m.Request, func(part any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := encode(part)
+		line, err := encode(m.ID, "part", part)
 		if err != nil {
 			return err
 		}
-		return v.write(reply{ID: m.ID, Part: data, Beside: unwritten(part)})
+		return v.write(line)
 	})
-	out := reply{ID: m.ID}
+	var line []byte
 	if err == nil {
-		out.Answer, err = encode(answer)
-		out.Beside = unwritten(answer)
+		line, err = encode(m.ID, "answer", answer)
 	}
 	if err != nil {
-		out.Error = v.Problem(ctx, err)
+		line, _ = json.Marshal(reply{ID: m.ID, Error: v.Problem(ctx, err)}) // of texts
 	}
-	if err := v.write(out); err != nil {
+	if err := v.write(line); err != nil {
 		v.stop(err)
 	}
 }
 
-// encode encodes what fits into a line.
-func encode(v any) (json.RawMessage, error) {
-	data, err := json.Marshal(v)
-	if err == nil && len(data) > maxLine-1<<10 {
+// encode encodes a reply with a part or an answer, if it fits into a line.
+func encode(id int, what string, content any) ([]byte, error) {
+	data, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := json.Marshal(unwritten(content))
+	if len(data)+len(beside) > maxLine-1<<10 {
 		err = remote.ErrTooMuch
 	}
-	return data, err
+	return fmt.Appendf(nil, `{"id":%d,"%s":%s,"beside":%s}`, id, what, data, beside), err
 }
 
 // write writes a line.
-func (v *serving) write(line any) error {
-	data, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
+func (v *serving) write(data []byte) (err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	_, err = v.out.Write(append(data, '\n'))

@@ -61,8 +61,12 @@ func runAnswer(ctx context.Context, a *app.App, o *answerOptions) error {
 	defer live.Close()
 	server := &ssh.Server{
 		Greeting: ssh.Greeting{Protocol: ssh.Protocol, Version: a.Version, Schema: index.SchemaVersion},
-		From: func(zone *time.Location, name string) ssh.Answerer {
-			return &host{&asking.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: live.Snapshot}}
+		From: func(zone *time.Location, name string, again bool) ssh.Answerer {
+			open := live.Snapshot
+			if again {
+				open = live.Last
+			}
+			return &host{&asking.Opening{Location: p, Zone: zone, Host: name, Reveal: o.reveal, Spec: req.Spec, Open: open}}
 		},
 		Problem: answerProblem,
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"pigrep/index"
@@ -48,7 +49,7 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 		switch {
 		case err == nil:
 			complete(res, x)
-			name(res, sessions.NewNaming(x.Reader.Beginnings()))
+			name(res, naming(x))
 		case errors.Is(err, index.ErrDamaged) && !again:
 			x.Damaged()
 			x.Close()
@@ -58,7 +59,7 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 			each := list.Each
 			list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
 				defer x.Close()
-				naming := sessions.NewNaming(x.Reader.Beginnings())
+				naming := naming(x)
 				return each(ctx, func(row *audit.CallRow) error {
 					name(row, naming)
 					return visit(row)
@@ -82,11 +83,16 @@ func complete(answer any, x *snapshot.Snapshot) {
 	}, said...)
 }
 
+// naming returns how commands call sessions; it takes a look at all of them if that is asked.
+func naming(x *snapshot.Snapshot) func() *sessions.Naming {
+	return sync.OnceValue(func() *sessions.Naming { return sessions.NewNaming(x.Reader.Beginnings()) })
+}
+
 // name says in an answer how commands call its sessions.
-func name(answer any, naming *sessions.Naming) {
+func name(answer any, naming func() *sessions.Naming) {
 	ssh.Walk(reflect.ValueOf(answer), func(of reflect.Value, f *reflect.StructField, v reflect.Value) {
 		if f.Name == "ShortID" && of.FieldByName("SessionPath").String() != "" {
-			v.SetString(naming.Name(of.FieldByName("SessionID").String(), of.FieldByName("SessionPath").String()))
+			v.SetString(naming().Name(of.FieldByName("SessionID").String(), of.FieldByName("SessionPath").String()))
 		}
 	})
 }
@@ -181,7 +187,7 @@ func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.M
 	req.Redact = req.Redact || !o.Reveal
 	o.within(&req.Spec, &filter.Env{})
 	return open(ctx, o, func(x Index) (*remote.Grepped, error) {
-		title, naming := Titles(x.Reader, req.Redact), sessions.NewNaming(x.Reader.Beginnings())
+		title, naming := Titles(x.Reader, req.Redact), naming(x.Files)
 		return x.Grep(ctx, req, func(m *grep.Match) error {
 			m.Title = title(m.SessionPath)
 			name(m, naming)

@@ -29,7 +29,8 @@ type Live struct {
 	stop     context.CancelFunc
 
 	mu       sync.Mutex
-	newest   *sharedReader // nil also after a while without questions
+	newest   *sharedReader  // nil also after a while without questions
+	found    *indexer.Found // by the last question
 	idle     *time.Timer
 	kept     *time.Timer     // unmaps the pages of the newest
 	pinned   []*sharedReader // older ones, the oldest first
@@ -170,6 +171,7 @@ func (x *Live) Snapshot(ctx context.Context) (*Snapshot, error) {
 		case shared != nil && (done || lag == (indexer.Lag{})):
 			x.mu.Lock()
 			defer x.mu.Unlock()
+			x.found = found
 			return x.snapshotOf(shared, found, lag), nil
 		case shared != nil:
 			x.give(shared)
@@ -188,6 +190,19 @@ func (x *Live) Snapshot(ctx context.Context) (*Snapshot, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// Last is Snapshot for a question that belongs to the one before: the files are not compared with
+// the index again.
+func (x *Live) Last(ctx context.Context) (*Snapshot, error) {
+	x.mu.Lock()
+	if x.newest != nil && x.found != nil {
+		defer x.mu.Unlock()
+		x.newest.uses++
+		return x.snapshotOf(x.newest, x.found, indexer.Behind(x.found, x.newest.Table())), nil
+	}
+	x.mu.Unlock()
+	return x.Snapshot(ctx)
 }
 
 // discover lists the session files.
