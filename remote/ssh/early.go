@@ -14,7 +14,7 @@ import (
 // early asks hosts for answers with the first round trip, before they agree on what counts: on what
 // they have agreed on for the same question before, if that is known, or else each on its own. It
 // shows what has come as soon as all have answered, or earlier if some take long.
-type early[Req, Res comparable] struct {
+type early[Req, Res any] struct {
 	h        *Asking
 	display  func(answer any)
 	req      Req
@@ -33,7 +33,7 @@ type early[Req, Res comparable] struct {
 // is no help to a reader.
 const soon = 150 * time.Millisecond
 
-func newEarly[Req, Res comparable](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
+func newEarly[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
 	e := &early[Req, Res]{h: h, display: remote.Early(ctx), req: req, q: q, answers: make(map[int]Res)}
 	if e.display == nil || q.early == nil {
 		return e
@@ -68,8 +68,7 @@ func (e *early[Req, Res]) arrived(number int, p *remote.Prepared) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var none Res
-	if _, answer := e.q.early(&remote.PrepareRequest{}, p); *answer != none {
+	if _, answer := e.q.early(&remote.PrepareRequest{}, p); !isNil(*answer) {
 		e.answers[number] = *answer
 		e.show()
 	}

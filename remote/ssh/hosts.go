@@ -178,7 +178,7 @@ func (h *Hosts) names() (list []string) {
 
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
 // numbers.
-func each[T comparable](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (T, error)) (answers []T, answered []int, err error) {
+func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (T, error)) (answers []T, answered []int, err error) {
 	all := h.all()
 	list := make([]T, len(all))
 	asking, ctx := errgroup.WithContext(ctx)
@@ -195,9 +195,8 @@ func each[T comparable](ctx context.Context, h *Asking, hosts []int, ask func(ct
 	if err := asking.Wait(); err != nil {
 		return nil, nil, err
 	}
-	var none T
 	for _, i := range hosts {
-		if list[i] != none {
+		if !isNil(list[i]) {
 			answers, answered = append(answers, list[i]), append(answered, i)
 		}
 	}
@@ -215,9 +214,13 @@ func (h *Hosts) numbers() (list []int) {
 	return list
 }
 
+// isNil compares pointers of a type without the constraint comparable, with which no two types would
+// share code.
+func isNil[T any](pointer T) bool { return any(pointer) == any(*new(T)) }
+
 // A joint question is one that several hosts answer together. Requests and answers are pointers, so
 // that all questions share the code of together.
-type joint[Req, Res comparable] struct {
+type joint[Req, Res any] struct {
 	ask   func(remote.Participant, context.Context, Req) (Res, error)
 	words remote.PrepareRequest                        // that all of them count
 	know  func(req Req, of *agreement, number int) Req // a copy that says what all of them know; that of no host for a negative number
@@ -237,7 +240,7 @@ const none = -1 // the number of no host
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
-func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
+func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
 	hosts := h.numbers()
 	if len(hosts) == 1 {
 		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Participant) (Res, error) { return q.ask(from, ctx, req) })
@@ -272,9 +275,8 @@ func together[Req, Res comparable](ctx context.Context, h *Asking, req Req, q jo
 	for range merge.Rounds {
 		more := make(map[int]Req)
 		if q.again != nil {
-			var nothing Req
 			for i, r := range q.again(req, answers) {
-				if r != nothing {
+				if !isNil(r) {
 					more[hosts[i]] = r
 				}
 			}
