@@ -34,8 +34,8 @@ type text struct {
 func (t text) Close() error       { return nil }
 func (t text) ModTime() time.Time { return t.modified }
 
-// sparse is a file of which some lines are there. Others are read when they are asked for. What
-// cannot be read is blank, with as many line ends as lines, so that places and numbers of the
+// sparse is a file of which some lines are there. The line at which a read begins is read when it is
+// not. What is missing is blank, with as many line ends as lines, so that places and numbers of the
 // others are right. It may be used by several goroutines.
 type sparse struct {
 	ctx      context.Context
@@ -59,9 +59,8 @@ func (s *sparse) ReadAt(p []byte, offset int64) (n int, err error) {
 	if left := max(0, s.Size()-offset); int64(len(p)) > left {
 		p, err = p[:left], io.EOF
 	}
-	to := offset + int64(len(p))
-	if s.session.Read != nil && len(p) > 0 && !s.has(offset, to) {
-		if err := s.read(offset, to); err != nil {
+	if len(p) > 0 {
+		if err := s.read(offset); err != nil {
 			return 0, err
 		}
 	}
@@ -103,25 +102,18 @@ func (s *sparse) from(offset int64) int {
 	return sort.Search(len(s.lines), func(i int) bool { return end(&s.lines[i]) > offset })
 }
 
-// has reports whether all bytes of a range are there.
-func (s *sparse) has(from, to int64) bool {
-	for i := s.from(from); i < len(s.lines) && s.lines[i].Offset <= from; i++ {
-		if from = end(&s.lines[i]); from >= to {
-			return true
-		}
-	}
-	return false
-}
-
-// read reads the lines of the entries in a range.
-func (s *sparse) read(from, to int64) error {
-	nodes := s.session.Record.Nodes
-	first := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset+int64(nodes[i].Length) > from })
-	last := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset >= to })
-	if first >= last {
+// read reads the line of the entry at an offset, unless it is there. Who reads more looks for the end
+// of that line.
+func (s *sparse) read(offset int64) error {
+	if i := s.from(offset); i < len(s.lines) && s.lines[i].Offset <= offset {
 		return nil
 	}
-	more, err := s.session.Read(s.ctx, nodes[first].Line, nodes[last-1].Line)
+	nodes := s.session.Record.Nodes
+	i := sort.Search(len(nodes), func(i int) bool { return nodes[i].Offset+int64(nodes[i].Length) > offset })
+	if i == len(nodes) || s.session.Read == nil {
+		return nil
+	}
+	more, err := s.session.Read(s.ctx, nodes[i].Line)
 	if err == nil {
 		s.lines = merged(slices.Concat(more, s.lines))
 	}

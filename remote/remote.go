@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -66,7 +67,7 @@ type Session struct {
 	// answer needs for sure, in order. Read reads others; without it they are blank.
 	Record *session.Record
 	Lines  []adapter.Line
-	Read   func(ctx context.Context, first, last int) ([]adapter.Line, error)
+	Read   func(ctx context.Context, number int) ([]adapter.Line, error)
 }
 
 // Name is the path by which answers call a session file of another machine.
@@ -210,7 +211,10 @@ func (g *Gathered) ask(ctx context.Context, source Source, q Question, to *index
 func (g *Gathered) admit(s *Session, host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if s.Summary.Path == "" || g.texts[s.Summary.Path] != nil || s.Host == host && g.local[s.Path] {
+	if s.Host == "" || strings.ContainsAny(s.Host, `/\`) || s.Summary.Path != Name(s.Host, s.Path) { // it would pass for one of this machine
+		return false
+	}
+	if g.texts[s.Summary.Path] != nil || s.Host == host && g.local[s.Path] {
 		return false
 	}
 	if s.Summary.ID != "" {

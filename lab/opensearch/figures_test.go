@@ -65,7 +65,8 @@ func TestFigures(t *testing.T) {
 			}
 			m.must("remote", "add", "team", node, "--prefix", "r0")
 			post(t, node+"/r0/_forcemerge?max_num_segments=1", "")
-			post(t, node+"/r0/_refresh", "") // what was merged is on disk until nobody reads it
+			post(t, node+"/r0/_refresh", "")          // what was merged is on disk until nobody reads it,
+			post(t, node+"/r0/_flush?force=true", "") // and no commit has it
 			t.Logf("%.2f bytes on disk for each of a session", sizeOf(t, node, "r0-v2-*")/float64(mb<<20))
 			for _, line := range asked {
 				args := strings.Fields(line)
@@ -169,28 +170,9 @@ func replay(t *testing.T, node, prefix string, bodies [][]byte, together int) {
 
 var indexNames = regexp.MustCompile(`(?m)^{"index":{"_index":"([^"]+)"`)
 
-func post(t *testing.T, url, body string) string {
-	resp, err := http.Post(url, "application/x-ndjson", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // sizeOf returns the bytes of indices, without their copies.
 func sizeOf(t *testing.T, node, indices string) (sum float64) {
-	resp, err := http.Get(node + "/_cat/indices/" + indices + "?bytes=b&h=pri.store.size")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(resp.Body)
-	for _, n := range strings.Fields(string(text)) {
+	for _, n := range strings.Fields(get(t, node+"/_cat/indices/"+indices+"?bytes=b&h=pri.store.size")) {
 		size, _ := strconv.ParseFloat(n, 64)
 		sum += size
 	}

@@ -3,6 +3,7 @@
 package opensearch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -20,8 +21,10 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/agents"
+	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/indexer"
+	"pigrep/internal/session"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
@@ -39,17 +42,9 @@ func everyWord(t *testing.T, m *machine, url, prefix string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
-	built, err := indexer.Update(t.Context(), indexer.Options{
-		Dir: filepath.Join(t.TempDir(), "index"), Adapter: registry, Roots: []adapter.Root{{Path: m.sessions, Origin: "test"}},
-		Now: time.Now, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer built.Reader.Close()
+	reader, registry := indexed(t, m.sessions)
 	found := make(map[string]bool)
-	for _, s := range built.Reader.Segments() {
+	for _, s := range reader.Segments() {
 		if err := s.Terms(segment.FieldText, nil, func(term []byte, _ int) bool { found[string(term)] = true; return true }); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +57,7 @@ func everyWord(t *testing.T, m *machine, url, prefix string) {
 	for i := 0; i < len(words); i += step {
 		group.Go(func() error {
 			spec, text := filter.Spec{Scope: scope.All}, `"`+words[i]+`"`
-			here, err := sessions.List(ctx, built.Reader, registry, stories.Disk{}, sessions.FromSearch(search.Request{Text: text, Spec: spec, Limit: search.All}))
+			here, err := sessions.List(ctx, reader, registry, stories.Disk{}, sessions.FromSearch(search.Request{Text: text, Spec: spec, Limit: search.All}))
 			if err != nil {
 				return fmt.Errorf("%s: %w", text, err)
 			}
@@ -95,6 +90,20 @@ func everyWord(t *testing.T, m *machine, url, prefix string) {
 	if n := int(looked.Load()); n < 9*len(words)/step/10 {
 		t.Errorf("of the %d words, %d were looked for and found", len(words), n)
 	}
+}
+
+// indexed indexes sessions as this machine does.
+func indexed(t *testing.T, dir string) (*index.Reader, *adapter.Registry) {
+	registry := adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	built, err := indexer.Update(t.Context(), indexer.Options{
+		Dir: filepath.Join(t.TempDir(), "index"), Adapter: registry, Roots: []adapter.Root{{Path: dir, Origin: "test"}},
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { built.Reader.Close() })
+	return built.Reader, registry
 }
 
 // other are the cases that an archive answers differently, as docs/teams.md says: a part of an
@@ -155,4 +164,154 @@ func hitsOf(t *testing.T, m *machine, host string, args []string) (list []string
 	}
 	slices.Sort(list)
 	return list, code
+}
+
+// nowhere asks for words that no text has, or only texts that filters leave out. An archive says of a
+// word only what is true of all that it has, and names the nearest words among what it sent.
+func nowhere(t *testing.T, url string) {
+	dir := t.TempDir()
+	for name, lines := range map[string][]string{
+		"one": {"user", "The compaction, the compaction and a companion.", "assistant", "Die Kompaktierung funktioniert."},
+		"two": {"user", "a companion", "assistant", "zeppelins and src/auth/login.go"},
+	} {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"%s","timestamp":"2026-03-02T09:15:00.000Z","cwd":"/p/%[1]s"}`+"\n", name)
+		for i := 0; i < len(lines); i += 2 {
+			text += fmt.Sprintf(`{"type":"message","id":"e%d","parentId":null,"timestamp":"2026-03-02T09:15:01.000Z","message":{"role":%q,"content":[{"type":"text","text":%q}]}}`+"\n", i, lines[i], lines[i+1])
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newMachine(t, dir)
+	m.setUp(url, "--prefix", "nowhere")
+	m.push()
+	why := func(args ...string) string {
+		out, errs, code := m.run(append([]string{"search", "--json"}, args...)...)
+		var answer struct {
+			Words   []search.WordCount
+			Removed []search.Removed
+		}
+		if err := json.Unmarshal([]byte(out), &answer); err != nil || code > 1 {
+			t.Fatalf("%q: exit code %d, %v, %s%s", args, code, err, out, errs)
+		}
+		text := search.ExplainWords(answer.Words, answer.Removed, "", search.Without)
+		for _, r := range answer.Removed {
+			text += fmt.Sprintf("; %d %s", r.Hits, search.Without(r.Filter))
+		}
+		return text
+	}
+	for _, c := range []struct{ query, here, there string }{ // there is "" if it says the same
+		{"compactification companion", "compactification occurs nowhere (nearest: compaction); companion has 2 hits in 2 sessions; no entry has both", ""},
+		{"compactification zork", "compactification and zork occur nowhere (nearest to compactification: compaction)", "compactification and zork occur nowhere"},
+		{"zork", "zork occurs nowhere", ""},
+		{"zeppelins companion --kind prompt", "zeppelins has hits only without --kind (1); companion has 2 hits in 2 sessions; no entry has both", "zeppelins has hits only without any filter (1); companion has 2 hits in 2 sessions; no entry has both"},
+		{"zeppelins --project one", "; 1 without --project", "; 1 without any filter"},
+		{`"companion zeppelins"`, `"companion zeppelins" occurs nowhere`, ""},
+		{"companion --project three", "; 2 without --project", "; 2 without any filter"},
+	} {
+		args := strings.Fields(c.query)
+		if strings.HasPrefix(c.query, `"`) {
+			args = []string{c.query}
+		}
+		if got := why(append(args, "--session-dir", dir)...); got != c.here {
+			t.Errorf("%s: here %q, want %q", c.query, got, c.here)
+		}
+		want := cmp.Or(c.there, c.here)
+		if strings.HasPrefix(c.query, `"`) { // the engine does not count phrases
+			want = ""
+		}
+		if got := why(append(args, "--from", "team")...); got != want {
+			t.Errorf("%s: from the archive %q, want %q", c.query, got, want)
+		}
+	}
+}
+
+// forged puts documents into an archive that pigrep would not write. No command shows what a
+// terminal would obey, nor fails because of them.
+func forged(t *testing.T, url string) {
+	m := newMachine(t, testSessions(t))
+	m.setUp(url, "--prefix", "forged", "--as", "laptop")
+	m.push()
+	var found struct {
+		Hits struct {
+			Hits []struct {
+				ID     string         `json:"_id"`
+				Source map[string]any `json:"_source"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(get(t, url+"/forged-sessions-v2/_search?q=sort:session&size=1000")), &found); err != nil || len(found.Hits.Hits) < 10 {
+		t.Fatalf("%d sessions, %v", len(found.Hits.Hits), err)
+	}
+	const odd = "\x1b]0;owned\x07\x1b[2J\u009b31m"
+	for i, h := range found.Hits.Hits {
+		change := map[string]any{"user": odd, "facts": map[string]any{"Name": odd + "name", "FirstPrompt": odd, "Subject": odd, "Labels": []string{odd}, "Models": []string{odd}, "Agent": odd, "Parent": odd, "Messages": -5, "Entries": -5, "Tokens": -1 << 62, "Cost": -1e300}}
+		switch i % 8 {
+		case 0:
+			change["session"], change["cwd"] = odd, odd
+		case 1:
+			change["offset"], change["lines"] = 1<<62, 1<<31-1
+		case 2:
+			change["offset"] = -1
+		case 3:
+			change["month"] = "2026.03/_close?x="
+		case 4:
+			change["host"] = odd
+		case 5:
+			change["begun"], change["oldest"], change["newest"] = -1<<62, 1<<61, 1<<61
+		case 6:
+			change["lines"] = 0
+		}
+		body, err := json.Marshal(map[string]any{"doc": change})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := post(t, url+"/forged-sessions-v2/_update/"+h.ID, string(body)); !strings.Contains(answer, `"result":"updated"`) {
+			t.Fatal(answer)
+		}
+	}
+	post(t, url+"/forged-sessions-v2/_doc?refresh=true", `{"sort":"push","host":"`+"\\u001b[2J"+`","user":"\u001b[31m","pushed":9000000000000000,"sessions":-1,"documents":-1,"bytes":-1}`)
+	for _, line := range slices.Concat(commands, []string{"remote status", "remote forget --dry-run --before 2100-01-01"}) {
+		args := append(strings.Fields(line), "--from", "team")
+		if args[0] == "remote" {
+			args = slices.Insert(strings.Fields(line), 2, "team")
+		}
+		out, errs, code := m.run(args...)
+		if strings.ContainsAny(out+errs, "\x1b\x07\u009b") {
+			t.Errorf("%s: exit code %d, prints %q", line, code, out+errs)
+		}
+		if code > 2 || strings.Contains(errs, "goroutine ") || strings.Contains(errs, "internal error") {
+			t.Errorf("%s: exit code %d, %s", line, code, errs)
+		}
+	}
+}
+
+// clocks pushes from a machine whose clock is wrong by a day: nothing of what is found, and nothing of
+// what counts as pushed, depends on it.
+func clocks(t *testing.T, url string) {
+	archive, err := opensearch.Open(opensearch.Config{Name: "team", URL: url, Prefix: "clocks"})
+	if err == nil {
+		_, err = archive.Init(t.Context(), 1, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, registry := indexed(t, testSessions(t))
+	for i, skew := range []time.Duration{24 * time.Hour, -24 * time.Hour, 0} {
+		report, err := archive.Push(t.Context(), opensearch.Push{Host: "laptop", User: "me", Adapter: registry, Files: stories.Disk{}, Sessions: reader.Summaries(), Now: func() time.Time { return time.Now().Add(skew) }})
+		if err != nil || len(report.Refused)+len(report.Failed) > 0 || i > 0 && report.Documents > 0 || i == 0 && report.Documents == 0 {
+			t.Errorf("a clock that is wrong by %s: %+v, %v", skew, report, err)
+		}
+	}
+	sent := 0
+	_, err = archive.Sessions(t.Context(), &remote.Question{Brief: true}, func(s *remote.Session) error {
+		sent++
+		if here := slices.IndexFunc(reader.Summaries(), func(o session.Summary) bool { return o.Path == s.Path }); !s.Summary.Newest.Equal(reader.Summaries()[here].Newest.Truncate(time.Millisecond)) {
+			t.Errorf("the newest entry of %s is of %s", s.Path, s.Summary.Newest)
+		}
+		return nil
+	})
+	if err != nil || sent != len(reader.Summaries()) {
+		t.Errorf("%d sessions of %d, %v", sent, len(reader.Summaries()), err)
+	}
 }

@@ -182,6 +182,9 @@ func TestOneNode(t *testing.T) {
 		}
 	}
 	t.Run("words", func(t *testing.T) { everyWord(t, m, url, "pigrep") })
+	t.Run("nowhere", func(t *testing.T) { nowhere(t, url) })
+	t.Run("forged", func(t *testing.T) { forged(t, url) })
+	t.Run("clocks", func(t *testing.T) { clocks(t, url) })
 	t.Run("cases", func(t *testing.T) { everyCase(t, m, host) })
 	if real := testkit.Fixtures(); real != "" {
 		t.Run("real", func(t *testing.T) {
@@ -233,8 +236,16 @@ func sorted(lines string) string {
 	return strings.Join(list, "\n")
 }
 
-func put(t *testing.T, url, body string) {
-	req, err := http.NewRequest(http.MethodPut, url, strings.NewReader(body))
+func put(t *testing.T, url, body string) { request(t, http.MethodPut, url, body) }
+
+func post(t *testing.T, url, body string) string { return request(t, http.MethodPost, url, body) }
+
+func get(t *testing.T, url string) string { return request(t, http.MethodGet, url, "") }
+
+// request asks an engine, and returns its answer.
+func request(t *testing.T, method, url, body string) string {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +255,9 @@ func put(t *testing.T, url, body string) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s", resp.Status, text)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s, %v, %s", method, url, resp.Status, err, text)
 	}
+	return string(text)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 )
@@ -33,7 +34,7 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, er
 		case found == version:
 			continue
 		case found != 0:
-			return s, fmt.Errorf("archive %s: %w: its template %s has version %d, this pigrep has %d", a.config.Name, ErrOther, name, max(found, 0), version)
+			return s, a.isOther(name, found)
 		}
 		s.Changes = append(s.Changes, "template "+name)
 		if !dryRun {
@@ -134,14 +135,26 @@ func (a *Archive) count(ctx context.Context, s *Status) error {
 		return err
 	}
 	s.Hosts = len(hosts)
-	found, err := find[Done](ctx, a, a.sessionsIndex(), "", object{"size": mostPushes, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
+	s.Pushes, err = a.pushes(ctx, mostPushes)
+	return err
+}
+
+// pushes returns the latest pushes.
+func (a *Archive) pushes(ctx context.Context, most int) ([]Done, error) {
+	found, err := find[Done](ctx, a, a.sessionsIndex(), "", object{"size": most, "query": term("sort", sortPush), "sort": []object{{"pushed": object{"order": "desc", "unmapped_type": "date"}}}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, h := range found.Hits.Hits {
-		s.Pushes = append(s.Pushes, h.Source)
+	return lists.Map(found.Hits.Hits, func(h hit[Done]) Done { return h.Source }), nil
+}
+
+// LastPush returns when the last push ended; zero if there was none.
+func (a *Archive) LastPush(ctx context.Context) (at time.Time, err error) {
+	list, err := a.pushes(ctx, 1)
+	if len(list) > 0 {
+		at = timeOf(list[0].Pushed)
 	}
-	return nil
+	return at, err
 }
 
 func (a *Archive) listMonths(ctx context.Context, s *Status) error {
@@ -260,8 +273,8 @@ func (a *Archive) DropMonths(ctx context.Context, before time.Time) (dropped []s
 		return nil, err
 	}
 	for _, m := range s.Months {
-		name := strings.TrimPrefix(m.Index, a.monthly(""))
-		if month, err := time.Parse(monthLayout, name); err != nil || month.AddDate(0, 1, 0).After(before) {
+		name, ours := strings.CutPrefix(m.Index, a.monthly(""))
+		if month, err := time.Parse(monthLayout, name); !ours || err != nil || month.AddDate(0, 1, 0).After(before) {
 			continue
 		}
 		if err := a.call(ctx, http.MethodDelete, m.Index, nil, nil); err != nil && !isStatus(err, http.StatusNotFound) {

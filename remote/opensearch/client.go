@@ -65,6 +65,15 @@ var (
 	ErrOther      = errors.New("the archive was set up by another version")
 )
 
+// An ArchiveError is an error of the archive with a name.
+type ArchiveError struct {
+	Archive string
+	Err     error
+}
+
+func (e *ArchiveError) Error() string { return "archive " + e.Archive + ": " + e.Err.Error() }
+func (e *ArchiveError) Unwrap() error { return e.Err }
+
 // A StatusError is what OpenSearch, or what is in its place, says instead of an answer.
 type StatusError struct {
 	Status int
@@ -84,7 +93,8 @@ func (e *StatusError) Error() string {
 
 // Limits of an answer, which may be anything.
 const (
-	mostAnswer  = 512 << 20
+	mostAnswer  = 256 << 20
+	mostValues  = 2 << 20 // many times what a page has
 	mostMessage = 300
 	usualTries  = 4
 	firstPause  = 250 * time.Millisecond
@@ -95,10 +105,10 @@ const (
 func Open(c Config) (*Archive, error) {
 	base, err := url.Parse(c.URL)
 	switch {
+	case strings.Contains(c.URL, "@"): // it is not repeated: it may have a password
+		return nil, errors.New("the address has a user name or password")
 	case err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http":
 		return nil, fmt.Errorf("%q is not the address of a server, such as https://search.example.com:9200", c.URL)
-	case base.User != nil:
-		return nil, errors.New("the address has a user name or password")
 	case base.Scheme == "http" && !c.InsecureHTTP && !isLoopback(base.Hostname()):
 		return nil, fmt.Errorf("%s: %w", c.URL, ErrPlainHTTP)
 	}
@@ -157,7 +167,7 @@ func (a *Archive) wrap(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("archive %s: %w", a.config.Name, err)
+	return &ArchiveError{a.config.Name, err}
 }
 
 // wait waits longer with each try, and not as long as others that wait.
@@ -193,8 +203,11 @@ func (a *Archive) once(ctx context.Context, method, path string, data []byte, ou
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(path, "_bulk") {
+	switch path {
+	case "_bulk":
 		req.Header.Set("Content-Type", "application/x-ndjson")
+	case "_mget": // of records, which are compressed: doing it again takes the engine three times as long
+		req.Header.Set("Accept-Encoding", "identity")
 	}
 	if a.config.User != "" {
 		password, err := a.password(ctx)
@@ -236,24 +249,44 @@ func decode(resp *http.Response, out any) error {
 		}
 		return fmt.Errorf("%w: it is %q", ErrNotEngine, cmp.Or(resp.Header.Get("Content-Type"), "of no type"))
 	}
-	body := &io.LimitedReader{R: resp.Body, N: mostAnswer}
-	if out == nil {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: %v", ErrCut, err)
+	case err != nil:
+		return err
+	case len(data) > mostAnswer:
+		return fmt.Errorf("%w: it is longer than %d MB", ErrNotEngine, mostAnswer>>20)
+	case values(data) > mostValues:
+		return fmt.Errorf("%w: it has more than %d values", ErrNotEngine, mostValues)
+	case out == nil:
 		out = &struct{}{}
 	}
-	err := json.NewDecoder(body).Decode(out)
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
-	switch {
-	case err == nil:
-		return nil
-	case body.N == 0:
-		return fmt.Errorf("%w: it is longer than %d MB", ErrNotEngine, mostAnswer>>20)
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	err = json.Unmarshal(data, out)
+	if cut, ok := errors.AsType[*json.SyntaxError](err); ok && cut.Offset == int64(len(data)) {
 		return fmt.Errorf("%w: %v", ErrCut, err)
-	case syntax || kind:
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %v", ErrNotEngine, err)
 	}
-	return err
+	return nil
+}
+
+// values returns how many values JSON has, about. Many small ones take much more memory than their text.
+func values(data []byte) (n int) {
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case ',', '[', '{':
+			n++
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // statusOf returns the error of a status; nil if it is a success.

@@ -62,7 +62,7 @@ func (f *fake) archive() *Archive {
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		f.t.Error(err)
+		return // the client was killed
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -211,8 +211,10 @@ func (f *fake) bulk(w http.ResponseWriter, body []byte) {
 // of returns the indices of a name or alias.
 func (f *fake) of(name string) (list []map[string]fakeDocument) {
 	for index, documents := range f.indices {
-		if index == name || strings.HasPrefix(index, name+"-v2-") {
-			list = append(list, documents)
+		for name := range strings.SplitSeq(name, ",") {
+			if index == name || strings.HasPrefix(index, name+"-v2-") {
+				list = append(list, documents)
+			}
 		}
 	}
 	return list

@@ -2,14 +2,17 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/internal/lists"
 	"pigrep/remote"
 )
 
@@ -32,9 +35,28 @@ const (
 
 // hit is a document that a search found.
 type hit[T any] struct {
-	Source T                `json:"_source"`
-	Fields map[string][]any `json:"fields"`
-	Sort   json.RawMessage  `json:"sort"`
+	Source T               `json:"_source"`
+	Fields fields          `json:"fields"`
+	Sort   json.RawMessage `json:"sort"`
+}
+
+// fields are the values of docvalue_fields, of which each document has one.
+type fields struct {
+	FileKey []string `json:"file_key"`
+	Line    []int    `json:"line"`
+	Gen     []int64  `json:"gen"`
+}
+
+// place returns where a part is. line is 0 if it is in no line.
+func (f *fields) place() (key string, line int, gen int64) {
+	return last(f.FileKey), last(f.Line), last(f.Gen)
+}
+
+func last[T any](list []T) (v T) {
+	if len(list) > 0 {
+		v = list[len(list)-1]
+	}
+	return v
 }
 
 // hits is an answer to a search.
@@ -99,62 +121,73 @@ func (a *Archive) states(ctx context.Context, query object, visit func(*state) e
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
 	}
-	return pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error { return visit(&h.Source) })
+	return pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
+		if !h.Source.isSound() {
+			return nil
+		}
+		return visit(&h.Source)
+	})
 }
 
 // Sessions implements remote.Source.
 func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*remote.Session) error) (c remote.Coverage, err error) {
-	if err := a.check(ctx); err != nil {
+	var s *selection
+	var failed error
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() error { return a.check(both) })
+	group.Go(func() error {
+		s, failed = a.selected(both, q)
+		return nil // what is wrong with the archive says more
+	})
+	if err := cmp.Or(group.Wait(), failed); err != nil {
 		return c, err
 	}
-	asked := compile(q, false)
-	found := &places{}
-	var list []*state
-	if asked.parts == nil && asked.scored == nil {
-		err = a.states(ctx, all(asked.sessions, overlapping(q)), func(s *state) error {
-			list = append(list, s)
-			return nil
-		})
-		if q.Wanted > 0 && len(list) > q.Wanted { // the latest ones are all that was asked for
-			list = list[:q.Wanted]
-		}
-	} else {
-		found, err = a.find(ctx, q, asked)
-		if err == nil && len(found.keys) == 0 && q.Text != "" {
-			asked = compile(q, true)
-			found, err = a.find(ctx, q, asked)
-		}
-		if err == nil {
-			list, err = a.statesOf(ctx, found.keys)
-		}
+	c.Sessions = max(s.found.files, len(s.list))
+	if q.Wanted > 0 && !q.Brief {
+		c.Lower = c.Sessions - len(s.list)
 	}
-	if err == nil && (len(q.Names) > 0 || q.Text != "") {
-		list, err = a.withFiles(ctx, list)
-	}
-	if err != nil {
-		return c, err
-	}
-	c.Sessions = max(found.files, len(list))
 	switch {
 	case q.Brief:
-		for _, s := range list {
-			if err := visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary()}); err != nil {
+		for _, st := range s.list {
+			if err := visit(&remote.Session{Host: st.Host, Path: st.Path, Summary: st.summary()}); err != nil {
 				return c, err
 			}
 			c.Sent++
 		}
-		return c, nil
-	case q.Wanted > 0:
-		c.Lower = c.Sessions - len(list)
+	case q.Facts || s.asked.lines:
+		c.Sent, err = s.send(ctx, visit)
+		c.Inexact = s.found.more
+	default:
+		c.Sent, err = a.sendAll(ctx, s.list, q.Bytes, visit)
 	}
-	if !q.Facts && !asked.lines {
-		c.Sent, err = a.sendAll(ctx, list, q.Bytes, visit)
-		return c, err
-	}
-	s := &selection{archive: a, q: q, asked: asked, found: found, room: q.Bytes}
-	c.Sent, err = s.sendAll(ctx, list, visit)
-	c.Inexact = found.more
 	return c, err
+}
+
+// selected returns the session files that a question needs, those first that matter most.
+func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selection, err error) {
+	s = &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes}
+	if s.asked.parts == nil && s.asked.scored == nil {
+		err = a.states(ctx, all(s.asked.sessions, overlapping(q)), func(st *state) error {
+			s.list = append(s.list, st)
+			return nil
+		})
+		if q.Wanted > 0 && len(s.list) > q.Wanted { // the latest ones are all that was asked for
+			s.list = s.list[:q.Wanted]
+		}
+	} else {
+		s.found, err = a.find(ctx, q, s.asked)
+		if err == nil && len(s.found.keys) == 0 && q.Text != "" {
+			s.asked = compile(q, true)
+			s.found, err = a.find(ctx, q, s.asked)
+		}
+		if err == nil {
+			s.list, err = a.statesOf(ctx, s.found.keys)
+		}
+	}
+	if err == nil && (len(q.Names) > 0 || q.Text != "") {
+		s.list, err = a.withFiles(ctx, s.list)
+	}
+	return s, err
 }
 
 // overlapping are the states of sessions that may have an entry within the times of a question.
@@ -181,8 +214,7 @@ type places struct {
 // add adds hits of a search.
 func (p *places) add(found *hits[struct{}]) {
 	for i := range found.Hits.Hits {
-		h := found.Hits.Hits[i].Fields
-		key, line, gen := text(h["file_key"]), number(h["line"]), number(h["gen"])
+		key, line, gen := found.Hits.Hits[i].Fields.place()
 		if key == "" {
 			continue
 		}
@@ -192,7 +224,7 @@ func (p *places) add(found *hits[struct{}]) {
 			}
 		}
 		if line > 0 && gen == p.gens[key] {
-			p.lines[key] = append(p.lines[key], int(line))
+			p.lines[key] = append(p.lines[key], line)
 		}
 	}
 }
@@ -273,15 +305,14 @@ func (a *Archive) statesOf(ctx context.Context, keys []string) (list []*state, e
 // withFiles adds the other files of the same sessions, without which they are not whole.
 func (a *Archive) withFiles(ctx context.Context, list []*state) ([]*state, error) {
 	there, wanted := make(map[string]bool), make(map[[2]string]bool)
-	var ids []string
 	for _, s := range list {
-		there[s.FileKey] = true
-		if id := [2]string{s.Host, s.Session}; s.Session != "" && !wanted[id] {
-			wanted[id], ids = true, append(ids, s.Session)
-		}
+		there[s.FileKey], wanted[[2]string{s.Host, s.Session}] = true, s.Session != ""
 	}
-	for some := range slices.Chunk(ids, pageSize) {
-		err := a.states(ctx, object{"terms": object{"session": some}}, func(s *state) error {
+	for some := range slices.Chunk(slices.Clone(list), pageSize) {
+		keys := lists.Map(some, func(s *state) string { return s.FileKey })
+		ids := lists.Map(some, func(s *state) string { return s.Session })
+		others := object{"bool": object{"filter": object{"terms": object{"session": ids}}, "must_not": object{"terms": object{"file_key": keys}}}}
+		err := a.states(ctx, others, func(s *state) error {
 			if !there[s.FileKey] && wanted[[2]string{s.Host, s.Session}] {
 				there[s.FileKey], list = true, append(list, s)
 			}
@@ -373,7 +404,7 @@ func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
 		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "at"}}),
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
 	}
-	text := bytes.NewBuffer(make([]byte, 0, s.Offset+s.Offset/8))
+	text := bytes.NewBuffer(make([]byte, 0, min(s.Offset+s.Offset/8, remote.DefaultBytes)))
 	number := 1
 	err := pages(ctx, a, a.monthly(s.Month), "&routing="+s.FileKey, body, func(h *hit[document]) error {
 		d := &h.Source
@@ -385,11 +416,16 @@ func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
 		}
 		text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
 		text.WriteByte('\n')
-		number = d.Line + 1
+		if number = d.Line + 1; text.Len() > mostText {
+			return a.wrap(ctx, fmt.Errorf("%s is longer than %d MB", remote.Name(s.Host, s.Path), mostText>>20))
+		}
 		return nil
 	})
 	return text.Bytes(), err
 }
+
+// mostText is how much is read of a session file.
+const mostText = 1 << 30
 
 // maxGap is how many missing lines are kept as empty ones, whatever an archive says.
 const maxGap = 1 << 20

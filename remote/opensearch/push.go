@@ -110,10 +110,10 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 	if p.DryRun || p.report.Documents == 0 {
 		return p.report, nil
 	}
-	if err := a.refresh(ctx, a.alias()); err != nil { // what was pushed can be found at once
+	if err := p.log(ctx); err != nil {
 		return p.report, err
 	}
-	return p.report, p.log(ctx)
+	return p.report, a.refresh(ctx, a.everything()) // what was pushed can be found at once
 }
 
 // refresh makes what was added to indices visible for searches.

@@ -195,6 +195,14 @@ func (s *state) describe(from *session.Summary, reveal bool) {
 	}
 }
 
+// isSound reports whether a state may be one of this package. Another client can write anything.
+func (s *state) isSound() bool {
+	host, _, ok := remote.Split(remote.Name(s.Host, s.Path))
+	_, err := time.Parse(monthLayout, s.Month)
+	return ok && host == s.Host && s.FileKey == keyOf(s.Host, s.Path) && (err == nil || s.Month == undated) &&
+		s.Gen > 0 && s.Lines >= 0 && s.Offset >= int64(s.Lines)
+}
+
 // summary undoes describe.
 func (s *state) summary() session.Summary {
 	f := &s.Facts
@@ -235,13 +243,18 @@ func (a *Archive) check(ctx context.Context) error {
 		if found := versions[name]; found == 0 {
 			missing = true
 		} else if found != version {
-			return fmt.Errorf("archive %s: %w: its template %s has version %d, this pigrep has %d", a.config.Name, ErrOther, name, found, version)
+			return a.isOther(name, found)
 		}
 	}
 	if missing {
-		return fmt.Errorf("archive %s: %w", a.config.Name, ErrNoTemplate)
+		return &ArchiveError{a.config.Name, ErrNoTemplate}
 	}
 	return nil
+}
+
+// isOther is the error for a template of another version.
+func (a *Archive) isOther(name string, found int) error {
+	return &ArchiveError{a.config.Name, fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, name, max(found, 0), version)}
 }
 
 // templateVersions returns the versions of the templates by name: those that are there, -1 for one

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -20,7 +21,13 @@ type selection struct {
 	q       *remote.Question
 	asked   compiled
 	found   *places
-	room    int64 // bytes of lines and records that may still be sent
+	list    []*state
+	room    int64        // bytes of lines and records that may still be sent
+	taken   atomic.Int64 // bytes of records and of lines without them, in memory
+
+	mu      sync.Mutex // guards the fields below
+	reading bool
+	next    *reading // lines that are asked for while others are read; nil for none
 }
 
 // chosen is what is sent of a session.
@@ -31,6 +38,7 @@ type chosen struct {
 	wanted []int           // numbers of lines
 	lines  []adapter.Line
 	text   []byte // without a record
+	full   bool   // there is no room for it
 }
 
 func (c *chosen) size() (n int64) {
@@ -41,12 +49,12 @@ func (c *chosen) size() (n int64) {
 	return n
 }
 
-// sendAll sends sessions in order until there is no room for more.
-func (s *selection) sendAll(ctx context.Context, list []*state, visit func(*remote.Session) error) (sent int, err error) {
-	parts := slices.Collect(slices.Chunk(list, together))
+// send sends the sessions in order until there is no room for more.
+func (s *selection) send(ctx context.Context, visit func(*remote.Session) error) (sent int, err error) {
+	parts := slices.Collect(slices.Chunk(s.list, together))
 	err = inOrder(ctx, fetchers, each(parts), s.choose, func(_ []*state, some []*chosen) error {
 		for _, c := range some {
-			if s.room -= c.size(); s.room < 0 && sent > 0 {
+			if s.room -= c.size(); c.full || s.room < 0 && sent > 0 {
 				return errFull
 			}
 			sent++
@@ -77,9 +85,7 @@ func (s *selection) session(c *chosen) *remote.Session {
 	r.Agent, r.Notes, r.Size, r.Mtime = sum.Agent, sum.Notes, r.Checkpoint.Length, sum.Mtime
 	out.Record, out.Lines = r, c.lines
 	if s.q.Required == nil { // who looks for lines does not ask what is around them
-		out.Read = func(ctx context.Context, first, last int) ([]adapter.Line, error) {
-			return s.archive.between(ctx, c, first, last)
-		}
+		out.Read = func(ctx context.Context, number int) ([]adapter.Line, error) { return s.line(ctx, c, number) }
 	}
 	return out
 }
@@ -93,16 +99,22 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 	all := make([]*chosen, len(list))
 	byKey := make(map[string]*chosen)
 	for i, st := range list {
-		all[i] = &chosen{state: st}
+		c := &chosen{state: st}
+		all[i] = c
 		if d := records[st.FileKey]; d != nil {
-			if rec, size, err := unpack(d, st); err == nil && rec.Lines == st.Lines {
-				all[i].record, all[i].facts, byKey[st.FileKey] = rec, size, all[i]
+			var rec *session.Record
+			if rec, c.facts, err = unpack(d, st); err == nil && rec.Lines == st.Lines {
+				c.record, byKey[st.FileKey] = rec, c
 			}
 		}
-		if all[i].record == nil {
-			if all[i].text, err = s.archive.lines(ctx, st); err != nil {
+		if c.record == nil {
+			if c.text, err = s.archive.lines(ctx, st); err != nil {
 				return nil, err
 			}
+		}
+		if c.full = s.taken.Add(c.size()) > 2*s.q.Bytes && i > 0; c.full { // a part of them is read ahead
+			all = all[:i+1]
+			break
 		}
 	}
 	if s.q.Facts || len(byKey) == 0 {
@@ -132,30 +144,12 @@ func (s *selection) find(ctx context.Context, byKey map[string]*chosen) error {
 		"sort":            []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}},
 	}
 	return pages(ctx, s.archive, s.archive.alias(), "", body, func(h *hit[struct{}]) error {
-		c := byKey[text(h.Fields["file_key"])]
-		if line := number(h.Fields["line"]); c != nil && line > 0 && number(h.Fields["gen"]) == c.Gen {
-			c.wanted = append(c.wanted, int(line))
+		key, line, gen := h.Fields.place()
+		if c := byKey[key]; c != nil && line > 0 && gen == c.Gen {
+			c.wanted = append(c.wanted, line)
 		}
 		return nil
 	})
-}
-
-// text and number are the values of a field with one.
-func text(values []any) string {
-	if len(values) == 1 {
-		s, _ := values[0].(string)
-		return s
-	}
-	return ""
-}
-
-func number(values []any) int64 {
-	if len(values) == 1 {
-		if n, ok := values[0].(float64); ok && math.Abs(n) < 1<<53 {
-			return int64(n)
-		}
-	}
-	return 0
 }
 
 // read reads the lines that are wanted.
@@ -220,15 +214,43 @@ func (a *Archive) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[st
 	return found, nil
 }
 
-// mostBetween is how many lines are read at once because a piece of a file is asked for.
-const mostBetween = 500
+// reading is lines of several files that are read together.
+type reading struct {
+	of   []*chosen
+	done chan struct{} // closed when they have their lines
+	err  error
+}
 
-// between returns the lines of a file from the first to the last one.
-func (a *Archive) between(ctx context.Context, c *chosen, first, last int) ([]adapter.Line, error) {
-	var lines []int
-	for n := first; n <= last && len(lines) < mostBetween; n++ {
-		lines = append(lines, n)
+// line returns a line of a file. What several goroutines ask for while others are read is read
+// together: a request costs more than a line.
+func (s *selection) line(ctx context.Context, of *chosen, number int) ([]adapter.Line, error) {
+	c := &chosen{state: of.state, record: of.record, wanted: []int{number}}
+	s.mu.Lock()
+	if s.next == nil {
+		s.next = &reading{done: make(chan struct{})}
 	}
-	found, err := a.linesOf(ctx, map[*chosen][]int{c: lines})
-	return found[c.FileKey], err
+	r := s.next
+	r.of = append(r.of, c)
+	if !s.reading {
+		s.reading = true
+		go s.readOn(ctx)
+	}
+	s.mu.Unlock()
+	<-r.done
+	return c.lines, r.err
+}
+
+// readOn reads what is asked for until that is nothing.
+func (s *selection) readOn(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		r := s.next
+		s.next, s.reading = nil, r != nil
+		s.mu.Unlock()
+		if r == nil {
+			return
+		}
+		r.err = s.archive.read(ctx, r.of)
+		close(r.done)
+	}
 }

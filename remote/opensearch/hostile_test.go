@@ -1,0 +1,162 @@
+package opensearch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"pigrep/remote"
+)
+
+// Whoever may push can write any document. One that this package would not write is no session, and
+// what it says goes into no request.
+func TestForgedStates(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, "word")}); err != nil {
+		t.Fatal(err)
+	}
+	states := f.indices[a.sessionsIndex()]
+	good := states[keyOf("laptop", "/s/a.jsonl")].source
+	for i, change := range []map[string]any{
+		{"offset": -1}, {"lines": -1}, {"lines": 1 << 40}, {"gen": 0}, {"month": "2026.03/_close?"}, {"month": ""}, {"file_key": "x&routing=y"}, {"path": "/s/b.jsonl"},
+		{"host": ""}, {"host": "/home/dev"}, {"host": "C"}, {"host": "laptop:/s"},
+	} {
+		forged := make(map[string]any)
+		for _, of := range []map[string]any{good, change} {
+			for k, v := range of {
+				forged[k] = v
+			}
+		}
+		if host, ok := change["host"]; ok {
+			forged["file_key"] = keyOf(host.(string), "/s/a.jsonl")
+		}
+		states[fmt.Sprint("forged", i)] = fakeDocument{source: forged}
+	}
+	f.requests = nil
+	for _, q := range []remote.Question{{Bytes: 1 << 20}, {Text: "word", Wanted: 5, Bytes: 1 << 20}, {Brief: true}, {Whole: true, Facts: true, Bytes: 1 << 20}} {
+		got := 0
+		if _, err := a.Sessions(t.Context(), &q, func(s *remote.Session) error { got++; return nil }); err != nil || got != 1 {
+			t.Errorf("%+v: %d sessions, %v", q, got, err)
+		}
+	}
+	for _, r := range f.requests {
+		if strings.Contains(r, "_close") || strings.Contains(r, "routing=y") {
+			t.Error(r)
+		}
+	}
+}
+
+// A record that is small only while it is compressed does not take more memory than an answer may.
+func TestForgedRecord(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	d := make(disk)
+	for i := range 40 {
+		d[fmt.Sprintf("/s/%d.jsonl", i)] = strings.Replace(header, "s1", fmt.Sprint("s", i), 1) + message(1, "word")
+	}
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bomb := z.EncodeAll(make([]byte, 1<<20), nil)
+	for id, document := range f.indices[a.monthly("2026.03")] {
+		if strings.HasSuffix(id, ":record") {
+			document.source["record"] = bomb
+		}
+	}
+	f.requests = nil
+	c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 100, Bytes: 1 << 20}, func(*remote.Session) error { return nil })
+	if n := len(f.requests); err != nil || c.Sent == 0 || c.Sent == len(d) || n > len(d)/2 {
+		t.Errorf("%+v after %d requests, %v", c, n, err)
+	}
+}
+
+// An answer of very many small values takes much more memory than its text: it is refused unread.
+// So is one that is nested deeper than any of the engine's.
+func TestHugeAnswers(t *testing.T) {
+	for _, text := range []string{`{"index_templates":[{}` + strings.Repeat(`,{}`, mostValues/2) + `]}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
+		a := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, text)
+		})
+		if err := a.check(t.Context()); !errors.Is(err, ErrNotEngine) {
+			t.Errorf("%.30s: %v", text, err)
+		}
+	}
+	if n := values([]byte(`{"a":["[,{\"",2],"b":{}}`)); n != 5 {
+		t.Errorf("%d values", n)
+	}
+}
+
+// What several goroutines ask for at the same time is one request, and each gets its own.
+func TestReadsTogether(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	d := make(disk)
+	for i := range 20 {
+		d[fmt.Sprintf("/s/%d.jsonl", i)] = strings.Replace(header, "s1", fmt.Sprint("s", i), 1) + message(1, fmt.Sprint("word", i)) + message(2, fmt.Sprint("other", i))
+	}
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	var sessions []*remote.Session
+	sel, err := a.selected(t.Context(), &remote.Question{Text: "word", Wanted: 100, Bytes: 1 << 20})
+	if err == nil {
+		_, err = sel.send(t.Context(), func(s *remote.Session) error {
+			sessions = append(sessions, s)
+			return nil
+		})
+	}
+	if err != nil || len(sessions) != len(d) {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	first, all := make(chan bool), make(chan bool)
+	requests := 0
+	f.mu.Lock()
+	f.before = func(http.ResponseWriter, *http.Request) bool {
+		if requests++; requests == 1 { // it waits until all have asked
+			close(first)
+			<-all
+		}
+		return false
+	}
+	f.mu.Unlock()
+	var asked sync.WaitGroup
+	for i, s := range sessions {
+		if i == 1 {
+			<-first
+		}
+		asked.Go(func() {
+			lines, err := s.Read(t.Context(), 3)
+			if err != nil || len(lines) != 1 || string(lines[0].Data) != strings.Split(d[s.Path], "\n")[2] {
+				t.Errorf("%s: %+v, %v", s.Path, lines, err)
+			}
+		})
+	}
+	waiting := func() int {
+		sel.mu.Lock()
+		defer sel.mu.Unlock()
+		if sel.next == nil {
+			return 0
+		}
+		return len(sel.next.of)
+	}
+	for waiting() < len(sessions)-1 {
+		runtime.Gosched()
+	}
+	close(all)
+	asked.Wait()
+	if requests != 2 {
+		t.Errorf("%d requests for %d sessions", requests, len(sessions))
+	}
+}
