@@ -39,6 +39,7 @@ type Reader struct {
 	names      *Names                         // nil if there are no Notes
 	chains     atomic.Pointer[session.Chains] // nil until they are needed
 	partly     bool                           // as of Partly
+	excerpt    bool                           // as of Excerpt
 
 	close sync.Once
 }
@@ -283,6 +284,13 @@ const fewInMemory = 1000
 // Partly says that the index does not have all documents of its records. Call it before the
 // reader is used.
 func (r *Reader) Partly() { r.partly = true }
+
+// Excerpt says that the index has only sessions that matter for one question. Call it before the
+// first question.
+func (r *Reader) Excerpt() { r.excerpt = true }
+
+// IsExcerpt reports whether what the index lacks may be elsewhere.
+func (r *Reader) IsExcerpt() bool { return r.excerpt }
 
 // FilesWithDuplicates returns the files that may have entries in common with another
 // file. known is false if the duplicates are not known.

@@ -139,10 +139,13 @@ func (x *Elsewhere) Reader() (*index.Reader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	r, err := x.base.With(slices.Clip(x.batches)...)
-	if err == nil && x.partly {
+	if err != nil {
+		return nil, err
+	}
+	if r.Excerpt(); x.partly {
 		r.Partly()
 	}
-	return r, err
+	return r, nil
 }
 
 // A Recorder makes the record of a session file from its lines.

@@ -71,10 +71,17 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.Nowhere):
 		resp.Removed, err = removed(ctx, in, required, WithAll)
 	}
-	if err != nil || resp.Words != nil || resp.TotalAny > 0 || len(resp.Removed) > 0 || len(list) != 1 || found.Inexact || in.Reader.Documents() == 0 && resp.Part == nil {
+	excerpt := in.Reader.IsExcerpt()
+	if err != nil || resp.Words != nil || resp.TotalAny > 0 || len(resp.Removed) > 0 || len(list) != 1 || found.Inexact || in.Reader.Documents() == 0 && resp.Part == nil && !excerpt {
 		return err
 	}
 	w := WordCount{Word: typed(list[0])}
+	if n, known := in.Plan.Elsewhere(list[0]); excerpt && (n > 0 || !known) {
+		if n > 0 {
+			resp.Removed = []Removed{{withoutAny, n}}
+		}
+		return nil
+	}
 	w.Nearest, err = nearest(ctx, in, req, list[0], restrictions)
 	resp.Words = []WordCount{w}
 	return err
@@ -120,6 +127,14 @@ func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, r
 	var err error
 	if in.Plan.PartsAlone(x) {
 		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
+	}
+	if w.Nowhere() && w.Parts == 0 && in.Reader.IsExcerpt() {
+		switch n, known := in.Plan.Elsewhere(x); {
+		case !known:
+			return nil, err
+		case n > 0:
+			w.Removed = []Removed{{withoutAny, n}}
+		}
 	}
 	if w.Parts+len(w.Removed) == 0 && err == nil {
 		w.Nearest, err = nearest(ctx, in, req, x, restrictions)

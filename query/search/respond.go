@@ -127,7 +127,7 @@ func (s *responder) addSessions(resp *Response) error {
 	hits := make([][]Hit, len(list))
 	sessions := make([]SessionHit, len(list))
 	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
+	g.SetLimit(s.atOnce())
 	for i := range list {
 		g.Go(func() (err error) {
 			var compared []int
@@ -150,6 +150,15 @@ func (s *responder) addSessions(resp *Response) error {
 		}
 	}
 	return nil
+}
+
+// atOnce is how many sessions are read at once. Those of an excerpt may be on another machine, and are
+// waited for together.
+func (s *responder) atOnce() int {
+	if s.reader.IsExcerpt() {
+		return 32
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 func (s *responder) session(x *rank.Session) (SessionHit, error) {
@@ -177,11 +186,43 @@ func (s *responder) summary(path string) *session.Summary {
 }
 
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
+	if s.reader.IsExcerpt() && s.req.Flat {
+		return s.bySession(list)
+	}
 	hits := make([]Hit, 0, len(list)) // growing a long one takes twice its memory
 	err := s.each(list, func(h *Hit) error {
 		hits = append(hits, *h)
 		return nil
 	})
+	return hits, err
+}
+
+// bySession is hits for several sessions at a time.
+func (s *responder) bySession(list []*rank.Candidate) (hits []Hit, err error) {
+	places := make(map[int32][]int)
+	for i, c := range list {
+		places[c.Session()] = append(places[c.Session()], i)
+	}
+	all := make([]*Hit, len(list))
+	hits = make([]Hit, 0, len(list))
+	var g errgroup.Group
+	g.SetLimit(s.atOnce())
+	for _, of := range places {
+		g.Go(func() error {
+			for _, i := range of {
+				if err := s.each(list[i:i+1], func(h *Hit) error { all[i] = h; return nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err = g.Wait()
+	for _, h := range all {
+		if h != nil {
+			hits = append(hits, *h)
+		}
+	}
 	return hits, err
 }
 

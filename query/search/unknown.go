@@ -26,6 +26,9 @@ const mostKeywords = 12
 // which it has or are like it. The fields are those of the query.
 func Unknown(r *index.Reader, spec *filter.Spec, fields []*syntax.Field) ([]string, error) {
 	var list []string
+	if r.IsExcerpt() { // others may have them
+		return nil, nil
+	}
 	if names := named("project", spec.Projects, fields); len(names) > 0 { // else no summary is decoded
 		list = append(list, unknownProjects(r.Summaries(), names)...)
 	}

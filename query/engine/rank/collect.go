@@ -509,6 +509,9 @@ type Candidate struct {
 	counted  bool // included in the count of its file
 }
 
+// Session returns the number of the session of a candidate.
+func (c *Candidate) Session() int32 { return c.file }
+
 // full returns the words and fields that a candidate with these masks matches.
 func full(mask, partial uint64) uint64 { return mask &^ partial }
 

@@ -148,7 +148,7 @@ func Count(ctx context.Context, r *index.Reader, q *Query, elsewhere map[uint64]
 		return nil, err
 	}
 	for t, known := range x.terms {
-		s.add(Expansion{Term: t, DF: known.df})
+		s.Terms[t] = known.df // 0 too: whoever counts more documents counts it there
 	}
 	for _, p := range x.plan.Words {
 		if err := ctx.Err(); err != nil {

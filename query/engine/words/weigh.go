@@ -238,6 +238,27 @@ func (w *ResolvedWord) nowhere() bool {
 	return w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
 }
 
+// Elsewhere returns in how many documents of all indexes that answer together an expression is. It is
+// false if only those documents would say it: only single words are counted.
+func (p *ResolvedQuery) Elsewhere(x *Expr) (documents int, known bool) {
+	w := p.wordOf(x)
+	if w == nil || w.Find != nil || p.dictionary.shared == nil || w.Match == syntax.Prefix || w.Match == syntax.Fuzzy {
+		return 0, false
+	}
+	of := func(terms []string) (n int) {
+		for _, t := range terms {
+			n += p.dictionary.shared.Terms[t]
+		}
+		return n
+	}
+	for part := range w.Parts {
+		if of(w.TermsOf(part)) == 0 {
+			return 0, true
+		}
+	}
+	return of(append(Forms(w.Term), append(w.Spellings, w.Term)...)), len(w.Parts) == 0
+}
+
 // OnlySimilar reports whether an expression is a word that no document contains, but only words
 // with one or two other characters.
 func (p *ResolvedQuery) OnlySimilar(x *Expr) bool {
