@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Asks an archive of a team in a real terminal, as a person would: searches, moves, reads, and
-# tries to resume what is on another machine.
+# reads what cannot be resumed here.
 #
 #	archive.sh PIGREP SESSIONS URL PREFIX
 #
@@ -46,14 +46,21 @@ for _ in 1 2 3 4; do
 	keys Down
 done
 
-# What is elsewhere is not resumed here.
+# What is elsewhere is not resumed here: Enter reads it, and its command says where it is.
 keys C-u
 type_ 'haystack'
-until_shown '> haystack' '3 hits'
+until_shown '> haystack' '3 hits' 'archive team · pushed now' 'Enter read'
 keys Enter
+until_gone 'Enter read'
+until_shown 'Find the needle'
+keys q
+until_shown '> haystack' 'Enter read'
+keys M-c
 until_shown 'needle.jsonl is on elsewhere'
+keys F4
+until_shown 'F3 reads it here'
 keys Escape
-until_gone 'is on elsewhere'
+until_gone 'F3 reads it'
 keys C-c
 until_shown 'code-130'
 echo driven

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/search"
@@ -185,9 +187,8 @@ const (
 // --no-update, or if there is a watcher, it only looks for generations of other
 // processes.
 func (b *backend) follow(ctx context.Context, report func(tui.State)) {
-	if b.Elsewhere != nil { // archives are asked anew with each question
-		report(tui.State{Generation: 1, Ready: true})
-		<-ctx.Done()
+	if b.Elsewhere != nil {
+		b.followArchives(ctx, report)
 		return
 	}
 	var mu sync.Mutex
@@ -229,6 +230,39 @@ func (b *backend) follow(ctx context.Context, report func(tui.State)) {
 			return
 		case <-ticker.C:
 			look()
+		}
+	}
+}
+
+// lookAgain is how often an archive is asked when it was pushed to.
+const lookAgain = time.Minute
+
+// followArchives says which archives answer. They are asked anew with each question: what is pushed
+// changes no answer that is shown.
+func (b *backend) followArchives(ctx context.Context, report func(tui.State)) {
+	state := tui.State{Generation: 1, Ready: true}
+	if b.Hosts == nil {
+		state.Archive = "archive " + strings.Join(lists.Map(b.Elsewhere.Sources, remote.Source.Name), ", ")
+		if b.Elsewhere.Here {
+			state.Archive += " and this machine"
+		}
+	}
+	report(state)
+	archive, ok := b.Elsewhere.Sources[0].(interface {
+		LastPush(context.Context) (time.Time, error)
+	})
+	if !ok || len(b.Elsewhere.Sources) > 1 {
+		<-ctx.Done()
+		return
+	}
+	for ctx.Err() == nil {
+		if at, err := archive.LastPush(ctx); err == nil && !at.Equal(state.Pushed) {
+			state.Pushed = at
+			report(state)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookAgain):
 		}
 	}
 }

@@ -34,6 +34,7 @@ import (
 	"pigrep/query/grep"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/remote"
 	"pigrep/scope"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/conversation"
@@ -503,6 +504,9 @@ func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 		if v := strings.TrimSpace(b.App.Getenv(name)); v != "" {
 			editor = v
 		}
+	}
+	if host, path, there := remote.Split(p.Path); there && b.Elsewhere != nil {
+		return &problem.Error{Code: problem.CodeIO, Message: path + " is on " + host, Hint: "F3 reads it here"}
 	}
 	cmd := system.ShellCommand(b.context, editCommand(editor, p.Path, p.Line, system.ShellOf(runtime.GOOS).Quote))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out

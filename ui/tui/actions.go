@@ -35,8 +35,11 @@ func (m *Model) planResume(p Place, how How) tea.Cmd {
 	})
 }
 
-func (m *Model) resume() tea.Cmd {
-	if p, ok := m.target(); ok {
+// enter resumes a session, and shows one of another machine, where it cannot be resumed.
+func (m *Model) enter() tea.Cmd {
+	if p, ok := m.target(); ok && p.isElsewhere() {
+		return m.showInPager()
+	} else if ok {
 		return m.planResume(p, How{Run: true})
 	}
 	if m.search.mean != "" && m.search.shown == m.query.text {

@@ -79,7 +79,7 @@ func init() {
 		{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
 		{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
-		{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory", nil, (*Model).resume},
+		{groupDo, "", []string{"enter"}, inMain, "resume the session: its agent runs in its directory; read it if it is on another machine", nil, (*Model).enter},
 		{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
 		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
 		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
@@ -353,6 +353,10 @@ func (m *Model) hints() []key.Binding {
 		help = fixedHint("?", "help")
 	}
 	hints := []key.Binding{fixedHint("Enter", "resume"), m.hint("switch-pane", "preview"), help, m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("one-line", "one line each")}
+	if p, ok := m.target(); ok && p.isElsewhere() {
+		hints[0] = fixedHint("Enter", "read")
+		hints = slices.Delete(hints, 4, 5)
+	}
 	if m.panes.hide {
 		hints = slices.Insert(hints, 2, m.hint("hide-preview", "show both"))
 	}

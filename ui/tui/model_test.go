@@ -418,6 +418,35 @@ func TestSelectionStaysAtTheTop(t *testing.T) {
 	}
 }
 
+// A session of an archive is read where it is, not resumed, and the status line says what answers.
+func TestArchive(t *testing.T) {
+	b := fake()
+	b.Search = func(context.Context, search.Request) (*search.Response, error) {
+		r := &search.Response{Total: 2, TotalAny: 2, TotalIsExact: true}
+		for _, path := range []string{"laptop:/s/1.jsonl", "/s/2.jsonl"} {
+			r.Sessions = append(r.Sessions, search.SessionHit{Hits: 1, SessionFacts: search.SessionFacts{SessionPath: path}})
+			r.Hits = append(r.Hits, search.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
+		}
+		return r, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	pushed := d.options.Now().Add(-3 * time.Hour)
+	d.send(State{Generation: 1, Ready: true, Archive: "archive team and this machine", Pushed: pushed})
+	d.settle()
+	last := func() string {
+		lines, _ := d.screen()
+		return ansi.Strip(lines[len(lines)-1])
+	}
+	if got := last(); !strings.Contains(got, "Enter read") || !strings.Contains(got, "archive team and this machine") || strings.Contains(got, "resume") {
+		t.Errorf("for a session of another machine: %q", got)
+	}
+	d.send(State{Generation: 1, Ready: true, Archive: "archive team", Pushed: pushed})
+	d.keys("down")
+	if got := last(); !strings.Contains(got, "Enter resume") || !strings.Contains(got, "archive team · pushed 3h ago") {
+		t.Errorf("for one of this machine: %q", got)
+	}
+}
+
 // Why the index is behind is shown with what to do about it, with and without hits.
 func TestProblemOfTheIndex(t *testing.T) {
 	state := State{Problem: "cannot update the index in ~/.cache/pigrep: permission denied", Hint: "use another directory: --index-dir DIR"}

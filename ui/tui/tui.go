@@ -25,6 +25,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -97,6 +98,12 @@ type Place struct {
 	EntryID string // "": the session
 	Offset  int64  // of the entry in the file
 	Line    int    // of the entry, 1-based; 0: not known
+}
+
+// isElsewhere reports whether the session is on another machine.
+func (p Place) isElsewhere() bool {
+	_, _, there := session.SplitHost(p.Path)
+	return there
 }
 
 // Extent is which part of a conversation is rendered, and how.
@@ -188,6 +195,9 @@ type State struct {
 	Problem    string // why the index is behind; "" when it is not
 	Lag        string // what answers lack if this process does not follow the files; "" for nothing, or if that is not known
 	Hint       string // what to do about it
+
+	Archive string    // what is asked in place of the index; "" if nothing is
+	Pushed  time.Time // when the last push to it ended; zero if that is not known
 }
 
 // A Hint is an error that says what to do next.

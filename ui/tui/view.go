@@ -319,12 +319,15 @@ func (m *Model) status(v view) string {
 // for all, it leaves out those that matter least.
 func (m *Model) counts(room int) string {
 	s := &m.search
-	parts := []string{m.found(), "", m.freshness(), string(m.scope()), ""}
+	parts := []string{m.found(), "", m.freshness(), "", string(m.scope()), ""}
+	if !m.state.Pushed.IsZero() {
+		parts[3] = "pushed " + human.Ago(m.options.Now(), m.state.Pushed)
+	}
 	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
 		parts[1] = fmt.Sprintf("%d ms", s.took.Milliseconds())
 	}
 	if m.request.Sort != 0 {
-		parts[4] = m.sortName()
+		parts[5] = m.sortName()
 	}
 	if n := len(m.marked); n > 0 {
 		parts[0] = strings.TrimSuffix(human.Number(n)+" marked · "+parts[0], " · ")
@@ -332,7 +335,7 @@ func (m *Model) counts(room int) string {
 	join := func() string {
 		return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), " · ")
 	}
-	for _, i := range []int{1, 2, 3} {
+	for _, i := range []int{1, 2, 4, 3} {
 		if terminal.Width(join()) <= room {
 			break
 		}
@@ -374,6 +377,8 @@ const upToDate = "up to date"
 
 func (m *Model) freshness() string {
 	switch s := &m.state; {
+	case s.Archive != "":
+		return s.Archive
 	case s.Indexing:
 		text := fmt.Sprintf("indexing %d %%", int(s.Share*100))
 		if s.Left > 2*time.Second {
