@@ -141,7 +141,7 @@ func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string
 		}
 	}
 	o.URL = strings.TrimRight(args[1], "/")
-	if _, err := o.Remote.Open(a, name); err != nil {
+	if err := o.Remote.Check(a, name); err != nil {
 		return remotes.Problem(err)
 	}
 	list, err := remotes.Read(a)

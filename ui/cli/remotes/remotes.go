@@ -134,6 +134,20 @@ func (l Remotes) Find(name string) (*Remote, error) {
 	return nil, problem.Usagef(hint, "there is no archive %q", name)
 }
 
+// Check reports what is wrong with the description of an archive.
+func (r *Remote) Check(a *app.App, name string) error {
+	if r.Prefix != "" && !nameForm().MatchString(r.Prefix) {
+		return problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
+	}
+	if r.Host != "" {
+		if _, err := r.HostName(a); err != nil {
+			return err
+		}
+	}
+	_, err := r.Open(a, name)
+	return err
+}
+
 // Open returns the archive of a name. It sends nothing.
 func (l Remotes) Open(a *app.App, name string) (*opensearch.Archive, error) {
 	r, err := l.Find(name)
@@ -222,13 +236,12 @@ func Sources(a *app.App, names []string) (sources []remote.Source, here bool, er
 }
 
 // HostName is what this machine is called in an archive.
-func (r *Remote) HostName(a *app.App) (string, error) {
-	if r.Host != "" {
-		return r.Host, nil
+func (r *Remote) HostName(a *app.App) (name string, err error) {
+	if name = r.Host; name == "" {
+		name, err = a.Hostname()
 	}
-	name, err := a.Hostname()
-	if err != nil || name == "" {
-		return "", &problem.Error{Code: problem.CodeIO, Message: "this machine has no name", Err: err, Hint: "give it one: pigrep remote add NAME URL --as HOST"}
+	if host, _, ok := remote.Split(remote.Name(name, "")); err != nil || !ok || host != name { // HOST:PATH must be one
+		return "", &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("%q cannot name this machine in an archive", name), Err: err, Hint: "give it another name: add the archive again with --as HOST (`pigrep remote add --help`)"}
 	}
 	return name, nil
 }
@@ -253,14 +266,17 @@ func Problem(err error) error {
 	status, _ := errors.AsType[*opensearch.StatusError](err)
 	certificate, _ := errors.AsType[*tls.CertificateVerificationError](err)
 	_, network := errors.AsType[net.Error](err)
-	hint := ""
+	name, hint := "NAME", ""
+	if of, ok := errors.AsType[*opensearch.ArchiveError](err); ok {
+		name = of.Archive
+	}
 	switch {
 	case errors.Is(err, remote.ErrTooMuch):
 		hint = "narrow it: --since, --project, --agent, --session; or ask the machines themselves"
 	case errors.Is(err, opensearch.ErrPlainHTTP):
 		hint = "use https, or --insecure-http in a network that you trust"
 	case errors.Is(err, opensearch.ErrNoTemplate):
-		hint = "set it up once: pigrep remote init NAME"
+		hint = "set it up once: pigrep remote init " + name
 	case errors.Is(err, opensearch.ErrOther):
 		hint = "use the same version of pigrep as the others, or another --prefix (`pigrep remote add --help`)"
 	case errors.Is(err, opensearch.ErrNotEngine), errors.Is(err, opensearch.ErrCut):
@@ -268,7 +284,7 @@ func Problem(err error) error {
 	case certificate != nil && isExpired(certificate.Err):
 		hint = "renew the certificate of the server"
 	case certificate != nil:
-		hint = "name the certificate of its authority: pigrep remote add NAME URL --ca FILE"
+		hint = "name the certificate of its authority: add it again with --ca FILE (`pigrep remote add --help`)"
 	case status != nil && status.Status == http.StatusUnauthorized:
 		hint = "`pigrep remote list` shows the user and where the password comes from"
 	case status != nil && strings.HasSuffix(status.Type, "block_exception"):
