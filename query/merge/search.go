@@ -96,7 +96,7 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	}
 	shown := 0
 	if req.Flat {
-		m.Hits = flatHits(m, req.Sort, opt.Limit, answers)
+		m.Hits = flatHits(req.Sort, opt.Limit, answers)
 		shown = len(m.Hits)
 	} else {
 		addSessions(m, &opt, answers)
@@ -117,59 +117,12 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 }
 
 // flatHits returns the best hits of all hosts.
-func flatHits(m *search.Response, order rank.Sort, limit int, answers []*search.Response) []search.Hit {
+func flatHits(order rank.Sort, limit int, answers []*search.Response) []search.Hit {
 	lists := make([][]search.Hit, len(answers))
 	for i := range answers {
 		lists[i] = hitsOf(answers[i])
 	}
-	all := [][]search.Hit{ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(&b.Place.Place, order) })}
-	fold(m, all)
-	return first(all[0], limit)
-}
-
-// fold leaves one of the hits that are copies of each other, of those with the fewest missing
-// words the one in the session that began first, as rank does for the copies in one index: a
-// fork may be on another host than the session that it has copied.
-func fold(m *search.Response, lists [][]search.Hit) {
-	type entry struct {
-		copy uint64
-		part int
-	}
-	kept := make(map[entry]*search.Hit)
-	for _, list := range lists {
-		for i := range list {
-			h := &list[i]
-			of := entry{h.Place.Copy, h.At.Part}
-			switch o := kept[of]; {
-			case of.copy == 0:
-			case o == nil || compareCopies(h, o) < 0:
-				kept[of] = h
-			}
-		}
-	}
-	for k, list := range lists {
-		lists[k] = slices.DeleteFunc(slices.Clone(list), func(h search.Hit) bool {
-			o := kept[entry{h.Place.Copy, h.At.Part}]
-			if o == nil || o.SessionPath == h.SessionPath && o.Offset == h.Offset {
-				return false
-			}
-			if m.TotalAny = max(0, m.TotalAny-1); len(h.Missing) == 0 {
-				m.Total = max(0, m.Total-1)
-			}
-			return true
-		})
-	}
-}
-
-// compareCopies orders the copies of an entry, the one that stands for all first.
-func compareCopies(a, b *search.Hit) int {
-	unknown := func(h *search.Hit) int {
-		if h.Place.Started == 0 {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(len(a.Missing), len(b.Missing)), cmp.Compare(unknown(a), unknown(b)), cmp.Compare(a.Place.Started, b.Place.Started), cmp.Compare(a.Place.Path, b.Place.Path))
+	return first(ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(b.Place, order) }), limit)
 }
 
 // hitsOf returns the hits of a host. Those without a place, which only a host that breaks the
@@ -178,7 +131,7 @@ func hitsOf(r *search.Response) []search.Hit {
 	list := slices.Clone(r.Hits)
 	for i := range list {
 		if list[i].Place == nil {
-			list[i].Place = &search.Place{}
+			list[i].Place = &rank.Place{}
 		}
 	}
 	return list
@@ -189,7 +142,6 @@ type found struct {
 	search.SessionHit
 	hits  []search.Hit
 	first rank.Place // of its hits
-	cut   int        // how many hits it has among those of all
 }
 
 // addSessions adds the best sessions of all hosts, with their best hits.
@@ -210,44 +162,10 @@ func addSessions(m *search.Response, opt *rank.Options, answers []*search.Respon
 		}
 		return cmp.Or(cmp.Compare(b.Part.Score, a.Part.Score), cmp.Compare(b.Part.Newest, a.Part.Newest), cmp.Compare(a.Part.Path, b.Part.Path))
 	}
-	all := ordered(lists, compare)
-	hits := make([][]search.Hit, len(all))
-	for i := range all {
-		hits[i] = cut(&all[i], opt.PerSession, best)
-		all[i].cut = len(hits[i])
-	}
-	fold(m, hits)
-	for i := range all {
-		all[i].keep(hits[i])
-	}
-	slices.SortStableFunc(all, func(a, b found) int { return compare(&a, &b) })
-	for _, x := range all {
-		if len(x.hits) == 0 {
-			m.SessionTotal = max(0, m.SessionTotal-1)
-		} else if len(m.Sessions) < opt.Limit {
-			x.SessionHit.Part = nil
-			m.Hits, m.Sessions = append(m.Hits, x.hits...), append(m.Sessions, x.SessionHit)
-		}
-	}
-}
-
-// keep leaves some of the hits of a session. If others are copies of hits elsewhere, its score
-// is that of the hits that are left.
-func (x *found) keep(hits []search.Hit) {
-	if len(hits) == x.cut {
-		x.hits = hits
-		return
-	}
-	part := *x.Part
-	x.Part, x.hits = &part, hits
-	var scores []float32
-	for i := range hits {
-		scores = append(scores, hits[i].Place.Score)
-	}
-	part.Score = rank.SessionScore(scores)
-	x.Part.Score, x.Score = part.Score, rank.Rounded(part.Score)
-	if len(hits) > 0 {
-		x.first = hits[0].Place.Place
+	for _, x := range first(ordered(lists, compare), opt.Limit) {
+		hits := cut(&x, opt.PerSession, best)
+		x.SessionHit.Part = nil
+		m.Hits, m.Sessions = append(m.Hits, hits...), append(m.Sessions, x.SessionHit)
 	}
 }
 
@@ -261,7 +179,7 @@ func foundBy(r *search.Response) (list []found) {
 		}
 		n := min(max(x.Part.Hits, 0), len(hits))
 		if x.hits, hits = hits[:n], hits[n:]; n > 0 {
-			x.first = x.hits[0].Place.Place
+			x.first = *x.hits[0].Place
 			list = append(list, x)
 		}
 	}

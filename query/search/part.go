@@ -22,7 +22,7 @@ type Part struct {
 	Common   []rank.Common `json:",omitempty"` // hits in entries that other indexes have too
 	Lost     int           `json:",omitempty"` // how many of them it was told to leave to others
 
-	Places   []*Place       `json:",omitempty"` // in JSON: of the hits of the response
+	Places   []*rank.Place  `json:",omitempty"` // in JSON: of the hits of the response
 	Sessions []*SessionPart `json:",omitempty"` // in JSON: of its sessions
 }
 
@@ -32,7 +32,7 @@ func (r Response) MarshalJSON() ([]byte, error) {
 	type plain Response
 	if r.Part != nil {
 		part := *r.Part
-		part.Places = lists.Map(r.Hits, func(h Hit) *Place { return h.Place })
+		part.Places = lists.Map(r.Hits, func(h Hit) *rank.Place { return h.Place })
 		part.Sessions = lists.Map(r.Sessions, func(s SessionHit) *SessionPart { return s.Part })
 		r.Part = &part
 	}
@@ -53,13 +53,6 @@ func (r *Response) UnmarshalJSON(data []byte) error {
 	}
 	r.Part.Places, r.Part.Sessions = nil, nil
 	return nil
-}
-
-// Place is where a hit stands among those of all, and what its copies have in common with it.
-type Place struct {
-	rank.Place
-	Copy    uint64 `json:"copy,omitempty"`    // as of session.Entry; 0 if it has no copies
-	Started int64  `json:"started,omitempty"` // when its session began, in Unix milliseconds
 }
 
 // SessionPart is Part for a session of the response.

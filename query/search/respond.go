@@ -341,10 +341,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		if err != nil {
 			return nil, err
 		}
-		hit.Place = &Place{Place: place, Copy: h.Copy()}
-		if !rec.Timestamp.IsZero() {
-			hit.Place.Started = rec.Timestamp.UnixMilli()
-		}
+		hit.Place = &place
 	}
 	if s.req.Explain {
 		hit.Explain = s.found.Explain(c)

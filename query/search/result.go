@@ -186,7 +186,7 @@ type Hit struct {
 
 	Explain *rank.Explanation `json:"explain,omitempty"`
 
-	Place *Place `json:"-"` // with Request.Shared, until the answers are merged
+	Place *rank.Place `json:"-"` // with Request.Shared, until the answers are merged
 }
 
 // Lacks are the words of the query that a hit lacks, as typed.

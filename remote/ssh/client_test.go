@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pigrep/lab/testkit"
+	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
 	"pigrep/query/grep"
 	"pigrep/query/merge"
@@ -401,7 +402,7 @@ func (p participant) Search(context.Context, search.Request) (*search.Response, 
 
 // found is an answer with a hit.
 func found(path string) *search.Response {
-	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{SessionPath: path, Place: &search.Place{}}}, Total: 1, TotalAny: 1}
+	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{SessionPath: path, Place: &rank.Place{}}}, Total: 1, TotalAny: 1}
 }
 
 // What one machine has answered is shown while another one is silent, and says so.

@@ -51,9 +51,6 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 // Elsewhere reports whether another document of the session contains a missing word.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
-// Copy returns what the copies of the entry have in common; 0 if it can have none.
-func (h *Hit) Copy() uint64 { return h.copy }
-
 func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
