@@ -42,7 +42,7 @@ func Forks(hosts [][]search.Identity) (forks []Fork) {
 				}
 			}
 			for _, name := range first(s.Parent, mostSaid) {
-				parents := named[name]
+				parents := first(named[name], mostSaid)
 				if slices.ContainsFunc(parents, func(p place) bool { return p.host == i && p.id != s.Hash }) {
 					break
 				}
@@ -106,7 +106,7 @@ func Common(hosts [][]sessions.Entries) (common, lost [][]uint64) {
 		}
 		for _, set := range []*[]uint64{&common[i], &lost[i]} {
 			slices.Sort(*set)
-			*set = slices.Compact(*set)
+			*set = first(slices.Compact(*set), mostCommon)
 		}
 	}
 	return common, lost
@@ -152,16 +152,21 @@ func Weigh(req *similar.Weighing, list []*similar.Weighed) *similar.Weighed {
 	}
 	for _, w := range list {
 		m.Statistics.Add(&w.Statistics)
-		m.Sessions += w.Sessions
+		m.Sessions += min(w.Sessions, mostSessions)
 		for i, n := range w.Others[:min(len(w.Others), len(m.Others))] {
-			m.Others[i] += max(n, 0)
+			m.Others[i] += min(max(n, 0), mostSessions)
 		}
 	}
 	return m
 }
 
-// mostRelatives is how many relatives of a session count.
-const mostRelatives = 10_000
+// How many sessions of a host count, how many relatives of a session, and of how many entries it is
+// known that several hosts have them.
+const (
+	mostSessions  = 1 << 30
+	mostRelatives = 10_000
+	mostCommon    = 100_000
+)
 
 func relatives(list []*similar.Weighed) (known []uint64) {
 	for _, w := range list {

@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"pigrep/query/merge"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
 // spoil replaces some of the values in decoded JSON by others that can be decoded too.
@@ -130,6 +132,38 @@ func TestHostileAnswers(t *testing.T) {
 			}
 			lists, tables, used, fixes = append(lists, l), append(tables, table), append(used, u), append(fixes, f)
 		}
+		identities, entries := [][]search.Identity{}, [][]sessions.Entries{}
+		weighed, compared := []*similar.Weighed{}, []*similar.Compared{}
+		weighing, comparison := similar.Weighing{Counted: []string{"token"}}, similar.Comparison{Request: req}
+		for i, r := range s.hosts {
+			of := search.Identities(r)
+			var ids []uint64
+			for _, x := range of {
+				ids = append(ids, x.Hash)
+			}
+			list, err := sessions.EntriesOf(rt.Context(), r, ids)
+			check(rt, err)
+			local := &similar.Local{Reader: r, Adapter: s.adapter, Source: stories.Disk{}}
+			w, err := local.Weigh(rt.Context(), weighing)
+			check(rt, err)
+			c, err := local.Compare(rt.Context(), comparison)
+			check(rt, err)
+			if i == 1 {
+				of, list = *cmp.Or(spoiled(rt, &of), &of), *cmp.Or(spoiled(rt, &list), &list)
+				w, c = cmp.Or(spoiled(rt, w), w), cmp.Or(spoiled(rt, c), c)
+			}
+			identities, entries, weighed, compared = append(identities, of), append(entries, list), append(weighed, w), append(compared, c)
+		}
+		merge.Elsewhere(identities)
+		merge.Forks(identities)
+		merge.Common(entries)
+		merge.AgainWeigh(&weighing, weighed)
+		if w := merge.Weigh(&weighing, weighed); len(w.Others) != 1 || w.Others[0] < 0 || w.Sessions < 0 {
+			rt.Fatalf("%+v", w)
+		}
+		merge.AgainCompare(&comparison, compared)
+		merge.Compare(&comparison, compared)
+		merge.AgainFix(&fix.Request{}, fixes)
 		merge.Sessions(&sessions.Request{Forks: true}, lists)
 		merge.Tools(tables)
 		merge.Usage(&audit.Request{}, used)

@@ -38,7 +38,7 @@ const greetingMark = `{"pigrep":`
 // The bounds of what one side takes from the other.
 const (
 	maxBefore  = 1 << 20   // bytes before the greeting
-	maxRequest = 4 << 20   // bytes of a request
+	maxRequest = 16 << 20  // bytes of a request
 	maxLine    = 32 << 20  // bytes of a part or an answer
 	maxAnswer  = 128 << 20 // bytes of all parts that are kept until the answer is complete
 	maxSession = 512 << 20 // bytes of the lines of one session
