@@ -80,6 +80,7 @@ func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 		if rng.IntN(4) == 0 {
 			most = max(0, n-rng.IntN(3))
 		}
+		seg.infixes.walks, seg.infixes.terms = rng.IntN(2)*walksInTurn, nil // the terms get into memory, or do not
 		docs, ok, err := seg.Infix(FieldText, []byte(needle), atEnd, most)
 		if err != nil || ok != (n <= most) {
 			t.Fatalf("Infix(%q, %t, %d): %t, %v, and %d terms have it", needle, atEnd, most, ok, err, n)
