@@ -25,6 +25,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/analysis"
@@ -45,6 +46,8 @@ type grepShelf struct {
 	root  string
 	index string
 	texts []grepText
+
+	agents adapter.Adapter
 }
 
 // grepText is the text of a part, and where it is.
@@ -58,7 +61,7 @@ type grepText struct {
 
 func newGrepShelf(t testing.TB) *grepShelf {
 	dir := t.TempDir()
-	s := &grepShelf{t: t, root: filepath.Join(dir, "sessions"), index: filepath.Join(dir, "index")}
+	s := &grepShelf{t: t, root: filepath.Join(dir, "sessions"), index: filepath.Join(dir, "index"), agents: pi.New()}
 	if err := os.Mkdir(s.root, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,7 @@ func (s *grepShelf) roots() []adapter.Root { return []adapter.Root{{Path: s.root
 // segments of few files.
 func (s *grepShelf) update(batch int) {
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: s.index, Adapter: pi.New(), Roots: s.roots(), Now: time.Now, BatchBytes: batch,
+		Dir: s.index, Adapter: s.agents, Roots: s.roots(), Now: time.Now, BatchBytes: batch,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -99,7 +102,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		known = reader
 	}
 	var files []File
-	for _, step := range indexer.Plan(indexer.Discover(pi.New(), s.roots(), nil), known) {
+	for _, step := range indexer.Plan(indexer.Discover(s.agents, s.roots(), nil), known) {
 		f := File{Path: step.File.Path, Known: step.Known}
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
@@ -112,7 +115,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		files = append(files, f)
 	}
 	var list []*Match
-	sum, err := Run(context.Background(), Input{reader, pi.New(), stories.Disk{}, files}, req, func(m *Match) error {
+	sum, err := Run(context.Background(), Input{reader, s.agents, stories.Disk{}, files}, req, func(m *Match) error {
 		list = append(list, m)
 		return nil
 	})
@@ -611,6 +614,44 @@ func TestGrepInManyWords(t *testing.T) {
 	}
 }
 
+// readAll is a request that reads all lines of the files with a candidate.
+func readAll(req Request) Request {
+	req.limits = &limits{Limits: literal.DefaultLimits, window: 64 << 10}
+	return req
+}
+
+// What every agent wrote is found the same with the index, by reading lines that it knows, and by
+// reading files that it does not know.
+func TestGrepOfAgents(t *testing.T) {
+	testkit.Unraced(t)
+	rng := rand.New(rand.NewPCG(9, 9))
+	s := newGrepShelf(t)
+	testkit.Check(t, os.CopyFS(s.root, os.DirFS(filepath.Join(testkit.Root(), "testdata", "agents"))))
+	testkit.Check(t, filepath.WalkDir(s.root, func(path string, d os.DirEntry, err error) error {
+		if filepath.Ext(path) == ".zst" { // which stories.Disk does not open
+			return os.Remove(path)
+		}
+		return err
+	}))
+	s.agents = adapter.NewRegistry(adapter.Environment{}, agents.All()...)
+	s.update(1 << 20)
+	all := Request{Spec: filter.Spec{Scope: scope.All}, Patterns: []string{`\w\w`}}
+	matches, _ := s.grep(all, false)
+	for range testkit.HowMany(40, 200, 1000) {
+		req, lines := all, matches[rng.IntN(len(matches))].Lines
+		text := []rune(lines[rng.IntN(len(lines))].Text)
+		from := rng.IntN(len(text))
+		req.Patterns, req.Fixed = []string{string(text[from:min(len(text), from+2+rng.IntN(6))])}, true
+		want, _ := s.grep(req, false)
+		for _, known := range []Request{req, readAll(req)} {
+			got, _ := s.grep(known, true)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("grep %+q (-read +known):\n%s", req.Patterns, diff)
+			}
+		}
+	}
+}
+
 // Both ways of searching tell everything about a match the same, and matches
 // across lines are found in both. A brief search counts the same lines.
 func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
@@ -619,6 +660,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	for i := range 3 {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
+	s.write("sound.jsonl", regexp.MustCompile(`(?m)^{broken.*\n`).ReplaceAll(randomSession(rng, 60), nil))
 	s.update(4 << 10)
 	s.read()
 	for i := range 3 {
@@ -637,6 +679,10 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		scanned, _ := s.grep(req, false)
 		if diff := cmp.Diff(scanned, indexed); diff != "" {
 			t.Fatalf("grep %+q (-scanned +indexed):\n%s", req.Patterns, diff)
+		}
+		again, _ := s.grep(readAll(req), true)
+		if diff := cmp.Diff(scanned, again); diff != "" {
+			t.Fatalf("grep %+q (-scanned +scanned although indexed):\n%s", req.Patterns, diff)
 		}
 		if req.Multiline {
 			text := req.Patterns[0]

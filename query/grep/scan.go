@@ -3,6 +3,7 @@ package grep
 import (
 	"bytes"
 	"io"
+	"math"
 
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
@@ -24,9 +25,11 @@ func (w *worker) scan(state adapter.State, from int64) error {
 			return nil
 		}
 	}
-	// The parser starts without the header: it must not give its time to entries
-	// before it.
-	s := lineScan{w: w, parser: w.adapter.Parse(state), last: state, lastAt: from}
+	s := lineScan{w: w, parser: w.adapter.Parse(state), alone: state, last: state, lastAt: from}
+	s.alone.LastTime = unknownTime
+	if known := w.task.Known; known != nil && !w.changed && known.Skipped == 0 {
+		s.read = min(w.task.Indexed, known.Checkpoint.Offset)
+	}
 	w.read(&w.lines, from, w.file.Size(), state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
@@ -96,11 +99,18 @@ func (w *worker) findHeader(state adapter.State, from int64) (session.Header, er
 type lineScan struct {
 	w      *worker
 	parser adapter.Parser
-	lines  int // before the bytes that come next
+	cursor literal.Cursor // in many lines
+	lines  int            // before the bytes that come next
+	read   int64          // all lines before this offset were parsed without a problem when they were indexed
 
+	alone  adapter.State // of a line after others that were not parsed, before the header
 	last   adapter.State // as of the line at lastAt
 	lastAt int64
 }
+
+// unknownTime is a time that no line can say. A parser that continues from it gives it to
+// an entry without a timestamp.
+const unknownTime = math.MinInt64
 
 func (s *lineScan) searchLines(data []byte, offset int64) error {
 	w := s.w
@@ -114,10 +124,10 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 		}
 		return nil
 	}
-	w.cursor.Begin(w.JSONPrefilter, data)
+	s.cursor.Begin(w.JSONPrefilter, data)
 	counted := 0
 	for at := 0; at < len(data); {
-		pos := w.cursor.Next(at)
+		pos := s.cursor.Next(at)
 		if pos >= len(data) {
 			break
 		}
@@ -139,10 +149,22 @@ func (s *lineScan) searchEnded(raw []byte, offset int64) error {
 }
 
 func (s *lineScan) searchLine(line adapter.Line) error {
-	timeless, err := s.searchEntries(s.parser, line, s.w.JSONPrefilter != nil)
+	skipping := s.w.JSONPrefilter != nil
+	if skipping {
+		alone := s.alone
+		if head := &s.w.fileHeader; head.Offset <= line.Offset {
+			alone.Header = *head
+		}
+		s.parser.Reset(alone)
+		if line.Ended && line.Offset < s.read {
+			line.Wanted = s.w.mayMatch
+		}
+	}
+	timeless, err := s.searchEntries(s.parser, line, skipping)
 	if !timeless || err != nil {
 		return err
 	}
+	line.Wanted = nil
 	// A matching entry without a timestamp gets the time of the entry before it.
 	if err := s.parseTo(line.Offset); err != nil {
 		return err
@@ -157,10 +179,9 @@ func (s *lineScan) searchLine(line adapter.Line) error {
 func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
 	n := 0
 	parser.Parse(line, func(e *session.Entry) {
-		// Copy is 0 for an entry without a timestamp. Later entries on the line may get
-		// the time of the first.
-		if n++; skipping && n == 1 && e.Copy == 0 {
-			timeless = true
+		// Later entries on the line may get the time of the first.
+		if n++; skipping && n == 1 {
+			timeless = e.Timestamp.Equal(adapter.TimeOf(unknownTime))
 		}
 		if timeless || err != nil {
 			return
