@@ -31,21 +31,31 @@ func replies(o *record.Outline, prompt int64) (list []record.Entry) {
 	return list
 }
 
-// answers raises the scores of replies that end the turn of a better prompt: who finds the question
-// wants the answer.
+// answers joins prompts and the replies that end their turns: who finds the question wants the answer, and
+// a question is better the more of the query its answer has.
 func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Candidate]factors) error {
+	times := func(c *Candidate, gain float32) {
+		f := all[c]
+		f.turn *= gain
+		all[c] = f
+		c.score *= gain
+	}
+	best := float32(0)
+	for _, c := range top {
+		best = max(best, c.score)
+	}
 	for i, prompt := range top {
-		if kinds[i] != session.KindPrompt {
+		if kinds[i] != session.KindPrompt || prompt.score < answeredLeast*best {
 			continue
 		}
 		s.resolve(prompt)
-		var worse []*Candidate // replies after it
+		var later []*Candidate // replies
 		for k, c := range top {
-			if kinds[k] == session.KindReply && c.file == prompt.file && 0 < c.score && c.score < answerShare*prompt.score && s.resolve(c).offset > prompt.offset {
-				worse = append(worse, c)
+			if kinds[k] == session.KindReply && c.file == prompt.file && 0 < c.score && s.resolve(c).offset > prompt.offset {
+				later = append(later, c)
 			}
 		}
-		if len(worse) == 0 {
+		if len(later) == 0 {
 			continue
 		}
 		o, err := s.outline(prompt.file, s.segs[prompt.segment])
@@ -54,13 +64,16 @@ func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Cand
 		}
 		list := replies(o, prompt.offset)
 		for _, e := range list[:min(lastReplies, len(list))] {
-			if k := slices.IndexFunc(worse, func(c *Candidate) bool { return c.offset == e.Offset }); k >= 0 {
-				f, gain := all[worse[k]], answerShare*prompt.score/worse[k].score
-				f.turn *= gain
-				all[worse[k]] = f
-				worse[k].score *= gain
-				break
+			k := slices.IndexFunc(later, func(c *Candidate) bool { return c.offset == e.Offset })
+			if k < 0 {
+				continue
 			}
+			reply, asked := later[k], prompt.score
+			if !s.plan.WantsLatest { // an earlier decision must not rise by the words of its answer
+				times(prompt, float32(1+answeredGain*s.weightOf(reply.mask&^prompt.mask)))
+			}
+			times(reply, max(reply.score+askedShare*asked, answerShare*prompt.score)/reply.score)
+			break
 		}
 	}
 	return s.err()
