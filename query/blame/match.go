@@ -1,8 +1,9 @@
 package blame
 
 import (
-	"slices"
 	"strings"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // shortest is how many bytes a line has at least that tells where it is from. Shorter ones
@@ -53,110 +54,14 @@ func match(a, b []string) []int {
 	for i := range m {
 		m[i] = -1
 	}
-	matchBetween(a, b, 0, len(a), 0, len(b), m)
+	from, to := 0, 0
+	for _, d := range append(lcs.DiffLines(a, b), lcs.Diff{Start: len(a), End: len(a), ReplStart: len(b), ReplEnd: len(b)}) {
+		for k := to; k < d.ReplStart; k++ {
+			m[k] = from + k - to
+		}
+		from, to = d.End, d.ReplEnd
+	}
 	return m
-}
-
-// fewPairs is how many pairs of lines are compared with each other, where no line is unique.
-const fewPairs = 1 << 18
-
-func matchBetween(a, b []string, fromA, toA, fromB, toB int, m []int) {
-	for fromA < toA && fromB < toB && a[fromA] == b[fromB] {
-		m[fromB] = fromA
-		fromA, fromB = fromA+1, fromB+1
-	}
-	for fromA < toA && fromB < toB && a[toA-1] == b[toB-1] {
-		toA, toB = toA-1, toB-1
-		m[toB] = toA
-	}
-	if fromA == toA || fromB == toB {
-		return
-	}
-	pairs := uniquePairs(a, b, fromA, toA, fromB, toB)
-	if len(pairs) == 0 {
-		if (toA-fromA)*(toB-fromB) <= fewPairs {
-			longest(a[fromA:toA], b[fromB:toB], func(i, k int) { m[fromB+k] = fromA + i })
-		}
-		return
-	}
-	for _, p := range pairs {
-		m[p.b] = p.a
-		matchBetween(a, b, fromA, p.a, fromB, p.b, m)
-		fromA, fromB = p.a+1, p.b+1
-	}
-	matchBetween(a, b, fromA, toA, fromB, toB, m)
-}
-
-// pair is a line of a and the same line of b.
-type pair struct{ a, b int }
-
-// uniquePairs returns the lines that are unique in both ranges: the longest sequence that has the
-// same order in both.
-func uniquePairs(a, b []string, fromA, toA, fromB, toB int) []pair {
-	const several = -2
-	inA, inB := make(map[string]int, toA-fromA), make(map[string]int, toB-fromB)
-	for at, lines := range map[*map[string]int][]string{&inA: a[fromA:toA], &inB: b[fromB:toB]} {
-		for i, l := range lines {
-			if _, ok := (*at)[l]; ok {
-				(*at)[l] = several
-			} else {
-				(*at)[l] = i
-			}
-		}
-	}
-	var all []pair
-	for i, l := range a[fromA:toA] {
-		if k, ok := inB[l]; ok && k != several && inA[l] != several {
-			all = append(all, pair{fromA + i, fromB + k})
-		}
-	}
-	var ends []int // of the sequences of each length, the pair that ends earliest in b
-	before := make([]int, len(all))
-	for i, p := range all {
-		n, _ := slices.BinarySearchFunc(ends, p.b, func(e, b int) int { return all[e].b - b })
-		if before[i] = -1; n > 0 {
-			before[i] = ends[n-1]
-		}
-		if n == len(ends) {
-			ends = append(ends, i)
-		} else {
-			ends[n] = i
-		}
-	}
-	var pairs []pair
-	if len(ends) > 0 {
-		for i := ends[len(ends)-1]; i >= 0; i = before[i] {
-			pairs = append(pairs, all[i])
-		}
-	}
-	slices.Reverse(pairs)
-	return pairs
-}
-
-// longest visits the pairs of a longest common subsequence.
-func longest(a, b []string, visit func(i, k int)) {
-	width := len(b) + 1
-	length := make([]int32, (len(a)+1)*width) // of the rests of a and b
-	for i := len(a) - 1; i >= 0; i-- {
-		for k := len(b) - 1; k >= 0; k-- {
-			if a[i] == b[k] {
-				length[i*width+k] = length[(i+1)*width+k+1] + 1
-			} else {
-				length[i*width+k] = max(length[(i+1)*width+k], length[i*width+k+1])
-			}
-		}
-	}
-	for i, k := 0, 0; i < len(a) && k < len(b); {
-		switch {
-		case a[i] == b[k]:
-			visit(i, k)
-			i, k = i+1, k+1
-		case length[(i+1)*width+k] >= length[i*width+k+1]:
-			i++
-		default:
-			k++
-		}
-	}
 }
 
 // likeness says how alike two lines are, by the pairs of characters that they share: 1 if these
