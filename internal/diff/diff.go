@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+	"github.com/aymanbagabas/go-udiff/lcs"
 
 	"pigrep/internal/session"
 )
@@ -452,4 +453,20 @@ func hunks(run []Line) []Hunk {
 		all = append(all, Hunk{run[start:end:end]})
 	}
 	return all
+}
+
+// Match returns for each line of b the number of the line of a that it is, -1 for a new one. Lines keep
+// their order. Of texts that differ very much, fewer lines are matched than could be.
+func Match(a, b []string) []int {
+	m := make([]int, len(b))
+	from, to := 0, 0
+	for _, d := range append(lcs.DiffLines(a, b), lcs.Diff{Start: len(a), End: len(a), ReplStart: len(b), ReplEnd: len(b)}) {
+		for k := to; k < d.ReplEnd; k++ {
+			if m[k] = -1; k < d.ReplStart {
+				m[k] = from + k - to
+			}
+		}
+		from, to = d.End, d.ReplEnd
+	}
+	return m
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/diff"
 	"pigrep/internal/session"
 )
 
@@ -271,7 +272,7 @@ func (x *attribution) set(i int, l *line) {
 // inOrder matches the lines of the file with those of a history. Of a history that may be of
 // another file, only runs of lines count.
 func (x *attribution) inOrder(all []line, isSame bool) {
-	m := match(keys(all), x.keys)
+	m := diff.Match(keys(all), x.keys)
 	used := make([]bool, len(all))
 	for from := 0; from < len(m); {
 		to, telling := from+1, 0
@@ -333,7 +334,7 @@ const nearEnough = 0.6
 
 // alike finds lines without an origin that stand where the history has a similar line.
 func (x *attribution) alike(all []line) {
-	m := match(keys(all), x.keys)
+	m := diff.Match(keys(all), x.keys)
 	taken, unique := make([]bool, len(all)), telling(nil, keys(all))
 	for _, at := range m {
 		if at >= 0 {

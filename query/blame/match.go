@@ -1,10 +1,6 @@
 package blame
 
-import (
-	"strings"
-
-	"github.com/aymanbagabas/go-udiff/lcs"
-)
+import "strings"
 
 // shortest is how many bytes a line has at least that tells where it is from. Shorter ones
 // stand anywhere.
@@ -44,24 +40,6 @@ func squeezed(line string) string {
 		}
 	}
 	return string(b)
-}
-
-// match returns for each line of b the number of the line of a that it is, -1 for a new one.
-// Lines keep their order. What is unique in both texts is matched first, and what lies between
-// two matches after that.
-func match(a, b []string) []int {
-	m := make([]int, len(b))
-	for i := range m {
-		m[i] = -1
-	}
-	from, to := 0, 0
-	for _, d := range append(lcs.DiffLines(a, b), lcs.Diff{Start: len(a), End: len(a), ReplStart: len(b), ReplEnd: len(b)}) {
-		for k := to; k < d.ReplStart; k++ {
-			m[k] = from + k - to
-		}
-		from, to = d.End, d.ReplEnd
-	}
-	return m
 }
 
 // likeness says how alike two lines are, by the pairs of characters that they share: 1 if these

@@ -4,45 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"pigrep/internal/session"
 )
-
-// What is matched is the same line, in the same order; equal texts match whole; and one line that
-// was added or removed leaves all others matched.
-func TestMatch(t *testing.T) {
-	line := rapid.SampledFrom([]string{"a", "b", "c", "d", "", "return nil, err"})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.SliceOfN(line, 0, 30).Draw(t, "a"), rapid.SliceOfN(line, 0, 30).Draw(t, "b")
-		last := -1
-		for i, at := range match(a, b) {
-			if at >= 0 && (at <= last || a[at] != b[i]) {
-				t.Fatalf("line %d is matched with %d after %d", i, at, last)
-			}
-			last = max(last, at)
-		}
-		at := rapid.IntRange(0, len(a)).Draw(t, "at")
-		longer := append(append(append([]string{}, a[:at]...), "new"), a[at:]...)
-		n := 0
-		for _, k := range match(a, longer) {
-			if k >= 0 {
-				n++
-			}
-		}
-		if n != len(a) {
-			t.Fatalf("%d of %d lines are matched beside a new one", n, len(a))
-		}
-	})
-}
-
-// Texts without a unique line are compared only up to a size, and nothing takes long.
-func TestMatchOfManyEqualLines(t *testing.T) {
-	a, b := strings.Split(strings.Repeat("x\ny\n", 50_000), "\n"), strings.Split(strings.Repeat("y\nx\nx\n", 40_000), "\n")
-	if got := match(a, b); len(got) != len(b) {
-		t.Errorf("%d of %d lines", len(got), len(b))
-	}
-}
 
 func TestLikeness(t *testing.T) {
 	for _, c := range []struct {

@@ -208,7 +208,7 @@ func (h *history) renew(old []line, now []string, by *origin) []line {
 	for i := range now {
 		between[i] = newLine(now[i], by)
 	}
-	for i, at := range match(keys(old), keys(between)) {
+	for i, at := range diff.Match(keys(old), keys(between)) {
 		if at < 0 {
 			h.note(&between[i])
 			continue
@@ -271,7 +271,7 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 				now[l.key] = l.by
 			}
 		}
-		for i, at := range match(keys(there), keys(list)) {
+		for i, at := range diff.Match(keys(there), keys(list)) {
 			if at >= 0 && list[i].by == c.by && there[at].by != nil {
 				list[i].by, list[i].spaced = there[at].by, there[at].spaced || there[at].text != list[i].text
 				h.note(&list[i])
