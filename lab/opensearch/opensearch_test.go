@@ -220,6 +220,15 @@ func TestOneNode(t *testing.T) {
 			t.Errorf("%d documents are left", n)
 		}
 	})
+	t.Run("not set up", func(t *testing.T) {
+		other := newMachine(t, m.sessions)
+		other.must("remote", "add", "team", url, "--prefix", "unset")
+		for _, args := range [][]string{{"push", "team", "--session-dir", m.sessions}, {"search", "--from", "team", "token"}, {"remote", "status", "team"}} {
+			if _, errs, code := other.run(args...); code != 2 || !strings.Contains(errs, "hint: set it up once: pigrep remote init team") {
+				t.Errorf("%q: exit code %d, %s", args, code, errs)
+			}
+		}
+	})
 	t.Run("version", func(t *testing.T) {
 		put(t, url+"/_index_template/pigrep", `{"index_patterns":["pigrep-v9-*"],"version":9}`)
 		for _, args := range [][]string{{"push", "team", "--session-dir", m.sessions}, {"remote", "init", "team"}, {"search", "--from", "team", "token"}} {

@@ -13,45 +13,38 @@ import (
 	"pigrep/internal/session"
 )
 
-// Setup says what Init does, or would do.
-type Setup struct {
-	Changes []string // in the order in which they are made; none: all is there
-}
-
 // Init sets the archive up: its templates, with so many shards for each month, and its index of
-// sessions. It changes nothing that
-// is as it should be. A template of another version is an error: documents of two versions
-// cannot be in the same indices.
-func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (*Setup, error) {
-	s := &Setup{}
+// sessions. It returns what it made, or would make, and changes nothing that is as it should be. A
+// template of another version is an error: documents of two versions cannot be in the same indices.
+func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (changes []string, err error) {
 	templates := a.templates()
 	versions, err := a.templateVersions(ctx)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	for _, name := range []string{a.config.Prefix, a.config.Prefix + "-sessions"} {
 		switch found := versions[name]; {
 		case found == version:
 			continue
 		case found != 0:
-			return s, a.isOther(name, found)
+			return changes, a.isOther(name, found)
 		}
-		s.Changes = append(s.Changes, "template "+name)
+		changes = append(changes, "template "+name)
 		if !dryRun {
 			if err := a.call(ctx, http.MethodPut, "_index_template/"+name, a.template(templates[name], shards), nil); err != nil {
-				return s, err
+				return changes, err
 			}
 		}
 	}
 	index := a.sessionsIndex()
 	err = a.call(ctx, http.MethodHead, index, nil, nil)
 	if isStatus(err, http.StatusNotFound) {
-		s.Changes = append(s.Changes, "index "+index)
+		changes = append(changes, "index "+index)
 		if err = nil; !dryRun {
 			err = a.create(ctx, index)
 		}
 	}
-	return s, err
+	return changes, err
 }
 
 // Status is what an archive says about itself, as far as the role allows to ask.

@@ -319,9 +319,5 @@ func encode(body any) ([]byte, error) {
 	if data, ok := body.([]byte); ok {
 		return data, nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(body)
-	return b.Bytes(), err
+	return json.Marshal(body)
 }

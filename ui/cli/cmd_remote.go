@@ -141,7 +141,7 @@ func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string
 		}
 	}
 	o.URL = strings.TrimRight(args[1], "/")
-	if err := o.Remote.Check(a, name); err != nil {
+	if _, err := o.Remote.Open(a, name); err != nil {
 		return remotes.Problem(err)
 	}
 	list, err := remotes.Read(a)
@@ -212,7 +212,7 @@ func runRemoteInit(ctx context.Context, a *app.App, o *remoteOptions, args []str
 	if err != nil {
 		return err
 	}
-	setup, err := archive.Init(ctx, o.shards.Or(1), o.dryRun)
+	changes, err := archive.Init(ctx, o.shards.Or(1), o.dryRun)
 	if err != nil {
 		return remotes.Problem(err)
 	}
@@ -220,11 +220,11 @@ func runRemoteInit(ctx context.Context, a *app.App, o *remoteOptions, args []str
 	if o.dryRun {
 		verb = "would make"
 	}
-	lines := lists.Map(setup.Changes, func(c string) string { return verb + " " + c })
+	lines := lists.Map(changes, func(c string) string { return verb + " " + c })
 	if len(lines) == 0 {
 		lines = []string{args[0] + " is set up; nothing to do"}
 	}
-	return o.tell(a, map[string]any{"archive": args[0], "dryRun": o.dryRun, "changes": append([]string{}, setup.Changes...)}, lines...)
+	return o.tell(a, map[string]any{"archive": args[0], "dryRun": o.dryRun, "changes": append([]string{}, changes...)}, lines...)
 }
 
 func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {

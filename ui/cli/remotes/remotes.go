@@ -134,20 +134,6 @@ func (l Remotes) Find(name string) (*Remote, error) {
 	return nil, problem.Usagef(hint, "there is no archive %q", name)
 }
 
-// Check reports what is wrong with the description of an archive.
-func (r *Remote) Check(a *app.App, name string) error {
-	if r.Prefix != "" && !nameForm().MatchString(r.Prefix) {
-		return problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
-	}
-	if r.Host != "" {
-		if _, err := r.HostName(a); err != nil {
-			return err
-		}
-	}
-	_, err := r.Open(a, name)
-	return err
-}
-
 // Open returns the archive of a name. It sends nothing.
 func (l Remotes) Open(a *app.App, name string) (*opensearch.Archive, error) {
 	r, err := l.Find(name)
@@ -159,6 +145,14 @@ func (l Remotes) Open(a *app.App, name string) (*opensearch.Archive, error) {
 
 // Open returns the archive, which messages call by a name.
 func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
+	if r.Prefix != "" && !nameForm().MatchString(r.Prefix) {
+		return nil, problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
+	}
+	if r.Host != "" {
+		if _, err := r.HostName(a); err != nil {
+			return nil, err
+		}
+	}
 	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix}
 	c.Password = func(ctx context.Context) (string, error) { return r.password(ctx, a) }
 	if r.CA != "" {
