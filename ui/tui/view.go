@@ -335,11 +335,15 @@ func (m *Model) counts(room int) string {
 	join := func() string {
 		return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), " · ")
 	}
-	for _, i := range []int{1, 2, 4, 3} {
+	least := []int{1, 2, 4}
+	if m.state.Archive != "" {
+		least = []int{1, 4, 3, 2}
+	}
+	for _, i := range least {
 		if terminal.Width(join()) <= room {
 			break
 		}
-		if i != 2 || parts[2] == upToDate {
+		if i != 2 || parts[2] == upToDate || m.state.Archive != "" {
 			parts[i] = ""
 		}
 	}
