@@ -10,7 +10,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/filter"
-	"pigrep/query/engine/words"
 	"pigrep/query/search"
 )
 
@@ -37,16 +36,12 @@ type Request struct {
 	Rows     int            // of tokens and cost that are listed; 0: all
 	Tree     bool           // what a subagent used counts for the session that it works for
 
-	// Of an answer that several indexes give together:
-	Part      bool              // a table has all rows, and what merging it with others takes
-	Shared    *words.Statistics // as of search.Request
-	Elsewhere []uint64          // likewise
-	Lost      []uint64          // entries that older sessions of others have, as of session.Entry.Copy
+	search.Joint // with Shared, a table has all rows, and what merging it with others takes
 }
 
 // Picks returns the search that finds the calls which the text picks.
 func (r *Request) Picks() search.Request {
-	req := search.Request{Text: r.Text, Spec: r.Spec, Env: r.Env, Shared: r.Shared}
+	req := search.Request{Text: r.Text, Spec: r.Spec, Env: r.Env, Joint: search.Joint{Shared: r.Shared}}
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	// The facts decide these, and know more than the documents do.
 	req.Tools, req.Models, req.Error = nil, nil, false

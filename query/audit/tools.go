@@ -44,7 +44,7 @@ type ToolTable struct {
 	Warnings []string
 	Index    search.IndexState
 
-	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Part
+	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Shared
 }
 
 // A ToolPart is what merging a row takes.
@@ -216,12 +216,12 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		row := g.finish()
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
-		if req.Part {
+		if req.Shared != nil {
 			t.Parts = append(t.Parts, g.part())
 		}
 	}
 	finishing.Wait()
-	if req.Part {
+	if req.Shared != nil {
 		t.Parts = append(t.Parts, total.part())
 	}
 	req.mask(t)

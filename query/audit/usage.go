@@ -74,7 +74,7 @@ type UsageTable struct {
 	Warnings []string
 	Index    search.IndexState
 
-	Parts [][4]float64 `json:",omitempty"` // with Request.Part: the costs of the rows, of the total and of the sources, before they are rounded
+	Parts [][4]float64 `json:",omitempty"` // with Request.Shared: the costs of the rows, of the total and of the sources, before they are rounded
 }
 
 // costs returns the costs of a row before they are rounded, in the order of its fields.
@@ -366,22 +366,22 @@ func (b *usageBuild) finish() *UsageTable {
 	if t.Total.Listed > 0 {
 		t.PricesOf = listDate()
 	}
-	if n := b.req.Rows; n > 0 && n < len(rows) && !b.req.Part {
+	if n := b.req.Rows; n > 0 && n < len(rows) && b.req.Shared == nil {
 		rows, t.More = rows[:n], len(rows)-n
 	}
 	t.Rows = make([]UsageRow, len(rows))
 	for i, g := range rows {
 		t.Rows[i] = g.finish("usage", b.req.key(b.r, g.keys))
-		if b.req.Part {
+		if b.req.Shared != nil {
 			t.Parts = append(t.Parts, g.costs())
 		}
 	}
-	if b.req.Part {
+	if b.req.Shared != nil {
 		t.Parts = append(t.Parts, b.total.costs())
 	}
 	for _, g := range b.sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, rounded(g.cost), g.unpriced})
-		if b.req.Part {
+		if b.req.Shared != nil {
 			t.Parts = append(t.Parts, [4]float64{g.cost.Total()})
 		}
 	}

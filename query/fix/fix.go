@@ -38,12 +38,8 @@ type Request struct {
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: answers have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
-	// Of an answer that several indexes give together, as of search.Request: Shared is the sum of
-	// Statistics. The response has all sessions then.
-	Shared    *words.Statistics
-	Elsewhere []uint64
-	Common    []uint64
-	Agreed    *rank.Agreed
+	// Shared is the sum of Statistics. With it, the response has all sessions.
+	search.Joint
 }
 
 // DefaultLimit is the limit of a request that names none.
@@ -155,7 +151,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	s.weigh(rarity)
 
-	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Shared: req.Shared, Elsewhere: req.Elsewhere, Common: req.Common}
+	within := search.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env, Joint: req.Joint}
 	within.Scope, within.Kinds = "", kinds
 	in, err := within.Resolve(ctx, r, a, src)
 	if err != nil {
@@ -202,8 +198,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 
 // Statistics returns what Request.Shared is the sum of.
 func Statistics(r *index.Reader, req Request) (*words.Statistics, error) {
-	within := search.Request{Elsewhere: req.Elsewhere}
-	return words.Frequencies(r, read(req.Text).terms(), within.IsElsewhere())
+	return words.Frequencies(r, read(req.Text).terms(), req.IsElsewhere())
 }
 
 // List puts all sessions in order, and leaves the first of them.

@@ -70,7 +70,7 @@ func covered[T any](tables []T, of func(T) *audit.Coverage) (sum audit.Coverage)
 	return sum
 }
 
-// Tools merges tables of tools that were asked for with Request.Part.
+// Tools merges tables of tools that were asked for with Request.Shared.
 func Tools(tables []*audit.ToolTable) *audit.ToolTable {
 	m := &audit.ToolTable{
 		By:       tables[0].By,
@@ -218,7 +218,7 @@ func Files(tables []*audit.FileTable) *audit.FileTable {
 	return m
 }
 
-// Usage merges tables of tokens and cost that were asked for with Request.Part.
+// Usage merges tables of tokens and cost that were asked for with Request.Shared.
 func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 	m := &audit.UsageTable{
 		By: tables[0].By, TimeZone: tables[0].TimeZone,

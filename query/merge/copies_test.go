@@ -12,6 +12,7 @@ import (
 	"pigrep/lab/stories"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
+	"pigrep/query/engine/words"
 	"pigrep/query/merge"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
@@ -94,10 +95,10 @@ func TestCopiesOnTwoHostsCountOnce(t *testing.T) {
 	var lists []*sessions.Response
 	var tables []*audit.ToolTable
 	for i, r := range s.hosts {
-		l, err := sessions.List(t.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Elsewhere: d.elsewhere[i]})
+		l, err := sessions.List(t.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Joint: search.Joint{Elsewhere: d.elsewhere[i]}})
 		check(t, err)
 		lists = append(lists, l)
-		table, err := audit.Tools(t.Context(), r, s.adapter, stories.Disk{}, audit.Request{Part: true, Elsewhere: d.elsewhere[i]})
+		table, err := audit.Tools(t.Context(), r, s.adapter, stories.Disk{}, audit.Request{Joint: search.Joint{Shared: &words.Statistics{}, Elsewhere: d.elsewhere[i]}})
 		check(t, err)
 		tables = append(tables, table)
 	}

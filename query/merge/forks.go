@@ -207,13 +207,5 @@ func compared(list []*similar.Compared) (found []*search.Response) {
 
 // AgainCompare is Again for them.
 func AgainCompare(req *similar.Comparison, list []*similar.Compared) []*similar.Comparison {
-	again := make([]*similar.Comparison, len(list))
-	for i, r := range Again(&req.Request, compared(list)) {
-		if r != nil {
-			more := *req
-			more.Agreed = r.Agreed
-			again[i] = &more
-		}
-	}
-	return again
+	return agreed(req, Again(&req.Request, compared(list)), func(r *similar.Comparison) *search.Joint { return &r.Joint })
 }

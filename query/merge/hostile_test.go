@@ -62,6 +62,9 @@ func spoiled[T any](t *rapid.T, answer *T) *T {
 	return out
 }
 
+// alone makes an answer that can be merged.
+var alone = search.Joint{Shared: &words.Statistics{}}
+
 // Whatever a host answers, the others' answers are merged.
 func TestHostileAnswers(t *testing.T) {
 	list, decoded := shelves(t, 2), 0
@@ -108,13 +111,13 @@ func TestHostileAnswers(t *testing.T) {
 
 		lists, tables, used, fixes := []*sessions.Response{}, []*audit.ToolTable{}, []*audit.UsageTable{}, []*fix.Response{}
 		for i, r := range s.hosts {
-			l, err := sessions.List(rt.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Forks: true, Shared: &words.Statistics{}})
+			l, err := sessions.List(rt.Context(), r, s.adapter, stories.Disk{}, sessions.Request{Forks: true, Joint: alone})
 			check(rt, err)
-			table, err := audit.Tools(rt.Context(), r, s.adapter, stories.Disk{}, audit.Request{Part: true})
+			table, err := audit.Tools(rt.Context(), r, s.adapter, stories.Disk{}, audit.Request{Joint: alone})
 			check(rt, err)
-			u, err := audit.Usage(rt.Context(), r, audit.Request{Part: true})
+			u, err := audit.Usage(rt.Context(), r, audit.Request{Joint: alone})
 			check(rt, err)
-			f, err := fix.Find(rt.Context(), r, s.adapter, stories.Disk{}, fix.Request{Text: "command not found", Env: filter.Env{Now: now}, Shared: req.Shared})
+			f, err := fix.Find(rt.Context(), r, s.adapter, stories.Disk{}, fix.Request{Text: "command not found", Env: filter.Env{Now: now}, Joint: search.Joint{Shared: req.Shared}})
 			check(rt, err)
 			if i == 1 {
 				if bad := spoiled(rt, l); bad != nil {

@@ -80,19 +80,24 @@ func families(lists []*sessions.Response) []sessions.Session {
 
 // AgainSessions is Again for a list of sessions.
 func AgainSessions(req *sessions.Request, lists []*sessions.Response) []*sessions.Request {
-	again := make([]*sessions.Request, len(lists))
 	if req.Text == "" {
-		return again
+		return make([]*sessions.Request, len(lists))
 	}
 	found := req.Search()
-	for i, r := range Again(&found, searches(lists)) {
+	return agreed(req, Again(&found, searches(lists)), func(r *sessions.Request) *search.Joint { return &r.Joint })
+}
+
+// agreed returns copies of a request that say what searches do.
+func agreed[Req any](req *Req, again []*search.Request, joint func(*Req) *search.Joint) []*Req {
+	list := make([]*Req, len(again))
+	for i, r := range again {
 		if r != nil {
 			more := *req
-			more.Agreed = r.Agreed
-			again[i] = &more
+			joint(&more).Agreed = r.Agreed
+			list[i] = &more
 		}
 	}
-	return again
+	return list
 }
 
 // searches returns the searches whose sessions lists have.

@@ -238,7 +238,7 @@ func TestRandomAudits(t *testing.T) {
 		req := audit.Request{Spec: drawSpec(rt), Location: time.UTC, Failed: rapid.IntRange(0, 3).Draw(rt, "failed") == 0}
 		req.Kinds, req.Scope = nil, ""
 		part := req
-		part.Part = true
+		part.Joint = alone
 		audits(rt, s, req, part)
 	})
 }

@@ -84,7 +84,7 @@ func TestRealSessions(t *testing.T) {
 		for _, by := range [][]string{{"tool"}, {"model", "tool"}, {"day"}, {"session"}, {"project"}} {
 			one := audit.Request{By: by, Location: time.UTC}
 			part := one
-			part.Part = true
+			part.Joint = alone
 			want, err := audit.Tools(t.Context(), s.all, s.adapter, stories.Disk{}, one)
 			testkit.Check(t, err)
 			answers, err := together(t, s, part, func(i int, req audit.Request) (*audit.ToolTable, error) {

@@ -28,15 +28,14 @@ func (x several) local(i int) *similar.Local {
 	return &similar.Local{Reader: x.hosts[i], Adapter: x.adapter, Source: stories.Disk{}}
 }
 
-func (x several) of(i int, r similar.Relatives) similar.Relatives {
-	d := x.division(x.t)
-	r.Known, r.Elsewhere, r.Part = merge.Kin(d.forks, r.Known), d.elsewhere[i], true
+func (x several) of(r similar.Relatives) similar.Relatives {
+	r.Known = merge.Kin(x.division(x.t).forks, r.Known)
 	return r
 }
 
 func (x several) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
 	list, err := together(x.t, x.scene, req, func(i int, req similar.Weighing) (*similar.Weighed, error) {
-		req.Relatives = x.of(i, req.Relatives)
+		req.Relatives, req.Joint = x.of(req.Relatives), search.Joint{Shared: &words.Statistics{}, Elsewhere: x.division(x.t).elsewhere[i]}
 		return x.local(i).Weigh(ctx, req)
 	}, merge.AgainWeigh)
 	if err != nil {
@@ -54,7 +53,7 @@ func (x several) Compare(ctx context.Context, req similar.Comparison) (*similar.
 		return nil, err
 	}
 	list, err := together(x.t, x.scene, req, func(i int, req similar.Comparison) (*similar.Compared, error) {
-		req.Of, req.Elsewhere, req.Common = x.of(i, req.Of), d.elsewhere[i], d.common[i]
+		req.Of, req.Elsewhere, req.Common = x.of(req.Of), d.elsewhere[i], d.common[i]
 		return x.local(i).Compare(ctx, req)
 	}, merge.AgainCompare)
 	if err != nil {

@@ -7,7 +7,22 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/rank"
+	"pigrep/query/engine/words"
 )
+
+// Joint is what a request says of the other indexes that answer it together with this one.
+type Joint struct {
+	// Shared is the sum of the Statistics of all, so that their scores are comparable; nil if one
+	// answers alone. With it, the response has a Part.
+	Shared    *words.Statistics
+	Elsewhere []uint64     `json:",omitempty"` // identities of sessions that another one answers for: see Identities
+	Common    []uint64     `json:",omitempty"` // entries that another one has too, as of session.Entry.Copy
+	Lost      []uint64     `json:",omitempty"` // of these, those that another one has in an older session
+	Agreed    *rank.Agreed // what all of them together decide
+}
+
+// IsElsewhere has the identities of Elsewhere.
+func (j *Joint) IsElsewhere() map[uint64]bool { return setOf(j.Elsewhere) }
 
 // Part is what a response says besides, if its index answers a request together with others:
 // what it takes to merge it with theirs.

@@ -13,7 +13,6 @@ import (
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/match"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/words"
 )
 
 // Request is one search: the text of the query, and the filters from flags. A filter
@@ -44,12 +43,7 @@ type Request struct {
 
 	PhraseBytes int // as of rank.Input
 
-	// Shared is the sum of the Statistics of all indexes that answer the request together, so
-	// that their scores are comparable; nil if one answers alone. With it, the response has a Part.
-	Shared    *words.Statistics
-	Elsewhere []uint64     // identities of sessions that another of these indexes answers for: see Identities
-	Common    []uint64     // entries that another of these indexes has too, as of session.Entry.Copy
-	Agreed    *rank.Agreed // what all of them together decide
+	Joint
 
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    `json:"-"` // the resume commands of hits; nil: none

@@ -108,9 +108,6 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().WithSessions(r.Only), AllWords: r.AllWords, PhraseBytes: r.PhraseBytes, Elsewhere: r.IsElsewhere(), Common: setOf(r.Common)}, nil
 }
 
-// IsElsewhere has the identities of Elsewhere.
-func (r *Request) IsElsewhere() map[uint64]bool { return setOf(r.Elsewhere) }
-
 func setOf(list []uint64) map[uint64]bool {
 	if len(list) == 0 {
 		return nil

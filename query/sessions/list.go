@@ -13,7 +13,6 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
-	"pigrep/query/engine/words"
 	"pigrep/query/search"
 )
 
@@ -28,12 +27,7 @@ type Request struct {
 	Resume search.ResumeFunc `json:"-"` // how sessions are resumed; nil: rows have no resume command
 	Redact bool              // mask what looks like a secret in the answer
 
-	// Of an answer that several indexes give together, as of search.Request. Without a text, too,
-	// Shared says that they do.
-	Shared    *words.Statistics
-	Elsewhere []uint64
-	Common    []uint64
-	Agreed    *rank.Agreed
+	search.Joint // without a text, too, Shared says that several indexes answer
 
 	Any   bool // as of search.Request
 	Named bool // only sessions with a name
@@ -165,7 +159,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 func (r *Request) Search() search.Request {
 	return search.Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Any: r.Any, Limit: cmp.Or(max(r.Limit, 0), DefaultSessions), PerSession: 1,
-		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Shared: r.Shared, Elsewhere: r.Elsewhere, Common: r.Common, Agreed: r.Agreed,
+		Env: r.Env, Resume: r.Resume, Redact: r.Redact, Joint: r.Joint,
 	}
 }
 

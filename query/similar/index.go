@@ -25,15 +25,12 @@ type Index interface {
 type Relatives struct {
 	Path  string   // of the session
 	Known []uint64 // identities of relatives, which may be in several indexes: see session.Summary
-
-	// Of an answer that several indexes give together, as of search.Request.
-	Elsewhere []uint64
-	Part      bool
 }
 
 // Weighing asks what terms weigh.
 type Weighing struct {
 	Relatives
+	search.Joint
 	Terms   []string // whose documents are counted
 	Counted []string // of which it is counted in how many sessions they are, but for the relatives
 }
@@ -77,13 +74,14 @@ type Local struct {
 	lineage *sessions.Lineage
 }
 
-// family returns the relatives of a session among the files of the index.
-func (x *Local) family(of *Relatives) map[int]bool {
+// family returns the relatives of a session among the files of the index, also of those that are in
+// others if several answer.
+func (x *Local) family(of *Relatives, several bool) map[int]bool {
 	if x.lineage == nil {
 		x.lineage = sessions.NewLineage(x.Reader)
 	}
 	family := x.lineage.Family(x.lineage.IndexOf(of.Path))
-	if !of.Part {
+	if !several {
 		return family
 	}
 	known := make(map[uint64]bool)
@@ -110,8 +108,8 @@ func (x *Local) family(of *Relatives) map[int]bool {
 // Weigh implements Index.
 func (x *Local) Weigh(ctx context.Context, req Weighing) (*Weighed, error) {
 	resp := &Weighed{Sessions: x.Reader.Table().Len(), Index: search.StateOf(x.Reader)}
-	own, elsewhere := make(map[uint32]bool), (&search.Request{Elsewhere: req.Elsewhere}).IsElsewhere()
-	for i := range x.family(&req.Relatives) {
+	own, elsewhere := make(map[uint32]bool), req.IsElsewhere()
+	for i := range x.family(&req.Relatives, req.Shared != nil) {
 		own[x.Reader.Table().File(i)] = true
 	}
 	if len(elsewhere) > 0 {
@@ -122,7 +120,7 @@ func (x *Local) Weigh(ctx context.Context, req Weighing) (*Weighed, error) {
 			}
 		}
 	}
-	resp.Relatives = Relatives{Path: req.Path, Known: req.Known}
+	resp.Relatives = req.Relatives
 	counted, err := words.Frequencies(x.Reader, req.Terms, elsewhere)
 	if err != nil {
 		return nil, err
@@ -173,7 +171,7 @@ func (x *Local) others(ctx context.Context, terms []string, but map[uint32]bool)
 
 // Compare implements Index.
 func (x *Local) Compare(ctx context.Context, req Comparison) (*Compared, error) {
-	family := x.family(&req.Of)
+	family := x.family(&req.Of, req.Shared != nil)
 	req.Only = func(s *session.Summary) bool { return !family[x.lineage.IndexOf(s.Path)] }
 	found, err := search.Run(ctx, x.Reader, x.Adapter, x.Source, req.Request)
 	if err != nil {

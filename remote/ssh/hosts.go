@@ -45,15 +45,9 @@ type agreement struct {
 
 // split is how what hosts have is divided among them.
 type split struct {
-	of    string       // the numbers of what they have, as of Prepared; "" if these are not known
-	parts map[int]part // by the numbers of hosts
+	of    string               // the numbers of what they have, as of Prepared; "" if these are not known
+	parts map[int]search.Joint // by the numbers of hosts
 	forks []merge.Fork
-}
-
-// part is what a host is told of the others.
-type part struct {
-	elsewhere    []uint64 // sessions for which another one answers
-	common, lost []uint64 // entries that another one has too, and those that another one has in an older session
 }
 
 // Asking is a question to all hosts. It is answered as long as one of them does.
@@ -341,9 +335,9 @@ func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask fun
 // divide divides what hosts have among them. If one has a fork of a session on another, it asks
 // them for the entries of both.
 func (h *Asking) divide(ctx context.Context, hosts []int, identities [][]search.Identity) (s split, err error) {
-	s.parts = make(map[int]part)
+	s.parts = make(map[int]search.Joint)
 	for i, ids := range merge.Elsewhere(identities) {
-		s.parts[hosts[i]] = part{elsewhere: ids}
+		s.parts[hosts[i]] = search.Joint{Elsewhere: ids}
 	}
 	s.forks = merge.Forks(identities)
 	forked := make(map[int][]uint64)
@@ -363,7 +357,7 @@ func (h *Asking) divide(ctx context.Context, hosts []int, identities [][]search.
 	common, lost := merge.Common(lists.Map(of, func(x *[]sessions.Entries) []sessions.Entries { return *x }))
 	for i, number := range asked {
 		p := s.parts[number]
-		p.common, p.lost = common[i], lost[i]
+		p.Common, p.Lost = common[i], lost[i]
 		s.parts[number] = p
 	}
 	return s, nil
@@ -404,22 +398,20 @@ func wordsOf(req *search.Request) (p remote.PrepareRequest) {
 	return p
 }
 
-func knowSearch(req *search.Request, of *agreement, number int) *search.Request {
-	known, p := *req, of.parts[number]
-	known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
-	return &known
+// knowing returns what makes copies of requests that say what all hosts know.
+func knowing[Req any](joint func(*Req) *search.Joint) func(*Req, *agreement, int) *Req {
+	return func(req *Req, of *agreement, number int) *Req {
+		known, part := *req, of.parts[number]
+		part.Shared, part.Agreed = of.shared, joint(req).Agreed
+		*joint(&known) = part
+		return &known
+	}
 }
 
-func knowAudit(req *audit.Request, of *agreement, number int) *audit.Request {
-	known, p := *req, of.parts[number]
-	known.Shared, known.Elsewhere, known.Lost, known.Part = of.shared, p.elsewhere, p.lost, true
-	return &known
-}
-
-func knowRelatives(of similar.Relatives, agreed *agreement, number int) similar.Relatives {
-	of.Elsewhere, of.Part, of.Known = agreed.parts[number].elsewhere, true, merge.Kin(agreed.forks, of.Known)
-	return of
-}
+var (
+	knowSearch = knowing(func(r *search.Request) *search.Joint { return &r.Joint })
+	knowAudit  = knowing(func(r *audit.Request) *search.Joint { return &r.Joint })
+)
 
 // picks are the words by which an audit picks calls.
 func picks(req audit.Request) remote.PrepareRequest {
@@ -441,11 +433,7 @@ func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.
 	found := req.Search()
 	return together(ctx, h, &req, joint[*sessions.Request, *sessions.Response]{
 		asking(remote.Participant.Sessions), wordsOf(&found),
-		func(req *sessions.Request, of *agreement, number int) *sessions.Request {
-			known, p := *req, of.parts[number]
-			known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
-			return &known
-		}, merge.AgainSessions, merge.Sessions,
+		knowing(func(r *sessions.Request) *search.Joint { return &r.Joint }), merge.AgainSessions, merge.Sessions,
 		func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
 			return &q.Listed, &p.Listed
 		},
@@ -491,11 +479,7 @@ func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList,
 func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
 	return together(ctx, h, &req, joint[*remote.FilesRequest, *audit.FileTable]{
 		asking(remote.Participant.Touched), remote.PrepareRequest{},
-		func(req *remote.FilesRequest, of *agreement, number int) *remote.FilesRequest {
-			known := *req
-			known.Request = *knowAudit(&req.Request, of, number)
-			return &known
-		}, nil,
+		knowing(func(r *remote.FilesRequest) *search.Joint { return &r.Joint }), nil,
 		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
 	})
 }
@@ -507,11 +491,7 @@ func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTabl
 func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
 	return together(ctx, h, &req, joint[*fix.Request, *fix.Response]{
 		asking(remote.Participant.Fix), remote.PrepareRequest{Fix: &req},
-		func(req *fix.Request, of *agreement, number int) *fix.Request {
-			known, p := *req, of.parts[number]
-			known.Shared, known.Elsewhere, known.Common = of.shared, p.elsewhere, p.common
-			return &known
-		}, merge.AgainFix, merge.Fix, nil,
+		knowing(func(r *fix.Request) *search.Joint { return &r.Joint }), merge.AgainFix, merge.Fix, nil,
 	})
 }
 
@@ -519,9 +499,9 @@ func (h *Asking) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weig
 	return together(ctx, h, &req, joint[*similar.Weighing, *similar.Weighed]{
 		asking(remote.Participant.Weigh), remote.PrepareRequest{},
 		func(req *similar.Weighing, of *agreement, number int) *similar.Weighing {
-			known := *req
-			known.Relatives = knowRelatives(req.Relatives, of, number)
-			return &known
+			known := knowing(func(r *similar.Weighing) *search.Joint { return &r.Joint })(req, of, number)
+			known.Known = merge.Kin(of.forks, req.Known)
+			return known
 		}, merge.AgainWeigh, merge.Weigh, nil,
 	})
 }
@@ -530,9 +510,9 @@ func (h *Asking) Compare(ctx context.Context, req similar.Comparison) (*similar.
 	return together(ctx, h, &req, joint[*similar.Comparison, *similar.Compared]{
 		asking(remote.Participant.Compare), wordsOf(&req.Request),
 		func(req *similar.Comparison, of *agreement, number int) *similar.Comparison {
-			known := *req
-			known.Request, known.Of = *knowSearch(&req.Request, of, number), knowRelatives(req.Of, of, number)
-			return &known
+			known := knowing(func(r *similar.Comparison) *search.Joint { return &r.Joint })(req, of, number)
+			known.Of.Known = merge.Kin(of.forks, req.Of.Known)
+			return known
 		}, merge.AgainCompare, merge.Compare, nil,
 	})
 }
@@ -554,7 +534,7 @@ func (h *Asking) Grep(ctx context.Context, req grep.Request, visit func(*grep.Ma
 	for i, number := range hosts {
 		greppers = append(greppers, func(ctx context.Context, visit func(*grep.Match) error) (*grep.Summary, error) {
 			one := req
-			one.Elsewhere = agreed.parts[number].elsewhere
+			one.Elsewhere = agreed.parts[number].Elsewhere
 			some := false
 			found, err := all[number].Grep(ctx, one, func(m *grep.Match) error {
 				some = true
