@@ -218,16 +218,16 @@ func (x *attribution) take(r *replay) {
 			list = append(list, h)
 		}
 	}
-	shared := make(map[*history]int)
+	shared, telling := make(map[*history]int), 0
 	for _, h := range list {
-		shared[h] = x.shared(h)
+		shared[h], telling = h.shared(x.keys, x.tell)
 	}
 	slices.SortFunc(list, func(a, b *history) int {
 		return cmp.Or(x.rank(a.path)-x.rank(b.path), shared[b]-shared[a], cmp.Compare(a.path, b.path))
 	})
 	for _, h := range list {
 		rank := x.rank(h.path)
-		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(x.telling(), len(h.once)) || rank == 1 && shared[h] > 0 && 2*shared[h] >= x.telling()
+		isSame := rank == 0 || shared[h] >= enoughShared && 5*shared[h] >= min(telling, len(h.once)) || rank == 1 && shared[h] > 0 && 2*shared[h] >= telling
 		x.inOrder(h.lines(), isSame)
 		if isSame {
 			x.same = append(x.same, h)
@@ -238,25 +238,6 @@ func (x *attribution) take(r *replay) {
 
 // enoughShared is how many telling lines two files share that are the same in different places.
 const enoughShared = 3
-
-func (x *attribution) telling() (n int) {
-	for _, t := range x.tell {
-		if t {
-			n++
-		}
-	}
-	return n
-}
-
-// shared counts the lines of the file that a history has, or had.
-func (x *attribution) shared(h *history) (n int) {
-	for i, l := range x.keys {
-		if _, ok := h.once[l]; ok && x.tell[i] {
-			n++
-		}
-	}
-	return n
-}
 
 // set gives a line an origin, unless it has one.
 func (x *attribution) set(i int, l *line) {

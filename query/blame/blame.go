@@ -187,8 +187,11 @@ func (x *attribution) answer(resp *Response) error {
 			o := origins[at.by]
 			if o == nil {
 				var err error
-				if o, err = x.describe(e, at.by); err != nil {
+				if o, err = e.origin(at.by, req.Resume); err != nil {
 					return err
+				}
+				if at.by.path != req.Path {
+					o.Wrote = at.by.path
 				}
 				origins[at.by] = o
 			}
@@ -233,14 +236,6 @@ func (a *found) same(b *found) bool {
 	return (a.how == Alike) == (b.how == Alike) && a.filtered == b.filtered && (a.by == b.by || a.by != nil && b.by != nil && a.by.session == b.by.session && a.by.node.Offset == b.by.node.Offset && a.by.path == b.by.path)
 }
 
-func (x *attribution) describe(e *explainer, by *origin) (*Origin, error) {
-	o, err := e.origin(by, x.req.Resume)
-	if by.path != x.req.Path {
-		o.Wrote = by.path
-	}
-	return o, err
-}
-
 // origin describes a call.
 func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 	s := by.session
@@ -251,12 +246,10 @@ func (e *explainer) origin(by *origin, how search.ResumeFunc) (*Origin, error) {
 	o := &Origin{
 		SessionPath: s.Path, SessionID: s.ID, SessionName: hit.Name, Title: hit.Title, Agent: hit.Agent, Kept: s.Kept, CWD: s.CWD,
 		EntryID: by.node.ID, Timestamp: session.Time{Time: s.TimeOf(&by.node)}, Line: by.node.Line, Offset: by.node.Offset, Tool: by.tool, Resume: hit.Resume,
+		cost: hit.Cost, tokens: hit.Tokens,
 	}
 	var err error
 	o.Prompt, o.Reply, err = e.explain(s, &by.node)
-	if hit.Cost > 0 || hit.Tokens > 0 {
-		o.cost, o.tokens = hit.Cost, hit.Tokens
-	}
 	return o, err
 }
 

@@ -250,7 +250,8 @@ const (
 // inherit finds lines of a new text that another file had before: git brought them here, or the file
 // was renamed or copied.
 func (r *replay) inherit(h *history, c *change, list []line) {
-	unique := telling(nil, keys(list))
+	all := keys(list)
+	unique := telling(nil, all)
 	type source struct {
 		*history
 		share float64
@@ -259,8 +260,10 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 	for _, other := range r.files {
 		if isSame := r.same(h.path) && r.same(other.path); other == h || h.known && !isSame {
 			continue
-		} else if share := other.share(list, unique); isSame && share >= enoughSame || share >= enoughOther {
-			from = append(from, source{other, share})
+		} else if n, of := other.shared(all, unique); n >= enoughShared {
+			if share := float64(n) / float64(of); isSame && share >= enoughSame || share >= enoughOther {
+				from = append(from, source{other, share})
+			}
 		}
 	}
 	lists.Sort(from, func(a, b source) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.path, b.path)) })
@@ -271,7 +274,7 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 				now[l.key] = l.by
 			}
 		}
-		for i, at := range diff.Match(keys(there), keys(list)) {
+		for i, at := range diff.Match(keys(there), all) {
 			if at >= 0 && list[i].by == c.by && there[at].by != nil {
 				list[i].by, list[i].spaced = there[at].by, there[at].spaced || there[at].text != list[i].text
 				h.note(&list[i])
@@ -291,21 +294,17 @@ func (r *replay) inherit(h *history, c *change, list []line) {
 	}
 }
 
-// share returns which share of the telling lines a file has, or had; 0 for too few lines.
-func (h *history) share(list []line, telling []bool) float64 {
-	all, n := 0, 0
-	for i := range list {
+// shared returns how many of the telling lines a file has, or had, and how many telling lines there are.
+func (h *history) shared(keys []string, telling []bool) (n, all int) {
+	for i, k := range keys {
 		if telling[i] {
 			all++
-			if _, ok := h.once[list[i].key]; ok {
+			if _, ok := h.once[k]; ok {
 				n++
 			}
 		}
 	}
-	if n < enoughShared {
-		return 0
-	}
-	return float64(n) / float64(all)
+	return n, all
 }
 
 // complete is for the first whole text of a file. The blocks that were known before may have been

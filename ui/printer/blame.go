@@ -226,7 +226,7 @@ func (t *Text) said(kind session.Kind, said *blame.Said) {
 		return
 	}
 	left := "  " + terminal.Pad(string(kind), 7)
-	for i, line := range t.onTwoLines(strings.Join(strings.Fields(said.Text), " "), t.Width-len(left)) {
+	for i, line := range onTwoLines(strings.Join(strings.Fields(said.Text), " "), t.Width-len(left)) {
 		if i > 0 {
 			left = strings.Repeat(" ", len(left))
 		}
@@ -235,7 +235,11 @@ func (t *Text) said(kind session.Kind, said *blame.Said) {
 }
 
 // onTwoLines returns the beginning of a text, on two lines of a width at most.
-func (t *Text) onTwoLines(text string, width int) []string {
-	text = terminal.Clip(terminal.Clean(text), max(2*width-8, 1))
-	return strings.Split(ansi.Wordwrap(text, max(width, 1), ""), "\n")
+func onTwoLines(text string, width int) []string {
+	text, width = terminal.Clean(text), max(width, 1)
+	first, _, more := strings.Cut(ansi.Wordwrap(text, width, ""), "\n")
+	if !more {
+		return []string{first}
+	}
+	return []string{first, terminal.Clip(strings.TrimSpace(strings.TrimPrefix(text, first)), width)}
 }

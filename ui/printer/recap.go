@@ -177,7 +177,7 @@ func (a *Recap) Text(t *Text) {
 			cost = money.Text(s.Cost)
 		}
 		t.Print("\n")
-		t.Print(t.Style(TitleStyle, strings.Join(t.onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
+		t.Print(t.Style(TitleStyle, strings.Join(onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
 		t.origin(s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
 		if len(r.Sessions) > 1 && !a.All {
 			for _, b := range Briefly(s) {
