@@ -109,7 +109,7 @@ func (s *Said) String() string {
 // Response is the answer to a Request.
 type Response struct {
 	Blocks   []Block
-	Total    int // lines that were asked for, without blank ones that are of no session
+	Total    int // lines that were asked for and are not blank
 	Written  int // by sessions
 	Warnings []string
 	Index    search.IndexState
@@ -160,11 +160,10 @@ func (x *attribution) answer(resp *Response) error {
 	defer e.close()
 	for i := from - 1; i < to; i++ {
 		at := &x.found[i]
-		if at.by != nil {
-			resp.Written++
-		}
-		if at.by != nil || x.keys[i] != "" {
-			resp.Total++
+		if x.keys[i] != "" {
+			if resp.Total++; at.by != nil {
+				resp.Written++
+			}
 		}
 		if n := len(resp.Blocks) - 1; n >= 0 && i >= from && x.found[i-1].same(at) {
 			b := &resp.Blocks[n]

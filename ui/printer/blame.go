@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,15 +114,15 @@ func matchText(r *blame.Block) string {
 	case blame.Space:
 		return "but for white space"
 	case blame.Alike:
-		return fmt.Sprintf("only alike (%.0f %%)", 100*r.Closeness)
+		return fmt.Sprintf("a similar line (%.0f %%)", 100*r.Closeness)
 	}
 	return ""
 }
 
 // noSession says why a block is of no session.
 func noSession(b *blame.Block) string {
-	return "no session: " + map[string]string{
-		blame.Before: "the file is older than the first one", blame.Untouched: "none changed this file", blame.Other: "written by hand or by a program",
+	return "in no session: " + map[string]string{
+		blame.Before: "the file is older than the first one", blame.Untouched: "none changed this file", blame.Other: "none that changed this file has this text",
 		blame.Filtered: "the filters leave it out", blame.Short: "too short or too frequent to tell",
 	}[b.Why]
 }
@@ -132,7 +133,7 @@ const firstLines = 3
 // Text writes each block with what is known of its call, and its lines.
 func (b *Blame) Text(t *Text) {
 	r := b.Response
-	shown := make(map[*blame.Origin]string) // the lines below which an origin is described
+	shown := make(map[string]int) // the first line below which an origin, or the title of a session, is shown
 	digits := 1
 	if n := len(r.Blocks); n > 0 {
 		digits = len(strconv.Itoa(r.Blocks[n-1].To))
@@ -166,13 +167,15 @@ func (b *Blame) Text(t *Text) {
 		}
 	}
 	sessions := make(map[string]bool)
-	for o := range shown {
-		sessions[o.SessionPath] = true
+	for i := range r.Blocks {
+		if o := r.Blocks[i].Origin; o != nil {
+			sessions[o.SessionPath] = true
+		}
 	}
-	sum := fmt.Sprintf("%s: %s of %s written by %s", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
+	sum := fmt.Sprintf("%s: %s of %s found in %s", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions")+", blank ones aside")
 	if at := slices.IndexFunc(r.Blocks, func(x blame.Block) bool { return x.Origin != nil }); at >= 0 {
 		t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
-		t.Print(t.Dim(terminal.Clip("to read there: pigrep show "+terminal.Clean(t.originPlace(r.Blocks[at].Origin)), t.Width)), "\n")
+		t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+terminal.Clean(t.originPlace(r.Blocks[at].Origin)), t.Width)), "\n")
 	}
 }
 
@@ -180,24 +183,25 @@ func (t *Text) originPlace(o *blame.Origin) string {
 	return t.place(o.SessionID, o.SessionPath, o.EntryID, o.Offset)
 }
 
-func (t *Text) block(x *blame.Block, shown map[*blame.Origin]string) {
+func (t *Text) block(x *blame.Block, shown map[string]int) {
 	lines := lineRange(x.From, x.To)
 	if x.Origin == nil {
 		t.fit(lines, t.Dim(noSession(x)))
 		return
 	}
 	place := t.originPlace(x.Origin)
-	if before, ok := shown[x.Origin]; ok {
-		t.fit(lines, joinedBy(" · ", terminal.Clean(place), matchText(x), "see "+before))
+	if before := shown[place]; before > 0 {
+		t.fit(lines, joinedBy(" · ", terminal.Clean(place), matchText(x), fmt.Sprintf("as line %d", before)))
 		return
 	}
-	shown[x.Origin] = lines
+	shown[place] = x.From
 	wrote := ""
-	if x.Wrote != "" {
-		wrote = "as " + human.Path(x.Wrote, t.Home)
+	if name := path.Base(x.Wrote); x.Wrote != "" && name != path.Base(x.Path) {
+		wrote = "then named " + name
 	}
 	facts := joinedBy(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
-	if title := titleBeside(x.Origin); title != "" {
+	if title := titleBeside(x.Origin); title != "" && shown[x.SessionPath] == 0 {
+		shown[x.SessionPath] = x.From
 		t.fit(lines, terminal.Clean(title))
 		lines = ""
 	}

@@ -87,7 +87,7 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	case recap.Changed:
 		return changesOf(f)
 	case recap.Failed:
-		return timesFailed(f) + " → " + outcome(f, place)
+		return timesFailed(f) + " → " + strings.TrimSpace(outcome(f, place)+" "+afterChanges(f))
 	case recap.Commit:
 		return f.Hash
 	}
@@ -105,13 +105,17 @@ func timesFailed(f *recap.Fact) string {
 // outcome says whether a command that failed passed later.
 func outcome(f *recap.Fact, place func(*recap.Pass) string) string {
 	if f.Passed == nil {
-		return "not seen to pass"
+		return "never passed"
 	}
-	text := "passed " + place(f.Passed)
-	if len(f.Passed.Changed) > 0 {
-		text += " after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
+	return "passed " + place(f.Passed)
+}
+
+// afterChanges says what was changed before a command passed.
+func afterChanges(f *recap.Fact) string {
+	if f.Passed == nil || len(f.Passed.Changed) == 0 {
+		return ""
 	}
-	return text
+	return "after changes in " + strings.Join(f.Passed.Changed[:min(3, len(f.Passed.Changed))], ", ")
 }
 
 // changesOf says how often a file was changed.
@@ -138,7 +142,9 @@ func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string 
 	case f.What == recap.Commit:
 		return details + " " + text
 	case f.What == recap.Failed:
-		return terminal.ClipWords(text, mostCommand) + " → " + outcome(f, place) + ": " + timesFailed(f)
+		return joinedBy(" · ", outcome(f, place), terminal.ClipWords(text, mostCommand), afterChanges(f), timesFailed(f))
+	case f.What == recap.Open:
+		return "no reply to " + strconv.Quote(text)
 	case f.What == recap.Aborted && strings.HasPrefix(details, "aborted"):
 		return text
 	case details != "":
@@ -163,13 +169,14 @@ func (a *Recap) Text(t *Text) {
 	money := human.DollarsUpTo(r.Cost)
 	head := human.Plural(r.Total, "session", "sessions")
 	if len(r.Sessions) < r.Total {
-		head += fmt.Sprintf(", the latest %d (more: -n)", len(r.Sessions))
+		head = fmt.Sprintf("the latest %d of %s (more: -n)", len(r.Sessions), head)
 	}
 	head += " · " + human.Plural(r.Files, "file changed", "files changed")
-	if r.Cost > 0 {
+	if r.Cost > 0 && len(r.Sessions) > 1 {
 		head += " · " + money.Text(r.Cost)
 	}
 	t.Print(t.Folded(joinedBy(" · ", head, r.Estimate), t.Width))
+	hidden := false
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
 		cost := ""
@@ -188,17 +195,23 @@ func (a *Recap) Text(t *Text) {
 		for _, what := range recap.Kinds {
 			facts := factsOf(s, what)
 			lists.SortStable(facts, func(a, b *recap.Fact) int { return cmp.Compare(closed(a), closed(b)) })
-			a.each(t, s, facts)
+			hidden = a.each(t, s, facts) || hidden
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
 	id := t.sessionID(last.SessionID, last.SessionPath)
-	hint := fmt.Sprintf("more of one: pigrep recap %s · to read it: pigrep show %[1]s", id)
+	hints := []string{fmt.Sprintf("its facts: pigrep recap %s · its text: pigrep show %[1]s", id)}
 	if at := slices.IndexFunc(last.Facts, func(f recap.Fact) bool { return f.SessionPath == "" }); at >= 0 && (a.All || len(r.Sessions) == 1) {
 		f := &last.Facts[at]
-		hint = fmt.Sprintf("%s is an entry, to read there: pigrep show %s", shownEntry(f.EntryID, f.Offset), t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset))
+		hints = []string{"to read an entry: pigrep show " + t.place(last.SessionID, last.SessionPath, f.EntryID, f.Offset)}
+		if hidden {
+			hints = append(hints, "all facts: pigrep recap --all "+id)
+		}
 	}
-	t.Print("\n", t.Dim(terminal.Clip(terminal.Clean(hint), t.Width)), "\n")
+	t.Print("\n")
+	for _, hint := range hints {
+		t.Print(t.Dim(terminal.Clip(terminal.Clean(hint), t.Width)), "\n")
+	}
 }
 
 // closed orders what passed later behind what did not.
@@ -215,20 +228,21 @@ func (t *Text) fact(label, text string) {
 	t.Print(t.Dim(label), terminal.Clip(terminal.Clean(text), t.Width-len(label)), "\n")
 }
 
-// each writes the facts of a kind, each with its entry.
-func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) {
+// each writes the facts of a kind, each with its entry. It reports whether it left some out.
+func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) (hidden bool) {
 	label := ""
 	for i, f := range facts {
 		if label = string(f.What); i > 0 {
 			label = ""
 		}
 		if i == fewFacts && len(facts) > fewFacts+1 && !a.All {
-			t.fact(label, fmt.Sprintf("%d more: pigrep recap --all %s", len(facts)-i, t.sessionID(s.SessionID, s.SessionPath)))
-			return
+			t.fact(label, fmt.Sprintf("%d more", len(facts)-i))
+			return true
 		}
 		text := FactText(f, s.CWD, func(p *recap.Pass) string { return shownEntry(p.EntryID, p.Offset) })
 		t.fact(label, shownEntry(f.EntryID, f.Offset)+"  "+text)
 	}
+	return false
 }
 
 // shownEntry is the name of an entry in a session, shortened as in lists of hits.
@@ -257,13 +271,8 @@ func Briefly(s *recap.Session) (list []Brief) {
 		add(string(what), fmt.Sprintf("%d: %s", len(facts), strings.Join(lists.Map(facts, name), ", ")), facts)
 	}
 	names(recap.Changed, func(f *recap.Fact) string { return path.Base(session.Slashed(f.Text)) })
-	names(recap.Failed, func(f *recap.Fact) string {
-		text := terminal.ClipWords(within(f.Text, s.CWD), mostCommand/2)
-		if f.Passed != nil {
-			text += " (passed later)"
-		}
-		return text
-	})
+	failed := factsOf(s, recap.Failed)
+	add(string(recap.Failed), briefFailures(failed, s.CWD), failed)
 	names(recap.Commit, func(f *recap.Fact) string { return f.Hash + " " + f.Text })
 	names(recap.Pull, func(f *recap.Fact) string { return f.Text })
 	aborted, open, left := factsOf(s, recap.Aborted), factsOf(s, recap.Open), ""
@@ -271,13 +280,26 @@ func Briefly(s *recap.Session) (list []Brief) {
 		left = human.Plural(len(aborted), "turn aborted", "turns aborted")
 	}
 	if len(open) > 0 {
-		left = joinedBy(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+open[len(open)-1].Text)
+		left = joinedBy(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+strconv.Quote(open[len(open)-1].Text))
 	}
 	add(string(recap.Open), left, append(aborted, open...))
 	if ends := factsOf(s, recap.Closing); len(ends) > 0 {
 		add(string(recap.Closing), ends[0].Text, ends[:1])
 	}
 	return list
+}
+
+// briefFailures counts commands that failed, and names those that never passed, if there are any.
+func briefFailures(failed []*recap.Fact, dir string) string {
+	named := slices.DeleteFunc(slices.Clone(failed), func(f *recap.Fact) bool { return f.Passed != nil })
+	head := strconv.Itoa(len(failed))
+	switch passed := len(failed) - len(named); {
+	case len(named) == 0:
+		head, named = head+" passed later", failed
+	case passed > 0:
+		head += fmt.Sprintf(", %d passed later; never", passed)
+	}
+	return head + ": " + strings.Join(lists.Map(named, func(f *recap.Fact) string { return terminal.ClipWords(within(f.Text, dir), mostCommand/2) }), ", ")
 }
 
 func factsOf(s *recap.Session, what recap.What) (list []*recap.Fact) {

@@ -133,8 +133,8 @@ func TestReport(t *testing.T) {
 		`<section class="part" id="usage">`, `<section class="part" id="tools">`, `<section class="part" id="failures">`, `<section class="part" id="risky">`, `<section class="part" id="commands">`, `<section class="part" id="files">`, `<section class="part" id="sessions">`,
 		"Calendar of days", "Cost by day and model", "Tokens by day and model", "Calls by day", "1m01s",
 		`<a href="#usage"><b>$1.50</b> cost</a>`, `<a href="#usage"><b>0</b> tokens</a>`, `<a href="#tools"><b>20</b> calls</a>`, `<a href="#failures"><b>41</b> failed</a>`, `<a href="#risky"><b>1</b> risky</a>`,
-		`<section class="part" id="done">`, "Counted and quoted, the latest session first; 1 earlier session (pigrep recap)", "~/week · 2 turns", "1: main.go", "1: go test week (passed later)", "1: 1507f8b week",
-		`<a href="week-sessions/s.html#e7">changed</a>`, `<a href="week-sessions/s.html#">open</a>`, `<a href="week-sessions/s.html#">ends</a>`, "1 prompt without a reply: week",
+		`<section class="part" id="done">`, "Counted and quoted, the latest session first; 1 earlier session (pigrep recap)", "~/week · 2 turns", "1: main.go", "1 passed later: go test week", "1: 1507f8b week",
+		`<a href="week-sessions/s.html#e7">changed</a>`, `<a href="week-sessions/s.html#">open</a>`, `<a href="week-sessions/s.html#">ends</a>`, `1 prompt without a reply: &#34;week&#34;`,
 		"40 more calls", "worth a look, not proof of harm", "high: runs as another user", "<code>sudo bash</code>", "<code>credentials</code>",
 		`<a href="week-sessions/s.html#e1">2026-03-20 12:00</a>`,
 	} {

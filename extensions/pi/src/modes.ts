@@ -127,7 +127,7 @@ export const blame: Mode = {
 			if (!b.sessionPath) return undefined; // no session wrote them
 			const at: Position = { ...b, sessionPath: b.sessionPath, line: b.line ?? 0, kind: "call" };
 			const prompt = cleanLine(b.prompt?.text ?? "") || titleAt(at);
-			const lines = `${b.from === b.to ? b.from : `${b.from}-${b.to}`}${b.match === "alike" ? " (only alike)" : ""}`;
+			const lines = `${b.from === b.to ? b.from : `${b.from}-${b.to}`}${b.match === "alike" ? " (a similar line)" : ""}`;
 			return { at, title: titleAt(at), text: marked(`${lines} ${prompt}`, [[0, lines.length]]) };
 		});
 		return { items, grouped: false, summary: `${a.written} of ${plural(a.total, "line")} written by sessions`, notes: (a.warnings ?? []).map(cleanLine), index: a.index };
@@ -162,7 +162,7 @@ function factText(f: RecapFact, dir: string | undefined): string {
 			return times > 1 ? `${text} · ${times}×` : text;
 		}
 		case "failed":
-			return `${text}: ${cleanLine(f.error ?? "")} → ${f.passed ? "passed later" : "not seen to pass"}`;
+			return `${text}: ${cleanLine(f.error ?? "")} → ${f.passed ? "passed later" : "never passed"}`;
 		case "commit":
 			return `${cleanLine(f.hash ?? "")} ${text}`;
 		default:

@@ -205,7 +205,7 @@ test("hits are under the title of their session, with the words marked", async (
 test("lines of a file have the prompt that asked for them; those that no session wrote are counted", async () => {
 	const screen = await new Desk(blame, " a.go:1-5 ").shows(/4 of 5 lines written by sessions/);
 	assert.match(screen, /«1-3» raise it/);
-	assert.match(screen, /«5 \(only alike\)» a/);
+	assert.match(screen, /«5 \(a similar line\)» a/);
 	assert.doesNotMatch(screen, /«4/);
 	await new Desk(blame, "").shows(/type FILE, FILE:LINE or FILE:LINE-LINE/);
 });
@@ -213,7 +213,7 @@ test("lines of a file have the prompt that asked for them; those that no session
 test("a recap has the facts of the latest session first, of this project unless all are asked for", async () => {
 	const desk = new Desk(recap, "");
 	const screen = await desk.shows(/3 sessions · 1 file changed/);
-	assert.match(screen, /Title of b[^]*changed[^]*src\/漢字[^]*\.go · 3×[^]*✗ go test: boom[^]*→ not seen to pass[^]*make: no rule → passed later[^]*1507f8b raise it[^]*open[^]*and the docs/);
+	assert.match(screen, /Title of b[^]*changed[^]*src\/漢字[^]*\.go · 3×[^]*✗ go test: boom[^]*→ never passed[^]*make: no rule → passed later[^]*1507f8b raise it[^]*open[^]*and the docs/);
 	assert.doesNotMatch(screen, /Title of a/);
 	assert.match(screen, /recap · this project/);
 });
