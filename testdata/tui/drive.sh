@@ -37,13 +37,13 @@ type_ 'pademelon'
 until_shown '> pademelon' '1 hit' '▶ prompt'
 keys C-u
 type_ 'haystack'
-until_shown '> haystack' '3 hits' '▌ prompt' '▶ prompt'
+until_shown '> haystack' '3 hits' '▌ reply' '▶ reply' 'second straw'
 
 # Moving shows the next hit.
 keys Down
-until_shown '▌ reply' '▶ reply' 'second straw'
+until_shown '▌ prompt' '▶ prompt'
 keys C-p
-until_shown '▌ prompt'
+until_shown '▌ reply'
 
 # Reading: find in the conversation.
 keys Tab
@@ -116,7 +116,7 @@ until_shown '3 hits'
 for size in '40 12' '200 60' '61 16' '20 5' '80 24'; do
 	tm resize-window -x "${size% *}" -y "${size#* }"
 done
-until_shown '3 hits' '▶ prompt'
+until_shown '3 hits' '▶ reply'
 
 # Suspending and coming back.
 keys C-z
