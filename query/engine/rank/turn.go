@@ -40,12 +40,8 @@ func (s *reranker) answers(kinds []session.Kind, top []*Candidate, all map[*Cand
 		all[c] = f
 		c.score *= gain
 	}
-	best := float32(0)
-	for _, c := range top {
-		best = max(best, c.score)
-	}
 	for i, prompt := range top {
-		if kinds[i] != session.KindPrompt || prompt.score < answeredLeast*best {
+		if kinds[i] != session.KindPrompt {
 			continue
 		}
 		s.resolve(prompt)
