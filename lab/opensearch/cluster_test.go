@@ -70,7 +70,7 @@ cluster.fault_detection.follower_check.timeout: 60s
 
 func server(t *testing.T, env string) string {
 	home := os.Getenv(env)
-	if home == "" {
+	if home == "" { // an engine is fetched by make check-remote only
 		t.Skipf("$%s names no server: make check-remote", env)
 	}
 	return home
@@ -127,6 +127,7 @@ func (n *Node) Kill() {
 
 // await waits until the node answers.
 func (n *Node) await(t *testing.T) {
+	// An engine tells nobody when it is ready, so it is asked until it is.
 	for deadline := time.Now().Add(startTime); ; time.Sleep(200 * time.Millisecond) {
 		resp, err := n.client.Get(n.URL + "/_cluster/health?wait_for_status=yellow&timeout=10s")
 		if err == nil {
