@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -94,27 +96,34 @@ type listed struct {
 
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles", "./...").Output()
+	all, err := listPackages()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var all []listed
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if !below(p.ImportPath, testOnly) {
-			all = append(all, p)
-		}
+		t.Fatal(err)
 	}
 	if len(all) < 8 {
 		t.Fatalf("go list found %d packages, which cannot be all", len(all))
 	}
 	return all
 }
+
+// listPackages lists the packages of the program, once for all tests.
+var listPackages = sync.OnceValues(func() (all []listed, err error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles", "./...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if !below(p.ImportPath, testOnly) {
+			all = append(all, p)
+		}
+	}
+})
 
 func below(path string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
