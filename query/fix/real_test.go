@@ -49,10 +49,17 @@ func findReal(t *testing.T, r *index.Reader, text string) []Session {
 	return resp.Sessions
 }
 
+// Errors are found in real sessions, which are indexed once.
+func TestReal(t *testing.T) {
+	r := realLibrary(t)
+	t.Run("errors", func(t *testing.T) { realErrorsAreFound(t, r) })
+	t.Run("every error", func(t *testing.T) { everyRealErrorIsFound(t, r) })
+	t.Run("foreign errors", func(t *testing.T) { foreignErrorsAreNot(t, r) })
+}
+
 // Errors of real sessions, with other numbers, paths and names than there: the session
 // comes first, and what made the error go away is named.
-func TestRealErrors(t *testing.T) {
-	r := realLibrary(t)
+func realErrorsAreFound(t *testing.T, r *index.Reader) {
 	first, right, outcomes := 0, 0, map[Outcome]int{}
 	for _, c := range realErrors {
 		list := findReal(t, r, c.text)
@@ -88,8 +95,7 @@ func TestRealErrors(t *testing.T) {
 
 // Every result that failed is found again when its numbers, names and half of its paths
 // are others. Its session is first, or as close as the first: several have the same error.
-func TestEveryRealError(t *testing.T) {
-	r := realLibrary(t)
+func everyRealErrorIsFound(t *testing.T, r *index.Reader) {
 	seen, tried, found, first := 0, 0, 0, 0
 	reader := entry.NewReader(stories.Disk{}, pi.New())
 	defer reader.Use(nil)
@@ -163,8 +169,7 @@ func changed(text string, n int) string {
 }
 
 // Errors that are not in the real sessions are not found there.
-func TestForeignErrors(t *testing.T) {
-	r := realLibrary(t)
+func foreignErrorsAreNot(t *testing.T, r *index.Reader) {
 	for _, text := range []string{
 		"panic: runtime error: invalid memory address or nil pointer dereference",
 		`java.lang.NullPointerException: Cannot invoke "String.length()" because "s" is null`,

@@ -142,9 +142,18 @@ func invalid(err error) bool {
 	return ok
 }
 
-// Three hosts answer random searches, and lists and facets of them, as one.
-func TestRandomSearches(t *testing.T) {
+// Three hosts answer random questions as one index does.
+func TestRandom(t *testing.T) {
 	list := shelves(t, testkit.HowMany(3, 5, 12))
+	for name, ask := range map[string]func(t *testing.T, list []*scene){
+		"searches": randomSearches, "lists": randomLists, "audits": randomAudits, "greps": randomGreps, "fixes": findFixes,
+	} {
+		t.Run(name, func(t *testing.T) { ask(t, list) })
+	}
+}
+
+// Three hosts answer random searches, and lists and facets of them, as one.
+func randomSearches(t *testing.T, list []*scene) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := drawSearch(rt)
@@ -191,8 +200,7 @@ func TestRandomSearches(t *testing.T) {
 }
 
 // Three hosts list sessions as one.
-func TestRandomLists(t *testing.T) {
-	list := shelves(t, testkit.HowMany(3, 5, 12))
+func randomLists(t *testing.T, list []*scene) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := sessions.Request{Spec: drawSpec(rt), Env: filter.Env{Now: now}, Limit: rapid.SampledFrom([]int{0, 1, 3}).Draw(rt, "limit"), Named: rapid.IntRange(0, 5).Draw(rt, "named") == 0, Sort: rank.Sort(rapid.IntRange(0, 2).Draw(rt, "sort"))}
@@ -231,8 +239,7 @@ func TestRandomLists(t *testing.T) {
 }
 
 // Three hosts count tools, programs, files and tokens as one.
-func TestRandomAudits(t *testing.T) {
-	list := shelves(t, testkit.HowMany(3, 5, 12))
+func randomAudits(t *testing.T, list []*scene) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := audit.Request{Spec: drawSpec(rt), Location: time.UTC, Failed: rapid.IntRange(0, 3).Draw(rt, "failed") == 0}
@@ -313,8 +320,7 @@ func audits(rt *rapid.T, s *scene, req, part audit.Request) {
 }
 
 // Three hosts grep as one, and follow the same errors.
-func TestRandomGreps(t *testing.T) {
-	list := shelves(t, testkit.HowMany(3, 5, 12))
+func randomGreps(t *testing.T, list []*scene) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := rapid.SampledFrom(list).Draw(rt, "scene")
 		req := grep.Request{
@@ -342,8 +348,8 @@ func TestRandomGreps(t *testing.T) {
 }
 
 // Three hosts find the fixes of an error that one finds.
-func TestFixes(t *testing.T) {
-	for _, s := range shelves(t, testkit.HowMany(3, 5, 12)) {
+func findFixes(t *testing.T, list []*scene) {
+	for _, s := range list {
 		for _, text := range []string{"bash: gti: command not found", "token: no such thing", "zzz"} {
 			req := fix.Request{Text: text, Env: filter.Env{Now: now}}
 			want, err := fix.Find(t.Context(), s.all, s.adapter, stories.Disk{}, req)
