@@ -292,22 +292,15 @@ func numbered(text json.RawMessage) string {
 
 // fork copies the first lines of the parent, with the id of this session.
 func (c *claude) fork() {
-	parent := c.parent
-	keep := parent.bytes/8 + c.rng.Int64N(parent.bytes)
 	uuid := regexp.MustCompile(`"uuid":"([^"]*)","timestamp":"[^"]*"}\n$`)
-	for _, line := range parent.lines() {
-		if keep <= 0 || c.left <= 0 || len(line) == 0 {
-			break
-		}
-		keep -= int64(len(line))
+	c.copied(0, func(line []byte) {
 		if id := uuid.FindSubmatch(line); id != nil {
 			c.tip = string(id[1])
 			c.note(c.tip[:8])
 			c.tips[c.tip[:8]] = c.tip
 		}
-		c.put(bytes.ReplaceAll(line, []byte(`"sessionId":"`+parent.id), []byte(`"sessionId":"`+c.session)))
-		c.stats.Copied++
-	}
+		c.put(bytes.ReplaceAll(line, []byte(`"sessionId":"`+c.parent.id), []byte(`"sessionId":"`+c.session)))
+	})
 }
 
 // end writes the state of the session, as it is written whenever a session ends.

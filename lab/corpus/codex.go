@@ -264,16 +264,10 @@ func (c *codex) fork() {
 	if c.paginated {
 		return
 	}
-	keep := c.parent.bytes/8 + c.rng.Int64N(c.parent.bytes)
-	for _, line := range c.parent.lines() {
-		if keep <= 0 || c.left <= 0 || len(line) == 0 {
-			break
-		}
-		keep -= int64(len(line))
+	c.copied(0, func(line []byte) {
 		copy(line[len(`{"timestamp":"`):], c.stamp())
 		c.put(line)
-		c.stats.Copied++
-	}
+	})
 }
 
 func (c *codex) end() { c.completed() }

@@ -253,14 +253,13 @@ func (s *sessionWriter) write(cwd string, parent *made, fill func()) {
 	s.buf = append(s.buf, '}')
 	s.flushLine()
 	switch {
-	case parent != nil && s.as != nil:
-		s.stats.Forks++
-		s.as.fork()
-	case parent != nil:
-		s.copyFrom(parent)
-	default:
+	case parent == nil:
 		s.modelChange()
 		s.thinkingLevel()
+	case s.as != nil:
+		s.as.fork()
+	default:
+		s.copyEntries()
 	}
 	fill()
 	if s.as != nil {
@@ -269,6 +268,9 @@ func (s *sessionWriter) write(cwd string, parent *made, fill func()) {
 	must.Do(closeAll())
 	must.Do(os.Chtimes(s.path, s.now, s.now))
 	s.stats.Files++
+	if parent != nil {
+		s.stats.Forks++
+	}
 	if s.branched {
 		s.stats.Branched++
 	}
@@ -295,23 +297,29 @@ func (s *sessionWriter) open() (closeAll func() error) {
 	return func() error { return errors.Join(s.w.Flush(), z.Close(), f.Close()) }
 }
 
-// copyFrom writes the first entries of the parent again, byte for byte, as a
-// fork does. Only the parent ids of the last one matter for what follows.
-func (s *sessionWriter) copyFrom(parent *made) {
-	keep := parent.bytes/8 + s.rng.Int64N(parent.bytes)
-	for _, line := range parent.lines()[1:] {
+// copied visits the first lines of the parent but for skip, as many as a fork copies.
+func (s *sessionWriter) copied(skip int, visit func(line []byte)) {
+	keep := s.parent.bytes/8 + s.rng.Int64N(s.parent.bytes)
+	for _, line := range s.parent.lines()[skip:] {
 		if keep <= 0 || s.left <= 0 || len(line) == 0 {
-			break
+			return
 		}
 		keep -= int64(len(line))
+		s.stats.Copied++
+		visit(line)
+	}
+}
+
+// copyEntries writes the first entries of the parent again, byte for byte, as a fork of pi
+// does. Only the parent ids of the last one matter for what follows.
+func (s *sessionWriter) copyEntries() {
+	s.copied(1, func(line []byte) {
 		s.put(line)
 		s.lines++
-		s.stats.Copied++
 		if id := firstID.FindSubmatch(line[:min(len(line), 200)]); id != nil {
 			s.note(string(id[1]))
 		}
-	}
-	s.stats.Forks++
+	})
 }
 
 // firstID finds the id of an entry, which has no escapes.
