@@ -92,7 +92,7 @@ func TestFactsOfFiles(t *testing.T) {
 			if f == nil {
 				f = &session.Facts{}
 			}
-			if diff := cmp.Diff(f, got, sameFacts); diff != "" {
+			if diff := testkit.Diff(f, got, sameFacts); diff != "" {
 				t.Fatalf("round %d, file %d (-want +got):\n%s", round, file, diff)
 			}
 		}
@@ -190,7 +190,7 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(full, got, sameFacts); diff != "" {
+		if diff := testkit.Diff(full, got, sameFacts); diff != "" {
 			t.Fatalf("round %d: the facts of all files (-want +got):\n%s", round, diff)
 		}
 		if fit, err := set.SumsFit(1); err != nil || !fit {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -16,6 +15,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 var withoutKnown = cmpopts.IgnoreFields(session.Record{}, "Known")
@@ -323,7 +323,7 @@ func TestModel(t *testing.T) {
 				rt.Fatalf("Open: %v", err)
 			}
 			defer r.Close()
-			if diff := gocmp.Diff(published.contents(), readContents(rt, r), withoutKnown); diff != "" {
+			if diff := testkit.Diff(published.contents(), readContents(rt, r), withoutKnown); diff != "" {
 				rt.Fatalf("index is not as the model (-want +got): %s", diff)
 			}
 		}
@@ -378,7 +378,7 @@ func TestModel(t *testing.T) {
 					if err != nil {
 						rt.Fatalf("Record(%d): %v", file, err)
 					}
-					if diff := gocmp.Diff(want, got, withoutKnown); diff != "" {
+					if diff := testkit.Diff(want, got, withoutKnown); diff != "" {
 						rt.Fatalf("Record(%d) of the writer: %s", file, diff)
 					}
 				}

@@ -612,9 +612,9 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Bleve cannot index: %v", err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			undamaged()
-			t.Fatal("Bleve has not finished after 10 s")
+			t.Fatal("Bleve has not finished after a minute")
 		}
 	}
 	if err := store.Close(); err != nil {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
@@ -15,6 +14,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // A record that is packed after each line, and continued from there, is that of all lines at once.
@@ -60,7 +60,7 @@ func TestRecorderContinues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(all, step, cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.IgnoreFields(session.Record{}, "Known", "Numbers")); diff != "" {
+			if diff := testkit.Diff(all, step, cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.IgnoreFields(session.Record{}, "Known", "Numbers")); diff != "" {
 				t.Errorf("%s: %s", path, diff)
 			}
 			return nil

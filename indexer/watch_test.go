@@ -239,7 +239,7 @@ func (r *running) told(k WatchKind) []WatchEvent {
 
 func (r *running) wait(what string, condition func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

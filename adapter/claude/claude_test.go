@@ -13,6 +13,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/lab/adapters"
+	"pigrep/lab/testkit"
 )
 
 func environment(vars map[string]string) adapter.Environment {
@@ -240,7 +241,7 @@ func FuzzParse(f *testing.F) {
 				if n >= len(whole) {
 					t.Fatalf("line %d has more entries when it is read on", line.Number)
 				}
-				if diff := cmp.Diff(whole[n], adapters.Clone(e)); diff != "" {
+				if diff := testkit.Diff(whole[n], adapters.Clone(e)); diff != "" {
 					t.Errorf("line %d, read on (-whole +part):\n%s", line.Number, diff)
 				}
 				if e.Offset < line.Offset || e.Offset+int64(e.Length) > line.Offset+line.Length {

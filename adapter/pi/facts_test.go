@@ -155,7 +155,7 @@ func TestFactsOfAnything(t *testing.T) {
 		New().Parse(adapter.State{Facts: true}).Parse(l, func(e *session.Entry) {
 			with := clone(e)
 			with.Facts = nil
-			if diff := gocmp.Diff(without[n], with, cmpopts.EquateEmpty()); diff != "" {
+			if diff := testkit.Diff(without[n], with, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("with facts, the entry of %q is another:\n%s", line, diff)
 			}
 			n++

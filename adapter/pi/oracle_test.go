@@ -509,7 +509,7 @@ func FuzzParse(f *testing.F) {
 					}
 				})
 			})
-			if diff := gocmp.Diff(whole, alone); diff != "" {
+			if diff := testkit.Diff(whole, alone); diff != "" {
 				t.Fatalf("%q, entries read alone (-whole +alone):\n%s", data, diff)
 			}
 			if !ended && len(problems) > 0 && (len(problems) != 1 || !problems[0].Torn || len(whole) > 0) {

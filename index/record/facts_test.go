@@ -13,6 +13,7 @@ import (
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 func anyFacts(rnd *rand.Rand, n int) *session.Facts {
@@ -115,7 +116,7 @@ func TestFactsRoundTrip(t *testing.T) {
 				t.Fatalf("facts of piece %d: %v (-want +got):\n%s", p.Index, err, cmp.Diff(calls, piece.Calls, sameFacts))
 			}
 		}
-		if diff := cmp.Diff(want, got, sameFacts); diff != "" {
+		if diff := testkit.Diff(want, got, sameFacts); diff != "" {
 			t.Fatalf("facts (-want +got):\n%s", diff)
 		}
 	}

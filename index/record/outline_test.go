@@ -53,7 +53,7 @@ func TestOutline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(session.Record{Summary: rec.Summary}, o.Record); diff != "" {
+		if diff := testkit.Diff(session.Record{Summary: rec.Summary}, o.Record); diff != "" {
 			t.Errorf("the record of %d entries: %s", n, diff)
 		}
 		tree, walk := rec.Tree(), o.Walk()
@@ -133,7 +133,7 @@ func TestRecordThatGrows(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(whole.Nodes[:at+1], got.Nodes); diff != "" {
+				if diff := testkit.Diff(whole.Nodes[:at+1], got.Nodes); diff != "" {
 					t.Fatalf("with an unterminated line: %s", diff)
 				}
 			}

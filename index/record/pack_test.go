@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // What was packed comes back whole, and what was cut or changed does not.
@@ -26,7 +27,7 @@ func TestPack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(rec, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.IgnoreFields(session.Record{}, "Known")); diff != "" {
+		if diff := testkit.Diff(rec, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.IgnoreFields(session.Record{}, "Known")); diff != "" {
 			t.Errorf("%d entries: %s", entries, diff)
 		}
 		for range 200 {

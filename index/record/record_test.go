@@ -16,6 +16,7 @@ import (
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
+	"pigrep/lab/testkit"
 )
 
 // fill gives every field of a value something, so that a field that the codec
@@ -99,7 +100,7 @@ func TestRecordRoundTrip(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Decode: %v", err)
 				}
-				if diff := cmp.Diff(want.record, got); diff != "" {
+				if diff := testkit.Diff(want.record, got); diff != "" {
 					t.Fatalf("Decode(base %t): %s", want.base, diff)
 				}
 			}
@@ -158,7 +159,7 @@ func TestTableRoundTrip(t *testing.T) {
 			list = append(list, *s)
 			sums.Documents, sums.Tokens, sums.Skipped = sums.Documents+s.Documents, sums.Tokens+s.Tokens, sums.Skipped+s.Skipped
 		}
-		if diff := cmp.Diff(list, got.Summaries(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := testkit.Diff(list, got.Summaries(), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("Summaries: %s", diff)
 		}
 		visited := 0
@@ -179,7 +180,7 @@ func TestTableRoundTrip(t *testing.T) {
 			t.Fatalf("sums: %+v, want %+v", got, sums)
 		}
 		for i := range list {
-			if diff := cmp.Diff(list[i], got.Summary(i)); diff != "" {
+			if diff := testkit.Diff(list[i], got.Summary(i)); diff != "" {
 				t.Fatalf("Summary(%d): %s", i, diff)
 			}
 			s := &list[i]
@@ -240,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 			again, err := Decode(Encode(rec, nil).Record, true, nil)
 			if err != nil {
 				t.Errorf("Decode of what Encode made: %v", err)
-			} else if diff := cmp.Diff(rec, again); diff != "" {
+			} else if diff := testkit.Diff(rec, again); diff != "" {
 				t.Errorf("record changed: %s", diff)
 			}
 		} else if !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {

@@ -11,11 +11,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
 )
@@ -86,6 +89,15 @@ func Check(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Diff is cmp.Diff for values that are seldom different, of which that needs a hundred times as
+// long as it takes to see that they are the same.
+func Diff(want, got any, opts ...cmp.Option) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, opts...)
 }
 
 // Symlink makes a symbolic link. Where Windows does not let this user make any, the test

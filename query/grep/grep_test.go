@@ -21,7 +21,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
 
 	"pigrep/adapter"
@@ -493,7 +492,7 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 			want := s.plain(req.Scope.KindsOf(), matches)
 			for _, indexed := range []bool{true, false} {
 				list, sum := s.grep(req, indexed)
-				if diff := cmp.Diff(want, places(list)); diff != "" {
+				if diff := testkit.Diff(want, places(list)); diff != "" {
 					t.Fatalf("seed %d: grep %+q fixed %v word %v case %d scope %s, indexed %v, scanned %v (-plain +grep):\n%s",
 						seed, req.Patterns, req.Fixed, req.Word, req.Case, req.Scope, indexed, sum.Scanned, diff)
 				}
@@ -608,7 +607,7 @@ func TestGrepInManyWords(t *testing.T) {
 		req := Request{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &limits{Limits: literal.Limits{MaxTerms: 20_000}, scanShare: 1}}
 		req.Scope = scope.All
 		list, sum := s.grep(req, true)
-		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {
+		if diff := testkit.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {
 			t.Errorf("grep %+q, scanned %v (-plain +grep):\n%s", piece, sum.Scanned, diff)
 		}
 	}
@@ -646,7 +645,7 @@ func TestGrepOfAgents(t *testing.T) {
 		want, _ := s.grep(req, false)
 		for _, known := range []Request{req, readAll(req)} {
 			got, _ := s.grep(known, true)
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := testkit.Diff(want, got); diff != "" {
 				t.Fatalf("grep %+q (-read +known):\n%s", req.Patterns, diff)
 			}
 		}
@@ -678,11 +677,11 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		}
 		indexed, _ := s.grep(req, true)
 		scanned, _ := s.grep(req, false)
-		if diff := cmp.Diff(scanned, indexed); diff != "" {
+		if diff := testkit.Diff(scanned, indexed); diff != "" {
 			t.Fatalf("grep %+q (-scanned +indexed):\n%s", req.Patterns, diff)
 		}
 		again, _ := s.grep(readAll(req), true)
-		if diff := cmp.Diff(scanned, again); diff != "" {
+		if diff := testkit.Diff(scanned, again); diff != "" {
 			t.Fatalf("grep %+q (-scanned +scanned although indexed):\n%s", req.Patterns, diff)
 		}
 		if req.Multiline {
@@ -706,7 +705,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		for _, m := range bare {
 			m.Matches = 0
 		}
-		if diff := cmp.Diff(scanned, bare); diff != "" {
+		if diff := testkit.Diff(scanned, bare); diff != "" {
 			t.Fatalf("grep %+q, only counted (-scanned +counted):\n%s", req.Patterns, diff)
 		}
 		brief := req
@@ -715,7 +714,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		for _, m := range counted {
 			m.Matches = 0
 		}
-		if diff := cmp.Diff(scanned, counted); diff != "" {
+		if diff := testkit.Diff(scanned, counted); diff != "" {
 			t.Fatalf("grep %+q (-scanned +counted):\n%s", req.Patterns, diff)
 		}
 	}
@@ -758,7 +757,7 @@ func TestGrepOfFixtures(t *testing.T) {
 		want := s.plain(req.Scope.KindsOf(), matches)
 		for _, indexed := range []bool{true, false} {
 			list, sum := s.grep(req, indexed)
-			if diff := cmp.Diff(want, places(list)); diff != "" {
+			if diff := testkit.Diff(want, places(list)); diff != "" {
 				t.Fatalf("grep %+q fixed %v word %v case %d scope %s, indexed %v, scanned %v (-plain +grep):\n%s",
 					req.Patterns, req.Fixed, req.Word, req.Case, req.Scope, indexed, sum.Scanned, diff)
 			}

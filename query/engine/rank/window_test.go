@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/lab/stories"
+	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
 )
 
@@ -62,7 +63,7 @@ func TestWindows(t *testing.T) {
 		sort := rapid.SampledFrom([]Sort{Relevance, Newest}).Draw(t, "sort")
 		want := find(t, text, sort, 1<<10)
 		for _, window := range []int{64, 128, 192} {
-			if diff := cmp.Diff(want, find(t, text, sort, window), cmp.AllowUnexported(Candidate{}, fileCount{})); diff != "" {
+			if diff := testkit.Diff(want, find(t, text, sort, window), cmp.AllowUnexported(Candidate{}, fileCount{})); diff != "" {
 				t.Fatalf("%q by windows of %d:\n%s", text, window, diff)
 			}
 		}
