@@ -18,7 +18,6 @@ import (
 	"pigrep/adapter/codex"
 	"pigrep/adapter/pi"
 	"pigrep/indexer"
-	"pigrep/lab/authors"
 	"pigrep/lab/corpus"
 	"pigrep/lab/testkit"
 	"pigrep/query/blame"
@@ -36,7 +35,7 @@ type score struct {
 func (s score) precision() float64 { return float64(s.Right) / float64(max(1, s.Found)) }
 func (s score) recall() float64    { return float64(s.Right) / float64(max(1, s.Written)) }
 
-func (s *score) add(line authors.Line, how, author string) {
+func (s *score) add(line authored, how, author string) {
 	switch {
 	case len(strings.TrimSpace(line.Text)) < 12:
 		return
@@ -58,9 +57,9 @@ func (s *score) add(line authors.Line, how, author string) {
 }
 
 // blameAll asks for every file of a repository.
-func blameAll(t *testing.T, seed uint64, sessions, edits int) (s score, made *authors.Repo) {
+func blameAll(t *testing.T, seed uint64, sessions, edits int) (s score, made *knownRepo) {
 	dir := t.TempDir()
-	made = authors.Build(dir, authors.Options{Seed: seed, Sessions: sessions, Edits: edits})
+	made = buildRepo(dir, repoOptions{Seed: seed, Sessions: sessions, Edits: edits})
 	h := homeOf(t, dir, pi.New(), claude.New(), codex.New())
 	res := h.update(t)
 	for _, name := range slices.Sorted(maps.Keys(made.Files)) {
@@ -115,7 +114,7 @@ func TestBlameOfKnownAuthors(t *testing.T) {
 // PIGREP_BENCH_MB megabytes of other sessions. It reports the median too.
 func BenchmarkBlame(b *testing.B) {
 	dir := b.TempDir()
-	made := authors.Build(filepath.Join(dir, "authors"), authors.Options{Seed: 9, Sessions: 20, Edits: 400, Lines: 1100})
+	made := buildRepo(filepath.Join(dir, "authors"), repoOptions{Seed: 9, Sessions: 20, Edits: 400, Lines: 1100})
 	mb, _ := strconv.ParseInt(os.Getenv("PIGREP_BENCH_MB"), 10, 64)
 	if _, err := corpus.Generate(filepath.Join(dir, "corpus"), corpus.Options{Seed: 1, Bytes: max(mb, 10) * 1e6}); err != nil {
 		b.Fatal(err)

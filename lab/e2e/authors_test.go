@@ -1,10 +1,4 @@
-// Package authors makes a repository whose every line has a known author: sessions of three agents
-// that write, edit, patch, rename, swap and append, and people who do so without a session. It is
-// what blame is measured with.
-//
-// Between the sessions people change lines, format files, take files back from git, and move the
-// checkout. Some sessions work in a worktree. Some calls fail.
-package authors
+package e2e
 
 import (
 	"cmp"
@@ -17,46 +11,49 @@ import (
 	"time"
 )
 
-// A Line is one of a file, and who wrote it.
-type Line struct {
+// authored is a line of a file, and who wrote it.
+type authored struct {
 	Text   string
 	Author string // the id of a session; "" for a person
 	Was    string // of a line that a person changed a little: its author before
 }
 
-// A Repo is the repository as it is in the end.
-type Repo struct {
+// knownRepo is a repository whose every line has a known author, as it is in the end: sessions of
+// three agents wrote, edited, patched, renamed, swapped and appended, and people did so without a
+// session. Between the sessions people changed lines, formatted files, took files back from git,
+// and moved the checkout. Some sessions worked in a worktree. Some calls failed.
+type knownRepo struct {
 	Root  string // of its checkout, with slashes
-	Files map[string][]Line
+	Files map[string][]authored
 	Edits int // calls that changed a file
 }
 
-// Options say how much happens.
-type Options struct {
+// repoOptions say how much happens.
+type repoOptions struct {
 	Seed     uint64
 	Sessions int
 	Edits    int // of all sessions together
 	Lines    int // of the longest new file; 0: 80
 }
 
-// builder is a Repo while it is built.
+// builder is a knownRepo that is being built.
 type builder struct {
-	*Repo
+	*knownRepo
 	rng   *rand.Rand
 	now   time.Time
 	dir   string
 	words int
 	most  int // lines of a new file
 
-	s        writer // of the session that works
+	s        agentWriter // of the session that works
 	id       string
 	cwd      string
-	snapshot map[string][]Line // of an earlier time, as in git
+	snapshot map[string][]authored // of an earlier time, as in git
 }
 
-// Build writes the session files below dir, in a directory for each agent.
-func Build(dir string, o Options) *Repo {
-	b := &builder{Repo: &Repo{Root: "/home/dev/src/harbor", Files: map[string][]Line{}}, rng: rand.New(rand.NewPCG(o.Seed, 40)), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), dir: dir, most: cmp.Or(o.Lines, 80)}
+// buildRepo writes the session files below dir, in a directory for each agent.
+func buildRepo(dir string, o repoOptions) *knownRepo {
+	b := &builder{knownRepo: &knownRepo{Root: "/home/dev/src/harbor", Files: map[string][]authored{}}, rng: rand.New(rand.NewPCG(o.Seed, 40)), now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), dir: dir, most: cmp.Or(o.Lines, 80)}
 	for n := range o.Sessions {
 		if n == o.Sessions*3/5 {
 			b.Root = "/srv/checkouts/harbor"
@@ -69,7 +66,7 @@ func Build(dir string, o Options) *Repo {
 		b.s.end()
 	}
 	b.between()
-	return b.Repo
+	return b.knownRepo
 }
 
 func (b *builder) begin(n int) {
@@ -79,7 +76,7 @@ func (b *builder) begin(n int) {
 		b.cwd = fmt.Sprintf("%s-wt-%d", b.Root, n) // its changes are merged when it ends
 	}
 	b.id = fmt.Sprintf("01b%05x-0000-7000-8000-%012x", n, b.rng.Uint64()&0xffffffffffff)
-	file := file{id: b.id, cwd: b.cwd, now: &b.now}
+	file := agentFile{id: b.id, cwd: b.cwd, now: &b.now}
 	switch n % 3 {
 	case 0:
 		b.s = newPi(b.dir, file)
@@ -141,7 +138,7 @@ func (b *builder) tweak(name string) {
 			text += " // by hand"
 		}
 		if text != l.Text {
-			*l = Line{Text: text, Was: cmp.Or(l.Author, l.Was)}
+			*l = authored{Text: text, Was: cmp.Or(l.Author, l.Was)}
 		}
 	}
 	b.Files[name] = list
@@ -164,7 +161,7 @@ var (
 func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
 
 // lines makes lines as source code has them: most are unique, some stand in every file.
-func (b *builder) lines(n int, author string) (list []Line) {
+func (b *builder) lines(n int, author string) (list []authored) {
 	for range n {
 		v, x, y := pick(b.rng, verbs), pick(b.rng, nouns), pick(b.rng, nouns)
 		text := ""
@@ -184,7 +181,7 @@ func (b *builder) lines(n int, author string) (list []Line) {
 		default:
 			text = fmt.Sprintf("\t%s%d := %s(%s, %d)", x, b.rng.IntN(100), v, y, b.rng.IntN(10000))
 		}
-		list = append(list, Line{Text: text, Author: author})
+		list = append(list, authored{Text: text, Author: author})
 	}
 	return list
 }
@@ -204,7 +201,7 @@ func (b *builder) turn() {
 		b.rewrite(name)
 	case 1:
 		list := b.lines(2+b.rng.IntN(5), b.id)
-		b.s.run(fmt.Sprintf("cat >> %s <<'EOF'\n%s\nEOF\ngo build ./...", name, text(list)), false)
+		b.s.run(fmt.Sprintf("cat >> %s <<'EOF'\n%s\nEOF\ngo build ./...", name, joined(list)), false)
 		b.Files[name] = slices.Concat(b.Files[name], list)
 	case 2:
 		b.swap(name)
@@ -228,7 +225,7 @@ func (b *builder) turn() {
 func (b *builder) create(name string) {
 	list := b.lines(b.most/4+b.rng.IntN(b.most*3/4), b.id)
 	if b.rng.IntN(4) == 0 {
-		b.s.run(fmt.Sprintf("mkdir -p %s && cat > %s <<'EOF'\n%s\nEOF", name[:strings.LastIndexByte(name, '/')], name, text(list)), false)
+		b.s.run(fmt.Sprintf("mkdir -p %s && cat > %s <<'EOF'\n%s\nEOF", name[:strings.LastIndexByte(name, '/')], name, joined(list)), false)
 	} else {
 		b.s.write(name, nil, list)
 	}
@@ -268,13 +265,13 @@ func (b *builder) swap(name string) {
 	list := slices.Clone(b.Files[name])
 	for i := range list {
 		if changed := strings.ReplaceAll(list[i].Text, old, now); changed != list[i].Text {
-			list[i] = Line{Text: changed, Author: b.id}
+			list[i] = authored{Text: changed, Author: b.id}
 		}
 	}
 	b.Files[name] = list
 }
 
-func text(list []Line) string {
+func joined(list []authored) string {
 	all := make([]string, len(list))
 	for i := range list {
 		all[i] = list[i].Text
