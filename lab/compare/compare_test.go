@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"pigrep/lab/corpus"
+	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
 )
 
@@ -28,7 +29,7 @@ func asked(t *testing.T, generated string) []*query {
 
 func TestQueries(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: 2_000_000}); err != nil {
+	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: int64(testkit.HowMany(500_000, 2_000_000, 2_000_000))}); err != nil {
 		t.Fatal(err)
 	}
 	all := asked(t, dir)

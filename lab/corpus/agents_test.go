@@ -25,7 +25,7 @@ import (
 func TestOtherAgents(t *testing.T) {
 	for _, agent := range []adapter.Agent{claude.New(), codex.New()} {
 		t.Run(agent.Label(), func(t *testing.T) {
-			opts := corpus.Options{Seed: 2, Bytes: 6 << 20, Agent: session.ShortAgent(agent.Name()), Packed: true}
+			opts := corpus.Options{Seed: 2, Bytes: int64(testkit.HowMany(3, 6, 6)) << 20, Agent: session.ShortAgent(agent.Name()), Packed: true}
 			_, digest := generated(t, opts)
 			if _, again := generated(t, opts); again != digest {
 				t.Errorf("Generate(%+v) gives other bytes the second time", opts)

@@ -160,7 +160,7 @@ func (f *fixture) everyTextIsFound(t *testing.T) {
 	}
 	found := make(map[string][]int) // lines, by query
 	missing := 0
-	apart := 1 + len(lines)/testkit.HowMany(20, 1<<20, 1<<20) // the short run asks for some lines only
+	apart := 1 + len(lines)/testkit.HowMany(8, 1<<20, 1<<20) // the short run asks for some lines only
 	for i, pieces := range lines {
 		if i%apart != 0 {
 			continue
@@ -212,7 +212,7 @@ func TestFixturesGrow(t *testing.T) {
 			testkit.Check(t, os.Remove(path))
 			var steps []string
 			lines := bytes.SplitAfter(f.text, []byte("\n"))
-			each := max(1, len(lines)/testkit.HowMany(3, 60, 1000)) // lines a step
+			each := max(1, len(lines)/testkit.HowMany(2, 60, 1000)) // lines a step
 			for group := range slices.Chunk(lines, each) {
 				whole := string(bytes.Join(group, nil))
 				steps = append(steps, whole[:len(whole)/2], whole[len(whole)/2:])

@@ -25,7 +25,7 @@ import (
 )
 
 // queriesEach is how many queries each set of session files answers.
-func queriesEach() int { return testkit.Rounds(3, 5, 10) }
+func queriesEach() int { return testkit.Rounds(2, 5, 10) }
 
 // asked is a collection of session files as the oracle has them, and indexes of them.
 type asked struct {
@@ -228,7 +228,7 @@ func TestQueriesOfSessionsAgainstOracle(t *testing.T) {
 	root := t.TempDir()
 	var paths []string
 	for _, path := range testkit.SessionFiles(t) {
-		if info, err := os.Stat(path); err != nil || info.Size() > int64(testkit.HowMany(16, 64, 1024))<<10 {
+		if info, err := os.Stat(path); err != nil || info.Size() > int64(testkit.HowMany(8, 64, 1024))<<10 {
 			continue // the oracle reads all texts for each query
 		}
 		to := filepath.Join(root, strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimSuffix(path, ".snapshot")))

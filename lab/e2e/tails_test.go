@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/lab/testkit"
@@ -63,9 +61,10 @@ type tailStory struct {
 // it: in memory, and by grep in the file.
 func TestUnindexedTails(t *testing.T) {
 	t.Parallel()
+	step, steps := testkit.HowMany(3, 1, 1), testkit.HowMany(3, 8, 8)
 	stories := map[string]tailStory{
-		"chat":   {filepath.Join(".chat", "attic.jsonl"), surprises, 1, surprisingWords},
-		"claude": {filepath.Join(".claude", "projects", claudeDir, claudeID+".jsonl"), strings.Join(claudeStory(), "\n") + "\n", 1, map[string]int{"aardvark": 1, "badger": 1, "capybara": 1, "echidna": 1, "ibex": 2, "jackal": 1, "quokka": 0}},
+		"chat":   {filepath.Join(".chat", "attic.jsonl"), surprises, step, surprisingWords},
+		"claude": {filepath.Join(".claude", "projects", claudeDir, claudeID+".jsonl"), strings.Join(claudeStory(), "\n") + "\n", step, map[string]int{"aardvark": 1, "badger": 1, "capybara": 1, "echidna": 1, "ibex": 2, "jackal": 1, "quokka": 0}},
 	}
 	files, err := filepath.Glob(filepath.Join(testkit.Fixtures(), "agents", "claude", "projects", "*", "*.jsonl"))
 	if err != nil {
@@ -77,7 +76,7 @@ func TestUnindexedTails(t *testing.T) {
 			t.Fatal(err)
 		}
 		if base := filepath.Base(path); len(text) < testkit.HowMany(32_000, 150_000, 150_000) {
-			stories[base] = tailStory{filepath.Join(".claude", "projects", "fixtures", base), string(text), 1 + strings.Count(string(text), "\n")/8, someWords(string(text))}
+			stories[base] = tailStory{filepath.Join(".claude", "projects", "fixtures", base), string(text), 1 + strings.Count(string(text), "\n")/steps, someWords(string(text))}
 		}
 	}
 	for name, story := range stories {
@@ -99,7 +98,7 @@ func TestUnindexedTails(t *testing.T) {
 					inMemory := state(t, pending.Reader)
 					pending.Reader.Close()
 					readers = append(readers, a.update(t))
-					if diff := cmp.Diff(state(t, readers[len(readers)-1]), inMemory); diff != "" {
+					if diff := testkit.Diff(state(t, readers[len(readers)-1]), inMemory); diff != "" {
 						t.Fatalf("line %d in memory (-on disk +in memory):\n%s", at, diff)
 					}
 					continue
@@ -120,7 +119,7 @@ func TestUnindexedTails(t *testing.T) {
 				for name, spec := range map[string]filter.Spec{"all": {}, "tool": {Tools: []string{"run", "Bash"}}, "model": {Models: []string{"oracle", "claude"}}, "active": {Branch: "active"}} {
 					want := grepped(t, a.opt, whole, spec, word)
 					for i, r := range readers {
-						if diff := cmp.Diff(want, grepped(t, a.opt, r, spec, word)); diff != "" {
+						if diff := testkit.Diff(want, grepped(t, a.opt, r, spec, word)); diff != "" {
 							t.Fatalf("%s, %s, with %d of %d steps in the index (-whole +tail scanned):\n%s", word, name, i+1, len(readers), diff)
 						}
 					}
