@@ -48,13 +48,13 @@ func watchFor(t *testing.T, opt indexer.Options) {
 	case err := <-done:
 		done <- nil
 		t.Fatalf("watch: %v", err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the watcher does not get ready")
 	}
 }
 
 // follows waits until the index that is watched has all that is in the files,
-// which has to happen well before a rescan, and compares it with a fresh one.
+// which has to happen before a rescan, after a minute, and compares it with a fresh one.
 func follows(t *testing.T, what, dir, root string) {
 	t.Helper()
 	compareStates(t, what, current(t, what, dir, root), root)
@@ -81,7 +81,7 @@ func current(t *testing.T, what, dir, root string) *index.Reader {
 func waitCurrent(t *testing.T, what, dir, root string) {
 	t.Helper()
 	var lag indexer.Lag
-	for end := time.Now().Add(25 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(45 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		found := indexer.Discover(pi.New(), []adapter.Root{{Path: root, Follow: true}}, nil)
 		r, err := index.Open(dir)
 		if err == nil {
