@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"pigrep/lab/ranking"
+	"pigrep/lab/testkit"
 )
 
 // No query that is held out is listed, and a file with figures can be compared with.
 func TestRun(t *testing.T) {
+	testkit.Slow(t) // lab/ranking asks the same queries
 	t.Setenv("PIGREP_FIXTURES", "")
 	file := filepath.Join(t.TempDir(), "figures.json")
 	var out strings.Builder

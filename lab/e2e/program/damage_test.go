@@ -123,7 +123,7 @@ func TestSmallDamage(t *testing.T) {
 		t.Logf("seed %d", seed)
 	}
 	rnd := rand.New(rand.NewPCG(seed, 18))
-	home, root, words := someSessions(t, 6<<20)
+	home, root, words := someSessions(t, int64(testkit.HowMany(2, 6, 6))<<20)
 	dir := filepath.Join(home, "index")
 	where := []string{"--session-dir", root, "--index-dir", dir}
 	writeSession(t, filepath.Join(root, "x", "gone.jsonl"), "the gone hyrax")

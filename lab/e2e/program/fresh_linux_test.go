@@ -181,7 +181,7 @@ func TestConfirmedAnswersMissNothing(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	for i := range testkit.HowMany(20, 60, 60) {
+	for i := range testkit.HowMany(12, 60, 60) {
 		if i%4 == 0 {
 			v.settled()
 		} else if rnd.IntN(2) == 0 {

@@ -225,7 +225,7 @@ func TestEveryWordIsFoundBySearching(t *testing.T) {
 	})
 	if testkit.Fixtures() != "" {
 		// These hold so many words that every 96th has to do.
-		t.Run("fixtures", func(t *testing.T) { searchEveryWord(t, everything(t), uint32(testkit.HowMany(600, 96, 1))) })
+		t.Run("fixtures", func(t *testing.T) { searchEveryWord(t, everything(t), uint32(testkit.HowMany(2000, 96, 1))) })
 	}
 }
 

@@ -120,9 +120,10 @@ func endCode(t testing.TB, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
+// eventually waits for a condition, but not for the rescan of a watcher, after a minute.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(25 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(45 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
@@ -156,7 +157,7 @@ func TestWatchWithoutReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Close()
-	stuck := time.AfterFunc(25*time.Second, func() { cmd.Process.Kill() })
+	stuck := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer stuck.Stop()
 	if code := endCode(t, cmd); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
