@@ -86,7 +86,7 @@ func writeSessions(t *testing.T, root string, n int) {
 // waitFor polls until the condition holds.
 func waitFor(t *testing.T, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("timed out")
 		}

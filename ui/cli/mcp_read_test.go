@@ -40,7 +40,7 @@ func TestReadSessionLeadsOn(t *testing.T) {
 	}
 	g := newAgent(t, dir)
 	g.settle()
-	for range testkit.HowMany(8, 80, 80) {
+	for range testkit.HowMany(4, 80, 80) {
 		i := random.IntN(sessions)
 		entries := texts[i]
 		first, full := 0, random.IntN(2) == 0

@@ -226,7 +226,7 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.host, s.life.idle = l.Addr().String(), 200*time.Millisecond
+	s.host, s.life.idle = l.Addr().String(), time.Second
 	var end error
 	ended := make(chan struct{})
 	go func() {
@@ -245,12 +245,12 @@ func TestIdle(t *testing.T) {
 	select {
 	case <-ended:
 		t.Fatal("the server ended although a page is open")
-	case <-time.After(600 * time.Millisecond):
+	case <-time.After(1500 * time.Millisecond):
 	}
 	w.Body.Close()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server does not end")
 	}
 	if !errors.Is(end, ErrIdle) {
