@@ -84,7 +84,7 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 		return nil, err
 	}
 	p := &pushing{Push: &in, months: make(map[string]bool), known: make(map[string]*state)}
-	p.sender = &sender{archive: a, report: &Report{Refused: []Refusal{}, Failed: []string{}}, patience: patience, now: in.Now, sent: p.confirmed}
+	p.sender = &sender{archive: a, report: &Report{Refused: []Refusal{}, Failed: []string{}}, patience: patience, now: in.Now, claimed: p.confirmed}
 	if in.Patient {
 		p.patience = 0
 	}

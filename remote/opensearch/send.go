@@ -15,6 +15,7 @@ import (
 const (
 	batchBytes = 3 << 20
 	senders    = 2 // batches that are sent while the next one is being filled
+	unclaimed  = 4 // batches that are there and wait for what they claim to be sent
 	// patience is how long a push goes on without one confirmed document.
 	patience = 2 * time.Minute
 )
@@ -27,8 +28,7 @@ type batch struct {
 	claimed int   // bytes of the records in claims, about
 	source  int64 // bytes of session files
 
-	after <-chan struct{} // closed when the batch before is done; nil for the first one
-	done  chan struct{}
+	sent chan struct{} // closed when all documents are confirmed, or sending ends
 }
 
 // claim is the state of a file as of the documents before, and its record, unless that is nil.
@@ -37,19 +37,20 @@ type claim struct {
 	record *document
 }
 
-// sender sends some batches while the next one is being filled. Documents are confirmed one by
-// one: what the engine has no room for is sent again, and what it will never take is counted
-// and named. A state is sent only after all documents before it.
+// sender sends some batches while the next one is being filled, and beside them what those claim
+// whose documents are confirmed. Documents are confirmed one by one: what the engine has no room
+// for is sent again, and what it will never take is counted and named. A state is sent only after
+// all documents before it.
 type sender struct {
 	archive  *Archive
 	patience time.Duration // how long nothing may be confirmed; 0 for ever
 	now      func() time.Time
 	current  *batch
-	last     *batch // that was handed over; nil for none
-	work     chan *batch
+	work     chan *batch // whose documents are to be sent
+	claiming chan *batch // the same, in their order
 	sending  sync.WaitGroup
 	cancel   context.CancelCauseFunc
-	sent     func(documents int, source int64) // is told of each confirmed batch
+	claimed  func(documents int, source int64) // is told of each batch when it is claimed
 
 	mu      sync.Mutex // guards the fields below
 	report  *Report
@@ -65,17 +66,26 @@ type Refusal struct {
 // start begins sending. The context that it returns ends with the first error.
 func (s *sender) start(ctx context.Context) context.Context {
 	ctx, s.cancel = context.WithCancelCause(ctx)
-	s.current, s.work, s.refused = &batch{}, make(chan *batch), make(map[string]int)
+	s.current, s.work, s.claiming, s.refused = &batch{}, make(chan *batch), make(chan *batch, unclaimed), make(map[string]int)
 	for range senders {
 		s.sending.Go(func() {
 			for b := range s.work {
-				if err := s.deliver(ctx, b); err != nil {
+				if err := s.bulk(ctx, b.items()); err != nil {
 					s.cancel(err)
 				}
-				close(b.done)
+				b.body = bytes.Buffer{}
+				close(b.sent)
 			}
 		})
 	}
+	s.sending.Go(func() {
+		for b := range s.claiming {
+			<-b.sent
+			if err := s.settle(ctx, b); err != nil {
+				s.cancel(err)
+			}
+		}
+	})
 	return ctx
 }
 
@@ -122,12 +132,11 @@ func (s *sender) full() bool {
 // flush hands the batch over. It waits until there is a sender for it.
 func (s *sender) flush(ctx context.Context) error {
 	b := s.current
-	if b.done = make(chan struct{}); s.last != nil {
-		b.after = s.last.done
-	}
+	b.sent = make(chan struct{})
 	select {
 	case s.work <- b:
-		s.last, s.current = b, &batch{}
+		s.claiming <- b
+		s.current = &batch{}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -143,6 +152,7 @@ func (s *sender) finish(ctx context.Context, err error) error {
 		s.cancel(err)
 	}
 	close(s.work)
+	close(s.claiming)
 	s.sending.Wait()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -151,17 +161,8 @@ func (s *sender) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// deliver sends the documents of a batch, and then, after the batch before, what it claims.
-func (s *sender) deliver(ctx context.Context, b *batch) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := s.bulk(ctx, b.items()); err != nil {
-		return err
-	}
-	if b.after != nil {
-		<-b.after
-	}
+// settle sends what a batch claims, unless sending has failed.
+func (s *sender) settle(ctx context.Context, b *batch) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -183,7 +184,7 @@ func (s *sender) deliver(ctx context.Context, b *batch) error {
 	if err := s.bulk(ctx, claims.items()); err != nil {
 		return err
 	}
-	s.sent(len(b.ends), b.source)
+	s.claimed(len(b.ends), b.source)
 	return nil
 }
 
