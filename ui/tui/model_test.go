@@ -421,13 +421,14 @@ func TestSelectionStaysAtTheTop(t *testing.T) {
 // A session of an archive is read where it is, not resumed, and the status line says what answers.
 func TestArchive(t *testing.T) {
 	b := fake()
+	found := search.Response{Total: 2, TotalAny: 2, TotalIsExact: true}
 	b.Search = func(context.Context, search.Request) (*search.Response, error) {
-		r := &search.Response{Total: 2, TotalAny: 2, TotalIsExact: true}
+		r := found
 		for _, path := range []string{"laptop:/s/1.jsonl", "/s/2.jsonl"} {
 			r.Sessions = append(r.Sessions, search.SessionHit{Hits: 1, SessionFacts: search.SessionFacts{SessionPath: path}})
 			r.Hits = append(r.Hits, search.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
 		}
-		return r, nil
+		return &r, nil
 	}
 	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	pushed := d.options.Now().Add(-3 * time.Hour)
@@ -444,6 +445,12 @@ func TestArchive(t *testing.T) {
 	d.keys("down")
 	if got := last(); !strings.Contains(got, "Enter resume") || !strings.Contains(got, "archive team · pushed 3h ago") {
 		t.Errorf("for one of this machine: %q", got)
+	}
+	found = search.Response{Total: 1_234_567, TotalAny: 23_456_789}
+	d.send(State{Generation: 2, Ready: true, Archive: "archive team", Pushed: pushed})
+	d.settle()
+	if got := last(); !strings.Contains(got, "at least 1,234,567 hits · archive team") {
+		t.Errorf("with many hits: %q", got)
 	}
 }
 

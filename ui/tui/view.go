@@ -337,15 +337,18 @@ func (m *Model) counts(room int) string {
 	}
 	least := []int{1, 2, 4}
 	if m.state.Archive != "" {
-		least = []int{1, 4, 3, 2}
+		least = []int{1, 4, 3, 5}
 	}
 	for _, i := range least {
 		if terminal.Width(join()) <= room {
 			break
 		}
-		if i != 2 || parts[2] == upToDate || m.state.Archive != "" {
+		if i != 2 || parts[2] == upToDate {
 			parts[i] = ""
 		}
+	}
+	if m.state.Archive != "" && terminal.Width(join()) > room {
+		parts[0], _, _ = strings.Cut(parts[0], ", ") // without looser hits
 	}
 	return join()
 }
