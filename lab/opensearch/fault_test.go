@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 		name, url, ca, password, want, hint string
 	}{
 		{"wrong password", before(t, node.URL, good, nil), ca, "wrong", "the user name or password is wrong (401)", "`pigrep remote list` shows the user"},
-		{"wrong authority", before(t, node.URL, good, nil), otherCA, "right", "certificate", "name the certificate of its authority"},
+		{"wrong authority", before(t, node.URL, good, nil), otherCA, "right", "certificate", "name the certificate of its authority: pigrep remote add team https://127.0.0.1:"},
 		{"expired certificate", before(t, node.URL, old, nil), oldCA, "right", "expired", "renew"},
 		{"half an answer", before(t, node.URL, good, half), ca, "right", "the answer was cut off", "is it the address of OpenSearch"},
 		{"a page", before(t, node.URL, good, page), ca, "right", "the answer is not OpenSearch's", "is it the address of OpenSearch"},

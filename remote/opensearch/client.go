@@ -40,6 +40,7 @@ type Config struct {
 	CA           []byte                                // certificates in PEM; nil for those of the system
 	InsecureHTTP bool                                  // a password and texts may go over plain http to another machine
 	Prefix       string                                // of the names of its indices; "" for DefaultPrefix
+	Trust        string                                // the command that names another CA, for who shows an ArchiveError
 }
 
 // DefaultPrefix is what the names of indices begin with.
@@ -69,6 +70,7 @@ var (
 type ArchiveError struct {
 	Archive string
 	Err     error
+	Trust   string // as of Config
 }
 
 func (e *ArchiveError) Error() string { return "archive " + e.Archive + ": " + e.Err.Error() }
@@ -167,7 +169,7 @@ func (a *Archive) wrap(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return &ArchiveError{a.config.Name, err}
+	return &ArchiveError{a.config.Name, a.config.Trust, err}
 }
 
 // wait waits longer with each try, and not as long as others that wait.

@@ -247,14 +247,14 @@ func (a *Archive) check(ctx context.Context) error {
 		}
 	}
 	if missing {
-		return &ArchiveError{a.config.Name, ErrNoTemplate}
+		return &ArchiveError{Archive: a.config.Name, Err: ErrNoTemplate}
 	}
 	return nil
 }
 
 // isOther is the error for a template of another version.
 func (a *Archive) isOther(name string, found int) error {
-	return &ArchiveError{a.config.Name, fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, name, max(found, 0), version)}
+	return &ArchiveError{Archive: a.config.Name, Err: fmt.Errorf("%w: its template %s has version %d, this pigrep has %d", ErrOther, name, max(found, 0), version)}
 }
 
 // templateVersions returns the versions of the templates by name: those that are there, -1 for one

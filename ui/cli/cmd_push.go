@@ -73,7 +73,7 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 	if err != nil {
 		return err
 	}
-	host, err := to.HostName(a)
+	host, err := to.HostName(a, o.name)
 	if err != nil {
 		return err
 	}

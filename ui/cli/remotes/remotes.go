@@ -149,16 +149,16 @@ func (r *Remote) Open(a *app.App, name string) (*opensearch.Archive, error) {
 		return nil, problem.Usagef("use a word of lower-case letters and digits", "%q cannot be what names of indices begin with", r.Prefix)
 	}
 	if r.Host != "" {
-		if _, err := r.HostName(a); err != nil {
+		if _, err := r.HostName(a, name); err != nil {
 			return nil, err
 		}
 	}
-	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix}
+	c := opensearch.Config{Name: name, URL: r.URL, User: r.User, InsecureHTTP: r.InsecureHTTP, Prefix: r.Prefix, Trust: r.again(name, func(r *Remote) { r.CA = "FILE" })}
 	c.Password = func(ctx context.Context) (string, error) { return r.password(ctx, a) }
 	if r.CA != "" {
 		var err error
 		if c.CA, err = os.ReadFile(r.CA); err != nil {
-			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the certificates of archive " + name, Err: err, Hint: "name another file: pigrep remote add " + name + " URL --ca FILE"}
+			return nil, &problem.Error{Code: problem.CodeIO, Message: "cannot read the certificates of archive " + name, Err: err, Hint: "name another file: " + c.Trust}
 		}
 	}
 	archive, err := opensearch.Open(c)
@@ -229,15 +229,34 @@ func Sources(a *app.App, names []string) (sources []remote.Source, here bool, er
 	return sources, here, nil
 }
 
-// HostName is what this machine is called in an archive.
-func (r *Remote) HostName(a *app.App) (name string, err error) {
+// HostName is what this machine is called in the archive, which messages call by a name.
+func (r *Remote) HostName(a *app.App, archive string) (name string, err error) {
 	if name = r.Host; name == "" {
 		name, err = a.Hostname()
 	}
 	if host, _, ok := remote.Split(remote.Name(name, "")); err != nil || !ok || host != name { // HOST:PATH must be one
-		return "", &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("%q cannot name this machine in an archive", name), Err: err, Hint: "give it another name: add the archive again with --as HOST (`pigrep remote add --help`)"}
+		hint := "give it another name: " + r.again(archive, func(r *Remote) { r.Host = "HOST" })
+		return "", &problem.Error{Code: problem.CodeUsage, Message: fmt.Sprintf("%q cannot name this machine in an archive", name), Err: err, Hint: hint}
 	}
 	return name, nil
+}
+
+// again is the command that adds the archive as it is described, but for a change.
+func (r Remote) again(name string, change func(*Remote)) string {
+	change(&r)
+	words := []string{"pigrep", "remote", "add", name, r.URL}
+	for _, flag := range [][2]string{
+		{"--user", r.User}, {"--password-command", r.PasswordCommand}, {"--password-file", r.PasswordFile}, {"--password-env", r.PasswordEnv},
+		{"--ca", r.CA}, {"--prefix", r.Prefix}, {"--as", r.Host},
+	} {
+		if flag[1] != "" {
+			words = append(words, flag[:]...)
+		}
+	}
+	if r.InsecureHTTP {
+		words = append(words, "--insecure-http")
+	}
+	return system.ShellOf(runtime.GOOS).Command("", words)
 }
 
 // isExpired reports whether a certificate has expired, or is not valid yet.
@@ -260,9 +279,9 @@ func Problem(err error) error {
 	status, _ := errors.AsType[*opensearch.StatusError](err)
 	certificate, _ := errors.AsType[*tls.CertificateVerificationError](err)
 	_, network := errors.AsType[net.Error](err)
-	name, hint := "NAME", ""
+	name, trust, hint := "NAME", "", ""
 	if of, ok := errors.AsType[*opensearch.ArchiveError](err); ok {
-		name = of.Archive
+		name, trust = of.Archive, of.Trust
 	}
 	switch {
 	case errors.Is(err, remote.ErrTooMuch):
@@ -278,7 +297,7 @@ func Problem(err error) error {
 	case certificate != nil && isExpired(certificate.Err):
 		hint = "renew the certificate of the server"
 	case certificate != nil:
-		hint = "name the certificate of its authority: add it again with --ca FILE (`pigrep remote add --help`)"
+		hint = "name the certificate of its authority: " + trust
 	case status != nil && status.Status == http.StatusUnauthorized:
 		hint = "`pigrep remote list` shows the user and where the password comes from"
 	case status != nil && strings.HasSuffix(status.Type, "block_exception"):
