@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/spf13/cobra"
 
 	"pigrep/indexer"
@@ -33,6 +34,7 @@ type pushOptions struct {
 	name                       string
 	watch, dryRun, reveal, yes bool
 	every                      time.Duration
+	pushed                     uint64 // what the last push had to look at
 }
 
 // noPushFilters are the filters on parts of sessions: whole sessions are pushed.
@@ -112,6 +114,10 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 	}
 	defer x.Close()
 	push.Sessions = chosen(x, q.Request.Spec)
+	seen := fingerprint(push.Sessions)
+	if o.watch && seen == o.pushed { // the archive need not be asked
+		return nil
+	}
 	push.Vanished = func(path string) bool {
 		_, err := os.Lstat(path)
 		return errors.Is(err, fs.ErrNotExist) && vanished(q, path)
@@ -140,7 +146,18 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 	if len(report.Refused)+len(report.Failed)+report.TooLong > 0 {
 		return problem.ErrIncomplete
 	}
+	o.pushed = seen
 	return nil
+}
+
+// fingerprint changes with what a push would send of sessions.
+func fingerprint(list []session.Summary) uint64 {
+	hash := xxhash.New()
+	for i := range list {
+		s := &list[i]
+		fmt.Fprintln(hash, s.Path, s.Size, s.Mtime, s.Name)
+	}
+	return hash.Sum64()
 }
 
 // vanished reports whether the directory of a session file that is gone is still looked at.
