@@ -82,6 +82,7 @@ type Coverage struct {
 	Sent     int
 	Lower    int  // that were not sent because others rank higher, and the question wants a number
 	Inexact  bool // some hits of sessions that were sent are missing for the same reason
+	Damaged  int  // session files that are left out, or in part, because of what the source says of them
 }
 
 // A Source has sessions that are not on this machine.
@@ -107,6 +108,9 @@ type Missing struct {
 
 // ErrTooMuch means that a question which needs all sessions has too many.
 var ErrTooMuch = errors.New("too many sessions for this question")
+
+// ErrDamaged means that a source has what no pigrep has written.
+var ErrDamaged = errors.New("not written by pigrep")
 
 // Gathered is what sources sent, as an index. It is the entry.Source of its sessions.
 type Gathered struct {
@@ -164,6 +168,9 @@ func Gather(ctx context.Context, a adapter.Adapter, base *index.Reader, host str
 		g.Inexact = g.Inexact || c.Inexact || c.Lower > 0
 		if m.Err != nil || m.Sessions > 0 {
 			g.Missing = append(g.Missing, m)
+		}
+		if c.Damaged > 0 {
+			g.Missing = append(g.Missing, Missing{source.Name(), c.Damaged, ErrDamaged})
 		}
 	}
 	if i := slices.IndexFunc(g.Missing, func(m Missing) bool { return q.Whole && m.Err == nil }); i >= 0 {

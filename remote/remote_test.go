@@ -22,6 +22,7 @@ type source struct {
 	list  []remote.Session
 	more  int
 	lower int
+	odd   int
 	err   error
 }
 
@@ -33,7 +34,7 @@ func (s source) Sessions(_ context.Context, _ *remote.Question, visit func(*remo
 			return remote.Coverage{}, err
 		}
 	}
-	return remote.Coverage{Sessions: len(s.list) + s.more + s.lower, Sent: len(s.list), Lower: s.lower}, s.err
+	return remote.Coverage{Sessions: len(s.list) + s.more + s.lower, Sent: len(s.list), Lower: s.lower, Damaged: s.odd}, s.err
 }
 
 func sessionOf(host, id, text string) remote.Session {
@@ -63,6 +64,7 @@ func TestGather(t *testing.T) {
 		source{name: "one", list: []remote.Session{sessionOf("a", "s1", "word"), sessionOf("a", "s2", "word word other")}, more: 3},
 		source{name: "two", list: []remote.Session{sessionOf("b", "s1", "word"), sessionOf("b", "s3", "another word")}},
 		source{name: "three", err: gone},
+		source{name: "four", odd: 2},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ func TestGather(t *testing.T) {
 	if err != nil || len(res.Hits) != 1 || res.Unreadable != 0 {
 		t.Errorf("an entry that is read to be tested: %d hits, %d unreadable, %v", len(res.Hits), res.Unreadable, err)
 	}
-	if got.Known != 7 || len(got.Missing) != 2 || got.Missing[0].Sessions != 3 || !errors.Is(got.Missing[1].Err, gone) {
+	if got.Known != 7 || len(got.Missing) != 3 || got.Missing[0].Sessions != 3 || !errors.Is(got.Missing[1].Err, gone) || got.Missing[2] != (remote.Missing{Source: "four", Sessions: 2, Err: remote.ErrDamaged}) {
 		t.Errorf("known %d, missing %+v", got.Known, got.Missing)
 	}
 }

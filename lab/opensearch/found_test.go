@@ -227,7 +227,7 @@ func nowhere(t *testing.T, url string) {
 }
 
 // forged puts documents into an archive that pigrep would not write. No command shows what a
-// terminal would obey, nor fails because of them.
+// terminal would obey, nor fails because of them; answers say what is missing.
 func forged(t *testing.T, url string) {
 	m := newMachine(t, testSessions(t))
 	m.setUp(url, "--prefix", "forged", "--as", "laptop")
@@ -261,6 +261,8 @@ func forged(t *testing.T, url string) {
 			change["begun"], change["oldest"], change["newest"] = -1<<62, 1<<61, 1<<61
 		case 6:
 			change["lines"] = 0
+		case 7:
+			change["facts"] = "none"
 		}
 		body, err := json.Marshal(map[string]any{"doc": change})
 		if err != nil {
@@ -283,6 +285,19 @@ func forged(t *testing.T, url string) {
 		if code > 2 || strings.Contains(errs, "goroutine ") || strings.Contains(errs, "internal error") {
 			t.Errorf("%s: exit code %d, %s", line, code, errs)
 		}
+	}
+	const said = "of team are not in this answer, or in part: something else than pigrep has written there"
+	if out, errs, code := m.run("sessions", "--from", "team", "--json"); code != 0 || !strings.Contains(out, `"complete":false`) || !strings.Contains(errs, said) {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
+	}
+	if out := m.must("remote", "status", "team"); !strings.Contains(out, "documents of session files were written by something else than pigrep, among them ") {
+		t.Error(out)
+	}
+	for _, h := range found.Hits.Hits {
+		post(t, url+"/forged-sessions-v2/_update/"+h.ID+"?refresh=true", `{"doc":{"facts":"none"}}`)
+	}
+	if out, errs, code := m.run("sessions", "--from", "team"); code != 2 || !strings.Contains(errs, said) {
+		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
 }
 

@@ -49,16 +49,17 @@ func (a *Archive) Init(ctx context.Context, shards int, dryRun bool) (changes []
 
 // Status is what an archive says about itself, as far as the role allows to ask.
 type Status struct {
-	Engine   string  `json:"engine"`  // and its version
-	Cluster  string  `json:"cluster"` // its name
-	Health   string  `json:"health"`  // green, yellow or red; unknown to whom the role does not allow it
-	Ready    error   `json:"-"`       // why it cannot be used; nil if it can
-	Sessions int     `json:"sessions"`
-	Gone     int     `json:"gone"`    // sessions whose files are no longer on their machines
-	Hosts    int     `json:"hosts"`   // machines that have pushed
-	Refused  int     `json:"refused"` // documents that the engine did not take
-	Months   []Month `json:"months"`  // oldest first
-	Pushes   []Done  `json:"pushes"`  // the latest first
+	Engine   string   `json:"engine"`  // and its version
+	Cluster  string   `json:"cluster"` // its name
+	Health   string   `json:"health"`  // green, yellow or red; unknown to whom the role does not allow it
+	Ready    error    `json:"-"`       // why it cannot be used; nil if it can
+	Sessions int      `json:"sessions"`
+	Gone     int      `json:"gone"`    // sessions whose files are no longer on their machines
+	Hosts    int      `json:"hosts"`   // machines that have pushed
+	Refused  int      `json:"refused"` // documents that the engine did not take
+	Damaged  []string `json:"damaged"` // ids of documents in the index of sessions that no push has written
+	Months   []Month  `json:"months"`  // oldest first
+	Pushes   []Done   `json:"pushes"`  // the latest first
 }
 
 // Month describes the index of a month.
@@ -87,7 +88,7 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 		Cluster string `json:"cluster_name"`
 		Version struct{ Number, Distribution string }
 	}
-	s := &Status{Cluster: "unknown", Engine: "unknown", Health: "unknown", Months: []Month{}, Pushes: []Done{}}
+	s := &Status{Cluster: "unknown", Engine: "unknown", Health: "unknown", Damaged: []string{}, Months: []Month{}, Pushes: []Done{}}
 	switch err := a.call(ctx, http.MethodGet, "", nil, &root); {
 	case isStatus(err, http.StatusForbidden): // a role may not be allowed to
 	case err != nil:
@@ -116,7 +117,7 @@ func (a *Archive) Status(ctx context.Context) (*Status, error) {
 // count counts the session files and lists the latest pushes.
 func (a *Archive) count(ctx context.Context, s *Status) error {
 	hosts := make(map[string]bool)
-	err := a.states(ctx, nil, func(st *state) error {
+	damaged, err := a.states(ctx, nil, func(st *state) error {
 		s.Sessions++
 		s.Refused += st.Refused
 		if hosts[st.Host] = true; st.Gone {
@@ -127,7 +128,7 @@ func (a *Archive) count(ctx context.Context, s *Status) error {
 	if err != nil {
 		return err
 	}
-	s.Hosts = len(hosts)
+	s.Hosts, s.Damaged = len(hosts), append(s.Damaged, damaged...)
 	s.Pushes, err = a.pushes(ctx, mostPushes)
 	return err
 }
@@ -138,7 +139,7 @@ func (a *Archive) pushes(ctx context.Context, most int) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lists.Map(found.Hits.Hits, func(h hit[Done]) Done { return h.Source }), nil
+	return lists.Map(found.Hits.Hits, func(h hit[Done]) Done { return h.Source.of }), nil
 }
 
 // LastPush returns when the last push ended; zero if there was none.
@@ -178,7 +179,7 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 			{"bool": object{"must_not": object{"exists": object{"field": "begun"}}, "filter": object{"range": object{"newest": object{"lt": millis(before)}}}}},
 		}}}
 	}
-	err = a.states(ctx, query, func(s *state) error {
+	_, err = a.states(ctx, query, func(s *state) error {
 		sum := s.summary()
 		if name != "" && !isNamed(&sum, name) {
 			return nil
@@ -244,18 +245,25 @@ func (a *Archive) deleteFrom(ctx context.Context, index string, query object, ro
 // prove fails if anything that passes a query is left.
 func (a *Archive) prove(ctx context.Context, query object) error {
 	for _, index := range []string{a.alias(), a.sessionsIndex()} {
-		var left struct{ Count int }
 		if err := a.refresh(ctx, index); err != nil {
 			return err
 		}
-		if err := a.call(ctx, http.MethodPost, index+"/_count?ignore_unavailable=true", object{"query": query}, &left); err != nil {
+		left, err := a.counted(ctx, index, query)
+		if err != nil {
 			return err
 		}
-		if left.Count > 0 {
-			return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left.Count, index))
+		if left > 0 {
+			return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left, index))
 		}
 	}
 	return nil
+}
+
+// counted returns how many documents pass a query.
+func (a *Archive) counted(ctx context.Context, index string, query object) (int, error) {
+	var answer struct{ Count int }
+	err := a.call(ctx, http.MethodPost, index+"/_count?ignore_unavailable=true", object{"query": query}, &answer)
+	return answer.Count, err
 }
 
 // DropMonths drops the indices whose months ended before a time, with the states of their

@@ -52,6 +52,7 @@ type Archive struct {
 	base   *url.URL
 	http   *http.Client
 	pause  time.Duration
+	places int // mostPlaces
 
 	mu     sync.Mutex // guards secret
 	secret string     // the password, once it is known
@@ -69,8 +70,8 @@ var (
 // An ArchiveError is an error of the archive with a name.
 type ArchiveError struct {
 	Archive string
-	Err     error
 	Trust   string // as of Config
+	Err     error
 }
 
 func (e *ArchiveError) Error() string { return "archive " + e.Archive + ": " + e.Err.Error() }
@@ -124,7 +125,7 @@ func Open(c Config) (*Archive, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	}
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	return &Archive{config: c, base: base, pause: firstPause, http: &http.Client{
+	return &Archive{config: c, base: base, pause: firstPause, places: mostPlaces, http: &http.Client{
 		Transport: transport,
 		// A redirect would take the password elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

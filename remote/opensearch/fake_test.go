@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -227,7 +228,7 @@ func (f *fake) find(name string, body []byte) (ids []string) {
 	}
 	for _, documents := range f.of(name) {
 		for id, d := range documents {
-			if passes(d.source, q.Query) {
+			if passes(id, d.source, q.Query) {
 				ids = append(ids, id)
 			}
 		}
@@ -236,7 +237,7 @@ func (f *fake) find(name string, body []byte) (ids []string) {
 	return ids
 }
 
-func passes(d map[string]any, query map[string]any) bool {
+func passes(id string, d map[string]any, query map[string]any) bool {
 	for clause, v := range query {
 		in, _ := v.(map[string]any)
 		for field, want := range in {
@@ -253,6 +254,14 @@ func passes(d map[string]any, query map[string]any) bool {
 				if list, _ := want.([]any); !slices.Contains(list, got) {
 					return false
 				}
+			case "function_score":
+				if of, ok := want.(map[string]any); ok && field == "query" && !passes(id, d, of) {
+					return false
+				}
+			case "ids":
+				if list, _ := want.([]any); !slices.Contains(list, any(id)) {
+					return false
+				}
 			case "exists":
 				if d[want.(string)] == nil {
 					return false
@@ -264,11 +273,11 @@ func passes(d map[string]any, query map[string]any) bool {
 					return false
 				}
 			case "bool":
-				if field == "should" && in["minimum_should_match"] != nil && !slices.ContainsFunc(listOf(want), func(each map[string]any) bool { return passes(d, each) }) {
+				if field == "should" && in["minimum_should_match"] != nil && !slices.ContainsFunc(listOf(want), func(each map[string]any) bool { return passes(id, d, each) }) {
 					return false
 				}
 				for _, each := range listOf(want) {
-					if ok := passes(d, each); (field == "filter" || field == "must") && !ok || field == "must_not" && ok {
+					if ok := passes(id, d, each); (field == "filter" || field == "must") && !ok || field == "must_not" && ok {
 						return false
 					}
 				}
@@ -290,22 +299,23 @@ func listOf(v any) (list []map[string]any) {
 	return list
 }
 
-// search answers in pages, in the order of lines.
+// search answers in pages, in the order of lines or of files.
 func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 	var q struct {
 		Size  int
 		After []float64 `json:"search_after"`
-		Aggs  any
+		By    any       `json:"collapse"`
 	}
 	_ = json.Unmarshal(body, &q) // a search_after of states has a string
 	type hit struct {
+		ID     string         `json:"_id"`
 		Source map[string]any `json:"_source"`
 		Fields map[string]any `json:"fields"`
 		Sort   []any          `json:"sort"`
 		line   float64
 	}
 	var hits []hit
-	keys := make(map[any]bool)
+	keys := make(map[string]bool)
 	for _, id := range f.find(name, body) {
 		for _, documents := range f.of(name) {
 			d, ok := documents[id]
@@ -316,20 +326,26 @@ func (f *fake) search(w http.ResponseWriter, name string, body []byte) {
 			if len(q.After) > 0 && line <= q.After[0] {
 				continue
 			}
-			key := d.source["file_key"]
-			if q.Aggs != nil && keys[key] {
+			key, _ := d.source["file_key"].(string)
+			if q.By != nil && keys[key] {
 				continue
 			}
 			keys[key] = true
-			hits = append(hits, hit{d.source, map[string]any{"file_key": []any{key}, "line": []any{line}, "gen": []any{d.source["gen"]}}, []any{line, line}, line})
+			hits = append(hits, hit{id, d.source, map[string]any{"file_key": []any{key}, "line": []any{line}, "gen": []any{d.source["gen"]}}, []any{line, line}, line})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return int(a.line - b.line) })
+	if !strings.Contains(string(body), `"sort":[{"file_key":`) { // that is the order of ids
+		slices.SortStableFunc(hits, func(a, b hit) int { return int(a.line - b.line) })
+	}
 	hits = hits[:min(len(hits), q.Size)]
 	if hits == nil {
 		hits = []hit{}
 	}
-	data, err := json.Marshal(map[string]any{"hits": map[string]any{"hits": hits}, "aggregations": map[string]any{"files": map[string]any{"value": len(keys)}}})
+	buckets := []any{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		buckets = append(buckets, map[string]any{"key": map[string]any{"file": key}})
+	}
+	data, err := json.Marshal(map[string]any{"hits": map[string]any{"hits": hits}, "aggregations": map[string]any{"files": map[string]any{"value": len(keys), "buckets": buckets}}})
 	if err != nil {
 		f.t.Error(err)
 	}

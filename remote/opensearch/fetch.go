@@ -1,18 +1,15 @@
 package opensearch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/internal/lists"
 	"pigrep/remote"
 )
 
@@ -21,7 +18,7 @@ const (
 	pageHits = 10_000  // documents of which only numbers are asked for
 	pageText = 4 << 20 // about how much text of lines is asked for at once
 	fetchers = 4       // requests for lines at once
-	together = 32      // sessions whose hits are asked for at once
+	together = 32      // sessions whose lines are asked for at once
 
 	// mostCompared is how many sessions may compete for the places in an answer: the engine's
 	// order is not that of the answer.
@@ -30,14 +27,30 @@ const (
 	comparedMore   = 10
 	comparedParts  = 200 // that compete for them
 
+	mostPlaces = 200_000 // of lines that are looked for, and
+	mostStates = 100_000 // summaries that are: an answer has no room for more
+
 	exactFiles = 1000 // up to which the engine counts files exactly: more takes memory in every shard
 )
 
 // hit is a document that a search found.
 type hit[T any] struct {
-	Source T               `json:"_source"`
+	ID     string          `json:"_id"`
+	Source source[T]       `json:"_source"`
 	Fields fields          `json:"fields"`
 	Sort   json.RawMessage `json:"sort"`
+}
+
+// source is what a document says. Whoever may push can write any: one of another form spoils no
+// other.
+type source[T any] struct {
+	of  T // as far as it can be read
+	err error
+}
+
+func (s *source[T]) UnmarshalJSON(data []byte) error {
+	s.err = json.Unmarshal(data, &s.of)
+	return nil
 }
 
 // fields are the values of docvalue_fields, of which each document has one.
@@ -115,18 +128,21 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 	}
 }
 
-// states visits the states of session files that pass a query, the latest first.
-func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) error {
+// states visits the states of session files that pass a query, the latest first. It returns the ids of
+// those that this package has not written.
+func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) (damaged []string, err error) {
 	body := object{
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
 	}
-	return pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
-		if !h.Source.isSound() {
-			return nil
+	err = pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
+		if s := &h.Source; s.err == nil && h.ID == s.of.FileKey && s.of.isSound() {
+			return visit(&s.of)
 		}
-		return visit(&h.Source)
+		damaged = append(damaged, h.ID)
+		return nil
 	})
+	return damaged, err
 }
 
 // Sessions implements remote.Source.
@@ -142,10 +158,6 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 	if err := cmp.Or(group.Wait(), failed); err != nil {
 		return c, err
 	}
-	c.Sessions = max(s.found.files, len(s.list))
-	if q.Wanted > 0 && !q.Brief {
-		c.Lower = c.Sessions - len(s.list)
-	}
 	switch {
 	case q.Brief:
 		for _, st := range s.list {
@@ -154,26 +166,25 @@ func (a *Archive) Sessions(ctx context.Context, q *remote.Question, visit func(*
 			}
 			c.Sent++
 		}
-	case q.Facts || s.asked.lines:
+	case s.hasRecords():
 		c.Sent, err = s.send(ctx, visit)
 		c.Inexact = s.found.more
 	default:
-		c.Sent, err = a.sendAll(ctx, s.list, q.Bytes, visit)
+		c.Sent, err = s.sendWhole(ctx, visit)
+	}
+	more := max(0, s.found.files-len(s.found.keys))
+	c.Sessions, c.Damaged = len(s.list)+more, len(s.damaged)
+	if q.Wanted > 0 && !q.Brief {
+		c.Lower = more
 	}
 	return c, err
 }
 
 // selected returns the session files that a question needs, those first that matter most.
 func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selection, err error) {
-	s = &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes}
+	s = &selection{archive: a, q: q, asked: compile(q, false), found: &places{}, room: q.Bytes, damaged: make(map[string]bool)}
 	if s.asked.parts == nil && s.asked.scored == nil {
-		err = a.states(ctx, all(s.asked.sessions, overlapping(q)), func(st *state) error {
-			s.list = append(s.list, st)
-			return nil
-		})
-		if q.Wanted > 0 && len(s.list) > q.Wanted { // the latest ones are all that was asked for
-			s.list = s.list[:q.Wanted]
-		}
+		err = s.latest(ctx, all(term("sort", sortSession), s.asked.sessions, overlapping(q)))
 	} else {
 		s.found, err = a.find(ctx, q, s.asked)
 		if err == nil && len(s.found.keys) == 0 && q.Text != "" {
@@ -181,11 +192,11 @@ func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selectio
 			s.found, err = a.find(ctx, q, s.asked)
 		}
 		if err == nil {
-			s.list, err = a.statesOf(ctx, s.found.keys)
+			err = s.statesOf(ctx, s.found.keys)
 		}
 	}
-	if err == nil && (len(q.Names) > 0 || q.Text != "") {
-		s.list, err = a.withFiles(ctx, s.list)
+	if err == nil && !s.hasRecords() {
+		_, err = s.others(ctx)
 	}
 	return s, err
 }
@@ -211,37 +222,39 @@ type places struct {
 	more  bool             // there are more lines
 }
 
-// add adds hits of a search.
-func (p *places) add(found *hits[struct{}]) {
-	for i := range found.Hits.Hits {
-		key, line, gen := found.Hits.Hits[i].Fields.place()
-		if key == "" {
-			continue
+// add adds a hit of a search.
+func (p *places) add(h *hit[struct{}]) {
+	key, line, gen := h.Fields.place()
+	if key == "" {
+		return
+	}
+	if _, ok := p.gens[key]; !ok || line > 0 && gen > p.gens[key] {
+		if p.gens[key], p.lines[key] = gen, nil; !ok {
+			p.keys = append(p.keys, key)
 		}
-		if _, ok := p.gens[key]; !ok || line > 0 && gen > p.gens[key] {
-			if p.gens[key], p.lines[key] = gen, nil; !ok {
-				p.keys = append(p.keys, key)
-			}
-		}
-		if line > 0 && gen == p.gens[key] {
-			p.lines[key] = append(p.lines[key], line)
-		}
+	}
+	if line > 0 && gen == p.gens[key] {
+		p.lines[key] = append(p.lines[key], line)
 	}
 }
 
-// find returns the places of the best parts, at least one in each of the best files, or the keys
-// of all files.
+func (p *places) addAll(found *hits[struct{}]) {
+	for i := range found.Hits.Hits {
+		p.add(&found.Hits.Hits[i])
+	}
+}
+
+// find returns the places of the best parts, at least one in each of the best files; those of all
+// parts if all are wanted, or only the keys of their files if that is enough.
 func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) (*places, error) {
+	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
+	body := object{"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false}
 	if q.Wanted == 0 {
-		keys, err := a.allFiles(ctx, asked.query(asked.sessions))
-		return &places{keys: keys, files: len(keys)}, err
+		body["size"], body["query"] = pageHits, asked.query(asked.sessions)
+		return p, a.findAll(ctx, p, body, asked.lines && !q.Facts && !q.Brief)
 	}
 	wanted := min(q.Wanted*comparedFactor+comparedMore, mostCompared)
-	p := &places{lines: make(map[string][]int), gens: make(map[string]int64)}
-	body := object{
-		"size": comparedParts, "query": asked.ranked(asked.sessions), "stored_fields": "_none_", "docvalue_fields": []string{"file_key", "line", "gen"}, "track_total_hits": false,
-		"aggs": object{"files": object{"cardinality": object{"field": "file_key", "precision_threshold": exactFiles}}},
-	}
+	body["aggs"] = object{"files": object{"cardinality": object{"field": "file_key", "precision_threshold": exactFiles}}}
 	if q.Newest {
 		body["sort"] = []object{{"time": object{"order": "desc", "unmapped_type": "date"}}}
 	}
@@ -249,7 +262,7 @@ func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) 
 	if err != nil {
 		return nil, err
 	}
-	p.add(best)
+	p.addAll(best)
 	p.files, p.more = max(best.Aggregations.Files.Value, len(p.keys)), len(best.Hits.Hits) == comparedParts
 	if p.more && len(p.keys) < min(wanted, p.files) {
 		delete(body, "aggs")
@@ -257,10 +270,47 @@ func (a *Archive) find(ctx context.Context, q *remote.Question, asked compiled) 
 		if best, err = find[struct{}](ctx, a, a.everything(), "", body); err != nil {
 			return nil, err
 		}
-		p.add(best)
+		p.addAll(best)
 	}
 	p.keys = p.keys[:min(len(p.keys), wanted)]
 	return p, nil
+}
+
+// findAll adds the keys of all files with parts that a search finds, and the places of these parts if
+// they are asked for: file by file, until there are more than an answer has room for.
+func (a *Archive) findAll(ctx context.Context, p *places, body object, parts bool) error {
+	group, both := errgroup.WithContext(ctx)
+	var keys []string
+	query := body["query"].(object) // body changes
+	group.Go(func() (err error) {
+		keys, err = a.allFiles(both, query)
+		return err
+	})
+	if parts {
+		group.Go(func() error {
+			body["sort"] = []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}}
+			left := a.places
+			err := pages(both, a, a.alias(), "", body, func(h *hit[struct{}]) error {
+				if left--; left < 0 {
+					return errFull
+				}
+				p.add(h)
+				return nil
+			})
+			if p.more = errors.Is(err, errFull); p.more {
+				return nil
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	at := len(keys)
+	if p.more { // of the last file, not all was looked for, and nothing behind it
+		at = slices.Index(keys, last(p.keys))
+		p.more, at = at < 1, max(at, 1)
+	}
+	p.keys, p.files = keys[:min(at, len(keys))], len(keys)
+	return err
 }
 
 // allFiles returns the keys of all files with parts that pass a query.
@@ -280,61 +330,6 @@ func (a *Archive) allFiles(ctx context.Context, query object) (keys []string, er
 		}
 		composite["after"] = found.After
 	}
-}
-
-// statesOf returns the states of files, in the order of their keys.
-func (a *Archive) statesOf(ctx context.Context, keys []string) (list []*state, err error) {
-	byKey := make(map[string]*state, len(keys))
-	for some := range slices.Chunk(keys, pageSize) {
-		err := a.states(ctx, object{"terms": object{"file_key": some}}, func(s *state) error {
-			byKey[s.FileKey] = s
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, key := range keys {
-		if s := byKey[key]; s != nil {
-			list = append(list, s)
-		}
-	}
-	return list, nil
-}
-
-// withFiles adds the other files of the same sessions, without which they are not whole.
-func (a *Archive) withFiles(ctx context.Context, list []*state) ([]*state, error) {
-	there, wanted := make(map[string]bool), make(map[[2]string]bool)
-	for _, s := range list {
-		there[s.FileKey], wanted[[2]string{s.Host, s.Session}] = true, s.Session != ""
-	}
-	for some := range slices.Chunk(slices.Clone(list), pageSize) {
-		keys := lists.Map(some, func(s *state) string { return s.FileKey })
-		ids := lists.Map(some, func(s *state) string { return s.Session })
-		others := object{"bool": object{"filter": object{"terms": object{"session": ids}}, "must_not": object{"terms": object{"file_key": keys}}}}
-		err := a.states(ctx, others, func(s *state) error {
-			if !there[s.FileKey] && wanted[[2]string{s.Host, s.Session}] {
-				there[s.FileKey], list = true, append(list, s)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
-// sendAll reads the lines of sessions, several at a time, and sends these in order until there
-// is no room for more.
-func (a *Archive) sendAll(ctx context.Context, list []*state, room int64, visit func(*remote.Session) error) (sent int, err error) {
-	n := 0
-	for ; n < len(list) && (room-list[n].Offset >= 0 || n == 0); n++ {
-		room -= list[n].Offset
-	}
-	return n, inOrder(ctx, fetchers, each(list[:n]), a.lines, func(s *state, text []byte) error {
-		return visit(&remote.Session{Host: s.Host, Path: s.Path, Summary: s.summary(), Text: text})
-	})
 }
 
 // inOrder does something for each thing that is put, several at a time, and visits what came of it
@@ -393,39 +388,3 @@ func each[T any](list []T) func(context.Context, func(T) error) error {
 		return nil
 	}
 }
-
-// lines returns what the archive has of a session file. Lines that it does not have are empty,
-// so that the others have their numbers.
-func (a *Archive) lines(ctx context.Context, s *state) ([]byte, error) {
-	perLine := s.Offset/max(int64(s.Lines), 1) + 1
-	size := int(min(max(pageText/(2*perLine), 1), pageSize))
-	body := object{
-		"size": size, "track_total_hits": false,
-		"query": all(term("file_key", s.FileKey), term("gen", s.Gen), object{"exists": object{"field": "at"}}),
-		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
-	}
-	text := bytes.NewBuffer(make([]byte, 0, min(s.Offset+s.Offset/8, remote.DefaultBytes)))
-	number := 1
-	err := pages(ctx, a, a.monthly(s.Month), "&routing="+s.FileKey, body, func(h *hit[document]) error {
-		d := &h.Source
-		if d.Line < number { // another document of the same line
-			return nil
-		}
-		for range min(d.Line-number, maxGap) {
-			text.WriteByte('\n')
-		}
-		text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
-		text.WriteByte('\n')
-		if number = d.Line + 1; text.Len() > mostText {
-			return a.wrap(ctx, fmt.Errorf("%s is longer than %d MB", remote.Name(s.Host, s.Path), mostText>>20))
-		}
-		return nil
-	})
-	return text.Bytes(), err
-}
-
-// mostText is how much is read of a session file.
-const mostText = 1 << 30
-
-// maxGap is how many missing lines are kept as empty ones, whatever an archive says.
-const maxGap = 1 << 20

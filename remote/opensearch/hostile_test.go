@@ -41,15 +41,71 @@ func TestForgedStates(t *testing.T) {
 	}
 	f.requests = nil
 	for _, q := range []remote.Question{{Bytes: 1 << 20}, {Text: "word", Wanted: 5, Bytes: 1 << 20}, {Brief: true}, {Whole: true, Facts: true, Bytes: 1 << 20}} {
-		got := 0
-		if _, err := a.Sessions(t.Context(), &q, func(s *remote.Session) error { got++; return nil }); err != nil || got != 1 {
-			t.Errorf("%+v: %d sessions, %v", q, got, err)
+		got, want := 0, len(states)-2 // beside the good one and the line about the push
+		if q.Text != "" {             // who say that they are other files of the same session
+			want = 5
+		}
+		if c, err := a.Sessions(t.Context(), &q, func(s *remote.Session) error { got++; return nil }); err != nil || got != 1 || c.Damaged != want {
+			t.Errorf("%+v: %d sessions, %+v, %v", q, got, c, err)
 		}
 	}
 	for _, r := range f.requests {
 		if strings.Contains(r, "_close") || strings.Contains(r, "routing=y") {
 			t.Error(r)
 		}
+	}
+}
+
+// A state that something else has overwritten hides a session, and every answer says so until the next
+// push writes it again.
+func TestOverwrittenState(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	d := disk{"/s/a.jsonl": header + message(1, "word")}
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	key := keyOf("laptop", "/s/a.jsonl")
+	ask := func(want remote.Coverage) {
+		t.Helper()
+		sent := 0
+		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 5, Bytes: 1 << 20}, func(*remote.Session) error { sent++; return nil })
+		if err != nil || c != want || sent != want.Sent {
+			t.Errorf("%d sessions, %+v, want %+v, %v", sent, c, want, err)
+		}
+	}
+	for field, value := range map[string]any{"facts": "none", "lines": "many", "file_key": "other", "path": []string{"/s"}} {
+		f.indices[a.sessionsIndex()][key].source[field] = value
+		ask(remote.Coverage{Damaged: 1})
+		if s, err := a.Status(t.Context()); err != nil || len(s.Damaged) != 1 || s.Damaged[0] != key || s.Sessions != 0 {
+			t.Errorf("%s: status %+v, %v", field, s, err)
+		}
+		if report, err := push(t, a, d); err != nil || report.Damaged != 1 || report.Sessions != 1 {
+			t.Errorf("%s: push %+v, %v", field, report, err)
+		}
+		ask(remote.Coverage{Sessions: 1, Sent: 1})
+	}
+}
+
+// A line of another form spoils no other, and an answer says that it is missing.
+func TestForgedLine(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	if _, err := push(t, a, disk{"/s/a.jsonl": header + message(1, "word") + message(2, "word"), "/s/b.jsonl": header + message(1, "word")}); err != nil {
+		t.Fatal(err)
+	}
+	documents := f.indices[a.monthly("2026.03")]
+	documents[idOf(keyOf("laptop", "/s/a.jsonl"), int64(len(header)), 0)].source["raw"] = 5
+	for _, whole := range []bool{false, true} {
+		lines := 0
+		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Wanted: 5, Bytes: 1 << 20}, func(s *remote.Session) error {
+			lines += len(s.Lines) + strings.Count(string(s.Text), "word")
+			return nil
+		})
+		if err != nil || c.Sent != 2 || c.Damaged != 1 || lines != 2 {
+			t.Errorf("whole %t: %d lines, %+v, %v", whole, lines, c, err)
+		}
+		delete(documents, recordID(keyOf("laptop", "/s/a.jsonl"))) // then all of it is read
 	}
 }
 
@@ -158,5 +214,37 @@ func TestReadsTogether(t *testing.T) {
 	asked.Wait()
 	if requests != 2 {
 		t.Errorf("%d requests for %d sessions", requests, len(sessions))
+	}
+}
+
+// A question for all lines looks for them once, however many files they are in. If there are more
+// than an answer has room for, it has whole sessions, and counts the others.
+func TestAllLines(t *testing.T) {
+	f := newFake(t)
+	a := f.archive()
+	d := make(disk)
+	for i := range 100 {
+		d[fmt.Sprintf("/s/%d.jsonl", i)] = strings.Replace(header, "s1", fmt.Sprint("s", i), 1) + message(1, "word") + message(2, "word")
+	}
+	if _, err := push(t, a, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ places, sent int }{{mostPlaces, 100}, {200, 100}, {199, 99}, {30, 14}, {3, 1}, {1, 1}} {
+		a.places, f.requests = test.places, nil
+		c, err := a.Sessions(t.Context(), &remote.Question{Text: "word", Bytes: 1 << 20}, func(s *remote.Session) error {
+			if len(s.Lines) < 2 && test.places > 1 {
+				t.Errorf("%d lines of %s", len(s.Lines), s.Path)
+			}
+			return nil
+		})
+		looked := 0
+		for _, r := range f.requests {
+			if strings.HasPrefix(r, "POST /pigrep/_search") {
+				looked++
+			}
+		}
+		if want := (remote.Coverage{Sessions: 100, Sent: test.sent, Inexact: test.places == 1}); err != nil || c != want || looked != 1 {
+			t.Errorf("of %d places: %+v, want %+v, %d requests for places, %v", test.places, c, want, looked, err)
+		}
 	}
 }

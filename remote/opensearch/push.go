@@ -57,6 +57,7 @@ type Report struct {
 	Retried   int       `json:"retried"`   // documents that the engine rejected and took later
 	Newer     int       `json:"newer"`     // documents of which it has a newer generation
 	TooLong   int       `json:"tooLong"`   // lines that are left out because they are too long
+	Damaged   int       `json:"damaged"`   // states of this machine that no push has written
 	Refused   []Refusal `json:"refused"`
 	Failed    []string  `json:"failed"` // files that cannot be read, and why
 }
@@ -91,13 +92,14 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 	if err := a.refresh(ctx, a.sessionsIndex()); err != nil {
 		return nil, err
 	}
-	err := a.states(ctx, term("host", in.Host), func(s *state) error {
+	damaged, err := a.states(ctx, term("host", in.Host), func(s *state) error {
 		p.known[s.FileKey] = s
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	p.report.Damaged = len(damaged)
 	sending := p.start(ctx)
 	if err := p.finish(sending, p.all(sending)); err != nil {
 		return p.report, err

@@ -57,7 +57,7 @@ func (a *Archive) records(ctx context.Context, list []*state) (map[string]*docum
 	}
 	var answer struct {
 		Docs []struct {
-			Source *document `json:"_source"`
+			Source *source[document] `json:"_source"`
 		}
 	}
 	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": docs}, &answer); err != nil {
@@ -65,7 +65,7 @@ func (a *Archive) records(ctx context.Context, list []*state) (map[string]*docum
 	}
 	for _, d := range answer.Docs {
 		if d.Source != nil {
-			found[d.Source.FileKey] = d.Source
+			found[d.Source.of.FileKey] = &d.Source.of
 		}
 	}
 	return found, nil

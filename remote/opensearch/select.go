@@ -1,8 +1,10 @@
 package opensearch
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"pigrep/adapter"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/remote"
 )
@@ -25,10 +28,94 @@ type selection struct {
 	room    int64        // bytes of lines and records that may still be sent
 	taken   atomic.Int64 // bytes of records and of lines without them, in memory
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex      // guards the fields below
+	damaged map[string]bool // ids of states that this package has not written, and keys of files with such lines
 	reading bool
 	next    *reading // lines that are asked for while others are read; nil for none
 }
+
+// damage notes what this package has not written.
+func (s *selection) damage(ids ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.damaged[id] = true
+	}
+}
+
+// states is that of the archive.
+func (s *selection) states(ctx context.Context, query object, visit func(*state) error) error {
+	damaged, err := s.archive.states(ctx, query, visit)
+	s.damage(damaged...)
+	return err
+}
+
+// latest sets the latest states that pass a query: as many as are wanted, or as there is room for.
+func (s *selection) latest(ctx context.Context, query object) error {
+	err := s.states(ctx, query, func(st *state) error {
+		if s.list = append(s.list, st); len(s.list) == s.q.Wanted || len(s.list) == mostStates {
+			return errFull
+		}
+		return nil
+	})
+	if errors.Is(err, errFull) {
+		err = nil
+		if s.q.Wanted == 0 {
+			s.found.files, err = s.archive.counted(ctx, s.archive.sessionsIndex(), query)
+			s.found.files -= len(s.list)
+		}
+	}
+	return err
+}
+
+// statesOf sets the states of files, in the order of their keys.
+func (s *selection) statesOf(ctx context.Context, keys []string) error {
+	byKey := make(map[string]*state, len(keys))
+	for some := range slices.Chunk(keys, pageSize) {
+		if err := s.states(ctx, object{"ids": object{"values": some}}, func(st *state) error {
+			byKey[st.FileKey] = st
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	for _, key := range keys {
+		if st := byKey[key]; st != nil {
+			s.list = append(s.list, st)
+		}
+	}
+	return nil
+}
+
+// others adds the other files of the same sessions, without which they are not whole. It returns these.
+func (s *selection) others(ctx context.Context) (added []*state, err error) {
+	if len(s.q.Names) == 0 && s.q.Text == "" {
+		return nil, nil
+	}
+	there, wanted := make(map[string]bool), make(map[[2]string]bool)
+	for _, st := range s.list {
+		there[st.FileKey], wanted[[2]string{st.Host, st.Session}] = true, st.Session != ""
+	}
+	for some := range slices.Chunk(s.list, pageSize) {
+		keys := lists.Map(some, func(st *state) string { return st.FileKey })
+		ids := lists.Map(some, func(st *state) string { return st.Session })
+		others := object{"bool": object{"filter": object{"terms": object{"session": ids}}, "must_not": object{"terms": object{"file_key": keys}}}}
+		err := s.states(ctx, others, func(st *state) error {
+			if !there[st.FileKey] && wanted[[2]string{st.Host, st.Session}] {
+				there[st.FileKey], added = true, append(added, st)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.list = append(slices.Clip(s.list), added...)
+	return added, nil
+}
+
+// hasRecords reports whether the records of sessions stand for their lines.
+func (s *selection) hasRecords() bool { return !s.q.Brief && (s.q.Facts || s.asked.lines) }
 
 // chosen is what is sent of a session.
 type chosen struct {
@@ -51,8 +138,17 @@ func (c *chosen) size() (n int64) {
 
 // send sends the sessions in order until there is no room for more.
 func (s *selection) send(ctx context.Context, visit func(*remote.Session) error) (sent int, err error) {
-	parts := slices.Collect(slices.Chunk(s.list, together))
-	err = inOrder(ctx, fetchers, each(parts), s.choose, func(_ []*state, some []*chosen) error {
+	parts := func(ctx context.Context, put func([]*state) error) error {
+		if err := each(slices.Collect(slices.Chunk(s.list, together)))(ctx, put); err != nil {
+			return err
+		}
+		others, err := s.others(ctx) // while the first ones are read
+		if err != nil {
+			return err
+		}
+		return each(slices.Collect(slices.Chunk(others, together)))(ctx, put)
+	}
+	err = inOrder(ctx, fetchers, parts, s.choose, func(_ []*state, some []*chosen) error {
 		for _, c := range some {
 			if s.room -= c.size(); c.full || s.room < 0 && sent > 0 {
 				return errFull
@@ -108,7 +204,7 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 			}
 		}
 		if c.record == nil {
-			if c.text, err = s.archive.lines(ctx, st); err != nil {
+			if c.text, err = s.whole(ctx, st); err != nil {
 				return nil, err
 			}
 		}
@@ -120,40 +216,18 @@ func (s *selection) choose(ctx context.Context, list []*state) ([]*chosen, error
 	if s.q.Facts || len(byKey) == 0 {
 		return all, nil
 	}
-	if s.found.lines == nil {
-		if err := s.find(ctx, byKey); err != nil {
-			return nil, err
-		}
-	}
 	for key, c := range byKey {
-		if s.found.lines != nil && s.found.gens[key] == c.Gen {
+		if s.found.gens[key] == c.Gen {
 			c.wanted = s.found.lines[key]
 		}
 		slices.Sort(c.wanted)
 		c.wanted = slices.Compact(c.wanted)
 	}
-	return all, s.archive.read(ctx, all)
-}
-
-// find sets the numbers of all lines with parts that may be hits.
-func (s *selection) find(ctx context.Context, byKey map[string]*chosen) error {
-	keys := slices.Collect(maps.Keys(byKey))
-	body := object{
-		"size": pageHits, "query": s.asked.query(object{"terms": object{"file_key": keys}}), "stored_fields": "_none_", "track_total_hits": false,
-		"docvalue_fields": []string{"file_key", "line", "gen"},
-		"sort":            []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}},
-	}
-	return pages(ctx, s.archive, s.archive.alias(), "", body, func(h *hit[struct{}]) error {
-		key, line, gen := h.Fields.place()
-		if c := byKey[key]; c != nil && line > 0 && gen == c.Gen {
-			c.wanted = append(c.wanted, line)
-		}
-		return nil
-	})
+	return all, s.read(ctx, all)
 }
 
 // read reads the lines that are wanted.
-func (a *Archive) read(ctx context.Context, all []*chosen) error {
+func (s *selection) read(ctx context.Context, all []*chosen) error {
 	var requests []map[*chosen][]int
 	size, count := int64(0), 0
 	for _, c := range all {
@@ -172,7 +246,7 @@ func (a *Archive) read(ctx context.Context, all []*chosen) error {
 			}
 		}
 	}
-	return inOrder(ctx, fetchers, each(requests), a.linesOf, func(of map[*chosen][]int, found map[string][]adapter.Line) error {
+	return inOrder(ctx, fetchers, each(requests), s.linesOf, func(of map[*chosen][]int, found map[string][]adapter.Line) error {
 		for c := range of {
 			c.lines = append(c.lines, found[c.FileKey]...)
 		}
@@ -181,14 +255,14 @@ func (a *Archive) read(ctx context.Context, all []*chosen) error {
 }
 
 // linesOf returns lines by the keys of their files.
-func (a *Archive) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[string][]adapter.Line, error) {
+func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[string][]adapter.Line, error) {
 	var files []object
 	var keys []string
 	months := make(map[string]bool)
 	count := 0
 	for c, lines := range wanted {
 		files = append(files, all(term("file_key", c.FileKey), term("gen", c.Gen), object{"terms": object{"line": lines}}))
-		keys, months[a.monthly(c.Month)] = append(keys, c.FileKey), true
+		keys, months[s.archive.monthly(c.Month)] = append(keys, c.FileKey), true
 		count += len(lines)
 	}
 	where := strings.Join(slices.Sorted(maps.Keys(months)), ",") // other shards need not be asked
@@ -197,13 +271,17 @@ func (a *Archive) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[st
 		"query": all(object{"exists": object{"field": "at"}}, either(files...)),
 		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"at": object{"order": "asc", "unmapped_type": "long"}}},
 	}
-	page, err := find[document](ctx, a, where, "&routing="+strings.Join(keys, ","), body)
+	page, err := find[document](ctx, s.archive, where, "&routing="+strings.Join(keys, ","), body)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[string][]adapter.Line)
 	for i := range page.Hits.Hits {
-		d := &page.Hits.Hits[i].Source
+		d := &page.Hits.Hits[i].Source.of
+		if page.Hits.Hits[i].Source.err != nil {
+			s.damage(d.FileKey)
+			continue
+		}
 		list := found[d.FileKey]
 		if d.At == nil || len(list) > 0 && list[len(list)-1].Number == d.Line {
 			continue
@@ -250,7 +328,59 @@ func (s *selection) readOn(ctx context.Context) {
 		if r == nil {
 			return
 		}
-		r.err = s.archive.read(ctx, r.of)
+		r.err = s.read(ctx, r.of)
 		close(r.done)
 	}
 }
+
+// sendWhole reads the lines of sessions, several at a time, and sends these in order until there
+// is no room for more.
+func (s *selection) sendWhole(ctx context.Context, visit func(*remote.Session) error) (sent int, err error) {
+	n := 0
+	for ; n < len(s.list) && (s.room-s.list[n].Offset >= 0 || n == 0); n++ {
+		s.room -= s.list[n].Offset
+	}
+	return n, inOrder(ctx, fetchers, each(s.list[:n]), s.whole, func(st *state, text []byte) error {
+		return visit(&remote.Session{Host: st.Host, Path: st.Path, Summary: st.summary(), Text: text})
+	})
+}
+
+// whole returns what the archive has of a session file. Lines that it does not have are empty,
+// so that the others have their numbers.
+func (s *selection) whole(ctx context.Context, st *state) ([]byte, error) {
+	perLine := st.Offset/max(int64(st.Lines), 1) + 1
+	size := int(min(max(pageText/(2*perLine), 1), pageSize))
+	body := object{
+		"size": size, "track_total_hits": false,
+		"query": all(term("file_key", st.FileKey), term("gen", st.Gen), object{"exists": object{"field": "at"}}),
+		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
+	}
+	text := bytes.NewBuffer(make([]byte, 0, min(st.Offset+st.Offset/8, remote.DefaultBytes)))
+	number := 1
+	err := pages(ctx, s.archive, s.archive.monthly(st.Month), "&routing="+st.FileKey, body, func(h *hit[document]) error {
+		d := &h.Source.of
+		if h.Source.err != nil {
+			s.damage(st.FileKey)
+			return nil
+		}
+		if d.Line < number { // another document of the same line
+			return nil
+		}
+		for range min(d.Line-number, maxGap) {
+			text.WriteByte('\n')
+		}
+		text.WriteString(strings.ReplaceAll(d.Raw, "\n", " "))
+		text.WriteByte('\n')
+		if number = d.Line + 1; text.Len() > mostText {
+			return s.archive.wrap(ctx, fmt.Errorf("%s is longer than %d MB", remote.Name(st.Host, st.Path), mostText>>20))
+		}
+		return nil
+	})
+	return text.Bytes(), err
+}
+
+// mostText is how much is read of a session file.
+const mostText = 1 << 30
+
+// maxGap is how many missing lines are kept as empty ones, whatever an archive says.
+const maxGap = 1 << 20

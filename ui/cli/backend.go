@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +12,12 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
-	"pigrep/internal/lists"
 	"pigrep/query/engine/rank"
 	"pigrep/query/facets"
 	"pigrep/query/search"
 	"pigrep/query/sessions"
 	"pigrep/remote"
+	"pigrep/remote/ssh"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/location"
@@ -103,7 +102,9 @@ func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question,
 		return res, err
 	}
 	err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
-		res, err = ask(asking.From(x), ctx, req)
+		if res, err = ask(asking.From(x), ctx, req); err == nil && len(x.Lacks) > 0 {
+			ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
+		}
 		return err
 	})
 	return res, err
@@ -242,10 +243,7 @@ const lookAgain = time.Minute
 func (b *backend) followArchives(ctx context.Context, report func(tui.State)) {
 	state := tui.State{Generation: 1, Ready: true}
 	if b.Hosts == nil {
-		state.Archive = "archive " + strings.Join(lists.Map(b.Elsewhere.Sources, remote.Source.Name), ", ")
-		if b.Elsewhere.Here {
-			state.Archive += " and this machine"
-		}
+		state.Archive = b.Elsewhere.Names()
 	}
 	report(state)
 	archive, ok := b.Elsewhere.Sources[0].(interface {

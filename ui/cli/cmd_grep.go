@@ -312,7 +312,7 @@ func searchFiles(ctx context.Context, from remote.Answers, x *snapshot.Snapshot,
 	}
 	snapshot.WarnUnusable(a, x.Errors, x.Found)
 	x.Missing = indexer.Lag{} // was read from the files
-	x.State.Complete = len(x.Errors) == 0
+	x.State.Complete = len(x.Errors)+len(x.Lacks) == 0
 	return sum, nil
 }
 
@@ -322,6 +322,10 @@ func finishGrep(x *snapshot.Snapshot, req grep.Request, found bool) error {
 	err := asking.Finish(x, found, 0, func() {
 		if x.Hosts != nil {
 			x.App.Explain("", "no line matches in %s", whereSearched(req.Spec, x.State.Files))
+			return
+		}
+		if x.Elsewhere != nil {
+			x.App.Explain("", "no line matches in %s", x.Elsewhere.Names())
 			return
 		}
 		if len(x.Found.Files) == 0 {

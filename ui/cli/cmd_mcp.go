@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -186,7 +187,7 @@ func agentError(ctx context.Context, err error) error {
 func forAgents(s *snapshot.Snapshot) *mcp.Index {
 	return &mcp.Index{
 		Answers: asking.From(s), Several: len(s.Reader.Table().Agents()) > 1, Named: sessions.Names(s.Reader.Summaries()),
-		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: snapshot.Unusable(s.Errors), Pin: s.Pin, Damaged: s.Damaged,
+		Reader: s.Reader, Source: s.Source(), Number: s.Number, State: s.State, Lag: s.Lag(), Warnings: slices.Concat(snapshot.Unusable(s.Errors), s.Lacks), Pin: s.Pin, Damaged: s.Damaged,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
 }

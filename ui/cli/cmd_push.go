@@ -227,6 +227,10 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 	for _, text := range r.Failed {
 		a.Warn("%s", terminal.Clean(text))
 	}
+	if r.Damaged > 0 {
+		a.Advise("`pigrep remote status "+o.name+"` names them", "%s not written by pigrep; what is here was sent again",
+			human.Plural(r.Damaged, "document about this machine in "+o.name+" was", "documents about this machine in "+o.name+" were"))
+	}
 	if r.TooLong > 0 {
 		a.Advise("--max-line MB, or the setting max-line, reads longer lines", "%s left out: longer than max-line", human.Plural(r.TooLong, "line is", "lines are"))
 	}

@@ -243,6 +243,11 @@ func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	if s.Refused > 0 {
 		lines = append(lines, human.Plural(s.Refused, "document was", "documents were")+" not taken by the engine")
 	}
+	if len(s.Damaged) > 0 {
+		list := s.Damaged[:min(len(s.Damaged), mostRefusals)]
+		lines = append(lines, fmt.Sprintf("%s written by something else than pigrep, among them %s: delete them in the engine, and push again from the machines that sent them",
+			human.Plural(len(s.Damaged), "document of a session file was", "documents of session files were"), strings.Join(list, " ")))
+	}
 	for _, m := range s.Months {
 		lines = append(lines, fmt.Sprintf("%s: %s, %s", m.Index, human.Plural(int(m.Documents), "document", "documents"), human.Bytes(m.Bytes)))
 	}

@@ -111,7 +111,7 @@ func Finish(x *snapshot.Snapshot, found bool, unread int, explain func()) error 
 	case found:
 	case complete:
 		explain()
-	case x.Hosts != nil && unread == 0: // those that did not answer were named
+	case x.Elsewhere != nil && unread == 0: // what is missing was said
 	default:
 		snapshot.WarnIncomplete(x.App, x.Missing.Files, len(x.Errors), unread)
 	}

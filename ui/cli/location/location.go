@@ -62,6 +62,15 @@ type Elsewhere struct {
 	remote.Question
 }
 
+// Names says which archives are asked.
+func (e *Elsewhere) Names() string {
+	names := "archive " + strings.Join(lists.Map(e.Sources, remote.Source.Name), ", ")
+	if e.Here {
+		names += " and this machine"
+	}
+	return names
+}
+
 // Source opens the session files.
 func (p *Location) Source() entry.Source {
 	if p.Elsewhere == nil || p.Elsewhere.Files == nil {

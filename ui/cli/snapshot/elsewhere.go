@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"pigrep/index"
 	"pigrep/indexer"
@@ -53,19 +54,26 @@ func openElsewhere(ctx context.Context, p *location.Location) (*Snapshot, error)
 	}
 	p.Elsewhere.Files = files{got, p.Disk(), whole}
 	for _, m := range got.Missing {
-		x.State.Complete = false
-		if m.Err != nil {
-			hint := ""
-			if h, ok := errors.AsType[*ssh.HostError](m.Err); ok {
-				hint = h.Hint
-			}
-			p.App.Advise(hint, "nothing from %s in this answer: %v", m.Source, m.Err)
-			continue
-		}
-		p.App.Advise("narrow it: --since, --project, --session, or more words", "%s of %s not in this answer: there is no room for more",
-			human.Plural(m.Sessions, "session file", "session files")+isOrAre(m.Sessions), m.Source)
+		text, hint := lack(&m)
+		x.State.Complete, x.Lacks = false, append(x.Lacks, text)
+		p.App.Advise(hint, "%s", text)
 	}
 	return &x, nil
+}
+
+// lack says what an answer lacks, and what to do about it.
+func lack(m *remote.Missing) (text, hint string) {
+	some := human.Plural(m.Sessions, "session file of "+m.Source+" is", "session files of "+m.Source+" are")
+	switch {
+	case m.Err == nil:
+		return some + " not in this answer: there is no room for more", "narrow it: --since, --project, --session, or more words"
+	case errors.Is(m.Err, remote.ErrDamaged):
+		return some + " not in this answer, or in part: something else than pigrep has written there", "`pigrep remote status " + m.Source + "` names what it can"
+	}
+	if h, ok := errors.AsType[*ssh.HostError](m.Err); ok {
+		hint = h.Hint
+	}
+	return fmt.Sprintf("nothing from %s in this answer: %v", m.Source, m.Err), hint
 }
 
 // wholeOf returns the statistics of all that may be asked; nil for a question without words.
@@ -95,13 +103,6 @@ func (x *Snapshot) everything() []grep.File {
 		files[i] = grep.File{Path: list[i].Path, Time: list[i].Modified(), Known: &list[i], Indexed: grep.Whole}
 	}
 	return files
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return " is"
-	}
-	return " are"
 }
 
 // files are session files of this machine and of others.

@@ -27,6 +27,7 @@ type Snapshot struct {
 	Missing indexer.Lag         // what Reader does not have
 	Memory  indexer.Lag         // what Reader has in memory only
 	Errors  []indexer.FileError // files and directories that it does not have in full
+	Lacks   []string            // what it does not have of archives, as sentences
 	Watcher *indexer.Watcher    // the process that updates the index instead; nil: none
 
 	// Of a Live only:
