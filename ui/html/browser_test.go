@@ -42,20 +42,19 @@ func TestBrowser(t *testing.T) {
 		"wide":       render(t, pageOf(t, "/s.jsonl", wide)),
 	}
 	for name, html := range pages {
-		for _, width := range []int64{1280, 390} {
-			for _, scheme := range []string{"light", "dark"} {
-				open(t, b, html, width, scheme)
-				at := fmt.Sprintf("%s at %d pixels, %s", name, width, scheme)
-				dark := browser.Value[string](b, `getComputedStyle(document.body).backgroundColor`) != "rgb(255, 255, 255)"
-				if dark != (scheme == "dark") {
-					t.Errorf("%s: the background is dark: %v", at, dark)
+		for i := 0; i < len(browser.Looks); i += testkit.HowMany(3, 1, 1) { // the short run: wide and light, narrow and dark
+			look := browser.Looks[i]
+			open(t, b, html, look.Width, look.Scheme)
+			at := fmt.Sprintf("%s at %s", name, look)
+			dark := browser.Value[string](b, `getComputedStyle(document.body).backgroundColor`) != "rgb(255, 255, 255)"
+			if dark != (look.Scheme == "dark") {
+				t.Errorf("%s: the background is dark: %v", at, dark)
+			}
+			for _, state := range []string{"folded", "expanded"} {
+				if state == "expanded" {
+					b.Click("#expand")
 				}
-				for _, state := range []string{"folded", "expanded"} {
-					if state == "expanded" {
-						b.Click("#expand")
-					}
-					b.Check(at + ", " + state)
-				}
+				b.Check(at + ", " + state)
 			}
 		}
 	}

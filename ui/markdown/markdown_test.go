@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/terminal"
+	"pigrep/lab/testkit"
 )
 
 func TestRender(t *testing.T) {
@@ -97,7 +98,7 @@ func TestStyles(t *testing.T) {
 // However deeply text is nested, and whatever begins without an end: it takes some 10 ms,
 // where trying each beginning with each end would take longer than a test may run.
 func TestRenderOfEndlessNesting(t *testing.T) {
-	const n = 200_000
+	n := testkit.HowMany(60_000, 200_000, 200_000)
 	for _, piece := range []string{
 		"*a ", "**a *b ", "a** ", "_a*", "*a_ ", "[", "](", "[a](", "![[]()", "[a](b", "`", "`a``b```c", "<http://", "http://", "&", "\\", "~~", "~~a",
 		">", "> ", "- ", "1. ", "- - > ", "|", "| a ", "|-", "`|", "#", "```", "```\n", "> ```\n", "|a|b|\n|-|-|\n", "|a|\n|-|\n|b|\n", "   ", "\n", " \n", "a\n", "日", "e\u0301", "- a\n", "  - a\n", "[]()",
@@ -155,7 +156,7 @@ func TestRandomMarkdown(t *testing.T) {
 		"a", "b c", "word ", "日本", "\n", "\n\n", "  ", "    ", "* ", "- ", "> ", "1. ", "# ", "*", "**", "_", "~~", "`", "```", "\n```go\n", "[", "](", ")", "[x] ", "!", "<", "http://x.y/", "|", "\n|-|-|\n", "---", "\\", "&lt;", "e\u0301",
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
+	for range testkit.HowMany(1000, 5000, 50_000) {
 		var b strings.Builder
 		for range 1 + rnd.IntN(30) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])
