@@ -18,19 +18,70 @@ import (
 // machine, another machine, or several together. Requests name no functions, so that they can
 // be sent: who answers says how sessions are resumed.
 type Answers interface {
-	Search(context.Context, search.Request) (*search.Response, error)
-	Sessions(context.Context, sessions.Request) (*sessions.Response, error)
-	Facets(context.Context, search.Request) (*facets.Response, error)
-	Values(context.Context, struct{}) (*[]sessions.Facet, error)
-	Count(context.Context, search.Request) (*search.Counts, error)
+	// Answer answers a request of a kind, given by its name; Kind.Ask calls it. It may change the request.
+	Answer(ctx context.Context, kind string, request any) (answer any, err error)
 	Grep(context.Context, grep.Request, func(*grep.Match) error) (*Grepped, error)
-	Tools(context.Context, audit.Request) (*audit.ToolTable, error)
-	Commands(context.Context, audit.Request) (*audit.CommandTable, error)
-	Calls(context.Context, audit.Request) (*audit.CallList, error)
-	Touched(context.Context, FilesRequest) (*audit.FileTable, error)
-	Usage(context.Context, audit.Request) (*audit.UsageTable, error)
-	Fix(context.Context, fix.Request) (*fix.Response, error)
-	similar.Index
+}
+
+// Kind is a kind of question that has one answer.
+type Kind[Req, Res any] struct{ Name string }
+
+// The kinds of questions.
+var (
+	Search   = NewKind[search.Request, search.Response]("search")
+	Sessions = NewKind[sessions.Request, sessions.Response]("sessions")
+	Facets   = NewKind[search.Request, facets.Response]("facets")
+	Values   = NewKind[struct{}, []sessions.Facet]("values")
+	Count    = NewKind[search.Request, search.Counts]("count")
+	Tools    = NewKind[audit.Request, audit.ToolTable]("tools")
+	Commands = NewKind[audit.Request, audit.CommandTable]("commands")
+	Calls    = NewKind[audit.Request, audit.CallList]("calls")
+	Files    = NewKind[FilesRequest, audit.FileTable]("files")
+	Usage    = NewKind[audit.Request, audit.UsageTable]("usage")
+	Fix      = NewKind[fix.Request, fix.Response]("fix")
+	Weigh    = NewKind[similar.Weighing, similar.Weighed]("weigh")
+	Compare  = NewKind[similar.Comparison, similar.Compared]("compare")
+
+	// Of those that answer together with others. Entries asks for the entries of the families of
+	// sessions, which are named by their identities.
+	Prepare = NewKind[PrepareRequest, Prepared]("prepare")
+	Entries = NewKind[[]uint64, []sessions.Entries]("entries")
+)
+
+// Kinds are all kinds by their names.
+var Kinds = make(map[string]interface{ New() (request, answer any) })
+
+// NewKind returns a kind, which is then one of Kinds.
+func NewKind[Req, Res any](name string) Kind[Req, Res] {
+	k := Kind[Req, Res]{name}
+	Kinds[name] = k
+	return k
+}
+
+// New returns pointers to an empty request and an empty answer.
+func (Kind[Req, Res]) New() (request, answer any) { return new(Req), new(Res) }
+
+// Ask asks a question of this kind.
+func (k Kind[Req, Res]) Ask(ctx context.Context, of Answers, req Req) (*Res, error) {
+	answer, err := of.Answer(ctx, k.Name, &req)
+	res, _ := answer.(*Res)
+	return res, err
+}
+
+// Of is Ask of one who answers.
+func (k Kind[Req, Res]) Of(from Answers) func(context.Context, Req) (*Res, error) {
+	return func(ctx context.Context, req Req) (*Res, error) { return k.Ask(ctx, from, req) }
+}
+
+// Similar is what finding similar sessions asks of whoever answers.
+type Similar struct{ Answers }
+
+func (s Similar) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
+	return Weigh.Ask(ctx, s, req)
+}
+
+func (s Similar) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
+	return Compare.Ask(ctx, s, req)
 }
 
 // WithEarly returns a context for a question. If several machines answer that, show is called with
@@ -46,14 +97,6 @@ type earlyKey struct{}
 func Early(ctx context.Context) func(answer any) {
 	show, _ := ctx.Value(earlyKey{}).(func(any))
 	return show
-}
-
-// A Participant answers questions together with others.
-type Participant interface {
-	Answers
-	Prepare(context.Context, PrepareRequest) (*Prepared, error)
-	// Entries returns the entries of the families of sessions, which are named by their identities.
-	Entries(context.Context, []uint64) (*[]sessions.Entries, error)
 }
 
 // PrepareRequest asks for what several machines must know of each other before they answer a

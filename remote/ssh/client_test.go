@@ -172,7 +172,7 @@ func TestWhyHostsDoNotAnswer(t *testing.T) {
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
-			_, err := client(t, behaviour, want.wait).Search(t.Context(), search.Request{Text: "x"})
+			_, err := remote.Search.Ask(t.Context(), client(t, behaviour, want.wait), search.Request{Text: "x"})
 			got, ok := errors.AsType[*HostError](err)
 			if !ok {
 				t.Fatalf("got %v", err)
@@ -194,12 +194,12 @@ func TestAnswersAmongOtherThings(t *testing.T) {
 		t.Run(behaviour, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, behaviour, long)
-			res, err := c.Search(t.Context(), search.Request{})
+			res, err := remote.Search.Ask(t.Context(), c, search.Request{})
 			if err != nil || res.Total != want {
 				t.Fatalf("%+v, %v", res, err)
 			}
 			first := c.conn
-			if _, err := c.Search(t.Context(), search.Request{}); err != nil || c.conn != first {
+			if _, err := remote.Search.Ask(t.Context(), c, search.Request{}); err != nil || c.conn != first {
 				t.Errorf("the second question: %v, another connection: %v", err, c.conn != first)
 			}
 			c.conn.stderr.mu.Lock()
@@ -214,7 +214,7 @@ func TestAnswersAmongOtherThings(t *testing.T) {
 // What a host says cannot do more here than a session file can: no control codes in words of
 // pigrep, no places outside of texts, no negative counts.
 func TestHostileAnswer(t *testing.T) {
-	res, err := client(t, "hostile", long).Search(t.Context(), search.Request{})
+	res, err := remote.Search.Ask(t.Context(), client(t, "hostile", long), search.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestCancel(t *testing.T) {
 	c := client(t, "nothing", long)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Search(ctx, search.Request{}); !errors.Is(err, context.Canceled) {
+	if _, err := remote.Search.Ask(ctx, c, search.Request{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -380,11 +380,16 @@ func TestLostDuringGrep(t *testing.T) {
 
 // participant is this machine among others. It counts what it is asked.
 type participant struct {
-	remote.Participant
+	remote.Answers
 	asked *[]string
 }
 
-func (p participant) Prepare(_ context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+func (p participant) Answer(_ context.Context, kind string, request any) (any, error) {
+	req, ok := request.(*remote.PrepareRequest)
+	if !ok {
+		*p.asked = append(*p.asked, kind)
+		return found("/s/here.jsonl"), nil
+	}
 	out := &remote.Prepared{Statistics: words.Statistics{Documents: 1}}
 	if what := "prepare"; req.Found != nil {
 		if out.Found = found("/s/here.jsonl"); req.Found.Shared != nil {
@@ -393,11 +398,6 @@ func (p participant) Prepare(_ context.Context, req remote.PrepareRequest) (*rem
 		*p.asked = append(*p.asked, what)
 	}
 	return out, nil
-}
-
-func (p participant) Search(context.Context, search.Request) (*search.Response, error) {
-	*p.asked = append(*p.asked, "search")
-	return found("/s/here.jsonl"), nil
 }
 
 // found is an answer with a hit.
@@ -412,10 +412,10 @@ func TestEarlyAnswer(t *testing.T) {
 	h := &Asking{Hosts: &Hosts{Clients: []*Client{c}, Here: participant{asked: &asked}}}
 	ctx, enough := context.WithCancel(t.Context())
 	var early *search.Response
-	_, err := h.Search(remote.WithEarly(ctx, func(answer any) {
+	_, err := remote.Search.Ask(remote.WithEarly(ctx, func(answer any) {
 		early = answer.(*search.Response)
 		enough()
-	}), search.Request{Text: "x", Flat: true})
+	}), h, search.Request{Text: "x", Flat: true})
 	if !errors.Is(err, context.Canceled) || early == nil {
 		t.Fatalf("%+v, %v", early, err)
 	}
@@ -433,7 +433,7 @@ func TestOneRoundTrip(t *testing.T) {
 	ctx := remote.WithEarly(t.Context(), func(any) { shown++ })
 	var answers []string
 	for _, text := range []string{"x", "x", "y"} {
-		res, err := h.Search(ctx, search.Request{Text: text, Flat: true})
+		res, err := remote.Search.Ask(ctx, h, search.Request{Text: text, Flat: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -497,8 +497,8 @@ type served struct {
 	held chan struct{}
 }
 
-func (s served) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	if req.Text == "wait" {
+func (s served) Answer(ctx context.Context, _ string, request any) (any, error) {
+	if request.(*search.Request).Text == "wait" {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -511,12 +511,12 @@ func (s served) Search(ctx context.Context, req search.Request) (*search.Respons
 // A host that has greeted in time is asked later too, however long ago that was.
 func TestLaterQuestions(t *testing.T) {
 	c := client(t, "well", long)
-	if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
+	if _, err := remote.Search.Ask(t.Context(), c, search.Request{Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	c.options.Now = func() time.Time { return time.Now().Add(time.Hour) }
 	for i := range 500 {
-		if _, err := c.Search(t.Context(), search.Request{Text: "x"}); err != nil {
+		if _, err := remote.Search.Ask(t.Context(), c, search.Request{Text: "x"}); err != nil {
 			t.Fatalf("question %d: %v", i, err)
 		}
 	}

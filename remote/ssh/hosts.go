@@ -28,7 +28,7 @@ import (
 // Hosts are several machines that are asked at once. It is safe for concurrent use.
 type Hosts struct {
 	Clients []*Client
-	Here    remote.Participant // this machine; nil if it is not asked
+	Here    remote.Answers // this machine; nil if it is not asked
 
 	mu       sync.Mutex
 	sessions map[int]remote.Prepared // of hosts, by number
@@ -149,7 +149,7 @@ func Lack(answer any, state func(*search.IndexState), said ...string) {
 }
 
 // all returns who is asked.
-func (h *Hosts) all() (all []remote.Participant) {
+func (h *Hosts) all() (all []remote.Answers) {
 	if h.Here != nil {
 		all = append(all, h.Here)
 	}
@@ -172,7 +172,7 @@ func (h *Hosts) names() (list []string) {
 
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
 // numbers.
-func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Participant) (T, error)) (answers []T, answered []int, err error) {
+func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx context.Context, number int, from remote.Answers) (T, error)) (answers []T, answered []int, err error) {
 	all := h.all()
 	list := make([]T, len(all))
 	asking, ctx := errgroup.WithContext(ctx)
@@ -215,7 +215,7 @@ func isNil[T any](pointer T) bool { return any(pointer) == any(*new(T)) }
 // A joint question is one that several hosts answer together. Requests and answers are pointers, so
 // that all questions share the code of together.
 type joint[Req, Res any] struct {
-	ask   func(remote.Participant, context.Context, Req) (Res, error)
+	kind  string                                       // of remote.Kinds
 	words remote.PrepareRequest                        // that all of them count
 	know  func(req Req, of *agreement, number int) Req // a copy that says what all of them know; that of no host for a negative number
 	again func(Req, []Res) []Req                       // as merge.Again; nil: they are asked once
@@ -225,9 +225,10 @@ type joint[Req, Res any] struct {
 	early func(*remote.PrepareRequest, *remote.Prepared) (*Req, *Res)
 }
 
-// asking asks a participant a question that takes its request by value.
-func asking[Req, Res any](ask func(remote.Participant, context.Context, Req) (*Res, error)) func(remote.Participant, context.Context, *Req) (*Res, error) {
-	return func(p remote.Participant, ctx context.Context, req *Req) (*Res, error) { return ask(p, ctx, *req) }
+func (q *joint[Req, Res]) ask(ctx context.Context, of remote.Answers, req Req) (res Res, err error) {
+	answer, err := of.Answer(ctx, q.kind, req)
+	res, _ = answer.(Res)
+	return res, err
 }
 
 const none = -1 // the number of no host
@@ -237,7 +238,7 @@ const none = -1 // the number of no host
 func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
 	hosts := h.numbers()
 	if len(hosts) == 1 {
-		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Participant) (Res, error) { return q.ask(from, ctx, req) })
+		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Answers) (Res, error) { return q.ask(ctx, from, req) })
 		if err == nil {
 			answer = answers[0]
 		}
@@ -250,15 +251,15 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 		return answer, err
 	}
 	ctx = context.WithValue(ctx, goesOn{}, true)
-	ask := func(ctx context.Context, number int, from remote.Participant, req Req) (Res, error) {
-		return q.ask(from, ctx, q.know(req, &agreed, number))
+	ask := func(ctx context.Context, number int, from remote.Answers, req Req) (Res, error) {
+		return q.ask(ctx, from, q.know(req, &agreed, number))
 	}
 	answers := soon.expected(agreed, hosts)
 	if answers == nil {
 		if err := soon.pause(ctx); err != nil {
 			return answer, err
 		}
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (Res, error) {
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
 			return ask(ctx, number, from, req)
 		})
 		if err != nil {
@@ -279,7 +280,7 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 			break
 		}
 		before, of := answers, hosts
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Participant) (Res, error) {
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
 			if r, ok := more[number]; ok {
 				return ask(ctx, number, from, r)
 			}
@@ -295,11 +296,11 @@ func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req
 // prepare asks all hosts for what they must know of each other: it returns those that answer, and
 // what they agree on. Each is asked what ask adds too; arrived is called when it has answered.
 func (h *Asking) prepare(ctx context.Context, req remote.PrepareRequest, ask func(int, *remote.PrepareRequest), arrived func(int, *remote.Prepared)) (hosts []int, agreed agreement, err error) {
-	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Participant) (*remote.Prepared, error) {
+	list, hosts, err := each(ctx, h, h.numbers(), func(ctx context.Context, number int, from remote.Answers) (*remote.Prepared, error) {
 		req := req
 		req.Known = h.known(number).Number
 		ask(number, &req)
-		p, err := from.Prepare(ctx, req)
+		p, err := remote.Prepare.Ask(ctx, from, req)
 		if err == nil {
 			arrived(number, p)
 		}
@@ -348,8 +349,8 @@ func (h *Asking) divide(ctx context.Context, hosts []int, identities [][]search.
 	if len(forked) == 0 {
 		return s, nil
 	}
-	of, asked, err := each(ctx, h, slices.Sorted(maps.Keys(forked)), func(ctx context.Context, number int, from remote.Participant) (*[]sessions.Entries, error) {
-		return from.Entries(ctx, forked[number])
+	of, asked, err := each(ctx, h, slices.Sorted(maps.Keys(forked)), func(ctx context.Context, number int, from remote.Answers) (*[]sessions.Entries, error) {
+		return remote.Entries.Ask(ctx, from, forked[number])
 	})
 	if err != nil {
 		return s, err
@@ -413,43 +414,51 @@ var (
 	knowAudit  = knowing(func(r *audit.Request) *search.Joint { return &r.Joint })
 )
 
-// picks are the words by which an audit picks calls.
-func picks(req audit.Request) remote.PrepareRequest {
-	found := req.Picks()
-	return wordsOf(&found)
-}
-
-func (h *Asking) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	req.Later = false
-	return together(ctx, h, &req, joint[*search.Request, *search.Response]{
-		asking(remote.Participant.Search), wordsOf(&req), knowSearch, merge.Again, merge.Search,
-		func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
-			return &q.Found, &p.Found
-		},
-	})
-}
-
-func (h *Asking) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	found := req.Search()
-	return together(ctx, h, &req, joint[*sessions.Request, *sessions.Response]{
-		asking(remote.Participant.Sessions), wordsOf(&found),
-		knowing(func(r *sessions.Request) *search.Joint { return &r.Joint }), merge.AgainSessions, merge.Sessions,
-		func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
-			return &q.Listed, &p.Listed
-		},
-	})
-}
-
-func (h *Asking) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	return together(ctx, h, &req, joint[*search.Request, *facets.Response]{
-		asking(remote.Participant.Facets), wordsOf(&req), knowSearch, merge.AgainFacets,
-		func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) }, nil,
-	})
-}
-
-func (h *Asking) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
-	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Participant) (*[]sessions.Facet, error) {
-		return from.Values(ctx, struct{}{})
+// Answer implements remote.Answers.
+func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, error) {
+	switch req := request.(type) {
+	case *search.Request:
+		return h.search(ctx, kind, req)
+	case *audit.Request:
+		return h.audit(ctx, kind, req)
+	case *sessions.Request:
+		found := req.Search()
+		return together(ctx, h, req, joint[*sessions.Request, *sessions.Response]{
+			kind, wordsOf(&found), knowing(func(r *sessions.Request) *search.Joint { return &r.Joint }), merge.AgainSessions, merge.Sessions,
+			func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
+				return &q.Listed, &p.Listed
+			},
+		})
+	case *remote.FilesRequest:
+		return together(ctx, h, req, joint[*remote.FilesRequest, *audit.FileTable]{
+			kind, remote.PrepareRequest{}, knowing(func(r *remote.FilesRequest) *search.Joint { return &r.Joint }), nil,
+			func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
+		})
+	case *fix.Request:
+		return together(ctx, h, req, joint[*fix.Request, *fix.Response]{
+			kind, remote.PrepareRequest{Fix: req}, knowing(func(r *fix.Request) *search.Joint { return &r.Joint }), merge.AgainFix, merge.Fix, nil,
+		})
+	case *similar.Weighing:
+		know := knowing(func(r *similar.Weighing) *search.Joint { return &r.Joint })
+		return together(ctx, h, req, joint[*similar.Weighing, *similar.Weighed]{
+			kind, remote.PrepareRequest{}, func(req *similar.Weighing, of *agreement, number int) *similar.Weighing {
+				known := know(req, of, number)
+				known.Known = merge.Kin(of.forks, req.Known)
+				return known
+			}, merge.AgainWeigh, merge.Weigh, nil,
+		})
+	case *similar.Comparison:
+		know := knowing(func(r *similar.Comparison) *search.Joint { return &r.Joint })
+		return together(ctx, h, req, joint[*similar.Comparison, *similar.Compared]{
+			kind, wordsOf(&req.Request), func(req *similar.Comparison, of *agreement, number int) *similar.Comparison {
+				known := know(req, of, number)
+				known.Of.Known = merge.Kin(of.forks, req.Of.Known)
+				return known
+			}, merge.AgainCompare, merge.Compare, nil,
+		})
+	}
+	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Answers) (*[]sessions.Facet, error) {
+		return remote.Values.Ask(ctx, from, struct{}{})
 	})
 	if err != nil {
 		return nil, err
@@ -457,64 +466,40 @@ func (h *Asking) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, err
 	return merge.Values(list), nil
 }
 
-func (h *Asking) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	return together(ctx, h, &req, joint[*search.Request, *search.Counts]{asking(remote.Participant.Count), wordsOf(&req), knowSearch, nil, merge.Count, nil})
-}
-
-func (h *Asking) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-	return together(ctx, h, &req, joint[*audit.Request, *audit.ToolTable]{
-		asking(remote.Participant.Tools), picks(req), knowAudit, nil,
-		func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) }, nil,
+// search answers a kind of question about the hits of a search.
+func (h *Asking) search(ctx context.Context, kind string, req *search.Request) (any, error) {
+	switch kind {
+	case remote.Facets.Name:
+		return together(ctx, h, req, joint[*search.Request, *facets.Response]{
+			kind, wordsOf(req), knowSearch, merge.AgainFacets, func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) }, nil,
+		})
+	case remote.Count.Name:
+		return together(ctx, h, req, joint[*search.Request, *search.Counts]{kind, wordsOf(req), knowSearch, nil, merge.Count, nil})
+	}
+	req.Later = false
+	return together(ctx, h, req, joint[*search.Request, *search.Response]{
+		kind, wordsOf(req), knowSearch, merge.Again, merge.Search,
+		func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
+			return &q.Found, &p.Found
+		},
 	})
 }
 
-func (h *Asking) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	return together(ctx, h, &req, joint[*audit.Request, *audit.CommandTable]{asking(remote.Participant.Commands), picks(req), knowAudit, nil, merge.Commands, nil})
-}
-
-func (h *Asking) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	return together(ctx, h, &req, joint[*audit.Request, *audit.CallList]{asking(remote.Participant.Calls), picks(req), knowAudit, nil, merge.Calls, nil})
-}
-
-func (h *Asking) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
-	return together(ctx, h, &req, joint[*remote.FilesRequest, *audit.FileTable]{
-		asking(remote.Participant.Touched), remote.PrepareRequest{},
-		knowing(func(r *remote.FilesRequest) *search.Joint { return &r.Joint }), nil,
-		func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
-	})
-}
-
-func (h *Asking) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	return together(ctx, h, &req, joint[*audit.Request, *audit.UsageTable]{asking(remote.Participant.Usage), picks(req), knowAudit, nil, merge.Usage, nil})
-}
-
-func (h *Asking) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
-	return together(ctx, h, &req, joint[*fix.Request, *fix.Response]{
-		asking(remote.Participant.Fix), remote.PrepareRequest{Fix: &req},
-		knowing(func(r *fix.Request) *search.Joint { return &r.Joint }), merge.AgainFix, merge.Fix, nil,
-	})
-}
-
-func (h *Asking) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
-	return together(ctx, h, &req, joint[*similar.Weighing, *similar.Weighed]{
-		asking(remote.Participant.Weigh), remote.PrepareRequest{},
-		func(req *similar.Weighing, of *agreement, number int) *similar.Weighing {
-			known := knowing(func(r *similar.Weighing) *search.Joint { return &r.Joint })(req, of, number)
-			known.Known = merge.Kin(of.forks, req.Known)
-			return known
-		}, merge.AgainWeigh, merge.Weigh, nil,
-	})
-}
-
-func (h *Asking) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
-	return together(ctx, h, &req, joint[*similar.Comparison, *similar.Compared]{
-		asking(remote.Participant.Compare), wordsOf(&req.Request),
-		func(req *similar.Comparison, of *agreement, number int) *similar.Comparison {
-			known := knowing(func(r *similar.Comparison) *search.Joint { return &r.Joint })(req, of, number)
-			known.Of.Known = merge.Kin(of.forks, req.Of.Known)
-			return known
-		}, merge.AgainCompare, merge.Compare, nil,
-	})
+// audit answers a kind of question about calls and tokens.
+func (h *Asking) audit(ctx context.Context, kind string, req *audit.Request) (any, error) {
+	found := req.Picks()
+	picks := wordsOf(&found)
+	switch kind {
+	case remote.Tools.Name:
+		return together(ctx, h, req, joint[*audit.Request, *audit.ToolTable]{
+			kind, picks, knowAudit, nil, func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) }, nil,
+		})
+	case remote.Commands.Name:
+		return together(ctx, h, req, joint[*audit.Request, *audit.CommandTable]{kind, picks, knowAudit, nil, merge.Commands, nil})
+	case remote.Calls.Name:
+		return together(ctx, h, req, joint[*audit.Request, *audit.CallList]{kind, picks, knowAudit, nil, merge.Calls, nil})
+	}
+	return together(ctx, h, req, joint[*audit.Request, *audit.UsageTable]{kind, picks, knowAudit, nil, merge.Usage, nil})
 }
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after

@@ -15,12 +15,23 @@ import (
 	"pigrep/remote"
 )
 
+// The kinds of questions that are about one host, beside those of remote.
+var (
+	Status   = remote.NewKind[struct{}, remote.Status]("status")
+	Ping     = remote.NewKind[struct{}, struct{}]("ping") // asks for nothing
+	Resuming = remote.NewKind[ResumeRequest, ResumeAnswer]("resume")
+)
+
+// The questions whose answers have parts, as the lists of calls of remote have.
+const (
+	askGrep    = "grep"
+	askSession = "session"
+)
+
 // Answerer is what a host answers from.
 type Answerer interface {
-	remote.Participant
-	Status(context.Context, struct{}) (*remote.Status, error)
+	remote.Answers
 	Session(context.Context, SessionRequest, func(*Piece) error) (*remote.Coverage, error)
-	Resume(context.Context, ResumeRequest) (*ResumeAnswer, error)
 }
 
 // Server answers the questions of a client.
@@ -33,68 +44,36 @@ type Server struct {
 	Problem func(context.Context, error) *remote.Error
 }
 
-// asked answers one kind of question.
-type asked func(ctx context.Context, from Answerer, request json.RawMessage, part func(any) error) (any, error)
-
-// question is a question with one answer.
-func question[Req, Res any](ask func(Answerer, context.Context, Req) (*Res, error)) asked {
-	return func(ctx context.Context, from Answerer, request json.RawMessage, _ func(any) error) (any, error) {
-		var req Req
-		if err := json.Unmarshal(request, &req); err != nil {
+// answerOf answers one question. What its answer has parts of is passed to part before.
+func answerOf(ctx context.Context, from Answerer, m *message, part func(any) error) (any, error) {
+	switch kind := remote.Kinds[m.Ask]; {
+	case m.Ask == askGrep:
+		return stream(ctx, m, from.Grep, part)
+	case m.Ask == askSession:
+		return stream(ctx, m, from.Session, part)
+	case m.Ask == Ping.Name:
+		return &struct{}{}, nil
+	case kind == nil:
+		return nil, errors.New("this pigrep does not know the question")
+	default:
+		req, _ := kind.New()
+		if err := json.Unmarshal(m.Request, req); err != nil {
 			return nil, err
 		}
-		return ask(from, ctx, req)
-	}
-}
-
-// stream is a question with parts.
-func stream[Req, Part, Res any](ask func(Answerer, context.Context, Req, func(*Part) error) (*Res, error)) asked {
-	return func(ctx context.Context, from Answerer, request json.RawMessage, part func(any) error) (any, error) {
-		var req Req
-		if err := json.Unmarshal(request, &req); err != nil {
-			return nil, err
+		answer, err := from.Answer(ctx, m.Ask, req)
+		if calls, ok := answer.(*audit.CallList); ok && err == nil {
+			err = calls.Each(ctx, func(row *audit.CallRow) error { return part(row) })
 		}
-		return ask(from, ctx, req, func(p *Part) error { return part(p) })
+		return answer, err
 	}
 }
 
-// calls visits the rows of a list of calls as parts.
-func calls(from Answerer, ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (*audit.CallList, error) {
-	list, err := from.Calls(ctx, req)
-	if err == nil {
-		err = list.Each(ctx, visit)
+func stream[Req, Part, Res any](ctx context.Context, m *message, ask func(context.Context, Req, func(*Part) error) (*Res, error), part func(any) error) (any, error) {
+	var req Req
+	if err := json.Unmarshal(m.Request, &req); err != nil {
+		return nil, err
 	}
-	return list, err
-}
-
-func unknown(context.Context, Answerer, json.RawMessage, func(any) error) (any, error) {
-	return nil, errors.New("this pigrep does not know the question")
-}
-
-func ping(Answerer, context.Context, struct{}) (*struct{}, error) { return &struct{}{}, nil }
-
-// questions are those that a host answers, by their names.
-var questions = map[string]asked{
-	"prepare":  question(Answerer.Prepare),
-	"search":   question(Answerer.Search),
-	"sessions": question(Answerer.Sessions),
-	"facets":   question(Answerer.Facets),
-	"values":   question(Answerer.Values),
-	"count":    question(Answerer.Count),
-	"grep":     stream(Answerer.Grep),
-	"tools":    question(Answerer.Tools),
-	"commands": question(Answerer.Commands),
-	"calls":    stream(calls),
-	"files":    question(Answerer.Touched),
-	"usage":    question(Answerer.Usage),
-	"fix":      question(Answerer.Fix),
-	"entries":  question(Answerer.Entries),
-	"weigh":    question(Answerer.Weigh),
-	"compare":  question(Answerer.Compare),
-	"ping":     question(ping),
-	"status":   question(Answerer.Status),
-	"session":  stream(Answerer.Session),
-	"resume":   question(Answerer.Resume),
+	return ask(ctx, req, func(p *Part) error { return part(p) })
 }
 
 // serving is a Server with its client.
@@ -165,15 +144,11 @@ func (v *serving) cancel(id int) {
 
 // answer answers one question.
 func (v *serving) answer(ctx context.Context, m *message) {
-	ask := questions[m.Ask]
-	if ask == nil {
-		ask = unknown
-	}
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil {
 		zone = time.UTC
 	}
-	answer, err := ask(ctx, v.From(zone, m.Host, m.Goes), m.Request, func(part any) error {
+	answer, err := answerOf(ctx, v.From(zone, m.Host, m.Goes), m, func(part any) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ type Piece struct {
 }
 
 func (c *Client) Session(ctx context.Context, req SessionRequest, visit func(*Piece) error) (*remote.Coverage, error) {
-	return parts[Piece, remote.Coverage](ctx, c, "session", req, visit)
+	return parts[Piece, remote.Coverage](ctx, c, askSession, req, visit)
 }
 
 // Source returns the host as a source of whole sessions.
@@ -123,7 +123,7 @@ func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*Resume
 	answers, errs := make([]*ResumeAnswer, len(h.Clients)), make([]error, len(h.Clients))
 	var asking sync.WaitGroup
 	for i, c := range h.Clients {
-		asking.Go(func() { answers[i], errs[i] = c.Resume(ctx, req) })
+		asking.Go(func() { answers[i], errs[i] = Resuming.Ask(ctx, c, req) })
 	}
 	asking.Wait()
 	for i, answer := range answers {
@@ -137,8 +137,4 @@ func (h *Asking) Resume(ctx context.Context, req ResumeRequest) (found []*Resume
 		refused = h.none()
 	}
 	return found, on, refused
-}
-
-func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*ResumeAnswer, error) {
-	return answer[ResumeAnswer](ctx, c, "resume", req)
 }

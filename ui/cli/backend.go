@@ -92,17 +92,17 @@ func (b *backend) ask(ctx context.Context, of remote.Question, question func(*sn
 
 // answered answers a request: from the index, or what archives have for a question, or by asking
 // other machines, whose answers say which are missing.
-func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question, req Req, ask func(remote.Answers, context.Context, Req) (*Res, error)) (res *Res, err error) {
+func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question, kind remote.Kind[Req, Res], req Req) (res *Res, err error) {
 	if b.Hosts != nil {
 		from, _ := asking.Hosts(b.Location)
 		from.Tell = true
-		if res, err = ask(from, ctx, req); err != nil {
+		if res, err = kind.Ask(ctx, from, req); err != nil {
 			err = asking.Problem(ctx, err)
 		}
 		return res, err
 	}
 	err = b.ask(ctx, of, func(x *snapshot.Snapshot) (err error) {
-		if res, err = ask(asking.From(x), ctx, req); err == nil && len(x.Lacks) > 0 {
+		if res, err = kind.Ask(ctx, asking.From(x), req); err == nil && len(x.Lacks) > 0 {
 			ssh.Lack(res, func(s *search.IndexState) { s.Complete = false }, x.Lacks...)
 		}
 		return err
@@ -113,24 +113,24 @@ func answered[Req, Res any](ctx context.Context, b *backend, of remote.Question,
 // search answers a request, with paths as the user writes them.
 func (b *backend) search(ctx context.Context, req search.Request) (*search.Response, error) {
 	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	return answered(ctx, b, questionOf(&req), req, remote.Answers.Search)
+	return answered(ctx, b, questionOf(&req), remote.Search, req)
 }
 
 // sessions lists sessions.
 func (b *backend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	req.Resume, req.Env.Expand = b.ResumeCommand, b.App.Absolute
-	return answered(ctx, b, questionAbout(&req), req, remote.Answers.Sessions)
+	return answered(ctx, b, questionAbout(&req), remote.Sessions, req)
 }
 
 // facets counts the hits of a request by day and by the values of fields.
 func (b *backend) facets(ctx context.Context, req search.Request) (*facets.Response, error) {
 	req.Env.Expand = b.App.Absolute
-	return answered(ctx, b, questionOf(&req), req, remote.Answers.Facets)
+	return answered(ctx, b, questionOf(&req), remote.Facets, req)
 }
 
 // values lists the values that filters can have.
 func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
-	list, err := answered(ctx, b, remote.Question{Brief: true}, struct{}{}, remote.Answers.Values)
+	list, err := answered(ctx, b, remote.Question{Brief: true}, remote.Values, struct{}{})
 	if list == nil {
 		list = &[]sessions.Facet{}
 	}
@@ -139,7 +139,7 @@ func (b *backend) values(ctx context.Context) ([]sessions.Facet, error) {
 
 func (b *backend) count(ctx context.Context, req search.Request) (search.Counts, error) {
 	req.Env.Expand = b.App.Absolute
-	n, err := answered(ctx, b, questionOf(&req), req, remote.Answers.Count)
+	n, err := answered(ctx, b, questionOf(&req), remote.Count, req)
 	if n == nil {
 		n = &search.Counts{}
 	}

@@ -87,8 +87,21 @@ func answerProblem(ctx context.Context, err error) *remote.Error {
 // host answers for this machine.
 type host struct{ *asking.Opening }
 
-// Status says what this machine has.
-func (h *host) Status(ctx context.Context, _ struct{}) (*remote.Status, error) {
+// Answer implements remote.Answers.
+func (h *host) Answer(ctx context.Context, kind string, req any) (any, error) {
+	switch req := req.(type) {
+	case *struct{}:
+		if kind == ssh.Status.Name {
+			return h.status(ctx)
+		}
+	case *ssh.ResumeRequest:
+		return h.resume(ctx, req)
+	}
+	return h.Opening.Answer(ctx, kind, req)
+}
+
+// status says what this machine has.
+func (h *host) status(ctx context.Context) (*remote.Status, error) {
 	x, err := h.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -237,8 +250,8 @@ func (h *host) lines(ctx context.Context, path string, visit func(*ssh.Piece) er
 	}
 }
 
-// Resume plans the command that resumes a session here.
-func (h *host) Resume(ctx context.Context, req ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
+// resume plans the command that resumes a session here.
+func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeAnswer, error) {
 	x, err := h.Open(ctx)
 	if err != nil {
 		return nil, err

@@ -75,10 +75,10 @@ func hostRows(ctx context.Context, a *app.App, list []*ssh.Client, check bool) *
 // up to date do.
 func hostRow(ctx context.Context, a *app.App, c *ssh.Client, check bool) printer.HostRow {
 	row := printer.HostRow{Type: "host", Host: c.Host.Name}
-	status, err := c.Status(ctx, struct{}{})
+	status, err := ssh.Status.Ask(ctx, c, struct{}{})
 	if err == nil {
 		start := a.Now()
-		_, err = c.Ping(ctx)
+		_, err = ssh.Ping.Ask(ctx, c, struct{}{})
 		row.Latency = max(1, int32(a.Now().Sub(start).Milliseconds()))
 	}
 	if err != nil {

@@ -180,12 +180,12 @@ func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file str
 
 func auditSource(from remote.Answers) *report.Source {
 	return &report.Source{
-		Usage: from.Usage, Tools: from.Tools, Commands: from.Commands,
+		Usage: remote.Usage.Of(from), Tools: remote.Tools.Of(from), Commands: remote.Commands.Of(from),
 		Files: func(ctx context.Context, req audit.Request) (*audit.FileTable, error) {
-			return from.Touched(ctx, remote.FilesRequest{Request: req})
+			return remote.Files.Ask(ctx, from, remote.FilesRequest{Request: req})
 		},
 		Calls: func(ctx context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
-			l, err := from.Calls(ctx, req)
+			l, err := remote.Calls.Ask(ctx, from, req)
 			if err != nil {
 				return 0, err
 			}

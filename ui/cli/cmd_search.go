@@ -134,7 +134,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	*q.Question() = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
 	res, x, err := asking.Answer(ctx, q, "searched", hits, func(ctx context.Context, from remote.Answers) (*search.Response, error) {
-		return from.Search(ctx, req)
+		return remote.Search.Ask(ctx, from, req)
 	})
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 		out.Out = &records
 	}
 	x, err := q.Ask(ctx, func(ctx context.Context, from remote.Answers) (err error) {
-		if list, err = from.Sessions(ctx, req); err != nil {
+		if list, err = remote.Sessions.Ask(ctx, from, req); err != nil {
 			return err
 		}
 		o.Mask(list)
@@ -454,7 +454,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 	var hosts *ssh.Asking
 	if q.Hosts != nil {
 		hosts, _ = asking.Hosts(q.Location)
-		from = hosts
+		from = remote.Similar{Answers: hosts}
 	}
 	res, err := similar.Find(ctx, from, req)
 	if hosts != nil && x.State.Complete { // otherwise those that are missing were named
@@ -523,7 +523,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
 	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, from remote.Answers) (*fix.Response, error) {
-		res, err := from.Fix(ctx, req)
+		res, err := remote.Fix.Ask(ctx, from, req)
 		if errors.Is(err, fix.ErrNoWords) {
 			err = noErrorText(err.Error())
 		}

@@ -341,7 +341,7 @@ func onePath(cmd *cobra.Command, args []string) error {
 
 func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := run.from.Tools(ctx, run.req)
+		t, err := remote.Tools.Ask(ctx, run.from, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -349,7 +349,7 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = run.from.Tools(ctx, req); err != nil {
+			if days, err = remote.Tools.Ask(ctx, run.from, req); err != nil {
 				return nil, err
 			}
 		}
@@ -366,7 +366,7 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
-		l, err := run.from.Calls(answering, run.req)
+		l, err := remote.Calls.Ask(answering, run.from, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -382,7 +382,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := run.from.Commands(ctx, run.req)
+		t, err := remote.Commands.Ask(ctx, run.from, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -396,7 +396,7 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 		if run.Out.Format == printer.FormatText {
 			run.req.Limit = 0 // calls that are only counted are no rows
 		}
-		l, err := run.from.Calls(answering, run.req)
+		l, err := remote.Calls.Ask(answering, run.from, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -411,7 +411,7 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		file = filepath.ToSlash(a.Absolute(file))
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		t, err := run.from.Touched(ctx, remote.FilesRequest{Request: run.req, Name: file})
+		t, err := remote.Files.Ask(ctx, run.from, remote.FilesRequest{Request: run.req, Name: file})
 		if err != nil {
 			return nil, err
 		}

@@ -59,7 +59,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		run.req.Prices, run.req.Tree = prices, o.tree
-		t, err := run.from.Usage(ctx, run.req)
+		t, err := remote.Usage.Ask(ctx, run.from, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -70,13 +70,13 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 		if run.takesTrend(t.By) {
 			req := run.req
 			req.By = append([]string{"day"}, t.By...)
-			if days, err = run.from.Usage(ctx, req); err != nil {
+			if days, err = remote.Usage.Ask(ctx, run.from, req); err != nil {
 				return nil, err
 			}
 		}
 		var recent *audit.Recent
 		if run.Out.Format == printer.FormatText || a.JSON {
-			if recent, err = audit.RecentUsage(ctx, run.from.Usage, run.req, run.Out.Layout.Now); err != nil {
+			if recent, err = audit.RecentUsage(ctx, remote.Usage.Of(run.from), run.req, run.Out.Layout.Now); err != nil {
 				return nil, err
 			}
 		}
@@ -95,7 +95,7 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 	}
 	run.req.Prices = prices
 	recent, x, err := asking.Answer(ctx, run.Command, "counted", nil, func(ctx context.Context, from remote.Answers) (*audit.Recent, error) {
-		return audit.RecentUsage(ctx, from.Usage, run.req, run.Out.Layout.Now)
+		return audit.RecentUsage(ctx, remote.Usage.Of(from), run.req, run.Out.Layout.Now)
 	})
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	req.Named, req.Forks, req.Subagents = in.Named, in.Forks, in.Subagents
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
-	list, err := q.Sessions(ctx, req)
+	list, err := remote.Sessions.Ask(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ type fixReply struct {
 }
 
 func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[fixRow], error) {
-	res, err := q.Fix(ctx, fix.Request{
+	res, err := remote.Fix.Ask(ctx, q, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})
 	if errors.Is(err, fix.ErrNoWords) {
@@ -266,7 +266,7 @@ func (q *question) audit() audit.Request {
 func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPage[callRow], error) {
 	req := q.audit()
 	req.Failed, req.Rejected, req.Risky, req.Rules, req.Results, req.Limit = in.Failed, in.Rejected, in.Risky, in.Rule, in.Results, q.at.At+q.limit+1
-	list, err := q.Calls(ctx, req)
+	list, err := remote.Calls.Ask(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}
@@ -319,11 +319,11 @@ func (r *callRow) text() string {
 func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPage[usageRow], error) {
 	req := q.audit()
 	req.By = in.By.values()
-	table, err := q.Usage(ctx, req)
+	table, err := remote.Usage.Ask(ctx, q, req)
 	if err != nil {
 		return nil, err
 	}
-	recent, err := audit.RecentUsage(ctx, q.Usage, req, q.request.Env.Now)
+	recent, err := audit.RecentUsage(ctx, remote.Usage.Of(q), req, q.request.Env.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func keyCosts(t *testing.T, homes []string, delay time.Duration) {
 				c.first = time.Since(begin)
 			}
 		})
-		_, err := (&ssh.Asking{Hosts: hosts}).Search(ctx, search.Request{Text: text, Env: filter.Env{Now: begin}})
+		_, err := remote.Search.Ask(ctx, &ssh.Asking{Hosts: hosts}, search.Request{Text: text, Env: filter.Env{Now: begin}})
 		testkit.Check(t, err)
 		c.wall = time.Since(begin)
 		return c

@@ -2,6 +2,7 @@ package asking
 
 import (
 	"context"
+	"fmt"
 
 	"pigrep/index"
 	"pigrep/query/audit"
@@ -35,7 +36,53 @@ func From(x *snapshot.Snapshot) remote.Answers {
 	return Index{x.Location, x.Reader, x}
 }
 
-func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+// Answer implements remote.Answers.
+func (x Index) Answer(ctx context.Context, kind string, req any) (any, error) {
+	switch kind {
+	case remote.Search.Name:
+		return search.Run(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
+	case remote.Sessions.Name:
+		return sessions.List(ctx, x.Reader, x.Agents, x.Source(), *req.(*sessions.Request))
+	case remote.Facets.Name:
+		return facets.Of(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
+	case remote.Values.Name:
+		list, err := sessions.Facets(x.Reader)
+		return &list, err
+	case remote.Count.Name:
+		n, err := search.Count(ctx, x.Reader, x.Agents, x.Source(), *req.(*search.Request))
+		return &n, err
+	case remote.Tools.Name:
+		return audit.Tools(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
+	case remote.Commands.Name:
+		return audit.Commands(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
+	case remote.Calls.Name:
+		return audit.Calls(ctx, x.Reader, x.Agents, x.Source(), *req.(*audit.Request))
+	case remote.Files.Name:
+		req := req.(*remote.FilesRequest)
+		return audit.Files(ctx, x.Reader, req.Request, req.Name)
+	case remote.Usage.Name:
+		return audit.Usage(ctx, x.Reader, *req.(*audit.Request))
+	case remote.Fix.Name:
+		return fix.Find(ctx, x.Reader, x.Agents, x.Source(), *req.(*fix.Request))
+	case remote.Weigh.Name:
+		return x.similar().Weigh(ctx, *req.(*similar.Weighing))
+	case remote.Compare.Name:
+		return x.similar().Compare(ctx, *req.(*similar.Comparison))
+	case remote.Prepare.Name:
+		return x.prepare(ctx, req.(*remote.PrepareRequest))
+	case remote.Entries.Name:
+		list, err := sessions.EntriesOf(ctx, x.Reader, *req.(*[]uint64))
+		return &list, err
+	}
+	return nil, fmt.Errorf("an index does not answer %q", kind)
+}
+
+func (x Index) similar() *similar.Local {
+	return &similar.Local{Reader: x.Reader, Adapter: x.Agents, Source: x.Source()}
+}
+
+// prepare answers what it takes to answer a request together with others.
+func (x Index) prepare(ctx context.Context, req *remote.PrepareRequest) (*remote.Prepared, error) {
 	p := &remote.Prepared{}
 	if x.Files != nil {
 		p.Number = x.Files.Number
@@ -57,28 +104,6 @@ func (x Index) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.
 	return p, err
 }
 
-func (x Index) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	return search.Run(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	return sessions.List(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	return facets.Of(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Values(context.Context, struct{}) (*[]sessions.Facet, error) {
-	list, err := sessions.Facets(x.Reader)
-	return &list, err
-}
-
-func (x Index) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	n, err := search.Count(ctx, x.Reader, x.Agents, x.Source(), req)
-	return &n, err
-}
-
 func (x Index) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
 	sum, err := grep.Run(ctx, grep.Input{Reader: x.Reader, Adapter: x.Agents, Source: x.Source(), Files: x.Files.Files()}, req, visit)
 	if sum == nil {
@@ -87,47 +112,6 @@ func (x Index) Grep(ctx context.Context, req grep.Request, visit func(*grep.Matc
 	res := &remote.Grepped{Summary: *sum, Index: snapshot.StateOf(x.Reader)}
 	res.Index.Complete = true
 	return res, err
-}
-
-func (x Index) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-	return audit.Tools(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	return audit.Commands(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	return audit.Calls(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
-	return audit.Files(ctx, x.Reader, req.Request, req.Name)
-}
-
-func (x Index) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	return audit.Usage(ctx, x.Reader, req)
-}
-
-func (x Index) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
-	return fix.Find(ctx, x.Reader, x.Agents, x.Source(), req)
-}
-
-func (x Index) Entries(ctx context.Context, of []uint64) (*[]sessions.Entries, error) {
-	list, err := sessions.EntriesOf(ctx, x.Reader, of)
-	return &list, err
-}
-
-func (x Index) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
-	return x.similar().Weigh(ctx, req)
-}
-
-func (x Index) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
-	return x.similar().Compare(ctx, req)
-}
-
-func (x Index) similar() *similar.Local {
-	return &similar.Local{Reader: x.Reader, Adapter: x.Agents, Source: x.Source()}
 }
 
 // ReaderOf returns the index that answers; an empty one if other machines do.

@@ -12,7 +12,6 @@ import (
 	"pigrep/index"
 	"pigrep/query/audit"
 	"pigrep/query/engine/filter"
-	"pigrep/query/facets"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
 	"pigrep/query/search"
@@ -35,11 +34,11 @@ type Opening struct {
 	Spec   filter.Spec    // of this machine: what is excluded and whose sessions count in every answer
 }
 
-var _ remote.Participant = (*Opening)(nil)
+var _ remote.Answers = (*Opening)(nil)
 
 // open opens the index for a question. If that turns out to be damaged, it is rebuilt, and the
 // question asked again.
-func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, error)) (*Res, error) {
+func (o *Opening) open(ctx context.Context, question func(Index) (any, error)) (any, error) {
 	for again := false; ; again = true {
 		x, err := o.Open(ctx)
 		if err != nil {
@@ -55,7 +54,7 @@ func open[Res any](ctx context.Context, o *Opening, question func(Index) (*Res, 
 			x.Close()
 			continue
 		}
-		if list, ok := any(res).(*audit.CallList); ok && err == nil { // its rows are still to be read
+		if list, ok := res.(*audit.CallList); ok && err == nil { // its rows are still to be read
 			each := list.Each
 			list.Each = func(ctx context.Context, visit func(*audit.CallRow) error) error {
 				defer x.Close()
@@ -109,7 +108,42 @@ func (o *Opening) within(s *filter.Spec, e *filter.Env) {
 	}
 }
 
-func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remote.Prepared, error) {
+// Answer implements remote.Answers.
+func (o *Opening) Answer(ctx context.Context, kind string, request any) (any, error) {
+	switch req := request.(type) {
+	case *search.Request:
+		o.search(req)
+	case *sessions.Request:
+		o.list(req)
+	case *audit.Request:
+		o.audit(req)
+	case *remote.FilesRequest:
+		o.audit(&req.Request)
+	case *fix.Request:
+		req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
+		o.within(&req.Spec, &req.Env)
+	case *similar.Comparison:
+		o.search(&req.Request)
+	case *remote.PrepareRequest:
+		return o.prepare(ctx, req)
+	}
+	return o.open(ctx, func(x Index) (any, error) {
+		answer, err := x.Answer(ctx, kind, request)
+		if err != nil {
+			return answer, err
+		}
+		switch answer := answer.(type) {
+		case *[]sessions.Facet:
+			*answer = append(*answer, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
+		case *similar.Compared:
+			complete(answer.Found, x.Files)
+		}
+		return answer, nil
+	})
+}
+
+// prepare answers the searches of a request, too.
+func (o *Opening) prepare(ctx context.Context, req *remote.PrepareRequest) (any, error) {
 	if req.Search != nil {
 		one := *req.Search // others are asked with it too
 		req.Search = &one
@@ -126,16 +160,17 @@ func (o *Opening) Prepare(ctx context.Context, req remote.PrepareRequest) (*remo
 	if req.Listed != nil {
 		o.list(req.Listed)
 	}
-	return open(ctx, o, func(x Index) (p *remote.Prepared, err error) {
-		if p, err = x.Prepare(ctx, req); err == nil && req.Found != nil {
+	return o.open(ctx, func(x Index) (any, error) {
+		p, err := x.prepare(ctx, req)
+		if err == nil && req.Found != nil {
 			req.Found.Shared = cmp.Or(req.Found.Shared, &p.Statistics)
-			if p.Found, err = x.Search(ctx, *req.Found); err == nil {
+			if p.Found, err = remote.Search.Ask(ctx, x, *req.Found); err == nil {
 				complete(p.Found, x.Files)
 			}
 		}
 		if err == nil && req.Listed != nil {
 			req.Listed.Shared = cmp.Or(req.Listed.Shared, &p.Statistics)
-			if p.Listed, err = x.Sessions(ctx, *req.Listed); err == nil {
+			if p.Listed, err = remote.Sessions.Ask(ctx, x, *req.Listed); err == nil {
 				complete(p.Listed, x.Files)
 			}
 		}
@@ -155,47 +190,6 @@ func (o *Opening) list(req *sessions.Request) {
 	o.within(&req.Spec, &req.Env)
 }
 
-func (o *Opening) Search(ctx context.Context, req search.Request) (*search.Response, error) {
-	o.search(&req)
-	return open(ctx, o, func(x Index) (*search.Response, error) { return x.Search(ctx, req) })
-}
-
-func (o *Opening) Sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	o.list(&req)
-	return open(ctx, o, func(x Index) (*sessions.Response, error) { return x.Sessions(ctx, req) })
-}
-
-func (o *Opening) Facets(ctx context.Context, req search.Request) (*facets.Response, error) {
-	o.within(&req.Spec, &req.Env)
-	return open(ctx, o, func(x Index) (*facets.Response, error) { return x.Facets(ctx, req) })
-}
-
-func (o *Opening) Values(ctx context.Context, _ struct{}) (*[]sessions.Facet, error) {
-	return open(ctx, o, func(x Index) (*[]sessions.Facet, error) {
-		list, err := x.Values(ctx, struct{}{})
-		*list = append(*list, sessions.Facet{Field: filter.Host, Value: cmp.Or(o.Host, filter.ThisHost)})
-		return list, err
-	})
-}
-
-func (o *Opening) Count(ctx context.Context, req search.Request) (*search.Counts, error) {
-	o.within(&req.Spec, &req.Env)
-	return open(ctx, o, func(x Index) (*search.Counts, error) { return x.Count(ctx, req) })
-}
-
-func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
-	req.Redact = req.Redact || !o.Reveal
-	o.within(&req.Spec, &filter.Env{})
-	return open(ctx, o, func(x Index) (*remote.Grepped, error) {
-		title, naming := Titles(x.Reader, req.Redact), naming(x.Files)
-		return x.Grep(ctx, req, func(m *grep.Match) error {
-			m.Title = title(m.SessionPath)
-			name(m, naming)
-			return visit(m)
-		})
-	})
-}
-
 // audit completes a request for an audit.
 func (o *Opening) audit(req *audit.Request) {
 	req.Redact = req.Redact || !o.Reveal
@@ -204,52 +198,17 @@ func (o *Opening) audit(req *audit.Request) {
 	}
 }
 
-func (o *Opening) Tools(ctx context.Context, req audit.Request) (*audit.ToolTable, error) {
-	o.audit(&req)
-	return open(ctx, o, func(x Index) (*audit.ToolTable, error) { return x.Tools(ctx, req) })
-}
-
-func (o *Opening) Commands(ctx context.Context, req audit.Request) (*audit.CommandTable, error) {
-	o.audit(&req)
-	return open(ctx, o, func(x Index) (*audit.CommandTable, error) { return x.Commands(ctx, req) })
-}
-
-func (o *Opening) Calls(ctx context.Context, req audit.Request) (*audit.CallList, error) {
-	o.audit(&req)
-	return open(ctx, o, func(x Index) (*audit.CallList, error) { return x.Calls(ctx, req) })
-}
-
-func (o *Opening) Touched(ctx context.Context, req remote.FilesRequest) (*audit.FileTable, error) {
-	o.audit(&req.Request)
-	return open(ctx, o, func(x Index) (*audit.FileTable, error) { return x.Touched(ctx, req) })
-}
-
-func (o *Opening) Usage(ctx context.Context, req audit.Request) (*audit.UsageTable, error) {
-	o.audit(&req)
-	return open(ctx, o, func(x Index) (*audit.UsageTable, error) { return x.Usage(ctx, req) })
-}
-
-func (o *Opening) Fix(ctx context.Context, req fix.Request) (*fix.Response, error) {
-	req.Resume, req.Redact = o.ResumeCommand, req.Redact || !o.Reveal
-	o.within(&req.Spec, &req.Env)
-	return open(ctx, o, func(x Index) (*fix.Response, error) { return x.Fix(ctx, req) })
-}
-
-func (o *Opening) Entries(ctx context.Context, of []uint64) (*[]sessions.Entries, error) {
-	return open(ctx, o, func(x Index) (*[]sessions.Entries, error) { return x.Entries(ctx, of) })
-}
-
-func (o *Opening) Weigh(ctx context.Context, req similar.Weighing) (*similar.Weighed, error) {
-	return open(ctx, o, func(x Index) (*similar.Weighed, error) { return x.Weigh(ctx, req) })
-}
-
-func (o *Opening) Compare(ctx context.Context, req similar.Comparison) (*similar.Compared, error) {
-	o.search(&req.Request)
-	return open(ctx, o, func(x Index) (*similar.Compared, error) {
-		found, err := x.Compare(ctx, req)
-		if err == nil {
-			complete(found.Found, x.Files)
-		}
-		return found, err
+func (o *Opening) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	req.Redact = req.Redact || !o.Reveal
+	o.within(&req.Spec, &filter.Env{})
+	res, err := o.open(ctx, func(x Index) (any, error) {
+		title, naming := Titles(x.Reader, req.Redact), naming(x.Files)
+		return x.Grep(ctx, req, func(m *grep.Match) error {
+			m.Title = title(m.SessionPath)
+			name(m, naming)
+			return visit(m)
+		})
 	})
+	found, _ := res.(*remote.Grepped)
+	return found, err
 }
