@@ -320,7 +320,6 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 // formatExceptions says which of these may stand outside the adapters all the same.
 var formatExceptions = map[string]string{
 	"ui/transcript/transcript.go": "compaction", // a name, which happens to be the type
-	"internal/shellcmd/rules.go":  ".pi/",       // where many agents keep credentials: a rule for reviewers
 	"ui/cli/cmd_mcp.go":           ".pi/",       // where MCP clients keep their settings
 }
 

@@ -8,16 +8,16 @@ import (
 	"pigrep/internal/session"
 )
 
-// RuleSet is a set of rules: one bit each, by index in Rules.
+// RuleSet is a set of rules: one bit each, by index in Rules().
 type RuleSet uint32
 
 const AllRules = ^RuleSet(0)
 
 func (s RuleSet) IDs() []string {
 	var ids []string
-	for i := range Rules {
+	for i := range Rules() {
 		if s&(1<<i) != 0 {
-			ids = append(ids, Rules[i].ID)
+			ids = append(ids, Rules()[i].ID)
 		}
 	}
 	return ids
@@ -62,7 +62,8 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 	f.set = 0
 	if c.Escapes {
 		clause, _, _ := strings.Cut(cmp.Or(command, c.Line), "\n")
-		f.add(escapeRules, clause)
+		_, escapes := wideRules()
+		f.add(escapes, clause)
 	}
 	if c.Shell && c.Dialect == session.DialectPOSIX {
 		v.d.dissect(command, dir)
@@ -81,13 +82,13 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) RuleSet {
 
 // Found describes the rules that the last call matched, in the order of Rules.
 func (v *Evaluator) Found() (list []Found) {
-	for i := range Rules {
+	for i := range Rules() {
 		if v.found.set&(1<<i) != 0 {
 			clause := v.found.clauses[i]
 			if len(clause) > maxClause {
 				clause = session.Cut(clause, maxClause) + "…"
 			}
-			list = append(list, Found{&Rules[i], clause})
+			list = append(list, Found{&Rules()[i], clause})
 		}
 	}
 	return list

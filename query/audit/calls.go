@@ -64,12 +64,12 @@ type RuleMatch struct {
 // BySeverity sorts rules by their severity, the most severe first.
 func BySeverity(list []RuleMatch) []RuleMatch {
 	order := func(m RuleMatch) int {
-		return slices.IndexFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == m.Rule })
+		return slices.IndexFunc(shellcmd.Rules(), func(r shellcmd.Rule) bool { return r.ID == m.Rule })
 	}
 	list = slices.Clone(list)
 	lists.Sort(list, func(a, b RuleMatch) int {
 		i, j := order(a), order(b)
-		return cmp.Or(cmp.Compare(shellcmd.Rules[i].Severity, shellcmd.Rules[j].Severity), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(shellcmd.Rules()[i].Severity, shellcmd.Rules()[j].Severity), cmp.Compare(i, j))
 	})
 	return list
 }

@@ -95,7 +95,7 @@ func (r *Request) rules() (set shellcmd.RuleSet, err error) {
 		return shellcmd.AllRules, nil
 	}
 	for _, id := range r.Rules {
-		i := slices.IndexFunc(shellcmd.Rules, func(r shellcmd.Rule) bool { return r.ID == id })
+		i := slices.IndexFunc(shellcmd.Rules(), func(r shellcmd.Rule) bool { return r.ID == id })
 		if i < 0 {
 			return 0, fmt.Errorf("there is no rule %q", id)
 		}

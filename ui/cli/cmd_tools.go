@@ -85,7 +85,7 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 }
 
 func ruleIDs() []string {
-	return lists.Map(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID })
+	return lists.Map(shellcmd.Rules(), func(r shellcmd.Rule) string { return r.ID })
 }
 
 // newAuditCommand returns one of the audit commands, with its own flags and the shared ones

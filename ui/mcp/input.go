@@ -173,7 +173,7 @@ func enums() map[string][]any {
 	for _, s := range rank.SortNames {
 		sets["sort"] = append(sets["sort"], s)
 	}
-	for _, r := range shellcmd.Rules {
+	for _, r := range shellcmd.Rules() {
 		sets["rule"] = append(sets["rule"], r.ID)
 	}
 	for _, d := range audit.UsageDimensions {

@@ -488,7 +488,7 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 		s.Figures = []Fact{{Name: "risky", Value: human.Number(all)}}
 	}
 	var found []audit.RuleMatch
-	for _, r := range shellcmd.Rules {
+	for _, r := range shellcmd.Rules() {
 		if byRule[r.ID] != nil {
 			found = append(found, audit.RuleMatch{Rule: r.ID, Severity: r.Severity.String(), Clause: r.What})
 		}

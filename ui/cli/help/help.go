@@ -214,7 +214,7 @@ var tables = map[string]func(b *strings.Builder){
 		}
 	},
 	"rules": func(b *strings.Builder) {
-		ids := lists.Map(shellcmd.Rules, func(r shellcmd.Rule) string { return r.ID })
+		ids := lists.Map(shellcmd.Rules(), func(r shellcmd.Rule) string { return r.ID })
 		writeNames(b, ids)
 	},
 }
