@@ -131,8 +131,7 @@ type FilesRequest struct {
 // Grepped is what is known of a grep when its matches have been visited.
 type Grepped struct {
 	grep.Summary
-	Warnings []string
-	Index    search.IndexState
+	search.About
 }
 
 // Status is what a machine says of itself.

@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/query/engine/entry"
-	"pigrep/query/search"
 )
 
 // CallRow is one call of a tool.
@@ -84,11 +83,9 @@ func newMatches(found []shellcmd.Found) []RuleMatch {
 // CallList is the answer of Calls. Each must be called once. All fields are final before
 // that, but Warnings, to which Each adds the files that it cannot read.
 type CallList struct {
-	Each     func(ctx context.Context, visit func(*CallRow) error) error `json:"-"` // the latest call first
-	Total    int                                                         // before the limit; -1 when only Each finds out
-	Coverage Coverage
-	Warnings []string
-	Index    search.IndexState
+	Each  func(ctx context.Context, visit func(*CallRow) error) error `json:"-"` // the latest call first
+	Total int                                                         // before the limit; -1 when only Each finds out
+	Covered
 }
 
 // resultLines is how many lines of a result are shown.
@@ -111,7 +108,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
-	list := &CallList{Coverage: x.coverage, Warnings: x.warnings, Index: search.StateOf(x.r)}
+	list := &CallList{Covered: x.covered()}
 	runs, total := sortedRuns(files)
 	if list.Total = total; len(req.Args) > 0 {
 		list.Total = -1

@@ -11,7 +11,6 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
-	"pigrep/query/search"
 )
 
 // CommandRow is a program that shell commands ran, with its subcommand.
@@ -30,9 +29,7 @@ type CommandTable struct {
 	Rows     []CommandRow
 	Calls    int // shell commands
 	Unparsed int // commands of these that cannot be parsed; their first word counts as the program
-	Coverage Coverage
-	Warnings []string
-	Index    search.IndexState
+	Covered
 }
 
 // commandGroup is a row of the table under construction.
@@ -99,7 +96,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		g.row.Sessions, g.row.Last = g.files.n, timeAt(g.last)
 		t.Rows = append(t.Rows, g.row)
 	}
-	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
+	t.Covered = x.covered()
 	req.mask(t)
 	return t, nil
 }

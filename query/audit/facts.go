@@ -18,6 +18,7 @@ import (
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
 	"pigrep/query/engine/rank"
+	"pigrep/query/search"
 )
 
 // auditor visits the facts of all sessions that pass the filters of a request.
@@ -76,6 +77,11 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		return nil, err
 	}
 	return x, x.noteEntries()
+}
+
+// covered is what the answer says beside its rows.
+func (x *auditor) covered() Covered {
+	return Covered{x.coverage, search.About{Warnings: x.warnings, Index: search.StateOf(x.r)}}
 }
 
 // listFiles lists the files in the order in which duplicates are resolved, and tests

@@ -13,7 +13,6 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
-	"pigrep/query/search"
 )
 
 // FileRow is a file that tools touched.
@@ -57,11 +56,9 @@ type TouchRow struct {
 
 // FileTable is the answer of Files: rows by file, or with a path its history.
 type FileTable struct {
-	Rows     []FileRow
-	Touches  []TouchRow // the latest first
-	Coverage Coverage
-	Warnings []string
-	Index    search.IndexState
+	Rows    []FileRow
+	Touches []TouchRow // the latest first
+	Covered
 }
 
 // fileGroup is a row of the table under construction.
@@ -109,7 +106,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		t.Rows = append(t.Rows, g.row)
 	}
 	t.Sort()
-	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, search.StateOf(x.r)
+	t.Covered = x.covered()
 	req.mask(t)
 	return t, nil
 }

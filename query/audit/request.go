@@ -63,6 +63,12 @@ type ArgTest struct {
 	Match *regexp.Regexp
 }
 
+// Covered is what each table says beside its rows.
+type Covered struct {
+	Coverage Coverage
+	search.About
+}
+
 // Coverage says which sessions an answer covers, and what it left out.
 type Coverage struct {
 	Sessions     int          `json:"sessions"`

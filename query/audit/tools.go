@@ -11,7 +11,6 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
-	"pigrep/query/search"
 )
 
 // ToolRow is a row of the table of tools.
@@ -37,12 +36,10 @@ type ToolRow struct {
 
 // ToolTable is the answer of Tools.
 type ToolTable struct {
-	By       []string
-	Rows     []ToolRow
-	Total    ToolRow
-	Coverage Coverage
-	Warnings []string
-	Index    search.IndexState
+	By    []string
+	Rows  []ToolRow
+	Total ToolRow
+	Covered
 
 	Parts []ToolPart `json:",omitempty"` // of the rows and of the total, with Request.Shared
 }
@@ -206,7 +203,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	for _, g := range table.rows {
 		total.addRow(g)
 	}
-	t := &ToolTable{By: req.By, Warnings: x.warnings, Coverage: x.coverage, Index: search.StateOf(x.r)}
+	t := &ToolTable{By: req.By, Covered: x.covered()}
 	var finishing sync.WaitGroup
 	finishing.Go(func() { t.Total = total.finish() }) // takes as long as all rows
 	rows := table.sorted(func(a, b *toolGroup) int {

@@ -13,7 +13,6 @@ import (
 	"pigrep/index/record"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query/search"
 )
 
 // UsageRow is a row of the table of tokens and cost.
@@ -70,9 +69,7 @@ type UsageTable struct {
 	Unpriced []string    // the models without a price, "" for uses that name no model
 	PricesOf string      // the date of the list prices from which costs are estimated; "" if none is
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
-	Coverage Coverage
-	Warnings []string
-	Index    search.IndexState
+	Covered
 
 	Parts [][4]float64 `json:",omitempty"` // with Request.Shared: the costs of the rows, of the total and of the sources, before they are rounded
 }
@@ -354,7 +351,7 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	t := &UsageTable{
 		Repeated: b.repeated, By: by, TimeZone: b.table.location.String(), Total: b.total.finish("total", Key{}), Unpriced: slices.Sorted(maps.Keys(b.without)),
-		Warnings: b.warnings, Coverage: b.coverage, Index: search.StateOf(b.r),
+		Covered: b.covered(),
 	}
 	rows := b.table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.

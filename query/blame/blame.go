@@ -108,11 +108,10 @@ func (s *Said) String() string {
 
 // Response is the answer to a Request.
 type Response struct {
-	Blocks   []Block
-	Total    int // lines that were asked for and are not blank
-	Written  int // by sessions
-	Warnings []string
-	Index    search.IndexState
+	Blocks  []Block
+	Total   int // lines that were asked for and are not blank
+	Written int // by sessions
+	search.About
 }
 
 // Run answers a request.
@@ -122,7 +121,7 @@ func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sour
 	if err := x.attribute(); err != nil {
 		return nil, err
 	}
-	resp := &Response{Index: search.StateOf(r)}
+	resp := &Response{About: search.About{Index: search.StateOf(r)}}
 	resp.Warnings = c.warnings()
 	return resp, x.answer(resp)
 }

@@ -58,10 +58,9 @@ type CommitRow struct {
 
 // CommitResponse is the answer to a CommitRequest, in its order.
 type CommitResponse struct {
-	Rows     []CommitRow
-	Found    int
-	Warnings []string
-	Index    search.IndexState
+	Rows  []CommitRow
+	Found int
+	search.About
 }
 
 // Commits answers which sessions made commits.
@@ -72,7 +71,7 @@ func Commits(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 	}
 	e := &explainer{collector: x.collector, redact: req.Redact}
 	defer e.close()
-	resp := &CommitResponse{Index: search.StateOf(r)}
+	resp := &CommitResponse{About: search.About{Index: search.StateOf(r)}}
 	add := func(row CommitRow, by *origin) (err error) {
 		row.Type = "commit"
 		if by == nil {

@@ -56,8 +56,7 @@ type Response struct {
 	Sessions     []Session // those where it was fixed first, then the closest, then the latest
 	Total        int       // sessions in which the error occurred, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
-	Warnings     []string
-	Index        search.IndexState
+	search.About
 
 	Part *search.Part `json:",omitempty"` // with Request.Shared
 }
@@ -147,7 +146,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		return nil, err
 	}
 	if len(rarity) == 0 {
-		return &Response{Text: s.text(req.Redact), TotalIsExact: true, Index: search.StateOf(r)}, nil
+		return &Response{Text: s.text(req.Redact), TotalIsExact: true, About: search.About{Index: search.StateOf(r)}}, nil
 	}
 	s.weigh(rarity)
 
@@ -157,7 +156,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Text: s.text(req.Redact), Index: search.StateOf(r)}
+	resp := &Response{Text: s.text(req.Redact), About: search.About{Index: search.StateOf(r)}}
 	if len(req.Text) > MaxText {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("only the last %s of the error were looked at", human.Bytes(MaxText)))
 	}

@@ -55,29 +55,26 @@ func earlier(a, b session.Time) session.Time {
 	return a
 }
 
-// covered adds up what tables cover.
-func covered[T any](tables []T, of func(T) *audit.Coverage) (sum audit.Coverage) {
+// covered adds up what tables say beside their rows.
+func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
+	s := &sum.Coverage
 	for _, t := range tables {
-		c := of(t)
-		sum.Sessions += c.Sessions
-		sum.First, sum.Last = earlier(sum.First, c.First), later(sum.Last, c.Last)
-		sum.SkippedLines += c.SkippedLines
-		sum.Copies += c.Copies
-		sum.Changed += c.Changed
-		sum.Vanished += c.Vanished
-		sum.New += c.New
+		c := &of(t).Coverage
+		s.Sessions += c.Sessions
+		s.First, s.Last = earlier(s.First, c.First), later(s.Last, c.Last)
+		s.SkippedLines += c.SkippedLines
+		s.Copies += c.Copies
+		s.Changed += c.Changed
+		s.Vanished += c.Vanished
+		s.New += c.New
 	}
+	sum.About = about(tables, func(t T) *search.About { return &of(t).About })
 	return sum
 }
 
 // Tools merges tables of tools that were asked for with Request.Shared.
 func Tools(tables []*audit.ToolTable) *audit.ToolTable {
-	m := &audit.ToolTable{
-		By:       tables[0].By,
-		Coverage: covered(tables, func(t *audit.ToolTable) *audit.Coverage { return &t.Coverage }),
-		Warnings: warnings(tables, func(t *audit.ToolTable) []string { return t.Warnings }),
-		Index:    state(tables, func(t *audit.ToolTable) *search.IndexState { return &t.Index }),
-	}
+	m := &audit.ToolTable{By: tables[0].By, Covered: covered(tables, func(t *audit.ToolTable) *audit.Covered { return &t.Covered })}
 	all := newRows(func(sum, row *tool) { sum.add(row) })
 	total := tool{ToolRow: audit.ToolRow{Type: "total"}, times: map[int32]int{}}
 	for _, t := range tables {
@@ -164,11 +161,7 @@ func (x *tool) percentile(percent, timed int) *int32 {
 
 // Commands merges tables of programs.
 func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTable {
-	m := &audit.CommandTable{
-		Coverage: covered(tables, func(t *audit.CommandTable) *audit.Coverage { return &t.Coverage }),
-		Warnings: warnings(tables, func(t *audit.CommandTable) []string { return t.Warnings }),
-		Index:    state(tables, func(t *audit.CommandTable) *search.IndexState { return &t.Index }),
-	}
+	m := &audit.CommandTable{Covered: covered(tables, func(t *audit.CommandTable) *audit.Covered { return &t.Covered })}
 	all := newRows(func(sum, row *audit.CommandRow) {
 		sum.Runs += row.Runs
 		sum.Calls += row.Calls
@@ -190,11 +183,7 @@ func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTa
 
 // Files merges tables of files, or histories of a file.
 func Files(tables []*audit.FileTable) *audit.FileTable {
-	m := &audit.FileTable{
-		Coverage: covered(tables, func(t *audit.FileTable) *audit.Coverage { return &t.Coverage }),
-		Warnings: warnings(tables, func(t *audit.FileTable) []string { return t.Warnings }),
-		Index:    state(tables, func(t *audit.FileTable) *search.IndexState { return &t.Index }),
-	}
+	m := &audit.FileTable{Covered: covered(tables, func(t *audit.FileTable) *audit.Covered { return &t.Covered })}
 	all := newRows(func(sum, row *audit.FileRow) {
 		sum.Reads += row.Reads
 		sum.Writes += row.Writes
@@ -220,12 +209,7 @@ func Files(tables []*audit.FileTable) *audit.FileTable {
 
 // Usage merges tables of tokens and cost that were asked for with Request.Shared.
 func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
-	m := &audit.UsageTable{
-		By: tables[0].By, TimeZone: tables[0].TimeZone,
-		Coverage: covered(tables, func(t *audit.UsageTable) *audit.Coverage { return &t.Coverage }),
-		Warnings: warnings(tables, func(t *audit.UsageTable) []string { return t.Warnings }),
-		Index:    state(tables, func(t *audit.UsageTable) *search.IndexState { return &t.Index }),
-	}
+	m := &audit.UsageTable{By: tables[0].By, TimeZone: tables[0].TimeZone, Covered: covered(tables, func(t *audit.UsageTable) *audit.Covered { return &t.Covered })}
 	all, sources := newRows(func(sum, row *spent) { sum.add(row) }), newRows(func(sum, row *spentBy) { sum.add(row) })
 	total := spent{UsageRow: audit.UsageRow{Type: "total"}}
 	for _, t := range tables {
@@ -329,11 +313,7 @@ func (x *spentBy) add(o *spentBy) {
 // Calls merges lists of calls. Each list is in order, so that only one call of each is waited
 // for.
 func Calls(req *audit.Request, lists []*audit.CallList) *audit.CallList {
-	m := &audit.CallList{
-		Coverage: covered(lists, func(t *audit.CallList) *audit.Coverage { return &t.Coverage }),
-		Warnings: warnings(lists, func(t *audit.CallList) []string { return t.Warnings }),
-		Index:    state(lists, func(t *audit.CallList) *search.IndexState { return &t.Index }),
-	}
+	m := &audit.CallList{Covered: covered(lists, func(t *audit.CallList) *audit.Covered { return &t.Covered })}
 	for _, l := range lists {
 		if m.Total += l.Total; l.Total < 0 || m.Total < 0 {
 			m.Total = -1
@@ -357,7 +337,7 @@ func Calls(req *audit.Request, lists []*audit.CallList) *audit.CallList {
 			}
 			return nil
 		})
-		m.Warnings = warnings(lists, func(t *audit.CallList) []string { return t.Warnings })
+		m.Warnings = about(lists, func(t *audit.CallList) *search.About { return &t.About }).Warnings
 		return err
 	}
 	return m

@@ -147,8 +147,7 @@ func lostHits(answers []*search.Part) [][]rank.Copied {
 func Weigh(req *similar.Weighing, list []*similar.Weighed) *similar.Weighed {
 	m := &similar.Weighed{
 		Relatives: similar.Relatives{Path: req.Path, Known: relatives(list)}, Others: make([]int, len(req.Counted)),
-		Warnings: warnings(list, func(w *similar.Weighed) []string { return w.Warnings }),
-		Index:    state(list, func(w *similar.Weighed) *search.IndexState { return &w.Index }),
+		About: about(list, func(w *similar.Weighed) *search.About { return &w.About }),
 	}
 	for _, w := range list {
 		m.Statistics.Add(&w.Statistics)

@@ -17,7 +17,8 @@ import (
 
 // Sessions merges lists of sessions that were asked for with Request.Shared.
 func Sessions(req *sessions.Request, lists []*sessions.Response) *sessions.Response {
-	m := &sessions.Response{TotalIsExact: true, Index: state(lists, func(r *sessions.Response) *search.IndexState { return &r.Index })}
+	m := &sessions.Response{TotalIsExact: true}
+	m.Index = about(lists, func(r *sessions.Response) *search.About { return &r.About }).Index
 	if req.Text != "" {
 		sessionsFound(m, req, lists)
 		return m
@@ -215,9 +216,7 @@ func AgainFix(req *fix.Request, list []*fix.Response) []*fix.Request {
 // Fix merges answers that were asked for with Request.Shared.
 func Fix(req *fix.Request, list []*fix.Response) *fix.Response {
 	m := &fix.Response{
-		Text: list[0].Text, TotalIsExact: true,
-		Warnings: warnings(list, func(r *fix.Response) []string { return r.Warnings }),
-		Index:    state(list, func(r *fix.Response) *search.IndexState { return &r.Index }),
+		Text: list[0].Text, TotalIsExact: true, About: about(list, func(r *fix.Response) *search.About { return &r.About }),
 	}
 	for _, r := range list {
 		for _, s := range r.Sessions {

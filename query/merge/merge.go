@@ -54,36 +54,30 @@ func Elsewhere(hosts [][]search.Identity) [][]uint64 {
 	return elsewhere
 }
 
-// state sums up the states of several indexes.
-func state[T any](list []T, of func(T) *search.IndexState) (sum search.IndexState) {
-	sum.Complete = true
+// about sums up the states of several indexes, and what hosts warn of, the same only once.
+func about[T any](list []T, of func(T) *search.About) (sum search.About) {
+	state := &sum.Index
+	state.Complete = true
 	for _, x := range list {
-		o := of(x)
-		sum.Generation = max(sum.Generation, o.Generation)
-		sum.Files += o.Files
-		sum.PendingFiles += o.PendingFiles
-		sum.PendingBytes += o.PendingBytes
-		sum.SkippedLines += o.SkippedLines
-		sum.Complete = sum.Complete && o.Complete
-		sum.Several = sum.Several || o.Several
+		o := &of(x).Index
+		state.Generation = max(state.Generation, o.Generation)
+		state.Files += o.Files
+		state.PendingFiles += o.PendingFiles
+		state.PendingBytes += o.PendingBytes
+		state.SkippedLines += o.SkippedLines
+		state.Complete = state.Complete && o.Complete
+		state.Several = state.Several || o.Several
+		for _, w := range first(of(x).Warnings, mostSaid) {
+			if !slices.Contains(sum.Warnings, w) {
+				sum.Warnings = append(sum.Warnings, w)
+			}
+		}
 	}
 	return sum
 }
 
 // mostSaid is how many sentences, words or filters of a host count: none has more to say.
 const mostSaid = 100
-
-// warnings returns what hosts warn of, the same only once.
-func warnings[T any](list []T, of func(T) []string) (all []string) {
-	for _, x := range list {
-		for _, w := range first(of(x), mostSaid) {
-			if !slices.Contains(all, w) {
-				all = append(all, w)
-			}
-		}
-	}
-	return all
-}
 
 // said returns the sentences that all hosts say, as search.Unknown makes them: "no project atals;
 // projects like it: atlas". What they suggest is joined.

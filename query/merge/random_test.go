@@ -68,7 +68,7 @@ func plain(t tester, answer any) string {
 	var v any
 	check(t, json.Unmarshal(data, &v))
 	if m, ok := v.(map[string]any); ok {
-		if state, ok := m["Index"].(map[string]any); ok {
+		if state, ok := m["index"].(map[string]any); ok {
 			delete(state, "generation")
 		}
 	}

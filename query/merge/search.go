@@ -86,8 +86,7 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 		SessionTotal: sum.ListedSessions, Total: sum.Total, TotalIn: sum.TotalSessions, TotalAny: sum.TotalAny,
 		Weak: sum.Weak, Folded: sum.Folded(), TotalIsExact: !sum.Inexact,
 	}
-	m.Index = state(answers, func(r *search.Response) *search.IndexState { return &r.Index })
-	m.Warnings = warnings(answers, func(r *search.Response) []string { return r.Warnings })
+	m.About = about(answers, func(r *search.Response) *search.About { return &r.About })
 	for _, r := range answers {
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
 		m.Unreadable += r.Unreadable

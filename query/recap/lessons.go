@@ -25,7 +25,7 @@ const LessonSessions = 3
 type Lessons struct {
 	Lessons []Lesson // the one of most sessions first
 	Total   int      // sessions that were looked at
-	Index   search.IndexState
+	search.About
 }
 
 // Lesson is an error that came back in several sessions, and what repaired it in each. Its JSON is documented in "pigrep help json": fields are only ever added.
@@ -156,7 +156,7 @@ func Learn(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
-	l := &Lessons{Total: resp.Total, Index: resp.Index}
+	l := &Lessons{Total: resp.Total, About: search.About{Index: resp.Index}}
 	groups := group(resp.Sessions)
 	told := make(map[string]map[int]bool) // by error: the families of its lessons
 	for _, g := range groups {

@@ -36,8 +36,7 @@ type Response struct {
 	Files    int       // changed in the listed sessions
 	Cost     float64   // of the listed sessions, 0 if unknown
 	Estimate string    // as of audit.UsageTable
-	Warnings []string
-	Index    search.IndexState
+	search.About
 }
 
 // Session is what was done in a session. Its JSON is documented in "pigrep help json": fields are only
@@ -131,7 +130,7 @@ func gather(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 		}
 		return t.session(lineage.Whole(root)), nil
 	}
-	resp := &Response{Total: len(heads), Index: search.StateOf(r)}
+	resp := &Response{Total: len(heads), About: search.About{Index: search.StateOf(r)}}
 	limit := cmp.Or(req.Limit, len(heads))
 	for left := heads; len(left) > 0 && len(resp.Sessions) < limit; {
 		at := max(0, len(left)-(limit-len(resp.Sessions)))

@@ -63,7 +63,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found, forks: sync.OnceValue(func() map[string]int { return countForks(in.Reader) })}
 	resp := &Response{
 		SessionTotal: found.ListedSessions, Total: found.Total, TotalIn: found.TotalSessions, TotalAny: found.TotalAny, Weak: found.Weak, Folded: found.Folded(),
-		Warnings: in.Plan.Warnings, Index: StateOf(in.Reader),
+		About: About{in.Plan.Warnings, StateOf(in.Reader)},
 	}
 	var err error
 	if req.Shared != nil {

@@ -78,16 +78,21 @@ type Response struct {
 	Weak         int          // of TotalAny: hits with only unimportant words; listed only if there are no others
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Unreadable   int          // hits left out because the system refuses to read their files
-	Warnings     []string     // one line each, for people
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
 	Words        []WordCount  // how often each word occurs, if no hit has all of them
 	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
-	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
+	About
 
 	Part *Part `json:",omitempty"` // with Request.Shared
 
 	later func(ctx context.Context, read bool, visit func(*Hit) error) error // with Request.Later
+}
+
+// About is what each answer says beside its rows.
+type About struct {
+	Warnings []string   `json:"warnings"` // one line each, for people
+	Index    IndexState `json:"index"`    // the caller fills in all but Generation, Files and SkippedLines
 }
 
 // Each visits the hits in their order. With Request.Later it reads each one when its turn

@@ -47,13 +47,12 @@ func FromSearch(r search.Request) Request {
 // Response is the answer to a Request.
 type Response struct {
 	Sessions     []Session
-	Total        int  // sessions before the limit
-	TotalIsExact bool // false when a search stopped at the limit
-	Warnings     []string
+	Total        int                // sessions before the limit
+	TotalIsExact bool               // false when a search stopped at the limit
 	DidYouMean   string             // as in search.Response, like the next two
 	Words        []search.WordCount // only for a request with a text
 	Removed      []search.Removed
-	Index        search.IndexState
+	search.About
 
 	Found *search.Response `json:",omitempty"` // with Request.Shared and a text: the search whose sessions these are
 }
@@ -73,7 +72,7 @@ type Session struct {
 // summaries.
 func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
 	l := &lister{r: r, req: &req, lineage: NewLineage(r)}
-	list := &Response{TotalIsExact: true, Index: search.StateOf(r)}
+	list := &Response{TotalIsExact: true, About: search.About{Index: search.StateOf(r)}}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
 	}

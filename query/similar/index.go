@@ -41,8 +41,7 @@ type Weighed struct {
 	Statistics words.Statistics // of Terms
 	Others     []int            // sessions with each of Counted, in the kinds that are searched
 	Sessions   int              // in the index
-	Warnings   []string
-	Index      search.IndexState
+	search.About
 }
 
 // Comparison asks for sessions that are no relatives.
@@ -107,7 +106,7 @@ func (x *Local) family(of *Relatives, several bool) map[int]bool {
 
 // Weigh implements Index.
 func (x *Local) Weigh(ctx context.Context, req Weighing) (*Weighed, error) {
-	resp := &Weighed{Sessions: x.Reader.Table().Len(), Index: search.StateOf(x.Reader)}
+	resp := &Weighed{Sessions: x.Reader.Table().Len(), About: search.About{Index: search.StateOf(x.Reader)}}
 	own, elsewhere := make(map[uint32]bool), req.IsElsewhere()
 	for i := range x.family(&req.Relatives, req.Shared != nil) {
 		own[x.Reader.Table().File(i)] = true

@@ -47,8 +47,7 @@ type Response struct {
 	Sessions     []Session // the most similar first
 	Total        int       // sessions before the limit, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared
-	Warnings     []string
-	Index        search.IndexState
+	search.About
 }
 
 // Session is a session with what it shares. Its Score is from 0 to 1.
@@ -100,7 +99,7 @@ func Find(ctx context.Context, from Index, req Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: state}
+	resp := &Response{Terms: names(terms), TotalIsExact: true, About: search.About{Index: state}}
 	if len(terms) == 0 {
 		return resp, nil
 	}

@@ -225,12 +225,12 @@ func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x 
 		}
 	}
 	if run.Out.Format.Records() { // stdout has only rows
-		a.Warn("%s", printer.CoverageLine(x.Coverage, run.Out.Layout.Now.Location(), x.Verbose))
+		a.Warn("%s", printer.CoverageLine(&x.Coverage, run.Out.Layout.Now.Location(), x.Verbose))
 	}
-	if !a.JSON && x.Warnings != nil {
-		a.WarnAll(x.Warnings())
+	if !a.JSON {
+		a.WarnAll(x.Warnings)
 	}
-	return asking.Outcome(x.Rows > 0, x.State.Complete)
+	return asking.Outcome(x.Rows > 0, x.Index.Complete)
 }
 
 // draw writes the answer as an SVG file. An answer without rows leaves the file alone.
@@ -284,8 +284,8 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 		return err
 	}
 	defer x.Close()
-	addMissing(x, answer.Coverage)
-	x.Report(&answer.State, nil)
+	addMissing(x, &answer.Coverage)
+	x.Report(&answer.Index, nil)
 	answer.Empty = func() (*printer.Empty, error) {
 		if run.req.Since.IsZero() && run.req.Until.IsZero() {
 			return nil, nil

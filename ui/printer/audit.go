@@ -20,11 +20,9 @@ import (
 // Audit is the answer of tools, its subcommands and usage: a table, and what it
 // covers. NewToolsAudit and the like make one.
 type Audit struct {
-	Coverage *audit.Coverage
-	State    search.IndexState
-	Warnings func() []string // called after the last row is printed
-	Rows     int             // printed so far
-	Verbose  bool            // text has the counts that need a reason
+	*audit.Covered      // its warnings are complete after the last row
+	Rows           int  // printed so far
+	Verbose        bool // text has the counts that need a reason
 
 	Chart func() *chart.Chart // the same rows as a picture; nil for none
 
@@ -96,25 +94,21 @@ func (a *Audit) JSON(j *JSON) {
 		Command: a.command, lead: a.facts, Name: "rows", Rows: a.table.values, broken: true,
 		Tail: func(n int) any {
 			a.Rows = n
-			warnings := []string{}
-			if a.Warnings != nil {
-				warnings = List(a.Warnings())
-			}
+			end := about(a.About)
 			last := session.Time{}
 			if n == 0 && a.Empty != nil {
 				if e, err := a.Empty(); err != nil {
-					warnings = append(warnings, err.Error())
+					end.Warnings = append(end.Warnings, err.Error())
 				} else if e != nil {
 					last.Time = e.Last
 				}
 			}
 			return struct {
-				Total    any               `json:"total,omitempty"`
-				Last     session.Time      `json:"lastUsed,omitzero"` // without the times that leave nothing
-				Coverage *audit.Coverage   `json:"coverage"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{a.sum, last, a.Coverage, warnings, a.State}
+				Total    any             `json:"total,omitempty"`
+				Last     session.Time    `json:"lastUsed,omitzero"` // without the times that leave nothing
+				Coverage *audit.Coverage `json:"coverage"`
+				search.About
+			}{a.sum, last, &a.Coverage, end}
 		},
 	})
 }
@@ -140,7 +134,7 @@ func (a *Audit) Text(t *Text) {
 	if line == "" && a.closing != nil {
 		line = a.closing(a.Rows)
 	}
-	t.Print(t.Folded(line, t.Width), t.Folded(CoverageLine(a.Coverage, t.Now.Location(), a.Verbose), t.Width))
+	t.Print(t.Folded(line, t.Width), t.Folded(CoverageLine(&a.Coverage, t.Now.Location(), a.Verbose), t.Width))
 }
 
 // CoverageLine says which sessions an audit covers and, with detail, what it does not count.
@@ -274,8 +268,6 @@ func sessionsTitle(by []string) string {
 	return "SESSIONS"
 }
 
-func fixed(list []string) func() []string { return func() []string { return list } }
-
 // limited returns the first rows of a list; 0 means no limit.
 func limited[T any](list []T, limit int) []T {
 	if limit > 0 && limit < len(list) {
@@ -368,7 +360,7 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 	}...)
 	a := &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
-		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Covered: &t.Covered,
 		Chart: func() *chart.Chart {
 			drawn := *t
 			drawn.Rows = limited(t.Rows, limit)

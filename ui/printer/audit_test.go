@@ -29,8 +29,8 @@ func toolTable() *audit.ToolTable {
 			{Type: "tool", Key: name("evil\x1b[31m\nname\t=1"), Calls: 300, Sessions: 1, NoResult: 2, Last: last},
 			{Type: "tool", Key: name(""), Calls: 0, NoCall: 1, Last: last},
 		},
-		Total:    audit.ToolRow{Type: "total", Calls: 1500, Errors: 60, ErrorRate: 0.04, Sessions: 4, NoResult: 2, NoCall: 1, Last: last},
-		Coverage: audit.Coverage{Sessions: 4, First: last, Last: last, Copies: 3, SkippedLines: 1},
+		Total:   audit.ToolRow{Type: "total", Calls: 1500, Errors: 60, ErrorRate: 0.04, Sessions: 4, NoResult: 2, NoCall: 1, Last: last},
+		Covered: audit.Covered{Coverage: audit.Coverage{Sessions: 4, First: last, Last: last, Copies: 3, SkippedLines: 1}},
 	}
 }
 
@@ -137,7 +137,6 @@ func TestAuditKeys(t *testing.T) {
 		var b bytes.Buffer
 		layout := Layout{Width: width, Now: now}
 		a := NewUsageAudit(usage, nil, nil, 0, layout)
-		a.Coverage = &audit.Coverage{}
 		if err := New(&b, FormatText, layout).Print(a); err != nil {
 			t.Fatal(err)
 		}
@@ -181,9 +180,6 @@ func TestAuditWidths(t *testing.T) {
 			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, nil, nil, 0, layout),
 			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, nil, nil, 0, layout),
 		} {
-			if a.Coverage == nil {
-				a.Coverage = &audit.Coverage{}
-			}
 			if err := New(&b, FormatText, layout).Print(a); err != nil {
 				t.Fatal(err)
 			}
@@ -218,7 +214,6 @@ func TestLongSessionIDs(t *testing.T) {
 			"tools commands --risky": NewRiskyAudit(t.Context(), calls, 0, layout),
 		} {
 			var b bytes.Buffer
-			a.Coverage = &audit.Coverage{}
 			if err := New(&b, FormatText, layout).Print(a); err != nil {
 				t.Fatal(err)
 			}

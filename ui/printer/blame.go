@@ -30,11 +30,10 @@ func (b *Blame) JSON(j *JSON) {
 		Command: "blame", Name: "blocks", Rows: rowsIn(r.Blocks, nil),
 		Tail: func(int) any {
 			return struct {
-				Lines    int               `json:"total"`
-				Written  int               `json:"written"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{r.Total, r.Written, List(r.Warnings), r.Index}
+				Lines   int `json:"total"`
+				Written int `json:"written"`
+				search.About
+			}{r.Total, r.Written, about(r.About)}
 		},
 	})
 }

@@ -22,11 +22,10 @@ func (c *Commits) JSON(j *JSON) {
 		Command: c.Command, Name: "commits", Rows: rowsIn(r.Rows, nil),
 		Tail: func(int) any {
 			return struct {
-				Total    int               `json:"total"`
-				Found    int               `json:"found"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{len(r.Rows), r.Found, List(r.Warnings), r.Index}
+				Total int `json:"total"`
+				Found int `json:"found"`
+				search.About
+			}{len(r.Rows), r.Found, about(r.About)}
 		},
 	})
 }

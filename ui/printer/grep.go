@@ -370,14 +370,13 @@ func (g *Grep) JSON(j *JSON) {
 		Tail: func(int) any {
 			sum, state := g.End()
 			return struct {
-				Lines    int               `json:"total"`
-				Matches  int               `json:"totalMatches"`
-				Files    int               `json:"files"`
-				WithHits int               `json:"filesWithMatch"`
-				Limited  bool              `json:"limited,omitempty"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, []string{}, state}
+				Lines    int  `json:"total"`
+				Matches  int  `json:"totalMatches"`
+				Files    int  `json:"files"`
+				WithHits int  `json:"filesWithMatch"`
+				Limited  bool `json:"limited,omitempty"`
+				search.About
+			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, about(search.About{Index: state})}
 		},
 	})
 }
@@ -415,11 +414,10 @@ func (g *Grep) messages(out *grepLines, lead grepLead) {
 	message := out.encoded(grepMessage{"summary", struct {
 		head
 		grepLead
-		Stats    grepStats         `json:"stats"`
-		Limited  bool              `json:"limited,omitempty"`
-		Warnings []string          `json:"warnings"`
-		Index    search.IndexState `json:"index"`
-	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, []string{}, state}})
+		Stats   grepStats `json:"stats"`
+		Limited bool      `json:"limited,omitempty"`
+		search.About
+	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, about(search.About{Index: state})}})
 	out.last(message[:len(message)-1])
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"pigrep/internal/terminal"
+	"pigrep/query/search"
 )
 
 const SchemaVersion = 1
@@ -270,6 +271,12 @@ func List[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+// about is what ends an answer, with [] instead of null.
+func about(a search.About) search.About {
+	a.Warnings = List(a.Warnings)
+	return a
 }
 
 // rowsIn visits form(&e) for each element e of a list; nil visits the elements themselves.

@@ -25,10 +25,9 @@ func (a *Lessons) JSON(j *JSON) {
 		Command: "recap", Name: "lessons", Rows: rowsIn(r.Lessons, nil),
 		Tail: func(int) any {
 			return struct {
-				Total    int               `json:"total"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{r.Total, List[string](nil), r.Index}
+				Total int `json:"total"`
+				search.About
+			}{r.Total, about(r.About)}
 		},
 	})
 }

@@ -118,8 +118,10 @@ func answer() *Search {
 			},
 		},
 		Total: 3, TotalIn: 2, TotalAny: 6, SessionTotal: 2, TotalIsExact: true,
-		Warnings: []string{"no field is called \"knd\": searched as text"},
-		Index:    search.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
+		About: search.About{
+			Warnings: []string{"no field is called \"knd\": searched as text"},
+			Index:    search.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
+		},
 	}
 	return &Search{
 		Query: "timeout redirect", Scope: "conversations", Response: r,

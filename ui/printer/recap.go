@@ -29,13 +29,12 @@ func (a *Recap) JSON(j *JSON) {
 		Command: "recap", Name: "sessions", Rows: rowsIn(r.Sessions, nil),
 		Tail: func(int) any {
 			return struct {
-				Total    int               `json:"total"`
-				Files    int               `json:"files"`
-				Cost     float64           `json:"cost"`
-				Estimate string            `json:"estimate,omitempty"`
-				Warnings []string          `json:"warnings"`
-				Index    search.IndexState `json:"index"`
-			}{r.Total, r.Files, r.Cost, r.Estimate, List(r.Warnings), r.Index}
+				Total    int     `json:"total"`
+				Files    int     `json:"files"`
+				Cost     float64 `json:"cost"`
+				Estimate string  `json:"estimate,omitempty"`
+				search.About
+			}{r.Total, r.Files, r.Cost, r.Estimate, about(r.About)}
 		},
 	})
 }

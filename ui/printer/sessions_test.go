@@ -57,7 +57,7 @@ func fewSessions() *Sessions {
 	})
 	fork.Depth, fork.ParentPath = 1, "/s/login.jsonl"
 	return &Sessions{
-		List: &sessions.Response{Total: 4, TotalIsExact: true, Index: search.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []sessions.Session{
+		List: &sessions.Response{Total: 4, TotalIsExact: true, About: search.About{Index: search.IndexState{Generation: 3, Files: 4, Complete: true}}, Sessions: []sessions.Session{
 			hit(search.SessionFacts{
 				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
 				Messages: 1234, FirstPrompt: "hello", Title: "Fix the login redirect", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,

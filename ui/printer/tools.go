@@ -46,7 +46,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	}...)
 	a := &Audit{
 		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
-		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Covered: &t.Covered,
 		Chart: func() *chart.Chart {
 			drawn := *t
 			drawn.Rows = limited(t.Rows, limit)
@@ -137,9 +137,9 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 	}
 	return &Audit{
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
-		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
-		last:  latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
-		facts: map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
+		Covered: &t.Covered,
+		last:    latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
+		facts:   map[string]any{"calls": t.Calls, "unparsed": t.Unparsed},
 		closing: func(rows int) string {
 			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
@@ -153,7 +153,7 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, layout Layout) *Audit {
 // NewFilesAudit returns the answer of "tools files": a table of files, or the history of a
 // path. A limit of 0 means no limit.
 func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *Audit {
-	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
+	a := &Audit{command: "tools files", Covered: &t.Covered}
 	if history {
 		rows := limited(t.Touches, limit)
 		a.table = touchSheet(rows, layout)
@@ -330,7 +330,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		columns[9].Flex, columns[9].Least = true, minFlex/2
 	}
 	return &Audit{
-		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },
+		command: command, Covered: &l.Covered,
 		table: &sheet[row]{columns: columns, rows: func(visit func(*row) error) error { return l.Each(ctx, visit) }, finish: func(c *row, r *sheetRow) {
 			r.below = c.Result
 			if risky {

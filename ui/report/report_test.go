@@ -57,7 +57,7 @@ func answers(name string, days int) *Source {
 	covered := audit.Coverage{Sessions: 1, First: session.Time{Time: now.AddDate(0, 0, -days)}, Last: session.Time{Time: now}}
 	return &Source{
 		Usage: func(_ context.Context, req audit.Request) (*audit.UsageTable, error) {
-			t := &audit.UsageTable{By: req.By, Coverage: covered}
+			t := &audit.UsageTable{By: req.By, Covered: audit.Covered{Coverage: covered}}
 			for i := range rows(req.By) {
 				t.Rows = append(t.Rows, audit.UsageRow{Key: key(req.By, i), Tokens: 1000, Cost: 1.5, Sessions: 1})
 				t.Total.Cost += 1.5
@@ -65,7 +65,7 @@ func answers(name string, days int) *Source {
 			return t, nil
 		},
 		Tools: func(_ context.Context, req audit.Request) (*audit.ToolTable, error) {
-			t := &audit.ToolTable{By: req.By, Coverage: covered}
+			t := &audit.ToolTable{By: req.By, Covered: audit.Covered{Coverage: covered}}
 			for i := range rows(req.By) {
 				t.Rows = append(t.Rows, audit.ToolRow{Key: key(req.By, i), Calls: 20, Errors: 3, P50: ptr(int32(90)), P95: ptr(int32(61_000)), Sessions: 1})
 				t.Total.Calls, t.Total.Errors = t.Total.Calls+20, t.Total.Errors+3

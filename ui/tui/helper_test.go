@@ -197,7 +197,7 @@ func fake() Backend {
 					Words: []search.WordCount{{Word: "zorblaxq", Removed: []search.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
 				}, nil
 			case req.Text == "token project:nope":
-				return &search.Response{TotalIsExact: true, Removed: []search.Removed{{Filter: "project:nope", Hits: 4}}, Warnings: []string{"no project nope; projects like it: hope"}}, nil
+				return &search.Response{TotalIsExact: true, Removed: []search.Removed{{Filter: "project:nope", Hits: 4}}, About: search.About{Warnings: []string{"no project nope; projects like it: hope"}}}, nil
 			case req.CWD == "/home/u/empty":
 				return &search.Response{TotalIsExact: true, Removed: []search.Removed{{Filter: "cwd", Hits: 12}, {Filter: "scope", Hits: 1}}}, nil
 			case !strings.Contains(req.Text, "token"):

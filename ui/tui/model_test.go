@@ -616,7 +616,7 @@ func TestEarlyAnswer(t *testing.T) {
 	b := fake()
 	answer := func(path string, warnings ...string) *search.Response {
 		h := search.Hit{SessionPath: path, EntryID: "e0", Kind: "reply", Fragment: match.Fragment{Text: "a token in " + path}}
-		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionFacts: search.SessionFacts{SessionPath: path}}}, Total: 1, TotalAny: 1, Warnings: warnings}
+		return &search.Response{Hits: []search.Hit{h}, Sessions: []search.SessionHit{{SessionFacts: search.SessionFacts{SessionPath: path}}}, Total: 1, TotalAny: 1, About: search.About{Warnings: warnings}}
 	}
 	b.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		if show := remote.Early(ctx); show != nil {

@@ -249,7 +249,7 @@ func TestNoSessions(t *testing.T) {
 	} {
 		b := fake()
 		b.Sessions = func(context.Context, sessions.Request) (*sessions.Response, error) {
-			return &sessions.Response{Index: search.IndexState{Files: test.indexed}}, nil
+			return &sessions.Response{About: search.About{Index: search.IndexState{Files: test.indexed}}}, nil
 		}
 		d := drive(t, Options{Backend: b, WorkDir: "/home/u/empty", Dirs: []string{"/home/u/.pi"}, Here: test.here}, 80, 24)
 		if screen := plainScreen(d.Model); !strings.Contains(screen, test.want) {

@@ -54,7 +54,7 @@ func TestEarlyAnswers(t *testing.T) {
 	some := errors.New("the server is on fire <b>")
 	s.Search = func(ctx context.Context, req search.Request) (*search.Response, error) {
 		if show := remote.Early(ctx); show != nil {
-			show(&search.Response{Total: 1, TotalAny: 1, Warnings: []string{"waiting for server"}})
+			show(&search.Response{Total: 1, TotalAny: 1, About: search.About{Warnings: []string{"waiting for server"}}})
 			show(&search.Response{Total: 2, TotalAny: 2})
 		}
 		if req.Text == "failing" {

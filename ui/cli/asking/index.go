@@ -109,7 +109,7 @@ func (x Index) Grep(ctx context.Context, req grep.Request, visit func(*grep.Matc
 	if sum == nil {
 		sum = &grep.Summary{}
 	}
-	res := &remote.Grepped{Summary: *sum, Index: snapshot.StateOf(x.Reader)}
+	res := &remote.Grepped{Summary: *sum, About: search.About{Index: snapshot.StateOf(x.Reader)}}
 	res.Index.Complete = true
 	return res, err
 }
