@@ -12,7 +12,12 @@ package redact
 
 import (
 	"bytes"
+	_ "embed"
+	"encoding/json"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 )
 
@@ -139,4 +144,165 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 		return at + shift
 	}
 	return b.String(), func(start, end int) (int, int) { return to(start, false), to(end, true) }
+}
+
+// Strings masks the strings in a value that a pointer points to: in fields that other
+// packages can set, in elements and behind pointers. It is for the rows of answers, so
+// that no field is forgotten: a path may have a token in it. The tag `redact:"-"`
+// excludes a field that was already masked as part of a longer text, and whose marked
+// ranges must stay valid. A string that ends in an ellipsis may have been cut there.
+func Strings(v any) { fields(reflect.ValueOf(v)) }
+
+var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// cutText is Text for a short text in which an ellipsis may stand for the rest of a secret.
+func cutText(s string) string {
+	const short = 512
+	s = Text(s)
+	if len(s) > short && strings.HasSuffix(s, "…") {
+		return Beginning(s)
+	}
+	done := 0
+	for n := strings.Index(s, "…"); n >= 0 && len(s) <= short; n = strings.Index(s[done:], "…") {
+		head := Beginning(s[:done+n+len("…")])
+		s, done = head+s[done+n+len("…"):], len(head)
+	}
+	return s
+}
+
+func fields(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); v.CanSet() {
+			if masked := cutText(s); masked != s {
+				v.SetString(masked)
+			}
+		}
+	case reflect.Pointer:
+		fields(v.Elem())
+	case reflect.Interface:
+		if e := v.Elem(); e.Kind() == reflect.Pointer {
+			fields(e)
+		} else if e.Kind() == reflect.String && v.CanSet() {
+			v.Set(reflect.ValueOf(Text(e.String())))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.Tag.Get("redact") != "-" && (f.IsExported() || f.Anonymous) {
+				fields(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		switch {
+		case v.Type() == rawMessage:
+			if v.CanSet() {
+				v.SetBytes(JSON(v.Bytes()))
+			}
+			return
+		case v.Type().Elem().Kind() == reflect.Uint8:
+			return
+		case v.Type().Elem().Kind() == reflect.String && v.CanSet() && v.Len() > 0: // others may have the list
+			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(own, v)
+			v.Set(own)
+		}
+		for i := range v.Len() {
+			fields(v.Index(i))
+		}
+	case reflect.Map:
+		if v.Type().Elem().Kind() == reflect.String {
+			for _, k := range v.MapKeys() {
+				v.SetMapIndex(k, reflect.ValueOf(Text(v.MapIndex(k).String())).Convert(v.Type().Elem()))
+			}
+		}
+	}
+}
+
+// The tables of secrets.
+var (
+	//go:embed rules.txt
+	ruleTable string
+	//go:embed lists.txt
+	listTable string
+	//go:embed commands.txt
+	commandTable string
+)
+
+// load reads the tables. Every search calls it first. The program does not load them when
+// it starts, since most runs mask nothing.
+var load = sync.OnceFunc(func() {
+	for _, p := range paragraphs(listTable) {
+		words := strings.Fields(p.text + p.more)
+		if class, ok := classNames[p.name]; ok {
+			for _, w := range words {
+				lastWords[w] = class
+			}
+			continue
+		}
+		l := reflect.ValueOf(&lists).Elem().FieldByName(p.name).Addr().Interface().(*list)
+		l.words, l.set = words, make(map[string]bool)
+		for _, w := range words {
+			l.set[w] = true
+		}
+	}
+	for _, p := range paragraphs(ruleTable) {
+		r := rule{id: p.name, what: p.text}
+		for shape := range strings.SplitSeq(p.more, "  ") {
+			if shape != "" {
+				r.shapes = append(r.shapes, strings.TrimSpace(shape))
+			}
+		}
+		rules = append(rules, r)
+	}
+	readCommands()
+	makeTriggers()
+})
+
+// rule is a kind of secret.
+type rule struct {
+	id     string
+	what   string   // what it masks, for people
+	shapes []string // of tokens that are recognized by their own characters
+}
+
+// rules is the source of the names of rules, of the tokens they mask, and of the table in
+// docs/redact.md.
+var rules []rule
+
+// rank returns the position of a rule in the table.
+func rank(id string) int { return slices.IndexFunc(rules, func(r rule) bool { return r.id == id }) }
+
+// paragraph is a name, the text after its colon, and the indented lines that follow.
+type paragraph struct{ name, text, more string }
+
+// paragraphs returns the paragraphs of a table. A line that begins with # is a comment.
+func paragraphs(table string) (all []paragraph) {
+	for line := range strings.Lines(table) {
+		switch line = strings.TrimRight(line, "\n"); {
+		case line == "" || line[0] == '#':
+		case line[0] == ' ':
+			all[len(all)-1].more += line
+		default:
+			name, text, _ := strings.Cut(line, ": ")
+			all = append(all, paragraph{name: name, text: text})
+		}
+	}
+	return all
+}
+
+// A list holds one named list of words from lists.txt.
+type list struct {
+	words []string
+	set   map[string]bool
+}
+
+func (l *list) has(word string) bool { return l.set[word] }
+
+// lists are those of lists.txt, which says what each is for, by their names.
+var lists struct {
+	NameWords, PasswordEndings, TokenEndings, KeyWords, Suffixes, NotBefore list
+	Services, ServicePhrases, ServiceEndings, ServiceNot                    list
+	Settlers, Directives, Prompts, Setters, NamingWords, ValueWords         list
+	Readers, Parametric, CallWords, SentenceWords, Placeholders, References list
+	JWKPrivate, DataMembers, Fillers                                        list
 }

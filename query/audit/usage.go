@@ -1,18 +1,28 @@
 package audit
 
 import (
+	"bufio"
 	"cmp"
 	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"pigrep/index"
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/timespec"
 )
 
 // UsageRow is a row of the table of tokens and cost.
@@ -384,4 +394,193 @@ func (b *usageBuild) finish() *UsageTable {
 	}
 	b.req.mask(t)
 	return t
+}
+
+// BlockLength is how long a block lasts. A block is a window in which the plans of providers count what
+// is used: it begins at the full hour (UTC) of the first use of tokens after the block before has
+// ended. Each agent has blocks of its own. Filters do not move them.
+const BlockLength = 5 * time.Hour
+
+// blocks are when the blocks of each agent begin, in Unix milliseconds, ascending.
+type blocks map[string][]int64
+
+// findBlocks finds the blocks of all agents. Copies of a use do not move them, as they have its time.
+func (x *auditor) findBlocks() (blocks, error) {
+	found := make(blocks)
+	err := x.each(x.facts.Entries(x.ids), func(f *file, p *record.Piece) error {
+		for i := range p.Usages.Len {
+			found[f.Agent] = append(found[f.Agent], f.millis(p.Usages.Time.At(i)))
+		}
+		return nil
+	})
+	for agent, times := range found {
+		slices.Sort(times)
+		starts := times[:0]
+		for _, ms := range times {
+			if n := len(starts); n == 0 || ms >= starts[n-1]+BlockLength.Milliseconds() {
+				starts = append(starts, time.UnixMilli(ms).Truncate(time.Hour).UnixMilli())
+			}
+		}
+		found[agent] = starts
+	}
+	return found, err
+}
+
+// narrow limits a day to its part in the block of an agent at a time, and names the block.
+func (b blocks) narrow(d *day, agent string, ms int64) {
+	i, found := slices.BinarySearch(b[agent], ms)
+	if !found {
+		i--
+	}
+	start := b[agent][i]
+	d.from, d.to = max(d.from, start), min(d.to, start+BlockLength.Milliseconds())
+	d.block = time.UnixMilli(start).UTC().Format(time.RFC3339)
+}
+
+// byBlock prepares a table whose rows are of blocks. If the sessions are of several agents, the blocks
+// of each have rows of their own.
+func (x *auditor) byBlock() (blocks, error) {
+	at := slices.Index(x.req.By, "block")
+	if at < 0 {
+		return nil, nil
+	}
+	agent := ""
+	for i := range x.files {
+		switch f := &x.files[i]; {
+		case !f.wanted || !f.IsSession():
+		case agent == "":
+			agent = f.Agent
+		case agent != f.Agent && !slices.Contains(x.req.By, "agent"):
+			x.req.By = slices.Insert(slices.Clone(x.req.By), at+1, "agent")
+		}
+	}
+	return x.findBlocks()
+}
+
+// Recent is what was used today and in this week, which began on Monday.
+type Recent struct {
+	Today UsageRow `json:"today"`
+	Week  UsageRow `json:"thisWeek"`
+}
+
+// RecentUsage adds up the tokens and cost of today and of this week in the time zone of now; nil for a
+// request that names another time. usage is Usage, of whichever sessions.
+func RecentUsage(ctx context.Context, usage func(context.Context, Request) (*UsageTable, error), req Request, now time.Time) (*Recent, error) {
+	if !req.Since.IsZero() || !req.Until.IsZero() {
+		return nil, nil
+	}
+	week, err := timespec.Parse("this week", now)
+	if err != nil {
+		return nil, err
+	}
+	req.Since, req.Until, req.Location = week.Start, week.End, now.Location()
+	req.By, req.Rows = []string{"day"}, 0
+	t, err := usage(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	recent, today := &Recent{Week: t.Total}, dayOf(now).day
+	for _, row := range t.Rows {
+		if row.Day == today {
+			recent.Today = row
+		}
+	}
+	recent.Today.Type, recent.Today.Key = recent.Week.Type, Key{}
+	return recent, nil
+}
+
+// Price is the price of a model's tokens, in dollars per million. LongWrite is that of cache
+// writes for an hour.
+type Price struct{ Input, Output, CacheRead, CacheWrite, LongWrite float64 }
+
+// cost returns the cost of a usage at this price, in dollars.
+func (p Price) cost(u *session.Usage) float64 {
+	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*p.CacheRead +
+		float64(u.CacheWrite-u.LongWrite)*p.CacheWrite + float64(u.LongWrite)*p.LongWrite) / 1e6
+}
+
+// Prices are the prices of models by their names, provider/model. They apply only to
+// uses of tokens for which the session file has no cost.
+type Prices map[string]Price
+
+//go:embed prices.txt
+var listPricesText string
+
+// listPrices are the providers' prices, by model. They apply where the files name no costs.
+var listPrices = sync.OnceValue(func() Prices {
+	prices, err := ReadPrices(strings.NewReader(listPricesText))
+	if err != nil {
+		panic(err) // the file is ours
+	}
+	return prices
+})
+
+// listDate returns the date of the list prices.
+func listDate() string { return isoDate().FindString(listPricesText) }
+
+var (
+	isoDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{4}-\d\d-\d\d`) })
+
+	// What may stand before and after the name of a model: its provider, and its date or variant.
+	beforeModel = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:.*/)?(?:(?:[a-z-]+\.)?anthropic\.)?`) })
+	afterModel  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:[-@]\d{8}|-\d{4}-\d\d-\d\d)?(?:-v\d+(?::\d+)?)?(?:\[\w+\])?$`)
+	})
+)
+
+// listPrice returns the list price of a model, which may be named with its provider or its
+// date.
+func listPrice(model string) (Price, bool) {
+	price, ok := listPrices()[afterModel().ReplaceAllString(beforeModel().ReplaceAllString(model, ""), "")]
+	return price, ok
+}
+
+// PriceError is an error on a line of a file of prices.
+type PriceError struct {
+	Line    int
+	Problem string
+}
+
+func (e *PriceError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Problem) }
+
+// PriceFields are the fields on a line of a file of prices, in their order. The last one may
+// be absent if it is as the one before.
+var PriceFields = []string{"model", "input", "output", "cache-read", "cache-write", "hour-write"}
+
+// maxPrice is far above every real one.
+const maxPrice = 1e6
+
+// ReadPrices reads prices: a line for each model has the fields PriceFields, separated
+// by blanks, with amounts in dollars per million tokens. Empty lines and lines that begin
+// with # are skipped. Anything else is a *PriceError.
+func ReadPrices(r io.Reader) (Prices, error) {
+	prices, lines, n := make(Prices), bufio.NewScanner(r), 1
+	for ; lines.Scan(); n++ {
+		fields := strings.Fields(strings.TrimPrefix(lines.Text(), "\ufeff"))
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if len(fields) == len(PriceFields)-1 {
+			fields = append(fields, fields[len(fields)-1])
+		}
+		if len(fields) != len(PriceFields) {
+			return nil, &PriceError{n, human.Plural(len(fields), "field", "fields") + fmt.Sprintf(" instead of %d or %d", len(PriceFields)-1, len(PriceFields))}
+		}
+		model, amounts := fields[0], make([]float64, len(fields)-1)
+		for i, field := range fields[1:] {
+			v, err := strconv.ParseFloat(field, 64)
+			if err != nil || !(v >= 0 && v <= maxPrice) || math.Signbit(v) {
+				return nil, &PriceError{n, fmt.Sprintf("the price for %s is %q, not a number of dollars", PriceFields[i+1], field)}
+			}
+			amounts[i] = v
+		}
+		if _, ok := prices[model]; ok {
+			return nil, &PriceError{n, fmt.Sprintf("a second price for %s", model)}
+		}
+		prices[model] = Price{amounts[0], amounts[1], amounts[2], amounts[3], amounts[4]}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, &PriceError{n, "the line is too long"}
+	}
+	return prices, lines.Err()
 }

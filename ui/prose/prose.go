@@ -527,3 +527,18 @@ func FoldWords(line string, width int) (lines []string) {
 	}
 	return append(lines, line)
 }
+
+// CodeSpan is a line of text as inline code of Markdown.
+func CodeSpan(s string) string {
+	if s == "" {
+		return "``"
+	}
+	mark := "`"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 || strings.HasPrefix(s, "`") {
+		return mark + " " + s + " " + mark
+	}
+	return mark + s + mark
+}
