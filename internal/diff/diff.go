@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/aymanbagabas/go-udiff/lcs"
 
 	"pigrep/internal/session"
@@ -129,28 +128,33 @@ func (f *File) add(h Hunk) {
 func compare(before, after string) []Hunk {
 	a, b := lines(before, after), lines(after, before)
 	if len(a) == 0 || len(b) == 0 || len(before)+len(after) > maxBytes || len(a)+len(b) > maxLines {
-		return replace(a, b)
+		return changed(a, b, middle(a, b))
 	}
-	from := text(a)
-	unified, err := udiff.ToUnifiedDiff("", "", from, udiff.Lines(from, text(b)), Context)
-	if err != nil {
-		panic(err) // its own edits do not fit its own text
-	}
-	hunks := make([]Hunk, 0, len(unified.Hunks))
-	for _, h := range unified.Hunks {
-		hunk := Hunk{Lines: make([]Line, 0, len(h.Lines))}
-		for _, l := range h.Lines {
-			hunk.Lines = append(hunk.Lines, Line{Kind: kinds[l.Kind], Text: strings.TrimSuffix(l.Content, "\n")})
-		}
-		number(hunk.Lines, h.FromLine, h.ToLine)
-		hunks = append(hunks, hunk)
-	}
-	return hunks
+	return changed(a, b, lcs.DiffLines(a, b))
 }
 
-// replace returns a hunk that replaces everything between the common beginning and end
-// of a and b; none if they are equal.
-func replace(a, b []string) []Hunk {
+// changed returns the hunks of the changes that make b of a.
+func changed(a, b []string, changes []lcs.Diff) []Hunk {
+	run := make([]Line, 0, len(a)+len(b))
+	add := func(kind Kind, list []string) {
+		for _, s := range list {
+			run = append(run, Line{Kind: kind, Text: s})
+		}
+	}
+	at := 0
+	for _, d := range changes {
+		add(Same, a[at:d.Start])
+		add(Removed, a[d.Start:d.End])
+		add(Added, b[d.ReplStart:d.ReplEnd])
+		at = d.End
+	}
+	add(Same, a[at:])
+	number(run, 1, 1)
+	return hunks(run)
+}
+
+// middle returns one change: of everything between the common beginning and end of a and b.
+func middle(a, b []string) []lcs.Diff {
 	same := 0 // at the beginning
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
@@ -159,25 +163,8 @@ func replace(a, b []string) []Hunk {
 	for endA > same && endB > same && a[endA-1] == b[endB-1] {
 		endA, endB = endA-1, endB-1
 	}
-	if same == endA && same == endB {
-		return nil
-	}
-	from, to := max(0, same-Context), min(len(a), endA+Context)
-	h := Hunk{Lines: make([]Line, 0, to-from+endB-same)}
-	add := func(kind Kind, list []string) {
-		for _, s := range list {
-			h.Lines = append(h.Lines, Line{Kind: kind, Text: s})
-		}
-	}
-	add(Same, a[from:same])
-	add(Removed, a[same:endA])
-	add(Added, b[same:endB])
-	add(Same, a[endA:to])
-	number(h.Lines, from+1, from+1)
-	return []Hunk{h}
+	return []lcs.Diff{{Start: same, End: endA, ReplStart: same, ReplEnd: endB}}
 }
-
-var kinds = map[udiff.OpKind]Kind{udiff.Equal: Same, udiff.Insert: Added, udiff.Delete: Removed}
 
 // lines splits a text into lines. A trailing newline counts as a line only if the other
 // text lacks one: then the edit adds or removes it.
@@ -194,8 +181,6 @@ func lines(s, other string) []string {
 	}
 	return all
 }
-
-func text(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
 // number numbers lines, starting at these numbers.
 func number(list []Line, before, after int) {

@@ -145,7 +145,8 @@ func TestHunksLeadToTheNewText(t *testing.T) {
 			t.Errorf("applied to %q the diff gives %q, want %q", before, got, want)
 		}
 		// So do those of texts that are too large to be compared.
-		if got := apply(t, before, after, replace(lines(before, after), lines(after, before))); got != want {
+		a, b := lines(before, after), lines(after, before)
+		if got := apply(t, before, after, changed(a, b, middle(a, b))); got != want {
 			t.Errorf("applied to %q the hunk gives %q, want %q", before, got, want)
 		}
 	})
