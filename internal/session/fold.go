@@ -416,6 +416,15 @@ func Cut[T string | []byte](text T, n int) T {
 	return text[:n]
 }
 
+// Beginning is Cut of a text without the space around it, with … in the place of what it cuts off.
+func Beginning(s string, n int) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= n {
+		return s
+	}
+	return Cut(s, n) + "…"
+}
+
 // intern returns a shared copy of the types and roles that most entries have.
 func intern(s string) string {
 	switch s {

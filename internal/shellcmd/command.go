@@ -598,9 +598,5 @@ func (c *command) operand(counts func(arg string) bool) string {
 const maxLabel = 40
 
 func shorten(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= n {
-		return s
-	}
-	return session.Cut(s, n) + "…"
+	return session.Beginning(strings.Join(strings.Fields(s), " "), n)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strings"
 
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -106,20 +105,11 @@ func (e *explainer) said(at int, kind session.Kind) (said *Said, err error) {
 			if e.redact {
 				text = redact.Bytes(text)
 			}
-			said = &Said{EntryID: n.ID, Line: n.Line, Text: beginning(string(text))}
+			said = &Said{EntryID: n.ID, Line: n.Line, Text: session.Beginning(string(text), mostText)}
 		}
 	})
 	if errors.Is(err, entry.ErrChanged) { // the line is known all the same
 		err = nil
 	}
 	return said, err
-}
-
-// beginning returns a copy of the beginning of a text.
-func beginning(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= mostText {
-		return strings.Clone(s)
-	}
-	return session.Cut(s, mostText) + "…"
 }

@@ -240,15 +240,7 @@ func (b *branch) beginning(text []byte) string {
 
 // short returns a copy of the beginning of a text.
 func short(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= maxText {
-		return strings.Clone(s)
-	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.Clone(session.Beginning(s, maxText))
 }
 
 // call returns a short description of a call: the first line of its command, its path, or

@@ -376,9 +376,5 @@ const longest = 400
 
 // clipped returns a text on one line, shortened.
 func clipped(s string) string {
-	s = strings.Join(strings.FieldsFunc(s, unicode.IsSpace), " ")
-	if len(s) > longest {
-		s = strings.ToValidUTF8(s[:longest], "") + "…"
-	}
-	return s
+	return session.Beginning(strings.Join(strings.Fields(s), " "), longest)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"pigrep/internal/session"
 	"pigrep/query/engine/filter"
 )
 
@@ -353,15 +354,7 @@ func isPlain(s string) bool {
 
 // Shorten returns s on one line, cut to about 60 bytes, for messages.
 func Shorten(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) <= 60 {
-		return s
-	}
-	cut := 60
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return session.Beginning(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "), 60)
 }
 
 // closing is the punctuation that ends clauses and sentences.
