@@ -65,26 +65,24 @@ func WarnUnusable(a *app.App, list []indexer.FileError, found *indexer.Found) {
 }
 
 func warnUnread(a *app.App, list []indexer.FileError) {
-	for i, e := range list {
-		hint := ""
+	for i, line := range Unusable(list) {
+		hint, err := "", list[i].Err
 		switch {
+		case i == maxNamed:
+			hint = "`pigrep status` lists them"
 		case i < len(list)-1: // the last one has the hint
-		case errors.Is(e.Err, fs.ErrPermission):
+		case errors.Is(err, fs.ErrPermission):
 			hint = "make it readable: chmod u+rX PATH"
-		case errors.Is(e.Err, content.ErrDamaged):
+		case errors.Is(err, content.ErrDamaged):
 			hint = "what comes before that place is searched; `zstd -t FILE` says what is wrong"
-		case content.Ends(e.Err):
+		case content.Ends(err):
 			hint = "--max-session GB, or the setting max-session, reads longer text"
-		case IsTooLong(e.Err):
+		case IsTooLong(err):
 			hint = "--max-line MB, or the setting max-line, reads longer lines"
 		default:
 			hint = "`pigrep status` lists what cannot be read"
 		}
-		if i == maxNamed {
-			a.Advise("`pigrep status` lists them", "%s cannot be read", human.Plural(len(list)-i, "more file or directory", "more files or directories"))
-			return
-		}
-		a.Advise(hint, "skipped %s: %s", e.Path, Reason(e.Err))
+		a.Advise(hint, "%s", line)
 	}
 }
 
@@ -120,11 +118,11 @@ func WarnIncomplete(a *app.App, pending, unreadable, hits int) {
 	a.Advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
 }
 
-// Unusable lists files and directories that cannot be read, as sentences for a program.
+// Unusable lists files and directories that cannot be read, as sentences.
 func Unusable(list []indexer.FileError) (lines []string) {
 	for i, e := range list {
 		if i == maxNamed {
-			return append(lines, fmt.Sprintf("%d more files or directories cannot be read", len(list)-i))
+			return append(lines, human.Plural(len(list)-i, "more file or directory", "more files or directories")+" cannot be read")
 		}
 		lines = append(lines, fmt.Sprintf("skipped %s: %s", e.Path, Reason(e.Err)))
 	}
