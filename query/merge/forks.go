@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/rank"
 	"pigrep/query/search"
@@ -197,11 +198,8 @@ func Compare(req *similar.Comparison, list []*similar.Compared) *similar.Compare
 	return m
 }
 
-func compared(list []*similar.Compared) (found []*search.Response) {
-	for _, c := range list {
-		found = append(found, cmp.Or(c.Found, &search.Response{}))
-	}
-	return found
+func compared(list []*similar.Compared) []*search.Response {
+	return lists.Map(list, func(c *similar.Compared) *search.Response { return cmp.Or(c.Found, &search.Response{}) })
 }
 
 // AgainCompare is Again for them.

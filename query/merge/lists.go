@@ -157,11 +157,7 @@ func counting(req *search.Request) *search.Request {
 // Count adds up the numbers of hits.
 func Count(req *search.Request, list []*search.Counts) *search.Counts {
 	opt := counting(req).Options()
-	var all []search.Counts
-	for _, n := range list {
-		all = append(all, *n)
-	}
-	sum := opt.Sum(all)
+	sum := opt.Sum(lists.Map(list, func(n *search.Counts) search.Counts { return *n }))
 	return &sum
 }
 

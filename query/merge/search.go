@@ -317,10 +317,9 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 
 // sumRemoved adds up what several hosts say of the same filters.
 func sumRemoved(query string, removed []search.Removed) []search.Removed {
-	var variants []search.Variant
-	for _, r := range removed {
-		variants = append(variants, search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}})
-	}
+	variants := lists.Map(removed, func(r search.Removed) search.Variant {
+		return search.Variant{Filter: r.Filter, Counts: search.Counts{Total: r.Hits}}
+	})
 	variants = sumVariants(slices.Collect(slices.Chunk(variants, mostSaid)))
 	lists.SortStable(variants, func(a, b search.Variant) int {
 		return cmp.Compare(search.FilterOrder(query, a.Filter), search.FilterOrder(query, b.Filter))

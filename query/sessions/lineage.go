@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -14,6 +15,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/record"
+	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 )
@@ -271,10 +273,7 @@ func (l *Lineage) Parent(i int) *session.Summary {
 
 // Forks returns the sessions that name session i as their parent, oldest first.
 func (l *Lineage) Forks(i int) []*session.Summary {
-	var list []*session.Summary
-	for _, f := range l.forks[i] {
-		list = append(list, l.all.Summary(f))
-	}
+	list := lists.Map(l.forks[i], l.all.Summary)
 	slices.SortStableFunc(list, func(a, b *session.Summary) int { return a.Created().Compare(b.Created()) })
 	return list
 }
@@ -344,11 +343,7 @@ func (l *Lineage) families(members []int) (order, depth []int) {
 		roots[r] = true
 		latest[r] = max(latest[r], l.all.Summary(i).Modified().UnixNano())
 	}
-	var first []int
-	for r := range roots {
-		first = append(first, r)
-	}
-	slices.SortFunc(first, func(a, b int) int { return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b)) })
+	first := slices.SortedFunc(maps.Keys(roots), func(a, b int) int { return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b)) })
 	done := make(map[int]bool)
 	type at struct{ i, depth int }
 	for _, r := range first {

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"pigrep/internal/lists"
 )
 
 // A Host is a machine, and how it is reached.
@@ -126,11 +128,7 @@ func (h *Host) Try() string {
 // Interactive returns the command that runs another one on the host, in a directory and with
 // the terminal; nil if the host is reached by a command of the user's.
 func (h *Host) Interactive(dir string, argv []string) []string {
-	var words []string
-	for _, arg := range argv {
-		words = append(words, quote(arg))
-	}
-	line := strings.Join(words, " ")
+	line := strings.Join(lists.Map(argv, quote), " ")
 	if dir != "" {
 		if dir[0] == '-' {
 			dir = "./" + dir

@@ -6,6 +6,7 @@ import (
 	"context"
 	"embed"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -176,14 +177,9 @@ func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
 }
 
 func byCount(counts map[string]int) []string {
-	var values []string
-	for v := range counts {
-		values = append(values, v)
-	}
-	slices.SortFunc(values, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
-	return values
 }
 
 // modelsOf lists models by name, or as provider/model if the prefix has a slash.
