@@ -113,6 +113,11 @@ type Summary struct {
 // lines, and is "" without a prompt.
 func (s *Summary) Title() string { return cmp.Or(s.Name, s.Subject, s.FirstPrompt) }
 
+// EntryPlace says where an entry of the session is.
+func (s *Summary) EntryPlace(id string) EntryPlace {
+	return EntryPlace{SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, Agent: ShortAgent(s.Agent), Kept: s.Kept, CWD: s.CWD, EntryID: id}
+}
+
 // IsSession reports whether the file is a session: it has a header, or messages. Others are
 // empty, or something else.
 func (s *Summary) IsSession() bool { return s.Version != 0 || s.Messages > 0 }

@@ -93,6 +93,19 @@ type Base struct {
 // is read alone does not say it.
 type Context struct{ Provider, Model, CWD, Git string }
 
+// EntryPlace says in which session an entry is, as answers in JSON do.
+type EntryPlace struct {
+	SessionPath string `json:"sessionPath"`
+	SessionID   string `json:"sessionId,omitempty"`
+	SessionName string `json:"sessionName,omitempty"`
+	Agent       string `json:"agent,omitempty"` // as of ShortAgent
+	Kept        bool   `json:"kept,omitempty"`  // its file is gone, and this is a copy
+	Host        string `json:"host,omitempty"`  // that has it, if not this one
+	ShortID     string `json:"-"`               // as commands accept it, if another machine has the session
+	CWD         string `json:"cwd,omitempty"`
+	EntryID     string `json:"entryId,omitempty"`
+}
+
 // At says where a part is in its session file, as answers in JSON do.
 type At struct {
 	Line   int   `json:"line"`   // of the session file, from 1

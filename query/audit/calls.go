@@ -21,24 +21,16 @@ import (
 
 // CallRow is one call of a tool.
 type CallRow struct {
-	Type        string       `json:"type"` // "call"
-	Timestamp   session.Time `json:"timestamp,omitzero"`
-	SessionPath string       `json:"sessionPath"`
-	SessionID   string       `json:"sessionId,omitempty"`
-	SessionName string       `json:"sessionName,omitempty"`
-	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
-	CWD         string       `json:"cwd,omitempty"`
-	EntryID     string       `json:"entryId,omitempty"`
-	Offset      int64        `json:"offset"` // of the entry
-	Part        *int         `json:"part,omitempty"`
-	Kind        string       `json:"kind"` // call, nested, shell, missing
-	Tool        string       `json:"tool"`
-	Action      string       `json:"action"` // what it does: session.Deeds
-	ToolCallID  string       `json:"toolCallId,omitempty"`
-	Model       string       `json:"model,omitempty"`
+	Type      string       `json:"type"` // "call"
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	session.EntryPlace
+	Offset     int64  `json:"offset"` // of the entry
+	Part       *int   `json:"part,omitempty"`
+	Kind       string `json:"kind"` // call, nested, shell, missing
+	Tool       string `json:"tool"`
+	Action     string `json:"action"` // what it does: session.Deeds
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Model      string `json:"model,omitempty"`
 
 	Arguments string `json:"arguments"` // on one line, or the shell command as typed
 	Cut       bool   `json:"cut,omitempty"`
@@ -208,7 +200,7 @@ func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) 
 // newCallRow returns the row of a call as far as its facts say.
 func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
-		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, Agent: session.ShortAgent(f.Agent), Kept: f.Kept, CWD: f.CWD,
+		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, EntryPlace: f.EntryPlace(""),
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, Action: c.Deed.String(), ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(record.FlagsOf(c)), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken,

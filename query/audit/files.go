@@ -34,22 +34,14 @@ type FileRow struct {
 
 // TouchRow is one touch: a call that names a file, or a summary that lists it.
 type TouchRow struct {
-	Type        string       `json:"type"` // "touch"
-	Path        string       `json:"path"`
-	Action      string       `json:"action"` // read, write, edit, delete, other; with a summary read or edit
-	Timestamp   session.Time `json:"timestamp,omitzero"`
-	SessionPath string       `json:"sessionPath"`
-	SessionID   string       `json:"sessionId,omitempty"`
-	SessionName string       `json:"sessionName,omitempty"`
-	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
-	CWD         string       `json:"cwd,omitempty"`
-	EntryID     string       `json:"entryId,omitempty"`
-	Offset      int64        `json:"offset"`
-	Tool        string       `json:"tool,omitempty"` // absent when a summary lists the file
-	Status      string       `json:"status"`         // as of CallRow; "summary"
+	Type      string       `json:"type"` // "touch"
+	Path      string       `json:"path"`
+	Action    string       `json:"action"` // read, write, edit, delete, other; with a summary read or edit
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	session.EntryPlace
+	Offset int64  `json:"offset"`
+	Tool   string `json:"tool,omitempty"` // absent when a summary lists the file
+	Status string `json:"status"`         // as of CallRow; "summary"
 
 	Title string `json:"-"` // of the session
 }
@@ -148,10 +140,11 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.last = f
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
-	return TouchRow{
-		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), Agent: session.ShortAgent(f.Agent), Kept: f.Kept, CWD: f.CWD,
-		EntryID: entryID(c.outline, offset), Offset: offset,
+	row := TouchRow{
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, EntryPlace: f.EntryPlace(entryID(c.outline, offset)), Offset: offset, Title: c.x.req.shown(f.Title()),
 	}
+	row.SessionName = c.x.req.shown(f.Name)
+	return row
 }
 
 // summaries counts the files that summaries list.

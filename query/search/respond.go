@@ -309,24 +309,18 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	}
 	rec, node := &h.Outline.Record, &h.Node
 	hit := &Hit{
-		Type:        "hit",
-		Score:       h.Score,
-		Tier:        tierNames[h.Tier],
-		Lacks:       s.lacks(h),
-		SessionPath: rec.Path,
-		SessionID:   rec.ID,
-		SessionName: rec.Name,
-		Agent:       session.ShortAgent(rec.Agent),
-		Kept:        rec.Kept,
-		CWD:         rec.CWD,
-		EntryID:     node.ID,
-		ParentID:    node.ParentID,
-		Timestamp:   session.Time{Time: rec.TimeOf(&node.Node)},
-		At:          session.At{Line: node.Line, Offset: node.Offset, Length: node.Length, Part: h.Part},
-		Branch:      entry.BranchName(node.Active),
-		InContext:   node.InContext,
-		Label:       rec.Labels[node.ID],
-		Resume:      resume(&rec.Summary, s.req.Resume),
+		Type:       "hit",
+		Score:      h.Score,
+		Tier:       tierNames[h.Tier],
+		Lacks:      s.lacks(h),
+		EntryPlace: rec.EntryPlace(node.ID),
+		ParentID:   node.ParentID,
+		Timestamp:  session.Time{Time: rec.TimeOf(&node.Node)},
+		At:         session.At{Line: node.Line, Offset: node.Offset, Length: node.Length, Part: h.Part},
+		Branch:     entry.BranchName(node.Active),
+		InContext:  node.InContext,
+		Label:      rec.Labels[node.ID],
+		Resume:     resume(&rec.Summary, s.req.Resume),
 	}
 	hit.Loose = len(hit.Missing) > len(hit.MissingCommon)
 	duplicates, err := s.found.Duplicates(h)

@@ -152,19 +152,11 @@ type Hit struct {
 	Loose bool    `json:"looser,omitempty"` // it lacks a word that does not say little
 	Lacks
 
-	Kind        session.Kind `json:"kind"`
-	Role        string       `json:"role,omitempty"`
-	SessionPath string       `json:"sessionPath"`
-	SessionID   string       `json:"sessionId,omitempty"`
-	SessionName string       `json:"sessionName,omitempty"`
-	Agent       string       `json:"agent,omitempty"` // as of session.ShortAgent
-	Kept        bool         `json:"kept,omitempty"`  // its file is gone, and this is a copy
-	Host        string       `json:"host,omitempty"`  // that has it, if not this one
-	ShortID     string       `json:"-"`               // as of SessionFacts, if another machine has it
-	CWD         string       `json:"cwd,omitempty"`
-	EntryID     string       `json:"entryId,omitempty"`
-	ParentID    string       `json:"parentId,omitempty"`
-	Timestamp   session.Time `json:"timestamp,omitzero"`
+	Kind session.Kind `json:"kind"`
+	Role string       `json:"role,omitempty"`
+	session.EntryPlace
+	ParentID  string       `json:"parentId,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
 	session.At
 	session.Origin
 

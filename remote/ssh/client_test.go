@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/internal/session"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/rank"
 	"pigrep/query/engine/words"
@@ -402,7 +403,7 @@ func (p participant) Answer(_ context.Context, kind string, request any) (any, e
 
 // found is an answer with a hit.
 func found(path string) *search.Response {
-	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{SessionPath: path, Place: &rank.Place{}}}, Total: 1, TotalAny: 1}
+	return &search.Response{Part: &search.Part{}, Hits: []search.Hit{{EntryPlace: session.EntryPlace{SessionPath: path}, Place: &rank.Place{}}}, Total: 1, TotalAny: 1}
 }
 
 // What one machine has answered is shown while another one is silent, and says so.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/match"
 	"pigrep/query/search"
@@ -43,7 +44,7 @@ func TestPagerTakesLinks(t *testing.T) {
 		a.Streams.OutTTY, a.Streams.Height = true, 1
 		a.Out = bufio.NewWriter(a.Results())
 		p := printer.New(a.Out, printer.FormatText, printer.Layout{Width: 80, Colour: true, Links: &terminal.Links{}})
-		answer := &printer.Search{Response: &search.Response{Hits: []search.Hit{{SessionPath: "/s", CWD: "/p", Fragment: match.Fragment{Text: "a hit"}}}}}
+		answer := &printer.Search{Response: &search.Response{Hits: []search.Hit{{EntryPlace: session.EntryPlace{SessionPath: "/s", CWD: "/p"}, Fragment: match.Fragment{Text: "a hit"}}}}}
 		print := map[string]func() error{
 			"paged":       func() error { return pager.Show(a, &pager.Options{}, p, func() error { return p.Print(answer) }) },
 			"pagedIfLong": func() error { return pager.ShowIfLong(a, &pager.Options{}, p, answer) },
@@ -96,7 +97,7 @@ func TestPagedIfLong(t *testing.T) {
 		a.Out = bufio.NewWriter(a.Results())
 		answer := &printer.Search{Response: &search.Response{}}
 		for i := range test.hits {
-			answer.Response.Hits = append(answer.Response.Hits, search.Hit{SessionPath: fmt.Sprint(i), Fragment: match.Fragment{Text: "a hit"}})
+			answer.Response.Hits = append(answer.Response.Hits, search.Hit{EntryPlace: session.EntryPlace{SessionPath: fmt.Sprint(i)}, Fragment: match.Fragment{Text: "a hit"}})
 		}
 		p := printer.New(a.Out, printer.FormatText, printer.Layout{Width: 80})
 		if err := errors.Join(pager.ShowIfLong(a, &pager.Options{NoPager: test.noPager}, p, answer), a.Out.Flush()); err != nil {

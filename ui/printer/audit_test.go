@@ -167,7 +167,7 @@ func TestAuditWidths(t *testing.T) {
 		layout := Layout{Width: width, Now: now}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
-				Timestamp: session.Time{Time: now}, SessionID: "01a1f7e5", CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
+				Timestamp: session.Time{Time: now}, EntryPlace: session.EntryPlace{SessionID: "01a1f7e5", CWD: "/home/u/a-project-with-a-long-name"}, Tool: "a_tool_with_a_name", Status: "missing", Command: true,
 				Arguments: strings.Repeat("long ", 50) + "&& rm -rf x", Rules: []string{"recursive-delete", "superuser"},
 				Matches: []audit.RuleMatch{{Rule: "recursive-delete", Severity: "high", Clause: strings.Repeat("long ", 50)}, {Rule: "superuser", Severity: "high", Clause: "rm -rf x"}},
 			})
@@ -203,7 +203,7 @@ func TestLongSessionIDs(t *testing.T) {
 		layout := Layout{Width: width, Now: now}
 		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
 			return visit(&audit.CallRow{
-				Timestamp: session.Time{Time: now}, SessionID: id, CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
+				Timestamp: session.Time{Time: now}, EntryPlace: session.EntryPlace{SessionID: id, CWD: "/home/u/a-project-with-a-long-name"}, Tool: "a_tool_with_a_name", Status: "missing", Command: true,
 				Arguments: strings.Repeat("long ", 50), Rules: []string{"superuser"},
 				Matches: []audit.RuleMatch{{Rule: "superuser", Severity: "high", Clause: strings.Repeat("long ", 50)}},
 			})

@@ -460,7 +460,7 @@ func within(call, dir string) string {
 
 // placeHit is a place in the form in which hits are written.
 func placeHit(p *fix.Place) search.Hit {
-	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
+	return search.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryPlace: session.EntryPlace{EntryID: p.EntryID}, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }
 
 // outcomeText describes how the error was resolved.

@@ -80,7 +80,7 @@ func answers(name string, days int) *Source {
 		},
 		Calls: func(_ context.Context, req audit.Request, visit func(*audit.CallRow) error) (int, error) {
 			row := &audit.CallRow{
-				Timestamp: session.Time{Time: now}, SessionPath: "/s/" + name + ".jsonl", SessionID: name, EntryID: "e1", CWD: "/home/dev/" + name, Tool: name,
+				Timestamp: session.Time{Time: now}, EntryPlace: session.EntryPlace{SessionPath: "/s/" + name + ".jsonl", SessionID: name, EntryID: "e1", CWD: "/home/dev/" + name}, Tool: name,
 				Arguments: name + strings.Repeat("x", 3000), Status: "error", Result: []string{"", name, "more"}, Command: true,
 			}
 			if req.Risky {

@@ -103,7 +103,7 @@ func TestOneLineForEachSession(t *testing.T) {
 func TestSessionOpensWhenItIsSelected(t *testing.T) {
 	groups := library()[:3]
 	for range 7 {
-		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryID: fmt.Sprint("more", len(groups[1].hits)), Fragment: fragment("token")})
+		groups[1].hits = append(groups[1].hits, search.Hit{Kind: "reply", EntryPlace: session.EntryPlace{EntryID: fmt.Sprint("more", len(groups[1].hits))}, Fragment: fragment("token")})
 	}
 	listed := func(r *results, height int) (list []int) {
 		r.render(view{styles: new(newStyles(true, nil)), now: noon}, 80, height, true)
