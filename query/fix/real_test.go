@@ -122,7 +122,7 @@ func everyRealErrorIsFound(t *testing.T, r *index.Reader) {
 			if !saysWhat.MatchString(text) || strings.Contains(text, "Command aborted") {
 				continue // it has no error
 			}
-			if seen++; seen%testkit.HowMany(8, 1, 1) != 0 {
+			if seen++; seen%testkit.HowMany(16, 1, 1) != 0 {
 				continue
 			}
 			tried++

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/lab/testkit"
 )
 
 func TestNormalize(t *testing.T) {
@@ -58,17 +60,18 @@ func TestNormalize(t *testing.T) {
 
 // Text of any kind takes linear time: any more, and these lines take minutes to hours.
 func TestLongLines(t *testing.T) {
+	n := testkit.HowMany(25_000, 100_000, 100_000)
 	s := read("ModuleNotFoundError: No module named 'yaml'")
 	s.weigh(map[string]float64{"modulenotfounderror": 5, "no": 1, "module": 2, "named": 2})
 	for _, c := range []struct{ name, text string }{
-		{"quotes", strings.Repeat(`"a`, 300_000)},
-		{"apostrophes", strings.Repeat(`'a `, 300_000)},
-		{"paths in quotes", strings.Repeat(`"/a/b.c`, 100_000)},
-		{"one kind of quote", "`" + strings.Repeat(`'`, 500_000)},
-		{"numbers", strings.Repeat("123456 ", 5) + numbers(500_000)},
-		{"colons", strings.Repeat("1:", 500_000)},
-		{"a colour", strings.Repeat("\x1b[", 300_000)},
-		{"words of the error", strings.Repeat("module named ", 50_000)},
+		{"quotes", strings.Repeat(`"a`, 3*n)},
+		{"apostrophes", strings.Repeat(`'a `, 3*n)},
+		{"paths in quotes", strings.Repeat(`"/a/b.c`, n)},
+		{"one kind of quote", "`" + strings.Repeat(`'`, 5*n)},
+		{"numbers", strings.Repeat("123456 ", 5) + numbers(5*n)},
+		{"colons", strings.Repeat("1:", 5*n)},
+		{"a colour", strings.Repeat("\x1b[", 3*n)},
+		{"words of the error", strings.Repeat("module named ", n/2)},
 	} {
 		read(c.text)
 		f := newFinder(t.Context(), s)
