@@ -99,7 +99,7 @@ tested:
 SCREENS = ./lab/e2e/browser ./lab/e2e/terminal
 
 # Tests that need what other tests do without.
-DRIVEN = $(SCREENS) ./lab/e2e/hosts
+DRIVEN = $(SCREENS) ./lab/e2e/hosts ./lab/opensearch
 
 # The packages that take longest begin first, so that none is left alone at the end.
 LONG = ./ui/cli ./lab/e2e/program ./lab/e2e ./indexer ./index ./index/segment ./ui/html
