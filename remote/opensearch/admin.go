@@ -139,7 +139,7 @@ func (a *Archive) pushes(ctx context.Context, most int) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lists.Map(found.Hits.Hits, func(h hit[Done]) Done { return h.Source.of }), nil
+	return lists.Map(found.Hits.Hits, func(h hit[Done]) Done { return h.Source }), nil
 }
 
 // LastPush returns when the last push ended; zero if there was none.

@@ -266,6 +266,9 @@ func decode(resp *http.Response, out any) error {
 		out = &struct{}{}
 	}
 	err = json.Unmarshal(data, out)
+	if of, ok := out.(interface{ strict([]byte) error }); ok && isForm(err) {
+		err = of.strict(data)
+	}
 	if cut, ok := errors.AsType[*json.SyntaxError](err); ok && cut.Offset == int64(len(data)) {
 		return fmt.Errorf("%w: %v", ErrCut, err)
 	}
@@ -273,6 +276,12 @@ func decode(resp *http.Response, out any) error {
 		return fmt.Errorf("%w: %v", ErrNotEngine, err)
 	}
 	return nil
+}
+
+// isForm reports whether JSON is of another form than was expected.
+func isForm(err error) bool {
+	_, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	return ok
 }
 
 // values returns how many values JSON has, about. Many small ones take much more memory than their text.

@@ -36,21 +36,28 @@ const (
 // hit is a document that a search found.
 type hit[T any] struct {
 	ID     string          `json:"_id"`
-	Source source[T]       `json:"_source"`
+	Source T               `json:"_source"` // as far as it can be read
 	Fields fields          `json:"fields"`
 	Sort   json.RawMessage `json:"sort"`
+	err    error           // of Source
 }
 
-// source is what a document says. Whoever may push can write any: one of another form spoils no
-// other.
-type source[T any] struct {
-	of  T // as far as it can be read
-	err error
+// strict sets what is wrong with each source of an answer that json.Unmarshal has read as far as it
+// could: whoever may push can write any document, and one of another form spoils no other.
+func strict[T any](list []hit[T], sources []hit[json.RawMessage]) {
+	for i := range sources {
+		var of T
+		list[i].err = json.Unmarshal(sources[i].Source, &of)
+	}
 }
 
-func (s *source[T]) UnmarshalJSON(data []byte) error {
-	s.err = json.Unmarshal(data, &s.of)
-	return nil
+func (h *hits[T]) strict(data []byte) error {
+	var raw hits[json.RawMessage]
+	err := json.Unmarshal(data, &raw)
+	if err == nil {
+		strict(h.Hits.Hits, raw.Hits.Hits)
+	}
+	return err
 }
 
 // fields are the values of docvalue_fields, of which each document has one.
@@ -136,8 +143,8 @@ func (a *Archive) states(ctx context.Context, query object, visit func(*state) e
 		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
 	}
 	err = pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
-		if s := &h.Source; s.err == nil && h.ID == s.of.FileKey && s.of.isSound() {
-			return visit(&s.of)
+		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.isSound() {
+			return visit(s)
 		}
 		damaged = append(damaged, h.ID)
 		return nil

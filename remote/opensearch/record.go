@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -44,28 +45,38 @@ func unpack(d *document, s *state) (*session.Record, int, error) {
 	return rec, len(packed), err
 }
 
+// docs is an answer of documents that were asked for by their ids.
+type docs struct {
+	Docs []hit[*document]
+}
+
+func (d *docs) strict(data []byte) error {
+	var raw struct{ Docs []hit[json.RawMessage] }
+	err := json.Unmarshal(data, &raw)
+	if err == nil {
+		strict(d.Docs, raw.Docs)
+	}
+	return err
+}
+
 // records returns the documents with the records of session files, by file key. Some may have
 // none.
 func (a *Archive) records(ctx context.Context, list []*state) (map[string]*document, error) {
 	found := make(map[string]*document, len(list))
-	docs := make([]object, len(list))
+	asked := make([]object, len(list))
 	for i, s := range list {
-		docs[i] = object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
+		asked[i] = object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
 	}
-	if len(docs) == 0 {
+	if len(asked) == 0 {
 		return found, nil
 	}
-	var answer struct {
-		Docs []struct {
-			Source *source[document] `json:"_source"`
-		}
-	}
-	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": docs}, &answer); err != nil {
+	var answer docs
+	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": asked}, &answer); err != nil {
 		return nil, err
 	}
 	for _, d := range answer.Docs {
-		if d.Source != nil {
-			found[d.Source.of.FileKey] = &d.Source.of
+		if d.Source != nil && d.err == nil {
+			found[d.Source.FileKey] = d.Source
 		}
 	}
 	return found, nil

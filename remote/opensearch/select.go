@@ -277,8 +277,8 @@ func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[
 	}
 	found := make(map[string][]adapter.Line)
 	for i := range page.Hits.Hits {
-		d := &page.Hits.Hits[i].Source.of
-		if page.Hits.Hits[i].Source.err != nil {
+		d := &page.Hits.Hits[i].Source
+		if page.Hits.Hits[i].err != nil {
 			s.damage(d.FileKey)
 			continue
 		}
@@ -358,8 +358,8 @@ func (s *selection) whole(ctx context.Context, st *state) ([]byte, error) {
 	text := bytes.NewBuffer(make([]byte, 0, min(st.Offset+st.Offset/8, remote.DefaultBytes)))
 	number := 1
 	err := pages(ctx, s.archive, s.archive.monthly(st.Month), "&routing="+st.FileKey, body, func(h *hit[document]) error {
-		d := &h.Source.of
-		if h.Source.err != nil {
+		d := &h.Source
+		if h.err != nil {
 			s.damage(st.FileKey)
 			return nil
 		}
