@@ -147,7 +147,7 @@ func (a *Archive) call(ctx context.Context, method, path string, body, out any) 
 	var data []byte
 	if body != nil {
 		var err error
-		if data, err = encode(body); err != nil {
+		if data, err = json.Marshal(body); err != nil {
 			return err
 		}
 	}
@@ -324,12 +324,4 @@ func statusOf(resp *http.Response, text []byte) error {
 func isStatus(err error, status int) bool {
 	e, ok := errors.AsType[*StatusError](err)
 	return ok && e.Status == status
-}
-
-// encode returns a request's body: bytes as they are, everything else as JSON.
-func encode(body any) ([]byte, error) {
-	if data, ok := body.([]byte); ok {
-		return data, nil
-	}
-	return json.Marshal(body)
 }

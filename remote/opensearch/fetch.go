@@ -56,6 +56,7 @@ func (h *hits[T]) strict(data []byte) error {
 	err := json.Unmarshal(data, &raw)
 	if err == nil {
 		strict(h.Hits.Hits, raw.Hits.Hits)
+		strict(h.Docs, raw.Docs)
 	}
 	return err
 }
@@ -79,7 +80,7 @@ func last[T any](list []T) (v T) {
 	return v
 }
 
-// hits is an answer to a search.
+// hits is an answer to a search, or has the documents of some ids.
 type hits[T any] struct {
 	TimedOut bool `json:"timed_out"`
 	Shards   struct {
@@ -89,6 +90,7 @@ type hits[T any] struct {
 	Hits struct {
 		Hits []hit[T] `json:"hits"`
 	} `json:"hits"`
+	Docs         []hit[T] `json:"docs"`
 	Aggregations struct {
 		Files struct {
 			Value   int             `json:"value"`

@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -45,38 +44,24 @@ func unpack(d *document, s *state) (*session.Record, int, error) {
 	return rec, len(packed), err
 }
 
-// docs is an answer of documents that were asked for by their ids.
-type docs struct {
-	Docs []hit[*document]
-}
-
-func (d *docs) strict(data []byte) error {
-	var raw struct{ Docs []hit[json.RawMessage] }
-	err := json.Unmarshal(data, &raw)
-	if err == nil {
-		strict(d.Docs, raw.Docs)
-	}
-	return err
-}
-
 // records returns the documents with the records of session files, by file key. Some may have
 // none.
 func (a *Archive) records(ctx context.Context, list []*state) (map[string]*document, error) {
 	found := make(map[string]*document, len(list))
-	asked := make([]object, len(list))
+	docs := make([]object, len(list))
 	for i, s := range list {
-		asked[i] = object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
+		docs[i] = object{"_index": a.monthly(s.Month), "_id": recordID(s.FileKey), "routing": s.FileKey}
 	}
-	if len(asked) == 0 {
+	if len(docs) == 0 {
 		return found, nil
 	}
-	var answer docs
-	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": asked}, &answer); err != nil {
+	var answer hits[document]
+	if err := a.call(ctx, http.MethodPost, "_mget", object{"docs": docs}, &answer); err != nil {
 		return nil, err
 	}
-	for _, d := range answer.Docs {
-		if d.Source != nil && d.err == nil {
-			found[d.Source.FileKey] = d.Source
+	for i := range answer.Docs {
+		if d := &answer.Docs[i]; d.err == nil && d.Source.FileKey != "" {
+			found[d.Source.FileKey] = &d.Source
 		}
 	}
 	return found, nil

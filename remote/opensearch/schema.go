@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -30,8 +31,8 @@ var (
 // are never in the same index.
 const version = 2
 
-func (a *Archive) template(text string, shards int) []byte {
-	return []byte(strings.NewReplacer("PREFIX", a.config.Prefix, `"SHARDS"`, strconv.Itoa(max(shards, 1))).Replace(text))
+func (a *Archive) template(text string, shards int) json.RawMessage {
+	return json.RawMessage(strings.NewReplacer("PREFIX", a.config.Prefix, `"SHARDS"`, strconv.Itoa(max(shards, 1))).Replace(text))
 }
 
 // alias names all parts for reading.
