@@ -364,7 +364,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			d.ask(t, rnd, what, uint64(at), uint64(at+size))
 		}
 		// A missing check shows only in some blocks, so the long run damages every one.
-		step := testkit.HowMany(40, 20, 1)
+		step := testkit.HowMany(80, 20, 1)
 		for block := rnd.IntN(step); block*blockSize < size; block += step {
 			at := block * blockSize
 			bit := byte(1) << rnd.IntN(8)
