@@ -25,8 +25,8 @@ type Builder struct {
 	Facts   session.EntryFacts
 
 	// With wanted texts only, of the current entry.
-	Wanted func(json []byte) bool // nil for all
-	Sparse bool                   // unwanted texts are left out
+	Line   Line // of the entry, with what says which they are
+	Sparse bool // unwanted texts are left out
 }
 
 // Unknown is a value that no rule covers.
@@ -63,7 +63,9 @@ func (b *Builder) Part(kind session.Kind, v jsonl.Value) []byte {
 		return nil
 	}
 	if b.Sparse {
-		b.addPart(session.Part{Kind: kind, JSON: b.JSON.JSON(v)})
+		if json := b.JSON.JSON(v); len(json) > 0 {
+			b.addPart(session.Part{Kind: kind, JSON: json})
+		}
 		return nil
 	}
 	text := b.JSON.Text(v)
@@ -73,13 +75,12 @@ func (b *Builder) Part(kind session.Kind, v jsonl.Value) []byte {
 
 // Add adds a part, unless its text is empty.
 func (b *Builder) Add(kind session.Kind, text []byte) {
-	b.addPart(session.Part{Kind: kind, Text: text})
+	if len(text) > 0 {
+		b.addPart(session.Part{Kind: kind, Text: text})
+	}
 }
 
 func (b *Builder) addPart(part session.Part) {
-	if len(part.Text)+len(part.JSON) == 0 {
-		return
-	}
 	if b.OnPart != nil {
 		b.OnPart(&part)
 	}
@@ -93,7 +94,7 @@ func (b *Builder) AddLeaves(kind session.Kind, values []Unknown, held [][]byte) 
 	for _, v := range values {
 		size += v.End - v.Start
 	}
-	if size == 0 {
+	if size == 0 || len(held) == 0 && b.Counted(kind, values, 0) {
 		return nil
 	}
 	b.Leaves.Begin(&b.JSON, b.JSON.Room(size), false, held)
@@ -103,6 +104,60 @@ func (b *Builder) AddLeaves(kind session.Kind, values []Unknown, held [][]byte) 
 	text := b.JSON.Keep(b.Leaves.End())
 	b.Add(kind, text)
 	return text
+}
+
+// Counted is AddLeaves if the wanted lines of the part are to be counted, and strings tell their
+// number. The texts that may hold some of them have at most held bytes each.
+func (b *Builder) Counted(kind session.Kind, values []Unknown, held int) bool {
+	if !b.Sparse || b.Line.Count == nil {
+		return false
+	}
+	b.Leaves.BeginCount(&b.JSON, false, held, &b.Line)
+	for _, v := range values {
+		b.Leaves.Add(v.Value, v.Block)
+	}
+	lines, some, ok := b.Leaves.EndCount()
+	if ok && some {
+		b.addPart(session.Part{Kind: kind, Lines: lines})
+	}
+	return ok
+}
+
+// Call adds the part of a call, and returns its text. Without a name and arguments it has none.
+func (b *Builder) Call(tool, id string, arguments jsonl.Value) (text []byte) {
+	lines, ok := b.countCall(tool, arguments)
+	if !ok {
+		if text = b.CallText(&b.JSON, tool, arguments); len(text) == 0 {
+			return nil
+		}
+	}
+	b.Entry.Parts = append(b.Entry.Parts, session.Part{Kind: session.KindCall, Text: text, Lines: lines, Tool: tool, ToolCallID: id})
+	return text
+}
+
+// countCall counts the wanted lines of a call. ok is false if its text is needed.
+func (b *Builder) countCall(tool string, arguments jsonl.Value) (lines int, ok bool) {
+	switch {
+	case !b.Sparse || tool == "" || b.Line.Wanted([]byte(tool)):
+		return 0, false
+	case b.Line.Count == nil:
+		return 0, arguments.Empty() || !b.Line.Wanted(b.JSON.Raw(arguments))
+	}
+	return b.CountArguments(arguments)
+}
+
+// CountArguments counts the wanted lines of the arguments of a call. ok is false if their text is
+// needed.
+func (b *Builder) CountArguments(v jsonl.Value) (lines int, ok bool) {
+	if v.Empty() || b.JSON.Kind(v) == 'n' {
+		return 0, true
+	}
+	b.Leaves.BeginCount(&b.JSON, true, 0, &b.Line)
+	b.Leaves.Add(v, false)
+	if lines, _, ok = b.Leaves.EndCount(); !ok {
+		lines = 0
+	}
+	return lines, ok
 }
 
 // CallText returns the name of a tool and the arguments of its call, which are of a scanner.

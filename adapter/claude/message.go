@@ -199,7 +199,7 @@ func (p *parser) writeBlocks() {
 		before := len(e.Parts)
 		switch {
 		case b.sort == callBlock:
-			p.writeCall(b)
+			b.text = p.Call(b.call.tool, b.id, b.call.input)
 		case b.sort == imageBlock:
 			e.Images = append(e.Images, session.Image{MimeType: b.image.MimeType, Size: b.image.Size})
 		case b.value.Empty():
@@ -222,18 +222,6 @@ func (p *parser) writeBlocks() {
 		kind = session.KindResult
 	}
 	p.Findable(session.Part{Kind: kind, ToolCallID: e.ToolCallID})
-}
-
-// writeCall writes the name of a tool and the arguments of a call.
-func (p *parser) writeCall(b *block) {
-	c := &b.call
-	if p.Sparse && c.tool != "" && !p.Wanted(p.JSON.Raw(c.input)) && !p.Wanted([]byte(c.tool)) {
-		p.AddCall(c.tool, b.id, nil)
-		return
-	}
-	if b.text = p.CallText(&p.JSON, c.tool, c.input); len(b.text) > 0 {
-		p.AddCall(c.tool, b.id, b.text)
-	}
 }
 
 // writeFailure makes the text of a reply an error if Claude Code wrote it in place of one.

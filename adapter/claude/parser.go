@@ -67,7 +67,7 @@ func parentOf(file string) string {
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.JSON.Trusting, p.Wanted = line.Wanted != nil, line.Wanted
+	p.JSON.Trusting, p.Line = line.Wanted != nil, line
 	return adapter.Objects(&p.JSON, line, nil, func(v jsonl.Value) { p.object(line, v, emit) })
 }
 
@@ -75,7 +75,7 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	e := p.Begin(line, v)
 	p.all, p.message, p.rejected, p.blocks = p.JSON.Fields(v), nil, false, p.blocks[:0]
-	p.Sparse = p.Wanted != nil && !p.wantsDetails()
+	p.Sparse = line.Wanted != nil && !p.wantsDetails()
 
 	e.Type = p.JSON.Name(p.all.Find("type"))
 	at := p.JSON.Time(p.all.Find("timestamp"))

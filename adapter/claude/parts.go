@@ -70,7 +70,7 @@ const heldBudget = 64 << 20
 func (p *parser) wantsDetails() bool {
 	return slices.ContainsFunc(detailKeys, func(key string) bool {
 		v := p.all.Find(key)
-		return !v.Empty() && p.Wanted(p.JSON.Raw(v))
+		return !v.Empty() && p.Line.Wanted(p.JSON.Raw(v))
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
-	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
 	"pigrep/lab/adapters"
 )
@@ -218,12 +217,14 @@ func silent(data []byte, kind session.Kind) (n int) {
 }
 
 // An entry that is read alone is what it was in order, and reading on from a state at any line
-// gives what reading at once gives.
+// gives what reading at once gives. Of an entry of which only some texts are wanted, each part keeps
+// its number.
 func TestAloneAndHalves(t *testing.T) {
 	for path, data := range inOrder(t) {
 		state := adapter.State{Path: path, Facts: true}
 		adapters.Alone(t, New(), state, data)
 		adapters.Halves(t, New(), state, data)
+		adapters.Sparse(t, New(), state, data)
 	}
 }
 
@@ -242,40 +243,4 @@ func inOrder(t testing.TB) map[string][]byte {
 	}
 	files[sessionFile] = []byte(strings.Join(lines, "\n") + "\n")
 	return files
-}
-
-// If only some texts are wanted, the others may be left out, but each part keeps its number,
-// its kind and, if it is wanted, its text.
-func TestWanted(t *testing.T) {
-	for path, data := range inOrder(t) {
-		all, _, _ := parse(t, path, data)
-		n := 0
-		for _, wants := range []bool{true, false} {
-			p := New().Parse(adapter.State{Path: path})
-			n = 0
-			for _, line := range adapters.Lines(t, data) {
-				line.Wanted = func([]byte) bool { return wants }
-				p.Parse(line, func(e *session.Entry) {
-					whole := all[n]
-					n++
-					if wants && len(e.Parts) != len(whole.Parts) || len(e.Parts) > len(whole.Parts) {
-						t.Fatalf("%s: line %d has %d parts of %d", path, e.Line, len(e.Parts), len(whole.Parts))
-					}
-					for i, part := range e.Parts {
-						text := part.Text
-						if part.JSON != nil {
-							text = jsonl.AppendText(nil, part.JSON)
-						}
-						missing := text == nil && !wants
-						if want := whole.Parts[i]; part.Kind != want.Kind || part.ToolCallID != want.ToolCallID || !missing && string(text) != string(want.Text) {
-							t.Errorf("%s: line %d, part %d: %s %q, want %s %q", path, e.Line, i, part.Kind, text, want.Kind, want.Text)
-						}
-					}
-				})
-			}
-		}
-		if n != len(all) {
-			t.Errorf("%s: %d entries of %d", path, n, len(all))
-		}
-	}
 }

@@ -77,7 +77,7 @@ func (p *parser) headerTitle(line adapter.Line, v jsonl.Value, all jsonl.Fields,
 	if p.JSON.Kind(title) != '"' || p.state.Header.Offset > 0 {
 		return
 	}
-	p.Sparse = p.Wanted != nil
+	p.Sparse = line.Wanted != nil
 	e := p.begin(line, v, session.TypeSessionInfo)
 	e.ID, e.Apart = adapter.OffsetID(e.Offset), true
 	if p.title(title); len(e.Parts) > 0 {

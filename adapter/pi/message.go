@@ -44,7 +44,6 @@ type call struct {
 	arguments jsonl.Value
 	status    jsonl.Value // of a nested call
 	duration  jsonl.Value // of a nested call
-	unwanted  bool        // its text may be omitted
 	nested    bool        // another tool made it
 	part      int         // the number of its part, -1 when it has none
 }
@@ -148,11 +147,9 @@ func (p *parser) readBlock(v jsonl.Value) {
 
 // readCall reads a call of a tool. A nested one was made by another tool.
 func (p *parser) readCall(all jsonl.Fields, nested bool) {
-	name, arguments := all.Find("name"), all.Find("arguments")
 	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
-		id: p.JSON.String(all.Find("id")), tool: p.JSON.Name(name), arguments: arguments,
+		id: p.JSON.String(all.Find("id")), tool: p.JSON.Name(all.Find("name")), arguments: all.Find("arguments"),
 		status: all.Find("status"), duration: all.Find("durationMs"), nested: nested,
-		unwanted: !p.wants(name) && !p.wants(arguments),
 	}})
 }
 

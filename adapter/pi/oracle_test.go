@@ -16,6 +16,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/lab/adapters"
 	"pigrep/lab/testkit"
 	"pigrep/scope"
 )
@@ -421,6 +422,7 @@ func expectedFile(data []byte) [][]string {
 func compareWithOracle(t *testing.T, name string, data []byte) (parts int) {
 	t.Helper()
 	entries, _, _ := parseFile(t, bytes.NewReader(data))
+	adapters.Sparse(t, New(), adapter.State{Path: name}, data)
 	want := expectedFile(data)
 	if len(entries) != len(want) {
 		t.Errorf("%s: %d entries, want %d", name, len(entries), len(want))

@@ -48,7 +48,10 @@ func (p *parser) Reset(state adapter.State) { p.state = state }
 // Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.JSON.Trusting, p.Wanted = line.Wanted != nil, line.Wanted
+	p.JSON.Trusting, p.Line = line.Wanted != nil, line
+	if line.Count != nil && p.countMessage(line, emit) {
+		return nil
+	}
 	return adapter.Objects(&p.JSON, line, p.isTransaction, func(v jsonl.Value) {
 		if line.Data[v.Start] == '{' {
 			p.object(line, v, emit)
@@ -75,7 +78,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	}
 	kind = fourthKind(typ, kind)
 	typ = cmp.Or(typ, kind)
-	p.fields, p.Sparse = all, p.Wanted != nil
+	p.fields, p.Sparse = all, line.Wanted != nil
 	e := p.begin(line, v, typ)
 	p.read(all, kind)
 	if p.unsure {
@@ -94,7 +97,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if own == 0 && !e.MessageTime.IsZero() {
 		own = e.MessageTime.UnixMilli()
 	}
-	if own != 0 && p.Wanted == nil {
+	if own != 0 && line.Wanted == nil {
 		e.Copy = p.copyHash(all)
 	}
 	e.Timestamp = p.state.Time(own)

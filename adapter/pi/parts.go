@@ -1,6 +1,9 @@
 package pi
 
 import (
+	"math"
+	"unicode/utf8"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -76,13 +79,8 @@ func (p *parser) writeImage(b *block) {
 
 func (p *parser) writeCall(c *call) {
 	c.part = -1
-	if c.unwanted && len(c.tool) > 0 {
-		p.AddCall(c.tool, c.id, nil)
-		return
-	}
-	if text := p.CallText(&p.JSON, c.tool, c.arguments); len(text) > 0 {
-		c.part = len(p.Entry.Parts)
-		p.AddCall(c.tool, c.id, text)
+	if n := len(p.Entry.Parts); len(p.Call(c.tool, c.id, c.arguments)) > 0 {
+		c.part = n
 	}
 }
 
@@ -137,7 +135,7 @@ func (p *parser) writeFailure(message, reason jsonl.Value) {
 
 // wants reports whether the text in a value is wanted.
 func (p *parser) wants(v jsonl.Value) bool {
-	return !p.Sparse || !v.Empty() && p.Wanted(p.JSON.Raw(v))
+	return !p.Sparse || !v.Empty() && p.Line.Wanted(p.JSON.Raw(v))
 }
 
 // onPart completes a part.
@@ -191,7 +189,7 @@ func (p *parser) leafPart(kind session.Kind, values []adapter.Unknown, held []se
 		return
 	}
 	if p.Sparse && len(held) > 0 { // which may not be read
-		p.unsure = true
+		p.unsure = !p.Counted(kind, values, longest(held)) || p.unsure
 		return
 	}
 	p.held = p.held[:0]
@@ -199,4 +197,15 @@ func (p *parser) leafPart(kind session.Kind, values []adapter.Unknown, held []se
 		p.held = append(p.held, held[i].Text)
 	}
 	p.AddLeaves(kind, values, p.held)
+}
+
+// longest returns how many bytes the longest text of some parts has, or more.
+func longest(parts []session.Part) (n int) {
+	for i := range parts {
+		part := &parts[i]
+		if n = max(n, len(part.Text), utf8.UTFMax*len(part.JSON)); part.Lines > 0 {
+			return math.MaxInt
+		}
+	}
+	return n
 }

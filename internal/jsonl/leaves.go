@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 )
@@ -30,13 +31,23 @@ type Leaves struct {
 	s     *Scanner
 	named bool
 	held  [][]byte // texts that already hold some of the strings
+	line  *Line    // whose wanted lines are counted; nil for a text
+	tally
 
 	out     []byte
 	name    []byte
 	names   int       // bytes of names that may still be written
 	budget  int       // bytes of held that may still be searched
 	keys    []written // of the open objects
-	dropped []Extent  // of out
+	dropped []Extent  // of what at counts
+}
+
+// A tally is what Leaves has instead of a text if it counts lines.
+type tally struct {
+	lines   int
+	some    bool // there is a string
+	longest int  // bytes of the longest text that may hold a string
+	unsure  bool // only the text tells
 }
 
 // object is an open object.
@@ -47,7 +58,7 @@ type object struct {
 	found map[string]int // the keys, once there are many
 }
 
-// written is the position in out of the text of a member.
+// written says where the text of a member is, as at counts.
 type written struct {
 	key  []byte
 	text Extent
@@ -75,18 +86,53 @@ func (w *Leaves) End() []byte {
 	return out
 }
 
-// without returns out without the dropped ranges, which may be nested.
+// without returns out without the dropped ranges.
 func (w *Leaves) without() []byte {
-	slices.SortFunc(w.dropped, func(a, b Extent) int { return a.Start - b.Start })
 	n, from := 0, 0
-	for _, d := range w.dropped {
-		if d.Start > from {
-			n += copy(w.out[n:], w.out[from:d.Start])
-		}
-		from = max(from, d.End)
+	for _, d := range w.disjoint() {
+		n += copy(w.out[n:], w.out[from:d.Start])
+		from = d.End
 	}
 	n += copy(w.out[n:], w.out[from:])
 	return w.out[:n]
+}
+
+// disjoint returns the dropped ranges, which may be nested, in order and without those in others.
+func (w *Leaves) disjoint() []Extent {
+	slices.SortFunc(w.dropped, func(a, b Extent) int { return cmp.Or(a.Start-b.Start, b.End-a.End) })
+	from := 0
+	return slices.DeleteFunc(w.dropped, func(d Extent) bool {
+		inside := d.End <= from
+		from = max(from, d.End)
+		return inside
+	})
+}
+
+// BeginCount begins to count the lines of a text that Line.Count counts, in place of writing it.
+// The texts that may hold some of its strings have at most held bytes each.
+func (w *Leaves) BeginCount(s *Scanner, named bool, held int, line *Line) {
+	w.Begin(s, nil, named, nil)
+	w.line, w.tally = line, tally{longest: held}
+}
+
+// EndCount returns how many lines were counted, and whether the text has some at all. ok is false if
+// only the text tells: a name is wanted, or a string that is left out in some cases.
+func (w *Leaves) EndCount() (lines int, some, ok bool) {
+	lines = w.lines
+	for _, d := range w.disjoint() {
+		lines -= d.End - d.Start
+	}
+	ok = !w.unsure && (lines > 0 || !w.some || w.longest == 0 && len(w.dropped) == 0)
+	w.s, w.line = nil, nil
+	return lines, w.some, ok
+}
+
+// at is how much was written or counted.
+func (w *Leaves) at() int {
+	if w.line != nil {
+		return w.lines
+	}
+	return len(w.out)
 }
 
 // Add writes the leaves of v. The type and id of a block are not written.
@@ -134,7 +180,7 @@ func (w *Leaves) array(i, depth int) (end int) {
 		if !more {
 			return i
 		}
-		if w.named {
+		if w.named && w.line == nil {
 			w.dot()
 			w.name = strconv.AppendInt(w.name, int64(index), 10)
 		}
@@ -157,8 +203,10 @@ func (w *Leaves) object(i, depth int, block bool) (end int) {
 		}
 		key, i := keyAt(data, i)
 		w.forget(&o, key)
-		w.keys = append(w.keys, written{key: key, text: Extent{Start: len(w.out)}})
-		if w.named {
+		w.keys = append(w.keys, written{key: key, text: Extent{Start: w.at()}})
+		if w.line != nil {
+			w.unsure = w.unsure || w.named && w.line.Wanted(key)
+		} else if w.named {
 			w.dot()
 			w.name = append(w.name, key...)
 		}
@@ -167,7 +215,7 @@ func (w *Leaves) object(i, depth int, block bool) (end int) {
 		} else {
 			end = w.s.valueAt(i).End
 		}
-		w.keys[len(w.keys)-1].text.End = len(w.out)
+		w.keys[len(w.keys)-1].text.End = w.at()
 		w.name = w.name[:outside]
 	}
 	if o.image {
@@ -270,8 +318,8 @@ func (w *Leaves) flat(i int) int {
 	}
 }
 
-// line begins the line of a leaf.
-func (w *Leaves) line() {
+// newLine begins the line of a leaf.
+func (w *Leaves) newLine() {
 	if len(w.out) > 0 {
 		w.out = append(w.out, '\n')
 	}
@@ -290,7 +338,11 @@ func (w *Leaves) literal(raw ...[]byte) {
 	if !w.named {
 		return
 	}
-	w.line()
+	if w.line != nil {
+		w.lines += w.line.Count(raw[0])
+		return
+	}
+	w.newLine()
 	for _, r := range raw {
 		w.out = append(w.out, r...)
 	}
@@ -301,13 +353,25 @@ func (w *Leaves) text(v Value) {
 	if v.End-v.Start == len(`""`) && !w.named {
 		return
 	}
+	if w.line != nil {
+		w.count(w.s.JSON(v))
+		return
+	}
 	start := len(w.out)
-	w.line()
+	w.newLine()
 	text := len(w.out)
 	w.out = w.s.appendText(w.out, v)
 	if w.isHeld(w.out[text:]) {
 		w.out = w.out[:start]
 	}
+}
+
+// count counts the lines of a string.
+func (w *Leaves) count(json []byte) {
+	n := w.line.Count(json)
+	w.lines, w.some = w.lines+n, true
+	// A text is at least a sixth as long as its JSON.
+	w.unsure = w.unsure || n > 0 && len(json)/len(`\u0000`) <= w.longest && w.longest > 0
 }
 
 func (w *Leaves) isHeld(text []byte) bool {

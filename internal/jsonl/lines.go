@@ -2,7 +2,7 @@
 // file into lines with offsets, including a torn last line. Scanner, the central type,
 // checks JSON as strictly as JSON.parse does and reads values from the bytes of a line,
 // mostly without copying. Leaves turns a value of any shape into text. The package
-// imports no other package of the project and knows no agent.
+// imports no package of the project but bytescan, and knows no agent.
 package jsonl
 
 import (
@@ -39,6 +39,12 @@ type Line struct {
 	// parser then does not validate strings, and omits what takes time: unwanted texts (see
 	// session.Part), and Copy and UserText of entries.
 	Wanted func(json []byte) bool
+
+	// Count, which may be set beside Wanted, counts the wanted lines of a JSON string, given
+	// without its quotes. What is wanted is never partly in a name, a separator or another
+	// string. So the parser may count the lines of a part string by string, in place of making
+	// its text: see session.Part.
+	Count func(json []byte) int
 }
 
 // Reader cuts a session file into physical lines, at "\n" only. It needs memory for the
@@ -46,6 +52,9 @@ type Line struct {
 type Reader struct {
 	Limit  int64 // the longest line to return, in bytes without "\n"; 0 for any
 	Buffer int   // size of the buffer for shorter lines; 0 for 64 kB
+
+	// Uncounted says that nobody wants to know the numbers of the lines of a Block.
+	Uncounted bool
 
 	// Skim receives the bytes of lines that are too long, piece by piece. An error from it
 	// ends the reading. It may be nil.
@@ -79,7 +88,7 @@ func Lines(head []byte) iter.Seq[Line] {
 
 // Reset makes the reader read another file, keeping its buffer and its exported fields.
 func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
-	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Skim: l.Skim, r: r, buf: l.buf, offset: offset, lines: lines}
+	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Uncounted: l.Uncounted, Skim: l.Skim, r: r, buf: l.buf, offset: offset, lines: lines}
 }
 
 // Within is called after Reset if the offset is inside a line that is too long, bytes
@@ -108,7 +117,9 @@ func (l *Reader) Block() (Line, error) {
 	before, offset := l.lines, l.offset
 	line, err := l.next(func(buf []byte) int { return bytes.LastIndexByte(buf, '\n') })
 	if err == nil && line.Ended && !line.TooLong {
-		l.lines = before + bytes.Count(line.Raw, []byte{'\n'})
+		if !l.Uncounted {
+			l.lines = before + bytes.Count(line.Raw, []byte{'\n'})
+		}
 		line.Data, line.Offset = line.Raw, offset
 	}
 	return line, err

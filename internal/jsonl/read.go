@@ -293,34 +293,52 @@ func LineAround(json []byte, from, pos int) (start, end, next int) {
 			}
 		}
 	}
-	for end = max(pos, start); end < len(json); end++ {
+	end, next = LineEnd(json, max(pos, start))
+	return start, end, next
+}
+
+// LineEnd returns where the line with the byte at pos ends, and where the next one begins. The
+// text is a JSON string without its quotes.
+func LineEnd(json []byte, pos int) (end, next int) {
+	for end = pos; end < len(json); end++ {
 		i := bytes.IndexByte(json[end:], '\\')
 		if i < 0 {
 			break
 		}
 		end += i
 		if n := newlineAt(json, end); n > 0 {
-			return start, end, end + n
+			return end, end + n
 		}
 	}
-	return start, len(json), len(json)
+	return len(json), len(json)
 }
 
 // newlineAt returns the length of the newline whose escape begins with the backslash at
 // i, or 0 if that is another escape or the second half of one.
-func newlineAt(json []byte, i int) int {
-	for _, escape := range [...]string{`\n`, `\u000a`, `\u000A`} {
-		if len(json)-i >= len(escape) && string(json[i:i+len(escape)]) == escape && !isEscaped(json, i) {
-			return len(escape)
-		}
+func newlineAt(json []byte, i int) (n int) {
+	switch rest := json[i+1:]; {
+	case len(rest) > 0 && rest[0] == 'n':
+		n = len(`\n`)
+	case len(rest) >= 5 && (string(rest[:5]) == "u000a" || string(rest[:5]) == "u000A"):
+		n = len(`\u000a`)
 	}
-	return 0
+	if n > 0 && isEscaped(json, i) {
+		return 0
+	}
+	return n
 }
 
-// MayEndInEscape reports whether the last byte of a JSON string may be part of an escape: a
-// backslash is near enough.
-func MayEndInEscape(json []byte) bool {
-	return bytes.IndexByte(json[max(0, len(json)-len(`\u0000`)):], '\\') >= 0
+// InEscape reports whether the byte at i of a JSON string is of an escape.
+func InEscape(json []byte, i int) bool {
+	if json[i] == '\\' || isEscaped(json, i) {
+		return true
+	}
+	for n := 2; n < len(`\u0000`) && n <= i; n++ {
+		if json[i-n] == '\\' {
+			return json[i-n+1] == 'u' && !isEscaped(json, i-n)
+		}
+	}
+	return false
 }
 
 // appendDecoded appends the text of a JSON string, given without its quotes. Bytes that

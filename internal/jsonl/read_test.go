@@ -75,7 +75,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// The line around each byte is the one that a tokenizer of escapes finds.
+// The line around each byte is the one that a tokenizer of escapes finds, and so is the escape.
 func TestLineAround(t *testing.T) {
 	pieces := []string{`\n`, `\u000a`, `\u000A`, `\\`, `\\n`, `\\u000a`, `\t`, `\"`, `\u00e9`, `n`, `u000a`, `ab`, `é`}
 	escape := regexp.MustCompile(`\\u....|\\.|[^\\]`)
@@ -88,6 +88,11 @@ func TestLineAround(t *testing.T) {
 		}
 		lines := []line{{}}
 		for _, at := range escape.FindAllIndex(json, -1) {
+			for i := at[0]; i < at[1]; i++ {
+				if want := json[at[0]] == '\\'; InEscape(json, i) != want {
+					t.Fatalf("byte %d of %s is of an escape: %t, want %t", i, json, !want, want)
+				}
+			}
 			if string(AppendText(nil, json[at[0]:at[1]])) == "\n" {
 				last := &lines[len(lines)-1]
 				last.end, last.next = at[0], at[1]

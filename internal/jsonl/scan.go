@@ -1,11 +1,12 @@
 package jsonl
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
 	"unicode/utf8"
+
+	"pigrep/internal/bytescan"
 )
 
 // The scanner checks a JSON value in one pass over its bytes, as strictly as
@@ -320,15 +321,16 @@ func (s *Scanner) string(data []byte, i int) (int, form, error) {
 // endOfString returns the index after the closing quote of the string whose opening
 // quote is at i.
 func endOfString(data []byte, i int) (int, error) {
-	for {
-		k := bytes.IndexByte(data[i+1:], '"')
-		if k < 0 {
-			return len(data), errTruncated
-		}
-		if i += 1 + k; !isEscaped(data, i) {
+	if i == 0 && len(data) > 1 && data[1] == '"' {
+		return 2, nil
+	}
+	for i = max(i+1, 2); i <= len(data); i++ {
+		i = bytescan.Quote(data, i)
+		if i < len(data) && !isEscaped(data, i) {
 			return i + 1, nil
 		}
 	}
+	return len(data), errTruncated
 }
 
 // isEscaped reports whether the byte at i of a string follows a backslash that is not

@@ -210,7 +210,8 @@ type Entry struct {
 type Part struct {
 	Kind       Kind
 	Text       []byte // decoded UTF-8
-	JSON       []byte // instead of Text
+	JSON       []byte // instead of Text: a JSON string without its quotes
+	Lines      int    // instead of Text: how many of its lines are wanted
 	Tool       string // calls, nested calls and results: the tool's name
 	ToolCallID string // calls, nested calls and results
 

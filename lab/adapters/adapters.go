@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -160,31 +161,62 @@ func Alone(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 }
 
 // Sparse tests that an entry of which only some texts are wanted has the same parts. Each has its
-// text, that text as JSON, or neither if it is not wanted.
+// text, that text as JSON, or neither if it is not wanted. If the lines with a word are counted, a
+// part may have their number in place of its text.
 func Sparse(t testing.TB, a adapter.Adapter, state adapter.State, data []byte) {
 	t.Helper()
 	r := Parse(t, a, state, data)
 	for _, e := range r.Entries {
-		for _, wants := range []bool{true, false} {
-			line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true}
-			line.Wanted = func([]byte) bool { return wants }
-			a.Parse(adapter.State{Path: state.Path, Header: r.End.Header}).Parse(line, func(got *session.Entry) {
-				if got.Type != e.Type || got.Role != e.Role || got.ID != e.ID || wants && len(got.Parts) != len(e.Parts) {
-					t.Errorf("%s: line %d, with wanted texts only: %+v, want %+v", state.Path, e.Line, got, e)
-					return
+		read := func(wanted func(json []byte) bool, count func(json []byte) int) (got session.Entry) {
+			line := adapter.Line{Data: data[e.Offset : e.Offset+int64(e.Length)], Offset: e.Offset, Number: e.Line, Ended: true, Wanted: wanted, Count: count}
+			a.Parse(adapter.State{Path: state.Path, Header: r.End.Header}).Parse(line, func(e *session.Entry) { got = Clone(e) })
+			if got.Type != e.Type || got.Role != e.Role || got.ID != e.ID {
+				t.Errorf("%s: line %d, with wanted texts only: %+v, want %+v", state.Path, e.Line, got, e)
+			}
+			for i := range got.Parts {
+				if part := &got.Parts[i]; part.JSON != nil {
+					part.Text = jsonl.AppendText(nil, part.JSON)
 				}
-				for i, part := range got.Parts {
-					text := part.Text
-					if part.JSON != nil {
-						text = jsonl.AppendText(nil, part.JSON)
-					}
-					if wants && (part.Kind != e.Parts[i].Kind || !bytes.Equal(text, e.Parts[i].Text)) {
-						t.Errorf("%s: line %d: part %d is %q, want %q", state.Path, e.Line, i, text, e.Parts[i].Text)
-					}
+			}
+			return got
+		}
+		read(func([]byte) bool { return false }, nil)
+		got := read(func([]byte) bool { return true }, nil)
+		if len(got.Parts) != len(e.Parts) {
+			t.Fatalf("%s: line %d, with wanted texts only, has %d parts, want %d", state.Path, e.Line, len(got.Parts), len(e.Parts))
+		}
+		for i, want := range e.Parts {
+			if part := got.Parts[i]; part.Kind != want.Kind || part.ToolCallID != want.ToolCallID || !bytes.Equal(part.Text, want.Text) {
+				t.Errorf("%s: line %d: part %d is %s %q, want %s %q", state.Path, e.Line, i, part.Kind, part.Text, want.Kind, want.Text)
+			}
+			words := wordExpr.FindAll(want.Text, 1000)
+			if len(words) == 0 {
+				continue
+			}
+			word := words[(int(e.Offset)+i)%len(words)]
+			lines := func(text []byte) int { return linesWith(text, word) }
+			got := read(func(json []byte) bool { return bytes.Contains(json, word) || bytes.Contains(json, []byte(`\u`)) },
+				func(json []byte) int { return lines(jsonl.AppendText(nil, json)) })
+			got.Parts = append(got.Parts, make([]session.Part, max(0, len(e.Parts)-len(got.Parts)))...) // that are not wanted
+			for i, part := range got.Parts {
+				if n, want := part.Lines+lines(part.Text), lines(e.Parts[i].Text); n != want || n > 0 && part.Kind != e.Parts[i].Kind {
+					t.Errorf("%s: line %d: %d lines with %q in part %d (%s), want %d of %q", state.Path, e.Line, n, word, i, part.Kind, want, e.Parts[i].Text)
 				}
-			})
+			}
 		}
 	}
+}
+
+// wordExpr matches what is never partly in a name, and never in the number of an element.
+var wordExpr = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]+`)
+
+func linesWith(text, word []byte) (n int) {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if bytes.Contains(line, word) {
+			n++
+		}
+	}
+	return n
 }
 
 // own returns an entry without what may depend on earlier lines.

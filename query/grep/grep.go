@@ -28,7 +28,7 @@ type Request struct {
 	Case      literal.CaseMode
 	Word      bool // only whole words match
 	Multiline bool // a match may span lines
-	Brief     bool // count matching lines, return none
+	Brief     bool // count the matching lines of each session in one match, return none
 	MaxStates int  // of an expression; see literal.Options
 
 	Before, After int // lines of context from the same part
@@ -75,13 +75,13 @@ type File struct {
 // Whole is the value of File.Indexed for a file that is indexed to its end.
 const Whole = math.MaxInt64
 
-// A Match is a part of an entry with matching lines.
+// A Match is a part of an entry with matching lines or, with Request.Brief, a session.
 type Match struct {
-	Location
-	Lines   []Line    // none with Request.Brief, or once Request.Counted
-	Matched int       // number of matching lines
-	Matches int       // number of matches in them; unknown with Request.Brief, and once Request.Counted
-	Time    time.Time // of the file, as of File
+	Location           // with Request.Brief, only of the session
+	Lines    []Line    // none with Request.Brief, or once Request.Counted
+	Matched  int       // number of matching lines
+	Matches  int       // number of matches in them; unknown with Request.Brief, and once Request.Counted
+	Time     time.Time // of the file, as of File
 }
 
 // Compare orders matches of different files as Run does.

@@ -649,6 +649,7 @@ func TestGrepOfAgents(t *testing.T) {
 				t.Fatalf("grep %+q (-read +known):\n%s", req.Patterns, diff)
 			}
 		}
+		s.compareCounts(req, want)
 	}
 }
 
@@ -708,14 +709,26 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		if diff := testkit.Diff(scanned, bare); diff != "" {
 			t.Fatalf("grep %+q, only counted (-scanned +counted):\n%s", req.Patterns, diff)
 		}
-		brief := req
-		brief.Brief = true
-		counted, _ := s.grep(brief, true)
+		s.compareCounts(req, scanned)
+	}
+}
+
+// compareCounts compares a list of matches with brief ones, in each way to find them.
+func (s *grepShelf) compareCounts(req Request, list []*Match) {
+	s.t.Helper()
+	want := map[string]int{}
+	for _, m := range list {
+		want[m.SessionPath] += m.Matched
+	}
+	for i, req := range []Request{req, req, readAll(req)} {
+		got := map[string]int{}
+		req.Brief = true
+		counted, _ := s.grep(req, i > 0)
 		for _, m := range counted {
-			m.Matches = 0
+			got[m.SessionPath] += m.Matched
 		}
-		if diff := testkit.Diff(scanned, counted); diff != "" {
-			t.Fatalf("grep %+q (-scanned +counted):\n%s", req.Patterns, diff)
+		if diff := testkit.Diff(want, got); diff != "" || len(counted) != len(want) {
+			s.t.Fatalf("grep %+q, counted in way %d (-listed +counted):\n%s", req.Patterns, i, diff)
 		}
 	}
 }

@@ -83,9 +83,9 @@ func (f *finder) matchLine(line []byte, brief bool) (spans [][2]int, ok bool) {
 		if brief {
 			return nil, true
 		}
-		n, at := &f.TextPrefilter.Finders[0], literal.AtStart
+		n := &f.TextPrefilter.Finders[0]
 		for from := 0; ; {
-			i := n.Find(line, from, &at)
+			i := n.Find(line, from)
 			if i == len(line) {
 				return spans, true
 			}

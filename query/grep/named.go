@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"slices"
 
 	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
+	"pigrep/query/engine/literal"
 )
 
 // skipEntries drops the first candidates whose lines rule them out. If all are dropped
@@ -38,7 +40,7 @@ func (w *worker) lineMayMatch(offset int64) (bool, error) {
 		if ended >= 0 {
 			data = data[:have+ended]
 		}
-		if w.mayMatch(data) {
+		if w.cursor.MayMatch(w.JSONPrefilter, data) {
 			return true, nil
 		}
 		if ended >= 0 || err == io.EOF {
@@ -58,7 +60,12 @@ func (w *worker) lineMayMatch(offset int64) (bool, error) {
 
 // mayMatch reports whether raw JSON may have a match.
 func (w *worker) mayMatch(data []byte) bool {
-	return w.cursor.MayMatch(w.JSONPrefilter, data)
+	return w.cursor.MayMatch(w.JSONPrefilter, data) && w.hasRest(data)
+}
+
+// hasRest reports whether raw JSON has what a match contains beside the literals of the prefilter.
+func (w *worker) hasRest(data []byte) bool {
+	return !slices.ContainsFunc(w.JSONRest, func(p *literal.Prefilter) bool { return !w.rest.MayMatch(p, data) })
 }
 
 // searchNamed searches the candidate entries. It fails with entry.ErrChanged if the

@@ -30,6 +30,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 	if known := w.task.Known; known != nil && !w.changed && known.Skipped == 0 {
 		s.read = min(w.task.Indexed, known.Checkpoint.Offset)
 	}
+	w.lines.Uncounted = w.req.Brief && w.task.Indexed == Whole // no match or error says a number
 	w.read(&w.lines, from, w.file.Size(), state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
@@ -69,8 +70,11 @@ func (w *worker) read(lines *jsonl.Reader, from, to int64, number int) {
 // findHeader returns the first header of the file, wherever it is. It applies to the
 // whole file.
 func (w *worker) findHeader(state adapter.State, from int64) (session.Header, error) {
-	if state.Header.Version != 0 {
+	switch {
+	case state.Header.Version != 0:
 		return state.Header, nil
+	case w.isKnown():
+		return w.task.Known.Header, nil
 	}
 	parser := w.adapter.Parse(state)
 	lines := new(jsonl.Reader)
@@ -131,16 +135,30 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 		if pos >= len(data) {
 			break
 		}
-		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
-		end := literal.IndexByteFrom(data, '\n', pos) + 1
-		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
-		counted = end
+		start, end := lineStart(data, at, pos), literal.IndexByteFrom(data, '\n', pos)+1
+		if !w.lines.Uncounted {
+			s.lines += bytes.Count(data[counted:start], []byte{'\n'})
+			counted = end
+		}
 		if err := s.searchEnded(data[start:end], offset+int64(start)); err != nil {
 			return err
 		}
 		at = end
 	}
 	return nil
+}
+
+// lineStart returns where the line with the byte at pos begins, at or after from. Most lines are
+// so long that looking forward, piece by piece, is faster than backward.
+func lineStart(data []byte, from, pos int) int {
+	const piece = 512
+	for end := pos; end > from; end -= piece {
+		begin := max(from, end-piece)
+		if bytes.IndexByte(data[begin:end], '\n') >= 0 {
+			return begin + 1 + bytes.LastIndexByte(data[begin:end], '\n')
+		}
+	}
+	return from
 }
 
 func (s *lineScan) searchEnded(raw []byte, offset int64) error {
@@ -157,14 +175,14 @@ func (s *lineScan) searchLine(line adapter.Line) error {
 		}
 		s.parser.Reset(alone)
 		if line.Ended && line.Offset < s.read {
-			line.Wanted = s.w.mayMatch
+			line.Wanted, line.Count = s.w.mayMatch, s.w.count
 		}
 	}
 	timeless, err := s.searchEntries(s.parser, line, skipping)
 	if !timeless || err != nil {
 		return err
 	}
-	line.Wanted = nil
+	line.Wanted, line.Count = nil, nil
 	// A matching entry without a timestamp gets the time of the entry before it.
 	if err := s.parseTo(line.Offset); err != nil {
 		return err

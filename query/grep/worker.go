@@ -36,6 +36,7 @@ type worker struct {
 	finder      *finder
 	entryReader *entry.Reader  // of the entries that the index names
 	cursor      literal.Cursor // in raw bytes
+	rest        literal.Cursor // in raw bytes around the cursor
 	buf         []byte
 	lines       jsonl.Reader   // of files that are scanned
 	text        []byte         // decoded JSON
@@ -47,6 +48,7 @@ type worker struct {
 	left       int // how many more matching lines are wanted; negative for all
 	fileHeader session.Header
 	sent       int                   // matches of the file so far
+	counted    int                   // matching lines of the file that one match will say, with Request.Brief
 	tooLong    *adapter.TooLongError // what the scan left out; nil for nothing
 
 	pending map[segment.ID]bool // searches of the file that are not indexed; nil until needed
@@ -55,6 +57,8 @@ type worker struct {
 	whole  *entry.Places // of all entries of the file; nil until they are needed
 
 	changed bool // since it was indexed
+
+	count func(json []byte) int // for lines that the parser counts; nil if it cannot
 }
 
 func newWorker(ctx context.Context, g *run) *worker {
@@ -63,8 +67,11 @@ func newWorker(ctx context.Context, g *run) *worker {
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 	w.lines.Buffer = scanBuffer
+	if s := &g.req.Spec; g.req.Brief && g.JSONIsLiteral && !g.Multiline && !g.filter.TestsEntries() && !s.Error && len(s.Roles)+len(s.Tools)+len(s.Models) == 0 {
+		w.count = func(json []byte) int { return w.countLines(json, -1) }
+	}
 	if w.JSONPrefilter != nil {
-		w.entryReader.Wanted = w.mayMatch
+		w.entryReader.Wanted, w.entryReader.Count = w.mayMatch, w.count
 	}
 	return w
 }
@@ -73,10 +80,8 @@ func newWorker(ctx context.Context, g *run) *worker {
 var errEnough = errors.New("enough")
 
 func (w *worker) searchTask(t *task) {
-	w.task, w.sent, w.left, w.tooLong, w.pending, w.whole, w.changed = t, 0, -1, nil, nil, nil, false
-	if w.req.MaxCount > 0 {
-		w.left = w.req.MaxCount
-	}
+	w.task, w.tooLong, w.pending, w.changed = t, nil, nil, false
+	w.begin()
 	if t.fatal = cmp.Or(w.ctx.Err(), w.candidates(w.ctx, t)); t.fatal != nil {
 		return
 	}
@@ -89,11 +94,20 @@ func (w *worker) searchTask(t *task) {
 		return
 	}
 	defer w.file.Close()
-	if err = w.searchFile(); err != nil && !errors.Is(err, errEnough) {
+	err = w.searchFile()
+	if w.counted > 0 {
+		err = cmp.Or(w.send(&Match{Location: w.location(), Matched: w.counted}), err)
+	}
+	if err != nil && !errors.Is(err, errEnough) {
 		t.err = err
 	} else if w.tooLong != nil && t.Indexed != Whole { // else the index knows of it
 		t.err = w.tooLong
 	}
+}
+
+// begin begins a file, or begins it again.
+func (w *worker) begin() {
+	w.sent, w.counted, w.left, w.whole = 0, 0, cmp.Or(w.req.MaxCount, -1), nil
 }
 
 // searchFile searches the candidate entries and scans what is not indexed. If the file
@@ -129,7 +143,8 @@ func (w *worker) searchFile() error {
 	}
 	if err := w.searchNamed(known); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
-			w.changed, w.whole = true, nil
+			w.changed = true
+			w.begin()
 			if err := w.loadBranches(); err != nil {
 				return err
 			}
@@ -147,6 +162,10 @@ func (w *worker) searchFile() error {
 }
 
 func (w *worker) scanAll() error {
+	if w.isKnown() {
+		h := &w.task.Known.Header
+		return w.scan(adapter.State{Path: w.task.Path, Header: session.Header{Agent: h.Agent, Notes: h.Notes}}, 0)
+	}
 	state, err := adapter.Begin(w.adapter, w.task.Path, w.file)
 	if err != nil {
 		return err
@@ -161,11 +180,16 @@ func (w *worker) loadBranches() error {
 	return w.loadPlaces()
 }
 
+// isKnown reports whether the index has the file as it is.
+func (w *worker) isKnown() bool {
+	return w.task.Known != nil && w.task.Indexed == Whole && !w.changed
+}
+
 // loadPlaces loads the places of the entries, from the index if that has the whole file.
 func (w *worker) loadPlaces() (err error) {
 	var rec *session.Record
-	if t := w.task; t.Known != nil && t.Indexed == Whole && w.reader != nil && !w.changed {
-		rec, _ = w.reader.Record(t.Known.File) // without it the file itself is read
+	if w.isKnown() && w.reader != nil {
+		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
 	}
 	w.whole, err = entry.LoadPlaces(w.adapter, rec, w.task.Path, w.file, w.file.Size())
 	return err
@@ -195,7 +219,7 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	}
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
+		if len(p.Text)+len(p.JSON)+p.Lines == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.whole.OnBranch(e.Offset, w.branch) {
 			continue
 		}
 		if err := w.searchPart(e, i, at); err != nil {
@@ -215,6 +239,12 @@ const (
 func (w *worker) searchPart(e *session.Entry, part int, at time.Time) error {
 	p := &e.Parts[part]
 	brief := w.req.Brief || w.req.Counted != nil && w.req.Counted.Load()
+	if lines := p.Lines; lines > 0 {
+		if w.left >= 0 {
+			lines = min(lines, w.left)
+		}
+		return w.put(e, part, at, lines, nil, nil)
+	}
 	if p.JSON != nil && brief && !w.Multiline {
 		return w.put(e, part, at, w.countLines(p.JSON, w.left), nil, nil)
 	}
@@ -266,7 +296,7 @@ func (w *worker) decode(json []byte) []byte {
 	return text
 }
 
-// put queues a match in a part of an entry, unless there is none.
+// put queues a match in a part of an entry, unless there is none or it is only counted.
 func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, blocks []block, lines []Line) error {
 	if err := w.ctx.Err(); err != nil || matched == 0 {
 		return err
@@ -282,14 +312,14 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 			return nil
 		}
 	}
-	m := &Match{
-		Location: Location{
-			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, Agent: session.ShortAgent(w.fileHeader.Agent), Kept: w.task.Kept, CWD: w.fileHeader.CWD,
-			EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
-			At: session.At{Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part}, Origin: e.OriginOf(p),
-		},
-		Matched: matched, Lines: lines,
+	if w.req.Brief && e.About == "" {
+		w.counted += matched
+		return w.took(matched)
 	}
+	m := &Match{Location: w.location(), Matched: matched, Lines: lines}
+	m.EntryID, m.Kind, m.Role, m.Timestamp = e.ID, p.Kind, e.Role, session.Time{Time: at}
+	m.At = session.At{Line: e.Line, Offset: e.Offset, Length: e.Length, Part: part}
+	m.Origin = e.OriginOf(p)
 	if e.About != "" {
 		w.locate(&m.Location, e.Offset)
 	}
@@ -301,19 +331,32 @@ func (w *worker) put(e *session.Entry, part int, at time.Time, matched int, bloc
 			m.Lines[i].shorten(w.req.MaxColumns)
 		}
 	}
+	return cmp.Or(w.send(m), w.took(matched))
+}
+
+// send queues a match.
+func (w *worker) send(m *Match) error {
 	if w.req.Redact {
 		redact.Strings(m)
 	}
-	if err := w.queue.put(w.task, m); err != nil {
-		return err
-	}
 	w.sent++
+	return w.queue.put(w.task, m)
+}
+
+// took returns errEnough once enough lines of the file match.
+func (w *worker) took(matched int) error {
 	if w.left > 0 {
 		if w.left -= matched; w.left == 0 {
 			return errEnough
 		}
 	}
 	return nil
+}
+
+// location is where all matches in the file are.
+func (w *worker) location() Location {
+	t, h := w.task, &w.fileHeader
+	return Location{SessionPath: t.Path, SessionID: h.ID, Agent: session.ShortAgent(h.Agent), Kept: t.Kept, CWD: h.CWD}
 }
 
 // locate moves a match in Notes to the beginning of the session that it is about, if that is
@@ -364,10 +407,13 @@ func (w *worker) countLines(json []byte, limit int) (n int) {
 		if pos == len(json) {
 			break
 		}
-		start, end, next := jsonl.LineAround(json, from, pos)
-		if w.JSONIsLiteral && pos >= start && !jsonl.MayEndInEscape(json[start:pos+1]) {
+		if w.JSONIsLiteral && !jsonl.InEscape(json, pos) {
 			n++
-		} else {
+			_, from = jsonl.LineEnd(json, pos)
+			continue
+		}
+		start, end, next := jsonl.LineAround(json, from, pos)
+		if w.hasRest(json[start:end]) {
 			n += len(w.finder.find(w.decode(json[start:end]), limit-n, true))
 		}
 		from = next

@@ -81,8 +81,9 @@ type Pattern struct {
 	Required      *Required
 	TextPrefilter *Prefilter // nil when no literal is needed
 	JSONPrefilter *Prefilter
-	IsLiteral     bool // a needle in a text is a match
-	JSONIsLiteral bool // so is one in raw JSON, unless it is part of an escape
+	JSONRest      []*Prefilter // which raw JSON with a matching line must pass too
+	IsLiteral     bool         // a needle in a text is a match
+	JSONIsLiteral bool         // so is one in raw JSON, unless it is part of an escape
 }
 
 // WordCharacter is the inside of a character class with the word characters of -w:
@@ -163,7 +164,13 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 		return nil, &PatternError{Pattern: strings.Join(patterns, "|"), Offset: -1, Reason: err.Error(), Try: TrySmaller}
 	}
 	p.Required = Extract(tree, req.Word)
-	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	p.TextPrefilter = textPrefilter(p.Required)
+	if all := jsonPrefilters(p.Required); len(all) > 0 {
+		p.JSONPrefilter, p.JSONRest = all[0], all[1:]
+	}
+	if p.Multiline { // they may be in several strings
+		p.JSONRest = nil
+	}
 	if r := longestRun(tree); r != nil {
 		p.TextPrefilter, p.JSONPrefilter = cmp.Or(p.TextPrefilter, r.prefilter(false)), cmp.Or(p.JSONPrefilter, r.prefilter(true))
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"unicode"
 	"unicode/utf8"
+
+	"pigrep/internal/bytescan"
 )
 
 // A Prefilter finds the places of a text, or of the JSON of a session file, where an
@@ -25,24 +27,28 @@ const (
 )
 
 // textPrefilter picks needles for decoded texts, nil when nothing is needed.
-func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, textPiece) }
-
-// jsonPrefilter returns the prefilter of raw JSON, or nil if there is none. If a decoded
-// text contains one of its literals, the JSON contains the same bytes, unless one of the
-// characters is written as a \u escape (see escapeBefore).
-func jsonPrefilter(n *Required) *Prefilter {
-	found := pickPrefilter(n, jsonPiece)
-	if found != nil {
-		found.json = true
+func textPrefilter(n *Required) *Prefilter {
+	if all := prefilters(n, textPiece); len(all) > 0 {
+		return all[0]
 	}
-	return found
+	return nil
 }
 
-// pickPrefilter makes a prefilter of the list of required literals whose shortest
-// piece is the longest.
-func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
-	best := &Prefilter{}
-	most := minFinder - 1
+// jsonPrefilters returns the prefilters of raw JSON. If a decoded text contains one of
+// their literals, the JSON contains the same bytes, unless one of the
+// characters is written as a \u escape (see escapeBefore).
+func jsonPrefilters(n *Required) []*Prefilter {
+	all := prefilters(n, jsonPiece)
+	for _, found := range all {
+		found.json = true
+	}
+	return all
+}
+
+// prefilters makes a prefilter of each list of required literals. That whose shortest
+// piece is the longest comes first.
+func prefilters(n *Required, piece func(Literal) []byte) (all []*Prefilter) {
+	most := 0
 	n.visitLists(func(list []Literal) {
 		if len(list) > maxFinders {
 			return
@@ -62,14 +68,12 @@ func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
 			found.Finders = append(found.Finders, NewFinder(text, l.fold))
 			found.Longest = max(found.Longest, len(text), len(`\u0000`))
 		}
-		if least > most {
-			best, most = found, least
+		if all = append(all, found); least > most {
+			most = least
+			all[0], all[len(all)-1] = found, all[0]
 		}
 	})
-	if len(best.Finders) == 0 {
-		return nil
-	}
-	return best
+	return all
 }
 
 // visitLists visits every list of literals such that each matching text contains one of
@@ -166,17 +170,17 @@ func longestPiece(l Literal, allowed func(rune) bool, ok func([]byte) bool) []by
 type Cursor struct {
 	*Prefilter
 	text        []byte
-	states      []FinderState
-	nextSpecial int // offset of the next character that folds to k or s
-	nextEscape  int // offset of the next escape, or one up to which there is none
+	next        []int // offsets of the next literal of each Finder; -1 if unknown
+	nextSpecial int   // offset of the next character that folds to k or s
+	nextEscape  int   // offset of the next escape, or one up to which there is none
 }
 
 // Begin puts the cursor at the start of a text.
 func (c *Cursor) Begin(n *Prefilter, text []byte) {
 	c.Prefilter, c.text, c.nextSpecial, c.nextEscape = n, text, -1, -1
-	c.states = c.states[:0]
+	c.next = c.next[:0]
 	for range n.Finders {
-		c.states = append(c.states, AtStart)
+		c.next = append(c.next, -1)
 	}
 	if !n.specialFold {
 		c.nextSpecial = len(text)
@@ -205,10 +209,10 @@ func (c *Cursor) Next(from int) int {
 func (c *Cursor) nextLiteral(from int) int {
 	best := len(c.text)
 	for i := range c.Finders {
-		if c.states[i].next < from {
-			c.states[i].next = c.Finders[i].Find(c.text, from, &c.states[i])
+		if c.next[i] < from {
+			c.next[i] = c.Finders[i].Find(c.text, from)
 		}
-		best = min(best, c.states[i].next)
+		best = min(best, c.next[i])
 	}
 	return best
 }
@@ -231,13 +235,13 @@ func nextSpecialFold(text []byte, from int) int {
 	return best
 }
 
-var unicodeEscape = newPair('\\', 'u', 1, false)
+var unicodeEscape = bytescan.NewPair('\\', 'u', 1, false)
 
 // NextUnicodeEscape returns the offset of the next \u escape of JSON at or after
 // from, len(text) if there is none. In \\u the backslash is escaped and the u is
 // a letter.
 func NextUnicodeEscape(text []byte, from int) int {
-	for from = unicodeEscape.next(text, from); from < len(text); from = unicodeEscape.next(text, from+1) {
+	for from = unicodeEscape.Next(text, from); from < len(text); from = unicodeEscape.Next(text, from+1) {
 		if !isEscaped(text, from) {
 			break
 		}

@@ -87,9 +87,8 @@ func mayBeBare(run []byte) bool {
 // changed.
 func (r *JSONPrefilter) MayContain(data []byte) bool {
 	found := false
-	at := literal.AtStart
 	for from := 0; ; {
-		i := r.pivot.Find(data, from, &at)
+		i := r.pivot.Find(data, from)
 		if i == len(data) {
 			return !found
 		}
@@ -105,9 +104,8 @@ func (r *JSONPrefilter) MayContain(data []byte) bool {
 // needle. It compares the letters and digits around each pivot, which takes a tenth of the
 // time of folding all of the text.
 func (r *JSONPrefilter) MayBeIn(text []byte) bool {
-	at := literal.AtStart
 	for from := 0; ; from++ {
-		if from = r.pivot.Find(text, from, &at); from == len(text) {
+		if from = r.pivot.Find(text, from); from == len(text) {
 			return false
 		}
 		if lettersAfter(text[from:], r.Text[r.start:]) && lettersBefore(text[:from], r.Text[:r.start]) {
