@@ -41,9 +41,9 @@ type Options struct {
 	Stays    bool // the process lives on: an index of a newer version is left to newer processes
 
 	// Opened is called with the newest generation while the files are still
-	// being compared with it, because usually nothing has changed. If something
-	// has, the returned function is called; it must not return before the
-	// generation is no longer in use. Then Opened is called again with the next
+	// being compared with it, unless a look at a few of them shows that it is behind.
+	// If something has changed, the returned function is called; it must not return
+	// before the generation is no longer in use. Then Opened is called with the next
 	// generation, while the writer is being closed. May be nil.
 	Opened func(*index.Reader) (stop func())
 
@@ -175,7 +175,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 }
 
 // look finds the files, or asks the watcher for them, while the newest generation is opened
-// and used. stop ends that use.
+// and used, if it seems to have all of them. stop ends that use.
 func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) {
 	var looking sync.WaitGroup
 	var confirmed *freshAnswer
@@ -188,7 +188,7 @@ func (r *Result) look(o Options) (reader *index.Reader, stop func(), err error) 
 		}
 	})
 	stop = func() {}
-	if reader, err = index.Open(o.Dir); err == nil && o.Opened != nil {
+	if reader, err = index.Open(o.Dir); err == nil && o.Opened != nil && !looksBehind(reader.Table()) {
 		stop = o.Opened(reader)
 	}
 	looking.Wait()
