@@ -40,6 +40,7 @@ type Accumulator struct {
 	keywords []*inverted   // in the order of the table keywords
 	flag     *inverted     // that of FieldFlag
 	terms    []keywordTerm // of the document being added
+	key      []byte        // its id
 	pairs    adjacency
 
 	docs   int
@@ -90,7 +91,8 @@ func (a *Accumulator) Add(d *Document) (tokens int) {
 			a.terms = append(a.terms, keywordTerm{i, cut(v)})
 		}
 	}
-	return a.add([]byte(d.ID.String()), a.terms, d.Text)
+	a.key = d.ID.appendTo(a.key[:0])
+	return a.add(a.key, a.terms, d.Text)
 }
 
 func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
@@ -172,9 +174,11 @@ type term struct {
 // bytes is known by its key and its size.
 func keyOf(token []byte) uint64 {
 	be := binary.BigEndian
-	switch n := len(token); {
-	case n >= 8:
-		return be.Uint64(token)
+	n := len(token)
+	if cap(token) >= 8 { // what lies behind a shorter one is masked out
+		return be.Uint64(token[:8]) &^ (1<<(64-8*min(n, 8)) - 1)
+	}
+	switch {
 	case n >= 4: // the last four bytes overlap the first four, which are shifted out
 		return uint64(be.Uint32(token))<<32 | uint64(be.Uint32(token[n-4:])<<(64-8*n))
 	case n > 0:
