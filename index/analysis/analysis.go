@@ -17,11 +17,7 @@
 // MaxTerm is cut, not omitted. The terms of a run never depend on the text around it.
 package analysis
 
-import (
-	"encoding/binary"
-	"math/bits"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // MaxTerm is the longest term in bytes; a longer one is cut at the last rune boundary before.
 const MaxTerm = 64
@@ -61,7 +57,7 @@ func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
 			if text[i] == escape {
-				if end := controlEnd(text, i); end > 0 && !endsRun(text, end) {
+				if end := controlEnd(text, i); end > 0 && startsRun(text, end) {
 					n, _ := a.run(text, end, emit)
 					tokens += n
 				}
@@ -114,48 +110,31 @@ func BeforeControl(text []byte) []byte {
 	return text[:i]
 }
 
+func startsRun(text []byte, i int) bool {
+	return i < len(text) && (text[i] >= utf8.RuneSelf || classes[text[i]] != separator)
+}
+
 // run walks the run that begins at start and returns the number of tokens and where it stopped.
 func (a *Analyzer) run(text []byte, start int, emit func(Token)) (tokens, end int) {
-	end = plainEnd(text, start)
-	if endsRun(text, end) {
-		a.cut = a.cut || end-start > MaxTerm
-		emit(Token{Term: text[start:min(end, start+MaxTerm)], Start: start, End: end, Form: Word})
-		return 1, end
-	}
-	for end < len(text) && text[end] < utf8.RuneSelf {
-		if classes[text[end]] == separator {
-			return a.walkASCII(text, start, end, emit), end
+	var seen class
+	i := start
+	for i < len(text) && text[i] < utf8.RuneSelf {
+		c := classes[text[i]]
+		if c == separator {
+			break
 		}
-		end++
-	}
-	if end < len(text) {
-		return a.walkMixed(text, start, emit)
-	}
-	return a.walkASCII(text, start, end, emit), end
-}
-
-// endsRun reports whether no run goes on at text[i].
-func endsRun(text []byte, i int) bool {
-	return i == len(text) || text[i] < utf8.RuneSelf && classes[text[i]] == separator
-}
-
-// plainEnd returns the end of the lower case letters and digits of ASCII that begin at text[i]. It looks at eight at a
-// time: most words are shorter, and where each ends cannot be predicted.
-func plainEnd(text []byte, i int) int {
-	for ; i+8 <= len(text); i += 8 {
-		w := binary.LittleEndian.Uint64(text[i:])
-		x := w &^ highBits8
-		// A byte has its high bit if it is at least the first of a range, and not more than the last.
-		letters := (x + ('\x80'-'a')*eachByte) &^ (x + ('\x80'-'z'-1)*eachByte)
-		digits := (x + ('\x80'-'0')*eachByte) &^ (x + ('\x80'-'9'-1)*eachByte)
-		if others := highBits8 &^ ((letters | digits) &^ w); others != 0 {
-			return i + bits.TrailingZeros64(others)/8
-		}
-	}
-	for i < len(text) && text[i] < utf8.RuneSelf && classes[text[i]]&(lower|digit) != 0 {
+		seen |= c
 		i++
 	}
-	return i
+	switch {
+	case i < len(text) && text[i] >= utf8.RuneSelf:
+		return a.walkMixed(text, start, emit)
+	case seen&(upper|underscore) == 0:
+		a.cut = a.cut || i-start > MaxTerm
+		emit(Token{Term: text[start:min(i, start+MaxTerm)], Start: start, End: i, Form: Word})
+		return 1, i
+	}
+	return a.walkASCII(text, start, i, emit), i
 }
 
 // walkASCII is the fast path for a word run text[start:end] that is all ASCII; walkMixed gives the same.
@@ -168,24 +147,28 @@ func (a *Analyzer) walkASCII(text []byte, start, end int, emit func(Token)) int 
 	a.whole = a.whole[:0]
 	parts := 0
 	for i := start; ; {
-		// One part: text[from:to], lower case in a.part.
+		// One part: text[from:i], lower case in a.part.
 		from := i
 		a.part = a.part[:0]
-		for {
-			first := text[i]
-			if classes[first] == upper {
-				first += 'a' - 'A'
-			}
-			rest := text[i+1 : plainEnd(text, i+1)]
-			i += 1 + len(rest)
-			a.part = append(append(a.part, first), rest[:min(len(rest), MaxTerm)]...)
-			if len(a.part) > MaxTerm {
-				a.cut = true
-				a.part = a.part[:MaxTerm]
-			}
-			if i == end || text[i] == '_' || splits(classes[text[i-1]], asciiClass(text[:end], i+1)) {
+		before := separator
+		for i < end {
+			c := text[i]
+			class := classes[c]
+			if class == upper {
+				if i > from && splits(before, asciiClass(text[:end], i+1)) {
+					break
+				}
+				c += 'a' - 'A'
+			} else if class == underscore {
 				break
 			}
+			if len(a.part) < MaxTerm {
+				a.part = append(a.part, c)
+			} else {
+				a.cut = true
+			}
+			before = class
+			i++
 		}
 		to := i
 		for i < end && text[i] == '_' {

@@ -40,7 +40,6 @@ type Accumulator struct {
 	keywords []*inverted   // in the order of the table keywords
 	flag     *inverted     // that of FieldFlag
 	terms    []keywordTerm // of the document being added
-	key      []byte        // its id
 	pairs    adjacency
 
 	docs   int
@@ -76,9 +75,8 @@ func NewAccumulator() *Accumulator {
 		}
 	}
 	a.emit = func(t analysis.Token) {
-		key := keyOf(t.Term)
-		a.text.hold(key, t.Term)
-		a.pairs.add(t, key, uint32(len(t.Term)))
+		term := a.text.add(t.Term)
+		a.pairs.add(t, term.key, term.size)
 	}
 	return a
 }
@@ -92,8 +90,7 @@ func (a *Accumulator) Add(d *Document) (tokens int) {
 			a.terms = append(a.terms, keywordTerm{i, cut(v)})
 		}
 	}
-	a.key = d.ID.appendTo(a.key[:0])
-	return a.add(a.key, a.terms, d.Text)
+	return a.add([]byte(d.ID.String()), a.terms, d.Text)
 }
 
 func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
@@ -102,7 +99,6 @@ func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens i
 		a.keywords[k.field].add([]byte(k.term))
 	}
 	tokens = a.analyzer.Walk(text, a.emit)
-	a.text.count()
 	if a.analyzer.Cut() {
 		a.flag.add([]byte(FlagCut))
 	}
@@ -161,23 +157,7 @@ type inverted struct {
 	lengths  []uint32 // by document: tokens
 	begun    int      // start of the postings of the document being added
 	tokens   uint32   // of the document being added
-
-	held    []held // tokens that wait to be counted
-	long    []byte // those of them that have more bytes than a key
-	touched uint64 // slots that count read ahead
 }
-
-// held is a token that waits to be counted.
-type held struct {
-	key         uint64
-	hash        uint32
-	start, size uint32 // in inverted.long, if it is longer than a key
-}
-
-// maxHeld is how many tokens are counted at a time. The table of a batch does not fit into the
-// cache of a core: its slots are read for all of them first, so that the core waits for several
-// at a time. Together with analysis.plainEnd this saves an eighth of the CPU of a first index.
-const maxHeld = 128
 
 // term is a term of a field.
 type term struct {
@@ -191,12 +171,18 @@ type term struct {
 // a shorter one. Tokens with different keys sort as the keys do; a token of at most 8
 // bytes is known by its key and its size.
 func keyOf(token []byte) uint64 {
-	if n := len(token); cap(token) >= 8 { // what lies behind a shorter one is masked out
-		return binary.BigEndian.Uint64(token[:8]) &^ (1<<(64-8*min(n, 8)) - 1)
+	be := binary.BigEndian
+	switch n := len(token); {
+	case n >= 8:
+		return be.Uint64(token)
+	case n >= 4: // the last four bytes overlap the first four, which are shifted out
+		return uint64(be.Uint32(token))<<32 | uint64(be.Uint32(token[n-4:])<<(64-8*n))
+	case n > 0:
+		key := uint64(token[0]) << 56
+		key |= uint64(token[n/2]) << (56 - 8*(n/2))
+		return key | uint64(token[n-1])<<(64-8*n)
 	}
-	var b [8]byte
-	copy(b[:], token)
-	return binary.BigEndian.Uint64(b[:])
+	return 0
 }
 
 // hashOf hashes a token with its key. Each table draws a seed, so that no text can
@@ -233,69 +219,41 @@ func (f *inverted) reset() {
 	f.begun = 0
 }
 
-// add adds a token of the current document.
-func (f *inverted) add(token []byte) {
-	f.hold(keyOf(token), token)
-	f.count()
-}
-
-// hold is add for several tokens, after which count must be called.
-func (f *inverted) hold(key uint64, token []byte) {
-	f.held = append(f.held, held{key, hashOf(f.seed, key, token), uint32(len(f.long)), uint32(len(token))})
-	if len(token) > 8 {
-		f.long = append(f.long, token...)
-	}
-	if len(f.held) == maxHeld {
-		f.count()
-	}
-}
-
-func (f *inverted) count() {
+// add adds a token of the current document, and returns its term, which is valid until
+// the next call.
+func (f *inverted) add(token []byte) *term {
+	f.tokens++
+	key := keyOf(token)
+	hash := uint64(hashOf(f.seed, key, token))
 	mask := uint64(len(f.slots) - 1)
-	for i := range f.held {
-		f.touched |= f.slots[uint64(f.held[i].hash)&mask]
-	}
-	for i := range f.held {
-		f.countOne(&f.held[i])
-	}
-	f.tokens += uint32(len(f.held))
-	f.held, f.long = f.held[:0], f.long[:0]
-}
-
-func (f *inverted) countOne(h *held) {
-	mask := uint64(len(f.slots) - 1)
-	for i := uint64(h.hash) & mask; ; i = (i + 1) & mask {
+	for i := hash & mask; ; i = (i + 1) & mask {
 		slot := f.slots[i]
 		if slot == 0 {
-			f.slots[i] = uint64(h.hash)<<32 | uint64(len(f.terms)+1)
-			f.terms = append(f.terms, term{key: h.key, start: uint32(len(f.bytes)), size: h.size, docs: 1, last: uint32(len(f.postings))})
-			if h.size > 8 {
-				f.bytes = append(f.bytes, f.long[h.start:h.start+h.size]...)
-			} else {
-				f.bytes = binary.BigEndian.AppendUint64(f.bytes, h.key)[:len(f.bytes)+int(h.size)]
-			}
+			f.slots[i] = hash<<32 | uint64(len(f.terms)+1)
+			f.terms = append(f.terms, term{key: key, start: uint32(len(f.bytes)), size: uint32(len(token)), docs: 1, last: uint32(len(f.postings))})
+			f.bytes = append(f.bytes, token...)
 			f.postings = append(f.postings, posting{uint32(len(f.terms) - 1), 1})
 			if len(f.terms) > len(f.slots)/2 {
 				f.grow()
 			}
-			return
+			return &f.terms[len(f.terms)-1]
 		}
-		if uint32(slot>>32) != h.hash {
+		if slot>>32 != hash {
 			continue
 		}
 		number := uint32(slot) - 1
 		t := &f.terms[number]
-		if t.key != h.key || t.size != h.size || h.size > 8 && !bytes.Equal(f.term(number), f.long[h.start:h.start+h.size]) {
+		if t.key != key || int(t.size) != len(token) || len(token) > 8 && !bytes.Equal(f.bytes[t.start:t.start+t.size], token) {
 			continue
 		}
 		if int(t.last) >= f.begun { // not the first time in this document
 			f.postings[t.last].freq++
-			return
+			return t
 		}
 		t.docs++
 		t.last = uint32(len(f.postings))
 		f.postings = append(f.postings, posting{number, 1})
-		return
+		return t
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	engine "github.com/blevesearch/bleve_index_api"
@@ -148,15 +147,7 @@ func ImageTerm(images []session.Image) string {
 	return cmp.Or(images[0].MimeType, UnknownImage)
 }
 
-func FileTerm(file uint32) string { return string(appendHex(nil, uint64(file), 6)) }
-
-// appendHex appends a number in hexadecimal, in at least so many digits.
-func appendHex(b []byte, v uint64, digits int) []byte {
-	for i := max(digits, (bits.Len64(v)+3)/4) - 1; i >= 0; i-- {
-		b = append(b, "0123456789abcdef"[v>>(4*i)&15])
-	}
-	return b
-}
+func FileTerm(file uint32) string { return fmt.Sprintf("%06x", file) }
 
 // EntryHashTerm returns the term of FieldEntryHash for a hash; "" for 0, which is
 // no hash.
@@ -230,12 +221,8 @@ const NoFile = ^uint32(0)
 // String returns the id under which the engine knows the document. It is fixed in
 // width, so that the ids of a file sort by offset and then by part. Ids of stored
 // values have other forms; none may be that of a document.
-func (id ID) String() string { return string(id.appendTo(nil)) }
-
-func (id ID) appendTo(b []byte) []byte {
-	b = append(appendHex(b, uint64(id.File), 6), ':')
-	b = append(appendHex(b, uint64(id.Offset), 10), ':')
-	return appendHex(b, uint64(id.Part), 4)
+func (id ID) String() string {
+	return fmt.Sprintf("%06x:%010x:%04x", id.File, id.Offset, id.Part)
 }
 
 // parseID is the inverse of ID.String; false for anything else.
