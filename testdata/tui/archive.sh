@@ -17,9 +17,9 @@ until_shown '> ' 'sessions'
 
 # Hits, their session beside them, and the next one.
 type_ 'haystack'
-until_shown '> haystack' '3 hits' '▌ prompt' '▶ prompt'
+until_shown '> haystack' '3 hits' '▌ reply' '▶ reply' 'second straw'
 keys Down
-until_shown '▌ reply' '▶ reply' 'second straw'
+until_shown '▌ prompt' '▶ prompt'
 
 # The conversation, and what is found in it.
 keys Tab
@@ -52,7 +52,7 @@ type_ 'haystack'
 until_shown '> haystack' '3 hits' 'archive team · pushed now' 'Enter read'
 keys Enter
 until_gone 'Enter read'
-until_shown 'Find the needle'
+until_shown 'second straw' 'END'
 keys q
 until_shown '> haystack' 'Enter read'
 keys M-c
