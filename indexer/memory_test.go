@@ -131,8 +131,8 @@ func TestNotCommittedToAnotherIndex(t *testing.T) {
 	}
 }
 
-// An answer that is found before all files are compared would be thrown away if the session
-// that was written last goes on. So none is begun, however many older sessions there are.
+// A search begins while files are still compared, and its answer is thrown away if one of them
+// has changed. It does not begin if the session that was written last has grown.
 func TestNothingIsAskedInVain(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	old := time.Now().Add(-time.Hour)

@@ -237,6 +237,7 @@ func (r *running) told(k WatchKind) []WatchEvent {
 	return list
 }
 
+// wait polls for a condition that events of the watcher bring about, which the system delivers when it likes.
 func (r *running) wait(what string, condition func() bool) {
 	r.t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(2 * time.Millisecond) {

@@ -78,6 +78,8 @@ func current(t *testing.T, what, dir, root string) *index.Reader {
 	return r
 }
 
+// waitCurrent polls until a watcher has indexed everything. It gives up before the rescan after a
+// minute, which would hide a missed event.
 func waitCurrent(t *testing.T, what, dir, root string) {
 	t.Helper()
 	var lag indexer.Lag

@@ -584,9 +584,9 @@ func (c *firsts) came(copy uint64) {
 // mayRepeat reports whether an entry may have duplicates.
 func (c *firsts) mayRepeat(copy uint64) bool { return c.repeated.has(copy) }
 
-// isFirst reports whether no duplicate of the entry at an offset came before. Nobody need
-// ask for those that cannot have duplicates. All
-// facts of one entry must be asked for one after another: they get the same answer.
+// isFirst reports whether the entry at an offset is the first of its duplicates. All facts of an
+// entry get the same answer, if they are asked for one after another. An entry that cannot have
+// duplicates has copy 0.
 func (c *firsts) isFirst(copy uint64, file int, offset int64) bool {
 	if copy == 0 {
 		return true

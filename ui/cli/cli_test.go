@@ -83,7 +83,7 @@ func writeSessions(t *testing.T, root string, n int) {
 	}
 }
 
-// waitFor polls until the condition holds.
+// waitFor polls for a condition that a command in another goroutine brings about.
 func waitFor(t *testing.T, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {

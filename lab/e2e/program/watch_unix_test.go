@@ -120,7 +120,8 @@ func endCode(t testing.TB, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// eventually waits for a condition, but not for the rescan of a watcher, after a minute.
+// eventually polls for a condition that another process brings about. It gives up before the
+// rescan of a watcher, after a minute, which would hide a missed event.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(45 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
