@@ -18,7 +18,7 @@
 # make torture   the long tests with crashes, faults, damage and many processes, with TIMES as many random rounds
 # make fuzz      each fuzz target for FUZZTIME
 # make bench     measure against peers ROUNDS times on corpora of SIZE megabytes, into docs/BENCHMARKS.md
-# make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
+# make compare   check that this build gives the same answers as the program OLD; WORK keeps the corpus for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make leaks     measure the masking of secrets against the rules of gitleaks, with LEAKS_MB of generated sessions
 # make cover     how much of each package its own tests and the end-to-end tests cover

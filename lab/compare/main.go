@@ -2,54 +2,57 @@
 // build indexes the same session files from scratch and answers the same queries;
 // stdout, stderr and the exit code must be equal.
 //
-//	go run ./lab/compare -old OLD -new NEW -work DIR
+//	go run ./lab/compare -old OLD -new NEW
 //
-// The session files are testdata/sessions, those below $PIGREP_FIXTURES, those
-// below -roots, and a generated corpus. The makers build the queries from words
-// and names that occur in these files; the list is the same in every run. -work
-// keeps the generated corpus and the old build's answers for the next run.
+// The session files are testdata/sessions, the examples of risky commands and of
+// secrets, those below $PIGREP_FIXTURES, those below -roots, and a generated corpus.
+// queries.txt says what is asked, with words and names that the old build finds in
+// these files; the list is the same in every run.
 //
 // -only and -allow match the line of a query: the corpus, a colon, and the command
 // as typed in a shell. The package imports none of the code that it compares.
 package main
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"hash"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/lab/corpus"
 	"pigrep/lab/must"
 )
+
+type options struct {
+	old, new, work, fixtures, roots, only, allow string
+	megabytes                                    int64
+	list, verbose                                bool
+}
 
 func main() {
 	o := options{fixtures: os.Getenv("PIGREP_FIXTURES")}
 	flag.StringVar(&o.old, "old", "", "the build whose answers are right")
 	flag.StringVar(&o.new, "new", "", "the build to compare with it")
-	flag.StringVar(&o.work, "work", "", "keep the generated corpus, the indexes and the old build's answers in this directory")
+	flag.StringVar(&o.work, "work", "", "keep the generated corpus and the indexes in this directory")
 	flag.Int64Var(&o.megabytes, "corpus", 300, "size of the generated corpus in megabytes; 0 leaves it out")
 	flag.StringVar(&o.roots, "roots", "", "more directories of session files, comma-separated")
 	flag.StringVar(&o.only, "only", "", "run only the queries whose line matches this regular expression")
-	flag.StringVar(&o.allow, "allow", "", "a file of intended differences, one a line: a regular expression for the line of a query, a tab, the reason")
-	flag.BoolVar(&o.list, "list", false, "print the lines of the queries, run nothing")
+	flag.StringVar(&o.allow, "allow", "^$", "differences are intended where the line of a query matches this regular expression")
+	flag.BoolVar(&o.list, "list", false, "print the lines of the queries and do not compare")
 	flag.BoolVar(&o.verbose, "v", false, "show every difference, not just the first of each command")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,18 +67,13 @@ func main() {
 	}
 }
 
-type options struct {
-	old, new, work, fixtures, roots, only, allow string
-	megabytes                                    int64
-	list, verbose                                bool
-}
-
 // compare reports whether all answers are equal, intended differences aside.
 func compare(ctx context.Context, o *options, out io.Writer) (same bool, err error) {
 	defer must.Catch(&err)
 	only, err := regexp.Compile(o.only)
 	must.Do(err, "-only")
-	allow := must.Get(readAllowances(o.allow))
+	allow, err := regexp.Compile(o.allow)
+	must.Do(err, "-allow")
 	work := o.work
 	if work == "" {
 		work = must.Get(os.MkdirTemp("", "pigrep-compare"))
@@ -83,147 +81,51 @@ func compare(ctx context.Context, o *options, out io.Writer) (same bool, err err
 	}
 	work = must.Get(filepath.Abs(work))
 	must.Do(os.MkdirAll(filepath.Join(work, "home"), 0o755))
-	defer lock(work).Close()
-	s := &suite{ctx: ctx, allow: allow, report: newReport(out, o.verbose)}
-	if !o.list {
-		s.old, s.new = newProgram(o.old, "old", work), newProgram(o.new, "new", work)
-	}
+	r := &report{out: out, all: o.verbose, allow: allow}
 	for _, t := range findTrees(work, o) {
+		old, new := newProgram(ctx, o.old, "old", work, t), newProgram(ctx, o.new, "new", work, t)
+		results := []*result{{query: &old.build}}
+		results[0].difference = difference(old.built, new.built)
 		var asked []*query
-		for _, q := range queries(takeSample(t)) {
+		for _, q := range queries(t.name, old.values()) {
 			if only.MatchString(q.line()) {
 				asked = append(asked, q)
 			}
 		}
-		if !o.list {
-			s.compareTree(t, asked)
-			continue
-		}
-		for _, q := range asked {
-			fmt.Fprintln(out, q.line())
-		}
-	}
-	return o.list || s.report.finish(), nil
-}
-
-// lock keeps two runs out of the same work directory, until it is closed.
-func lock(work string) *flock.Flock {
-	l := flock.New(filepath.Join(work, "lock"))
-	if !must.Get(l.TryLock()) {
-		must.Fail("another run uses %s", work)
-	}
-	return l
-}
-
-// repository returns the directory of the module that the command runs in.
-func repository() string {
-	out, err := exec.Command("go", "env", "GOMOD").Output()
-	must.Do(err, "find the repository")
-	return filepath.Dir(strings.TrimSpace(string(out)))
-}
-
-// allowance is an intended difference.
-type allowance struct {
-	line   *regexp.Regexp
-	reason string
-}
-
-func readAllowances(path string) (list []allowance, err error) {
-	defer must.Catch(&err)
-	if path == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(path)
-	must.Do(err, "-allow")
-	for i, line := range strings.Split(string(data), "\n") {
-		if text := strings.TrimSpace(line); text == "" || text[0] == '#' {
-			continue
-		}
-		pattern, reason, ok := strings.Cut(line, "\t")
-		if !ok || strings.TrimSpace(reason) == "" {
-			must.Fail("%s:%d: want a regular expression, a tab and a reason", path, i+1)
-		}
-		re, err := regexp.Compile(pattern)
-		must.Do(err, path, ":", i+1)
-		list = append(list, allowance{re, strings.TrimSpace(reason)})
-	}
-	return list, nil
-}
-
-// suite compares two builds, one corpus after the other.
-type suite struct {
-	ctx      context.Context
-	old, new *program
-	allow    []allowance
-	report   *report
-}
-
-// compareTree indexes a corpus with both builds and runs the queries.
-func (s *suite) compareTree(t *corpusTree, asked []*query) {
-	if len(asked) == 0 {
-		return
-	}
-	for _, p := range []*program{s.old, s.new} {
-		fmt.Fprintf(os.Stderr, "%s: indexing with the %s build\n", t.name, p.side)
-		p.build(s.ctx, t)
-	}
-	results := make([]*result, len(asked))
-	var done atomic.Int64
-	start := time.Now()
-	finished := make(chan struct{})
-	defer close(finished)
-	go func() {
-		for {
-			select {
-			case <-finished:
-				return
-			case <-time.After(3 * time.Second):
-				fmt.Fprintf(os.Stderr, "%s: %d of %d\n", t.name, done.Load(), len(asked))
+		if o.list {
+			for _, q := range asked {
+				fmt.Fprintln(out, q.line())
 			}
+			continue
 		}
-	}()
-	workers, ctx := errgroup.WithContext(s.ctx)
+		start := time.Now()
+		r.add(t, append(results, ask(old, new, asked)...))
+		fmt.Fprintf(os.Stderr, "%s: %d queries in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
+	}
+	return o.list || r.finish(), nil
+}
+
+// ask asks both builds, and again if their answers differ: an age ("2 weeks ago") may
+// have changed in between.
+func ask(old, new *program, asked []*query) []*result {
+	results := make([]*result, len(asked))
+	var workers errgroup.Group
 	workers.SetLimit(runtime.NumCPU())
 	for i, q := range asked {
 		workers.Go(func() (err error) {
 			defer must.Catch(&err)
-			results[i] = s.ask(ctx, t, q)
-			done.Add(1)
+			r := &result{query: q, commands: [2]string{old.typed(q), new.typed(q)}}
+			for range 2 {
+				if r.difference = difference(old.run(q), new.run(q)); r.difference == "" {
+					break
+				}
+			}
+			results[i] = r
 			return nil
 		})
 	}
 	must.Do(workers.Wait())
-	fmt.Fprintf(os.Stderr, "%s: %d queries in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
-	s.report.add(t, results)
-}
-
-// ask runs one query on both builds. When the answers differ, both run it again:
-// the cached answer may contain an age ("2 weeks ago") that has changed since.
-// Otherwise a difference counts even if it does not come twice.
-func (s *suite) ask(ctx context.Context, t *corpusTree, q *query) *result {
-	r := &result{query: q}
-	old := s.old.ask(ctx, t, q)
-	if r.difference = s.differ(t, old, s.new.run(ctx, t, q)); r.difference == "" {
-		return r
-	}
-	oldAgain := s.old.askAgain(ctx, t, q)
-	again := s.differ(t, oldAgain, s.new.run(ctx, t, q))
-	if dir := s.old.indexDir(t); normal(oldAgain, dir) != normal(old, dir) {
-		r.difference = again
-	}
-	if r.difference == "" {
-		return r
-	}
-	r.unsteady = again != r.difference
-	r.commands = [2]string{s.old.typed(t, q), s.new.typed(t, q)}
-	if i := slices.IndexFunc(s.allow, func(a allowance) bool { return a.line.MatchString(q.line()) }); i >= 0 {
-		r.reason = s.allow[i].reason
-	}
-	return r
-}
-
-func (s *suite) differ(t *corpusTree, old, new answer) string {
-	return difference(normal(old, s.old.indexDir(t)), normal(new, s.new.indexDir(t)))
+	return results
 }
 
 // answer is everything a run of pigrep outputs.
@@ -232,164 +134,182 @@ type answer struct {
 	Code           int
 }
 
-// program is one of the two builds under comparison.
+// program is one of the two builds, with its index of a corpus.
 type program struct {
-	path, key string // key is a hash of its bytes
-	side      string // old or new: of equal length, because --max-bytes counts paths
-	work      string
+	ctx                         context.Context
+	path, home, index, sessions string
+	build                       query
+	built                       answer
 }
 
-func newProgram(path, side, work string) *program {
-	data, err := os.ReadFile(path)
-	must.Do(err, "-", side)
-	return &program{path: must.Get(filepath.Abs(path)), key: fmt.Sprintf("%x", sha256.Sum256(data))[:16], side: side, work: work}
-}
-
-func (p *program) indexDir(t *corpusTree) string {
-	return filepath.Join(p.work, "index", p.side, t.name)
-}
-
-// command returns the arguments of a query with the directory flags added right
-// after the command's name, before any -- ends the flags.
-func (p *program) command(t *corpusTree, q *query) []string {
-	n := len(q.words)
-	args := slices.Clone(q.args[:n])
-	for _, root := range t.roots {
-		args = append(args, "--session-dir", root)
+// newProgram indexes a corpus. The sides, old and new, are of equal length, because
+// --max-bytes counts paths.
+func newProgram(ctx context.Context, path, side, work string, t *tree) *program {
+	p := &program{
+		ctx: ctx, path: must.Get(filepath.Abs(path)), home: filepath.Join(work, "home"), index: filepath.Join(work, "index", side, t.name),
+		build: query{corpus: t.name, words: []string{"index"}, args: []string{"--json"}}, sessions: strings.Join(t.roots, "\x00"),
 	}
-	return append(append(args, "--index-dir", p.indexDir(t)), q.args[n:]...)
+	must.Do(os.RemoveAll(p.index))
+	p.built = p.run(&p.build)
+	return p
 }
 
 const timeLimit = 2 * time.Minute
 
-// run runs a query; for the one that builds the index it returns the answer of
-// that build.
-func (p *program) run(ctx context.Context, t *corpusTree, q *query) answer {
-	if q.builds {
-		return p.build(ctx, t)
-	}
-	return p.exec(ctx, t, q)
-}
-
-func (p *program) exec(ctx context.Context, t *corpusTree, q *query) answer {
-	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+// run runs a query, and leaves out what two runs of one build may answer differently.
+func (p *program) run(q *query) answer {
+	ctx, cancel := context.WithTimeout(p.ctx, timeLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
-	c.Dir = filepath.Join(p.work, "home")
-	c.Env = environment(c.Dir, q.people)
-	c.Stdin = strings.NewReader(q.stdin)
-	stdout, stderr := newCapture(), newCapture()
-	c.Stdout, c.Stderr = stdout, stderr
+	c := exec.CommandContext(ctx, p.path, p.command(q)...)
+	c.Dir, c.Env, c.Stdin = p.home, p.environment(q), strings.NewReader(q.stdin)
+	var stdout, stderr strings.Builder
+	c.Stdout, c.Stderr = &stdout, &stderr
 	err := c.Run()
-	switch ctx.Err() {
-	case context.DeadlineExceeded:
+	must.Do(p.ctx.Err())
+	if ctx.Err() != nil {
 		return answer{Stderr: "stopped after " + timeLimit.String(), Code: -1}
-	case context.Canceled:
-		must.Do(ctx.Err())
 	}
 	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		must.Do(err, "run ", p.path)
 	}
-	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}
+	return answer{p.normal(stdout.String()), p.normal(stderr.String()), c.ProcessState.ExitCode()}
 }
 
-// capture keeps the beginning of a stream, and a hash of the rest: some queries
-// return more than all session files together.
-type capture struct {
-	text []byte
-	rest hash.Hash
-	more int64 // bytes in rest
-}
-
-const captureBytes = 16 << 20
-
-func newCapture() *capture { return &capture{rest: sha256.New()} }
-
-func (c *capture) Write(p []byte) (int, error) {
-	n := min(len(p), captureBytes-len(c.text))
-	c.text = append(c.text, p[:n]...)
-	c.rest.Write(p[n:])
-	c.more += int64(len(p) - n)
-	return len(p), nil
-}
-
-func (c *capture) String() string {
-	if c.more == 0 {
-		return string(c.text)
+// command returns the arguments of a query with the directory flags added right
+// after the command's name, before any -- ends the flags.
+func (p *program) command(q *query) []string {
+	args := append([]string{}, q.words...)
+	for root := range strings.SplitSeq(p.sessions, "\x00") {
+		args = append(args, "--session-dir", root)
 	}
-	return fmt.Sprintf("%s\n… %d more bytes, SHA-256 %x\n", c.text, c.more, c.rest.Sum(nil))
+	return append(append(args, "--index-dir", p.index), q.args...)
 }
 
 // environment fixes everything an answer may depend on. The time zone differs from
 // that of the data, so that a missing conversion shows. GOMAXPROCS sets the number
 // of workers that build the index.
-func environment(home string, people bool) []string {
-	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none", "GOMAXPROCS=2"}
-	if people {
+func (p *program) environment(q *query) []string {
+	env := []string{"PATH=/usr/bin:/bin", "HOME=" + p.home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none", "GOMAXPROCS=2"}
+	if q.people {
 		env = append(env, "FORCE_COLOR=1")
 	}
 	return env
 }
 
-// build indexes a corpus from scratch, unless the index of this program is already
-// there, and returns the answer of the index command.
-func (p *program) build(ctx context.Context, t *corpusTree) answer {
-	dir := p.indexDir(t)
-	record := dir + ".built"
-	var built struct {
-		Key string
-		answer
-	}
-	key := p.key + " " + t.key
-	if load(record, &built) == nil && built.Key == key {
-		return built.answer
-	}
-	must.Do(errors.Join(os.RemoveAll(record), os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)))
-	built.Key, built.answer = key, p.exec(ctx, t, buildQuery(t.name))
-	save(record, &built)
-	return built.answer
-}
-
-// cachePath returns the file that holds the answer.
-func (p *program) cachePath(t *corpusTree, q *query) string {
-	sum := sha256.Sum256([]byte(strings.Join(environment("", q.people), " ") + q.line()))
-	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
-}
-
-// ask returns the cached answer, or runs the query and caches its answer.
-func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (a answer) {
-	if load(p.cachePath(t, q), &a) == nil {
-		return a
-	}
-	return p.askAgain(ctx, t, q)
-}
-
-// askAgain runs the query and replaces the cached answer.
-func (p *program) askAgain(ctx context.Context, t *corpusTree, q *query) answer {
-	a := p.run(ctx, t, q)
-	save(p.cachePath(t, q), &a)
-	return a
-}
-
-func load(path string, value any) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return gob.NewDecoder(f).Decode(value)
-}
-
-// save replaces the file in one step: an interrupted run leaves no partial answer.
-func save(path string, value any) {
-	must.Do(os.MkdirAll(filepath.Dir(path), 0o755))
-	var b bytes.Buffer
-	must.Do(gob.NewEncoder(&b).Encode(value))
-	must.Do(os.WriteFile(path+".part", b.Bytes(), 0o644))
-	must.Do(os.Rename(path+".part", path))
-}
-
 // typed returns the complete command, ready to paste into a shell.
-func (p *program) typed(t *corpusTree, q *query) string {
-	return shellLine(q.stdin, environment(filepath.Join(p.work, "home"), q.people)[1:], p.path, p.command(t, q))
+func (p *program) typed(q *query) string {
+	return shellLine(q.stdin, p.environment(q)[1:], p.path, p.command(q))
+}
+
+// tree is a corpus: directories of session files with one index.
+type tree struct {
+	name  string
+	roots []string
+}
+
+// findTrees returns the corpora in the order of comparison, the small ones first:
+// most differences show there.
+func findTrees(work string, o *options) (trees []*tree) {
+	add := func(name string, roots ...string) {
+		if len(roots) > 0 {
+			trees = append(trees, &tree{name, roots})
+		}
+	}
+	gomod, err := exec.Command("go", "env", "GOMOD").Output()
+	must.Do(err, "find the repository")
+	repository := filepath.Dir(strings.TrimSpace(string(gomod)))
+	add("testdata", filepath.Join(repository, "testdata", "sessions"))
+	add("examples", writeExamples(repository, filepath.Join(work, "examples")))
+	if o.fixtures != "" {
+		pi := filepath.Join(o.fixtures, "pi", "*", "home")
+		add("fixtures", existing(filepath.Join(o.fixtures, "real"), filepath.Join(pi, ".pi", "agent", "sessions"), filepath.Join(pi, "flat-sessions"))...)
+		add("agents", existing(filepath.Join(o.fixtures, "agents", "*"))...)
+		add("lifecycle", copyStages(o.fixtures, filepath.Join(work, "lifecycle"))...)
+	}
+	for root := range strings.FieldsFuncSeq(o.roots, func(r rune) bool { return r == ',' }) {
+		add(filepath.Base(root), must.Get(filepath.Abs(root)))
+	}
+	if o.megabytes > 0 {
+		dir := filepath.Join(work, fmt.Sprintf("corpus-%d", o.megabytes))
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			must.Get(corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: o.megabytes * 1_000_000}))
+		}
+		add("generated", dir)
+	}
+	return trees
+}
+
+// existing returns the directories that match the patterns.
+func existing(patterns ...string) (dirs []string) {
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		for _, dir := range found {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// copyStages copies the snapshots of changing files into one directory of session
+// files, and returns it, if there are any.
+func copyStages(fixtures, dir string) []string {
+	stages, _ := filepath.Glob(filepath.Join(fixtures, "pi", "lifecycle", "*", "*.snapshot"))
+	for _, stage := range stages {
+		name := filepath.Base(filepath.Dir(stage)) + "-" + strings.TrimSuffix(filepath.Base(stage), ".snapshot")
+		writeSession(filepath.Join(dir, name+".jsonl"), must.Get(os.ReadFile(stage)))
+	}
+	return existing(dir)
+}
+
+// sessionTime is the time of session files that compare writes.
+var sessionTime = time.Date(2026, 4, 1, 9, 0, 0, 0, time.UTC)
+
+func writeSession(path string, data []byte) {
+	must.Do(os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(os.WriteFile(path, data, 0o644))
+	must.Do(os.Chtimes(path, sessionTime, sessionTime))
+}
+
+// writeExamples turns the repository's examples of risky commands and of secrets into a
+// session, and returns its directory. No other corpus has them.
+func writeExamples(repository, dir string) string {
+	var text strings.Builder
+	var last any // id of the entry before
+	message := func(role string, content map[string]any, more map[string]any) {
+		m := map[string]any{"role": role, "content": []any{content}}
+		maps.Copy(m, more)
+		id := fmt.Sprintf("%08x", text.Len())
+		at := sessionTime.Add(time.Duration(text.Len()) * time.Millisecond)
+		text.Write(must.Get(json.Marshal(map[string]any{"type": "message", "id": id, "parentId": last, "timestamp": at, "message": m})))
+		text.WriteByte('\n')
+		last = id
+	}
+	text.WriteString(`{"type":"session","version":3,"id":"01960001-0000-7000-8000-000000000001","timestamp":"2026-04-01T09:00:00.000Z","cwd":"/home/dev/app"}` + "\n")
+	plain := strings.NewReplacer("«", "", "»", "", "·", "", `\n`, "\n")
+	for _, pattern := range []string{"testdata/risky/*.txt", "internal/redact/testdata/*.txt"} {
+		for _, file := range must.Get(filepath.Glob(filepath.Join(repository, pattern))) {
+			for line := range strings.Lines(string(must.Get(os.ReadFile(file)))) {
+				line = plain.Replace(strings.TrimSuffix(line, "\n"))
+				switch {
+				case line == "" || line[0] == '#':
+				case strings.HasPrefix(pattern, "testdata"): // a sign, and a command or @tool and a path
+					id, tool, args := fmt.Sprint(text.Len()), "bash", map[string]any{"command": line[2:]}
+					if rest, ok := strings.CutPrefix(line[2:], "@"); ok {
+						name, path, _ := strings.Cut(rest, " ")
+						tool, args = name, map[string]any{"path": path}
+					}
+					message("assistant", map[string]any{"type": "toolCall", "id": id, "name": tool, "arguments": args},
+						map[string]any{"provider": "anthropic", "model": "claude-sonnet-4-5", "usage": map[string]any{"input": len(line), "cost": map[string]any{"total": 0.001}}})
+					message("toolResult", map[string]any{"type": "text", "text": "output of " + line[2:]},
+						map[string]any{"toolCallId": id, "toolName": tool, "isError": len(line)%3 == 0})
+				default:
+					message("user", map[string]any{"type": "text", "text": line}, nil)
+				}
+			}
+		}
+	}
+	writeSession(filepath.Join(dir, "examples.jsonl"), []byte(text.String()))
+	return dir
 }

@@ -4,14 +4,16 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/shell"
 
 	"pigrep/internal/lists"
+	"pigrep/lab/must"
 )
 
 // query is one run of pigrep, without the flags for the session and index
@@ -19,15 +21,9 @@ import (
 type query struct {
 	corpus string
 	words  []string // of the command
-	args   []string // these, and what follows
+	args   []string
 	stdin  string
 	people bool // text with colours
-	builds bool // builds the index, and comes first
-}
-
-func buildQuery(corpus string) *query {
-	words := []string{"index"}
-	return &query{corpus: corpus, words: words, args: append(words, "--json"), builds: true}
 }
 
 // line returns the corpus, a colon, and the command as typed in a shell.
@@ -36,17 +32,14 @@ func (q *query) line() string {
 	if q.people {
 		env = []string{"FORCE_COLOR=1"}
 	}
-	return q.corpus + ": " + shellLine(q.stdin, env, "pigrep", q.args)
+	return q.corpus + ": " + shellLine(q.stdin, env, "pigrep", slices.Concat(q.words, q.args))
 }
 
 // shellLine returns a command as typed in a shell.
 func shellLine(stdin string, env []string, program string, args []string) string {
-	words := slices.Concat(env, []string{program})
+	words := slices.Concat(env, []string{program}, lists.Map(args, quote))
 	if stdin != "" {
 		words = append([]string{"printf", "%s", quote(stdin), "|"}, words...)
-	}
-	for _, a := range args {
-		words = append(words, quote(a))
 	}
 	return strings.Join(words, " ")
 }
@@ -61,377 +54,211 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
+// templates says what its lines mean.
+//
+//go:embed queries.txt
+var templates string
+
 // queries returns all queries for a corpus, without duplicates.
-func queries(s *sample) []*query {
-	all := []*query{buildQuery(s.corpus)}
+func queries(corpus string, v values) (all []*query) {
 	seen := map[string]bool{}
-	list, own := makers()
-	for _, m := range list {
-		p := s.picker(m.name)
-		p.command, p.own = m.command, own
-		n := 0
-		for _, line := range m.lines {
-			m.each(p, line, func(stdin string, args []string) {
-				q := m.query(s.corpus, n, stdin, args)
-				n++
+	var command, forms []string
+	defined := map[string]string{}
+	asked := 0
+	for line := range strings.Lines(templates) {
+		line = strings.TrimSuffix(line, "\n")
+		name, rest, _ := strings.Cut(line, "] ")
+		switch {
+		case line == "" || line[0] == '#':
+		case line[0] == '=':
+			name, text, _ := strings.Cut(line[1:], " ")
+			defined["«"+name+"»"] = text
+		case line[0] == '[':
+			command, forms = strings.Fields(strings.Trim(name, "[]")), strings.Split(rest, "|")
+		default:
+			for name, text := range defined {
+				line = strings.ReplaceAll(line, name, "«"+text+"»")
+			}
+			count, template := 1, line
+			if n, rest, ok := strings.Cut(line, " × "); ok {
+				count, template = must.Get(strconv.Atoi(n)), rest
+			}
+			for _, template := range slices.Repeat(alternatives(template), count) {
+				q := &query{corpus: corpus, words: command}
+				form := strings.TrimSpace(forms[asked%len(forms)])
+				if q.people = form == "people"; !q.people {
+					q.args = strings.Fields(form)
+				}
+				q.expand(template, v)
+				asked++
 				if line := q.line(); !seen[line] {
 					seen[line] = true
 					all = append(all, q)
 				}
-			})
+			}
 		}
 	}
 	return all
 }
 
-// query returns the n-th query of a maker.
-func (m *maker) query(corpus string, n int, stdin string, args []string) *query {
-	words := strings.Fields(m.command)
-	q := &query{corpus: corpus, words: words, args: slices.Clone(words), stdin: stdin}
-	form := m.forms[n%len(m.forms)]
-	if q.people = form == "people"; !q.people {
-		q.args = append(q.args, strings.Fields(form)...)
+var choice = regexp.MustCompile(`«[^«»]*»`)
+
+// alternatives returns a line with each of the texts in «a¦b¦c».
+func alternatives(line string) (list []string) {
+	at := choice.FindStringIndex(line)
+	if at == nil {
+		return []string{line}
 	}
-	// The index is complete, so one query in five may look for changed files.
-	if n%5 != 4 && !slices.Contains(withoutUpdate, m.command) {
-		q.args = append(q.args, "--no-update")
+	inside := strings.TrimSuffix(strings.TrimPrefix(line[at[0]:at[1]], "«"), "»")
+	for text := range strings.SplitSeq(inside, "¦") {
+		list = append(list, alternatives(line[:at[0]]+text+line[at[1]:])...)
 	}
-	q.args = append(q.args, args...)
-	return q
+	return list
 }
 
-// withoutUpdate lists the commands without --no-update.
-var withoutUpdate = []string{"index", "doctor", "status"}
+// greeting is what a client of the server says before it calls a tool.
+const greeting = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"compare","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
 
-// fits reports whether the command has the filter flag.
-func fits(command string, filter []string) bool {
-	switch filter[0] {
-	case "--scope", "--kind", "--role":
-		return !strings.HasPrefix(command, "tools") && command != "usage"
-	case "--tool", "--error":
-		return command != "usage"
+// expand adds the arguments and the input of a template, as a shell expands words.
+func (q *query) expand(template string, v values) {
+	drawn := map[string]string{}
+	draw := func(name string) string {
+		if strings.ToUpper(name) == name { // the shell's own, like IFS
+			return ""
+		}
+		if _, ok := drawn[name]; !ok {
+			drawn[name] = v.next(strings.TrimRight(name, "0123456789"))
+		}
+		return drawn[name]
 	}
-	return true
+	template, input, ok := strings.Cut(template, "< ")
+	args, err := shell.Fields(template, draw)
+	must.Do(err, template)
+	if q.args = append(q.args, args...); !ok {
+		return
+	}
+	input, err = shell.Expand(input, draw)
+	must.Do(err, input)
+	if q.words[0] == "mcp" {
+		tool, args, _ := strings.Cut(input, " ")
+		input = greeting + fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, args)
+	}
+	q.stdin = input + "\n"
 }
 
-// otherHan replaces frequent characters by their traditional or simplified form.
-var otherHan = strings.NewReplacer(
-	"连", "連", "連", "连", "据", "據", "據", "据", "库", "庫", "庫", "库", "错", "錯", "錯", "错", "误", "誤", "誤", "误", "测", "測", "測", "测", "试", "試", "試", "试",
-	"设", "設", "設", "设", "读", "讀", "讀", "读", "写", "寫", "寫", "写", "进", "進", "進", "进", "线", "線", "線", "线", "网", "網", "網", "网", "数", "數", "數", "数",
-	"务", "務", "務", "务", "个", "個", "個", "个", "时", "時", "時", "时", "这", "這", "這", "这", "请", "請", "請", "请", "检", "檢", "檢", "检", "关", "關", "關", "关",
-)
+// values are words and names of a corpus by kind, from which templates take one after
+// the other.
+type values map[string]*kind
 
-var humps = regexp.MustCompile(`[A-Z]?[^A-Z_-]*`)
+type kind struct {
+	list []string
+	at   int
+}
 
-// respell returns an identifier in another spelling.
-func respell(id string, way int) string {
-	var parts []string
-	for _, part := range humps.FindAllString(id, -1) {
-		if part != "" {
-			parts = append(parts, strings.ToLower(part))
+func (v values) next(kind string) string {
+	of := v[kind]
+	if of == nil {
+		must.Fail("no kind of value is named %s", kind)
+	}
+	of.at++
+	return of.list[(of.at-1)%len(of.list)]
+}
+
+//go:embed words.txt
+var wordKinds string
+
+// values asks the program for those of its corpus. Kinds that the corpus lacks have the
+// examples of words.txt.
+func (p *program) values() values {
+	found := map[string][]string{}
+	add := func(kind, text string) {
+		if text != "" && len(text) <= 200 && !strings.ContainsAny(text, "\x00\n") {
+			found[kind] = append(found[kind], text)
 		}
 	}
-	switch way % 5 {
-	case 1:
-		return strings.Join(parts, "_")
-	case 2:
-		return strings.Join(parts, "-")
-	case 3:
-		for i, w := range parts[1:] {
-			parts[i+1] = strings.ToUpper(w[:1]) + w[1:]
-		}
-		return strings.Join(parts, "")
-	case 4:
-		return strings.Join(parts, "")
+	for _, r := range p.rows("sessions", "--forks", "-n", "0") {
+		add("session", r.SessionPath)
+		add("id", r.SessionID)
+		add("cwd", r.CWD)
+		add("title", r.Name)
+		add("time", r.Modified)
 	}
-	return id
-}
-
-// templates says what a line means.
-//
-//go:embed queries.txt
-var templates string
-
-// maker makes the queries of a section.
-type maker struct {
-	name, command string
-	forms         []string
-	lines         []string
-}
-
-// makers returns those of all sections, and those that are sources, by name.
-func makers() (list []*maker, own map[string]*maker) {
-	own = map[string]*maker{}
-	sets := map[string]string{"as is": ""}
-	var m *maker
-	for line := range strings.Lines(templates) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case line == "" || line[0] == '#':
-		case m == nil && line[0] == '@':
-			name, forms, _ := strings.Cut(line, " = ")
-			sets[name] = forms
-		case line[0] == '[':
-			name, command, _ := strings.Cut(line[1:], "]")
-			m = &maker{name: name, command: strings.TrimSpace(command)}
-			list = append(list, m)
-		case line[0] == '(' && line[len(line)-1] == ')':
-			m = &maker{name: line[1 : len(line)-1], forms: []string{""}}
-			own[m.name] = m
-		case m.forms == nil:
-			if set, ok := sets[line]; ok {
-				line = set
-			}
-			for form := range strings.SplitSeq(line, "|") {
-				m.forms = append(m.forms, strings.TrimSpace(form))
-			}
-		default:
-			m.lines = append(m.lines, line)
+	counts := map[string]int{}
+	var texts []string
+	for _, r := range p.rows("grep", "-m", "6", `\w{3}`) {
+		text := strings.TrimSpace(r.Data.Lines.Text)
+		add("line", string([]rune(text)[:min(60, len([]rune(text)))]))
+		texts = append(texts, text)
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			counts[word]++
+		}
+		if r.Data.EntryID != "" {
+			add("entry", r.Data.SessionID+":"+r.Data.EntryID)
 		}
 	}
-	return list, own
-}
-
-var sourceLine = regexp.MustCompile(`^(?:(\d+) )?(each \{.*\}|[\w+ ]*): (.*)$`)
-
-// each visits the arguments and the input of every query of a line.
-func (m *maker) each(p *picker, line string, visit func(stdin string, args []string)) {
-	parts := sourceLine.FindStringSubmatch(line)
-	for i, v := range p.values(parts[1], parts[2]) {
-		for _, text := range strings.Split(parts[3], " / ") {
-			e := expansion{p: p, value: v, turn: i}
-			input, rest, ok := strings.Cut(text, ";")
-			if !ok || !strings.HasPrefix(input, "< ") {
-				visit("", e.args(text))
-				continue
-			}
-			visit(e.input(input[2:]), e.args(strings.TrimSpace(rest)))
+	for _, r := range p.rows("grep", "--kind", "label", ".") {
+		add("label", strings.Fields(r.Data.Lines.Text + " x")[0])
+	}
+	for _, r := range p.rows("tools calls", "-n", "300") {
+		add("tool", r.Tool)
+		add("model", r.Model)
+		if r.Command {
+			add("command", r.Arguments)
 		}
 	}
-}
-
-// value is what a source gives to a template, by name. Most have one argument; a filter
-// has several.
-type value map[string][]string
-
-func one(text string) value { return value{"0": {text}} }
-
-// values returns the values of the sources of a line, count of them if it is a number.
-func (p *picker) values(count, sources string) (list []value) {
-	if each, ok := strings.CutPrefix(sources, "each {"); ok {
-		for s := range strings.SplitSeq(strings.TrimSuffix(each, "}"), "¦") {
-			if text, err := strconv.Unquote(s); err == nil {
-				list = append(list, one(text))
-			} else if strings.HasPrefix(s, "-") {
-				list = append(list, value{"0": strings.Fields(s)})
+	for _, r := range p.rows("tools files", "-n", "100") {
+		add("file", r.Path)
+	}
+	for word, n := range counts {
+		if len(word) > 2 && len(word) < 25 {
+			found["word"] = append(found["word"], word)
+			if n > 9 {
+				found["frequent"] = append(found["frequent"], word)
 			} else {
-				list = append(list, one(s))
+				found["rare"] = append(found["rare"], word)
 			}
 		}
-		return list
 	}
-	names := strings.Fields(sources)
-	if len(names) == 0 {
-		return []value{{}}
-	}
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		n = 1 << 10
-	}
-	list = p.source(names[0], n)
-	list = list[:min(n, len(list))]
-	if len(names) == 1 || len(list) == 0 {
-		return list
-	}
-	second := p.source(names[1], len(list))
-	if len(second) == 0 {
-		return nil
-	}
-	for i, v := range list { // the parts of the second follow the only part of the first
-		for key, arg := range second[i%len(second)] {
-			if at, err := strconv.Atoi(key); err == nil {
-				v[strconv.Itoa(at+1)] = arg
+	v := values{}
+	for line := range strings.Lines(wordKinds) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), " | ")
+		if len(row) < 3 {
+			continue
+		}
+		list := found[row[0]]
+		if row[1] != "" {
+			find := regexp.MustCompile(row[1])
+			for _, text := range texts {
+				list = append(list, find.FindAllString(text, 4)...)
 			}
+		}
+		slices.Sort(list)
+		v[row[0]] = &kind{list: append(slices.Compact(list), row[2:]...)}
+	}
+	return v
+}
+
+// row is a row of any answer, with the members that values are made of.
+type row struct {
+	SessionPath, SessionID, CWD, Name, Modified string
+	Tool, Model, Arguments, Path                string
+	Command                                     bool
+	Data                                        struct {
+		SessionID, EntryID string
+		Lines              struct{ Text string }
+	}
+}
+
+// rows returns the rows of an answer.
+func (p *program) rows(command string, args ...string) (list []row) {
+	a := p.run(&query{words: strings.Fields(command), args: append(args, "--jsonl")})
+	for line := range strings.Lines(a.Stdout) {
+		var r row
+		if json.Unmarshal([]byte(line), &r) == nil {
+			list = append(list, r)
 		}
 	}
 	return list
-}
-
-var manyWords = regexp.MustCompile(`^(run|words)([2-9])$`)
-
-// source returns up to n values of a source.
-func (p *picker) source(name string, n int) (list []value) {
-	if m := manyWords.FindStringSubmatch(name); m != nil {
-		length := int(m[2][0] - '0')
-		runs := slices.Collect(slices.Chunk(p.words(length*n), length))
-		if m[1] == "run" {
-			runs = p.runs(length, n)
-		}
-		for _, run := range runs {
-			v := value{"all": run}
-			for i, w := range run {
-				v[strconv.Itoa(i)] = []string{w}
-			}
-			list = append(list, v)
-		}
-		return list
-	}
-	switch name {
-	case "filter", "field":
-		for _, line := range p.own[name].lines {
-			p.own[name].each(p, line, func(_ string, args []string) {
-				if name == "field" {
-					list = append(list, one(fieldText(strings.Join(args, " "))))
-				} else if fits(p.command, args) {
-					list = append(list, value{"0": args})
-				}
-			})
-		}
-	case "session":
-		for _, s := range p.someSessions(n) {
-			list = append(list, value{"0": {s.path}, "path": {s.path}, "id": {s.id}})
-		}
-	case "entry":
-		for _, e := range p.someEntries(n) {
-			list = append(list, value{"path": {e.session.path}, "session": {e.session.id}, "id": {e.id}})
-		}
-	default:
-		return lists.Map(p.strings(name, n), one)
-	}
-	return list
-}
-
-// fieldText quotes the value of a field where it has to be.
-func fieldText(text string) string {
-	name, v, _ := strings.Cut(text, ":")
-	if strings.ContainsAny(v, " \t\"()") {
-		v = `"` + strings.ReplaceAll(v, `"`, `\"`) + `"`
-	}
-	return name + ":" + v
-}
-
-// strings returns up to n values of a source of single texts.
-func (p *picker) strings(name string, n int) (list []string) {
-	switch name {
-	case "word":
-		return p.words(n)
-	case "line":
-		return p.lines(n)
-	}
-	for kind := range strings.SplitSeq(name, "+") {
-		if invented[kind] == nil {
-			panic("queries.txt has no source " + name)
-		}
-		list = append(list, p.or(kind, n)...)
-	}
-	return list
-}
-
-// expansion replaces ${…} in templates by parts of one value.
-type expansion struct {
-	p     *picker
-	value value
-	turn  int
-}
-
-// tokens are the parts of a template between spaces, other than those in braces and quotes.
-var tokens = regexp.MustCompile(`(?:\$\{[^}]*\}|'[^']*'|[^ '])+`)
-
-// wholeToken is a token that may stand for several arguments.
-var wholeToken = regexp.MustCompile(`^\$\{([^}]*)\}$`)
-
-// args expands a template into arguments. Quotes join what spaces separate.
-func (e *expansion) args(template string) (list []string) {
-	for _, token := range tokens.FindAllString(template, -1) {
-		if whole := wholeToken.FindStringSubmatch(token); whole != nil {
-			if alternatives, ok := strings.CutPrefix(whole[1], "turn "); ok {
-				list = append(list, e.args(e.choice(alternatives))...)
-				continue
-			}
-			if arguments := e.value[whole[1]]; arguments != nil {
-				list = append(list, arguments...)
-				continue
-			}
-		}
-		list = append(list, e.text(strings.TrimSuffix(strings.TrimPrefix(token, "'"), "'")))
-	}
-	return list
-}
-
-// text expands a template into one text.
-func (e *expansion) text(template string) string { return os.Expand(template, e.call) }
-
-// choice returns one of the alternatives, by turns.
-func (e *expansion) choice(alternatives string) string {
-	list := strings.Split(alternatives, "¦")
-	return list[e.turn%len(list)]
-}
-
-// beginning names the first characters of a part, like id8.
-var beginning = regexp.MustCompile(`^([a-z]+)([0-9]+)$`)
-
-// call expands the inside of ${…}: the name of a part, or a function, a part and a number.
-func (e *expansion) call(inside string) string {
-	name, rest, ok := strings.Cut(inside, " ")
-	if m := beginning.FindStringSubmatch(inside); m != nil {
-		name, rest, ok = "head", m[1]+" "+m[2], true
-	}
-	if !ok {
-		return strings.Join(e.value[inside], " ")
-	}
-	if name == "turn" {
-		return e.text(e.choice(rest))
-	}
-	part, number, _ := strings.Cut(rest, " ")
-	text := part
-	if v, ok := e.value[part]; ok {
-		text = strings.Join(v, " ")
-	}
-	n, _ := strconv.Atoi(e.choice(number))
-	runes := []rune(text)
-	switch name {
-	case "head":
-		return string(runes[:min(n, len(runes))])
-	case "tail":
-		return string(runes[max(0, len(runes)-n):])
-	case "times":
-		return strings.Repeat(text+strings.Repeat(" ", min(1, len(text)-1)), n)
-	case "first":
-		return strings.Fields(text)[0]
-	case "base":
-		return path.Base(text)
-	case "dirname":
-		return path.Dir(text)
-	case "cut": // so that it matches as a prefix at most
-		return string(runes[:max(1, len(runes)-2)])
-	case "typo":
-		return e.p.typo(text)
-	case "respell":
-		return respell(text, e.turn)
-	case "otherHan":
-		return otherHan.Replace(text)
-	case "quoted":
-		return regexp.QuoteMeta(text)
-	case "unquoted":
-		return strings.NewReplacer(`"`, ``, `\`, ``).Replace(text)
-	}
-	panic("queries.txt: ${" + inside + "}")
-}
-
-// input returns what a query reads from standard input: the messages of a client that
-// calls one tool, or hits.
-func (e *expansion) input(template string) string {
-	kind, rest, _ := strings.Cut(template, " ")
-	switch kind {
-	case "call":
-		tool, args, _ := strings.Cut(rest, " ")
-		return `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"compare","version":"1"}}}` + "\n" +
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
-			fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, e.text(tool), e.text(args)) + "\n"
-	case "hit":
-		hit := e.args(rest)
-		line, _ := json.Marshal(map[string]any{"type": "hit", "sessionPath": hit[0], "entryId": hit[1]})
-		return string(line) + "\n"
-	}
-	return "{\"type\":\"hit\"\n"
 }

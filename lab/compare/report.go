@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,17 +21,8 @@ import (
 // result is the outcome of one query.
 type result struct {
 	*query
-	difference string // empty when the answers are equal
-	reason     string // of an intended difference
-	unsteady   bool   // the new build answers differently each time
-	commands   [2]string
-}
-
-func (r *result) command() string {
-	if len(r.words) == 0 {
-		return "(none)"
-	}
-	return strings.Join(r.words, " ")
+	difference string    // empty when the answers are equal
+	commands   [2]string // of both builds, as typed in a shell
 }
 
 // shownEach limits the differences shown for a command and corpus.
@@ -39,10 +30,10 @@ const shownEach = 3
 
 // report counts results and prints differences as they arrive.
 type report struct {
-	out     io.Writer
-	all     bool
-	rows    []*tally
-	reasons map[string]int
+	out   io.Writer
+	all   bool
+	allow *regexp.Regexp // lines of queries whose differences are intended
+	rows  []*tally
 }
 
 // tally is one row of the table.
@@ -51,38 +42,27 @@ type tally struct {
 	asked, different, intended int
 }
 
-func newReport(out io.Writer, all bool) *report {
-	return &report{out: out, all: all, reasons: map[string]int{}}
-}
-
-func (r *report) add(t *corpusTree, results []*result) {
+func (r *report) add(t *tree, results []*result) {
 	rows := map[string]*tally{}
 	for _, res := range results {
-		row := rows[res.command()]
+		command := strings.Join(res.words, " ")
+		row := rows[command]
 		if row == nil {
-			row = &tally{corpus: t.name, command: res.command()}
-			rows[res.command()] = row
+			row = &tally{corpus: t.name, command: cmp.Or(command, "(none)")}
+			rows[command] = row
 			r.rows = append(r.rows, row)
 		}
 		row.asked++
 		switch {
-		case res.reason != "":
+		case res.difference == "":
+		case r.allow.MatchString(res.line()):
 			row.intended++
-			r.reasons[res.reason]++
-		case res.difference != "":
+		default:
 			if row.different++; r.all || row.different <= shownEach {
-				r.show(res)
+				fmt.Fprintf(r.out, "different: %s\nold: %s\nnew: %s\n%s\n", res.line(), res.commands[0], res.commands[1], res.difference)
 			}
 		}
 	}
-}
-
-func (r *report) show(res *result) {
-	fmt.Fprintf(r.out, "different: %s\n", res.line())
-	if res.unsteady {
-		fmt.Fprintln(r.out, "the new build gives another answer when it runs again")
-	}
-	fmt.Fprintf(r.out, "old: %s\nnew: %s\n%s\n", res.commands[0], res.commands[1], res.difference)
 }
 
 // finish prints the table and reports whether nothing differs.
@@ -97,9 +77,6 @@ func (r *report) finish() bool {
 	sum.corpus = "all"
 	sum.print(w)
 	w.Flush()
-	for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
-		fmt.Fprintf(r.out, "intended: %d × %s\n", r.reasons[reason], reason)
-	}
 	return sum.different == 0
 }
 
@@ -141,16 +118,14 @@ func plainCursor(match string) string {
 	return match[:at] + cursorIndex.ReplaceAllString(position, "")
 }
 
-// normal returns the answer with all that is normalised replaced, and the path of
-// its index.
-func normal(a answer, indexDir string) answer {
-	for _, text := range []*string{&a.Stdout, &a.Stderr} {
-		*text = strings.ReplaceAll(*text, indexDir, "INDEX")
-		for _, n := range normalised {
-			*text = n.pattern.ReplaceAllStringFunc(*text, n.put)
-		}
+// normal returns an output with all that is normalised replaced, and the path of the
+// index.
+func (p *program) normal(text string) string {
+	text = strings.ReplaceAll(text, p.index, "INDEX")
+	for _, n := range normalised {
+		text = n.pattern.ReplaceAllStringFunc(text, n.put)
 	}
-	return a
+	return text
 }
 
 // difference describes how two answers differ; "" when they are equal.
