@@ -79,13 +79,6 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-func TestLine(t *testing.T) {
-	slope, offset := line([]float64{1, 2, 4}, []float64{5, 7, 11})
-	if math.Abs(slope-2) > 1e-9 || math.Abs(offset-3) > 1e-9 {
-		t.Errorf("line through (1,5), (2,7), (4,11): slope %v, offset %v", slope, offset)
-	}
-}
-
 // A line that only one side finds needs a reason.
 func TestComparison(t *testing.T) {
 	if _, err := exec.LookPath("rg"); err != nil {

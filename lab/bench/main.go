@@ -6,7 +6,6 @@
 // machine disturbs both alike.
 //
 //	go run ./lab/bench -sizes 50,300,1024 -out docs/BENCHMARKS.md
-//	go run ./lab/bench -terms DIR
 //
 // Peers that are not installed (rg, sqlite3, pi with its node) are left out, and the
 // page says so. A search that should find something and does not ends the run: its
@@ -43,15 +42,11 @@ func main() {
 	rounds := flag.Int("rounds", 1, "measure everything so often; the page has the last round, and the goals of all")
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
-	terms := flag.String("terms", "", "only print how the vocabulary of the session files below this directory grows")
 	part := flag.String("part", "", "(used by itself) do a part with the argument, and print what it found")
 	flag.Parse()
 	err := func() (err error) {
 		defer must.Catch(&err)
-		switch {
-		case *terms != "":
-			return printHeaps(os.Stdout, *terms)
-		case *part != "":
+		if *part != "" {
 			return parts[*part](flag.Arg(0), os.Stdout)
 		}
 		return bench(*sizes, *rounds, *runs, *out, *work)
