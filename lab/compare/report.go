@@ -94,6 +94,7 @@ var normalised = []struct {
 }{
 	{"--verbose prints times", regexp.MustCompile(`(?m)^time=\S+ level=`), constant("time=TIME level=")},
 	{"--verbose prints times", regexp.MustCompile(`\btook=\S+`), constant("took=TIME")},
+	{"searching and looking for changes go on side by side", regexp.MustCompile(`(?m)^.* msg="index compared.*\n`), constant("")},
 	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`"generations?":\d+`), constant(`"generation":0`)},
 	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`\bgeneration \d+`), constant("generation 0")},
 	{"so does the size of the index, and status prints when it was written", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
