@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,24 @@ func Plural[T int | int64](n T, one, many string) string {
 		return "1 " + one
 	}
 	return Number(n) + " " + many
+}
+
+// Some is Plural for what is only said if there is some: "" for none.
+func Some[T int | int64](n T, one, many string) string {
+	return When(n > 0, Plural(n, one, many))
+}
+
+// When is a text that is only said if something holds; "" otherwise.
+func When(holds bool, text string) string {
+	if holds {
+		return text
+	}
+	return ""
+}
+
+// Joined joins the texts that are not empty.
+func Joined(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "" }), separator)
 }
 
 // Short writes a large number in few characters: 1,234, 56k, 7.8M.

@@ -70,14 +70,12 @@ func (e *Empty) Text(now time.Time) string {
 		}
 		return t.Format(dateForm)
 	}
-	line := "nothing"
+	line := "nothing from " + day(e.Since) + " to " + day(e.Until.Add(-1))
 	switch {
 	case e.Until.IsZero():
-		line += " since " + day(e.Since)
+		line = "nothing since " + day(e.Since)
 	case e.Since.IsZero():
-		line += " until " + day(e.Until.Add(-1))
-	default:
-		line += " from " + day(e.Since) + " to " + day(e.Until.Add(-1))
+		line = "nothing until " + day(e.Until.Add(-1))
 	}
 	if e.Last.IsZero() {
 		return line + ", and nothing at any other time"
@@ -139,23 +137,14 @@ func (a *Audit) Text(t *Text) {
 
 // CoverageLine says which sessions an audit covers and, with detail, what it does not count.
 func CoverageLine(c *audit.Coverage, zone *time.Location, detail bool) string {
-	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
-	if !c.First.IsZero() {
-		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
-	}
-	add := func(n int, one, many string) {
-		if n > 0 {
-			parts = append(parts, human.Plural(n, one, many))
-		}
-	}
-	if detail {
-		add(c.Copies, "entry copied by a fork counts once", "entries copied by forks count once")
-		add(c.SkippedLines, "unreadable line skipped", "unreadable lines skipped")
-	}
-	add(c.Vanished, "file deleted since it was indexed", "files deleted since they were indexed")
-	add(c.Changed, "file rewritten or grown since it was indexed", "files rewritten or grown since they were indexed")
-	add(c.New, "file not indexed yet", "files not indexed yet")
-	return strings.Join(parts, " · ")
+	return human.Joined(" · ",
+		human.Plural(c.Sessions, "session", "sessions"),
+		human.When(!c.First.IsZero(), c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm)),
+		human.When(detail, human.Some(c.Copies, "entry copied by a fork counts once", "entries copied by forks count once")),
+		human.When(detail, human.Some(c.SkippedLines, "unreadable line skipped", "unreadable lines skipped")),
+		human.Some(c.Vanished, "file deleted since it was indexed", "files deleted since they were indexed"),
+		human.Some(c.Changed, "file rewritten or grown since it was indexed", "files rewritten or grown since they were indexed"),
+		human.Some(c.New, "file not indexed yet", "files not indexed yet"))
 }
 
 // csv writes comma-separated values. An apostrophe in front keeps a spreadsheet
@@ -177,17 +166,10 @@ func (a *Audit) csv(s *Sink) {
 // csvCell makes a cell safe: without control characters and no formula.
 func csvCell(s string) string {
 	s = terminal.Clean(s)
-	if s == "" {
-		return s
-	}
-	switch s[0] {
-	case '=', '+', '-', '@', '\t', '\r', '|', '%':
+	if strings.IndexAny(s, "=+-@|%＝＋－＠") == 0 {
 		if _, err := strconv.ParseFloat(s, 64); err != nil {
 			return "'" + s
 		}
-	}
-	if strings.HasPrefix(s, "＝") || strings.HasPrefix(s, "＋") || strings.HasPrefix(s, "－") || strings.HasPrefix(s, "＠") {
-		return "'" + s
 	}
 	return s
 }
@@ -213,37 +195,16 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 			return cell{}
 		}})
 	}
-	named := func(s string) cell {
-		if s == "" {
-			return cell{Text: "(none)"}
-		}
-		return textCell(s)
-	}
 	flex := slices.Index(by, "session") // its id stays when the title is cut
 	if flex < 0 {
 		flex = slices.IndexFunc(by, func(name string) bool { return !audit.IsPeriod(name) })
 	}
 	for i, name := range by {
-		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Key: true}
+		// Projects and models differ at the end.
+		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Left: name == "project" || name == "model", Key: true}
 		switch name {
-		case "tool":
-			add(c, func(k *audit.Key) cell {
-				c := named(*k.Tool)
-				if c.Plain == session.ShellTool {
-					c.Text = "! (your own shell)"
-				}
-				return c
-			})
 		case "block":
-			add(c, func(k *audit.Key) cell { return layout.blockCell(k) })
-		case "project":
-			c.Left = true
-			add(c, func(k *audit.Key) cell {
-				if *k.Project == "" {
-					return named("")
-				}
-				return layout.pathCell(*k.Project)
-			})
+			add(c, layout.blockCell)
 		case "session":
 			c.Name = "session name"
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
@@ -252,8 +213,18 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
 			})
 		default:
-			c.Left = name == "model" // models differ at the end
-			add(c, func(k *audit.Key) cell { return named(k.Value(name)) })
+			add(c, func(k *audit.Key) cell {
+				switch value := k.Value(name); {
+				case value == "":
+					return cell{Text: "(none)"}
+				case name == "project":
+					return layout.pathCell(value)
+				case name == "tool" && value == session.ShellTool:
+					return cell{Text: "! (your own shell)", Plain: value}
+				default:
+					return textCell(value)
+				}
+			})
 		}
 	}
 	return columns
@@ -262,10 +233,7 @@ func keyColumns[T any](layout Layout, by []string, total *T, key func(*T) *audit
 // sessionsTitle is the title of the column SESSIONS; "" hides it where each row is a
 // session.
 func sessionsTitle(by []string) string {
-	if slices.Contains(by, "session") {
-		return ""
-	}
-	return "SESSIONS"
+	return human.When(!slices.Contains(by, "session"), "SESSIONS")
 }
 
 // limited returns the first rows of a list; 0 means no limit.
@@ -277,20 +245,11 @@ func limited[T any](list []T, limit int) []T {
 }
 
 func shown(rows, all int, one, many string) string {
-	line := human.Plural(all, one, many)
-	if rows < all {
-		line += "; " + human.Number(rows) + " shown (more: -n)"
-	}
-	return line
+	return human.Plural(all, one, many) + human.When(rows < all, "; "+human.Number(rows)+" shown (more: -n)")
 }
 
 // atLeast is what is written before a number that may be larger.
-func atLeast(exact bool) string {
-	if exact {
-		return ""
-	}
-	return "at least "
-}
+func atLeast(exact bool) string { return human.When(!exact, "at least ") }
 
 // Grid is the table of an answer as texts, for front doors that lay it out themselves.
 type Grid struct {
@@ -335,13 +294,9 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 			return &r.Key, float64(r.Tokens)
 		})
 	}
-	subagents := ""
-	if t.Total.Subagents > 0 {
-		subagents = "SUBAGENTS"
-	}
 	money := dollars{human.DollarsUpTo(t.Total.Cost)}
 	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
-		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
+		{column{Title: human.When(t.Total.Subagents > 0, "SUBAGENTS"), Right: true}, func(r *row) cell { return subagentCost(money, r) }},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return tokenCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return tokenCell(r.Output) }},
 		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return tokenCell(r.CacheRead) }},
@@ -403,7 +358,7 @@ func RecentLine(r *audit.Recent, week string) string {
 	default:
 		estimated = human.Cents.Text(listed) + " of it estimated"
 	}
-	return joinedBy(" · ", amount(&r.Today)+" today", amount(&r.Week)+" "+week, estimated)
+	return human.Joined(" · ", amount(&r.Today)+" today", amount(&r.Week)+" "+week, estimated)
 }
 
 // block returns when the block of a row began and when it ends.
@@ -441,34 +396,21 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, d
 	if t.Total.Entries == 0 && t.Coverage.Sessions > 0 {
 		return "no use of tokens recorded"
 	}
-	var parts []string
-	if line := currentBlock(t, now); line != "" {
-		parts = append(parts, line)
-	}
-	if rows < len(t.Rows) {
-		parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
-	}
+	var sources []string
 	if len(t.Sources) > 1 {
 		for _, source := range t.Sources {
-			parts = append(parts, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
+			sources = append(sources, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
 		}
 	}
-	if line := withoutPrice(t); line != "" {
-		parts = append(parts, line)
-	}
-	if t.Total.Filled > 0 {
-		parts = append(parts, money.Text(t.Total.FilledCost)+" of it from the file of prices")
-	}
-	if line := t.Estimate(); line != "" {
-		parts = append(parts, line)
-	}
-	if detail && t.Repeated > 0 {
-		parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
-	}
-	if n := t.Total.Unusable; n > 0 {
-		parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
-	}
-	return strings.Join(parts, " · ")
+	return human.Joined(" · ",
+		currentBlock(t, now),
+		human.When(rows < len(t.Rows), shown(rows, len(t.Rows), "row", "rows")),
+		strings.Join(sources, " · "),
+		withoutPrice(t),
+		human.When(t.Total.Filled > 0, money.Text(t.Total.FilledCost)+" of it from the file of prices"),
+		t.Estimate(),
+		human.When(detail, human.Some(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once")),
+		human.Some(t.Total.Unusable, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
 }
 
 // usageCost is the cost of a row. Text shows when it is incomplete; in records an
@@ -501,20 +443,13 @@ func (d dollars) known(cost float64, known bool, unpriced int) string {
 }
 
 func withoutPrice(t *audit.UsageTable) string {
-	var parts []string
 	models := slices.DeleteFunc(slices.Clone(t.Unpriced), func(m string) bool { return m == "" })
-	if len(models) > 0 {
+	line := human.Some(len(models), "model without a price", "models without a price")
+	if line != "" {
 		names := models[:min(len(models), namedModels)]
-		line := human.Plural(len(models), "model without a price", "models without a price") + ": " + terminal.Clean(strings.Join(names, ", "))
-		if len(names) < len(models) {
-			line += ", …"
-		}
-		parts = append(parts, line+" (--prices FILE)")
+		line += ": " + terminal.Clean(strings.Join(names, ", ")) + human.When(len(names) < len(models), ", …") + " (--prices FILE)"
 	}
-	if len(models) < len(t.Unpriced) {
-		parts = append(parts, "entries without a price that name no model")
-	}
-	return strings.Join(parts, " · ")
+	return human.Joined(" · ", line, human.When(len(models) < len(t.Unpriced), "entries without a price that name no model"))
 }
 
 const (

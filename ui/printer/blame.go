@@ -86,15 +86,10 @@ func (b *Blame) Plain(p *plain) {
 		}
 		text := noSession(r)
 		if r.Origin != nil {
-			text = joinedBy(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), r.Agent, stampUTC(r.Timestamp.Time), r.Prompt.String())
+			text = human.Joined(" · ", p.place(r.SessionID, r.SessionPath, r.EntryID, r.Offset), matchText(r), r.Agent, stampUTC(r.Timestamp.Time), r.Prompt.String())
 		}
 		p.Print(terminal.Clean(fmt.Sprintf("%s:%d:1:%s", b.Name, r.From, text)), "\n")
 	}
-}
-
-// joinedBy joins the texts of a list that are not empty.
-func joinedBy(sep string, list ...string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" }), sep)
 }
 
 // ofOrigin is a column of blocks and commits that have an origin.
@@ -190,7 +185,7 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 	}
 	place := t.originPlace(x.Origin)
 	if before := shown[place]; before > 0 {
-		t.fit(lines, joinedBy(" · ", terminal.Clean(place), matchText(x), fmt.Sprintf("as line %d", before)))
+		t.fit(lines, human.Joined(" · ", terminal.Clean(place), matchText(x), fmt.Sprintf("as line %d", before)))
 		return
 	}
 	shown[place] = x.From
@@ -198,7 +193,7 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 	if name := path.Base(x.Wrote); x.Wrote != "" && name != path.Base(x.Path) {
 		wrote = "then named " + name
 	}
-	facts := joinedBy(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
+	facts := human.Joined(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
 	if title := titleBeside(x.Origin); title != "" && shown[x.SessionPath] == 0 {
 		shown[x.SessionPath] = x.From
 		t.fit(lines, terminal.Clean(title))
@@ -309,12 +304,12 @@ func (c *Commits) Text(t *Text) {
 			t.Print("\n")
 		}
 		name := commitName(x)
-		rest := joinedBy(" · ", terminal.Clean(x.Subject), t.Ago(x.Committed.Time))
+		rest := human.Joined(" · ", terminal.Clean(x.Subject), t.Ago(x.Committed.Time))
 		if x.Pull != "" {
 			rest = "pull request"
 		}
 		if x.Origin == nil {
-			rest = t.Dim(terminal.Clip(joinedBy(" · ", rest, "no session"), max(t.Width-len(name)-2, 1)))
+			rest = t.Dim(terminal.Clip(human.Joined(" · ", rest, "no session"), max(t.Width-len(name)-2, 1)))
 			t.Print(t.Style(TitleStyle, name), "  ", rest, "\n")
 			continue
 		}
@@ -327,7 +322,7 @@ func (c *Commits) Text(t *Text) {
 		if x.Cost > 0 {
 			cost = human.DollarsUpTo(x.Cost).Text(x.Cost)
 		}
-		facts := joinedBy(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
+		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.said(session.KindPrompt, x.Prompt)
 		if c.Command == "commit" {

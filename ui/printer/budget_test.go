@@ -141,7 +141,7 @@ func TestBoundedKeepsLittle(t *testing.T) {
 	var out bytes.Buffer
 	b := &budget{Sink: NewSink(&out), max: 1000}
 	for i := range 100_000 {
-		b.row(fmt.Appendf(nil, `{"type":"entry","text":"%s %d"}`+"\n", strings.Repeat("x", 100), i), "")
+		b.take(piece{kind: pieceRow, data: fmt.Appendf(nil, `{"type":"entry","text":"%s %d"}`+"\n", strings.Repeat("x", 100), i)})
 	}
 	if b.size > 2000 {
 		t.Errorf("%d bytes are kept for an answer of 1000", b.size)

@@ -67,7 +67,7 @@ func (x *HostRow) Line(now time.Time) string {
 	if x.Problem != "" {
 		return x.Problem
 	}
-	return joinedBy(" · ", "pigrep "+x.Version, strings.Join(x.Agents, ", "), human.Plural(x.Sessions, "session", "sessions"),
+	return human.Joined(" · ", "pigrep "+x.Version, strings.Join(x.Agents, ", "), human.Plural(x.Sessions, "session", "sessions"),
 		"index "+human.Bytes(x.Bytes)+", "+human.Ago(now, x.Indexed.Time), strconv.Itoa(int(x.Latency))+" ms")
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -66,13 +67,13 @@ func (j *JSON) Stream(s *Stream) {
 		if s.Session != nil {
 			members = append(append(members, `,"session":`...), j.encoded(s.Session)...)
 		}
-		j.piece(append([]byte{'{'}, members...))
+		j.take(piece{data: append([]byte{'{'}, members...)})
 	case s.Session != nil:
 		j.line(s.Session)
 	}
-	n := j.list(s, j.row)
+	n := j.list(s, pieceRow)
 	if s.others != nil {
-		j.list(s.others, j.other)
+		j.list(s.others, pieceFollower)
 	}
 	var tail any
 	if s.Tail != nil && j.Err == nil {
@@ -90,9 +91,9 @@ func (j *JSON) Stream(s *Stream) {
 }
 
 // list writes and counts rows.
-func (j *JSON) list(s *Stream, put func(data []byte, owner string)) (n int) {
+func (j *JSON) list(s *Stream, kind pieceKind) (n int) {
 	if !j.lines {
-		j.piece(fmt.Appendf(nil, `,"%s":[`, s.Name))
+		j.take(piece{data: fmt.Appendf(nil, `,"%s":[`, s.Name)})
 	}
 	j.Fail(s.Rows(func(v any) error {
 		n++
@@ -107,15 +108,15 @@ func (j *JSON) list(s *Stream, put func(data []byte, owner string)) (n int) {
 		case s.broken && j.max == 0:
 			data = append([]byte{'\n'}, data...)
 		}
-		owner := ""
+		p := piece{kind: kind, data: data}
 		if s.owner != nil && j.max > 0 {
-			owner = s.owner(v)
+			p.owner = s.owner(v)
 		}
-		put(data, owner)
+		j.take(p)
 		return j.Err
 	}))
 	if !j.lines {
-		j.piece([]byte{']'})
+		j.take(piece{data: []byte{']'}})
 	}
 	return n
 }
@@ -133,7 +134,7 @@ func (j *JSON) InLines(name string, value any) any {
 	return map[string]any{name: value}
 }
 
-func (j *JSON) line(v any) { j.row(append(j.encoded(v), '\n'), "") }
+func (j *JSON) line(v any) { j.take(piece{kind: pieceRow, data: append(j.encoded(v), '\n')}) }
 
 // typed puts a type in front of the members of a row.
 type typed struct {
@@ -147,7 +148,7 @@ func linesOf[T any](j *JSON, kind string, rows []T) []T {
 		return List(rows)
 	}
 	for i := range rows {
-		j.row(append(append([]byte{'{'}, j.members(typed{kind}, &rows[i])...), "}\n"...), "")
+		j.take(piece{kind: pieceRow, data: append(append([]byte{'{'}, j.members(typed{kind}, &rows[i])...), "}\n"...)})
 	}
 	return []T{}
 }
@@ -208,13 +209,16 @@ const longFrom = 1 << 20
 // long writes a long row. Of a bounded answer it is no part.
 func (j *JSON) long(r longRow) {
 	if j.max > 0 {
-		j.drop()
+		j.dropped++
 		return
 	}
-	j.separate(j.lines)
-	if r.Write(j); j.lines {
-		j.Pass([]byte{'\n'})
+	p := piece{kind: pieceRow}
+	if j.lines {
+		p.data = []byte{'\n'}
 	}
+	j.separate(p)
+	r.Write(j)
+	j.Pass(p.data) // the end of the line
 }
 
 // filled writes a value with something in an empty list or string of it, whose JSON is
@@ -330,53 +334,43 @@ type budget struct {
 	max     int // 0 for no bound
 	written int
 
-	// A bounded answer: around[0], rows, around[1], others, around[2].
-	around       [3]bytes.Buffer
-	at           int // index of the current piece in around
-	rows, others []boundedRow
-	size         int // of the rows
-	dropped      int // rows beyond the bound, which are not kept
+	kept    []piece // of a bounded answer
+	size    int     // of its rows
+	dropped int     // rows beyond the bound, which are not kept
 
 	begun bool // a row of the current list has been written
 }
 
-type boundedRow struct {
+// piece is a piece of an answer.
+type piece struct {
+	kind  pieceKind
 	data  []byte
 	owner string
 }
 
-// piece takes a piece that is not a row.
-func (b *budget) piece(data []byte) {
-	b.begun = false
-	if b.max > 0 {
-		b.around[b.at].Write(data)
-		return
-	}
-	b.Pass(data)
-}
+type pieceKind int
 
-// row takes a row.
-func (b *budget) row(data []byte, owner string) {
+const (
+	pieceBetween  pieceKind = iota // rows and lists of them
+	pieceRow                       // is dropped if it does not fit
+	pieceFollower                  // is kept only if a row with the same owner is kept
+)
+
+// take writes a piece, or keeps it.
+func (b *budget) take(p piece) {
 	switch {
 	case b.max == 0:
-		b.next(data)
-	case b.dropped > 0 || b.size+len(data) > b.max:
-		b.drop()
+		b.separate(p)
+		b.Pass(p.data)
+	case p.kind == pieceRow && (b.dropped > 0 || b.size+len(p.data) > b.max):
+		b.dropped++
 	default:
-		b.at = 1
-		b.rows = append(b.rows, boundedRow{bytes.Clone(data), owner})
-		b.size += len(data)
+		p.data = bytes.Clone(p.data)
+		b.kept = append(b.kept, p)
+		if p.kind == pieceRow {
+			b.size += len(p.data)
+		}
 	}
-}
-
-// other takes a row that is kept only if a row with the same owner is kept.
-func (b *budget) other(data []byte, owner string) {
-	if b.max == 0 {
-		b.next(data)
-		return
-	}
-	b.at = 2
-	b.others = append(b.others, boundedRow{bytes.Clone(data), owner})
 }
 
 // last takes the last piece, an object without its closing brace, and writes what
@@ -386,60 +380,51 @@ func (b *budget) last(data []byte) {
 		b.Pass(append(data, "}\n"...))
 		return
 	}
-	b.around[b.at].Write(data)
-	n, _ := Fit(b.max, len(b.rows), func(i int) int { return len(b.rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
+	b.take(piece{data: data})
+	rows := slices.DeleteFunc(slices.Clone(b.kept), func(p piece) bool { return p.kind != pieceRow })
+	n, _ := Fit(b.max, len(rows), func(i int) int { return len(rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
 	b.Pass(b.answer(n))
 }
 
 // answer is the bounded answer with its first n rows.
 func (b *budget) answer(n int) []byte {
-	out := bytes.Clone(b.around[0].Bytes())
-	owners := make(map[string]bool)
-	join := func(rows []boundedRow, stays func(owner string) bool) {
-		first := true
-		for _, r := range rows {
-			if !stays(r.owner) {
-				continue
-			}
-			if !first && !endsLine(r.data) {
-				out = append(out, ',')
-			}
-			out = append(out, r.data...)
-			first = false
+	var out []byte
+	owners, dropped, begun := make(map[string]bool), b.dropped, false
+	for _, p := range b.kept {
+		switch {
+		case p.kind == pieceRow && n == 0:
+			dropped++
+			continue
+		case p.kind == pieceRow:
+			n--
+			owners[p.owner] = true
+		case p.kind == pieceFollower && !owners[p.owner]:
+			continue
 		}
+		if begun && p.needsComma() {
+			out = append(out, ',')
+		}
+		begun = p.kind != pieceBetween
+		out = append(out, p.data...)
 	}
-	join(b.rows[:n], func(owner string) bool { owners[owner] = true; return true })
-	out = append(out, b.around[1].Bytes()...)
-	join(b.others, func(owner string) bool { return owners[owner] })
-	out = append(out, b.around[2].Bytes()...)
-	if d := b.dropped + len(b.rows) - n; d > 0 {
-		out = fmt.Appendf(out, `,"dropped":%d`, d)
+	if dropped > 0 {
+		out = fmt.Appendf(out, `,"dropped":%d`, dropped)
 	}
 	return append(out, "}\n"...)
 }
 
-// next writes a row and what separates it from the one before.
-func (b *budget) next(data []byte) {
-	b.separate(endsLine(data))
-	b.Pass(data)
-}
-
-// separate writes what separates a row, which ends its line or not, from the one before.
-func (b *budget) separate(endsLine bool) {
-	if b.begun && !endsLine {
+// separate writes what separates a piece from the one before.
+func (b *budget) separate(p piece) {
+	if b.begun && p.needsComma() {
 		b.Pass([]byte{','})
 	}
-	b.begun = true
+	b.begun = p.kind != pieceBetween
 }
 
-// drop leaves a row out of a bounded answer.
-func (b *budget) drop() {
-	b.at = 1
-	b.dropped++
+// needsComma reports whether a comma separates the piece from a row before it: not if rows end their lines.
+func (p piece) needsComma() bool {
+	return p.kind != pieceBetween && !bytes.HasSuffix(p.data, []byte{'\n'})
 }
-
-// endsLine reports whether a row ends its line. Other rows need commas.
-func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
 
 func (b *budget) Pass(data []byte) {
 	n, _ := b.Write(data)

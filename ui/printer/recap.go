@@ -142,7 +142,7 @@ func FactText(f *recap.Fact, dir string, place func(*recap.Pass) string) string 
 	case f.What == recap.Commit:
 		return details + " " + text
 	case f.What == recap.Failed:
-		return joinedBy(" · ", outcome(f, place), terminal.ClipWords(text, mostCommand), afterChanges(f), timesFailed(f))
+		return human.Joined(" · ", outcome(f, place), terminal.ClipWords(text, mostCommand), afterChanges(f), timesFailed(f))
 	case f.What == recap.Open:
 		return "no reply to " + strconv.Quote(text)
 	case f.What == recap.Aborted && strings.HasPrefix(details, "aborted"):
@@ -175,7 +175,7 @@ func (a *Recap) Text(t *Text) {
 	if r.Cost > 0 && len(r.Sessions) > 1 {
 		head += " · " + money.Text(r.Cost)
 	}
-	t.Print(t.Folded(joinedBy(" · ", head, r.Estimate), t.Width))
+	t.Print(t.Folded(human.Joined(" · ", head, r.Estimate), t.Width))
 	hidden := false
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
@@ -280,7 +280,7 @@ func Briefly(s *recap.Session) (list []Brief) {
 		left = human.Plural(len(aborted), "turn aborted", "turns aborted")
 	}
 	if len(open) > 0 {
-		left = joinedBy(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+strconv.Quote(open[len(open)-1].Text))
+		left = human.Joined(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+strconv.Quote(open[len(open)-1].Text))
 	}
 	add(string(recap.Open), left, append(aborted, open...))
 	if ends := factsOf(s, recap.Closing); len(ends) > 0 {

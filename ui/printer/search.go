@@ -358,7 +358,7 @@ func (t *Text) session(title, cwd string, facts ...string) {
 
 // origin writes where a session ran, and what else is known of it.
 func (t *Text) origin(cwd string, facts ...string) {
-	rest := terminal.Clean(joinedBy(" · ", facts...))
+	rest := terminal.Clean(human.Joined(" · ", facts...))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
 		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, room), cwd)+" · "+rest), "\n")

@@ -193,7 +193,7 @@ func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
 	}
 	name, age := widest(names), widest(ages)
 	for i, c := range shown {
-		what := joinedBy(" · ", terminal.Clip(human.Title(c.Session.Title()), candidateTitle), terminal.Clean(c.Session.CWD))
+		what := human.Joined(" · ", terminal.Clip(human.Title(c.Session.Title()), candidateTitle), terminal.Clean(c.Session.CWD))
 		lines = append(lines, strings.TrimRight(terminal.Pad(names[i], name)+"  "+terminal.Pad(ages[i], age)+"  "+what, " "))
 	}
 	if n := len(list) - len(shown); n > 0 {
@@ -258,7 +258,7 @@ func (s *Sessions) narrow(t *Text) {
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}
-		line := "  " + joinedBy(" · ", facts...)
+		line := "  " + human.Joined(" · ", facts...)
 		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
 			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
 				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)

@@ -138,5 +138,5 @@ func (v *Version) JSON(j *JSON) {
 }
 
 func (v *Version) Text(t *Text) {
-	t.Print("pigrep ", v.Version, " (", joinedBy(", ", v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)), ")\n")
+	t.Print("pigrep ", v.Version, " (", human.Joined(", ", v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)), ")\n")
 }

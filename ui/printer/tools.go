@@ -1,10 +1,10 @@
 package printer
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +31,7 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
-		{column{Title: titleIf(t.Total.Rejected > 0, "REJECTED"), Right: true}, func(r *row) cell { return countCell(r.Rejected) }},
+		{column{Title: human.When(t.Total.Rejected > 0, "REJECTED"), Right: true}, func(r *row) cell { return countCell(r.Rejected) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return waitCell(r, r.P50) }},
 		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return waitCell(r, r.P95) }},
@@ -55,29 +55,13 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 	}
 	a.closing = func(rows int) string {
-		var parts []string
-		if rows < len(t.Rows) {
-			parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
-		}
-		add := func(n int, one, many string) {
-			if n > 0 && a.Verbose {
-				parts = append(parts, human.Plural(n, one, many))
-			}
-		}
-		add(t.Total.NoResult, "call has no result", "calls have no result")
-		add(t.Total.NoCall, "result has no call", "results have no call")
-		add(t.Total.Nested, "call was made by a tool", "calls were made by tools")
-		return strings.Join(parts, " · ")
+		return human.Joined(" · ",
+			human.When(rows < len(t.Rows), shown(rows, len(t.Rows), "row", "rows")),
+			human.When(a.Verbose, human.Some(t.Total.NoResult, "call has no result", "calls have no result")),
+			human.When(a.Verbose, human.Some(t.Total.NoCall, "result has no call", "results have no call")),
+			human.When(a.Verbose, human.Some(t.Total.Nested, "call was made by a tool", "calls were made by tools")))
 	}
 	return a
-}
-
-// titleIf is the title of a column that text has only if there is something in it.
-func titleIf(any bool, title string) string {
-	if any {
-		return title
-	}
-	return ""
 }
 
 func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
@@ -111,15 +95,11 @@ func waitCell(r *audit.ToolRow, ms *int32) cell {
 
 func bytesCell(n int64) cell {
 	c := countCell(n)
-	switch {
-	case n >= 1e9:
-		c.Text = fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		c.Text = fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	case n >= 1e3:
-		c.Text = fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	default:
-		c.Text = fmt.Sprintf("%d B", n)
+	c.Text = fmt.Sprintf("%d B", n)
+	for i, unit := range []string{"kB", "MB", "GB"} {
+		if least := math.Pow10(3 * (i + 1)); c.Number >= least {
+			c.Text = fmt.Sprintf("%.1f %s", c.Number/least, unit)
+		}
 	}
 	return c
 }
@@ -174,7 +154,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, layout Layout) *
 		{column{Name: "reads", Title: "READ", Right: true}, func(r *row) cell { return countCell(r.Reads) }},
 		{column{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) cell { return countCell(r.Writes) }},
 		{column{Name: "edits", Title: "EDITED", Right: true}, func(r *row) cell { return countCell(r.Edits) }},
-		{column{Title: titleIf(deleted, "DELETED"), Right: true}, func(r *row) cell { return countCell(r.Deletes) }},
+		{column{Title: human.When(deleted, "DELETED"), Right: true}, func(r *row) cell { return countCell(r.Deletes) }},
 		{column{Name: "others", Title: "OTHER", Right: true}, func(r *row) cell { return countCell(r.Others) }},
 		{column{Name: "in summaries"}, func(r *row) cell { return countCell(r.Summaries) }},
 		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
@@ -260,8 +240,7 @@ func (t *Text) touches(rows []audit.TouchRow) {
 		}
 		ofSession[r.SessionPath] = append(ofSession[r.SessionPath], r)
 	}
-	some := ""
-	differ := slices.ContainsFunc(rows, func(r row) bool { some = cmp.Or(some, r.Path); return r.Path != some })
+	differ := slices.ContainsFunc(rows, func(r row) bool { return r.Path != rows[0].Path })
 	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
@@ -382,7 +361,7 @@ func projectName(dir string) string {
 // of commands in the text; 0 means no limit.
 func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Layout) *Audit {
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
-	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]int), limit: limit}
+	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]bool), limit: limit}
 	a.write = func(t *Text) int {
 		t.Fail(l.Each(ctx, func(r *audit.CallRow) error {
 			g.add(r)
@@ -399,7 +378,7 @@ func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Lay
 type ruleGroups struct {
 	rules    []audit.RuleMatch // of the groups
 	rows     map[string][]audit.CallRow
-	others   map[string]int // calls that run no command, by tool
+	others   map[string]bool // the tools of calls that run no command
 	limit    int
 	all      int
 	commands int
@@ -408,7 +387,7 @@ type ruleGroups struct {
 func (g *ruleGroups) add(r *audit.CallRow) {
 	g.all++
 	if !r.Command {
-		g.others[r.Tool]++
+		g.others[r.Tool] = true
 		return
 	}
 	if g.commands++; g.limit > 0 && g.commands > g.limit {
@@ -427,16 +406,11 @@ func (g *ruleGroups) closing() string {
 		shownRows = min(g.commands, g.limit)
 	}
 	line := shown(shownRows, g.commands, "command", "commands")
-	if len(g.others) == 0 {
-		return line
+	if others := g.all - g.commands; others > 0 {
+		tools := strings.Join(slices.Sorted(maps.Keys(g.others)), ", ")
+		line += "; " + human.Plural(others, "call of "+tools+" is", "calls of "+tools+" are") + " also risky: pigrep tools calls --risky"
 	}
-	var tools []string
-	calls := 0
-	for _, tool := range slices.Sorted(maps.Keys(g.others)) {
-		tools = append(tools, tool)
-		calls += g.others[tool]
-	}
-	return line + "; " + human.Plural(calls, "call of "+strings.Join(tools, ", ")+" is", "calls of "+strings.Join(tools, ", ")+" are") + " also risky: pigrep tools calls --risky"
+	return line
 }
 
 // ruleGroups writes a table for each rule, the most severe first.

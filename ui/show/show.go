@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -182,17 +183,8 @@ func (p *showText) treeRow(r *entry.TreeRow, last int) {
 	}
 	what, text := p.treeText(r.Entry)
 	right := terminal.Clean(r.Entry.ID)
-	var notes []string
-	if l := r.Entry.Labelled; l != "" {
-		notes = append(notes, "["+terminal.Clean(l)+"]")
-	}
-	if r.Leaf {
-		notes = append(notes, "← leaf")
-	}
-	note := strings.Join(notes, " ")
-	if note != "" {
-		note = " " + note
-	}
+	note := human.Joined(" ", labelOf(r.Entry), human.When(r.Leaf, "← leaf"))
+	note = human.When(note != "", " "+note)
 	room := p.Width - terminal.Width(indent) - terminal.Width(dot) - terminal.Width(what) - 1 - terminal.Width(note) - 2 - terminal.Width(right)
 	tail := "  " + right
 	switch {
@@ -235,6 +227,7 @@ func (p *showText) treeText(e *entry.Entry) (what, text string) {
 	thought := ""
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
+		beginning := terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
 		switch {
 		case b.Call != nil:
 			text = terminal.Clean(b.Call.Tool) + " "
@@ -254,12 +247,10 @@ func (p *showText) treeText(e *entry.Entry) (what, text string) {
 		case b.Kind == session.KindDetails:
 			continue
 		case b.Kind == session.KindThinking:
-			if thought == "" {
-				thought = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
-			}
+			thought = cmp.Or(thought, beginning)
 			continue
 		default:
-			text = terminal.Clean(string(b.Text[:min(len(b.Text), transcript.LongestLine)]))
+			text = beginning
 		}
 		if text != "" {
 			return what, text
@@ -356,24 +347,14 @@ func (s *Show) stamp(t time.Time) string {
 }
 
 // entryNotes are the facts next to the heading of an exported entry.
-func entryNotes(s *Show, e *entry.Entry) []string {
-	notes := []string{s.stamp(e.Time)}
-	if e.Model != "" && e.Type == session.TypeMessage {
-		notes = append(notes, terminal.Clean(e.Model))
-	}
-	if e.Labelled != "" {
-		notes = append(notes, "["+terminal.Clean(e.Labelled)+"]")
-	}
-	if s.Branches && e.Branch == entry.BranchAbandoned {
-		notes = append(notes, "abandoned branch")
-	}
-	if e.Role == session.RoleToolResult && e.IsError {
-		notes = append(notes, "error")
-	}
-	if e.View.Rejected {
-		notes = append(notes, "rejected")
-	}
-	return notes
+func entryNotes(s *Show, e *entry.Entry) string {
+	notes := human.Joined(" · ",
+		human.When(e.Type == session.TypeMessage, terminal.Clean(e.Model)),
+		labelOf(e),
+		human.When(s.Branches && e.Branch == entry.BranchAbandoned, "abandoned branch"),
+		human.When(e.Role == session.RoleToolResult && e.IsError, "error"),
+		human.When(e.View.Rejected, "rejected"))
+	return s.stamp(e.Time) + human.When(notes != "", " · "+notes) // an unknown time leaves its place empty
 }
 
 // exportMarkdown writes Markdown. What users and models wrote stays Markdown;
@@ -402,7 +383,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		fmt.Fprintf(b, "\n<a id=\"%s\"></a>\n", name)
 		if e.Message == "" || e.Message != message {
 			fmt.Fprintf(b, "\n## %s\n\n", escapeMarkdown(it.Title))
-			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", prose.CodeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
+			fmt.Fprintf(b, "<sub>%s · %s</sub>\n", prose.CodeSpan(terminal.Clean(e.ID)), escapeMarkdown(entryNotes(s, e)))
 		}
 		message = e.Message
 		for _, block := range it.Blocks {
@@ -505,13 +486,8 @@ func markdownDiff(b *printer.Sink, files []diff.File) {
 func fence(b *printer.Sink, language string, text []byte) {
 	marks := 3
 	for line := range prose.TidyLines(text) {
-		for run, i := 0, 0; i < len(line); i++ {
-			if line[i] == '`' {
-				run++
-				marks = max(marks, run+1)
-			} else {
-				run = 0
-			}
+		for run := range strings.FieldsFuncSeq(line, func(r rune) bool { return r != '`' }) {
+			marks = max(marks, len(run)+1)
 		}
 	}
 	mark := strings.Repeat("`", marks)

@@ -2,9 +2,11 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -59,16 +61,10 @@ func (p *showText) call(w waitingCall) {
 
 // callLine prints a call at an indent; e may be nil.
 func (p *showText) callLine(c *session.Call, files []diff.File, indent string, e *entry.Entry, limit int) {
-	right := ""
-	mark := indent
+	right, mark := "", indent
 	if e != nil {
-		right = terminal.Clean(e.ID)
-		if facts := p.state(e); len(facts) > 0 {
-			right = strings.Join(facts, " · ") + " · " + right
-		}
-		if p.s.Focus[e.Index] {
-			mark = p.Style(printer.MatchStyle, FocusMark)
-		}
+		right = human.When(p.state(e) != "", p.state(e)+" · ") + terminal.Clean(e.ID)
+		mark = cmp.Or(p.mark(e), indent)
 	}
 	name := terminal.Clean(c.Tool)
 	full := e != nil && p.whole(e) || e == nil && p.s.Full
@@ -122,27 +118,26 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 		hidden = len(lines) - limit
 		lines = lines[:limit]
 	}
-	for i, l := range lines {
-		if i > 0 {
-			for _, part := range prose.BreakLine(l, p.body(resultIndent), prose.LinePlain) {
-				fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.Text, " "))
-			}
-			continue
-		}
-		var rest []prose.Line // of a first line that is too long and must not be clipped
-		if limit < 0 {
-			fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
-			if parts := prose.BreakText(l, fits); p.Width > 0 && len(parts) > 1 {
-				rest = prose.BreakLine(l[len(parts[0]):], p.body(resultIndent), prose.LinePlain)
-				l = strings.TrimRight(parts[0], " ")
-			}
-		}
-		p.callHead(indent, name, l, right)
-		for _, part := range rest {
-			fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.Text, " "))
+	first, rest := lines[0], lines[1:]
+	if limit < 0 && p.Width > 0 { // a first line that is too long must not be clipped
+		fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
+		if parts := prose.BreakText(first, fits); len(parts) > 1 {
+			rest = slices.Insert(rest, 0, first[len(parts[0]):])
+			first = strings.TrimRight(parts[0], " ")
 		}
 	}
+	p.callHead(indent, name, first, right)
+	for _, l := range rest {
+		p.broken(resultIndent, l)
+	}
 	p.more(resultIndent, hidden)
+}
+
+// broken prints a line on as many as it needs.
+func (p *showText) broken(indent, line string) {
+	for _, part := range prose.BreakLine(line, p.body(indent), prose.LinePlain) {
+		fmt.Fprintln(p.out, strings.TrimRight(indent+part.Text, " "))
+	}
 }
 
 // arguments prints the arguments of a call in full, all or those that its diff does not
@@ -153,9 +148,7 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.Dim(name+":"))
 			for l := range strings.SplitSeq(strings.TrimRight(prose.Tidy(a.Value), "\n"), "\n") {
-				for _, part := range prose.BreakLine(l, p.body(resultIndent+bodyIndent), prose.LinePlain) {
-					fmt.Fprintln(p.out, strings.TrimRight(resultIndent+bodyIndent+part.Text, " "))
-				}
+				p.broken(resultIndent+bodyIndent, l)
 			}
 			continue
 		}
@@ -174,23 +167,21 @@ func (p *showText) arguments(c *session.Call, diffed bool) {
 // result prints the result of a call, below the call if that is waiting. Between the
 // two is the diff of an edit, but after the error if it failed.
 func (p *showText) result(it *transcript.Item) {
-	e, asked := it.Entry, false
+	e := it.Entry
 	// Without its call the result shows what it has.
 	edits := waitingCall{entry: e, files: transcript.Edits(e)}
-	for i, w := range p.waiting {
-		if w.call.ID == e.ToolCallID && w.call.ID != "" {
-			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
-			p.call(w)
-			asked, edits = true, w
-			break
-		}
+	i := slices.IndexFunc(p.waiting, func(w waitingCall) bool { return w.call.ID == e.ToolCallID && w.call.ID != "" })
+	asked := i >= 0
+	if asked {
+		edits = p.waiting[i]
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		p.call(edits)
 	}
 	p.own(e)
 	if !asked {
 		p.heading(e, it.Title, printer.KindStyles[session.KindResult])
-	} else if p.s.Focus[e.Index] {
-		facts := append([]string{"result", terminal.Clean(e.ID)}, p.state(e)...)
-		fmt.Fprintln(p.out, p.Style(printer.MatchStyle, FocusMark)+"  "+p.Dim(strings.Join(facts, " · ")))
+	} else if mark := p.mark(e); mark != "" {
+		fmt.Fprintln(p.out, mark+"  "+p.Dim(human.Joined(" · ", "result · "+terminal.Clean(e.ID), p.state(e))))
 	}
 	if p.named(e) {
 		edits.entry = e // what was named is unfolded
@@ -347,65 +338,39 @@ func (p *showText) changeCounts(f *diff.File) string {
 	if f.Deleted {
 		return p.Style(removedStyle, "deleted")
 	}
-	var words []string
-	if f.Added > 0 || f.Removed == 0 {
-		words = append(words, p.Style(addedStyle, "+"+human.Number(f.Added)))
-	}
-	if f.Removed > 0 {
-		words = append(words, p.Style(removedStyle, "−"+human.Number(f.Removed)))
-	}
-	return strings.Join(words, " ")
+	return human.Joined(" ",
+		human.When(f.Added > 0 || f.Removed == 0, p.Style(addedStyle, "+"+human.Number(f.Added))),
+		human.When(f.Removed > 0, p.Style(removedStyle, "−"+human.Number(f.Removed))))
 }
 
 // diff prints at most limit lines of the changes of files, or all with -1: the first lines,
 // or those around the first mark. A failed change is dim, because it was not made.
 func (p *showText) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
-	total, marked := 0, -1
-	for r := range p.diffRows(files) {
-		if marked < 0 && contains(r.text, marks) {
-			marked = total
-		}
-		total++
-	}
-	if total == 0 {
+	rows := p.diffRows(files)
+	if len(rows) == 0 {
 		return
 	}
-	above, shown := 0, total
-	if limit >= 0 && total > limit+1 {
-		shown = limit
-		if marked >= limit {
+	above, below := 0, 0
+	if total := len(rows); limit >= 0 && total > limit+1 {
+		if marked := slices.IndexFunc(rows, func(r diffRow) bool { return contains(r.text, marks) }); marked >= limit {
 			above = min(marked-diff.Context, total-limit)
 		}
+		rows, below = rows[above:above+limit], total-above-limit
 	}
 	if failed {
 		fmt.Fprintln(p.out, indent+p.Dim("not applied:"))
 	}
-	rows := func(yield func(diffRow) bool) {
-		i := 0
-		for r := range p.diffRows(files) {
-			if i >= above+shown || i >= above && !yield(r) {
-				return
-			}
-			i++
-		}
-	}
 	layout := diffLayout{indent: indent, folded: limit >= 0, failed: failed}
 	if p.Width > 0 && p.Width < roomForNumbers {
 		layout.common = commonIndent(rows)
-	} else {
-		highest := 0
-		for r := range rows {
-			highest = max(highest, r.number)
-		}
-		if highest > 0 {
-			layout.digits = len(strconv.Itoa(highest))
-		}
+	} else if highest := slices.MaxFunc(rows, func(a, b diffRow) int { return a.number - b.number }).number; highest > 0 {
+		layout.digits = len(strconv.Itoa(highest))
 	}
 	p.moreDiff(indent, above)
-	for r := range rows {
+	for _, r := range rows {
 		p.diffRow(r, layout)
 	}
-	p.moreDiff(indent, total-above-shown)
+	p.moreDiff(indent, below)
 }
 
 func (p *showText) moreDiff(indent string, hidden int) {
@@ -424,36 +389,33 @@ type diffRow struct {
 
 // diffRows are the lines of a diff, with marks between hunks and the names of several
 // files.
-func (p *showText) diffRows(files []diff.File) iter.Seq[diffRow] {
-	return func(yield func(diffRow) bool) {
-		for i := range files {
-			f := &files[i]
-			if len(files) > 1 && !yield(diffRow{text: transcript.Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)}) {
-				return
+func (p *showText) diffRows(files []diff.File) (rows []diffRow) {
+	for i := range files {
+		f := &files[i]
+		if len(files) > 1 {
+			rows = append(rows, diffRow{text: transcript.Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)})
+		}
+		for k, h := range f.Hunks {
+			if k > 0 {
+				rows = append(rows, diffRow{text: p.Dim("⋯")})
 			}
-			for k, h := range f.Hunks {
-				if k > 0 && !yield(diffRow{text: p.Dim("⋯")}) {
-					return
+			pairs := 0 // distance to the pair of a line, if its run has pairs
+			for n, l := range h.Lines {
+				if n == 0 || l.Kind != h.Lines[n-1].Kind {
+					pairs = pairing(h.Lines, n)
 				}
-				pairs := 0 // distance to the pair of a line, if its run has pairs
-				for n, l := range h.Lines {
-					if n == 0 || l.Kind != h.Lines[n-1].Kind {
-						pairs = pairing(h.Lines, n)
-					}
-					row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
-					if l.Kind == diff.Removed {
-						row.number = l.Old
-					}
-					if pairs != 0 {
-						row.pair = h.Lines[n+pairs].Text
-					}
-					if !yield(row) {
-						return
-					}
+				row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
+				if l.Kind == diff.Removed {
+					row.number = l.Old
 				}
+				if pairs != 0 {
+					row.pair = h.Lines[n+pairs].Text
+				}
+				rows = append(rows, row)
 			}
 		}
 	}
+	return rows
 }
 
 // pairing returns the distance between each line of the run at n and the line that
@@ -477,9 +439,9 @@ func pairing(lines []diff.Line, n int) int {
 }
 
 // commonIndent returns the indentation that all lines have.
-func commonIndent(rows iter.Seq[diffRow]) string {
+func commonIndent(rows []diffRow) string {
 	common, first := "", true
-	for r := range rows {
+	for _, r := range rows {
 		rest := strings.TrimLeft(r.text, " \t")
 		if r.kind == 0 || rest == "" {
 			continue
@@ -594,44 +556,9 @@ func tidyLine(s string) string { return prose.Tidy([]byte(strings.ReplaceAll(s, 
 // diff have their own.
 var foundStyle = ansi.NewStyle().Bold().Reverse(true)
 
-// marked returns the contents of p.out with the matches marked, and adjusts the offsets
-// of the owners.
-func (p *showText) marked() string {
-	text := p.out.String()
-	if len(p.s.Marks) == 0 || !p.Colour {
-		return text
-	}
-	next := len(p.owners)
-	for next > 0 && p.owners[next-1].at >= p.written {
-		next--
-	}
-	now := -1
-	if next > 0 {
-		now = p.owners[next-1].entry
-	}
-	var b strings.Builder
-	at := p.written
-	for line := range strings.Lines(text) {
-		for ; next < len(p.owners) && p.owners[next].at <= at; next++ {
-			p.owners[next].at = p.written + b.Len()
-			now = p.owners[next].entry
-		}
-		whole := strings.TrimSuffix(line, "\n")
-		b.WriteString(markLine(whole, p.s.Marks[now]) + line[len(whole):])
-		at += len(line)
-	}
-	for ; next < len(p.owners); next++ {
-		p.owners[next].at = p.written + b.Len()
-	}
-	return b.String()
-}
-
 // markLine marks texts in a line. Attributes that the line sets within a match take
 // effect after the match.
 func markLine(line string, texts []string) string {
-	if len(texts) == 0 {
-		return line
-	}
 	m := lineMarker{rest: line}
 	plain := ansi.Strip(line)
 	for span := range found(plain, texts) {
@@ -658,15 +585,12 @@ type lineMarker struct {
 // copy copies the line up to an offset in its text.
 func (m *lineMarker) copy(end int) {
 	for m.rest != "" {
-		if m.rest[0] != ansi.ESC {
-			n := strings.IndexByte(m.rest, ansi.ESC)
-			if n < 0 {
-				n = len(m.rest)
-			}
-			if n = min(n, end-m.at); n == 0 {
+		if plain, _, _ := strings.Cut(m.rest, "\x1b"); plain != "" {
+			n := min(len(plain), end-m.at)
+			if n == 0 {
 				return
 			}
-			m.b.WriteString(m.rest[:n])
+			m.b.WriteString(plain[:n])
 			m.rest, m.at = m.rest[n:], m.at+n
 			continue
 		}

@@ -68,7 +68,8 @@ type owner struct{ at, entry int }
 
 // own assigns what is printed from now on to an entry.
 func (p *showText) own(e *entry.Entry) {
-	p.owners = append(p.owners, owner{p.written + p.out.Len(), e.Index})
+	p.flush()
+	p.owners = append(p.owners, owner{p.written, e.Index})
 }
 
 type waitingCall struct {
@@ -134,9 +135,22 @@ func (s *Show) print(p *showText) {
 	p.flush()
 }
 
+// flush prints what waits in p.out, with the matches of its entry marked.
 func (p *showText) flush() {
-	p.pass(p.marked())
+	text := p.out.String()
 	p.out.Reset()
+	var marks []string
+	if n := len(p.owners); n > 0 && p.Colour {
+		marks = p.s.Marks[p.owners[n-1].entry]
+	}
+	if len(marks) == 0 {
+		p.pass(text)
+		return
+	}
+	for line := range strings.Lines(text) {
+		whole := strings.TrimSuffix(line, "\n")
+		p.pass(markLine(whole, marks) + line[len(whole):])
+	}
 }
 
 func (p *showText) pass(s string) {
@@ -247,7 +261,7 @@ func (p *showText) facts() {
 
 // factLine prints the facts that are known, after a directory or below it.
 func (p *showText) factLine(dir string, facts ...string) {
-	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+	rest := human.Joined(" · ", facts...)
 	switch room := p.Width - terminal.Width(rest) - 3; {
 	case dir == "":
 	case p.Width == 0 || room >= terminal.Width(dir):
@@ -275,17 +289,9 @@ func (p *showText) relative(r *Relative, of int) string {
 	if r.Title != "" {
 		name += " " + terminal.Clip(terminal.Clean(r.Title), relativeTitle)
 	}
-	var notes []string
-	if of > 0 && r.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s of %s", human.Number(r.Shared), human.Plural(of, "entry", "entries")))
-	}
-	if r.State == "moved" {
-		notes = append(notes, "moved")
-	}
-	if len(notes) > 0 {
-		name += " (" + strings.Join(notes, "; ") + ")"
-	}
-	return name
+	shares := human.When(of > 0 && r.Shared > 0, fmt.Sprintf("shares %s of %s", human.Number(r.Shared), human.Plural(of, "entry", "entries")))
+	notes := human.Joined("; ", shares, human.When(r.State == "moved", "moved"))
+	return name + human.When(notes != "", " ("+notes+")")
 }
 
 func (p *showText) entry(e *entry.Entry) {
@@ -344,16 +350,11 @@ func (p *showText) named(e *entry.Entry) bool {
 // heading prints what an entry is, its time and its id.
 func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	p.out.WriteByte('\n')
-	mark := ""
-	if p.s.Focus[e.Index] {
-		mark = p.Style(printer.MatchStyle, FocusMark)
+	mark, model := p.mark(e), ""
+	if e.Role == session.RoleAssistant && p.Width == 0 {
+		model = terminal.Clean(e.Model)
 	}
-	facts := []string{p.when(e.Time), terminal.Clean(e.ID)}
-	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
-		facts = append(facts, terminal.Clean(e.Model))
-	}
-	facts = append(facts, p.state(e)...)
-	rest := " · " + strings.Join(facts, " · ")
+	rest := " · " + human.Joined(" · ", p.when(e.Time)+" · "+terminal.Clean(e.ID), model, p.state(e))
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
@@ -361,21 +362,23 @@ func (p *showText) heading(e *entry.Entry, what string, style ansi.Style) {
 	p.last = "head"
 }
 
-// state returns what is unusual about an entry: label, branch, context.
-func (p *showText) state(e *entry.Entry) []string {
-	var facts []string
-	if e.Labelled != "" {
-		facts = append(facts, "["+terminal.Clean(e.Labelled)+"]")
-	}
-	switch {
-	case e.Branch == entry.BranchAbandoned:
-		if p.s.Branches || p.s.Focus[e.Index] {
-			facts = append(facts, "abandoned branch")
-		}
-	case !e.InContext && p.s.Focus[e.Index]:
-		facts = append(facts, "no longer in context (compacted)")
-	}
-	return facts
+// mark is the mark of an entry that was named; "" for others.
+func (p *showText) mark(e *entry.Entry) string {
+	return human.When(p.s.Focus[e.Index], p.Style(printer.MatchStyle, FocusMark))
+}
+
+// state says what is unusual about an entry: label, branch, context; "" for nothing.
+func (p *showText) state(e *entry.Entry) string {
+	abandoned, focus := e.Branch == entry.BranchAbandoned, p.s.Focus[e.Index]
+	return human.Joined(" · ",
+		labelOf(e),
+		human.When(abandoned && (p.s.Branches || focus), "abandoned branch"),
+		human.When(!abandoned && !e.InContext && focus, "no longer in context (compacted)"))
+}
+
+// labelOf is the label of an entry as it stands beside it; "" for none.
+func labelOf(e *entry.Entry) string {
+	return human.When(e.Labelled != "", "["+terminal.Clean(e.Labelled)+"]")
 }
 
 func (p *showText) said(it *transcript.Item) {
@@ -564,14 +567,8 @@ func (p *showText) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
 		p.out.WriteByte('\n')
 	}
-	mark := ""
-	if p.s.Focus[e.Index] {
-		mark = p.Style(printer.MatchStyle, FocusMark)
-	}
-	if facts := p.state(e); len(facts) > 0 {
-		s += " · " + strings.Join(facts, " · ")
-	}
-	fmt.Fprintln(p.out, mark+p.Dim(p.cut("· "+s, terminal.Width(mark))))
+	mark := p.mark(e)
+	fmt.Fprintln(p.out, mark+p.Dim(p.cut("· "+human.Joined(" · ", s, p.state(e)), terminal.Width(mark))))
 	p.last = "note"
 }
 

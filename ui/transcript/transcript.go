@@ -8,6 +8,7 @@ package transcript
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pigrep/internal/diff"
@@ -68,7 +69,8 @@ const (
 
 // Describe returns the item of an entry, which shares its memory.
 func Describe(e *entry.Entry) Item {
-	it := Item{Entry: e, Class: classOf(e), Name: nameOf(e), Remark: remarkOf(e)}
+	is := knownOf(e)
+	it := Item{Entry: e, Class: is.class, Name: is.name, Remark: remarkOf(e)}
 	it.Title = it.Name
 	if e.CustomType != "" {
 		it.Title += " " + terminal.Clean(e.CustomType)
@@ -83,46 +85,40 @@ func Describe(e *entry.Entry) Item {
 	return it
 }
 
-func classOf(e *entry.Entry) Class {
-	if class, ok := classes[e.Role]; ok {
-		return class
-	}
-	switch e.Type {
-	case session.TypeCompaction, session.TypeBranchSummary:
-		return Summary
-	case session.TypeCustomMessage:
-		return Note
-	case session.TypeMessage:
-		return Unknown
-	}
-	return Other
+// known is what an entry is.
+type known struct {
+	class Class
+	name  string
 }
 
-var classes = map[string]Class{
-	session.RoleUser: Prompt, session.RoleAssistant: Reply, session.RoleToolResult: Result, session.RoleShell: Shell, session.RoleSystem: System,
-	session.RoleCompactionSummary: Summary, session.RoleBranchSummary: Summary, session.RoleCustom: Note, session.RoleHook: Note,
-}
-
-// The names of entries by role, and by type for those without a known role.
+// What entries are by role, and by type if they have no known role.
 var (
-	roleNames = map[string]string{
-		session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
-		session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
+	roles = map[string]known{
+		session.RoleUser: {Prompt, "prompt"}, session.RoleAssistant: {Reply, "reply"}, session.RoleToolResult: {Result, "result "},
+		session.RoleShell: {Shell, "shell"}, session.RoleSystem: {System, "system prompt"}, session.RoleCustom: {Note, "note"}, session.RoleHook: {Note, "note"},
+		session.RoleCompactionSummary: {Summary, "compaction"}, session.RoleBranchSummary: {Summary, "branch summary"},
 	}
-	typeNames = map[string]string{
-		session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
+	types = map[string]known{
+		session.TypeCompaction: {Summary, "compaction"}, session.TypeBranchSummary: {Summary, "branch summary"}, session.TypeCustomMessage: {Note, "note"},
 	}
 )
 
-func nameOf(e *entry.Entry) string {
-	if e.Role == session.RoleToolResult {
-		return "result " + terminal.Clean(e.Tool)
+// knownOf says what an entry is, in our words or in those of its agent.
+func knownOf(e *entry.Entry) known {
+	k := cmp.Or(roles[e.Role], types[e.Type])
+	switch {
+	case k.class == Result:
+		k.name += terminal.Clean(e.Tool)
+		return k
+	case k.name != "":
+		return k
+	case e.Type == session.TypeMessage:
+		k = known{Unknown, cmp.Or(e.Role, e.Type)}
+	default:
+		k.name = e.Type
 	}
-	agents := e.Type // what the agent calls it
-	if e.Type == session.TypeMessage {
-		agents = cmp.Or(e.Role, e.Type)
-	}
-	return cmp.Or(roleNames[e.Role], typeNames[e.Type], terminal.Clean(strings.ReplaceAll(agents, "_", " ")))
+	k.name = terminal.Clean(strings.ReplaceAll(k.name, "_", " "))
+	return k
 }
 
 func remarkOf(e *entry.Entry) []string {
@@ -278,30 +274,22 @@ func lineRange(c *session.Call) string {
 	}
 	from, count := number("offset"), number("limit")
 	switch {
-	case from > 0 && count > 0:
+	case count > 0:
+		from = max(from, 1)
 		return fmt.Sprintf(":%d-%d", from, from+count-1)
 	case from > 0:
 		return fmt.Sprintf(":%d-", from)
-	case count > 0:
-		return fmt.Sprintf(":1-%d", count)
 	}
 	return ""
 }
 
 // changeSize is the number of lines that a call removes and adds, if known.
 func changeSize(c *session.Call) string {
-	lines := func(s string) int { return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1 }
+	lines := func(s string) int { return len(slices.Collect(strings.Lines(s))) }
 	before, after := c.Argument("oldText", "old_string", "oldString"), c.Argument("newText", "new_string", "newString")
 	switch content := c.Argument("content"); {
 	case before != "" || after != "":
-		removed, added := 0, 0
-		if before != "" {
-			removed = lines(before)
-		}
-		if after != "" {
-			added = lines(after)
-		}
-		return fmt.Sprintf("(-%d +%d)", removed, added)
+		return fmt.Sprintf("(-%d +%d)", lines(before), lines(after))
 	case content != "" && c.Path() != "":
 		return "(" + human.Plural(lines(content), "line", "lines") + ")"
 	}
