@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -28,6 +29,7 @@ import (
 	"pigrep/internal/lists"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/timespec"
 	"pigrep/query/audit"
 	"pigrep/query/facets"
 )
@@ -264,29 +266,22 @@ func Tools(t *audit.ToolTable, home string) *Chart {
 // parts. There is only one part if the series are values of a dimension.
 func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value func(row, part int) float64) *Chart {
 	c, period := &Chart{Kind: Ranking, Head: n.by[0]}, n.by[0]
-	for i, by := range n.by {
-		c.Title += map[int]string{0: " by ", 1: " and "}[min(i, 1)] + by
-	}
+	c.Title = " by " + strings.Join(n.by, " and ")
 	if isPeriod(period) {
 		c.Kind = Bars
-		periods := make([]string, rows)
+		periods := make(map[string]bool)
 		for i := range rows {
-			periods[i] = n.value(key(i), period)
+			periods[n.value(key(i), period)] = true
 		}
-		slices.Sort(periods)
-		c.Labels = filled(slices.Compact(periods))
+		c.Labels = filled(slices.Sorted(maps.Keys(periods)))
 		n.by = n.by[1:]
-	}
-	label := make(map[string]int, rows)
-	for i, l := range c.Labels {
-		label[l] = i
 	}
 	series := make(map[string]int)
 	for i := range rows {
 		k := key(i)
 		at := i
 		if c.Kind == Bars {
-			at = label[n.value(k, period)]
+			at, _ = slices.BinarySearch(c.Labels, n.value(k, period))
 		} else {
 			c.Labels = append(c.Labels, n.of(k))
 		}
@@ -339,14 +334,7 @@ func (c *Chart) Top(n int, share float64) {
 
 // of joins the values of the dimensions of a row.
 func (n names) of(k *audit.Key) string {
-	s := ""
-	for i, by := range n.by {
-		if i > 0 {
-			s += " · "
-		}
-		s += n.value(k, by)
-	}
-	return s
+	return strings.Join(lists.Map(n.by, func(by string) string { return n.value(k, by) }), " · ")
 }
 
 func (n names) value(k *audit.Key, by string) string {
@@ -360,7 +348,8 @@ func (n names) value(k *audit.Key, by string) string {
 	return v
 }
 
-func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
+// isPeriod reports whether a dimension is a period of the calendar.
+func isPeriod(by string) bool { return audit.IsPeriod(by) && by != "block" }
 
 // filled adds the periods between those of a sorted list, unless there are too many.
 func filled(list []string) []string {
@@ -382,13 +371,8 @@ func filled(list []string) []string {
 }
 
 func nextPeriod(t time.Time, form string) time.Time {
-	switch form {
-	case "week":
-		return t.AddDate(0, 0, 7)
-	case "month":
-		return t.AddDate(0, 1, 0)
-	}
-	return t.AddDate(0, 0, 1)
+	step := map[string]struct{ months, days int }{"day": {0, 1}, "week": {0, 7}, "month": {1, 0}}[form]
+	return t.AddDate(0, step.months, step.days)
 }
 
 // periodOf is the name of the period that begins on a day.
@@ -422,19 +406,12 @@ func Hits(days []facets.Day) *Chart {
 	}
 	by := PeriodFor(days[0].Start, days[len(days)-1].Start)
 	hits := make(map[string]float64)
-	var labels []string
 	for _, d := range days {
-		label := periodOf(d.Start, by)
-		if hits[label] == 0 {
-			labels = append(labels, label)
-		}
-		hits[label] += float64(d.Hits)
+		hits[periodOf(d.Start, by)] += float64(d.Hits)
 	}
-	c := &Chart{Kind: Bars, Low: true, Title: "Hits by " + by, Head: by, Labels: filled(labels), Series: []Series{{Name: "hits"}}}
-	for _, label := range c.Labels {
-		c.Series[0].Values = append(c.Series[0].Values, hits[label])
-	}
-	return c
+	labels := filled(slices.Sorted(maps.Keys(hits)))
+	values := lists.Map(labels, func(label string) float64 { return hits[label] })
+	return &Chart{Kind: Bars, Low: true, Title: "Hits by " + by, Head: by, Labels: labels, Series: []Series{{Name: "hits", Values: values}}}
 }
 
 // Unit is what values count.
@@ -544,18 +521,10 @@ func longLabel(label string) string {
 // parsePeriod returns the first day of a period, and whether it is a day, week or month;
 // the zero time for any other label.
 func parsePeriod(label string) (time.Time, string) {
-	if t, err := time.Parse(time.DateOnly, label); err == nil {
-		return t, "day"
-	}
-	if t, err := time.Parse("2006-01", label); err == nil {
-		return t, "month"
-	}
-	if len(label) == len("2006-W01") && label[4:6] == "-W" {
-		year, err := strconv.Atoi(label[:4])
-		week, err2 := strconv.Atoi(label[6:])
-		if err == nil && err2 == nil && week >= 1 && week <= 53 {
-			fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // it is always in week 1
-			return fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7), "week"
+	form, known := map[int]string{len("2006-01-02"): "day", len("2006-W01"): "week", len("2006-01"): "month"}[len(label)]
+	if known {
+		if span, err := timespec.Parse(label, time.Time{}); err == nil && periodOf(span.Start, form) == label {
+			return span.Start, form
 		}
 	}
 	return time.Time{}, ""

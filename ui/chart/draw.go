@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -404,12 +403,10 @@ func (d *drawing) Summary() string {
 	if d.Empty() {
 		return d.Title + ": nothing"
 	}
-	total := d.total()
+	total, most := d.total(), d.most()
 	at := 0
-	for i := range d.Labels {
-		if d.sum(i) > d.sum(at) {
-			at = i
-		}
+	for d.sum(at) < most {
+		at++
 	}
-	return fmt.Sprintf("%s: %s in all, most at %s: %s", d.Title, d.Unit.text(total, total), longLabel(d.Labels[at]), d.Unit.text(math.Abs(d.sum(at)), total))
+	return fmt.Sprintf("%s: %s in all, most at %s: %s", d.Title, d.Unit.text(total, total), longLabel(d.Labels[at]), d.Unit.text(most, total))
 }
