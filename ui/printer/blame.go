@@ -1,9 +1,9 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -128,9 +128,9 @@ const firstLines = 3
 func (b *Blame) Text(t *Text) {
 	r := b.Response
 	shown := make(map[string]int) // the first line below which an origin, or the title of a session, is shown
-	digits := 1
-	if n := len(r.Blocks); n > 0 {
-		digits = len(strconv.Itoa(r.Blocks[n-1].To))
+	digits := 0
+	for i := range r.Blocks {
+		digits = max(digits, len(strconv.Itoa(r.Blocks[i].To)))
 	}
 	for i := range r.Blocks {
 		x := &r.Blocks[i]
@@ -160,17 +160,20 @@ func (b *Blame) Text(t *Text) {
 			t.Print(t.Dim(fmt.Sprintf("%*s ⋮ %s", digits+1, "", human.Plural(left, "more line", "more lines"))), "\n")
 		}
 	}
+	var first *blame.Origin
 	sessions := make(map[string]bool)
 	for i := range r.Blocks {
 		if o := r.Blocks[i].Origin; o != nil {
+			first = cmp.Or(first, o)
 			sessions[o.SessionPath] = true
 		}
 	}
-	sum := fmt.Sprintf("%s: %s of %s found in %s", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions")+", blank ones aside")
-	if at := slices.IndexFunc(r.Blocks, func(x blame.Block) bool { return x.Origin != nil }); at >= 0 {
-		t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
-		t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+terminal.Clean(t.originPlace(r.Blocks[at].Origin)), t.Width)), "\n")
+	if first == nil {
+		return
 	}
+	sum := fmt.Sprintf("%s: %s of %s found in %s, blank ones aside", terminal.Clean(b.Name), human.Number(r.Written), human.Plural(r.Total, "line", "lines"), human.Plural(len(sessions), "session", "sessions"))
+	t.Print("\n", t.Dim(ansi.Wordwrap(sum, t.Width, "")), "\n")
+	t.Print(t.Dim(terminal.Clip("to read an entry: pigrep show "+terminal.Clean(t.originPlace(first)), t.Width)), "\n")
 }
 
 func (t *Text) originPlace(o *blame.Origin) string {
@@ -189,10 +192,8 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 		return
 	}
 	shown[place] = x.From
-	wrote := ""
-	if name := path.Base(x.Wrote); x.Wrote != "" && name != path.Base(x.Path) {
-		wrote = "then named " + name
-	}
+	name := path.Base(x.Wrote)
+	wrote := human.When(x.Wrote != "" && name != path.Base(x.Path), "then named "+name)
 	facts := human.Joined(" · ", terminal.Clean(place), t.Badge("", x.Agent, x.Kept), t.Ago(x.Timestamp.Time), terminal.Clean(x.Tool), matchText(x), terminal.Clean(wrote))
 	if title := titleBeside(x.Origin); title != "" && shown[x.SessionPath] == 0 {
 		shown[x.SessionPath] = x.From
@@ -208,10 +209,7 @@ func (t *Text) block(x *blame.Block, shown map[string]int) {
 // titleBeside is the title of a session, "" if the prompt of the turn is the title.
 func titleBeside(o *blame.Origin) string {
 	title := human.Title(o.Title)
-	if strings.HasPrefix(human.Title(o.Prompt.String()), strings.TrimSuffix(title, "…")) {
-		return ""
-	}
-	return title
+	return human.When(!strings.HasPrefix(human.Title(o.Prompt.String()), strings.TrimSuffix(title, "…")), title)
 }
 
 func (t *Text) fit(lines, text string) {
@@ -314,14 +312,8 @@ func (c *Commits) Text(t *Text) {
 			continue
 		}
 		t.fit(name, rest)
-		how := ""
-		if x.Match == blame.ByText {
-			how = fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share)
-		}
-		cost := ""
-		if x.Cost > 0 {
-			cost = human.DollarsUpTo(x.Cost).Text(x.Cost)
-		}
+		how := human.When(x.Match == blame.ByText, fmt.Sprintf("wrote %.0f %% of its lines", 100*x.Share))
+		cost := human.When(x.Cost > 0, human.DollarsUpTo(x.Cost).Text(x.Cost))
 		facts := human.Joined(" · ", terminal.Clean(t.place(x.SessionID, x.SessionPath, x.EntryID, x.Offset)), t.Badge("", x.Agent, x.Kept), cost, how, terminal.Clean(titleBeside(x.Origin)))
 		t.Print(t.Dim("  "+terminal.Clip(facts, max(t.Width-2, 1))), "\n")
 		t.said(session.KindPrompt, x.Prompt)

@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -87,7 +86,7 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 	case recap.Changed:
 		return changesOf(f)
 	case recap.Failed:
-		return timesFailed(f) + " → " + strings.TrimSpace(outcome(f, place)+" "+afterChanges(f))
+		return timesFailed(f) + " → " + human.Joined(" ", outcome(f, place), afterChanges(f))
 	case recap.Commit:
 		return f.Hash
 	}
@@ -96,10 +95,7 @@ func factDetails(f *recap.Fact, place func(*recap.Pass) string) string {
 
 // timesFailed is how a command failed, and how often if it did more than once.
 func timesFailed(f *recap.Fact) string {
-	if f.Times > 1 {
-		return fmt.Sprintf("%d times; %s", f.Times, f.Error)
-	}
-	return f.Error
+	return human.When(f.Times > 1, fmt.Sprintf("%d times; ", f.Times)) + f.Error
 }
 
 // outcome says whether a command that failed passed later.
@@ -120,19 +116,10 @@ func afterChanges(f *recap.Fact) string {
 
 // changesOf says how often a file was changed.
 func changesOf(f *recap.Fact) string {
-	var list []string
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{f.Edits, "edited"}, {f.Writes, "written"}, {f.Deletes, "deleted"}} {
-		switch {
-		case x.n == 1:
-			list = append(list, x.what)
-		case x.n > 1:
-			list = append(list, fmt.Sprintf("%s %d×", x.what, x.n))
-		}
+	often := func(n int, what string) string {
+		return human.When(n > 0, what+human.When(n > 1, fmt.Sprintf(" %d×", n)))
 	}
-	return strings.Join(list, ", ")
+	return human.Joined(", ", often(f.Edits, "edited"), often(f.Writes, "written"), often(f.Deletes, "deleted"))
 }
 
 // FactText is a fact on a line, with paths relative to a directory.
@@ -171,18 +158,12 @@ func (a *Recap) Text(t *Text) {
 	if len(r.Sessions) < r.Total {
 		head = fmt.Sprintf("the latest %d of %s (more: -n)", len(r.Sessions), head)
 	}
-	head += " · " + human.Plural(r.Files, "file changed", "files changed")
-	if r.Cost > 0 && len(r.Sessions) > 1 {
-		head += " · " + money.Text(r.Cost)
-	}
-	t.Print(t.Folded(human.Joined(" · ", head, r.Estimate), t.Width))
+	cost := human.When(r.Cost > 0 && len(r.Sessions) > 1, money.Text(r.Cost))
+	t.Print(t.Folded(human.Joined(" · ", head, human.Plural(r.Files, "file changed", "files changed"), cost, r.Estimate), t.Width))
 	hidden := false
 	for i := range r.Sessions {
 		s := &r.Sessions[i]
-		cost := ""
-		if s.Cost > 0 {
-			cost = money.Text(s.Cost)
-		}
+		cost := human.When(s.Cost > 0, money.Text(s.Cost))
 		t.Print("\n")
 		t.Print(t.Style(TitleStyle, strings.Join(onTwoLines(human.Title(s.Title), t.Width), "\n")), "\n")
 		t.origin(s.CWD, t.Badge("", s.Agent, s.Kept), t.Ago(s.Modified.Time), human.Plural(s.Prompts, "turn", "turns"), cost, t.sessionID(s.SessionID, s.SessionPath))
@@ -193,9 +174,16 @@ func (a *Recap) Text(t *Text) {
 			continue
 		}
 		for _, what := range recap.Kinds {
-			facts := factsOf(s, what)
-			lists.SortStable(facts, func(a, b *recap.Fact) int { return cmp.Compare(closed(a), closed(b)) })
-			hidden = a.each(t, s, facts) || hidden
+			// What passed later stands behind what did not.
+			var failed, passed []*recap.Fact
+			for _, f := range factsOf(s, what) {
+				if f.Passed == nil {
+					failed = append(failed, f)
+				} else {
+					passed = append(passed, f)
+				}
+			}
+			hidden = a.each(t, s, append(failed, passed...)) || hidden
 		}
 	}
 	last := &r.Sessions[len(r.Sessions)-1]
@@ -214,14 +202,6 @@ func (a *Recap) Text(t *Text) {
 	}
 }
 
-// closed orders what passed later behind what did not.
-func closed(f *recap.Fact) int {
-	if f.Passed != nil {
-		return 1
-	}
-	return 0
-}
-
 // fact writes a line of a session below a label.
 func (t *Text) fact(label, text string) {
 	label = "  " + terminal.Pad(label, factWidth) + " "
@@ -230,11 +210,8 @@ func (t *Text) fact(label, text string) {
 
 // each writes the facts of a kind, each with its entry. It reports whether it left some out.
 func (a *Recap) each(t *Text, s *recap.Session, facts []*recap.Fact) (hidden bool) {
-	label := ""
 	for i, f := range facts {
-		if label = string(f.What); i > 0 {
-			label = ""
-		}
+		label := human.When(i == 0, string(f.What))
 		if i == fewFacts && len(facts) > fewFacts+1 && !a.All {
 			t.fact(label, fmt.Sprintf("%d more", len(facts)-i))
 			return true
@@ -275,14 +252,12 @@ func Briefly(s *recap.Session) (list []Brief) {
 	add(string(recap.Failed), briefFailures(failed, s.CWD), failed)
 	names(recap.Commit, func(f *recap.Fact) string { return f.Hash + " " + f.Text })
 	names(recap.Pull, func(f *recap.Fact) string { return f.Text })
-	aborted, open, left := factsOf(s, recap.Aborted), factsOf(s, recap.Open), ""
-	if len(aborted) > 0 {
-		left = human.Plural(len(aborted), "turn aborted", "turns aborted")
+	aborted, open := factsOf(s, recap.Aborted), factsOf(s, recap.Open)
+	unanswered := human.Some(len(open), "prompt without a reply", "prompts without a reply")
+	if unanswered != "" {
+		unanswered += ": " + strconv.Quote(open[len(open)-1].Text)
 	}
-	if len(open) > 0 {
-		left = human.Joined(" · ", left, human.Plural(len(open), "prompt without a reply", "prompts without a reply")+": "+strconv.Quote(open[len(open)-1].Text))
-	}
-	add(string(recap.Open), left, append(aborted, open...))
+	add(string(recap.Open), human.Joined(" · ", human.Some(len(aborted), "turn aborted", "turns aborted"), unanswered), append(aborted, open...))
 	if ends := factsOf(s, recap.Closing); len(ends) > 0 {
 		add(string(recap.Closing), ends[0].Text, ends[:1])
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query/search"
@@ -290,7 +291,7 @@ func (s *Search) overview(t *Text) (out *hitText, all []string) {
 func (t *Text) Folded(line string, width int) string {
 	s := ""
 	if line == "" {
-		return s
+		return ""
 	}
 	for _, part := range prose.FoldLine(line, width) {
 		s += t.Dim(part) + "\n"
@@ -331,23 +332,17 @@ func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit,
 // heading writes the title of a session, then its directory, age, hits and id. In a flat
 // list sh is nil, and only the hit describes its session.
 func (s *Search) heading(t *hitText, h *search.Hit, sh *search.SessionHit) {
-	when := h.Timestamp.Time
 	var hits, title, boss string
+	t.when = h.Timestamp.Time
 	if sh != nil {
-		if name := sh.Boss(); name != "" {
-			boss = "subagent of " + t.sessionID(name, "")
-		}
-		when, title = sh.Modified.Time, sh.Title
-		hits = human.Plural(sh.Hits, "hit", "hits")
-		switch {
-		case sh.Hits == 0:
+		t.when, title = sh.Modified.Time, sh.Title
+		boss = human.When(sh.Boss() != "", "subagent of "+t.sessionID(sh.Boss(), ""))
+		hits = human.Plural(sh.Hits, "hit", "hits") + human.When(sh.Looser > 0, ", "+human.Number(sh.Looser)+" looser")
+		if sh.Hits == 0 {
 			hits = human.Plural(sh.Looser, "looser hit", "looser hits")
-		case sh.Looser > 0:
-			hits += ", " + human.Number(sh.Looser) + " looser"
 		}
 	}
-	t.when = when
-	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Host, h.Agent, h.Kept), t.Ago(when), hits, boss, t.sessionID(h.SessionID, h.SessionPath))
+	t.session(human.Title(cmp.Or(title, s.title(h))), h.CWD, t.Badge(h.Host, h.Agent, h.Kept), t.Ago(t.when), hits, boss, t.sessionID(h.SessionID, h.SessionPath))
 }
 
 // session writes the title of a session, then its directory and what else is known.
@@ -403,13 +398,7 @@ func (t *hitText) hit(h *search.Hit) {
 			note = "\n" + indent + strings.TrimSuffix(below, "\n"+indent)
 		}
 	}
-	for i, line := range lines {
-		if i > 0 {
-			t.Print("\n", indent)
-		}
-		t.Print(t.marked(line))
-	}
-	t.Print(note, "\n")
+	t.Print(strings.Join(lists.Map(lines, t.marked), "\n"+indent), note, "\n")
 }
 
 // answered writes the reply to a prompt on a line, with the id of its entry.
@@ -456,38 +445,27 @@ func explanation(h *search.Hit) string {
 	e := h.Explain
 	var words []string
 	for _, w := range e.Words {
-		mark := ""
-		if w.Slight {
-			mark = " (says little)"
-		}
-		if !w.Found {
-			mark += " missing"
-		}
-		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Weight, mark))
+		words = append(words, fmt.Sprintf("%s %.1f%s%s", terminal.Clean(w.Word), w.Weight, human.When(w.Slight, " (says little)"), human.When(!w.Found, " missing")))
 	}
 	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f × turn %.2f × asked %.2f",
 		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session, e.Turn, e.Asked)
-	if len(words) > 0 {
-		s += "; words: " + strings.Join(words, ", ")
-	}
-	return s
+	return s + human.When(len(words) > 0, "; words: "+strings.Join(words, ", "))
 }
 
 // marked is the text of clusters, with the marked ones highlighted.
 func (t *Text) marked(line []prose.Cluster) string {
 	var b strings.Builder
-	for i := 0; i < len(line); {
-		j := i
-		var run strings.Builder
-		for ; j < len(line) && line[j].Marked == line[i].Marked; j++ {
-			run.WriteString(line[j].Text)
+	for len(line) > 0 {
+		n := slices.IndexFunc(line, func(c prose.Cluster) bool { return c.Marked != line[0].Marked })
+		if n < 0 {
+			n = len(line)
 		}
-		if line[i].Marked {
-			b.WriteString(t.Style(MatchStyle, run.String()))
-		} else {
-			b.WriteString(run.String())
+		run := strings.Join(lists.Map(line[:n], func(c prose.Cluster) string { return c.Text }), "")
+		if line[0].Marked {
+			run = t.Style(MatchStyle, run)
 		}
-		i = j
+		b.WriteString(run)
+		line = line[n:]
 	}
 	return b.String()
 }
@@ -545,10 +523,7 @@ func closing(s *Search) string {
 	switch {
 	case r.Total > 0:
 	case len(r.Words) == 1:
-		all := ""
-		if r.Words[0].Parts == r.Looser() {
-			all = "all "
-		}
+		all := human.When(r.Words[0].Parts == r.Looser(), "all ")
 		line += fmt.Sprintf(", with %sparts of %s, none as written", all, terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
 	default:
 		line += ", none with every word"

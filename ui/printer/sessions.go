@@ -86,18 +86,10 @@ func (s *Sessions) Sheet(layout Layout) table { return s.rows(layout) }
 
 func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 	type row = sessions.Session
-	age, hits, agent, host := "AGE", "", "", ""
-	if slices.ContainsFunc(s.List.Sessions, func(x row) bool { return x.Host != "" }) {
-		host = "HOST"
-	}
-	if layout.Several {
-		agent = "AGENT"
-	}
+	hosts := slices.ContainsFunc(s.List.Sessions, func(x row) bool { return x.Host != "" })
+	age := "AGE"
 	if layout.Dates {
 		age = "LAST MESSAGE"
-	}
-	if s.Searched {
-		hits = "HITS"
 	}
 	return &sheet[row]{
 		columns: []sheetColumn[row]{
@@ -105,8 +97,8 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Name: "id", Title: "ID"}, func(x *row) cell {
 				return cell{Text: layout.sessionID(x.SessionID, x.SessionPath), Plain: layout.name(x.SessionID, x.SessionPath), Style: DimStyle}
 			}},
-			{column{Field: "agent", Title: agent}, func(x *row) cell { return dimCell(x.Agent) }},
-			{column{Field: "host", Title: host}, func(x *row) cell { return dimCell(x.Host) }},
+			{column{Field: "agent", Title: human.When(layout.Several, "AGENT")}, func(x *row) cell { return dimCell(x.Agent) }},
+			{column{Field: "host", Title: human.When(hosts, "HOST")}, func(x *row) cell { return dimCell(x.Host) }},
 			{column{Name: "title", Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)", Field: "modified"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
@@ -122,7 +114,7 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
 			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
 			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell { return textCell(usageText(x)) }},
-			{column{Name: "hits", Title: hits, Right: true}, s.hits},
+			{column{Name: "hits", Title: human.When(s.Searched, "HITS"), Right: true}, s.hits},
 			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
 			fieldColumn("sessionId", func(x *row) string { return x.SessionID }),
@@ -151,19 +143,12 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 // sessionTitle is the cell with the title and labels of a session; a fork is
 // indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
-	c := cell{Text: human.Title(x.Title), Plain: x.Title}
-	if x.Kept {
-		c.Text += " (kept)"
-	}
+	title := human.Title(x.Title) + human.When(x.Kept, " (kept)")
 	for _, l := range x.Labels {
-		c.Text += " [" + terminal.Clean(l) + "]"
+		title += " [" + terminal.Clean(l) + "]"
 	}
-	if x.Subagent {
-		c.Text = "subagent · " + c.Text
-	}
-	if x.Subagents > 0 {
-		c.Text = human.Plural(x.Subagents, "subagent", "subagents") + " · " + c.Text // before the title, which may be clipped
-	}
+	// Subagents stand before the title, which may be clipped.
+	c := cell{Text: human.Joined(" · ", human.Some(x.Subagents, "subagent", "subagents"), human.When(x.Subagent, "subagent"), title), Plain: x.Title}
 	if x.Depth > 0 {
 		c.Indent = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ "
 	}
@@ -202,26 +187,11 @@ func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
 	return lines
 }
 
-func widest(list []string) (width int) {
-	for _, s := range list {
-		width = max(width, terminal.Width(s))
-	}
-	return width
-}
+func widest(list []string) int { return slices.Max(append(lists.Map(list, terminal.Width), 0)) }
 
 // usageText is the tokens and the cost of a session, if known.
 func usageText(x *sessions.Session) string {
-	var parts []string
-	if x.Tokens > 0 {
-		parts = append(parts, human.Short(x.Tokens))
-	}
-	switch {
-	case x.Cost >= 0.005:
-		parts = append(parts, human.Cents.Text(x.Cost))
-	case x.Cost > 0:
-		parts = append(parts, "<$0.01")
-	}
-	return strings.Join(parts, " ")
+	return human.Joined(" ", human.When(x.Tokens > 0, human.Short(x.Tokens)), human.When(x.Cost > 0, human.Cents.Text(x.Cost)))
 }
 
 func (s *Sessions) Text(t *Text) {
@@ -238,11 +208,8 @@ func (s *Sessions) Text(t *Text) {
 	if !s.List.TotalIsExact {
 		line = human.Plural(n, "session", "sessions") + " shown; more with -n"
 	}
-	partial := func(x sessions.Session) bool { return x.Hits == 0 && x.HitsAny > 0 }
-	if slices.ContainsFunc(s.List.Sessions, partial) {
-		line += "; ~ hits lack a word"
-	}
-	t.Print("\n", t.Dim(line), "\n")
+	partial := slices.ContainsFunc(s.List.Sessions, func(x sessions.Session) bool { return x.Hits == 0 && x.HitsAny > 0 })
+	t.Print("\n", t.Dim(line+human.When(partial, "; ~ hits lack a word")), "\n")
 }
 
 // narrow writes a session on two lines.
@@ -339,14 +306,7 @@ func (f *Fix) Sheet(layout Layout) table {
 		recordColumn("outcome", func(s *row) string { return string(s.Outcome) }),
 		recordColumn("error", func(s *row) string { return s.Error.Text }),
 		recordColumn("calls", func(s *row) string {
-			var calls []string
-			for _, c := range s.Calls {
-				call := c.Tool + " " + c.Text
-				if c.Status == "error" {
-					call += " (failed)"
-				}
-				calls = append(calls, call)
-			}
+			calls := lists.Map(s.Calls, func(c fix.Call) string { return c.Tool + " " + c.Text + human.When(c.Status == "error", " (failed)") })
 			return strings.Join(calls, " → ")
 		}),
 		recordColumn("reply", func(s *row) string {
@@ -396,10 +356,7 @@ func (f *Fix) Text(t *Text) {
 // and what is unusual. It does not mention missing, which all sessions lack.
 func (t *hitText) fix(s *fix.Session, missing []string) {
 	without := slices.DeleteFunc(slices.Clone(s.Lacks), func(name string) bool { return slices.Contains(missing, name) })
-	lacks := ""
-	if len(without) > 0 {
-		lacks = "without " + strings.Join(without, ", ")
-	}
+	lacks := human.When(len(without) > 0, "without "+strings.Join(without, ", "))
 	t.session(human.Title(s.Title), s.CWD, t.Badge(s.Host, s.Agent, s.Kept), t.Ago(s.Modified.Time), outcomeText(s), lacks, t.sessionID(s.SessionID, s.SessionPath))
 	last := placeHit(&s.Error)
 	t.when = s.Modified.Time
@@ -429,16 +386,12 @@ func (t *hitText) calls(cwd string, list []fix.Call) {
 		} else {
 			left += " "
 		}
-		mark := ""
+		mark, room := "", t.Width-terminal.Width(left)
 		if c.Status == "error" {
-			mark = "  failed"
+			mark = "  " + t.Style(ErrorStyle, "failed")
+			room -= len("  failed")
 		}
-		room := t.Width - terminal.Width(left) - len(mark)
-		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
-		if mark != "" {
-			t.Print("  ", t.Style(ErrorStyle, mark[2:]))
-		}
-		t.Print("\n")
+		t.Print(t.Style(KindStyles[session.KindCall], left), terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)), mark, "\n")
 	}
 }
 
@@ -465,22 +418,8 @@ func placeHit(p *fix.Place) search.Hit {
 
 // outcomeText describes how the error was resolved.
 func outcomeText(s *fix.Session) string {
-	text := ""
-	switch s.Outcome {
-	case fix.Fixed:
-		text = "fixed"
-	case fix.Gone:
-		text = "not seen again after this"
-	case fix.Unfixed:
-		text = "nothing succeeded afterwards"
-	}
-	if s.Occurrences > 1 {
-		text = "seen " + times(s.Occurrences) + ", " + text
-	}
-	if s.Later > 0 {
-		text += ", seen " + times(s.Later) + " more later"
-	}
-	return text
+	outcomes := map[fix.Outcome]string{fix.Fixed: "fixed", fix.Gone: "not seen again after this", fix.Unfixed: "nothing succeeded afterwards"}
+	return human.When(s.Occurrences > 1, "seen "+times(s.Occurrences)+", ") + outcomes[s.Outcome] + human.When(s.Later > 0, ", seen "+times(s.Later)+" more later")
 }
 
 func times(n int) string {

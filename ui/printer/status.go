@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -237,15 +238,17 @@ func (l *factList) roots(s *Status) {
 
 // state adds how fresh the index is, and who keeps it so.
 func (l *factList) state(s *Status) {
+	state := "behind"
 	switch {
-	case !s.Built:
-		l.add("state", "not built yet")
 	case s.State.Complete:
-		l.add("state", "complete, generation %d", s.State.Generation)
+		state = "complete"
 	case s.State.PendingFiles == 0:
-		l.add("state", "incomplete, generation %d", s.State.Generation)
-	default:
-		l.add("state", "behind, generation %d", s.State.Generation)
+		state = "incomplete"
+	}
+	if s.Built {
+		l.add("state", "%s, generation %d", state, s.State.Generation)
+	} else {
+		l.add("state", "not built yet")
 	}
 	if s.Writer != 0 {
 		l.add("writer", "%s", s.Writer)
@@ -253,14 +256,9 @@ func (l *factList) state(s *Status) {
 	if w := s.Watcher; w != nil {
 		l.add("watcher", "%s", l.watcher(w))
 	}
-	var changes []string
-	for _, c := range s.Changes {
-		if c.Files > 0 {
-			changes = append(changes, l.count(c.Files)+" "+c.Change)
-		}
-	}
-	if len(changes) > 0 {
-		l.add("files", "%s", strings.Join(changes, ", "))
+	changes := human.Joined(", ", lists.Map(s.Changes, func(c ChangeCount) string { return human.When(c.Files > 0, l.count(c.Files)+" "+c.Change) })...)
+	if changes != "" {
+		l.add("files", "%s", changes)
 	}
 	if s.State.PendingFiles > 0 {
 		l.add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), l.Size(s.State.PendingBytes))
@@ -280,11 +278,7 @@ func (l *factList) content(s *Status) {
 	if s.Indexed > 0 {
 		l.add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
 	}
-	if s.Store != "" {
-		l.add("bleve", "%s", l.path(s.Store))
-	} else {
-		l.add("bleve", "no store: updates make one where the file system has hard links")
-	}
+	l.add("bleve", "%s", cmp.Or(l.path(s.Store), "no store: updates make one where the file system has hard links"))
 	if !s.Newest.IsZero() {
 		l.add("newest", "%s", l.time(s.Newest.Time))
 	}
@@ -327,22 +321,15 @@ func (l *factList) problems(s *Status) {
 }
 
 func (l *factList) watcher(w *Watcher) string {
-	text := Process(w.PID).String()
-	if !w.Started.IsZero() {
-		text += " since " + l.time(w.Started.Time)
-	}
+	how := human.When(w.Polling != "", ", without events: "+w.Polling)
 	switch {
 	case w.OtherVersion:
-		text += ", of another version: restart it"
+		how = ", of another version: restart it"
 	case w.Stuck:
-		text += ", which does not move: other commands do its work"
-	case w.Polling != "":
-		text += ", without events: " + w.Polling
+		how = ", which does not move: other commands do its work"
 	}
-	if !w.Scanned.IsZero() {
-		text += "; looked at all files " + l.time(w.Scanned.Time)
-	}
-	return text
+	since := human.When(!w.Started.IsZero(), " since "+l.time(w.Started.Time))
+	return Process(w.PID).String() + since + how + human.When(!w.Scanned.IsZero(), "; looked at all files "+l.time(w.Scanned.Time))
 }
 
 // Stores are the kinds of file that an agent keeps.
@@ -370,13 +357,10 @@ func (s Stores) JSON(j *JSON) {
 }
 
 func (s Stores) Sheet(layout Layout) table {
-	agent := ""
-	if slices.ContainsFunc(s, func(x Store) bool { return x.Agent != s[0].Agent }) {
-		agent = "AGENT"
-	}
+	several := slices.ContainsFunc(s, func(x Store) bool { return x.Agent != s[0].Agent })
 	return &sheet[Store]{
 		columns: []sheetColumn[Store]{
-			{column{Field: "agent", Title: agent}, func(s *Store) cell { return cell{Text: s.Label, Plain: s.Agent} }},
+			{column{Field: "agent", Title: human.When(several, "AGENT")}, func(s *Store) cell { return cell{Text: s.Label, Plain: s.Agent} }},
 			{column{Name: "name", Title: "STORE"}, func(s *Store) cell { return textCell(s.Name) }},
 			{column{Name: "coverage", Title: "COVERAGE"}, func(s *Store) cell { return textCell(s.Coverage) }},
 			{column{Name: "there", Title: "THERE"}, func(s *Store) cell { return textCell(there(s)) }},
@@ -392,13 +376,10 @@ func (s Stores) Sheet(layout Layout) table {
 func (s Stores) Text(t *Text) { t.table(s.Sheet(t.Layout)) }
 
 func there(s *Store) string {
-	switch {
-	case s.Exists == nil:
+	if s.Exists == nil {
 		return "not looked at"
-	case *s.Exists:
-		return "yes"
 	}
-	return "no"
+	return cmp.Or(human.When(*s.Exists, "yes"), "no")
 }
 
 // Index is the outcome of the index command; with DryRun, what it would do.
@@ -514,11 +495,7 @@ func indexLine(x *Index) string {
 	if len(changes) == 0 {
 		return line + ", nothing new"
 	}
-	done := " read"
-	if x.DryRun {
-		done = " to read"
-	}
-	return line + " (" + strings.Join(changes, ", ") + "), " + human.Bytes(x.Bytes) + done
+	return line + " (" + strings.Join(changes, ", ") + "), " + human.Bytes(x.Bytes) + human.When(x.DryRun, " to") + " read"
 }
 
 // Doctor is the outcome of the doctor command.
@@ -531,23 +508,13 @@ type Doctor struct {
 
 // doctorLine is the last line of the report.
 func doctorLine(d *Doctor) string {
-	var b strings.Builder
-	if len(d.Findings) == 0 {
-		b.WriteString("sound")
-	} else {
-		b.WriteString(human.Plural(len(d.Findings), "finding", "findings"))
-	}
-	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, human.Plural(d.Files, "file", "files"), human.Plural(d.Documents, "document", "documents"))
+	compared := fmt.Sprintf("generation %d, %s, %s", d.Generation, human.Plural(d.Files, "file", "files"), human.Plural(d.Documents, "document", "documents"))
 	if d.Deep {
-		fmt.Fprintf(&b, ", %s compared with the index part by part", human.Plural(d.Compared, "file", "files"))
+		compared += ", " + human.Plural(d.Compared, "file", "files") + " compared with the index part by part"
 	}
-	if d.Changed > 0 {
-		fmt.Fprintf(&b, "; %s not compared: new or changed since (run `pigrep index` first)", human.Plural(d.Changed, "file", "files"))
-	}
-	if d.Repaired != "" {
-		b.WriteString("; repaired: " + d.Repaired)
-	}
-	return b.String()
+	return cmp.Or(human.Some(len(d.Findings), "finding", "findings"), "sound") + ": " + human.Joined("; ", compared,
+		human.When(d.Changed > 0, human.Plural(d.Changed, "file", "files")+" not compared: new or changed since (run `pigrep index` first)"),
+		human.When(d.Repaired != "", "repaired: "+d.Repaired))
 }
 
 func (d *Doctor) Text(t *Text) {
@@ -598,20 +565,14 @@ type WatchEvent struct {
 }
 
 func watchLine(e *WatchEvent) string {
-	done := lists.Map(e.Changes, func(c ChangeCount) string { return fmt.Sprintf("%s %s", human.Number(c.Files), c.Change) })
-	if e.Entries > 0 {
-		done = append(done, human.Plural(e.Entries, "entry", "entries"))
-	}
-	if e.Bytes > 0 {
-		done = append(done, human.Bytes(e.Bytes))
-	}
-	if e.Rebuilt != "" {
-		done = append(done, "rebuilt: "+e.Rebuilt)
-	}
-	for _, f := range e.Errors {
-		done = append(done, f.Path+": "+f.Reason)
-	}
-	line, what := "", strings.Join(done, ", ")
+	changes := lists.Map(e.Changes, func(c ChangeCount) string { return fmt.Sprintf("%s %s", human.Number(c.Files), c.Change) })
+	errors := lists.Map(e.Errors, func(f FileError) string { return f.Path + ": " + f.Reason })
+	line, what := "", human.Joined(", ",
+		strings.Join(changes, ", "),
+		human.Some(e.Entries, "entry", "entries"),
+		human.When(e.Bytes > 0, human.Bytes(e.Bytes)),
+		human.When(e.Rebuilt != "", "rebuilt: "+e.Rebuilt),
+		strings.Join(errors, ", "))
 	switch e.Event {
 	case "ready":
 		line = fmt.Sprintf("watching %s in %s", human.Plural(e.State.Files, "file", "files"), human.Plural(e.Directories, "directory", "directories"))
@@ -622,10 +583,7 @@ func watchLine(e *WatchEvent) string {
 	default:
 		return e.Event + ": " + e.Message
 	}
-	if what != "" {
-		line += ": " + what
-	}
-	return line
+	return human.Joined(": ", line, what)
 }
 
 func (e *WatchEvent) Text(t *Text) {
@@ -721,41 +679,23 @@ func (x *Keep) Text(t *Text) { t.table(x.Sheet(t.Layout)) }
 // keepFacts describes the archive, a line for each agent.
 func keepFacts(x *Keep, layout Layout) []fact {
 	l := &factList{Layout: layout}
-	limit := "without a limit"
-	if x.Limit > 0 {
-		limit = "of at most " + human.Bytes(x.Limit)
-	}
+	limit := cmp.Or(human.When(x.Limit > 0, "of at most "+human.Bytes(x.Limit)), "without a limit")
 	l.add("archive", "%s: %s %s", l.path(x.Dir), human.Bytes(x.Size), limit)
 	for _, k := range x.Agents {
-		text := "off"
-		if k.On {
-			text = "on"
-		}
+		text := cmp.Or(human.When(k.On, "on"), "off")
 		if k.Sessions > 0 {
 			text += fmt.Sprintf(": %s, %s, the oldest from %s", human.Plural(k.Sessions, "copy", "copies"), human.Bytes(k.Size), k.Oldest.Format(time.DateOnly))
 		}
-		if k.Gone > 0 {
-			text += fmt.Sprintf("; %s all that is left", human.Plural(k.Gone, "is", "are"))
-		}
-		if k.Left > 0 {
-			text += fmt.Sprintf("; %s left out: raise keep-limit, or use --older-than", human.Plural(k.Left, "file is", "files are"))
-		}
-		l.add("  "+k.Agent, "%s", text)
+		l.add("  "+k.Agent, "%s", human.Joined("; ", text,
+			human.When(k.Gone > 0, human.Plural(k.Gone, "is", "are")+" all that is left"),
+			human.When(k.Left > 0, human.Plural(k.Left, "file is", "files are")+" left out: raise keep-limit, or use --older-than")))
 	}
 	return l.facts
 }
 
-// Done says what a command did.
+// Done is what a command of the archive did, for programs.
 type Done struct {
-	Command string `json:"-"`
-	Line    string `json:"-"`
-	Path    string `json:"path,omitempty"`
-	Copies  int    `json:"copies,omitempty"`
-	Bytes   int64  `json:"sizeBytes,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Copies int    `json:"copies,omitempty"`
+	Bytes  int64  `json:"sizeBytes,omitempty"`
 }
-
-func (x *Done) JSON(j *JSON) { j.Object(x.Command, *x) }
-
-func (x *Done) Text(t *Text) { t.Print(x.Line, "\n") }
-
-func (x *Done) Plain(p *plain) { p.Print(x.Line, "\n") }

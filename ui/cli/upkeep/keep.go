@@ -153,15 +153,15 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot restore the session", Err: err}
 	}
 	t.Record.Kept, t.Record.Path = false, path
-	done := &printer.Done{Command: "keep", Line: "restored " + human.Path(path, x.App.Home), Path: path}
+	line := "restored " + human.Path(path, x.App.Home)
 	how, err := (&conversation.Manner{Restored: true}).Plan(x.App, t)
 	if err != nil {
 		x.App.Warn("%v", err)
 	} else {
 		x.App.WarnAll(how.Warnings)
-		done.Line += "; resume it: " + how.Command
+		line += "; resume it: " + how.Command
 	}
-	return q.Out.Print(done)
+	return q.Out.Print(&printer.Told{Command: "keep", Lines: []string{line}, Facts: printer.Done{Path: path}})
 }
 
 // forgetCopies deletes copies.
@@ -186,7 +186,7 @@ func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *sn
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot delete copies", Err: err}
 	}
 	text := fmt.Sprintf("deleted %s, %s", human.Plural(n, "copy", "copies"), human.Bytes(size))
-	return q.Out.Print(&printer.Done{Command: "keep", Line: text, Copies: n, Bytes: size})
+	return q.Out.Print(&printer.Told{Command: "keep", Lines: []string{text}, Facts: printer.Done{Copies: n, Bytes: size}})
 }
 
 // checkCopies warns of what is wrong with copies, and reports whether nothing is.
