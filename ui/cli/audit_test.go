@@ -45,7 +45,7 @@ func TestZoneOfAudits(t *testing.T) {
 	if got := (&auditOptions{}).zone(a); got != berlin {
 		t.Errorf("zone = %v, want %v", got, berlin)
 	}
-	if got := (&auditOptions{utc: true}).zone(a); got != time.UTC {
+	if got := (&auditOptions{UTC: true}).zone(a); got != time.UTC {
 		t.Errorf("zone with --utc = %v, want UTC", got)
 	}
 }

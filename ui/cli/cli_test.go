@@ -27,7 +27,10 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/engine/filter"
+	"pigrep/query/fix"
 	"pigrep/query/search"
+	"pigrep/query/similar"
+	"pigrep/remote/opensearch"
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/help"
@@ -145,10 +148,19 @@ func TestCommandTable(t *testing.T) {
 	}
 }
 
+// withFlags returns a command with the flags of options.
+func withFlags[O options](o O, name string) *cobra.Command {
+	return newCommand(nil, o, &cobra.Command{Use: name}, nil)
+}
+
+func searchCommand(a *app.App) *cobra.Command {
+	return newCommand(a, &searchOptions{}, &cobra.Command{Use: searchName}, runSearch)
+}
+
 func TestSearchFlags(t *testing.T) {
 	a, _, _ := testApp(t)
-	got, cmd := &searchOptions{}, &cobra.Command{}
-	got.AddFlags(cmd)
+	got := &searchOptions{}
+	cmd := withFlags(got, searchName)
 	err := cmd.ParseFlags([]string{
 		"two", "words", "-n", "5", "--per-session=2", "--flat", "--kind", "call,shell", "--kind", "call", "--role", "user",
 		"--tool", "bash", "--session", "01a1", "--session", "x/y.jsonl", "--here", "--project", "app", "--model", "opus",
@@ -157,8 +169,8 @@ func TestSearchFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if query := strings.Join(cmd.Flags().Args(), " "); query != "two words" || got.limit.N != 5 || got.perSession.N != 2 || !got.flat {
-		t.Errorf("own flags: %q, %d, %d, %t", query, got.limit.N, got.perSession.N, got.flat)
+	if query := strings.Join(cmd.Flags().Args(), " "); query != "two words" || got.Limit.N != 5 || got.PerSession.N != 2 || !got.Flat {
+		t.Errorf("own flags: %q, %d, %d, %t", query, got.Limit.N, got.PerSession.N, got.Flat)
 	}
 	req, err := got.Request(a)
 	if err != nil {
@@ -377,7 +389,7 @@ func TestBriefHelp(t *testing.T) {
 // The table says which shared flags take a value, as they do.
 func TestSharedFlags(t *testing.T) {
 	a, _, _ := testApp(t)
-	search := newSearchCommand(a)
+	search := searchCommand(a)
 	for _, row := range flags.Table {
 		f := search.Flags().Lookup(row.Name)
 		if isSwitch := f.Value.Type() == "bool"; isSwitch != (row.Value == "") {
@@ -390,7 +402,7 @@ func TestSharedFlags(t *testing.T) {
 // help of queries.
 func TestEveryFilterIsAFlag(t *testing.T) {
 	a, _, _ := testApp(t)
-	set := newSearchCommand(a).Flags()
+	set := searchCommand(a).Flags()
 	topic := help.Topic("query")
 	for i := range filter.Table {
 		row := &filter.Table[i]
@@ -522,4 +534,26 @@ func fileErrorsOf(paths ...string) []indexer.FileError {
 		list = append(list, indexer.FileError{Path: p, Err: &os.PathError{Op: "open", Path: p, Err: syscall.EACCES}})
 	}
 	return list
+}
+
+// The texts of flags name the defaults that the program uses.
+func TestDefaultsInTexts(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	for flag, want := range map[string]string{
+		"similar limit": fmt.Sprintf("(default %d)", similar.DefaultLimit), "fix limit": fmt.Sprintf("(default %d)", fix.DefaultLimit),
+		"log limit": fmt.Sprintf("(default %d, at most %d)", defaultCommits, mostCommits), "init key": "(default " + usualKey + ")",
+		"search limit": fmt.Sprintf("(default %d, with --flat %d)", search.DefaultLimit, search.DefaultFlatLimit), "search per-session": fmt.Sprintf("(default %d)", search.DefaultPerSession),
+		"show around": fmt.Sprintf("(default %d)", defaultAround), "recap limit": fmt.Sprintf("(default %d)", shownSessions),
+		"remote add password-env": "(default " + usualPassword + ")", "remote add prefix": "(default " + opensearch.DefaultPrefix + ")",
+	} {
+		words := strings.Fields(flag)
+		cmd, _, err := root.Find(words[:len(words)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if usage := cmd.Flags().Lookup(words[len(words)-1]).Usage; !strings.Contains(usage, want) {
+			t.Errorf("--%s: %q, want %q", flag, usage, want)
+		}
+	}
 }

@@ -259,7 +259,7 @@ func (h *host) resume(ctx context.Context, req *ssh.ResumeRequest) (*ssh.ResumeA
 	defer x.Close()
 	quiet := *h.App
 	quiet.JSON = true // nobody can be asked which session is meant
-	o := &resumeOptions{words: req.Words, last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
+	o := &resumeOptions{words: req.Words, Last: req.Last, Manner: conversation.Manner{Fork: req.Fork, In: req.In}}
 	o.Redact = !h.Reveal
 	t, err := o.find(ctx, &quiet, x, req.Request)
 	if err != nil {

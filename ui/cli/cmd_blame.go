@@ -35,17 +35,14 @@ import (
 type blameOptions struct {
 	flags.Shared
 	pager.Options
-	vim bool
+	Vimgrep bool
 }
 
 // noBlameFilters are the filters that blame does not have: it looks at calls that write.
 var noBlameFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
 
 func (o *blameOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "vimgrep", "", "", "for editors: print path:line:column:text for each block", &o.vim)
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Blame{Response: &blame.Response{}}) })
-	o.Options.AddFlags(f)
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Blame{Response: &blame.Response{}}) })
 	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
 }
 
@@ -80,7 +77,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	if err != nil {
 		return err
 	}
-	if o.vim && q.Out.Format == printer.FormatText {
+	if o.Vimgrep && q.Out.Format == printer.FormatText {
 		q.Out.Format = printer.FormatPlain
 	}
 	req.Spec, req.Env, req.Redact, req.Resume = q.Request.Spec, q.Request.Env, o.Redact, q.ResumeCommand
@@ -95,7 +92,7 @@ func runBlame(ctx context.Context, a *app.App, o *blameOptions, args []string) e
 	x.Report(&res.Index, res.Warnings)
 	o.Mask(res)
 	q.Out.Layout.Know(x.Reader)
-	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Blame{Response: res, Name: name, All: req.From > 0, Vim: o.vim}); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Blame{Response: res, Name: name, All: req.From > 0, Vim: o.Vimgrep}); err != nil {
 		return err
 	}
 	return asking.Finish(x, res.Written > 0, 0, func() {
@@ -211,9 +208,7 @@ type commitOptions struct {
 }
 
 func (o *commitOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}}) })
-	o.Options.AddFlags(f)
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Commits{Response: &blame.CommitResponse{}}) })
 	o.Add(cmd, flags.SharedGroups, noBlameFilters...)
 }
 
@@ -242,7 +237,7 @@ func runCommit(ctx context.Context, a *app.App, o *commitOptions, args []string)
 
 type logOptions struct {
 	commitOptions
-	limit flags.Number
+	Limit flags.Number
 }
 
 // defaultCommits is how many commits log lists; it reads what each of them changed.
@@ -251,17 +246,12 @@ const (
 	mostCommits    = 1000
 )
 
-func (o *logOptions) AddFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N commits (default %d, at most %d)", defaultCommits, mostCommits), &o.limit)
-	o.commitOptions.AddFlags(cmd)
-}
-
 func runLog(ctx context.Context, a *app.App, o *logOptions, args []string) error {
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	most := min(cmp.Or(max(o.limit.N, 0), defaultCommits), mostCommits)
+	most := min(cmp.Or(max(o.Limit.N, 0), defaultCommits), mostCommits)
 	list, err := logged(ctx, a, strings.Join(args, ""), most)
 	if err != nil {
 		return err

@@ -40,71 +40,46 @@ import (
 
 type grepOptions struct {
 	flags.Shared
-	patterns []string
+	flags.Around
+	Regexp []string
 
-	fixed, ignoreCase, caseSensitive, smartCase bool
-	word, multiline                             bool
-	files, count, only, vimgrep, numbers, null  bool
-	maxCount, limit, maxColumns                 flags.Number
-	sort                                        string
-	around                                      flags.Around
-	heading, noHeading, paths                   bool
-	noIndex                                     bool
+	FixedStrings, IgnoreCase, CaseSensitive, SmartCase               bool
+	WordRegexp, Multiline                                            bool
+	FilesWithMatches, Count, OnlyMatching, Vimgrep, LineNumber, Null bool
+	MaxCount, Limit, MaxColumns                                      flags.Number
+	Sort                                                             string
+	Heading, NoHeading, WithFilename                                 bool
+	NoIndex                                                          bool
 }
 
 func (o *grepOptions) AddFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	flags.Add(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
-	flags.Add(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
-	flags.Add(f, "ignore-case", "i", "", "ignore case", &o.ignoreCase)
-	flags.Add(f, "case-sensitive", "s", "", "match case exactly", &o.caseSensitive)
-	flags.Add(f, "smart-case", "S", "", "match case only if a pattern has an upper-case letter (default)", &o.smartCase)
-	flags.Add(f, "word-regexp", "w", "", "match whole words only", &o.word)
-	flags.Add(f, "multiline", "U", "", "let matches span lines", &o.multiline)
-	flags.Add(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
-	flags.AddNull(f, &o.null)
-	flags.Add(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
-	flags.Add(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
-	flags.Add(f, "vimgrep", "", "", "for editors: print path:line:column:text for each match, in readable copies of the sessions", &o.vimgrep)
-	flags.Add(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
-	flags.Add(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
-	flags.Add(f, "no-heading", "", "", "print the session on each line; default in a pipe", &o.noHeading)
-	flags.Add(f, "with-filename", "H", "", "print the path of the session on each line, not its id", &o.paths)
-	flags.Add(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
-	flags.Add(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
-	flags.Add(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
-	flags.AddWords(cmd, "sort", "ORDER", "search session files in this order: path (default), newest or oldest message first", orderNames(), &o.sort)
-	o.around.AddFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
-	flags.Add(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
-	flags.AddHabit(f, "recursive", "r")
-	flags.AddHabit(f, "dereference-recursive", "R")
-	flags.AddHabit(f, "extended-regexp", "E")
-	flags.AddHabit(f, "text", "a")
+	for _, habit := range []string{"recursive r", "dereference-recursive R", "extended-regexp E", "text a"} { // of other search tools
+		name, short, _ := strings.Cut(habit, " ")
+		flags.AddHidden(f, name, short, "for habit: it changes nothing", new(bool))
+	}
+	flags.Words(cmd, "sort", orderNames())
 	o.AddNoSearches(f)
 	o.AddFrom()
 	o.AddOn()
 	o.AddFormat(f, func() []string { return printer.Fields(&printer.Grep{}) })
 	o.Add(cmd, flags.SharedGroups)
+	cmd.SetFlagErrorFunc(grepFlagProblem)
+}
+
+// grepFlagProblem is flagProblem for grep, whose patterns may begin with a dash, and which is called
+// with flags of other search tools.
+func grepFlagProblem(cmd *cobra.Command, err error) error {
+	unknown, _ := errors.AsType[*pflag.NotExistError](err)
+	err = flagProblem(cmd, err)
+	if p, ok := errors.AsType[*problem.Error](err); ok && unknown != nil {
+		p.Hint = cmp.Or(insteadOf(unknown.GetSpecifiedName()), "to search for it, put -e before it; "+p.Hint)
+	}
+	return err
 }
 
 func orderNames() []string {
 	return lists.Map(grep.Orders, func(o grep.Order) string { return string(o) })
-}
-
-func newGrepCommand(a *app.App) *cobra.Command {
-	cmd := of("grep PATTERN...", nil, nil, runGrep)(a)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		unknown, _ := errors.AsType[*pflag.NotExistError](err)
-		err = flagProblem(cmd, err)
-		if p, ok := errors.AsType[*problem.Error](err); ok && unknown != nil {
-			p.Hint = "to search for it, put -e before it; " + p.Hint
-			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
-				p.Hint = instead
-			}
-		}
-		return err
-	})
-	return cmd
 }
 
 // insteadOf returns a hint for a flag of another search tool, or "" for unknown flags.
@@ -137,8 +112,8 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 		name string
 		mode printer.GrepMode
 	}{
-		{o.only, "--only-matching", printer.GrepOnly}, {o.vimgrep, "--vimgrep", printer.GrepVim},
-		{o.count, "--count", printer.GrepCounts}, {o.files || o.null, "--files-with-matches", printer.GrepFiles},
+		{o.OnlyMatching, "--only-matching", printer.GrepOnly}, {o.Vimgrep, "--vimgrep", printer.GrepVim},
+		{o.Count, "--count", printer.GrepCounts}, {o.FilesWithMatches || o.Null, "--files-with-matches", printer.GrepFiles},
 	} {
 		if m.set {
 			mode, given = m.mode, m.name
@@ -149,9 +124,9 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 		return mode, problem.Usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
 	case given != "" && mode != printer.GrepOnly && o.Format != "":
 		return mode, problem.Usagef("", "%s and --format cannot be combined", given)
-	case given != "" && o.maxColumns.N > 0:
+	case given != "" && o.MaxColumns.N > 0:
 		return mode, problem.Usagef("", "%s and --max-columns cannot be combined", given)
-	case o.count && o.limit.N > 0:
+	case o.Count && o.Limit.N > 0:
 		return mode, problem.Usagef("", "--count and --limit cannot be combined")
 	}
 	return mode, nil
@@ -164,19 +139,19 @@ func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, 
 		return grep.Request{}, err
 	}
 	r := grep.Request{
-		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
+		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.Regexp, Fixed: o.FixedStrings, Word: o.WordRegexp, Multiline: o.Multiline,
 		Idle: func() { _ = a.Out.Flush() },
 	}
 	switch {
-	case o.caseSensitive:
+	case o.CaseSensitive:
 		r.Case = literal.CaseSensitive
-	case o.ignoreCase && !o.smartCase:
+	case o.IgnoreCase && !o.SmartCase:
 		r.Case = literal.IgnoreCase
 	}
-	r.Before, r.After = o.around.Numbers()
-	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.maxCount.N, o.limit.N, o.maxColumns.N, grep.Order(o.sort)
-	if o.sort != "" && !slices.Contains(grep.Orders, r.Order) {
-		return r, problem.Usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.sort)
+	r.Before, r.After = o.Around.Numbers()
+	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.MaxCount.N, o.Limit.N, o.MaxColumns.N, grep.Order(o.Sort)
+	if o.Sort != "" && !slices.Contains(grep.Orders, r.Order) {
+		return r, problem.Usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.Sort)
 	}
 	switch mode {
 	case printer.GrepLines:
@@ -187,18 +162,18 @@ func (o *grepOptions) request(a *app.App, mode printer.GrepMode) (grep.Request, 
 	default:
 		r.Before, r.After = 0, 0
 	}
-	if len(o.patterns) == 0 {
+	if len(o.Regexp) == 0 {
 		return r, &problem.Error{Code: problem.CodeQuery, Message: "no pattern given", Hint: "usage: pigrep grep PATTERN"}
 	}
 	return r, nil
 }
 
 func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) error {
-	if len(args) > 0 && len(o.patterns) > 0 {
+	if len(args) > 0 && len(o.Regexp) > 0 {
 		return problem.Usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
 	}
 	if len(args) > 0 {
-		o.patterns = []string{strings.Join(args, " ")}
+		o.Regexp = []string{strings.Join(args, " ")}
 	}
 	o.warnOfNumber(a, args)
 	mode, err := o.mode()
@@ -216,10 +191,10 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	if err := req.Check(); err != nil { // before the first byte of the answer
 		return grepProblem(ctx, err)
 	}
-	if o.vimgrep && o.noIndex {
+	if o.Vimgrep && o.NoIndex {
 		return problem.Usagef("", "--vimgrep and --no-index cannot be combined")
 	}
-	if o.heading && o.noHeading {
+	if o.Heading && o.NoHeading {
 		return problem.Usagef("", "--heading and --no-heading cannot be combined")
 	}
 	where, err := location.Find(&o.Shared, a)
@@ -227,16 +202,16 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 		return err
 	}
 	*where.Question() = remote.Question{Spec: req.Spec, Required: req.Required(), Newest: req.Order == grep.OrderNewest}
-	if o.vimgrep && where.Hosts != nil {
+	if o.Vimgrep && where.Hosts != nil {
 		return problem.Usagef("", "--vimgrep and --on cannot be combined")
 	}
-	from, x, err := asking.OpenFiles(ctx, where, o.noIndex)
+	from, x, err := asking.OpenFiles(ctx, where, o.NoIndex)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 	out := &printer.Grep{
-		Mode: mode, Numbers: o.numbers, Paths: o.paths, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading && !o.paths, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+		Mode: mode, Numbers: o.LineNumber, Paths: o.WithFilename, Heading: o.Heading || p.Format == printer.FormatText && !o.NoHeading && !o.WithFilename, Context: req.Before > 0 || req.After > 0, Patterns: o.Regexp,
 	}
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
@@ -247,14 +222,14 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 	}
 	sum := &grep.Summary{}
 	out.Each = func(visit func(*grep.Match) error) (err error) {
-		if o.vimgrep {
+		if o.Vimgrep {
 			visit = (&readable{x: x, redact: o.Redact}).matches(ctx, visit)
 		}
 		sum, err = searchFiles(ctx, from, x, req, visit)
 		return err
 	}
 	out.End = func() (*grep.Summary, search.IndexState) { return sum, x.State }
-	if o.null {
+	if o.Null {
 		last := ""
 		err = out.Each(func(m *grep.Match) error {
 			if m.SessionPath == last {
@@ -274,7 +249,7 @@ func runGrep(ctx context.Context, a *app.App, o *grepOptions, args []string) err
 
 // warnOfNumber warns that a number after -n, as in "foo -n 5", became part of the pattern.
 func (o *grepOptions) warnOfNumber(a *app.App, args []string) {
-	if len(args) < 2 || !o.numbers {
+	if len(args) < 2 || !o.LineNumber {
 		return
 	}
 	if n, err := strconv.Atoi(args[len(args)-1]); err == nil {

@@ -32,7 +32,7 @@ import (
 )
 
 func newHelpCommand(a *app.App) *cobra.Command {
-	manual := ""
+	o := &struct{ Man string }{}
 	cmd := &cobra.Command{
 		Use: "help [COMMAND | TOPIC]",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -48,8 +48,8 @@ func newHelpCommand(a *app.App) *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if manual != "" {
-				return writeManual(a, a.Absolute(manual))
+			if o.Man != "" {
+				return writeManual(a, a.Absolute(o.Man))
 			}
 			if len(args) == 0 {
 				return cmd.Root().Help()
@@ -68,8 +68,7 @@ func newHelpCommand(a *app.App) *cobra.Command {
 			return problem.Usagef(hint, "no help for %q", args[0])
 		},
 	}
-	help.Describe(cmd)
-	flags.Add(cmd.Flags(), "man", "", "DIR", "write the man pages to man1 and man7 in DIR", &manual)
+	help.Describe(cmd, o)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 	return cmd
 }
@@ -99,12 +98,11 @@ func writeManual(a *app.App, dir string) error {
 type configOptions struct {
 	flags.Shared
 	cmd    *cobra.Command
-	sample bool
+	Sample bool
 }
 
 func (o *configOptions) AddFlags(cmd *cobra.Command) {
 	o.cmd = cmd
-	flags.Add(cmd.Flags(), "sample", "", "", "print a settings file with every key commented out", &o.sample)
 	var others []string
 	for _, row := range flags.Table {
 		if (row.Group == flags.GroupFilter || row.Group == flags.GroupAnswer) && !slices.Contains(settings.Keys(), row.Name) {
@@ -119,7 +117,7 @@ func completeSettings(*app.App) complete {
 }
 
 func runConfig(_ context.Context, a *app.App, o *configOptions, keys []string) error {
-	if o.sample {
+	if o.Sample {
 		_, err := fmt.Fprint(a.Out, settings.Sample(newRootCommand(a)))
 		return err
 	}
@@ -166,20 +164,17 @@ var skillText []byte
 const packageName = "pi-pigrep"
 
 type skillOptions struct {
-	install, yes bool
-	agent        string
+	Install, Yes bool
+	Agent        string
 }
 
 func (o *skillOptions) AddFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "install", "", "", "write it where agents look for skills", &o.install)
-	flags.Add(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
-	flags.Add(cmd.Flags(), filter.Agent, "", "NAME", "with --install: only for this agent", &o.agent)
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 func runSkill(_ context.Context, a *app.App, o *skillOptions, _ []string) error {
-	if !o.install {
-		for name, given := range map[string]bool{"--yes": o.yes, "--" + filter.Agent: o.agent != ""} {
+	if !o.Install {
+		for name, given := range map[string]bool{"--yes": o.Yes, "--" + filter.Agent: o.Agent != ""} {
 			if given {
 				return problem.Usagef("", "%s requires --install", name)
 			}
@@ -212,14 +207,14 @@ func (o *skillOptions) places(a *app.App) (places []adapter.Skills, err error) {
 			_, err := os.Stat(r.Path)
 			return r.Agent == s.Name() && err == nil
 		})
-		if o.agent == short || o.agent == "" && here {
+		if o.Agent == short || o.Agent == "" && here {
 			places = append(places, s)
 		}
 	}
 	switch {
 	case len(places) > 0:
-	case o.agent != "":
-		err = problem.Usagef("agents with skills: "+strings.Join(names, ", "), "--%s: unknown agent %q", filter.Agent, o.agent)
+	case o.Agent != "":
+		err = problem.Usagef("agents with skills: "+strings.Join(names, ", "), "--%s: unknown agent %q", filter.Agent, o.Agent)
 	default:
 		places = all[:1]
 	}
@@ -248,7 +243,7 @@ func (o *skillOptions) installFor(a *app.App, to *adapter.Skills) error {
 	case out.Kind == files.File:
 		action = "replace " + path
 	}
-	if !o.yes {
+	if !o.Yes {
 		if !a.Streams.InTTY {
 			return problem.Usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
 		}

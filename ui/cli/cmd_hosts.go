@@ -22,11 +22,10 @@ import (
 
 type hostsOptions struct {
 	flags.Shared
-	check bool
+	Check bool
 }
 
 func (o *hostsOptions) AddFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "check", "", "", "say what is wrong with each host, and what to type", &o.check)
 	o.AddOn()
 	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Hosts{}) })
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "session-dir", "index-dir", "follow", "max-line", "max-session", "no-update", "keep", "keep-limit", "keep-compress", "reveal")
@@ -47,7 +46,7 @@ func runHosts(ctx context.Context, a *app.App, o *hostsOptions, _ []string) erro
 	options := location.HostOptions(a, &o.Shared)
 	clients := lists.Map(list, func(h ssh.Host) *ssh.Client { return ssh.NewClient(h, options) })
 	defer (&ssh.Hosts{Clients: clients}).Close()
-	answer := hostRows(ctx, a, clients, o.check)
+	answer := hostRows(ctx, a, clients, o.Check)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

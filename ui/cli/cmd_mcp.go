@@ -37,13 +37,11 @@ import (
 
 type mcpOptions struct {
 	flags.Shared
-	printConfig string
+	PrintConfig string
 }
 
 func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "reveal", "", "", "do not mask what looks like a secret", &o.Reveal)
-	flags.AddWords(cmd, "print-config", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), clientNames(), &o.printConfig)
+	flags.Words(cmd, "print-config", clientNames())
 	o.AddFrom()
 	o.AddOn()
 	o.Add(cmd, []flags.Group{flags.GroupFilter}, flags.FiltersBut(filter.Agent)...)
@@ -52,7 +50,7 @@ func (o *mcpOptions) AddFlags(cmd *cobra.Command) {
 }
 
 func runMCP(ctx context.Context, a *app.App, o *mcpOptions, _ []string) error {
-	if o.printConfig != "" {
+	if o.PrintConfig != "" {
 		return o.printClient(a)
 	}
 	if a.Streams.InTTY {
@@ -222,7 +220,7 @@ func clientNames() []string { return lists.Map(clients, func(c client) string { 
 // printClient prints the configuration on stdout, and on stderr where to put it.
 func (o *mcpOptions) printClient(a *app.App) error {
 	for _, c := range clients {
-		if c.name != o.printConfig {
+		if c.name != o.PrintConfig {
 			continue
 		}
 		text, err := c.text(started{Command: ownCommand(a), Args: o.serverArgs(a), Env: serverEnv(a)})
@@ -236,7 +234,7 @@ func (o *mcpOptions) printClient(a *app.App) error {
 		}
 		return nil
 	}
-	return problem.Usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
+	return problem.Usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.PrintConfig)
 }
 
 // serverArgs returns the arguments that start this server.

@@ -32,8 +32,8 @@ import (
 type pushOptions struct {
 	flags.Shared
 	name                       string
-	watch, dryRun, reveal, yes bool
-	every                      time.Duration
+	Watch, DryRun, Reveal, Yes bool
+	Every                      time.Duration
 	pushed                     uint64 // what the last push had to look at
 }
 
@@ -41,22 +41,16 @@ type pushOptions struct {
 var noPushFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "until"}
 
 func (o *pushOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	o.every = 5 * time.Second
-	flags.Add(f, "watch", "", "", "go on pushing what agents write, until interrupted", &o.watch)
-	flags.Add(f, "every", "", "TIME", "with --watch: how often to look (default 5s)", &o.every)
-	flags.Add(f, "dry-run", "", "", "count what would be sent, and send nothing", &o.dryRun)
-	flags.Add(f, "reveal", "", "", "send keys, tokens and passwords as they are; needs --yes", &o.reveal)
-	flags.Add(f, "yes", "", "", "confirm --reveal", &o.yes)
+	o.Every = 5 * time.Second
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, noPushFilters...)
 }
 
 func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) error {
 	o.name = args[0]
 	switch {
-	case o.reveal && !o.yes:
+	case o.Reveal && !o.Yes:
 		return problem.Usagef("everybody who may read the archive will see them; if that is meant: --reveal --yes", "--reveal sends secrets unmasked")
-	case o.dryRun && o.watch:
+	case o.DryRun && o.Watch:
 		return problem.Usagef("", "--dry-run and --watch cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)
@@ -80,17 +74,17 @@ func runPush(ctx context.Context, a *app.App, o *pushOptions, args []string) err
 		return err
 	}
 	push := opensearch.Push{
-		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.reveal, DryRun: o.dryRun, Patient: o.watch, Now: a.Now,
+		Host: host, User: userName(a), Adapter: q.Agents, Files: q.Disk(), Reveal: o.Reveal, DryRun: o.DryRun, Patient: o.Watch, Now: a.Now,
 	}
 	for {
 		err := o.once(ctx, q, archive, push)
-		if !o.watch || ctx.Err() != nil || err != nil && !errors.Is(err, problem.ErrIncomplete) {
+		if !o.Watch || ctx.Err() != nil || err != nil && !errors.Is(err, problem.ErrIncomplete) {
 			return o.ended(ctx, err)
 		}
 		select {
 		case <-ctx.Done():
 			return o.ended(ctx, ctx.Err())
-		case <-time.After(o.every):
+		case <-time.After(o.Every):
 		}
 	}
 }
@@ -100,7 +94,7 @@ func (o *pushOptions) ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() == nil:
 		return err
-	case o.watch:
+	case o.Watch:
 		return interrupted(ctx)
 	}
 	return problem.ErrLeft
@@ -115,7 +109,7 @@ func (o *pushOptions) once(ctx context.Context, q *asking.Command, archive *open
 	defer x.Close()
 	push.Sessions = chosen(x, q.Request.Spec)
 	seen := fingerprint(push.Sessions)
-	if o.watch && seen == o.pushed { // the archive need not be asked
+	if o.Watch && seen == o.pushed { // the archive need not be asked
 		return nil
 	}
 	push.Vanished = func(path string) bool {
@@ -200,18 +194,18 @@ const mostRefusals = 5
 // tell prints a report, and warns of what is missing. A watch tells only what it did.
 func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 	a := q.App
-	if o.watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Failed) == 0 {
+	if o.Watch && r.Sessions+r.Gone+len(r.Refused)+len(r.Failed) == 0 {
 		return nil
 	}
 	facts := struct {
 		Archive string `json:"archive"`
 		DryRun  bool   `json:"dryRun"`
 		*opensearch.Report
-	}{o.name, o.dryRun, r}
+	}{o.name, o.DryRun, r}
 	if err := q.Out.Print(&printer.Told{Command: "push", Lines: []string{o.line(r)}, Facts: facts}); err != nil {
 		return err
 	}
-	if o.watch {
+	if o.Watch {
 		_ = a.Out.Flush() // a closed pipe ends the next print
 	}
 	if a.JSON {
@@ -239,7 +233,7 @@ func (o *pushOptions) tell(q *asking.Command, r *opensearch.Report) error {
 
 func (o *pushOptions) line(r *opensearch.Report) string {
 	verb := "pushed"
-	if o.dryRun {
+	if o.DryRun {
 		verb = "would push"
 	}
 	text := fmt.Sprintf("%s %s (%s, %s) to %s", verb, human.Plural(r.Sessions, "session file", "session files"), human.Plural(r.Documents, "document", "documents"), human.Bytes(r.Bytes), o.name)

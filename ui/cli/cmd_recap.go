@@ -22,28 +22,20 @@ import (
 type recapOptions struct {
 	flags.Shared
 	pager.Options
-	limit    flags.Number
-	all      bool
-	lessons  bool
-	markdown bool
+	Limit                  flags.Number
+	All, Lessons, Markdown bool
 }
 
 // noRecapFilters are the filters on parts of sessions: all of a session is told.
 var noRecapFilters = []string{"scope", "kind", "role", "tool", "model", "error", "branch", "no-searches"}
 
 func (o *recapOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "limit", "n", "N", "show the latest N sessions; 0 for all (default 3)", &o.limit)
-	flags.Add(f, "all", "", "", "on a terminal: every fact on a line of its own, with its entry", &o.all)
-	flags.Add(f, "lessons", "", "", "show the errors that came back in three sessions or more and were repaired in the same way", &o.lessons)
-	flags.Add(f, "markdown", "", "", "with --lessons: as a list of Markdown, for the instructions of a project", &o.markdown)
-	o.AddFormat(f, func() []string {
-		if o.lessons {
+	o.AddFormat(cmd.Flags(), func() []string {
+		if o.Lessons {
 			return printer.Fields(&printer.Lessons{Response: &recap.Lessons{}})
 		}
 		return printer.Fields(&printer.Recap{Response: &recap.Response{}})
 	})
-	o.Options.AddFlags(f)
 	o.Add(cmd, flags.SharedGroups, noRecapFilters...)
 }
 
@@ -57,22 +49,22 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 	if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
 		return problem.Usagef("name one as `pigrep sessions` lists it: pigrep recap last", "the name of the session is empty")
 	}
-	if o.markdown && !o.lessons {
+	if o.Markdown && !o.Lessons {
 		return problem.Usagef("pigrep recap --lessons --markdown", "only lessons can be written with --markdown")
 	}
-	if o.lessons && len(args) > 0 {
+	if o.Lessons && len(args) > 0 {
 		return problem.Usagef("filters such as --here choose sessions", "a lesson takes several sessions, so --lessons and a session cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	if o.lessons {
+	if o.Lessons {
 		return runLessons(ctx, a, o, q)
 	}
 	req := recap.Request{Spec: q.Request.Spec, Limit: shownSessions, Redact: o.Redact}
-	if o.limit.Given {
-		req.Limit = o.limit.N
+	if o.Limit.Given {
+		req.Limit = o.Limit.N
 	}
 	res, x, err := asking.Answer(ctx, q, "read the sessions", nil, func(ctx context.Context, from remote.Answers) (*recap.Response, error) {
 		r := asking.ReaderOf(from)
@@ -96,7 +88,7 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 
 	x.Report(&res.Index, res.Warnings)
 	q.Out.Layout.Know(x.Reader)
-	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res, All: o.all}); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Recap{Response: res, All: o.All}); err != nil {
 		return err
 	}
 	return asking.Finish(x, len(res.Sessions) > 0, 0, func() {
@@ -105,11 +97,11 @@ func runRecap(ctx context.Context, a *app.App, o *recapOptions, args []string) e
 }
 
 func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Command) error {
-	if o.markdown && q.Out.Format == printer.FormatText {
+	if o.Markdown && q.Out.Format == printer.FormatText {
 		q.Out.Format = printer.FormatPlain
 	}
 	res, x, err := asking.Answer(ctx, q, "looked for lessons", nil, func(ctx context.Context, from remote.Answers) (*recap.Lessons, error) {
-		return recap.Learn(ctx, asking.ReaderOf(from), q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.limit.N, Redact: o.Redact})
+		return recap.Learn(ctx, asking.ReaderOf(from), q.Agents, q.Source(), recap.Request{Spec: q.Request.Spec, Limit: o.Limit.N, Redact: o.Redact})
 	})
 	if err != nil {
 		return err
@@ -118,7 +110,7 @@ func runLessons(ctx context.Context, a *app.App, o *recapOptions, q *asking.Comm
 
 	x.Report(&res.Index, nil)
 	q.Out.Layout.Know(x.Reader)
-	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Lessons{Response: res, Markdown: o.markdown}); err != nil {
+	if err := pager.ShowIfLong(a, &o.Options, q.Out, &printer.Lessons{Response: res, Markdown: o.Markdown}); err != nil {
 		return err
 	}
 	return asking.Finish(x, len(res.Lessons) > 0, 0, func() {

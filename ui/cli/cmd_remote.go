@@ -28,62 +28,33 @@ import (
 type remoteOptions struct {
 	flags.Shared
 	remotes.Remote
-	before string
-	dryRun bool
-	shards flags.Number
+	As, Before string
+	DryRun     bool
+	Shards     flags.Number
 }
 
 func newRemoteCommand(a *app.App) *cobra.Command {
-	sub := func(use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *remoteOptions, []string) error, add func(*remoteOptions, *cobra.Command)) *cobra.Command {
-		o := &remoteOptions{}
+	sub := func(use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *remoteOptions, []string) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Args: args, ValidArgsFunction: completeArchive(a)}
 		if cmd.Name() != "remote" {
 			cmd.Annotations = map[string]string{help.Text: "remote-" + cmd.Name()}
 		}
-		return newCommand(a, withFlags{o, add}, cmd, func(ctx context.Context, a *app.App, _ withFlags, args []string) error {
-			return run(ctx, a, o, args)
-		})
+		return newCommand(a, &remoteOptions{}, cmd, run)
 	}
-	none := func(*remoteOptions, *cobra.Command) {}
-	cmd := sub("remote", noArgs, runRemoteList, none)
+	cmd := sub("remote", noArgs, runRemoteList)
 	cmd.AddCommand(
-		sub("add NAME URL", twoArgs, runRemoteAdd, (*remoteOptions).addDescription),
-		sub("forget NAME {SESSION | --before DATE}", nil, runRemoteForget, func(o *remoteOptions, cmd *cobra.Command) {
-			flags.Add(cmd.Flags(), "before", "", "DATE", "all sessions that began before this date", &o.before)
-			flags.Add(cmd.Flags(), "dry-run", "", "", "list what would be deleted, and delete nothing", &o.dryRun)
-		}),
-		sub("init NAME", oneArchive, runRemoteInit, func(o *remoteOptions, cmd *cobra.Command) {
-			flags.Add(cmd.Flags(), "dry-run", "", "", "say what would be made, and make nothing", &o.dryRun)
-			flags.Add(cmd.Flags(), "shards", "", "N", "divide each month into N shards, for archives of many machines (default 1)", &o.shards)
-		}),
-		sub("list", noArgs, runRemoteList, none),
-		sub("rm NAME", oneArchive, runRemoteRemove, none),
-		sub("status NAME", oneArchive, runRemoteStatus, none),
+		sub("add NAME URL", twoArgs, runRemoteAdd),
+		sub("forget NAME {SESSION | --before DATE}", nil, runRemoteForget),
+		sub("init NAME", oneArchive, runRemoteInit),
+		sub("list", noArgs, runRemoteList),
+		sub("rm NAME", oneArchive, runRemoteRemove),
+		sub("status NAME", oneArchive, runRemoteStatus),
 	)
 	return cmd
 }
 
-// withFlags are options with the flags of one subcommand.
-type withFlags struct {
-	*remoteOptions
-	add func(*remoteOptions, *cobra.Command)
-}
-
-func (o withFlags) AddFlags(cmd *cobra.Command) {
-	o.add(o.remoteOptions, cmd)
+func (o *remoteOptions) AddFlags(cmd *cobra.Command) {
 	o.Add(cmd, []flags.Group{flags.GroupOutput}, "verbose", "hyperlink")
-}
-
-func (o *remoteOptions) addDescription(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "user", "", "NAME", "log in as this user", &o.User)
-	flags.Add(f, "password-command", "", "COMMAND", "the password is the first line that this command prints", &o.PasswordCommand)
-	flags.Add(f, "password-file", "", "FILE", "the password is the first line of this file, which only you may read", &o.PasswordFile)
-	flags.Add(f, "password-env", "", "NAME", "the password is in this environment variable (default "+usualPassword+")", &o.PasswordEnv)
-	flags.Add(f, "ca", "", "FILE", "trust the certificates in this file, in PEM", &o.CA)
-	flags.Add(f, "insecure-http", "", "", "allow plain http to another machine", &o.InsecureHTTP)
-	flags.Add(f, "prefix", "", "NAME", "what the names of the archive's indices begin with (default "+opensearch.DefaultPrefix+")", &o.Prefix)
-	flags.Add(f, "as", "", "HOST", "what this machine is called in the archive (default its host name)", &o.Host)
 }
 
 const usualPassword = "PIGREP_PASSWORD"
@@ -140,7 +111,7 @@ func runRemoteAdd(_ context.Context, a *app.App, o *remoteOptions, args []string
 			*path = a.Absolute(*path)
 		}
 	}
-	o.URL = strings.TrimRight(args[1], "/")
+	o.URL, o.Host = strings.TrimRight(args[1], "/"), o.As
 	if _, err := o.Remote.Open(a, name); err != nil {
 		return remotes.Problem(err)
 	}
@@ -212,19 +183,19 @@ func runRemoteInit(ctx context.Context, a *app.App, o *remoteOptions, args []str
 	if err != nil {
 		return err
 	}
-	changes, err := archive.Init(ctx, o.shards.Or(1), o.dryRun)
+	changes, err := archive.Init(ctx, o.Shards.Or(1), o.DryRun)
 	if err != nil {
 		return remotes.Problem(err)
 	}
 	verb := "made"
-	if o.dryRun {
+	if o.DryRun {
 		verb = "would make"
 	}
 	lines := lists.Map(changes, func(c string) string { return verb + " " + c })
 	if len(lines) == 0 {
 		lines = []string{args[0] + " is set up; nothing to do"}
 	}
-	return o.tell(a, map[string]any{"archive": args[0], "dryRun": o.dryRun, "changes": append([]string{}, changes...)}, lines...)
+	return o.tell(a, map[string]any{"archive": args[0], "dryRun": o.DryRun, "changes": append([]string{}, changes...)}, lines...)
 }
 
 func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
@@ -266,12 +237,12 @@ func runRemoteStatus(ctx context.Context, a *app.App, o *remoteOptions, args []s
 }
 
 func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []string) error {
-	if len(args) < 1 || len(args) > 2 || (len(args) == 2) == (o.before != "") {
+	if len(args) < 1 || len(args) > 2 || (len(args) == 2) == (o.Before != "") {
 		return problem.Usagef("examples: pigrep remote forget team 01a1f7de; pigrep remote forget team --before 2026-01-01", "remote forget takes an archive and a session, or --before DATE")
 	}
 	name, before := "", time.Time{}
-	if o.before != "" {
-		span, err := timespec.Parse(o.before, a.Now())
+	if o.Before != "" {
+		span, err := timespec.Parse(o.Before, a.Now())
 		if err != nil {
 			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--before: %v", err)
 		}
@@ -297,9 +268,9 @@ func runRemoteForget(ctx context.Context, a *app.App, o *remoteOptions, args []s
 	if name != "" && len(names) > 1 {
 		return &problem.Error{Code: conversation.CodeAmbiguous, Message: fmt.Sprintf("%q is the beginning or end of several ids", name), Hint: "use one of these", Candidates: names[:min(len(names), conversation.MaxCandidates)]}
 	}
-	facts := map[string]any{"archive": args[0], "dryRun": o.dryRun, "sessions": append([]string{}, paths...)}
+	facts := map[string]any{"archive": args[0], "dryRun": o.DryRun, "sessions": append([]string{}, paths...)}
 	switch {
-	case o.dryRun:
+	case o.DryRun:
 		return o.tell(a, facts, append(paths, fmt.Sprintf("%s would be deleted from %s", human.Plural(len(paths), "session file", "session files"), args[0]))...)
 	case len(keys) == 0 && name != "":
 		a.Explain("`pigrep sessions --from "+args[0]+"` lists the sessions there", "no session %s in %s", name, args[0])

@@ -38,25 +38,18 @@ import (
 
 type reportOptions struct {
 	auditOptions
-	output              string
-	force, withSessions bool
-	view                bool // --open
+	Output                    string
+	Force, WithSessions, Open bool
 }
 
 func (o *reportOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
-	flags.Add(f, "force", "", "", "overwrite files that exist", &o.force)
-	flags.Add(f, "open", "", "", "open FILE when it is written", &o.view)
-	flags.Add(f, "with-sessions", "", "", "export the sessions too, to a directory beside FILE, and link to them", &o.withSessions)
-	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
 	o.Add(cmd, flags.SharedGroups, "scope", "kind", "role", "tool", "error", "max-bytes", "dates", "json", "jsonl", "color", "hyperlink")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
 
 func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) error {
-	path := a.Absolute(o.output)
-	toFile := o.output != "" && o.output != "-"
+	path := a.Absolute(o.Output)
+	toFile := o.Output != "" && o.Output != "-"
 	if err := o.checkOutput(path, toFile); err != nil {
 		return err
 	}
@@ -91,7 +84,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 	if !toFile {
 		return page.Write(a.Out)
 	}
-	out, err := output.Find(path, o.force)
+	out, err := output.Find(path, o.Force)
 	if err != nil {
 		return err
 	}
@@ -99,7 +92,7 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 		return err
 	}
 	a.Warn("wrote %s", path)
-	if o.view {
+	if o.Open {
 		return output.Open(a, path)
 	}
 	return nil
@@ -108,18 +101,18 @@ func runReport(ctx context.Context, a *app.App, o *reportOptions, _ []string) er
 // checkOutput fails before the work begins if the report cannot be written there.
 func (o *reportOptions) checkOutput(path string, toFile bool) error {
 	switch {
-	case o.withSessions && !toFile:
+	case o.WithSessions && !toFile:
 		return problem.Usagef("add -o FILE", "--with-sessions needs a file to put them beside")
-	case o.view && !toFile:
+	case o.Open && !toFile:
 		return problem.Usagef("add -o FILE", "--open needs a file")
 	case !toFile:
 		return nil
 	}
-	out, err := output.Find(path, o.force)
-	if err == nil && o.withSessions {
+	out, err := output.Find(path, o.Force)
+	if err == nil && o.WithSessions {
 		err = output.Need("--with-sessions", path, out)
 	}
-	if err == nil && o.view {
+	if err == nil && o.Open {
 		err = output.Need("--open", path, out)
 	}
 	return err
@@ -130,7 +123,7 @@ func (o *reportOptions) checkOutput(path string, toFile bool) error {
 func (o *reportOptions) page(ctx context.Context, x *snapshot.Snapshot, file string, list *sessions.Response, req audit.Request) (*report.Report, error) {
 	a := x.App
 	view := &report.View{Home: a.Home, Now: a.Now().In(o.zone(a))}
-	if o.withSessions {
+	if o.WithSessions {
 		names, err := o.exportSessions(ctx, x, file, list)
 		if err != nil {
 			return nil, err
@@ -271,7 +264,7 @@ func (o *reportOptions) makeDir(dir string) error {
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		switch info, err := os.Stat(dir); {
-		case !o.force:
+		case !o.Force:
 			return problem.Usagef("choose another name, or use --force", "%s already exists", dir)
 		case err != nil || !info.IsDir():
 			return problem.Usagef("choose another name", "%s is not a directory", dir)
@@ -301,7 +294,7 @@ func (o *reportOptions) exportOne(ctx context.Context, x *snapshot.Snapshot, pat
 		name = fmt.Sprintf("%s-%d.html", stem, n)
 	}
 	used[name] = true
-	export := &exportOptions{format: "html", output: filepath.Join(dir, name), force: o.force, find: output.FindPlain}
+	export := &exportOptions{Format: "html", Output: filepath.Join(dir, name), Force: o.Force, find: output.FindPlain}
 	export.Redact = o.Redact
 	return name, export.export(ctx, x, t, search.Request{Redact: o.Redact}, nil)
 }

@@ -32,15 +32,10 @@ type resumeOptions struct {
 	flags.Shared
 	conversation.Manner
 	words []string
-	last  bool
+	Last  bool
 }
 
 func (o *resumeOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "last", "", "", "the latest session of this directory, or if it has none, of all", &o.last)
-	flags.Add(f, "exec", "", "", "run the command: the agent replaces pigrep", &o.Exec)
-	flags.Add(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.Fork)
-	flags.Add(f, "in", "", "DIR", "the project has moved to DIR; the session is forked there", &o.In)
 	o.AddOn()
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput})
 }
@@ -58,7 +53,7 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 	if err != nil {
 		return err
 	}
-	if o.query() == "" && !o.last && len(o.On) == 0 && canPick(a) {
+	if o.query() == "" && !o.Last && len(o.On) == 0 && canPick(a) {
 		return o.pick(ctx, a)
 	}
 	p, err := location.Find(&o.Shared, a)
@@ -99,11 +94,11 @@ func runResume(ctx context.Context, a *app.App, o *resumeOptions, args []string)
 
 // onHosts resumes a session of another machine, on that machine.
 func (o *resumeOptions) onHosts(ctx context.Context, p *location.Location, out *printer.Printer, req search.Request) error {
-	if o.query() == "" && !o.last {
+	if o.query() == "" && !o.Last {
 		return problem.Usagef("`pigrep sessions --on HOST` lists them; or take the latest: --last", "resume --on needs a session or words to search for")
 	}
 	from, _ := asking.Hosts(p)
-	found, on, refused := from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.last, Fork: o.Fork, In: o.In})
+	found, on, refused := from.Resume(ctx, ssh.ResumeRequest{Request: req, Words: o.words, Last: o.Last, Fork: o.Fork, In: o.In})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -144,7 +139,7 @@ func canPick(a *app.App) bool {
 
 // pick lets the user choose the session in the TUI.
 func (o *resumeOptions) pick(ctx context.Context, a *app.App) error {
-	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, print: !o.Exec, how: o.Manner, choosing: true}, []string{o.query()})
+	return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, Print: !o.Exec, how: o.Manner, choosing: true}, []string{o.query()})
 }
 
 // errSeveral means that several sessions match and the user can choose.
@@ -153,7 +148,7 @@ var errSeveral = errors.New("several sessions match")
 // find returns the session that the words name or find, with the entry of its best
 // hit.
 func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapshot, req search.Request) (*conversation.Target, error) {
-	if len(o.words) == 1 && !o.last {
+	if len(o.words) == 1 && !o.Last {
 		t, err := conversation.Find(x, o.words[0])
 		p, isProblem := errors.AsType[*problem.Error](err)
 		switch {
@@ -167,7 +162,7 @@ func (o *resumeOptions) find(ctx context.Context, a *app.App, x *snapshot.Snapsh
 	req.Text, req.Resume = o.query(), x.Agents.ResumeCommand
 	var list *sessions.Response
 	var err error
-	if o.last {
+	if o.Last {
 		list, err = o.latest(ctx, a, x, req)
 	} else {
 		if req.Text != "" {

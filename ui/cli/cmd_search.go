@@ -31,7 +31,6 @@ import (
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/conversation"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/snapshot"
@@ -47,54 +46,27 @@ const (
 type searchOptions struct {
 	flags.Shared
 	pager.Options
-	query, sort                        string
-	limit, perSession                  flags.Number
-	allWords, any, flat, explain, null bool
-	around                             flags.Around
+	flags.Around
+	cmd                                *cobra.Command
+	query, Sort                        string
+	Limit, PerSession                  flags.Number
+	AllWords, Any, Flat, Explain, Null bool
 }
 
 func (o *searchOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
-	flags.Add(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
-	flags.Add(f, "all-words", "", "", "only hits with every word, as if each had a +", &o.allWords)
-	flags.Add(f, "any", "", "", "also looser hits, which lack a word", &o.any)
-	flags.Add(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
-	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
-	flags.Add(f, "explain", "", "", "show how each score was computed", &o.explain)
-	flags.AddNull(f, &o.null)
-	o.Options.AddFlags(f)
-	o.around.AddFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
-	o.AddNoSearches(f)
+	o.cmd = cmd
+	flags.Words(cmd, "sort", rank.SortNames)
+	o.AddNoSearches(cmd.Flags())
 	o.AddFrom()
 	o.AddOn()
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Search{Response: &search.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
-}
-
-func newSearchCommand(a *app.App) *cobra.Command {
-	o := &searchOptions{}
-	cmd := &cobra.Command{
-		Use:               searchName + " QUERY...",
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && canShow(a) && opensTUI(cmd) {
-				return runTUI(cmd.Context(), a, &tuiOptions{Shared: o.Shared, sort: o.sort, allWords: o.allWords}, nil)
-			}
-			o.query = strings.Join(args, " ")
-			return runSearch(cmd.Context(), a, o)
-		},
-	}
-	help.Describe(cmd)
-	o.AddFlags(cmd)
-	return cmd
 }
 
 // opensTUI reports whether a search without words can open the TUI: it has all flags that
 // were given.
-func opensTUI(cmd *cobra.Command) bool {
-	ui := &cobra.Command{}
-	(&tuiOptions{}).AddFlags(ui)
+func opensTUI(a *app.App, cmd *cobra.Command) bool {
+	ui, _, _ := rootFor(a, []string{"tui"}).Find([]string{"tui"})
 	opens := true
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		same := ui.Flags().Lookup(f.Name)
@@ -103,12 +75,16 @@ func opensTUI(cmd *cobra.Command) bool {
 	return opens
 }
 
-func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
-	order, err := rank.ParseSort(o.sort)
+func runSearch(ctx context.Context, a *app.App, o *searchOptions, args []string) error {
+	if len(args) == 0 && canShow(a) && opensTUI(a, o.cmd) {
+		return runTUI(ctx, a, &tuiOptions{Shared: o.Shared, Sort: o.Sort, AllWords: o.AllWords}, nil)
+	}
+	o.query = strings.Join(args, " ")
+	order, err := rank.ParseSort(o.Sort)
 	if err != nil {
 		return problem.Usagef("", "--sort: %v", err)
 	}
-	if o.null && (o.JSON || o.JSONL) {
+	if o.Null && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
 	}
 	if strings.TrimSpace(o.query) == "" {
@@ -125,11 +101,11 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		return err
 	}
 	req := q.Request
-	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.Limit(), o.perSession.Limit(), o.flat
-	req.AllWords, req.Any, req.Sort, req.Explain = o.allWords, o.any, order, o.explain
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.Limit.Limit(), o.PerSession.Limit(), o.Flat
+	req.AllWords, req.Any, req.Sort, req.Explain = o.AllWords, o.Any, order, o.Explain
 	req.Answers = !q.Out.Format.Records()
-	req.Before, req.After = o.around.Numbers()
-	req.Later = o.flat && req.Limit == search.All && req.Before+req.After == 0 && !o.explain
+	req.Before, req.After = o.Around.Numbers()
+	req.Later = o.Flat && req.Limit == search.All && req.Before+req.After == 0 && !o.Explain
 	req.Resume = q.ResumeCommand
 	*q.Question() = questionOf(&req)
 	hits := func(res *search.Response) []any { return []any{"hits", res.TotalAny} }
@@ -142,13 +118,13 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 	defer x.Close()
 
 	x.Report(&res.Index, res.Warnings)
-	if !o.limit.Given && !a.JSON {
+	if !o.Limit.Given && !a.JSON {
 		shortenParts(res)
 	}
 	warned := len(res.Warnings)
 	o.Mask(res)
 	answer := &printer.Search{
-		Context: ctx, Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
+		Context: ctx, Query: o.query, AllWords: o.AllWords, Flat: o.Flat, Response: res,
 	}
 	if req.Later {
 		answer.Shown = func(h *search.Hit) { o.Mask(h) }
@@ -166,7 +142,7 @@ func runSearch(ctx context.Context, a *app.App, o *searchOptions) error {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
 	switch {
-	case o.null:
+	case o.Null:
 		var paths []string
 		if paths, err = answer.Paths(); err == nil {
 			err = printer.Paths(a.Out, paths, a.Streams.OutTTY)
@@ -271,33 +247,23 @@ func whereSearched(r filter.Spec, files int) string {
 type sessionsOptions struct {
 	flags.Shared
 	pager.Options
-	query                     string
-	limit                     flags.Number
-	any, named, forks, print0 bool
-	subagents                 bool
+	query                              string
+	Limit                              flags.Number
+	Any, Named, Forks, Null, Subagents bool
 }
 
 func (o *sessionsOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
-	flags.Add(f, "any", "", "", "also sessions with looser hits only, which lack a word", &o.any)
-	flags.Add(f, "named", "", "", "only sessions with a name", &o.named)
-	flags.Add(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
-	flags.Add(f, "subagents", "", "", "also subagents, for which their session stands otherwise", &o.subagents)
-	flags.AddNull(f, &o.print0)
-	flags.Add(f, "print0", "", "", "the same as --null", &o.print0)
-	f.Lookup("print0").Hidden = true // its name in find
-	o.Options.AddFlags(f)
-	o.AddNoSearches(f)
+	flags.AddHidden(cmd.Flags(), "print0", "", "the same as --null", &o.Null) // its name in find
+	o.AddNoSearches(cmd.Flags())
 	o.AddFrom()
 	o.AddOn()
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Sessions{List: &sessions.Response{}}) })
 	o.Add(cmd, flags.SharedGroups)
 }
 
 func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []string) error {
 	o.query = strings.Join(args, " ")
-	if o.print0 && (o.JSON || o.JSONL) {
+	if o.Null && (o.JSON || o.JSONL) {
 		return problem.Usagef("", "--null and --json cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)
@@ -308,7 +274,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	*q.Question() = questionAbout(&req)
 	var list *sessions.Response
 	write := func(r *index.Reader) error {
-		if o.print0 {
+		if o.Null {
 			paths := lists.Map(list.Sessions, func(s sessions.Session) string { return s.SessionPath })
 			return printer.Paths(out.Out, paths, a.Streams.OutTTY)
 		}
@@ -322,7 +288,7 @@ func runSessions(ctx context.Context, a *app.App, o *sessionsOptions, args []str
 	// Records do not tell the state of the index. Those of thousands of sessions are ready
 	// when the files have been compared.
 	var records bytes.Buffer
-	early := o.print0 || out.Format.Records()
+	early := o.Null || out.Format.Records()
 	if early {
 		out.Out = &records
 	}
@@ -370,9 +336,9 @@ func onlySummaries(req *sessions.Request) bool {
 // request returns the request of a question with these options.
 func (o *sessionsOptions) request(q *asking.Command) sessions.Request {
 	base := q.Request
-	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.limit.Limit(), o.any
+	base.Text, base.Limit, base.Any = strings.TrimSpace(o.query), o.Limit.Limit(), o.Any
 	req := sessions.FromSearch(base)
-	req.Named, req.Forks, req.Subagents = o.named, o.forks, o.subagents
+	req.Named, req.Forks, req.Subagents = o.Named, o.Forks, o.Subagents
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
@@ -408,8 +374,7 @@ func (o *sessionsOptions) explain(ctx context.Context, a *app.App, x *snapshot.S
 type similarOptions struct {
 	flags.Shared
 	pager.Options
-	target string
-	limit  flags.Number
+	Limit flags.Number
 }
 
 // noSimilarFilters are the filters that similar does not have: it compares prompts,
@@ -417,35 +382,31 @@ type similarOptions struct {
 var noSimilarFilters = []string{"scope", "kind", "role", "tool", "error"}
 
 func (o *similarOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "limit", "n", "N", fmt.Sprintf("list at most N sessions; 0 for all (default %d)", similar.DefaultLimit), &o.limit)
-	o.Options.AddFlags(f)
 	o.AddOn()
-	o.AddFormat(f, func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
-	groups := flags.SharedGroups
-	o.Add(cmd, groups, noSimilarFilters...)
-	flags.Ignore(cmd, groups)
+	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Similar{Response: &similar.Response{}}) })
+	o.Add(cmd, flags.SharedGroups, noSimilarFilters...)
+	flags.Ignore(cmd, flags.SharedGroups)
 }
 
 func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []string) error {
-	o.target = args[0]
+	target := args[0]
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
 		return err
 	}
-	named(q, o.target)
+	named(q, target)
 	x, err := snapshot.Open(ctx, q.Location)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	t, err := conversation.Find(x, o.target)
+	t, err := conversation.Find(x, target)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
 	t.Redact = o.Redact
-	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact}
+	req := similar.Request{Of: t.Conversation, Entry: t.Entry, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact}
 	if o.JSON || o.JSONL { // the only ones that have it
 		req.Resume = q.ResumeCommand
 	}
@@ -465,7 +426,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 		if t.Entry >= 0 {
 			what = "the entry"
 		}
-		return &problem.Error{Code: problem.CodeQuery, Message: what + " has no words to compare", Hint: "`pigrep show " + o.target + "` shows what it has"}
+		return &problem.Error{Code: problem.CodeQuery, Message: what + " has no words to compare", Hint: "`pigrep show " + target + "` shows what it has"}
 	}
 	if err != nil {
 		return conversation.ReadProblem(ctx, err)
@@ -489,7 +450,7 @@ func runSimilar(ctx context.Context, a *app.App, o *similarOptions, args []strin
 type fixOptions struct {
 	flags.Shared
 	text  string
-	limit flags.Number
+	Limit flags.Number
 }
 
 // noFixFilters are the filters that fix does not have: errors occur in results, error
@@ -498,11 +459,9 @@ var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) AddFlags(cmd *cobra.Command) {
 	o.AddOn()
-	flags.Add(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
 	o.AddFormat(cmd.Flags(), func() []string { return printer.Fields(&printer.Fix{Response: &fix.Response{}}) })
-	groups := flags.SharedGroups
-	o.Add(cmd, groups, noFixFilters...)
-	flags.Ignore(cmd, groups, "model")
+	o.Add(cmd, flags.SharedGroups, noFixFilters...)
+	flags.Ignore(cmd, flags.SharedGroups, "model")
 }
 
 func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error {
@@ -520,7 +479,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
 	}
-	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
+	req := fix.Request{Text: o.text, Spec: q.Request.Spec, Env: q.Request.Env, Limit: o.Limit.Limit(), Redact: o.Redact, Resume: q.ResumeCommand}
 	total := func(res *fix.Response) []any { return []any{"sessions", res.Total} }
 	res, x, err := asking.Answer(ctx, q, "looked for the error", total, func(ctx context.Context, from remote.Answers) (*fix.Response, error) {
 		res, err := remote.Fix.Ask(ctx, from, req)
@@ -545,7 +504,7 @@ func runFix(ctx context.Context, a *app.App, o *fixOptions, args []string) error
 	}
 	found := len(res.Sessions) > 0
 	if !found && res.Index.Complete && !res.TotalIsExact {
-		if o.limit.Limit() != search.All {
+		if o.Limit.Limit() != search.All {
 			a.Explain("`-n 0` compares all", "nothing found, but not everything was compared")
 		}
 		return problem.ErrIncomplete

@@ -40,9 +40,9 @@ import (
 type showOptions struct {
 	flags.Shared
 	pager.Options
-	target, leaf                 string
-	around, last                 flags.Number
-	tree, all, full, raw, source bool
+	target, Leaf                 string
+	Around, Last                 flags.Number
+	Tree, All, Full, Raw, Source bool
 
 	filter search.Request
 }
@@ -50,18 +50,9 @@ type showOptions struct {
 const defaultAround = 3
 
 func (o *showOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "around", "C", "N", "show N entries on each side of ENTRY (default 3)", &o.around)
-	flags.Add(f, "context", "", "N", "the same as --around", &o.around)
-	f.Lookup("context").Hidden = true // its name in search and grep
-	flags.Add(f, "last", "", "N", "show only the last N entries", &o.last)
-	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
-	flags.Add(f, "tree", "", "", "show the tree: branches, labels and the current leaf", &o.tree)
-	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
-	flags.Add(f, "full", "", "", "fold nothing: show all thinking, results and arguments", &o.full)
-	flags.Add(f, "source", "", "", "show Markdown as it was written; on a terminal it is rendered", &o.source)
-	flags.Add(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
-	o.Options.AddFlags(f)
+	context := cmd.Flags()
+	flags.Add(context, "context", "", "N", "the same as --around", &o.Around)
+	context.Lookup("context").Hidden = true // its name in search and grep
 	o.AddFrom()
 	o.AddOn()
 	o.Add(cmd, flags.SharedGroups, flags.SessionFilters...)
@@ -69,13 +60,13 @@ func (o *showOptions) AddFlags(cmd *cobra.Command) {
 
 func (o *showOptions) check() error {
 	switch {
-	case o.tree && (o.raw || o.leaf != "" || o.around.Given):
+	case o.Tree && (o.Raw || o.Leaf != "" || o.Around.Given):
 		return problem.Usagef("", "--tree shows the whole tree and cannot be combined with --raw, --leaf or --around")
-	case o.last.Given && (o.tree || o.around.Given || o.target == "-"):
+	case o.Last.Given && (o.Tree || o.Around.Given || o.target == "-"):
 		return problem.Usagef("", "--last cannot be combined with --tree, --around or hits from stdin")
-	case o.all && o.leaf != "":
+	case o.All && o.Leaf != "":
 		return problem.Usagef("", "--all and --leaf cannot be combined")
-	case o.raw && (o.JSON || o.JSONL):
+	case o.Raw && (o.JSON || o.JSONL):
 		return problem.Usagef("--raw prints the entries as they are in the file, --json as pigrep reads them", "--raw and --json cannot be combined")
 	}
 	return nil
@@ -91,7 +82,7 @@ func runShow(ctx context.Context, a *app.App, o *showOptions, args []string) err
 		return err
 	}
 	out := q.Out
-	out.Layout.Source, o.filter = o.source, q.Request
+	out.Layout.Source, o.filter = o.Source, q.Request
 	var hits namedHits
 	if o.target == "-" {
 		// Read stdin first: the pigrep that writes it may still use the index.
@@ -204,7 +195,7 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 	if len(hits) > 0 && len(focus) == 0 {
 		return &problem.Error{Code: conversation.CodeNotFound, Message: path + " has none of these entries"}
 	}
-	if again && !o.JSON && !o.JSONL && !o.raw {
+	if again && !o.JSON && !o.JSONL && !o.Raw {
 		_ = a.Out.WriteByte('\n') // the end of the run reports errors
 	}
 	return o.show(ctx, t, focus, marks)
@@ -213,34 +204,34 @@ func (o *showing) showOne(ctx context.Context, path string, hits []hitLine, agai
 // show prints the entries of one session. marks are the texts to mark in those in focus.
 func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int, marks map[int][]string) error {
 	a := o.x.App
-	t.Redact, t.Raw = o.Redact, o.raw
+	t.Redact, t.Raw = o.Redact, o.Raw
 	facts, err := t.Facts(ctx, o.x)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
 	pass := filter.EntryTest(t.Record, o.filter.Spec)
-	if o.tree && pass != nil {
+	if o.Tree && pass != nil {
 		return problem.Usagef("drop --tree, or the filters", "--tree shows the whole tree and cannot be combined with filters")
 	}
-	if o.tree {
-		return conversation.ReadProblem(ctx, o.out.Print(&show.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.all || o.full))}))
+	if o.Tree {
+		return conversation.ReadProblem(ctx, o.out.Print(&show.Tree{Session: facts, Rows: conversation.UntilDone(ctx, t.TreeRows(o.All || o.Full))}))
 	}
 	list, whole, err := o.choose(o.x, t, focus)
 	if err != nil {
 		return err
 	}
-	if o.last.Given {
+	if o.Last.Given {
 		if len(focus) > 0 {
 			return problem.Usagef("leave out one of them", "--last shows the end of a session, not the surroundings of an entry")
 		}
 		whole = false
-		if list, err = lastOf(ctx, t, list, pass, o.last.N); err != nil {
+		if list, err = lastOf(ctx, t, list, pass, o.Last.N); err != nil {
 			return conversation.ReadProblem(ctx, err)
 		}
 	}
 	entries := conversation.ReadEntries(ctx, t, list, pass)
 	whole = whole && !entries.Filtered
-	if o.raw {
+	if o.Raw {
 		var header []byte
 		if whole && t.Record.Version != 0 && t.Record.Inherited == 0 {
 			if header, err = conversation.ReadHeader(t); err != nil {
@@ -249,7 +240,7 @@ func (o *showing) show(ctx context.Context, t *conversation.Target, focus []int,
 		}
 		return entries.End(ctx, a, show.RawEntries(a.Out, header, entries.All, a.Streams.OutTTY))
 	}
-	s := &show.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches(), Marks: marks}
+	s := &show.Show{Session: facts, Entries: entries.All, Focus: map[int]bool{}, Full: o.Full, Whole: whole, Branches: o.allBranches(), Marks: marks}
 	for _, i := range focus {
 		s.Focus[i] = true
 	}
@@ -281,7 +272,7 @@ func lastOf(ctx context.Context, t *conversation.Target, list []int, pass func(*
 // filters them.
 func (o *showOptions) allBranches() bool {
 	branch := o.Filters.Value(filter.Branch)
-	return o.all || o.leaf == "" && branch != "" && branch != entry.BranchActive
+	return o.All || o.Leaf == "" && branch != "" && branch != entry.BranchActive
 }
 
 // choose returns the entries to show, in order, and whether they are the whole
@@ -295,8 +286,8 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 			}
 		}
 		list = t.Tree.Together(list)
-	case o.leaf != "":
-		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.leaf)
+	case o.Leaf != "":
+		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.Leaf)
 		if err != nil {
 			return nil, false, conversation.Problem(x, err)
 		}
@@ -307,7 +298,7 @@ func (o *showOptions) choose(x *snapshot.Snapshot, t *conversation.Target, focus
 	if len(focus) == 0 {
 		return list, true, nil
 	}
-	return neighbourhood(t, list, focus, o.around.Or(defaultAround), o.allBranches() || o.leaf != ""), false, nil
+	return neighbourhood(t, list, focus, o.Around.Or(defaultAround), o.allBranches() || o.Leaf != ""), false, nil
 }
 
 // neighbourhood returns the entries around the ones in focus, each on its own branch.
@@ -465,50 +456,40 @@ var exportFormats = []string{"md", "html", "json", "txt"}
 
 type exportOptions struct {
 	flags.Shared
-	target, format, output, leaf string
-	force, all                   bool
-	view                         bool                                                 // --open
-	full                         bool                                                 // paths
+	target, Format, Output, Leaf string
+	Force, All, Open, FullPaths  bool
 	find                         func(path string, force bool) (*files.Output, error) // of output; nil is findOutput
 }
 
 func (o *exportOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.AddWords(cmd, "format", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], exportFormats, &o.format)
-	flags.Add(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
-	flags.Add(f, "force", "", "", "overwrite FILE if it exists", &o.force)
-	flags.Add(f, "open", "", "", "open FILE when it is written; without FILE, write a page to the directory for temporary files", &o.view)
-	flags.Add(f, "all", "", "", "show all branches, in file order", &o.all)
-	flags.Add(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
+	flags.Words(cmd, "format", exportFormats)
 	o.AddOn()
-	flags.Add(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
 	o.Add(cmd, flags.SharedGroups, slices.Concat(flags.SessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
-	flags.Add(f, "json", "", "", "the same as --format json", &o.JSON)
 }
 
 func (o *exportOptions) check() error {
-	if o.JSON && (o.format == "" || o.format == "json") {
-		o.format = "json"
+	if o.JSON && (o.Format == "" || o.Format == "json") {
+		o.Format = "json"
 	} else if o.JSON {
-		return problem.Usagef("", "--json and --format %s cannot be combined", o.format)
+		return problem.Usagef("", "--json and --format %s cannot be combined", o.Format)
 	}
-	if o.format == "" && o.view && o.output == "" {
-		o.format = "html"
+	if o.Format == "" && o.Open && o.Output == "" {
+		o.Format = "html"
 	}
-	if o.format == "" {
-		ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+	if o.Format == "" {
+		ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.Output)), ".")
 		if ext != "" && !slices.Contains(exportFormats, ext) {
 			return problem.Usagef("name the format with --format, or end the name in one of "+strings.Join(exportFormats, ", "), "no format has the extension .%s", ext)
 		}
-		o.format = cmp.Or(ext, exportFormats[0])
+		o.Format = cmp.Or(ext, exportFormats[0])
 	}
 	switch {
-	case o.view && o.output == "-":
+	case o.Open && o.Output == "-":
 		return problem.Usagef("", "--open needs a file, and - is stdout")
-	case !slices.Contains(exportFormats, o.format):
-		return problem.Usagef("", "unknown format %q: use one of %s", o.format, strings.Join(exportFormats, ", "))
-	case o.all && o.leaf != "":
+	case !slices.Contains(exportFormats, o.Format):
+		return problem.Usagef("", "unknown format %q: use one of %s", o.Format, strings.Join(exportFormats, ", "))
+	case o.All && o.Leaf != "":
 		return problem.Usagef("", "--all and --leaf cannot be combined")
 	}
 	return nil
@@ -519,8 +500,8 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.view && o.output == "" {
-		o.output, o.force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true, output.FindOwn
+	if o.Open && o.Output == "" {
+		o.Output, o.Force, o.find = filepath.Join(a.TempDir, temporaryName(o.target, o.Format)), true, output.FindOwn
 	}
 	q, err := asking.Begin(a, &o.Shared)
 	if err != nil {
@@ -540,15 +521,15 @@ func runExport(ctx context.Context, a *app.App, o *exportOptions, args []string)
 	if err := o.export(ctx, x, t, q.Request, a.Out); err != nil || o.toStdout() {
 		return err
 	}
-	path := a.Absolute(o.output)
+	path := a.Absolute(o.Output)
 	a.Warn("wrote %s", path)
-	if o.view {
+	if o.Open {
 		return output.Open(a, path)
 	}
 	return nil
 }
 
-func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
+func (o *exportOptions) toStdout() bool { return o.Output == "" || o.Output == "-" }
 
 func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *conversation.Target, req search.Request, stdout io.Writer) error {
 	a := x.App
@@ -557,7 +538,7 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	choice := &showOptions{Shared: o.Shared, all: o.all, leaf: o.leaf}
+	choice := &showOptions{Shared: o.Shared, All: o.All, Leaf: o.Leaf}
 	list, _, err := choice.choose(x, t, nil)
 	if err != nil {
 		return err
@@ -565,16 +546,16 @@ func (o *exportOptions) export(ctx context.Context, x *snapshot.Snapshot, t *con
 	pass := filter.EntryTest(t.Record, req.Spec)
 	entries := conversation.ReadEntries(ctx, t, list, pass)
 	write := func(w io.Writer) error {
-		if o.format == "html" {
+		if o.Format == "html" {
 			return entries.End(ctx, a, o.page(a, t, facts, list, entries.Count(pass)).Write(ctx, w))
 		}
 		s := &show.Show{Session: facts, Entries: entries.All, Whole: !entries.Filtered, Branches: choice.allBranches(), Zone: a.Now().Location()}
-		return entries.End(ctx, a, show.Export(w, o.format, s))
+		return entries.End(ctx, a, show.Export(w, o.Format, s))
 	}
 	if o.toStdout() {
 		return write(stdout)
 	}
-	out, err := o.findFile(a.Absolute(o.output))
+	out, err := o.findFile(a.Absolute(o.Output))
 	if err != nil {
 		return err
 	}
@@ -586,8 +567,8 @@ func (o *exportOptions) findFile(path string) (*files.Output, error) {
 	if o.find != nil {
 		find = o.find
 	}
-	out, err := find(path, o.force)
-	if err == nil && o.view {
+	out, err := find(path, o.Force)
+	if err == nil && o.Open {
 		err = output.Need("--open", path, out)
 	}
 	return out, err
@@ -596,10 +577,10 @@ func (o *exportOptions) findFile(path string) (*files.Output, error) {
 // page is the conversation as HTML. It has all branches unless one was chosen.
 func (o *exportOptions) page(a *app.App, t *conversation.Target, facts show.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
-		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
-		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),
+		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.All || o.Filters.Value(filter.Branch) != "", Images: !o.Redact,
+		FullPaths: o.FullPaths, Home: a.Home, Zone: a.Now().Location(),
 	}
-	if o.all || o.leaf != "" || o.Filters.Value(filter.Branch) != "" {
+	if o.All || o.Leaf != "" || o.Filters.Value(filter.Branch) != "" {
 		for _, i := range list {
 			p.Steps = append(p.Steps, entry.Step{Entry: i})
 		}

@@ -25,7 +25,6 @@ import (
 	"pigrep/ui/cli/app"
 	"pigrep/ui/cli/asking"
 	"pigrep/ui/cli/flags"
-	"pigrep/ui/cli/help"
 	"pigrep/ui/cli/output"
 	"pigrep/ui/cli/pager"
 	"pigrep/ui/cli/problem"
@@ -34,84 +33,51 @@ import (
 	"pigrep/ui/printer"
 )
 
-// auditOptions are the shared flags of the audit commands.
+// auditOptions are the options of all audit commands; each has some of them.
 type auditOptions struct {
 	flags.Shared
 	pager.Options
-	query, prices, svg string
-	by, rules, args    []string
+	query              string
+	Prices, SVG        string
+	By, Rule, Arg      []string
 	dimensions         []string // that rows may be grouped by
-	limit              flags.Number
-	utc, csv, tree     bool
-	failed, risky, raw bool
-	rejected           bool
-	bare               bool // --no-chart
-	line, watch        bool // of usage
+	Limit              flags.Number
+	UTC, CSV, Tree     bool
+	Failed, Risky, Raw bool
+	Rejected, NoChart  bool
+	Line, Watch        bool
 }
 
-// auditOthers are the shared filters that do not apply to tool calls, which have no
-// kind and no role.
-var auditOthers = []string{"scope", "kind", "role"}
+// noAuditFilters are the shared filters that do not apply to tool calls, which have no
+// kind and no role, and noUsageFilters those that do not apply to uses of tokens.
+var (
+	noAuditFilters = []string{"scope", "kind", "role"}
+	noUsageFilters = append(noAuditFilters, "tool", "error")
+)
 
-func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
-	f := cmd.Flags()
-	o.AddFormat(f, nil)
+func (o *auditOptions) AddFlags(cmd *cobra.Command) {
+	without := noAuditFilters
+	switch o.dimensions = audit.CallDimensions; cmd.Name() {
+	case "usage":
+		o.dimensions, without = audit.UsageDimensions, noUsageFilters
+	}
+	flags.Words(cmd, "by", o.dimensions)
+	flags.Words(cmd, "rule", ruleIDs())
+	o.AddFormat(cmd.Flags(), nil)
 	o.AddFrom()
 	o.AddOn()
-	flags.Add(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
-	flags.Add(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
-	flags.Add(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
-	o.Options.AddFlags(f)
-	o.Add(cmd, flags.SharedGroups, slices.Concat(auditOthers, without)...)
-}
-
-func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
-	o.dimensions = dimensions
-	flags.AddWords(cmd, "by", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", dimensions, &o.by)
-}
-
-func (o *auditOptions) addBars(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "no-chart", "", "", "no bars beside the numbers; there are none in a pipe", &o.bare)
-}
-
-func (o *auditOptions) addChart(cmd *cobra.Command) {
-	o.addBars(cmd)
-	flags.Add(cmd.Flags(), "svg", "", "FILE", "draw the rows in an SVG file instead of printing them; - is stdout", &o.svg)
-}
-
-func (o *auditOptions) addFailed(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
-	flags.Add(cmd.Flags(), "rejected", "", "", "only calls that you did not let run; they did not fail", &o.rejected)
-}
-
-func (o *auditOptions) addRisk(cmd *cobra.Command) {
-	o.addFailed(cmd)
-	flags.AddWords(cmd, "rule", "RULE", "only calls that match this rule", ruleIDs(), &o.rules)
+	o.Add(cmd, flags.SharedGroups, without...)
 }
 
 func ruleIDs() []string {
 	return lists.Map(shellcmd.Rules(), func(r shellcmd.Rule) string { return r.ID })
 }
 
-// newAuditCommand returns one of the audit commands, with its own flags and the shared ones
-// but some.
-func newAuditCommand(a *app.App, use string, args cobra.PositionalArgs, run func(context.Context, *app.App, *auditOptions) error, addFlags func(*auditOptions, *cobra.Command), without ...string) *cobra.Command {
-	o, cmd := &auditOptions{}, &cobra.Command{Use: use, Args: args, ValidArgsFunction: cobra.NoFileCompletions}
-	help.Describe(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.query = strings.Join(args, " ")
-		return run(cmd.Context(), a, o)
-	}
-	addFlags(o, cmd)
-	o.addAudit(cmd, without...)
-	return cmd
-}
-
 // auditRequest turns the flags into a request, given that of the shared flags.
 func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Request, error) {
-	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Rejected: o.rejected, Risky: o.risky, Rules: o.rules}
-	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.N
-	for _, value := range o.by {
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.Failed, Rejected: o.Rejected, Risky: o.Risky, Rules: o.Rule}
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.Limit.N
+	for _, value := range o.By {
 		for by := range strings.SplitSeq(value, ",") {
 			if by = strings.TrimSpace(by); !slices.Contains(o.dimensions, by) {
 				return req, o.unknownGroup(by)
@@ -121,12 +87,12 @@ func (o *auditOptions) auditRequest(a *app.App, base search.Request) (audit.Requ
 			}
 		}
 	}
-	for _, id := range o.rules {
+	for _, id := range o.Rule {
 		if !slices.Contains(ruleIDs(), id) {
 			return req, problem.Usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
 		}
 	}
-	for _, arg := range o.args {
+	for _, arg := range o.Arg {
 		name, pattern, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
 			return req, problem.Usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
@@ -153,7 +119,7 @@ func (o *auditOptions) unknownGroup(by string) error {
 
 // zone returns the time zone that defines days.
 func (o *auditOptions) zone(a *app.App) *time.Location {
-	if o.utc {
+	if o.UTC {
 		return time.UTC
 	}
 	return a.Zone()
@@ -173,10 +139,10 @@ func (run *auditRun) takesTrend(by []string) bool {
 
 // prepare builds the request and says where the index is.
 func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
-	if o.csv && (o.JSON || o.JSONL || o.Format != "") {
+	if o.CSV && (o.JSON || o.JSONL || o.Format != "") {
 		return nil, problem.Usagef("", "--csv and --json or --format cannot be combined")
 	}
-	if o.svg != "" && (o.csv || o.JSON || o.JSONL) {
+	if o.SVG != "" && (o.CSV || o.JSON || o.JSONL) {
 		return nil, problem.Usagef("--svg prints no rows", "--svg and --csv, --json or --jsonl cannot be combined")
 	}
 	q, err := asking.Begin(a, &o.Shared)
@@ -184,8 +150,8 @@ func (o *auditOptions) prepare(a *app.App) (*auditRun, error) {
 		return nil, err
 	}
 	q.Out.Layout.Now = q.Out.Layout.Now.In(o.zone(a))
-	q.Out.Layout.Charts = a.Streams.OutTTY && !o.bare
-	if o.csv {
+	q.Out.Layout.Charts = a.Streams.OutTTY && !o.NoChart
+	if o.CSV {
 		q.Out.Format = printer.FormatCSV
 	}
 	run := &auditRun{Command: q}
@@ -215,7 +181,7 @@ func addMissing(x *snapshot.Snapshot, c *audit.Coverage) {
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *app.App, run *auditRun, x *printer.Audit) error {
 	x.Verbose = o.Verbose
-	if o.svg != "" {
+	if o.SVG != "" {
 		if err := o.draw(ctx, a, run, x); err != nil {
 			return err
 		}
@@ -245,10 +211,10 @@ func (o *auditOptions) draw(ctx context.Context, a *app.App, run *auditRun, x *p
 	if x.Rows = len(c.Labels); x.Rows == 0 {
 		return nil
 	}
-	if o.svg == "-" {
+	if o.SVG == "-" {
 		return c.Write(a.Out)
 	}
-	path := a.Absolute(o.svg)
+	path := a.Absolute(o.SVG)
 	out, err := findPicture(path)
 	if err != nil {
 		return err
@@ -316,23 +282,8 @@ func (o *auditOptions) answer(ctx context.Context, a *app.App, make func(context
 }
 
 func newToolsCommand(a *app.App) *cobra.Command {
-	cmd := newAuditCommand(a, "tools", noArgs, runTools, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, audit.CallDimensions, "tool")
-		o.addFailed(cmd)
-		o.addChart(cmd)
-	})
-	calls := newAuditCommand(a, "calls [QUERY...]", nil, runCalls, func(o *auditOptions, cmd *cobra.Command) {
-		flags.Add(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
-		flags.Add(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
-		o.addRisk(cmd)
-	})
-	commands := newAuditCommand(a, "commands [QUERY...]", nil, runCommands, func(o *auditOptions, cmd *cobra.Command) {
-		flags.Add(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
-		flags.Add(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
-		o.addRisk(cmd)
-		o.addBars(cmd)
-	})
-	cmd.AddCommand(calls, commands, newAuditCommand(a, "files [PATH]", onePath, runFiles, (*auditOptions).addFailed))
+	cmd := of("tools", noArgs, nil, runTools)(a)
+	cmd.AddCommand(of("calls [QUERY...]", nil, nil, runCalls)(a), of("commands [QUERY...]", nil, nil, runCommands)(a), of("files [PATH]", onePath, nil, runFiles)(a))
 	return cmd
 }
 
@@ -344,7 +295,7 @@ func onePath(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
+func runTools(ctx context.Context, a *app.App, o *auditOptions, _ []string) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := remote.Tools.Ask(ctx, run.from, run.req)
 		if err != nil {
@@ -358,19 +309,20 @@ func runTools(ctx context.Context, a *app.App, o *auditOptions) error {
 				return nil, err
 			}
 		}
-		return printer.NewToolsAudit(t, days, o.limit.N, run.Out.Layout), nil
+		return printer.NewToolsAudit(t, days, o.Limit.N, run.Out.Layout), nil
 	})
 }
 
-func runCalls(ctx context.Context, a *app.App, o *auditOptions) error {
+func runCalls(ctx context.Context, a *app.App, o *auditOptions, args []string) error {
+	o.query = strings.Join(args, " ")
 	return o.answerCalls(ctx, a, "tools calls", o.Verbose)
 }
 
 // answerCalls lists calls, with the first lines of their results if the command shows them.
 func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command string, results bool) error {
 	return o.answer(ctx, a, func(answering context.Context, run *auditRun) (*printer.Audit, error) {
-		ruled := o.risky || len(o.rules) > 0
-		run.req.Commands, run.req.Results = o.raw && !ruled, results
+		ruled := o.Risky || len(o.Rule) > 0
+		run.req.Commands, run.req.Results = o.Raw && !ruled, results
 		l, err := remote.Calls.Ask(answering, run.from, run.req)
 		if err != nil {
 			return nil, err
@@ -379,11 +331,12 @@ func (o *auditOptions) answerCalls(ctx context.Context, a *app.App, command stri
 	})
 }
 
-func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
+func runCommands(ctx context.Context, a *app.App, o *auditOptions, args []string) error {
+	o.query = strings.Join(args, " ")
 	switch {
-	case o.risky || len(o.rules) > 0:
+	case o.Risky || len(o.Rule) > 0:
 		return runRisky(ctx, a, o)
-	case o.raw:
+	case o.Raw:
 		return o.answerCalls(ctx, a, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
@@ -391,7 +344,7 @@ func runCommands(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit.N, run.Out.Layout), nil
+		return printer.NewCommandsAudit(t, o.Limit.N, run.Out.Layout), nil
 	})
 }
 
@@ -405,13 +358,12 @@ func runRisky(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewRiskyAudit(ctx, l, o.limit.N, run.Out.Layout), nil
+		return printer.NewRiskyAudit(ctx, l, o.Limit.N, run.Out.Layout), nil
 	})
 }
 
-func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
-	file := o.query
-	o.query = ""
+func runFiles(ctx context.Context, a *app.App, o *auditOptions, args []string) error {
+	file := strings.Join(args, "")
 	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
 		file = filepath.ToSlash(a.Absolute(file))
 	}
@@ -420,37 +372,26 @@ func runFiles(ctx context.Context, a *app.App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit.N, run.Out.Layout), nil
+		return printer.NewFilesAudit(t, file != "", o.Limit.N, run.Out.Layout), nil
 	})
 }
 
-func newUsageCommand(a *app.App) *cobra.Command {
-	return newAuditCommand(a, "usage", noArgs, runUsage, func(o *auditOptions, cmd *cobra.Command) {
-		o.addBy(cmd, audit.UsageDimensions, "model")
-		flags.Add(cmd.Flags(), "line", "", "", "print what today and this week cost on one line, for a status bar", &o.line)
-		flags.Add(cmd.Flags(), "watch", "", "", "print the answer again when it changes, until interrupted", &o.watch)
-		flags.Add(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
-		flags.Add(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
-		o.addChart(cmd)
-	}, "tool", "error")
-}
-
-func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
-	if o.tree && len(o.by) == 0 {
-		o.by = []string{"session"}
+func runUsage(ctx context.Context, a *app.App, o *auditOptions, _ []string) error {
+	if o.Tree && len(o.By) == 0 {
+		o.By = []string{"session"}
 	}
 	prices, err := o.readPrices(a)
 	if err != nil {
 		return err
 	}
 	once := o.usage
-	if o.line {
+	if o.Line {
 		once = o.usageLine
 	}
-	if !o.watch {
+	if !o.Watch {
 		return once(ctx, a, prices)
 	}
-	if o.svg != "" {
+	if o.SVG != "" {
 		return problem.Usagef("", "--watch and --svg cannot be combined")
 	}
 	o.NoPager = true
@@ -460,7 +401,7 @@ func runUsage(ctx context.Context, a *app.App, o *auditOptions) error {
 // usage prints the table of tokens and cost.
 func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Prices) error {
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		run.req.Prices, run.req.Tree = prices, o.tree
+		run.req.Prices, run.req.Tree = prices, o.Tree
 		t, err := remote.Usage.Ask(ctx, run.from, run.req)
 		if err != nil {
 			return nil, err
@@ -482,7 +423,7 @@ func (o *auditOptions) usage(ctx context.Context, a *app.App, prices audit.Price
 				return nil, err
 			}
 		}
-		return printer.NewUsageAudit(t, days, recent, o.limit.N, run.Out.Layout), nil
+		return printer.NewUsageAudit(t, days, recent, o.Limit.N, run.Out.Layout), nil
 	})
 }
 
@@ -492,7 +433,7 @@ func (o *auditOptions) usageLine(ctx context.Context, a *app.App, prices audit.P
 	if err != nil {
 		return err
 	}
-	if o.JSON || o.JSONL || o.csv || o.Format != "" || o.svg != "" || len(o.by) > 0 || !run.req.Since.IsZero() || !run.req.Until.IsZero() {
+	if o.JSON || o.JSONL || o.CSV || o.Format != "" || o.SVG != "" || len(o.By) > 0 || !run.req.Since.IsZero() || !run.req.Until.IsZero() {
 		return problem.Usagef("for programs: pigrep usage --by day --since 1w --json", "--line has one form: what today and this week cost")
 	}
 	run.req.Prices = prices
@@ -565,10 +506,10 @@ func interrupted(ctx context.Context) error {
 
 // readPrices reads the file of --prices, nil without one.
 func (o *auditOptions) readPrices(a *app.App) (audit.Prices, error) {
-	if o.prices == "" {
+	if o.Prices == "" {
 		return nil, nil
 	}
-	path := a.Absolute(o.prices)
+	path := a.Absolute(o.Prices)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, problem.Usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)

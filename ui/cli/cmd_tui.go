@@ -52,21 +52,17 @@ import (
 
 type tuiOptions struct {
 	flags.Shared
-	query, sort                string
-	allWords, print, noHistory bool
+	query, Sort                string
+	AllWords, Print, NoHistory bool
 
 	how      conversation.Manner // of resuming; exec is the opposite of print
 	choosing bool                // a session to resume: without words, sessions are listed
 }
 
 func (o *tuiOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
-	flags.AddWords(cmd, "sort", "ORDER", strings.Join(rank.SortNames, ", ")+" first", rank.SortNames, &o.sort)
-	flags.Add(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
+	flags.Words(cmd, "sort", rank.SortNames)
 	o.AddFrom()
 	o.AddOn()
-	flags.Add(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	o.Add(cmd, []flags.Group{flags.GroupFilter, flags.GroupWhere, flags.GroupOutput}, "json", "jsonl", "verbose")
 	flags.Ignore(cmd, []flags.Group{flags.GroupOutput}, "json", "jsonl")
 }
@@ -82,7 +78,7 @@ func canShow(a *app.App) bool {
 
 // beginning turns the flags into the options of the TUI.
 func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
-	order, err := rank.ParseSort(o.sort)
+	order, err := rank.ParseSort(o.Sort)
 	if err != nil {
 		return tui.Options{}, problem.Usagef("", "--sort: %v", err)
 	}
@@ -97,11 +93,11 @@ func (o *tuiOptions) beginning(a *app.App) (tui.Options, error) {
 	if o.Filters.On(filter.Here) {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Layout.Links, Environ: o.environ(a)}
-	ui.Request = search.Request{Sort: order, AllWords: o.allWords, PhraseBytes: search.FastPhraseBytes, Answers: true, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui := tui.Options{Query: seed(&o.Shared, o.query, req), Here: o.Filters.On(filter.Here), Print: o.Print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Layout.Links, Environ: o.environ(a)}
+	ui.Request = search.Request{Sort: order, AllWords: o.AllWords, PhraseBytes: search.FastPhraseBytes, Answers: true, Env: filter.Env{Expand: a.Absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
-		if !o.print {
+		if !o.Print {
 			ui.Note = "Enter resumes it"
 		}
 		if filters := ui.Query; o.query == "" && filters != "" {
@@ -124,7 +120,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 	switch {
 	case a.Getenv("TERM") == "dumb":
 		return errNoScreen("this one cannot position text (TERM=dumb)")
-	case o.print: // a shell reads stdout, so the TUI opens the terminal itself
+	case o.Print: // a shell reads stdout, so the TUI opens the terminal itself
 	case !a.Streams.InTTY:
 		return errNoScreen("stdin is not one")
 	case !a.Streams.OutTTY:
@@ -143,7 +139,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 		return err
 	}
 	ui.Config = settings.TUI()
-	if !o.noHistory {
+	if !o.NoHistory {
 		ui.History = historyFile(a)
 	}
 	a.Log = nil // log lines would garble the screen
@@ -159,7 +155,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 		return err
 	case done.Interrupted:
 		return problem.ErrLeft
-	case done.Resume == nil && o.print:
+	case done.Resume == nil && o.Print:
 		return problem.ErrNothingFound
 	case done.Resume == nil:
 		return nil
@@ -170,7 +166,7 @@ func runTUI(ctx context.Context, a *app.App, o *tuiOptions, args []string) error
 // resume prints the command that resumes a session, or runs it in place of this process.
 func (o *tuiOptions) resume(a *app.App, r *tui.Resume) error {
 	a.WarnAll(r.Warnings)
-	if o.print {
+	if o.Print {
 		_, err := fmt.Fprintln(a.Out, r.Command)
 		return err
 	}
@@ -275,7 +271,7 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.R
 	}
 	defer done()
 	o := b.options.how
-	o.Exec = how.Run && !b.options.print
+	o.Exec = how.Run && !b.options.Print
 	if how.Dir != "" {
 		o.In = how.Dir
 	}
@@ -405,7 +401,7 @@ func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ 
 			err = errors.Join(err, os.Remove(path))
 		}
 	}()
-	o := &exportOptions{format: format, output: path, force: true}
+	o := &exportOptions{Format: format, Output: path, Force: true}
 	if err := o.export(ctx, x, t, search.Request{}, nil); err != nil {
 		return "", err
 	}

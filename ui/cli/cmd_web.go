@@ -43,17 +43,13 @@ import (
 type webOptions struct {
 	flags.Shared
 	query  string
-	port   flags.Number
-	noOpen bool
-	idle   time.Duration
+	Port   flags.Number
+	NoOpen bool
+	Idle   time.Duration
 }
 
 func (o *webOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	o.idle = 30 * time.Minute
-	flags.Add(f, "port", "", "N", "serve on this port (default any that is free)", &o.port)
-	flags.Add(f, "no-open", "", "", "print the address, and open no browser", &o.noOpen)
-	flags.Add(f, "idle", "", "TIME", "end after this time without an open page; 0 for never", &o.idle)
+	o.Idle = 30 * time.Minute
 	o.AddFrom()
 	o.AddOn()
 	o.Add(cmd, flags.SharedGroups, "exclude", "dates", "max-bytes", "json", "jsonl", "color", "hyperlink")
@@ -66,7 +62,7 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	listener, err := listen(a, o.port.N)
+	listener, err := listen(a, o.Port.N)
 	if err != nil {
 		return err
 	}
@@ -85,12 +81,12 @@ func runWeb(ctx context.Context, a *app.App, o *webOptions, args []string) error
 		return err
 	}
 	a.Warn("Ctrl-C ends it")
-	if desktop && !o.noOpen {
+	if desktop && !o.NoOpen {
 		go browse(a, address)
 	}
 	switch err := server.Serve(ctx, listener); {
 	case errors.Is(err, web.ErrIdle):
-		a.Warn("%v for %v", err, o.idle)
+		a.Warn("%v for %v", err, o.Idle)
 		return nil
 	case err != nil:
 		return &problem.Error{Code: problem.CodeIO, Message: "cannot serve " + listener.Addr().String(), Err: err}
@@ -182,7 +178,7 @@ func (b *webBackend) options(o *webOptions) web.Options {
 			},
 			Audits: b.audits, Open: b.openPage, Command: b.command, Export: b.export, Formats: exportFormats, Status: b.status, Follow: b.follow,
 		},
-		Redact: o.Redact, Idle: o.idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
+		Redact: o.Redact, Idle: o.Idle, Now: a.Now, Zone: a.Zone(), Home: a.Home, Foreign: foreign,
 	}
 	if b.Hosts != nil {
 		options.Hosts = func(ctx context.Context) *printer.Hosts { return hostRows(ctx, a, b.Hosts.Clients, true) }
@@ -305,7 +301,7 @@ func (b *webBackend) openPage(ctx context.Context, name, leaf string, masked boo
 		}
 		branch = t.Tree.Through(i)
 	}
-	o := &exportOptions{leaf: leaf}
+	o := &exportOptions{Leaf: leaf}
 	o.Redact = masked
 	c = &web.Conversation{Page: o.page(b.App, t, facts, branch, nil), Path: t.Record.Path, Leaf: leaf != "", Close: done}
 	switch r, err := (&conversation.Manner{}).Plan(b.App, t); {
@@ -356,7 +352,7 @@ func (b *webBackend) export(ctx context.Context, name, format string, masked boo
 	return file, func(w io.Writer) error {
 		defer done()
 		out := bufio.NewWriter(w)
-		o := &exportOptions{format: format}
+		o := &exportOptions{Format: format}
 		o.Redact = masked
 		if err := o.export(ctx, x, t, search.Request{}, out); err != nil {
 			return err

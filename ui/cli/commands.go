@@ -40,7 +40,7 @@ func commands() []command {
 		{"doctor", of("doctor", noArgs, nil, upkeep.RunDoctor), "fsck"},
 		{"export", of("export SESSION", conversation.OneSession, completeSession, runExport), ""},
 		{"fix", of("fix {ERROR... | -}", nil, nil, runFix), ""},
-		{"grep", newGrepCommand, ""},
+		{"grep", of("grep PATTERN...", nil, nil, runGrep), ""},
 		{"hosts", of("hosts", noArgs, nil, runHosts), "machines"},
 		{"index", of("index", noArgs, nil, upkeep.RunIndex), "rebuild reindex"},
 		{"init", forShell("init", lists.Map(keyBindings, func(b keyBinding) string { return b.shell }), runInit), ""},
@@ -56,7 +56,7 @@ func commands() []command {
 		{"remote", newRemoteCommand, "remotes"},
 		{"report", of("report", noArgs, nil, runReport), ""},
 		{"resume", of("resume [SESSION | QUERY...]", nil, completeSession, runResume), ""},
-		{searchName, newSearchCommand, ""},
+		{searchName, of(searchName+" QUERY...", nil, nil, runSearch), ""},
 		{"sessions", of("sessions [QUERY...]", nil, nil, runSessions), "ls list history"},
 		{"show", of("show {SESSION[:ENTRY] | ENTRY | -}", conversation.OneSession, completeSession, runShow), "cat view"},
 		{"similar", of("similar {SESSION[:ENTRY] | ENTRY}", conversation.OneSession, completeSession, runSimilar), ""},
@@ -64,7 +64,7 @@ func commands() []command {
 		{"status", of("status", noArgs, nil, upkeep.RunStatus), ""},
 		{"tools", newToolsCommand, "audit"},
 		{"tui", of("tui [QUERY...]", nil, nil, runTUI), "ui interactive"},
-		{"usage", newUsageCommand, "cost costs stats tokens"},
+		{"usage", of("usage", noArgs, nil, runUsage), "cost costs stats tokens"},
 		{"version", of("version", noArgs, nil, runVersion), ""},
 		{"watch", of("watch", noArgs, nil, upkeep.RunWatch), ""},
 		{"web", of("web [QUERY...]", nil, nil, runWeb), "serve browse browser"},
@@ -144,7 +144,7 @@ func newCommand[O options](a *app.App, o O, cmd *cobra.Command, run func(context
 	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
-	help.Describe(cmd)
+	help.Describe(cmd, o)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), a, o, args) }
 	o.AddFlags(cmd)
 	return cmd

@@ -340,11 +340,11 @@ func keyName(key string) string {
 	return key
 }
 
-type initOptions struct{ key string }
+type initOptions struct{ Key string }
 
 func (o *initOptions) AddFlags(cmd *cobra.Command) {
-	o.key = usualKey
-	flags.AddWords(cmd, "key", "KEY", "the key, such as ctrl-r or alt-s (default "+usualKey+")", keyNames(), &o.key)
+	o.Key = usualKey
+	flags.Words(cmd, "key", keyNames())
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
@@ -364,7 +364,7 @@ func oneShell(cmd *cobra.Command, args []string) error {
 }
 
 func runInit(_ context.Context, a *app.App, o *initOptions, args []string) error {
-	key := keyName(o.key)
+	key := keyName(o.Key)
 	if !slices.Contains(keyNames(), key) {
 		return problem.Usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
 			"--key: shells cannot bind %q", key)

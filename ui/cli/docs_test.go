@@ -17,7 +17,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 
 	"pigrep/index"
 	"pigrep/lab/testkit"
@@ -145,8 +144,8 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 // over an index that is up to date.
 func interfaceOf(t *testing.T, a *app.App, args []string, width, height int) string {
 	t.Helper()
-	o, cmd := &tuiOptions{}, &cobra.Command{}
-	o.AddFlags(cmd)
+	o := &tuiOptions{}
+	cmd := withFlags(o, "tui")
 	must := func(err error) {
 		if err != nil {
 			t.Helper()

@@ -43,7 +43,7 @@ func TestWatchAsksForChangesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.App.Out = bufio.NewWriter(io.Discard)
-	o := &pushOptions{name: "team", watch: true}
+	o := &pushOptions{name: "team", Watch: true}
 	out, err := o.Printer(b.App)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,8 @@
 // Package cli contains the commands of pigrep. It reads arguments, environment and
 // settings, calls the packages below, and turns the outcome into an exit code.
 //
-// Each command has xOptions with AddFlags, runX, and a row in the table of commands. A command
+// Each command has xOptions, runX, a row in the table of commands, and a text with its flags, whose
+// values are fields of the options. A command
 // decides what to do; package printer decides how the answer looks.
 package cli
 

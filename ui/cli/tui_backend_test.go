@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
@@ -126,8 +124,8 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 	t.Parallel()
 	b := newTestBackend(t)
 	for _, args := range []string{"--kind prompt,reply the", "--kind call,result --tool bash --tool edit test", "--project atlas --project parser-lab the", "--since 2026-01-01 --model sonnet token"} {
-		o, cmd := &tuiOptions{}, &cobra.Command{}
-		o.AddFlags(cmd)
+		o := &tuiOptions{}
+		cmd := withFlags(o, "tui")
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
@@ -158,13 +156,13 @@ func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
 
 // Flags alone open the TUI if it has all of them.
 func TestFlagsThatOpenTheTUI(t *testing.T) {
+	a, _, _ := testApp(t)
 	for args, want := range map[string]bool{"--here": true, "--since 1w --kind call": true, "--session-dir x --sort newest": true, "--flat": false, "--redact --here": false, "--json": false} {
-		cmd := &cobra.Command{}
-		(&searchOptions{}).AddFlags(cmd)
+		cmd := withFlags(&searchOptions{}, searchName)
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}
-		if got := opensTUI(cmd); got != want {
+		if got := opensTUI(a, cmd); got != want {
 			t.Errorf("pigrep %s opens the TUI: %t, want %t", args, got, want)
 		}
 	}

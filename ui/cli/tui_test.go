@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/spf13/cobra"
 
 	"pigrep/ui/tui"
 )
@@ -28,8 +27,8 @@ func TestSeed(t *testing.T) {
 		if runtime.GOOS == "windows" && strings.Contains(test.args, "--cwd") {
 			continue
 		}
-		o, cmd := &tuiOptions{}, &cobra.Command{}
-		o.AddFlags(cmd)
+		o := &tuiOptions{}
+		cmd := withFlags(o, "tui")
 		if err := cmd.ParseFlags(strings.Fields(test.args)[1:]); err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +83,8 @@ func settle(m *tui.Model, cmd tea.Cmd) {
 // --here begins with a toggle, which a key switches off, not with text of the query.
 func TestHereIsAToggle(t *testing.T) {
 	a, _, _ := testApp(t)
-	o, cmd := &tuiOptions{}, &cobra.Command{}
-	o.AddFlags(cmd)
+	o := &tuiOptions{}
+	cmd := withFlags(o, "tui")
 	if err := cmd.ParseFlags([]string{"--here", "--all-words", "--tool", "bash"}); err != nil {
 		t.Fatal(err)
 	}

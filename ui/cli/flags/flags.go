@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -318,39 +319,43 @@ func Add(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	}
 }
 
-// AddNull adds the flag that prints paths for xargs -0.
-func AddNull(flags *pflag.FlagSet, null *bool) {
-	Add(flags, "null", "0", "", "print only the paths of session files, each with a NUL byte after it, for xargs -0", null)
-}
-
-// AddHabit accepts a flag of other search tools for something that happens anyway. Help does
-// not list it.
-func AddHabit(flags *pflag.FlagSet, name, short string) {
-	Add(flags, name, short, "", "for habit: it changes nothing", new(bool))
+// AddHidden is Add for a switch that help does not list.
+func AddHidden(flags *pflag.FlagSet, name, short, usage string, variable any) {
+	Add(flags, name, short, "", usage, variable)
 	flags.Lookup(name).Hidden = true
 }
 
-// AddWords is Add for a flag whose values are these words, which are completed.
-func AddWords(cmd *cobra.Command, name, value, usage string, words []string, variable any) {
-	Add(cmd.Flags(), name, "", value, usage, variable)
-	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+// Define defines the flags of a text, as help shows them: their names, the name of the value, two
+// spaces, and what they mean. Further lines of that are as much indented. The value of
+// --per-session is the field PerSession of the options, a pointer to a struct.
+func Define(set *pflag.FlagSet, text string, options any) {
+	const meaning = "\n                          "
+	fields := reflect.ValueOf(options).Elem()
+	for line := range strings.Lines(strings.ReplaceAll(text, meaning, " ")) {
+		names, usage, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		short, long, _ := strings.Cut(names, "--")
+		name, value, _ := strings.Cut(long, " ")
+		field := fields.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, strings.ReplaceAll(name, "-", "")) })
+		Add(set, name, strings.Trim(short, "-, "), value, strings.TrimSpace(usage), field.Addr().Interface())
+	}
+}
+
+// Words names the values of a flag, where its usage has {words}, and completes them.
+func Words(cmd *cobra.Command, name string, words []string) {
+	if f := cmd.Flags().Lookup(name); f != nil {
+		f.Usage = strings.Replace(f.Usage, "{words}", strings.Join(words, ", "), 1)
+		// It fails only for an undefined flag.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
 }
 
 // Around are the flags -B, -A and -C: how much is shown before and after a
 // result. -B and -A override -C.
-type Around struct{ before, after, around Number }
-
-// AddFlags adds the flags with these usages.
-func (c *Around) AddFlags(f *pflag.FlagSet, before, after, around string) {
-	Add(f, "after-context", "A", "N", after, &c.after)
-	Add(f, "before-context", "B", "N", before, &c.before)
-	Add(f, "context", "C", "N", around, &c.around)
-}
+type Around struct{ BeforeContext, AfterContext, Context Number }
 
 // Numbers returns how much is shown before and after a result.
 func (c *Around) Numbers() (before, after int) {
-	return c.before.Or(c.around.N), c.after.Or(c.around.N)
+	return c.BeforeContext.Or(c.Context.N), c.AfterContext.Or(c.Context.N)
 }
 
 // listValue is a flag that can be repeated. Unlike pflag's StringArray it does not

@@ -170,7 +170,7 @@ func writeFlag(b *strings.Builder, r flagHelp) {
 }
 
 // The texts of commands and topics, one file each: a line that says what it is, the text, and
-// the examples of a command. A line such as {fields} stands for a table that the program
+// the flags (see flags.Define) and the examples of a command. A line such as {fields} stands for a table that the program
 // uses.
 //
 //go:embed commands topics
@@ -251,10 +251,13 @@ func read(file string) (line, text string) {
 // Text is the annotation of a command that names its text; the usual one is the command's.
 const Text = "pigrep_text"
 
-func Describe(cmd *cobra.Command) {
+// Describe gives a command its text, and the flags in that, whose values are fields of the options.
+func Describe(cmd *cobra.Command, options any) {
 	var text string
 	cmd.Short, text = read("commands/" + cmp.Or(cmd.Annotations[Text], cmd.Name()) + ".txt")
 	text, examples, _ := strings.Cut(text, "\nExamples:\n")
+	text, rows, _ := strings.Cut(text, "\nFlags:\n")
+	flags.Define(cmd.Flags(), rows, options)
 	cmd.Long = strings.TrimSuffix(complete(text, nil), "\n")
 	cmd.Example = strings.TrimSpace(strings.ReplaceAll("\n"+examples, "\n  ", "\n"))
 }

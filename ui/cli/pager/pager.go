@@ -12,11 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"pigrep/internal/terminal"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/problem"
 	"pigrep/ui/cli/system"
 	"pigrep/ui/printer"
@@ -32,10 +29,6 @@ const (
 
 // Options are the flags of commands with long output.
 type Options struct{ NoPager bool }
-
-func (o *Options) AddFlags(f *pflag.FlagSet) {
-	flags.Add(f, "no-pager", "", "", "do not use a pager", &o.NoPager)
-}
 
 // takesPager reports whether long output goes to a pager.
 func takesPager(a *app.App, o *Options) bool {

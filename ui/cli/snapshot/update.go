@@ -5,15 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/ui/cli/app"
-	"pigrep/ui/cli/flags"
 	"pigrep/ui/cli/location"
 	"pigrep/ui/printer"
 )
@@ -166,13 +163,8 @@ func inBackground(p *location.Location, args ...string) {
 	a.Logger().Debug("start in the background", "command", args, "error", err)
 }
 
-// defaultWait is how long a command that was asked to write waits for another writer.
-const defaultWait = time.Minute
-
-func AddWait(set *pflag.FlagSet, wait *time.Duration) {
-	*wait = defaultWait
-	flags.Add(set, "wait", "", "TIME", "how long to wait for another process to finish writing; 0 to fail at once (default 1m)", wait)
-}
+// UsualWait is how long a command that was asked to write waits for another writer.
+const UsualWait = time.Minute
 
 // WaitFor makes an update wait for another writer. On a terminal it shows who that is.
 func WaitFor(a *app.App, opt *indexer.Options, wait time.Duration) {

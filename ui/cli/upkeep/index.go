@@ -38,38 +38,32 @@ import (
 
 type indexOptions struct {
 	flags.Shared
-	rebuild, dryRun, compact, merge, prune bool
-	wait                                   time.Duration
+	Rebuild, DryRun, Compact, Merge, Prune bool
+	Wait                                   time.Duration
 }
 
 func (o *indexOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
-	flags.Add(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
-	flags.Add(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
-	flags.Add(f, "prune", "", "", "only remove the indexes of session directories that are gone", &o.prune)
-	flags.Add(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
-	f.Lookup("merge").Hidden = true // searches start it in the background
-	snapshot.AddWait(f, &o.wait)
+	o.Wait = snapshot.UsualWait
+	flags.AddHidden(cmd.Flags(), "merge", "", "only merge the segments that a large update left", &o.Merge) // searches start it in the background
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 }
 
 func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) error {
-	if o.rebuild && o.dryRun {
+	if o.Rebuild && o.DryRun {
 		return problem.Usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
 	}
-	if o.compact && o.dryRun {
+	if o.Compact && o.DryRun {
 		return problem.Usagef("drop one of them", "--compact and --dry-run cannot be combined")
 	}
 	out, err := o.Printer(a)
 	if err != nil {
 		return err
 	}
-	if o.prune {
+	if o.Prune {
 		return prune(a, out)
 	}
 	p, err := location.Find(&o.Shared, a)
-	if o.merge && p != nil {
+	if o.Merge && p != nil {
 		if err := snapshot.Merge(ctx, p); err != nil {
 			return problem.OfIndex(err)
 		}
@@ -78,13 +72,13 @@ func RunIndex(ctx context.Context, a *app.App, o *indexOptions, _ []string) erro
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
+	if o.DryRun {
 		return dryRun(a, p, out)
 	}
 	opt := snapshot.Options(p)
-	opt.Rebuild, opt.Replace, opt.Compact, opt.Store = o.rebuild, true, o.compact, true
+	opt.Rebuild, opt.Replace, opt.Compact, opt.Store = o.Rebuild, true, o.Compact, true
 	opt.Trust = true
-	snapshot.WaitFor(a, &opt, o.wait)
+	snapshot.WaitFor(a, &opt, o.Wait)
 	res, err := snapshot.Update(ctx, a, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
@@ -193,12 +187,10 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 
 type statusOptions struct {
 	flags.Shared
-	stores, skipped bool
+	Stores, Skipped bool
 }
 
 func (o *statusOptions) AddFlags(cmd *cobra.Command) {
-	flags.Add(cmd.Flags(), "stores", "", "", "list every kind of file that agents keep, and which of them are searched", &o.stores)
-	flags.Add(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
@@ -208,7 +200,7 @@ func RunStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) erro
 	if err != nil {
 		return err
 	}
-	if o.stores {
+	if o.Stores {
 		return out.Print(stores(a))
 	}
 	p, placeErr := location.Find(&o.Shared, a)
@@ -219,7 +211,7 @@ func RunStatus(_ context.Context, a *app.App, o *statusOptions, _ []string) erro
 	if err != nil {
 		return err
 	}
-	if o.skipped && s.Built && s.Damage == "" {
+	if o.Skipped && s.Built && s.Damage == "" {
 		if s.Skipped, err = allSkipped(a, p); err != nil {
 			return err
 		}
@@ -450,15 +442,12 @@ func stores(a *app.App) printer.Stores {
 
 type doctorOptions struct {
 	flags.Shared
-	deep, repair bool
-	wait         time.Duration
+	Deep, Repair bool
+	Wait         time.Duration
 }
 
 func (o *doctorOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
-	flags.Add(f, "repair", "", "", "re-index what is wrong", &o.repair)
-	snapshot.AddWait(f, &o.wait)
+	o.Wait = snapshot.UsualWait
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput}, "no-update")
 	flags.Ignore(cmd, []flags.Group{flags.GroupWhere}) // they never update the index
 }
@@ -469,15 +458,15 @@ func RunDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) er
 		return err
 	}
 	opt := snapshot.Options(q.Location)
-	snapshot.WaitFor(a, &opt, o.wait)
-	report, err := indexer.Check(ctx, opt, o.deep)
+	snapshot.WaitFor(a, &opt, o.Wait)
+	report, err := indexer.Check(ctx, opt, o.Deep)
 	if err != nil {
 		return problem.OfIndex(err)
 	}
-	x := &printer.Doctor{Dir: q.IndexDir, Deep: o.deep, Report: *report}
+	x := &printer.Doctor{Dir: q.IndexDir, Deep: o.Deep, Report: *report}
 	sound := len(x.Findings) == 0
-	if o.repair && !sound {
-		if x.Repaired, err = repair(ctx, a, opt, report, o.deep); err != nil {
+	if o.Repair && !sound {
+		if x.Repaired, err = repair(ctx, a, opt, report, o.Deep); err != nil {
 			return err
 		}
 		sound = true
@@ -485,7 +474,7 @@ func RunDoctor(ctx context.Context, a *app.App, o *doctorOptions, _ []string) er
 	if err := q.Out.Print(x); err != nil {
 		return err
 	}
-	if !checkCopies(q.Location, o.deep) || !sound {
+	if !checkCopies(q.Location, o.Deep) || !sound {
 		return problem.ErrIncomplete
 	}
 	return nil

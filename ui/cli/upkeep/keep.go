@@ -26,23 +26,18 @@ import (
 
 type KeepOptions struct {
 	flags.Shared
-	off                      bool
-	restore, forget, earlier string
+	Off                        bool
+	Restore, Forget, OlderThan string
 }
 
 func (o *KeepOptions) AddFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	flags.Add(f, "off", "", "", "keep nothing more of these agents; what is kept stays", &o.off)
-	flags.Add(f, "restore", "", "SESSION", "put a session back where its agent had it", &o.restore)
-	flags.Add(f, "forget", "", "SESSION", "delete the copies of a session", &o.forget)
-	flags.Add(f, "older-than", "", "TIME", "delete the copies of all sessions that were not changed since: 90d, 1y", &o.earlier)
 	o.Add(cmd, []flags.Group{flags.GroupWhere, flags.GroupOutput})
 }
 
 // RunKeep runs keep. root makes the command with all others, whose flags settings are about.
 func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, root func() *cobra.Command) error {
 	given := 0
-	for _, is := range []bool{len(agents) > 0, o.restore != "", o.forget != "", o.earlier != ""} {
+	for _, is := range []bool{len(agents) > 0, o.Restore != "", o.Forget != "", o.OlderThan != ""} {
 		if is {
 			given++
 		}
@@ -50,7 +45,7 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 	switch {
 	case given > 1:
 		return problem.Usagef("", "keep takes agents, or one of --restore, --forget and --older-than")
-	case o.off && len(agents) == 0:
+	case o.Off && len(agents) == 0:
 		return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "--off needs an agent")
 	}
 	if err := o.choose(ctx, a, agents, root); err != nil {
@@ -69,8 +64,8 @@ func RunKeep(ctx context.Context, a *app.App, o *KeepOptions, agents []string, r
 			return err
 		}
 		defer x.Close()
-		if o.restore != "" {
-			return restore(q, x, o.restore)
+		if o.Restore != "" {
+			return restore(q, x, o.Restore)
 		}
 		return o.forgetCopies(ctx, q, x)
 	}
@@ -99,7 +94,7 @@ func (o *KeepOptions) choose(ctx context.Context, a *app.App, agents []string, r
 			return problem.Usagef("one of "+strings.Join(a.AgentNames(), ", "), "keep: there is no agent %q", name)
 		}
 		chosen = slices.DeleteFunc(chosen, func(s string) bool { return s == name })
-		if !o.off {
+		if !o.Off {
 			chosen = append(chosen, name)
 		}
 	}
@@ -167,15 +162,15 @@ func restore(q *asking.Command, x *snapshot.Snapshot, name string) error {
 // forgetCopies deletes copies.
 func (o *KeepOptions) forgetCopies(ctx context.Context, q *asking.Command, x *snapshot.Snapshot) error {
 	var which func(c *keep.Copy) bool
-	if o.forget != "" {
-		t, c, err := copyOf(x, o.forget)
+	if o.Forget != "" {
+		t, c, err := copyOf(x, o.Forget)
 		if err != nil {
 			return err
 		}
 		t.Close()
 		which = func(other *keep.Copy) bool { return other.File.Path == c.File.Path }
 	} else {
-		span, err := timespec.Parse(o.earlier, q.App.Now())
+		span, err := timespec.Parse(o.OlderThan, q.App.Now())
 		if err != nil {
 			return problem.Usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "--older-than: %v", err)
 		}
