@@ -112,7 +112,7 @@ screens: tested
 
 # lab/e2e/program runs the program, which has no race detector: race-all leaves it out.
 slow: tested
-	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m ./lab/e2e ./lab/e2e/program
+	PIGREP_PROGRAM=$(TESTED) go test -vet=off -timeout 20m ./lab/e2e ./lab/e2e/oracle ./lab/e2e/program
 
 hosts: tested
 	@test -x /usr/sbin/sshd || command -v sshd >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends openssh-server; } || \

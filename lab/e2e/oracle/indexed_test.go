@@ -1,22 +1,24 @@
-package e2e
+package oracle_test
 
 import (
 	"context"
-	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
-	"pigrep/lab/oracle"
+	"pigrep/lab/e2e/oracle"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
@@ -46,6 +48,13 @@ func TestOracleKnowsEveryField(t *testing.T) {
 }
 
 func whole() float64 { return 1 }
+
+func options(dir, root string) indexer.Options {
+	return indexer.Options{
+		Dir: dir, Adapter: pi.New(), Roots: []adapter.Root{{Path: root, Origin: "test", Follow: true}},
+		Now: time.Now, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
+	}
+}
 
 // A search finds what the oracle says, whatever the query and the session files are, and
 // the same whether the files were indexed at once, as they grew, or in memory.
@@ -125,7 +134,7 @@ func (a *asked) draw(rt *rapid.T) {
 // nothing. All indexes give the same answer.
 func (a *asked) answer(text string, within scope.Scope, allWords bool) (places []oracle.Place, resp *search.Response) {
 	for name, r := range a.readers {
-		got, err := search.Run(context.Background(), r, pi.New(), disk{}, search.Request{
+		got, err := search.Run(context.Background(), r, pi.New(), stories.Disk{}, search.Request{
 			Text: text, Spec: filter.Spec{Scope: within}, Flat: true, Limit: search.All, AllWords: allWords, PhraseBytes: 1 << 40, Env: filter.Env{Now: stories.Day},
 		})
 		if err != nil {
@@ -235,16 +244,20 @@ func TestQueriesOfSessionsAgainstOracle(t *testing.T) {
 		if !strings.HasSuffix(to, ".jsonl") {
 			to += ".jsonl"
 		}
-		writeInPlace(t, to, read(t, path))
+		data, err := os.ReadFile(path)
+		testkit.Check(t, err)
+		testkit.Check(t, os.WriteFile(to, data, 0o644))
 		paths = append(paths, to)
 	}
 	corpus, err := oracle.Read(paths...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := update(t, filepath.Join(t.TempDir(), "index"), root)
+	whole := &asked{fail: t.Fatalf, readers: map[string]*index.Reader{}}
+	defer whole.close()
+	whole.index("at once", t.TempDir(), root, false)
 	rapid.Check(t, func(rt *rapid.T) {
-		a := &asked{fail: rt.Fatalf, corpus: corpus, readers: map[string]*index.Reader{"at once": res.Reader}, large: true}
+		a := &asked{fail: rt.Fatalf, corpus: corpus, readers: whole.readers, large: true}
 		a.draw(rt)
 	})
 }
@@ -253,29 +266,56 @@ func TestQueriesOfSessionsAgainstOracle(t *testing.T) {
 func TestQueriesBesideWatcher(t *testing.T) {
 	t.Parallel()
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
-	watch(t, dir, root)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- indexer.Watch(ctx, indexer.WatchOptions{Options: options(dir, root), Tell: func(e indexer.WatchEvent) {
+			if e.Kind != indexer.WatchReady && e.Kind != indexer.WatchUpdated {
+				t.Errorf("the watcher says: %v %v", e.Kind, e.Err)
+			}
+		}})
+	}()
+	defer func() {
+		cancel()
+		testkit.Check(t, <-done)
+	}()
 	for seed := range testkit.Rounds(1, 3, 20) {
 		files := oracle.Sessions().Example(seed)
 		var paths []string
 		for _, share := range []float64{0.3, 0.6, 1} {
 			var err error
-			if paths, err = files.Write(root, func() float64 { return share }); err != nil {
-				t.Fatal(err)
-			}
-			waitCurrent(t, fmt.Sprintf("seed %d", seed), dir, root)
+			paths, err = files.Write(root, func() float64 { return share })
+			testkit.Check(t, err)
+			waitFor(t, dir, root)
 		}
 		corpus, err := oracle.Read(paths...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := &asked{fail: t.Fatalf, corpus: corpus, readers: map[string]*index.Reader{"beside a watcher": current(t, "files", dir, root)}}
+		testkit.Check(t, err)
+		r, err := index.Open(dir)
+		testkit.Check(t, err)
+		a := &asked{fail: t.Fatalf, corpus: corpus, readers: map[string]*index.Reader{"beside a watcher": r}}
 		for i := range queriesEach() {
 			a.check(corpus.Queries(false).Example(i), scope.All, func(int) int { return 0 })
 		}
+		a.close()
 		for _, path := range paths {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
+			testkit.Check(t, os.Remove(path))
+		}
+	}
+}
+
+// waitFor waits until the index has all that is in the files.
+func waitFor(t *testing.T, dir, root string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+		if r, err := index.Open(dir); err == nil {
+			lag := indexer.Behind(indexer.Discover(pi.New(), []adapter.Root{{Path: root, Follow: true}}, nil), r.Table())
+			r.Close()
+			if lag.Files == 0 {
+				return
 			}
+		}
+		if time.Now().After(end) {
+			t.Fatal("the watcher does not follow")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package program
+package oracle_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 	"pigrep/adapter/pi"
 	"pigrep/index"
-	"pigrep/lab/oracle"
+	"pigrep/lab/e2e/oracle"
 	"pigrep/lab/stories"
 	"pigrep/lab/testkit"
 	"pigrep/query/engine/filter"
@@ -34,6 +35,8 @@ type hitKey struct{ Entry, Kind string }
 // A search in the program and over MCP finds the same as the library, which lab/e2e
 // compares with the oracle.
 func TestQueriesOverMCP(t *testing.T) {
+	program, err := testkit.Build(t.TempDir())
+	testkit.Check(t, err)
 	for seed := range testkit.Rounds(1, 2, 20) {
 		home := t.TempDir()
 		root, dir := filepath.Join(home, "sessions"), filepath.Join(home, "index")
@@ -52,15 +55,27 @@ func TestQueriesOverMCP(t *testing.T) {
 		for i := range 10 {
 			queries = append(queries, corpus.Queries(false).Example(i).String())
 		}
-		over := overMCP(t, home, []string{"--session-dir", root, "--index-dir", dir}, queries)
+		run := func(args ...string) *exec.Cmd {
+			cmd := exec.Command(program, append(args, "--session-dir", root, "--index-dir", dir)...)
+			cmd.Dir, cmd.Env = home, append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "PIGREP_CONFIG=none")
+			return cmd
+		}
+		over := overMCP(t, run("mcp"), queries)
 		for i, text := range queries {
 			want := inLibrary(t, dir, text)
 			if diff := cmp.Diff(want, over[i], cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s over MCP:\n%s", text, diff)
 			}
-			e, _ := search(t, home, "--session-dir", root, "--index-dir", dir, "--scope", "all", "--all-words", "--", text)
-			got := found{Total: e.Total, TotalAny: e.TotalAny}
-			for _, h := range e.Hits {
+			cmd := run("search", "--json", "--flat", "-n", "1000", "--scope", "all", "--all-words")
+			cmd.Args = append(cmd.Args, "--", text)
+			out, _ := cmd.Output() // that nothing is found is no failure
+			var answer struct {
+				Total, TotalAny int
+				Hits            []struct{ EntryID, Kind string }
+			}
+			testkit.Check(t, json.Unmarshal(out, &answer))
+			got := found{Total: answer.Total, TotalAny: answer.TotalAny}
+			for _, h := range answer.Hits {
 				got.Hits = append(got.Hits, hitKey{h.EntryID, h.Kind})
 			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -89,9 +104,8 @@ func inLibrary(t *testing.T, dir, text string) (f found) {
 }
 
 // overMCP asks a server in a process of its own.
-func overMCP(t *testing.T, home string, where, queries []string) []found {
+func overMCP(t *testing.T, cmd *exec.Cmd, queries []string) []found {
 	t.Helper()
-	cmd := command(t, home, append([]string{"mcp"}, where...)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
