@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -26,47 +27,42 @@ func newRows[R any](added func(sum, row *R)) *rows[R] {
 	return &rows[R]{by: make(map[string]int), added: added}
 }
 
-// add adds a row, and returns the number of its sum.
-func (t *rows[R]) add(key string, row R) int {
+func (t *rows[R]) add(key string, row R) {
 	if i, ok := t.by[key]; ok {
 		t.added(&t.list[i], &row)
-		return i
+		return
 	}
 	t.by[key] = len(t.list)
 	t.list = append(t.list, row)
-	return len(t.list) - 1
+}
+
+// addUp adds the numbers of a row to those of a sum. First is then the earlier one of two times of
+// which either may be unknown, and Last the later one. What else a row says stays that of the sum.
+func addUp[R any](sum, row *R) { addFields(reflect.ValueOf(sum).Elem(), reflect.ValueOf(row).Elem()) }
+
+func addFields(sum, row reflect.Value) {
+	for i := range sum.NumField() {
+		to, from := sum.Field(i), row.Field(i)
+		switch field := sum.Type().Field(i); {
+		case to.CanInt():
+			to.SetInt(to.Int() + from.Int())
+		case field.Name == "First" || field.Name == "Last":
+			a, b := to.Interface().(session.Time), from.Interface().(session.Time)
+			if field.Name == "Last" && b.After(a.Time) || field.Name == "First" && (a.IsZero() || !b.IsZero() && b.Before(a.Time)) {
+				to.Set(from)
+			}
+		case field.Anonymous:
+			addFields(to, from)
+		}
+	}
 }
 
 func keyOf(k *audit.Key, by []string) string { return strings.Join(k.Values(by), "\x00") }
 
-// later returns the later one of two times.
-func later(a, b session.Time) session.Time {
-	if b.After(a.Time) {
-		return b
-	}
-	return a
-}
-
-// earlier returns the earlier one of two times of which either may be unknown.
-func earlier(a, b session.Time) session.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a.Time) {
-		return b
-	}
-	return a
-}
-
 // covered adds up what tables say beside their rows.
 func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
-	s := &sum.Coverage
 	for _, t := range tables {
-		c := &of(t).Coverage
-		s.Sessions += c.Sessions
-		s.First, s.Last = earlier(s.First, c.First), later(s.Last, c.Last)
-		s.SkippedLines += c.SkippedLines
-		s.Copies += c.Copies
-		s.Changed += c.Changed
-		s.Vanished += c.Vanished
-		s.New += c.New
+		addUp(&sum.Coverage, &of(t).Coverage)
 	}
 	sum.About = about(tables, func(t T) *search.About { return &of(t).About })
 	return sum
@@ -75,7 +71,7 @@ func covered[T any](tables []T, of func(T) *audit.Covered) (sum audit.Covered) {
 // Tools merges tables of tools that were asked for with Request.Shared.
 func Tools(tables []*audit.ToolTable) *audit.ToolTable {
 	m := &audit.ToolTable{By: tables[0].By, Covered: covered(tables, func(t *audit.ToolTable) *audit.Covered { return &t.Covered })}
-	all := newRows(func(sum, row *tool) { sum.add(row) })
+	all := newRows((*tool).add)
 	total := tool{ToolRow: audit.ToolRow{Type: "total"}, times: map[int32]int{}}
 	for _, t := range tables {
 		for i := range t.Rows {
@@ -98,34 +94,24 @@ func Tools(tables []*audit.ToolTable) *audit.ToolTable {
 // A tool is a row of a table of tools with what merging it takes.
 type tool struct {
 	audit.ToolRow
-	times           map[int32]int // calls by their durations
-	answered, asked int
+	audit.ToolPart
+	times map[int32]int // calls by their durations
 }
 
 func newTool(t *audit.ToolTable, i int, row *audit.ToolRow) tool {
 	x := tool{ToolRow: *row, times: map[int32]int{}}
 	if i < len(t.Parts) {
-		p := &t.Parts[i]
-		x.answered, x.asked = p.Answered, p.Asked
-		for _, d := range p.Durations {
-			x.times[d[0]] += int(max(d[1], 0))
-		}
+		x.ToolPart = t.Parts[i]
+	}
+	for _, d := range x.Durations {
+		x.times[d[0]] += int(max(d[1], 0))
 	}
 	return x
 }
 
 func (x *tool) add(o *tool) {
-	x.Calls += o.Calls
-	x.Errors += o.Errors
-	x.Sessions += o.Sessions
-	x.Bytes += o.Bytes
-	x.NoResult += o.NoResult
-	x.NoCall += o.NoCall
-	x.Nested += o.Nested
-	x.Rejected += o.Rejected
-	x.Last = later(x.Last, o.Last)
-	x.answered += o.answered
-	x.asked += o.asked
+	addUp(&x.ToolRow, &o.ToolRow)
+	addUp(&x.ToolPart, &o.ToolPart)
 	for d, n := range o.times {
 		x.times[d] += n
 	}
@@ -133,10 +119,10 @@ func (x *tool) add(o *tool) {
 
 func (x *tool) finish() audit.ToolRow {
 	r := x.ToolRow
-	if r.ErrorRate = 0; x.answered > 0 {
-		r.ErrorRate = float64(r.Errors) / float64(x.answered)
+	if r.ErrorRate = 0; x.Answered > 0 {
+		r.ErrorRate = float64(r.Errors) / float64(x.Answered)
 	}
-	r.Asks = x.asked > 0 && x.asked == r.Calls
+	r.Asks = x.Asked > 0 && x.Asked == r.Calls
 	r.Timed, r.P50, r.P95 = 0, nil, nil
 	for _, n := range x.times {
 		r.Timed += n
@@ -162,13 +148,7 @@ func (x *tool) percentile(percent, timed int) *int32 {
 // Commands merges tables of programs.
 func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTable {
 	m := &audit.CommandTable{Covered: covered(tables, func(t *audit.CommandTable) *audit.Covered { return &t.Covered })}
-	all := newRows(func(sum, row *audit.CommandRow) {
-		sum.Runs += row.Runs
-		sum.Calls += row.Calls
-		sum.Failed += row.Failed
-		sum.Sessions += row.Sessions
-		sum.Last = later(sum.Last, row.Last)
-	})
+	all := newRows(addUp[audit.CommandRow])
 	for _, t := range tables {
 		m.Calls += t.Calls
 		m.Unparsed += t.Unparsed
@@ -184,18 +164,7 @@ func Commands(req *audit.Request, tables []*audit.CommandTable) *audit.CommandTa
 // Files merges tables of files, or histories of a file.
 func Files(tables []*audit.FileTable) *audit.FileTable {
 	m := &audit.FileTable{Covered: covered(tables, func(t *audit.FileTable) *audit.Covered { return &t.Covered })}
-	all := newRows(func(sum, row *audit.FileRow) {
-		sum.Reads += row.Reads
-		sum.Writes += row.Writes
-		sum.Edits += row.Edits
-		sum.Deletes += row.Deletes
-		sum.Others += row.Others
-		sum.Summaries += row.Summaries
-		sum.Failed += row.Failed
-		sum.Rejected += row.Rejected
-		sum.Sessions += row.Sessions
-		sum.First, sum.Last = earlier(sum.First, row.First), later(sum.Last, row.Last)
-	})
+	all := newRows(addUp[audit.FileRow])
 	for _, t := range tables {
 		for _, row := range t.Rows {
 			all.add(row.Path, row)
@@ -210,7 +179,7 @@ func Files(tables []*audit.FileTable) *audit.FileTable {
 // Usage merges tables of tokens and cost that were asked for with Request.Shared.
 func Usage(req *audit.Request, tables []*audit.UsageTable) *audit.UsageTable {
 	m := &audit.UsageTable{By: tables[0].By, TimeZone: tables[0].TimeZone, Covered: covered(tables, func(t *audit.UsageTable) *audit.Covered { return &t.Covered })}
-	all, sources := newRows(func(sum, row *spent) { sum.add(row) }), newRows(func(sum, row *spentBy) { sum.add(row) })
+	all, sources := newRows((*spent).add), newRows((*spentBy).add)
 	total := spent{UsageRow: audit.UsageRow{Type: "total"}}
 	for _, t := range tables {
 		costs := func(i int) (c [4]float64) {
@@ -278,20 +247,7 @@ func newSpent(row audit.UsageRow, costs [4]float64) spent {
 }
 
 func (x *spent) add(o *spent) {
-	x.Input += o.Input
-	x.Output += o.Output
-	x.CacheRead += o.CacheRead
-	x.CacheWrite += o.CacheWrite
-	x.Tokens += o.Tokens
-	x.Entries += o.Entries
-	x.Sessions += o.Sessions
-	x.Unusable += o.Unusable
-	x.Unpriced += o.Unpriced
-	x.Filled += o.Filled
-	x.Listed += o.Listed
-	x.Last = later(x.Last, o.Last)
-	x.Subagents += o.Subagents
-	x.SubagentTokens += o.SubagentTokens
+	addUp(&x.UsageRow, &o.UsageRow)
 	for i := range x.costs {
 		x.costs[i].AddSum(o.costs[i])
 	}
@@ -305,8 +261,7 @@ func (x *spent) finish() audit.UsageRow {
 }
 
 func (x *spentBy) add(o *spentBy) {
-	x.Tokens += o.Tokens
-	x.Unpriced += o.Unpriced
+	addUp(&x.SourceRow, &o.SourceRow)
 	x.cost.AddSum(o.cost)
 }
 
@@ -328,7 +283,7 @@ func Calls(req *audit.Request, lists []*audit.CallList) *audit.CallList {
 		left := req.Limit
 		err := interleave(ctx, streams, func(a, b *audit.CallRow) int {
 			return cmp.Or(b.Timestamp.Truncate(time.Millisecond).Compare(a.Timestamp.Truncate(time.Millisecond)), cmp.Compare(a.SessionPath, b.SessionPath))
-		}, func(_ int, row *audit.CallRow) error {
+		}, func(row *audit.CallRow) error {
 			if err := visit(row); err != nil {
 				return err
 			}

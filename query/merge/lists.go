@@ -16,32 +16,24 @@ import (
 )
 
 // Sessions merges lists of sessions that were asked for with Request.Shared.
-func Sessions(req *sessions.Request, lists []*sessions.Response) *sessions.Response {
+func Sessions(req *sessions.Request, list []*sessions.Response) *sessions.Response {
 	m := &sessions.Response{TotalIsExact: true}
-	m.Index = about(lists, func(r *sessions.Response) *search.About { return &r.About }).Index
+	m.Index = about(list, func(r *sessions.Response) *search.About { return &r.About }).Index
 	if req.Text != "" {
-		sessionsFound(m, req, lists)
+		sessionsFound(m, req, list)
 		return m
 	}
-	for _, r := range lists {
+	for _, r := range list {
 		m.Total += r.Total
 		m.TotalIsExact = m.TotalIsExact && r.TotalIsExact
 	}
 	if m.Total == 0 {
-		var unknown [][]string
-		for _, r := range lists {
-			unknown = append(unknown, r.Warnings)
-		}
-		m.Warnings = said(unknown)
+		m.Warnings = said(lists.Map(list, func(r *sessions.Response) []string { return r.Warnings }))
 	}
 	if req.Forks {
-		m.Sessions = families(lists)
+		m.Sessions = families(list)
 	} else {
-		var all [][]sessions.Session
-		for _, r := range lists {
-			all = append(all, r.Sessions)
-		}
-		m.Sessions = ordered(all, compareActivity)
+		m.Sessions = ordered(lists.Map(list, func(r *sessions.Response) []sessions.Session { return r.Sessions }), compareActivity)
 	}
 	m.Sessions = first(m.Sessions, req.Limit)
 	return m
@@ -102,14 +94,8 @@ func agreed[Req any](req *Req, again []*search.Request, joint func(*Req) *search
 }
 
 // searches returns the searches whose sessions lists have.
-func searches(lists []*sessions.Response) []*search.Response {
-	found := make([]*search.Response, len(lists))
-	for i, r := range lists {
-		if found[i] = r.Found; found[i] == nil {
-			found[i] = &search.Response{}
-		}
-	}
-	return found
+func searches(list []*sessions.Response) []*search.Response {
+	return lists.Map(list, func(r *sessions.Response) *search.Response { return cmp.Or(r.Found, &search.Response{}) })
 }
 
 // sessionsFound fills in the sessions with hits.
@@ -132,9 +118,6 @@ func sessionsFound(m *sessions.Response, req *sessions.Request, lists []*session
 	}
 	req.Answer(m, found)
 }
-
-// Facets merges counts of the hits of a request that was asked with Request.Shared.
-func Facets(list []*facets.Response) *facets.Response { return facets.Merge(list) }
 
 // AgainFacets is Again for facets.
 func AgainFacets(req *search.Request, list []*facets.Response) []*search.Request {
@@ -164,27 +147,20 @@ func Count(req *search.Request, list []*search.Counts) *search.Counts {
 // Values merges useful values of fields: those of each field in the order of its counts, of
 // projects in that of their hosts.
 func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
-	type value struct{ field, value string }
-	var all []sessions.Facet
-	at, fields := make(map[value]int), make(map[string]int)
+	all := newRows(func(sum, f *sessions.Facet) { sum.Count += f.Count })
+	fields := make(map[string]int)
 	for _, list := range lists {
 		for _, f := range *list {
 			if f.Field == filter.Host && len(lists) == 1 { // there is no other
 				continue
 			}
-			key := value{f.Field, f.Value}
-			if i, ok := at[key]; ok {
-				all[i].Count += f.Count
-				continue
-			}
 			if _, ok := fields[f.Field]; !ok {
 				fields[f.Field] = len(fields)
 			}
-			at[key] = len(all)
-			all = append(all, f)
+			all.add(f.Field+"\x00"+f.Value, f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sessions.Facet) int {
+	slices.SortStableFunc(all.list, func(a, b sessions.Facet) int {
 		if a.Field != b.Field {
 			return cmp.Compare(fields[a.Field], fields[b.Field])
 		}
@@ -193,7 +169,7 @@ func Values(lists []*[]sessions.Facet) *[]sessions.Facet {
 		}
 		return cmp.Compare(b.Count, a.Count)
 	})
-	return &all
+	return &all.list
 }
 
 // AgainFix is Again for the fixes of an error: of copies on several hosts one counts.
@@ -241,7 +217,7 @@ func Grep(ctx context.Context, req *grep.Request, hosts []Grepper, visit func(*g
 	}
 	m := &grep.Summary{}
 	last := ""
-	err := interleave(ctx, streams, req.Order.Compare, func(_ int, x *grep.Match) error {
+	err := interleave(ctx, streams, req.Order.Compare, func(x *grep.Match) error {
 		if left := req.Limit - m.Lines; req.Limit > 0 && x.Matched > left {
 			m.Limited = true
 			x.Keep(left, req.After)

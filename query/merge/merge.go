@@ -63,11 +63,8 @@ func about[T any](list []T, of func(T) *search.About) (sum search.About) {
 	state.Complete = true
 	for _, x := range list {
 		o := &of(x).Index
+		addUp(state, o)
 		state.Generation = max(state.Generation, o.Generation)
-		state.Files += o.Files
-		state.PendingFiles += o.PendingFiles
-		state.PendingBytes += o.PendingBytes
-		state.SkippedLines += o.SkippedLines
 		state.Complete = state.Complete && o.Complete
 		state.Several = state.Several || o.Several
 		for _, w := range first(of(x).Warnings, mostSaid) {
@@ -155,7 +152,7 @@ var errEnough = errors.New("enough")
 // of all is known: each stream has its own in this order already. Elements that compare as
 // equal come in the order of the streams. A stream waits until its element has been visited. It
 // ends with the first error; errEnough is none.
-func interleave[T any](ctx context.Context, streams []func(context.Context, func(*T) error) error, compare func(a, b *T) int, visit func(stream int, x *T) error) error {
+func interleave[T any](ctx context.Context, streams []func(context.Context, func(*T) error) error, compare func(a, b *T) int, visit func(*T) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -182,9 +179,15 @@ func interleave[T any](ctx context.Context, streams []func(context.Context, func
 		})
 	}
 	heads := make([]*T, len(streams))
-	for i := range next {
-		if heads[i] = <-next[i]; heads[i] == nil && errs[i] != nil {
+	advance := func(i int) error {
+		if heads[i] = <-next[i]; heads[i] == nil {
 			return errs[i]
+		}
+		return nil
+	}
+	for i := range next {
+		if err := advance(i); err != nil {
+			return err
 		}
 	}
 	for {
@@ -197,14 +200,14 @@ func interleave[T any](ctx context.Context, streams []func(context.Context, func
 		if best < 0 {
 			return nil
 		}
-		if err := visit(best, heads[best]); errors.Is(err, errEnough) {
+		if err := visit(heads[best]); errors.Is(err, errEnough) {
 			return nil
 		} else if err != nil {
 			return err
 		}
 		<-next[best]
-		if heads[best] = <-next[best]; heads[best] == nil && errs[best] != nil {
-			return errs[best]
+		if err := advance(best); err != nil {
+			return err
 		}
 	}
 }

@@ -182,7 +182,7 @@ func randomSearches(t *testing.T, list []*scene) {
 			return facets.Of(rt.Context(), s.hosts[i], s.adapter, stories.Disk{}, req)
 		}, merge.AgainFacets)
 		check(rt, err)
-		counted := merge.Facets(answers)
+		counted := facets.Merge(answers)
 		left := counted.Hits // on no host
 		counted.Fields = slices.DeleteFunc(counted.Fields, func(f facets.Field) bool {
 			for i := range f.Values {

@@ -261,19 +261,16 @@ func explain(m *search.Response, query string, answers []*search.Response) {
 }
 
 // sumVariants adds up what several hosts would find without each filter.
-func sumVariants(lists [][]search.Variant) (sum []search.Variant) {
+func sumVariants(lists [][]search.Variant) []search.Variant {
 	opt := rank.Options{}
+	all := newRows(func(sum, v *search.Variant) { sum.Counts = opt.Sum([]search.Counts{sum.Counts, v.Counts}) })
 	for _, list := range lists {
 		for _, v := range first(list, mostSaid) {
-			i := slices.IndexFunc(sum, func(o search.Variant) bool { return o.Filter == v.Filter })
-			if i < 0 {
-				i = len(sum)
-				sum = append(sum, search.Variant{Filter: v.Filter, Hidden: v.Hidden})
-			}
-			sum[i].Counts = opt.Sum([]search.Counts{sum[i].Counts, v.Counts})
+			v.Counts = opt.Sum([]search.Counts{v.Counts})
+			all.add(v.Filter, v)
 		}
 	}
-	return sum
+	return all.list
 }
 
 // sumWords adds up how often each word occurs; nil if a host does not know.
@@ -291,9 +288,7 @@ func sumWords(query string, answers []*search.Response) (sum []search.WordCount)
 		for i, w := range a.Words {
 			s := &sum[i]
 			s.Word = w.Word
-			s.Hits += w.Hits
-			s.Sessions += w.Sessions
-			s.Parts += w.Parts
+			addUp(s, &w)
 			s.Removed = append(s.Removed, first(w.Removed, mostSaid)...)
 			s.Nearest = append(s.Nearest, first(w.Nearest, mostSaid)...)
 			written[i] = written[i] || w.Hits > 0 && len(w.Nearest) == 0

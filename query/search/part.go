@@ -21,6 +21,9 @@ type Joint struct {
 	Agreed    *rank.Agreed // what all of them together decide
 }
 
+// Together is what a request says of the other indexes, for all requests that have a Joint.
+func (j *Joint) Together() *Joint { return j }
+
 // IsElsewhere has the identities of Elsewhere.
 func (j *Joint) IsElsewhere() map[uint64]bool { return setOf(j.Elsewhere) }
 

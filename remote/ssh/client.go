@@ -3,17 +3,23 @@ package ssh
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"pigrep/internal/terminal"
+	"pigrep/query/audit"
+	"pigrep/query/grep"
+	"pigrep/query/search"
+	"pigrep/query/similar"
 	"pigrep/remote"
 )
 
@@ -48,6 +54,8 @@ type Client struct {
 	conn *connection // nil before the first question
 }
 
+var _ Answerer = (*Client)(nil)
+
 func NewClient(h Host, o Options) *Client { return &Client{Host: h, options: o} }
 
 // Close ends the connection.
@@ -58,6 +66,16 @@ func (c *Client) Close() {
 		c.conn.close()
 		c.conn = nil
 	}
+}
+
+// Version returns the version of pigrep on the host, "" before the first answer.
+func (c *Client) Version() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == nil {
+		return ""
+	}
+	return terminal.Clip(terminal.Clean(c.conn.greeting.Version), maxReason)
 }
 
 // connection is a pigrep that runs on the host.
@@ -303,6 +321,82 @@ func (c *Client) ask(ctx context.Context, question string, request any, part fun
 	}
 }
 
+// parts asks a question with parts.
+func parts[Part, Res any](ctx context.Context, c *Client, question string, req any, visit func(*Part) error) (*Res, error) {
+	res := new(Res)
+	err := c.ask(ctx, question, req, func(r *reply) error {
+		part := new(Part)
+		if err := decode(r.Part, r.Beside, part); err != nil {
+			return c.garbage(err)
+		}
+		c.adopt(part)
+		return visit(part)
+	}, res)
+	if err != nil {
+		return nil, err
+	}
+	c.adopt(res)
+	return res, nil
+}
+
+// Answer implements remote.Answers.
+func (c *Client) Answer(ctx context.Context, kind string, req any) (any, error) {
+	switch req := req.(type) {
+	case *search.Request:
+		req.Later = false // an answer comes as a whole
+	case *similar.Weighing:
+		req.Path = c.there(req.Path)
+	case *similar.Comparison:
+		req.Of.Path = c.there(req.Of.Path)
+	}
+	if kind == remote.Calls.Name {
+		return c.calls(ctx, req)
+	}
+	_, res := remote.Kinds[kind].New()
+	if err := c.ask(ctx, kind, req, nil, res); err != nil {
+		return nil, err
+	}
+	c.adopt(res)
+	return res, nil
+}
+
+// there returns how the host calls a session file of it.
+func (c *Client) there(path string) string {
+	if host, there, ok := remote.Split(path); ok && host == c.Host.Name {
+		return there
+	}
+	return ""
+}
+
+// calls keeps the rows of a list of calls until they are visited.
+func (c *Client) calls(ctx context.Context, req any) (*audit.CallList, error) {
+	var rows []*audit.CallRow
+	size := 0
+	list, err := parts[audit.CallRow, audit.CallList](ctx, c, remote.Calls.Name, req, func(row *audit.CallRow) error {
+		if size += len(row.Arguments) + 512; size > maxAnswer {
+			return remote.ErrTooMuch
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list.Each = func(_ context.Context, visit func(*audit.CallRow) error) error {
+		for _, row := range rows {
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return list, nil
+}
+
+func (c *Client) Grep(ctx context.Context, req grep.Request, visit func(*grep.Match) error) (*remote.Grepped, error) {
+	return parts[grep.Match, remote.Grepped](ctx, c, askGrep, req, visit)
+}
+
 // awaitGreeting waits for the greeting and checks it. It waits until Wait after the connection
 // began, so that a later question waits no longer for a host that says nothing.
 func (c *Client) awaitGreeting(ctx context.Context, n *connection) error {
@@ -378,7 +472,7 @@ func (c *Client) lost(n *connection) error {
 	case isSSH && code == 255 && strings.Contains(said, "Permission denied"):
 		return c.problem(said, "log in with a key that needs no password, or with ssh-agent; try: ssh "+c.ssh+" true")
 	case isSSH && code == 255 && !n.spoke:
-		return c.problem(or(said, "ssh: no connection"), "try: ssh "+c.ssh+" true")
+		return c.problem(cmp.Or(said, "ssh: no connection"), "try: ssh "+c.ssh+" true")
 	case n.spoke && (errors.Is(err, errLine) || errors.Is(err, errGarbage)):
 		return c.problem(err.Error(), "`pigrep hosts --check` says more")
 	case n.spoke:
@@ -398,13 +492,6 @@ func because(said string) string {
 		return ""
 	}
 	return ": " + said
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // tail keeps the end of what a program writes.
@@ -431,18 +518,10 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for line := range reversedLines(string(t.end)) {
+	for _, line := range slices.Backward(strings.Split(string(t.end), "\n")) {
 		if line = strings.TrimSpace(terminal.Clean(line)); line != "" && !strings.HasPrefix(line, "hint: ") {
 			return terminal.Clip(line, maxReason)
 		}
 	}
 	return ""
-}
-
-func reversedLines(s string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		lines := strings.Split(s, "\n")
-		for i := len(lines) - 1; i >= 0 && yield(lines[i]); i-- {
-		}
-	}
 }

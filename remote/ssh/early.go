@@ -14,7 +14,7 @@ import (
 // early asks hosts for answers with the first round trip, before they agree on what counts: on what
 // they have agreed on for the same question before, if that is known, or else each on its own. It
 // shows what has come as soon as all have answered, or earlier if some take long.
-type early[Req, Res any] struct {
+type early[Req request, Res any] struct {
 	h        *Asking
 	display  func(answer any)
 	req      Req
@@ -33,7 +33,7 @@ type early[Req, Res any] struct {
 // is no help to a reader.
 const soon = 150 * time.Millisecond
 
-func newEarly[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
+func newEarly[Req request, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) *early[Req, Res] {
 	e := &early[Req, Res]{h: h, display: remote.Early(ctx), req: req, q: q, answers: make(map[int]Res)}
 	if e.display == nil || q.early == nil {
 		return e
@@ -77,11 +77,11 @@ func (e *early[Req, Res]) arrived(number int, p *remote.Prepared) {
 func (e *early[Req, Res]) show() {
 	var list []Res
 	var waiting []string
-	for number, name := range e.h.names() {
+	for number, host := range e.h.all() {
 		if answer, ok := e.answers[number]; ok {
 			list = append(list, answer)
 		} else {
-			waiting = append(waiting, name)
+			waiting = append(waiting, host.name)
 		}
 	}
 	if e.over || len(list) == 0 || len(waiting) > 0 && !e.late {
@@ -97,10 +97,7 @@ func (e *early[Req, Res]) show() {
 
 // expected returns the answers of hosts if they have agreed on what was expected; nil otherwise.
 func (e *early[Req, Res]) expected(agreed agreement, hosts []int) (list []Res) {
-	if e.patience == nil || e.expects.shared == nil {
-		return nil
-	}
-	if !reflect.DeepEqual(agreed, e.expects) {
+	if e.patience == nil || e.expects.shared == nil || !reflect.DeepEqual(agreed, e.expects) {
 		return nil
 	}
 	e.mu.Lock()

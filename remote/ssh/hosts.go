@@ -148,26 +148,20 @@ func Lack(answer any, state func(*search.IndexState), said ...string) {
 	}
 }
 
-// all returns who is asked.
-func (h *Hosts) all() (all []remote.Answers) {
-	if h.Here != nil {
-		all = append(all, h.Here)
-	}
-	for _, c := range h.Clients {
-		all = append(all, c)
-	}
-	return all
+// asked is one of those who are asked, and what it is called.
+type asked struct {
+	name string
+	remote.Answers
 }
 
-// names returns what those who are asked are called.
-func (h *Hosts) names() (list []string) {
+func (h *Hosts) all() (all []asked) {
 	if h.Here != nil {
-		list = append(list, filter.ThisHost)
+		all = append(all, asked{filter.ThisHost, h.Here})
 	}
 	for _, c := range h.Clients {
-		list = append(list, c.Host.Name)
+		all = append(all, asked{c.Host.Name, c})
 	}
-	return list
+	return all
 }
 
 // each asks some hosts, by their numbers, and returns what those answer that do, with their
@@ -178,7 +172,7 @@ func each[T any](ctx context.Context, h *Asking, hosts []int, ask func(ctx conte
 	asking, ctx := errgroup.WithContext(ctx)
 	for _, i := range hosts {
 		asking.Go(func() error {
-			answer, err := ask(ctx, i, all[i])
+			answer, err := ask(ctx, i, all[i].Answers)
 			if err != nil {
 				return h.miss(err)
 			}
@@ -212,17 +206,34 @@ func (h *Hosts) numbers() (list []int) {
 // share code.
 func isNil[T any](pointer T) bool { return any(pointer) == any(*new(T)) }
 
+// A request to several hosts says what these know of each other.
+type request interface{ Together() *search.Joint }
+
 // A joint question is one that several hosts answer together. Requests and answers are pointers, so
 // that all questions share the code of together.
-type joint[Req, Res any] struct {
-	kind  string                                       // of remote.Kinds
-	words remote.PrepareRequest                        // that all of them count
-	know  func(req Req, of *agreement, number int) Req // a copy that says what all of them know; that of no host for a negative number
-	again func(Req, []Res) []Req                       // as merge.Again; nil: they are asked once
+type joint[Req request, Res any] struct {
+	kind  string                  // of remote.Kinds
+	words remote.PrepareRequest   // that all of them count
+	kin   func(Req, []merge.Fork) // adds forks and parents on other hosts to a request; nil: it names no sessions
+	again func(Req, []Res) []Req  // as merge.Again; nil: they are asked once
 	merge func(Req, []Res) Res
 
 	// early is where a request and its answer travel with what hosts say to agree; nil: nowhere.
 	early func(*remote.PrepareRequest, *remote.Prepared) (*Req, *Res)
+}
+
+// know returns a copy of a request that says what all hosts know; that of no host for a negative
+// number.
+func (q *joint[Req, Res]) know(req Req, of *agreement, number int) Req {
+	copied := reflect.New(reflect.TypeOf(req).Elem())
+	copied.Elem().Set(reflect.ValueOf(req).Elem())
+	known, part := copied.Interface().(Req), of.parts[number]
+	part.Shared, part.Agreed = of.shared, req.Together().Agreed
+	*known.Together() = part
+	if q.kin != nil {
+		q.kin(known, of.forks)
+	}
+	return known
 }
 
 func (q *joint[Req, Res]) ask(ctx context.Context, of remote.Answers, req Req) (res Res, err error) {
@@ -235,7 +246,7 @@ const none = -1 // the number of no host
 
 // together asks all hosts what they must know of each other, then the question, and then again
 // those that all together make answer again.
-func together[Req, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
+func together[Req request, Res any](ctx context.Context, h *Asking, req Req, q joint[Req, Res]) (answer Res, err error) {
 	hosts := h.numbers()
 	if len(hosts) == 1 {
 		answers, _, err := each(ctx, h, hosts, func(ctx context.Context, _ int, from remote.Answers) (Res, error) { return q.ask(ctx, from, req) })
@@ -399,20 +410,10 @@ func wordsOf(req *search.Request) (p remote.PrepareRequest) {
 	return p
 }
 
-// knowing returns what makes copies of requests that say what all hosts know.
-func knowing[Req any](joint func(*Req) *search.Joint) func(*Req, *agreement, int) *Req {
-	return func(req *Req, of *agreement, number int) *Req {
-		known, part := *req, of.parts[number]
-		part.Shared, part.Agreed = of.shared, joint(req).Agreed
-		*joint(&known) = part
-		return &known
-	}
+// alone is merging that does not depend on the request.
+func alone[Req request, Res any](merge func([]Res) Res) func(Req, []Res) Res {
+	return func(_ Req, list []Res) Res { return merge(list) }
 }
-
-var (
-	knowSearch = knowing(func(r *search.Request) *search.Joint { return &r.Joint })
-	knowAudit  = knowing(func(r *audit.Request) *search.Joint { return &r.Joint })
-)
 
 // Answer implements remote.Answers.
 func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, error) {
@@ -424,37 +425,26 @@ func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, err
 	case *sessions.Request:
 		found := req.Search()
 		return together(ctx, h, req, joint[*sessions.Request, *sessions.Response]{
-			kind, wordsOf(&found), knowing(func(r *sessions.Request) *search.Joint { return &r.Joint }), merge.AgainSessions, merge.Sessions,
-			func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
+			kind: kind, words: wordsOf(&found), again: merge.AgainSessions, merge: merge.Sessions,
+			early: func(q *remote.PrepareRequest, p *remote.Prepared) (**sessions.Request, **sessions.Response) {
 				return &q.Listed, &p.Listed
 			},
 		})
 	case *remote.FilesRequest:
-		return together(ctx, h, req, joint[*remote.FilesRequest, *audit.FileTable]{
-			kind, remote.PrepareRequest{}, knowing(func(r *remote.FilesRequest) *search.Joint { return &r.Joint }), nil,
-			func(_ *remote.FilesRequest, list []*audit.FileTable) *audit.FileTable { return merge.Files(list) }, nil,
-		})
+		return together(ctx, h, req, joint[*remote.FilesRequest, *audit.FileTable]{kind: kind, merge: alone[*remote.FilesRequest](merge.Files)})
 	case *fix.Request:
 		return together(ctx, h, req, joint[*fix.Request, *fix.Response]{
-			kind, remote.PrepareRequest{Fix: req}, knowing(func(r *fix.Request) *search.Joint { return &r.Joint }), merge.AgainFix, merge.Fix, nil,
+			kind: kind, words: remote.PrepareRequest{Fix: req}, again: merge.AgainFix, merge: merge.Fix,
 		})
 	case *similar.Weighing:
-		know := knowing(func(r *similar.Weighing) *search.Joint { return &r.Joint })
 		return together(ctx, h, req, joint[*similar.Weighing, *similar.Weighed]{
-			kind, remote.PrepareRequest{}, func(req *similar.Weighing, of *agreement, number int) *similar.Weighing {
-				known := know(req, of, number)
-				known.Known = merge.Kin(of.forks, req.Known)
-				return known
-			}, merge.AgainWeigh, merge.Weigh, nil,
+			kind: kind, again: merge.AgainWeigh, merge: merge.Weigh,
+			kin: func(known *similar.Weighing, forks []merge.Fork) { known.Known = merge.Kin(forks, known.Known) },
 		})
 	case *similar.Comparison:
-		know := knowing(func(r *similar.Comparison) *search.Joint { return &r.Joint })
 		return together(ctx, h, req, joint[*similar.Comparison, *similar.Compared]{
-			kind, wordsOf(&req.Request), func(req *similar.Comparison, of *agreement, number int) *similar.Comparison {
-				known := know(req, of, number)
-				known.Of.Known = merge.Kin(of.forks, req.Of.Known)
-				return known
-			}, merge.AgainCompare, merge.Compare, nil,
+			kind: kind, words: wordsOf(&req.Request), again: merge.AgainCompare, merge: merge.Compare,
+			kin: func(known *similar.Comparison, forks []merge.Fork) { known.Of.Known = merge.Kin(forks, known.Of.Known) },
 		})
 	}
 	list, _, err := each(ctx, h, h.numbers(), func(ctx context.Context, _ int, from remote.Answers) (*[]sessions.Facet, error) {
@@ -468,18 +458,17 @@ func (h *Asking) Answer(ctx context.Context, kind string, request any) (any, err
 
 // search answers a kind of question about the hits of a search.
 func (h *Asking) search(ctx context.Context, kind string, req *search.Request) (any, error) {
+	words := wordsOf(req)
 	switch kind {
 	case remote.Facets.Name:
-		return together(ctx, h, req, joint[*search.Request, *facets.Response]{
-			kind, wordsOf(req), knowSearch, merge.AgainFacets, func(_ *search.Request, list []*facets.Response) *facets.Response { return merge.Facets(list) }, nil,
-		})
+		return together(ctx, h, req, joint[*search.Request, *facets.Response]{kind: kind, words: words, again: merge.AgainFacets, merge: alone[*search.Request](facets.Merge)})
 	case remote.Count.Name:
-		return together(ctx, h, req, joint[*search.Request, *search.Counts]{kind, wordsOf(req), knowSearch, nil, merge.Count, nil})
+		return together(ctx, h, req, joint[*search.Request, *search.Counts]{kind: kind, words: words, merge: merge.Count})
 	}
 	req.Later = false
 	return together(ctx, h, req, joint[*search.Request, *search.Response]{
-		kind, wordsOf(req), knowSearch, merge.Again, merge.Search,
-		func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
+		kind: kind, words: words, again: merge.Again, merge: merge.Search,
+		early: func(q *remote.PrepareRequest, p *remote.Prepared) (**search.Request, **search.Response) {
 			return &q.Found, &p.Found
 		},
 	})
@@ -488,18 +477,16 @@ func (h *Asking) search(ctx context.Context, kind string, req *search.Request) (
 // audit answers a kind of question about calls and tokens.
 func (h *Asking) audit(ctx context.Context, kind string, req *audit.Request) (any, error) {
 	found := req.Picks()
-	picks := wordsOf(&found)
+	words := wordsOf(&found)
 	switch kind {
 	case remote.Tools.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.ToolTable]{
-			kind, picks, knowAudit, nil, func(_ *audit.Request, list []*audit.ToolTable) *audit.ToolTable { return merge.Tools(list) }, nil,
-		})
+		return together(ctx, h, req, joint[*audit.Request, *audit.ToolTable]{kind: kind, words: words, merge: alone[*audit.Request](merge.Tools)})
 	case remote.Commands.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.CommandTable]{kind, picks, knowAudit, nil, merge.Commands, nil})
+		return together(ctx, h, req, joint[*audit.Request, *audit.CommandTable]{kind: kind, words: words, merge: merge.Commands})
 	case remote.Calls.Name:
-		return together(ctx, h, req, joint[*audit.Request, *audit.CallList]{kind, picks, knowAudit, nil, merge.Calls, nil})
+		return together(ctx, h, req, joint[*audit.Request, *audit.CallList]{kind: kind, words: words, merge: merge.Calls})
 	}
-	return together(ctx, h, req, joint[*audit.Request, *audit.UsageTable]{kind, picks, knowAudit, nil, merge.Usage, nil})
+	return together(ctx, h, req, joint[*audit.Request, *audit.UsageTable]{kind: kind, words: words, merge: merge.Usage})
 }
 
 // Grep visits the matches in the order of the request. With Soon those of one host come after

@@ -119,18 +119,14 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		slots <- struct{}{}
 		asking, cancel := context.WithCancel(ctx)
-		v.begin(m.ID, cancel)
+		v.mu.Lock()
+		v.running[m.ID] = cancel
+		v.mu.Unlock()
 		answering.Go(func() {
 			defer func() { v.cancel(m.ID); <-slots }()
 			v.answer(asking, &m)
 		})
 	}
-}
-
-func (v *serving) begin(id int, cancel context.CancelFunc) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.running[id] = cancel
 }
 
 func (v *serving) cancel(id int) {
