@@ -181,10 +181,10 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 	}
 	_, err = a.states(ctx, query, func(s *state) error {
 		sum := s.summary()
-		if name != "" && !isNamed(&sum, name) {
-			return nil
+		handle := session.Handle(sum.ID, sum.Path)
+		if name == "" || name == sum.Path || near.IsID(handle, name) {
+			list = append(list, Match{s.FileKey, sum.Path, handle})
 		}
-		list = append(list, Match{s.FileKey, sum.Path, session.Handle(sum.ID, sum.Path)})
 		return nil
 	})
 	return list, err
@@ -192,17 +192,25 @@ func (a *Archive) Matching(ctx context.Context, name string, before time.Time) (
 
 // Forget deletes session files by their keys, and proves that nothing is left of them.
 func (a *Archive) Forget(ctx context.Context, keys []string) error {
+	indices := []string{a.alias(), a.sessionsIndex()} // the states last: a deletion that is killed can be repeated
 	for some := range slices.Chunk(keys, 200) {
 		of := object{"terms": object{"file_key": some}}
-		// The states last: a deletion that is killed can be repeated.
-		if err := a.deleteFrom(ctx, a.alias(), of, ""); err != nil {
-			return err
+		for _, index := range indices {
+			if err := a.deleteFrom(ctx, index, of, ""); err != nil {
+				return err
+			}
 		}
-		if err := a.deleteFrom(ctx, a.sessionsIndex(), of, ""); err != nil {
-			return err
-		}
-		if err := a.prove(ctx, of); err != nil {
-			return err
+		for _, index := range indices {
+			if err := a.refresh(ctx, index); err != nil {
+				return err
+			}
+			left, err := a.counted(ctx, index, of)
+			if err != nil {
+				return err
+			}
+			if left > 0 {
+				return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left, index))
+			}
 		}
 	}
 	return nil
@@ -242,23 +250,6 @@ func (a *Archive) deleteFrom(ctx context.Context, index string, query object, ro
 	}
 }
 
-// prove fails if anything that passes a query is left.
-func (a *Archive) prove(ctx context.Context, query object) error {
-	for _, index := range []string{a.alias(), a.sessionsIndex()} {
-		if err := a.refresh(ctx, index); err != nil {
-			return err
-		}
-		left, err := a.counted(ctx, index, query)
-		if err != nil {
-			return err
-		}
-		if left > 0 {
-			return a.wrap(ctx, fmt.Errorf("%d documents in %s are left", left, index))
-		}
-	}
-	return nil
-}
-
 // counted returns how many documents pass a query.
 func (a *Archive) counted(ctx context.Context, index string, query object) (int, error) {
 	var answer struct{ Count int }
@@ -288,9 +279,4 @@ func (a *Archive) DropMonths(ctx context.Context, before time.Time) (dropped []s
 		dropped = append(dropped, m.Index)
 	}
 	return dropped, nil
-}
-
-// isNamed reports whether a name means a session.
-func isNamed(s *session.Summary, name string) bool {
-	return s.Path == name || near.IsID(session.Handle(s.ID, s.Path), name)
 }

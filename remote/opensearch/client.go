@@ -4,7 +4,7 @@
 // Each part of an entry is a document with its terms and what filters test (template.json).
 // The first document of a line also has the line itself, with secrets masked, so that a
 // session file can be put together again. Another document has the record of the file, as the
-// index of its machine would have it (record.go). A question asks the engine which parts may
+// index of its machine would have it. A question asks the engine which parts may
 // answer it (compile.go, fetch.go), reads their lines and the records of their sessions
 // (select.go), and leaves the answer to the code that answers from files. Beside them, one
 // document per session file says how much of it is there, and what its summary says (schema.go).

@@ -46,6 +46,16 @@ func literally(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
 }
 
+// without matches what has no field.
+func without(field string) object {
+	return object{"bool": object{"must_not": object{"exists": object{"field": field}}}}
+}
+
+// by orders by a field of a type, which an index without documents may not have.
+func by(field, kind string) object {
+	return object{field: object{"order": "asc", "unmapped_type": kind}}
+}
+
 func isNothing(c object) bool { return c == nil }
 
 // all is the conjunction of clauses; nil if there is none.
@@ -150,18 +160,17 @@ func kinds(s *filter.Spec) object {
 	return object{"terms": object{"kind": kinds}}
 }
 
+// times matches parts of a time; 0 for no bound.
 func times(since, until int64) object {
-	span := object{}
-	if since != 0 {
-		span["gte"] = since
-	}
-	if until != 0 {
-		span["lte"] = until
-	}
-	if len(span) == 0 {
+	return all(within("time", "gte", since), within("time", "lte", until))
+}
+
+// within matches what has a number within a bound; 0 for none.
+func within(field, side string, bound int64) object {
+	if bound == 0 {
 		return nil
 	}
-	return object{"range": object{"time": span}}
+	return object{"range": object{field: object{side: bound}}}
 }
 
 // named are sessions by their ids, the beginnings or ends of these, or their paths.
@@ -171,7 +180,7 @@ func named(names []string) object {
 			return term("file_key", keyOf(host, p))
 		}
 		id := literally(strings.TrimSuffix(session.BaseName(v), session.Extension))
-		return either(like("session", id+"*"), like("session", "*"+id), object{"bool": object{"must_not": object{"exists": object{"field": "session"}}}})
+		return either(like("session", id+"*"), like("session", "*"+id), without("session"))
 	})
 }
 

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/internal/lists"
+	"pigrep/query/engine/words"
 	"pigrep/remote"
 )
 
@@ -64,15 +67,11 @@ func (h *hits[T]) strict(data []byte) error {
 // fields are the values of docvalue_fields, of which each document has one.
 type fields struct {
 	FileKey []string `json:"file_key"`
-	Line    []int    `json:"line"`
+	Line    []int    `json:"line"` // none of a part that is in no line
 	Gen     []int64  `json:"gen"`
 }
 
-// place returns where a part is. line is 0 if it is in no line.
-func (f *fields) place() (key string, line int, gen int64) {
-	return last(f.FileKey), last(f.Line), last(f.Gen)
-}
-
+// last returns the last element of a list; nothing of an empty one.
 func last[T any](list []T) (v T) {
 	if len(list) > 0 {
 		v = list[len(list)-1]
@@ -142,7 +141,7 @@ func pages[T any](ctx context.Context, a *Archive, index, parameters string, bod
 func (a *Archive) states(ctx context.Context, query object, visit func(*state) error) (damaged []string, err error) {
 	body := object{
 		"size": pageSize, "query": all(term("sort", sortSession), query), "track_total_hits": false,
-		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, {"file_key": object{"order": "asc", "unmapped_type": "keyword"}}},
+		"sort": []object{{"newest": object{"order": "desc", "missing": 0, "unmapped_type": "date"}}, by("file_key", "keyword")},
 	}
 	err = pages(ctx, a, a.sessionsIndex(), "", body, func(h *hit[state]) error {
 		if s := &h.Source; h.err == nil && h.ID == s.FileKey && s.isSound() {
@@ -212,14 +211,10 @@ func (a *Archive) selected(ctx context.Context, q *remote.Question) (s *selectio
 
 // overlapping are the states of sessions that may have an entry within the times of a question.
 func overlapping(q *remote.Question) object {
-	span := func(field, side string, ms int64) object {
-		if ms == 0 {
-			return nil
-		}
-		without := object{"bool": object{"must_not": object{"exists": object{"field": field}}}}
-		return either(object{"range": object{field: object{side: ms}}}, without)
-	}
-	return all(span("newest", "gte", millis(q.Spec.Since)), span("oldest", "lte", millis(q.Spec.Until)))
+	return all(
+		either(within("newest", "gte", millis(q.Spec.Since)), without("newest")),
+		either(within("oldest", "lte", millis(q.Spec.Until)), without("oldest")),
+	)
 }
 
 // places are where parts are that may be hits.
@@ -233,7 +228,7 @@ type places struct {
 
 // add adds a hit of a search.
 func (p *places) add(h *hit[struct{}]) {
-	key, line, gen := h.Fields.place()
+	key, line, gen := last(h.Fields.FileKey), last(h.Fields.Line), last(h.Fields.Gen)
 	if key == "" {
 		return
 	}
@@ -297,7 +292,7 @@ func (a *Archive) findAll(ctx context.Context, p *places, body object, parts boo
 	})
 	if parts {
 		group.Go(func() error {
-			body["sort"] = []object{{"file_key": "asc"}, {"line": object{"order": "asc", "unmapped_type": "integer"}}, {"part": object{"order": "asc", "unmapped_type": "integer"}}}
+			body["sort"] = []object{{"file_key": "asc"}, by("line", "integer"), by("part", "integer")}
 			left := a.places
 			err := pages(both, a, a.alias(), "", body, func(h *hit[struct{}]) error {
 				if left--; left < 0 {
@@ -395,5 +390,54 @@ func each[T any](list []T) func(context.Context, func(T) error) error {
 			}
 		}
 		return nil
+	}
+}
+
+// mostCounted is how many terms are counted in one request.
+const mostCounted = 500
+
+// Count implements remote.Counter.
+func (a *Archive) Count(ctx context.Context, terms []string) (*words.Statistics, error) {
+	s := &words.Statistics{Terms: make(map[string]int, len(terms))}
+	type number struct{ Value float64 }
+	var answer struct {
+		Aggregations struct {
+			Files struct {
+				Documents, Tokens, Newest number
+			}
+			Terms struct {
+				Buckets map[string]struct {
+					Count int `json:"doc_count"`
+				}
+			}
+		}
+	}
+	for {
+		some := terms[:min(len(terms), mostCounted)]
+		terms = terms[len(some):]
+		clauses := lists.Map(some, has)
+		filters := make(object, len(some))
+		for i, c := range clauses {
+			filters[strconv.Itoa(i)] = c
+		}
+		sum := func(of, field string) object { return object{of: object{"field": field}} }
+		aggs := object{"files": object{"filter": term("sort", sortSession), "aggs": object{
+			"documents": sum("sum", "documents"), "tokens": sum("sum", "tokens"), "newest": sum("max", "newest"),
+		}}}
+		if len(some) > 0 {
+			aggs["terms"] = object{"filters": object{"filters": filters}}
+		}
+		body := object{"size": 0, "query": either(append(clauses, term("sort", sortSession))...), "track_total_hits": false, "aggs": aggs}
+		if err := a.call(ctx, http.MethodPost, a.everything()+"/_search?ignore_unavailable=true&allow_partial_search_results=false", body, &answer); err != nil {
+			return nil, err
+		}
+		files := &answer.Aggregations.Files
+		s.Documents, s.Tokens, s.Newest = int(files.Documents.Value), int(files.Tokens.Value), timeOf(int64(files.Newest.Value))
+		for i, t := range some {
+			s.Terms[t] = answer.Aggregations.Terms.Buckets[strconv.Itoa(i)].Count
+		}
+		if len(terms) == 0 {
+			return s, nil
+		}
 	}
 }

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,15 +105,22 @@ func (a *Archive) Push(ctx context.Context, in Push) (*Report, error) {
 	if err := p.finish(sending, p.all(sending)); err != nil {
 		return p.report, err
 	}
+	if p.DryRun {
+		return p.report, nil
+	}
 	for i := range p.stale {
 		if err := p.clean(ctx, &p.stale[i]); err != nil {
 			return p.report, err
 		}
 	}
-	if p.DryRun || p.report.Documents == 0 {
+	if p.report.Documents == 0 {
 		return p.report, nil
 	}
-	if err := p.log(ctx); err != nil {
+	done := object{
+		"sort": sortPush, "host": p.Host, "user": p.User, "pushed": millis(p.Now()),
+		"sessions": p.report.Sessions, "documents": p.report.Documents, "bytes": p.report.Bytes,
+	}
+	if err := a.call(ctx, http.MethodPost, a.sessionsIndex()+"/_doc", done, nil); err != nil {
 		return p.report, err
 	}
 	return p.report, a.refresh(ctx, a.everything()) // what was pushed can be found at once
@@ -123,10 +131,14 @@ func (a *Archive) refresh(ctx context.Context, index string) error {
 	return a.call(ctx, http.MethodPost, index+"/_refresh?ignore_unavailable=true", nil, nil)
 }
 
-// all sends all files, those first that were changed last.
+// all sends all files, those first that were changed last, and claims that those which vanished are gone.
 func (p *pushing) all(ctx context.Context) error {
 	for i := range p.Sessions {
-		p.total += p.pending(&p.Sessions[i])
+		s := &p.Sessions[i]
+		p.total += s.Size
+		if k := p.known[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
+			p.total -= k.Offset
+		}
 	}
 	for i := range p.Sessions {
 		s := &p.Sessions[i]
@@ -143,15 +155,17 @@ func (p *pushing) all(ctx context.Context) error {
 			p.report.Failed = append(p.report.Failed, err.Error())
 		}
 	}
-	return p.markGone()
-}
-
-// pending is about how many bytes of a file have to be sent.
-func (p *pushing) pending(s *session.Summary) int64 {
-	if k := p.known[keyOf(p.Host, s.Path)]; k != nil && k.Offset <= s.Size {
-		return s.Size - k.Offset
+	for _, k := range p.known {
+		if p.Vanished == nil || k.Gone || !p.Vanished(k.Path) {
+			continue
+		}
+		p.report.Gone++ // what was sent of it stays
+		if !p.DryRun {
+			k.Gone, k.Pushed = true, millis(p.Now())
+			p.claim(*k, nil)
+		}
 	}
-	return s.Size
+	return nil
 }
 
 // confirmed is told of each batch.
@@ -181,11 +195,22 @@ func (p *pushing) session(ctx context.Context, s *session.Summary) error {
 	st.describe(s, p.Reveal)
 	mtime := millis(f.ModTime())
 	if known != nil && known.Size == f.Size() && known.Mtime == mtime {
-		st.Size, st.Mtime = known.Size, known.Mtime
-		return p.settled(st, known)
+		p.report.Unchanged++
+		if st.Stale {
+			p.stale = append(p.stale, st)
+		}
+		// Its summary may have changed: a name may come from another file.
+		if st.Size, st.Mtime, st.Pushed = known.Size, known.Mtime, known.Pushed; !p.DryRun && !reflect.DeepEqual(&st, known) {
+			st.Pushed = millis(p.Now())
+			p.claim(st, nil)
+		}
+		return nil
 	}
-	if err := p.ensureMonth(ctx, st.Month); err != nil {
-		return err
+	if !p.months[st.Month] && !p.DryRun { // an engine need not create indices by itself
+		p.months[st.Month] = true
+		if err := p.archive.create(ctx, p.archive.monthly(st.Month)); err != nil {
+			return err
+		}
 	}
 	from, err := p.resume(ctx, &st, f.Size())
 	if err == nil {
@@ -242,21 +267,6 @@ func (f *facts) mask() {
 	s := search.SessionHit{SessionFacts: search.SessionFacts{Name: f.Name, FirstPrompt: f.FirstPrompt, Title: f.Subject, Labels: f.Labels}}
 	s.Redact()
 	f.Name, f.FirstPrompt, f.Subject, f.Labels = s.Name, s.FirstPrompt, s.Title, s.Labels
-}
-
-// settled claims the state of a file that has not changed, if its summary has: a name may come
-// from another file.
-func (p *pushing) settled(st state, known *state) error {
-	p.report.Unchanged++
-	if st.Stale {
-		p.stale = append(p.stale, st)
-	}
-	st.Pushed = known.Pushed
-	if was := *known; !p.DryRun && !reflect.DeepEqual(st, was) {
-		st.Pushed = millis(p.Now())
-		p.claim(st, nil)
-	}
-	return nil
 }
 
 // read sends the lines of a file after a checkpoint, and claims them.
@@ -382,10 +392,12 @@ func (o *outgoing) take(ctx context.Context, l *rawLine, kept []byte) error {
 	}
 	o.current.source += l.end - l.Offset
 	o.st.Offset, o.st.Lines, o.sum = l.end, l.Number, l.sum
-	if o.full() {
-		return o.flush(ctx, o.isDue())
+	if !o.full() {
+		return nil
 	}
-	return nil
+	// Now and then a record is sent before the file is whole, so that a push that is killed goes on
+	// from there.
+	return o.flush(ctx, o.packed == 0 || o.recorder.Offset()-o.claimed >= recordsShare*o.packed)
 }
 
 // line adds the documents of a line. A blank one has none.
@@ -411,10 +423,16 @@ func (o *outgoing) line(line *rawLine, kept []byte) error {
 // parts adds the documents of an entry.
 func (o *outgoing) parts(e *session.Entry) (tokens int) {
 	for i := range e.Parts {
-		d := o.base
-		fill(&d, o.summary, e, i)
+		part, d := &e.Parts[i], o.base
+		d.Offset, d.Part = e.Offset, i
+		d.Kind, d.Role, d.Tool = part.Kind, e.Role, part.Tool
+		d.Provider, d.Model, d.Error = e.Provider, e.Model, e.IsError
+		if i == 0 && !strings.HasPrefix(e.ID, "@") {
+			d.Entry = e.ID
+		}
+		d.Time = cmp.Or(millis(e.Timestamp), millis(o.summary.Created()))
 		var n int
-		d.Terms, n = termsOf(&o.analyzer, e.Parts[i].Text)
+		d.Terms, n = termsOf(&o.analyzer, part.Text)
 		tokens += n
 		if o.failed == nil {
 			o.failed = o.add(&d)
@@ -434,12 +452,6 @@ func (o *outgoing) add(d *document) error {
 // recordsShare is how much longer than a record the lines must be that are sent before the next
 // one.
 const recordsShare = 8
-
-// isDue reports whether a record has to be sent before the file is whole, so that a push that is
-// killed goes on from there.
-func (o *outgoing) isDue() bool {
-	return o.packed == 0 || o.recorder.Offset()-o.claimed >= recordsShare*o.packed
-}
 
 // claim claims the state of the file, with its record if that is wanted.
 func (o *outgoing) claim(withRecord bool) {
@@ -467,20 +479,6 @@ func (o *outgoing) flush(ctx context.Context, withRecord bool) error {
 	}
 	o.claim(withRecord)
 	return o.pushing.flush(ctx)
-}
-
-// fill sets what an entry says of its part number i.
-func fill(d *document, s *session.Summary, e *session.Entry, i int) {
-	part := &e.Parts[i]
-	d.Offset, d.Part = e.Offset, i
-	d.Kind, d.Role, d.Tool = part.Kind, e.Role, part.Tool
-	d.Provider, d.Model, d.Error = e.Provider, e.Model, e.IsError
-	if i == 0 && !strings.HasPrefix(e.ID, "@") {
-		d.Entry = e.ID
-	}
-	if d.Time = millis(e.Timestamp); d.Time == 0 {
-		d.Time = millis(s.Created())
-	}
 }
 
 // cutTerm stands for what is missing of terms that are cut.
@@ -543,30 +541,6 @@ var isData = func() (set [256]bool) {
 	return set
 }()
 
-// markGone claims that vanished files are gone. What was sent of them stays.
-func (p *pushing) markGone() error {
-	for _, k := range p.known {
-		if p.Vanished == nil || k.Gone || !p.Vanished(k.Path) {
-			continue
-		}
-		p.report.Gone++
-		if !p.DryRun {
-			k.Gone, k.Pushed = true, millis(p.Now())
-			p.claim(*k, nil)
-		}
-	}
-	return nil
-}
-
-// ensureMonth creates the index of a month: an engine need not create indices by itself.
-func (p *pushing) ensureMonth(ctx context.Context, month string) error {
-	if p.months[month] || p.DryRun {
-		return nil
-	}
-	p.months[month] = true
-	return p.archive.create(ctx, p.archive.monthly(month))
-}
-
 // create creates an index unless it exists.
 func (a *Archive) create(ctx context.Context, index string) error {
 	err := a.call(ctx, http.MethodPut, index, nil, nil)
@@ -578,20 +552,9 @@ func (a *Archive) create(ctx context.Context, index string) error {
 
 // clean deletes the documents of earlier generations of a file.
 func (p *pushing) clean(ctx context.Context, st *state) error {
-	if p.DryRun {
-		return nil
-	}
-	old := all(term("file_key", st.FileKey), object{"range": object{"gen": object{"lt": st.Gen}}})
+	old := all(term("file_key", st.FileKey), within("gen", "lt", st.Gen))
 	if err := p.archive.deleteFrom(ctx, p.archive.alias(), old, st.FileKey); err != nil {
 		return err
 	}
 	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_update/"+st.FileKey, object{"doc": object{"stale": false}}, nil)
-}
-
-// log adds a line about this push to the archive.
-func (p *pushing) log(ctx context.Context) error {
-	return p.archive.call(ctx, http.MethodPost, p.archive.sessionsIndex()+"/_doc", object{
-		"sort": sortPush, "host": p.Host, "user": p.User, "pushed": millis(p.Now()),
-		"sessions": p.report.Sessions, "documents": p.report.Documents, "bytes": p.report.Bytes,
-	}, nil)
 }

@@ -269,7 +269,7 @@ func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[
 	body := object{
 		"size": min(2*count, pageHits), "track_total_hits": false, // a line may have two documents, of which the first counts
 		"query": all(object{"exists": object{"field": "at"}}, either(files...)),
-		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"at": object{"order": "asc", "unmapped_type": "long"}}},
+		"sort":  []object{by("line", "integer"), by("at", "long")},
 	}
 	page, err := find[document](ctx, s.archive, where, "&routing="+strings.Join(keys, ","), body)
 	if err != nil {
@@ -353,7 +353,7 @@ func (s *selection) whole(ctx context.Context, st *state) ([]byte, error) {
 	body := object{
 		"size": size, "track_total_hits": false,
 		"query": all(term("file_key", st.FileKey), term("gen", st.Gen), object{"exists": object{"field": "at"}}),
-		"sort":  []object{{"line": object{"order": "asc", "unmapped_type": "integer"}}, {"offset": object{"order": "asc", "unmapped_type": "long"}}},
+		"sort":  []object{by("line", "integer"), by("offset", "long")},
 	}
 	text := bytes.NewBuffer(make([]byte, 0, min(st.Offset+st.Offset/8, remote.DefaultBytes)))
 	number := 1

@@ -91,20 +91,13 @@ func (s *sender) start(ctx context.Context) context.Context {
 
 // document adds a document to the batch.
 func (b *batch) document(index, id string, d *document) error {
-	action := struct {
-		Index   string `json:"_index"`
-		ID      string `json:"_id"`
-		Routing string `json:"routing"`
-		Version int64  `json:"version"`
-		Type    string `json:"version_type"`
-	}{index, id, d.FileKey, d.Gen, "external_gte"}
-	return b.add(action, d)
+	return b.add(object{"_index": index, "_id": id, "routing": d.FileKey, "version": d.Gen, "version_type": "external_gte"}, d)
 }
 
-func (b *batch) add(action, document any) error {
+func (b *batch) add(action object, document any) error {
 	e := json.NewEncoder(&b.body)
 	e.SetEscapeHTML(false)
-	err := errors.Join(e.Encode(map[string]any{"index": action}), e.Encode(document))
+	err := errors.Join(e.Encode(object{"index": action}), e.Encode(document))
 	b.ends = append(b.ends, b.body.Len())
 	return err
 }
@@ -177,7 +170,7 @@ func (s *sender) settle(ctx context.Context, b *batch) error {
 		s.mu.Lock()
 		st.Refused += s.refused[st.FileKey]
 		s.mu.Unlock()
-		if err := claims.add(map[string]any{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
+		if err := claims.add(object{"_index": s.archive.sessionsIndex(), "_id": st.FileKey}, st); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,6 @@ type question struct {
 	leftOut  *leftOut
 	limit    int
 	maxBytes int
-	ids      ids
 }
 
 // list makes the call of a tool that lists: with the index open, and within the time for an
@@ -156,7 +155,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 		x.Close()
 		return nil, &Error{codeInput, l.alone + " asks the sessions of one machine, and this server asks several", "search, read_session and the other tools ask all of them"}
 	}
-	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes, ids: ids{x.Named, !s.Reveal, x.Several}}
+	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err
@@ -205,11 +204,7 @@ func (q *question) newest() string {
 // leaveOut says how many hits were left out because they are in calls of pigrep itself.
 func (f *footer) leaveOut(searches int) {
 	if searches > 0 {
-		out := leftOut{Searches: searches}
-		if f.LeftOut != nil {
-			out.Session = f.LeftOut.Session
-		}
-		f.LeftOut = &out
+		f.LeftOut = &leftOut{cmp.Or(f.LeftOut, &leftOut{}).Session, searches}
 	}
 }
 
@@ -218,10 +213,14 @@ type rowPage[Row any] struct {
 	rows   []Row
 	more   bool // there are more rows after these
 	footer footer
-	line   func(*Row) string                 // a row as text
-	next   func(c *cursor, n int)            // moves a cursor over n rows; nil counts them
-	render func([]Row, footer) (any, string) // makes the answer, structured and as text
+	head   string                  // what the answer as text begins with
+	line   func(*Row) string       // a row as text
+	next   func(c *cursor, n int)  // moves a cursor over n rows; nil counts them
+	answer func([]Row, footer) any // the answer; if that is written, it writes itself as text
 }
+
+// written is an answer with a text of its own.
+type written interface{ text() string }
 
 // cut returns the page with as many rows as fit.
 func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
@@ -243,19 +242,20 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
 			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
 		}
-		return p.render(append([]Row{}, p.rows[:n]...), f) // never null in JSON
+		rows := append([]Row{}, p.rows[:n]...) // never null in JSON
+		a := p.answer(rows, f)
+		if own, ok := a.(written); ok {
+			return a, own.text()
+		}
+		var b strings.Builder
+		b.WriteString(p.head + "\n")
+		for i := range rows {
+			b.WriteString(p.line(&rows[i]) + "\n")
+		}
+		f.write(&b)
+		return a, b.String()
 	}
 	return cut.cut()
-}
-
-func (p *rowPage[Row]) text(head string, rows []Row, f footer) string {
-	var b strings.Builder
-	b.WriteString(head + "\n")
-	for i := range rows {
-		b.WriteString(p.line(&rows[i]) + "\n")
-	}
-	f.write(&b)
-	return b.String()
 }
 
 // indexed opens the index for a request, of which a question is asked of archives: the snapshot of
@@ -263,28 +263,16 @@ func (p *rowPage[Row]) text(head string, rows []Row, f footer) string {
 func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, question func(*cursor) (remote.Question, error)) (*Index, *cursor, error) {
 	// Whole minutes, so that relative times mean the same in calls shortly after.
 	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
-	if p.Cursor == "" {
-		of, err := question(at)
+	if p.Cursor != "" {
+		began, err := decodeCursor(p.Cursor, at.Request)
 		if err != nil {
 			return nil, nil, err
 		}
-		x, err := s.Open(ctx, of)
-		if err != nil {
-			return nil, nil, err
+		began.Now = cmp.Or(began.Now, at.Now)
+		if x := s.At(began.Snapshot); x != nil {
+			return x, began, nil
 		}
-		at.Snapshot = x.Number
-		return x, at, nil
-	}
-	now := at.Now
-	at, err := decodeCursor(p.Cursor, at.Request)
-	if err != nil {
-		return nil, nil, err
-	}
-	if at.Now == 0 {
-		at.Now = now
-	}
-	if x := s.At(at.Snapshot); x != nil {
-		return x, at, nil
+		at = began
 	}
 	of, err := question(at)
 	if err != nil {
@@ -294,11 +282,12 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.Number == at.Snapshot {
-		return x, at, nil
+	if p.Cursor != "" && x.Number != at.Snapshot {
+		x.Close()
+		return nil, nil, errExpired
 	}
-	x.Close()
-	return nil, nil, errExpired
+	at.Snapshot = x.Number
+	return x, at, nil
 }
 
 // next returns a cursor to another position of the same answer.
@@ -492,13 +481,6 @@ func (p place) String() string {
 	return p.Session + ":" + p.Entry
 }
 
-// ids names the sessions of an index.
-type ids struct {
-	session func(id, path string) string // the shortest name that read_session accepts
-	masks   bool                         // mask secrets in rows of sessions
-	several bool                         // agents are indexed, so that rows of sessions name theirs
-}
-
 // wholeName returns a name of a session that stays valid: its id, or its path.
 func wholeName(r *index.Reader, s *session.Summary) string {
 	list := r.Summaries()
@@ -508,7 +490,7 @@ func wholeName(r *index.Reader, s *session.Summary) string {
 	return s.ID
 }
 
-func (n *ids) place(id, path, entry string) place { return place{n.session(id, path), entry} }
+func (x *Index) place(id, path, entry string) place { return place{x.Named(id, path), entry} }
 
 // sessionRow is what answers say about a session.
 type sessionRow struct {
@@ -524,12 +506,9 @@ type sessionRow struct {
 
 const longestTitle = 64 // bytes
 
-func (n *ids) row(x *search.SessionHit) sessionRow {
-	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), human.Badge(x.Host, x.Agent, n.several, x.Kept), x.CWD, minute(x.Modified), x.Messages, x.Boss()}
-	if n.masks {
-		redact.Strings(&r)
-	}
-	return r
+// row describes a session by a name.
+func (x *Index) row(name string, h *search.SessionHit) sessionRow {
+	return sessionRow{name, beginning(h.Title, longestTitle), human.Badge(h.Host, h.Agent, x.Several, h.Kept), h.CWD, minute(h.Modified), h.Messages, h.Boss()}
 }
 
 func (r *sessionRow) text() string {

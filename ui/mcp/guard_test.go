@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -26,11 +27,11 @@ func TestLineGuard(t *testing.T) {
 		{"too long", long + "\n" + good + "\n", good + "\n", `longer than 16 MiB`},
 	} {
 		var out bytes.Buffer
-		w := newLineWriter(&out, func() {})
+		w := &lineWriter{w: &out, gone: func() {}}
 		if _, err := w.Write(nil); err != nil { // the answer to what is passed, beforehand
 			t.Fatal(err)
 		}
-		passed, err := io.ReadAll(newLineGuard(strings.NewReader(test.in), w))
+		passed, err := io.ReadAll(&lineGuard{in: bufio.NewReader(strings.NewReader(test.in)), out: w})
 		if err != nil || string(passed) != test.passed {
 			t.Errorf("%s: passed %.200q, %v; want %q", test.name, passed, err, test.passed)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"pigrep/internal/lists"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
@@ -93,10 +95,7 @@ func describeFilters(s *jsonschema.Schema, rows []*filter.Row) {
 	var order []string
 	for _, row := range rows {
 		p := &jsonschema.Schema{Type: "string", Description: row.Agents}
-		words := make([]any, len(row.Values))
-		for i, v := range row.Values {
-			words[i] = v
-		}
+		words := lists.Map(row.Values, func(v string) any { return v })
 		switch {
 		case row.Value == "":
 			p.Type = "boolean"
@@ -169,20 +168,13 @@ func (p *Paging) take() (taken Paging) {
 
 // The words that fields accept, by the name of the field.
 func enums() map[string][]any {
-	sets := make(map[string][]any)
-	for _, s := range rank.SortNames {
-		sets["sort"] = append(sets["sort"], s)
+	anys := func(words []string) []any { return lists.Map(words, func(w string) any { return w }) }
+	return map[string][]any{
+		"sort": anys(rank.SortNames),
+		"rule": lists.Map(shellcmd.Rules(), func(r shellcmd.Rule) any { return r.ID }),
+		"by":   anys(audit.UsageDimensions),
+		"case": anys(caseNames),
 	}
-	for _, r := range shellcmd.Rules() {
-		sets["rule"] = append(sets["rule"], r.ID)
-	}
-	for _, d := range audit.UsageDimensions {
-		sets["by"] = append(sets["by"], d)
-	}
-	for _, c := range caseNames {
-		sets["case"] = append(sets["case"], c)
-	}
-	return sets
 }
 
 // types are the schemas of types with their own encoding.
@@ -314,18 +306,11 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	if err := json.Unmarshal(raw, &names); err != nil {
 		return &Error{codeInput, "the arguments are no JSON object", ""}
 	}
-	known := make([]string, 0, len(schema.Properties))
-	for name := range schema.Properties {
-		known = append(known, name)
-	}
-	slices.Sort(known)
-	unknown := ""
-	for name := range names {
-		if !slices.Contains(known, name) && (unknown == "" || name < unknown) {
-			unknown = name
+	known := slices.Sorted(maps.Keys(schema.Properties))
+	for _, unknown := range slices.Sorted(maps.Keys(names)) {
+		if slices.Contains(known, unknown) {
+			continue
 		}
-	}
-	if unknown != "" {
 		hint := "there are " + strings.Join(known, ", ")
 		if len(known) == 0 {
 			hint = "the tool takes none"
@@ -416,10 +401,7 @@ func oneOf(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	}
 	for _, v := range values {
 		if !slices.Contains(words, any(v)) {
-			list := make([]string, len(words))
-			for i, w := range words {
-				list[i] = fmt.Sprint(w)
-			}
+			list := lists.Map(words, func(w any) string { return fmt.Sprint(w) })
 			return &Error{codeInput, fmt.Sprintf("%s: there is no %.60q", name, v), "there are " + strings.Join(list, ", ")}
 		}
 	}

@@ -14,9 +14,11 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/audit"
+	"pigrep/query/blame"
 	"pigrep/query/engine/literal"
 	"pigrep/query/fix"
 	"pigrep/query/grep"
+	"pigrep/query/recap"
 	"pigrep/query/sessions"
 	"pigrep/remote"
 	"pigrep/ui/printer"
@@ -60,15 +62,15 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 	}
 	p := &rowPage[listedSession]{footer: q.footer(&list.Index, list.Warnings), line: (*listedSession).text}
 	p.rows = rowsFrom(q, list.Sessions, func(x *sessions.Session) listedSession {
-		row := listedSession{sessionRow: q.ids.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
+		row := listedSession{sessionRow: q.row(q.Named(x.SessionID, x.SessionPath), &x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth, Subagents: x.Subagents}
 		if x.Hit != nil {
 			row.Entry = x.Hit.EntryID
 		}
 		return row
 	})
-	p.render = func(rows []listedSession, f footer) (any, string) {
-		head := atLeast(!list.TotalIsExact) + human.Plural(list.Total, "session", "sessions") + "."
-		return sessionsAnswer{rows, list.Total, !list.TotalIsExact, f}, p.text(head, rows, f)
+	p.head = atLeast(!list.TotalIsExact) + human.Plural(list.Total, "session", "sessions") + "."
+	p.answer = func(rows []listedSession, f footer) any {
+		return sessionsAnswer{rows, list.Total, !list.TotalIsExact, f}
 	}
 	return p, nil
 }
@@ -134,21 +136,21 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	if err != nil {
 		return nil, err
 	}
-	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.ids.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
+	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
 	inexact := !res.TotalIsExact && res.Total > 0
-	p.render = func(rows []fixRow, f footer) (any, string) {
-		head := atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with this error."
-		if len(res.Missing) > 0 {
-			head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + atLeast(inexact) + human.Plural(res.Total, "session", "sessions") + " with an error like it."
-		}
-		return fixAnswer{rows, res.Total, inexact, f}, p.text(head, rows, f)
+	p.head = atLeast(inexact) + human.Plural(res.Total, "session", "sessions")
+	if len(res.Missing) > 0 {
+		p.head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + p.head + " with an error like it."
+	} else {
+		p.head += " with this error."
 	}
+	p.answer = func(rows []fixRow, f footer) any { return fixAnswer{rows, res.Total, inexact, f} }
 	return p, nil
 }
 
-func (n *ids) fix(x *fix.Session) fixRow {
+func (q *question) fix(x *fix.Session) fixRow {
 	row := fixRow{
-		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, n.several, x.Kept), CWD: x.CWD,
+		place: q.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), Agent: human.Badge(x.Host, x.Agent, q.Several, x.Kept), CWD: x.CWD,
 		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
 	}
 	for _, c := range x.Calls {
@@ -274,21 +276,19 @@ func (s *server) calls(ctx context.Context, q *question, in *CallsInput) (*rowPa
 	seen := 0
 	err = list.Each(ctx, func(r *audit.CallRow) error {
 		if seen++; seen > q.at.At {
-			p.rows = append(p.rows, q.ids.call(r))
+			p.rows = append(p.rows, q.call(r))
 		}
 		return nil
 	})
 	p.footer = q.footer(&list.Index, list.Warnings)
-	p.render = func(rows []callRow, f footer) (any, string) {
-		head := human.Plural(list.Total, "call", "calls") + " in " + human.Plural(list.Coverage.Sessions, "session", "sessions") + "."
-		return callsAnswer{rows, list.Total, f}, p.text(head, rows, f)
-	}
+	p.head = human.Plural(list.Total, "call", "calls") + " in " + human.Plural(list.Coverage.Sessions, "session", "sessions") + "."
+	p.answer = func(rows []callRow, f footer) any { return callsAnswer{rows, list.Total, f} }
 	return p, err
 }
 
-func (n *ids) call(r *audit.CallRow) callRow {
+func (q *question) call(r *audit.CallRow) callRow {
 	row := callRow{
-		place: n.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
+		place: q.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
 		Rules: r.Rules, Text: beginning(r.Arguments, 200),
 	}
 	if r.ExitCode != nil {
@@ -327,31 +327,32 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 	if err != nil {
 		return nil, err
 	}
-	total := q.ids.usage(&table.Total)
-	a, head := usageAnswer{Total: total, TimeZone: table.TimeZone, Estimate: table.Estimate()}, "Total: "+total.text()
+	total := q.usage(&table.Total)
+	a := usageAnswer{Total: total, TimeZone: table.TimeZone, Estimate: table.Estimate()}
+	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.usage), footer: q.footer(&table.Index, table.Warnings), head: "Total: " + total.text(), line: (*usageRow).text}
 	if recent != nil {
 		of := func(r *audit.UsageRow) *spent { return &spent{r.Tokens, math.Round(r.Cost*1e4) / 1e4} }
 		a.Today, a.Week = of(&recent.Today), of(&recent.Week)
-		head += "; " + printer.RecentLine(recent, "this week")
+		p.head += "; " + printer.RecentLine(recent, "this week")
 	}
 	for _, model := range table.Unpriced {
 		a.Unpriced = append(a.Unpriced, cmp.Or(model, "(no model)"))
 	}
-	p := &rowPage[usageRow]{rows: rowsFrom(q, table.Rows, q.ids.usage), footer: q.footer(&table.Index, table.Warnings), line: (*usageRow).text}
-	p.render = func(rows []usageRow, f footer) (any, string) {
+	p.head = joined("; ", p.head, a.Estimate)
+	p.answer = func(rows []usageRow, f footer) any {
 		a.Rows, a.footer = rows, f
-		return a, p.text(joined("; ", head, a.Estimate), rows, f)
+		return a
 	}
 	return p, nil
 }
 
-func (n *ids) usage(r *audit.UsageRow) usageRow {
+func (q *question) usage(r *audit.UsageRow) usageRow {
 	row := usageRow{
 		Day: r.Day, Week: r.Week, Month: r.Month, Block: r.Block, Model: r.Model, Agent: r.Agent, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
 		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,
 	}
 	if r.SessionPath != "" {
-		row.Session = n.session(r.SessionID, r.SessionPath)
+		row.Session = q.Named(r.SessionID, r.SessionPath)
 	}
 	return row
 }
@@ -375,6 +376,125 @@ func (r *usageRow) text() string {
 		text = name + ": " + text
 	}
 	return text
+}
+
+// RecapInput are the arguments of recap.
+type RecapInput struct {
+	Where `reach:"calls"`
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"lines a page, default 40"`
+	Paging
+}
+
+const (
+	recapLines    = 40 // of at most longestRecap bytes: 2,000 tokens
+	longestRecap  = 150
+	recapSessions = 8
+)
+
+type recapAnswer struct {
+	Lines []recapLine `json:"lines"`
+	Total int         `json:"total" jsonschema:"sessions"`
+	footer
+}
+
+// recapLine is a session or a fact of it.
+type recapLine struct {
+	place
+	What string `json:"what" jsonschema:"session, or a fact of the one before"`
+	Text string `json:"text"`
+}
+
+func (l *recapLine) text() string { return fmt.Sprintf("%s %s: %s", l.place, l.What, l.Text) }
+
+// recap tells of the latest sessions, the latest first, so that a page that ends early has these.
+func (s *server) recap(ctx context.Context, q *question, _ *RecapInput) (*rowPage[recapLine], error) {
+	res, err := recap.Run(ctx, q.Reader, s.Adapter, q.Source, recap.Request{Spec: q.request.Spec, Limit: recapSessions, Redact: q.request.Redact})
+	if err != nil {
+		return nil, err
+	}
+	p := &rowPage[recapLine]{footer: q.footer(&res.Index, res.Warnings), line: (*recapLine).text}
+	for i := len(res.Sessions) - 1; i >= 0; i-- {
+		x := &res.Sessions[i]
+		facts := []string{minute(x.Modified), human.Plural(x.Prompts, "turn", "turns"), x.CWD}
+		if x.Cost > 0 {
+			facts = append(facts, fmt.Sprintf("$%.2f", x.Cost))
+		}
+		p.rows = append(p.rows, recapLine{q.place(x.SessionID, x.SessionPath, ""), "session", beginning(x.Title, longestRecap/2) + " · " + strings.Join(facts, " · ")})
+		for k := range x.Facts {
+			f := &x.Facts[k]
+			id, path := x.SessionID, x.SessionPath
+			if f.SessionPath != "" {
+				id, path = f.SessionID, f.SessionPath
+			}
+			text := printer.FactText(f, x.CWD, func(p *recap.Pass) string { return sessions.EntryName(p.EntryID, p.Offset) })
+			p.rows = append(p.rows, recapLine{q.place(id, path, sessions.EntryName(f.EntryID, f.Offset)), string(f.What), beginning(text, longestRecap)})
+		}
+	}
+	p.rows = p.rows[min(q.at.At, len(p.rows)):]
+	p.head = human.Plural(res.Total, "session", "sessions") + "."
+	if len(res.Sessions) < res.Total {
+		p.head = fmt.Sprintf("%s; the latest %d.", human.Plural(res.Total, "session", "sessions"), len(res.Sessions))
+	}
+	p.answer = func(rows []recapLine, f footer) any { return recapAnswer{rows, res.Total, f} }
+	return p, nil
+}
+
+// BlameInput are the arguments of blame.
+type BlameInput struct {
+	File string `json:"file" range:"1,4096" jsonschema:"FILE, FILE:LINE or FILE:LINE-LINE"`
+	Where
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"blocks a page, default 20"`
+	Paging
+}
+
+const blameBlocks = 20
+
+type blameAnswer struct {
+	Blocks  []blameRow `json:"blocks"`
+	Lines   int        `json:"lines" jsonschema:"asked for"`
+	Written int        `json:"written" jsonschema:"by sessions"`
+	footer
+}
+
+// blameRow is adjacent lines of one call.
+type blameRow struct {
+	Lines string `json:"lines"`
+	Match string `json:"match" jsonschema:"exact, space (but for white space), alike or none"`
+	Why   string `json:"why,omitempty" jsonschema:"of none: other (sessions changed the file, none has this text), untouched (none changed it), before (it is older than all sessions), filtered or short"`
+	place
+	Agent  string `json:"agent,omitempty"`
+	Time   string `json:"time,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	Reply  string `json:"reply,omitempty"`
+}
+
+func (r *blameRow) text() string {
+	return fmt.Sprintf("%s %s", r.Lines, joined(" · ", r.Match, r.Why, r.place.String(), r.Agent, r.Time, r.Prompt, r.Reply))
+}
+
+func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPage[blameRow], error) {
+	req, err := s.Lines(in.File)
+	if err != nil {
+		return nil, &Error{codeInput, err.Error(), "name a file as it is now, with lines or without: main.go:10-20"}
+	}
+	req.Spec, req.Env, req.Redact, req.Resume = q.request.Spec, q.request.Env, q.request.Redact, s.Resume
+	res, err := blame.Run(ctx, q.Reader, s.Adapter, q.Source, *req)
+	if err != nil {
+		return nil, err
+	}
+	blocks := slices.DeleteFunc(res.Blocks, func(b blame.Block) bool { return b.Blank() })
+	p := &rowPage[blameRow]{footer: q.footer(&res.Index, res.Warnings), line: (*blameRow).text}
+	p.rows = rowsFrom(q, blocks, func(b *blame.Block) blameRow {
+		row := blameRow{Lines: fmt.Sprintf("%d-%d", b.From, b.To), Match: b.Match, Why: b.Why}
+		if b.Origin != nil {
+			row.place = q.place(b.SessionID, b.SessionPath, sessions.EntryName(b.EntryID, b.Offset))
+			row.Agent, row.Time, row.Prompt, row.Reply = b.Agent, minute(b.Timestamp), beginning(b.Prompt.String(), 200), beginning(b.Reply.String(), 300)
+		}
+		return row
+	})
+	p.head = fmt.Sprintf("%d of %s written by sessions.", res.Written, human.Plural(res.Total, "line", "lines"))
+	p.answer = func(rows []blameRow, f footer) any { return blameAnswer{rows, res.Total, res.Written, f} }
+	return p, nil
 }
 
 // GrepInput are the arguments of grep.
@@ -488,9 +608,8 @@ func (s *server) grep(ctx context.Context, q *question, in *GrepInput) (*rowPage
 	return &rowPage[grepRow]{
 		rows: found.rows, footer: f,
 		line: func(r *grepRow) string { return r.line + r.line }, // it is in the structured answer too
-		render: func(rows []grepRow, f footer) (any, string) {
-			a := grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, sum.Index.Files}
-			return a, a.text()
+		answer: func(rows []grepRow, f footer) any {
+			return grepAnswer{grepEntries(rows), found.lines, err != nil, found.files, f, sum.Index.Files}
 		},
 	}, nil
 }
@@ -515,9 +634,13 @@ func (g *grepRows) match(m *grep.Match) error {
 	for i := range m.Lines {
 		if g.seen++; g.seen > g.q.at.At && len(g.rows) <= g.q.limit {
 			if in == nil {
-				in = &grepEntry{place: g.q.ids.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
+				in = &grepEntry{place: g.q.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
 			}
-			g.rows = append(g.rows, grepRow{in, lineText(&m.Lines[i])})
+			l, mark := &m.Lines[i], "-"
+			if l.Match {
+				mark = ":"
+			}
+			g.rows = append(g.rows, grepRow{in, fmt.Sprintf("%d%s%s", l.Number, mark, visible(around(l.Text, l.Spans, longestLine)))})
 		}
 	}
 	g.full.Store(len(g.rows) > g.q.limit)
@@ -525,14 +648,6 @@ func (g *grepRows) match(m *grep.Match) error {
 		return errCounted
 	}
 	return nil
-}
-
-func lineText(l *grep.Line) string {
-	mark := "-"
-	if l.Match {
-		mark = ":"
-	}
-	return fmt.Sprintf("%d%s%s", l.Number, mark, visible(around(l.Text, l.Spans, longestLine)))
 }
 
 // grepEntries groups rows by the parts they are in.
@@ -565,7 +680,7 @@ func around(text string, spans [][2]int, most int) string {
 	return before + text[start:end] + after
 }
 
-func (a *grepAnswer) text() string {
+func (a grepAnswer) text() string {
 	var b strings.Builder
 	lines, files := atLeast(a.Inexact)+human.Plural(a.Lines, "line", "lines"), a.Files
 	if a.Lines == 0 && !a.Inexact {

@@ -144,8 +144,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if c.Redact {
 		hit.Redact()
 	}
-	about := (&ids{session: func(string, string) string { return wholeName(x.Reader, sum) }, several: x.Several}).row(&hit)
-	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession, Missing: missing}
+	c.about = readSession{sessionRow: x.row(wholeName(x.Reader, sum), &hit), Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession, Missing: missing}
 	for i := range rec.Nodes {
 		if !c.Tree.Active(i) {
 			c.about.Abandoned++

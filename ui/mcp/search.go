@@ -12,6 +12,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
 	"pigrep/query/engine/filter"
@@ -54,7 +55,9 @@ type searchAnswer struct {
 	DidYouMean string        `json:"didYouMean,omitempty"`
 	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
 	footer
+
 	counts search.Counts
+	files  int // that were searched
 }
 
 // sessionHits is a session with its hits, which do not repeat its name.
@@ -167,7 +170,7 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	}
 	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
-		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), files: res.Index.Files, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, removed(res.Removed), removed),
 	}
 	if res.Late {
@@ -180,27 +183,27 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 	p := &rowPage[hitRow]{more: more, footer: q.footer(&res.Index, res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
 	p.footer.leaveOut(res.Searches)
 	p.footer.Complete = p.footer.Complete && !res.Late
-	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.ids.hit(h, owner[h.SessionPath]) })
+	p.rows = rowsFrom(q, hits, func(h *search.Hit) hitRow { return q.hit(h, owner[h.SessionPath]) })
 	p.next = func(c *cursor, n int) {
 		c.At, c.Window = c.At+n, window
 		if n == len(p.rows) {
 			c.Window += q.limit
 		}
 	}
-	p.render = func(hits []hitRow, f footer) (any, string) {
+	p.answer = func(hits []hitRow, f footer) any {
 		a := answer
 		a.footer = f
 		if in.Flat {
 			a.Hits = hits
 		} else {
-			a.Sessions = q.ids.grouped(res.Sessions, hits)
+			a.Sessions = q.grouped(res.Sessions, hits)
 		}
-		return a, a.text(res.Index.Files)
+		return a
 	}
 	return p, nil
 }
 
-func (n *ids) hit(h *search.Hit, owner int) hitRow {
+func (x *Index) hit(h *search.Hit, owner int) hitRow {
 	missing, elsewhere := h.Told()
 	for i, word := range missing {
 		if slices.Contains(elsewhere, word) {
@@ -210,7 +213,7 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 	other := *h
 	other.Missing = nil
 	row := hitRow{
-		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, n.several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
+		place: x.place(h.SessionID, h.SessionPath, h.EntryID), Agent: human.Badge(h.Host, h.Agent, x.Several, h.Kept), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
 		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
 	}
 	if a := h.Answered; a != nil {
@@ -220,19 +223,23 @@ func (n *ids) hit(h *search.Hit, owner int) hitRow {
 		rows *[]string
 		list []search.Neighbour
 	}{{&row.Before, h.Before}, {&row.After, h.After}} {
-		for _, x := range side.list {
-			*side.rows = append(*side.rows, fmt.Sprintf("%s %s", x.Kind, visible(x.Text)))
+		for _, near := range side.list {
+			*side.rows = append(*side.rows, fmt.Sprintf("%s %s", near.Kind, visible(near.Text)))
 		}
 	}
 	return row
 }
 
-func (n *ids) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
+// grouped puts hits below their sessions.
+func (q *question) grouped(all []search.SessionHit, hits []hitRow) []sessionHits {
 	list := []sessionHits{}
-	for i := range hits {
-		h := hits[i]
+	for i, h := range hits {
 		if i == 0 || h.owner != hits[i-1].owner {
-			list = append(list, sessionHits{sessionRow: n.row(&all[h.owner])})
+			row := q.row(h.Session, &all[h.owner])
+			if !q.s.Reveal {
+				redact.Strings(&row)
+			}
+			list = append(list, sessionHits{sessionRow: row})
 		}
 		last := &list[len(list)-1]
 		if h.Session, h.Agent = "", ""; strings.HasPrefix(last.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
@@ -310,13 +317,13 @@ func dropping(name string) string {
 	return "without " + name
 }
 
-func (a *searchAnswer) text(files int) string {
+func (a searchAnswer) text() string {
 	var b strings.Builder
 	switch {
 	case a.TotalAny == 0:
 		b.WriteString("No hits")
-		if files > 0 { // else nothing in an archive could have one
-			b.WriteString(" in " + human.Plural(files, "session file", "session files"))
+		if a.files > 0 { // else nothing in an archive could have one
+			b.WriteString(" in " + human.Plural(a.files, "session file", "session files"))
 		}
 		b.WriteString(".\n")
 	case a.Total == 0:

@@ -181,8 +181,9 @@ func newServer(c Config) *server {
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
-	w := newLineWriter(out, stop)
-	err := New(c).Run(serving, &mcp.IOTransport{Reader: newLineGuard(in, w), Writer: w, MaxLineLength: maxMessage})
+	w := &lineWriter{w: out, gone: stop}
+	guard := &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: w}
+	err := New(c).Run(serving, &mcp.IOTransport{Reader: guard, Writer: w, MaxLineLength: maxMessage})
 	if w.failed() || ctx.Err() != nil {
 		return context.Cause(ctx) // nil if the client went away
 	}
@@ -215,16 +216,15 @@ func add[In any](s *server, t tool, output *jsonschema.Schema, call func(context
 		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 			s.client.Store(&p.ClientInfo.Name)
 		}
-		var in In
-		if err := decode(req.Params.Arguments, input, &in); err != nil {
-			return failure(err), nil
-		}
-		result, err = call(ctx, &in)
-		if errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
-			var again In
-			if err = decode(req.Params.Arguments, input, &again); err == nil {
-				result, err = call(ctx, &again)
+		answer := func() (*mcp.CallToolResult, error) {
+			var in In
+			if err := decode(req.Params.Arguments, input, &in); err != nil {
+				return nil, err
 			}
+			return call(ctx, &in)
+		}
+		if result, err = answer(); errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
+			result, err = answer()
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -432,10 +432,6 @@ type lineGuard struct {
 	left []byte // of the current line
 }
 
-func newLineGuard(in io.Reader, out *lineWriter) *lineGuard {
-	return &lineGuard{in: bufio.NewReaderSize(in, 64<<10), out: out}
-}
-
 func (*lineGuard) Close() error { return nil }
 
 func (g *lineGuard) Read(p []byte) (int, error) {
@@ -553,10 +549,6 @@ type lineWriter struct {
 	done chan struct{} // made by finish, closed when open is 0
 }
 
-func newLineWriter(w io.Writer, gone context.CancelFunc) *lineWriter {
-	return &lineWriter{w: w, gone: gone}
-}
-
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -595,11 +587,9 @@ func (w *lineWriter) finish(most time.Duration) {
 	done := make(chan struct{})
 	w.done = done
 	w.mu.Unlock()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(most):
 	}
 }
 
