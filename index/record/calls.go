@@ -86,35 +86,23 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 	return list
 }
 
-// usageEntries reads the beginning of usages.
-func (d *factDecoder) usageEntries() (u Usages) {
+// usages reads uses, or only the beginning of them, for Entries.
+func (d *factDecoder) usages(entries bool) (u Usages) {
 	u.Len = d.Count()
-	d.columns(u.Len, &u.Offset, &u.Time, &u.Copy)
-	return u
-}
-
-func (d *factDecoder) usages() Usages {
-	u := d.usageEntries()
+	if d.columns(u.Len, &u.Offset, &u.Time, &u.Copy); entries {
+		return u
+	}
 	d.columns(u.Len, &u.flags, &u.input, &u.output, &u.cacheRead, &u.cacheWrite, &u.longWrite, &u.cost)
 	u.Source, u.Model = d.names(u.Len), d.names(u.Len)
 	return u
 }
 
 func appendUsages(b []byte, list []session.UsageFact) []byte {
-	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(u *session.UsageFact) int64 { return u.Offset },
-		func(u *session.UsageFact) int64 { return u.Time },
-		func(u *session.UsageFact) int64 { return int64(u.Copy) },
-		func(u *session.UsageFact) int64 {
-			return flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) | flag(u.NoCost, usageNoCost)
-		},
-		func(u *session.UsageFact) int64 { return u.Input },
-		func(u *session.UsageFact) int64 { return u.Output },
-		func(u *session.UsageFact) int64 { return u.CacheRead },
-		func(u *session.UsageFact) int64 { return u.CacheWrite },
-		func(u *session.UsageFact) int64 { return u.LongWrite },
-		func(u *session.UsageFact) int64 { return int64(math.Float64bits(u.Cost)) },
-	)
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list, func(rows []int64, u *session.UsageFact) []int64 {
+		flags := flag(u.Unusable, usageUnusable) | flag(u.Bare, usageBare) | flag(u.NoCost, usageNoCost)
+		return append(rows, u.Offset, u.Time, int64(u.Copy), flags,
+			u.Input, u.Output, u.CacheRead, u.CacheWrite, u.LongWrite, int64(math.Float64bits(u.Cost)))
+	})
 	b = appendNames(b, list, func(u *session.UsageFact) string { return u.Source })
 	return appendNames(b, list, func(u *session.UsageFact) string { return u.Model })
 }
@@ -224,16 +212,13 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	return list
 }
 
-// callEntries reads the beginning of calls.
-func (d *factDecoder) callEntries() (c Calls) {
+// calls reads calls, or only the beginning of them, for Entries.
+func (d *factDecoder) calls(entries bool) (c Calls) {
 	c.Len = d.Count()
-	d.columns(c.Len, &c.flags, &c.Offset, &c.Time, &c.Copy)
-	return c
-}
-
-func (d *factDecoder) calls() Calls {
-	c := d.callEntries()
 	n := c.Len
+	if d.columns(n, &c.flags, &c.Offset, &c.Time, &c.Copy); entries {
+		return c
+	}
 	d.columns(n, &c.Part, &c.Bytes, &c.exit, &c.duration, &c.result, &c.ResultCopy, &c.Rules, &c.blamed)
 	c.deed = d.deeds(n)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
@@ -241,31 +226,17 @@ func (d *factDecoder) calls() Calls {
 }
 
 func appendCalls(b []byte, list []session.CallFact) []byte {
-	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(c *session.CallFact) int64 { return int64(FlagsOf(c)) },
-		func(c *session.CallFact) int64 { return c.Offset },
-		func(c *session.CallFact) int64 { return c.Time },
-		func(c *session.CallFact) int64 { return int64(c.Copy) },
-		func(c *session.CallFact) int64 { return int64(c.Part) },
-		func(c *session.CallFact) int64 { return c.Bytes },
-		func(c *session.CallFact) int64 {
-			if c.Exit == session.Unknown {
-				return 0
-			}
-			return int64(c.Exit)<<1 | 1
-		},
-		func(c *session.CallFact) int64 { return max(int64(c.Duration), -1) },
-		func(c *session.CallFact) int64 {
-			if !c.HasResult {
-				return 0
-			}
-			return c.Result - c.Offset
-		},
-		func(c *session.CallFact) int64 { return int64(c.ResultCopy) },
-		func(c *session.CallFact) int64 { return int64(c.Rules) },
-		func(c *session.CallFact) int64 { return int64(c.Blamed) },
-		func(c *session.CallFact) int64 { return int64(c.Deed) },
-	)
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list, func(rows []int64, c *session.CallFact) []int64 {
+		exit, result := int64(0), int64(0)
+		if c.Exit != session.Unknown {
+			exit = int64(c.Exit)<<1 | 1
+		}
+		if c.HasResult {
+			result = c.Result - c.Offset
+		}
+		return append(rows, int64(FlagsOf(c)), c.Offset, c.Time, int64(c.Copy), int64(c.Part), c.Bytes,
+			exit, max(int64(c.Duration), -1), result, int64(c.ResultCopy), int64(c.Rules), int64(c.Blamed), int64(c.Deed))
+	})
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Tool })
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Model })
 	return appendLists(b, list, func(c *session.CallFact) []string { return c.Programs })
@@ -312,11 +283,15 @@ func (d *factDecoder) deeds(n int) format.Column {
 }
 
 func appendDetails(b []byte, list []session.CallFact) []byte {
-	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(c *session.CallFact) int64 {
-			return flag(c.Cut, detailCut) | flag(c.Shell, detailShell) | int64(c.Dialect)<<detailDialect
-		},
-	)
+	flags, uses := make([]int64, len(list)), []int64(nil)
+	for i := range list {
+		c := &list[i]
+		flags[i] = flag(c.Cut, detailCut) | flag(c.Shell, detailShell) | int64(c.Dialect)<<detailDialect
+		for _, u := range c.Files {
+			uses = append(uses, int64(u.Deed))
+		}
+	}
+	b = appendColumn(format.AppendUint(b, uint64(len(list))), flags)
 	b = appendTexts(b, list, func(c *session.CallFact) string { return c.Line })
 	b = appendTexts(b, list, func(c *session.CallFact) string { return c.ID })
 	b = appendNames(b, list, func(c *session.CallFact) string { return c.Dir })
@@ -326,11 +301,7 @@ func appendDetails(b []byte, list []session.CallFact) []byte {
 		}
 		return paths
 	})
-	var uses []session.FileUse
-	for i := range list {
-		uses = append(uses, list[i].Files...)
-	}
-	return appendColumns(b, uses, func(u *session.FileUse) int64 { return int64(u.Deed) })
+	return appendColumn(b, uses)
 }
 
 // Touches are files that summaries list.
@@ -362,11 +333,8 @@ func (d *factDecoder) touches() (t Touches) {
 }
 
 func appendTouches(b []byte, list []session.TouchFact) []byte {
-	b = appendColumns(format.AppendUint(b, uint64(len(list))), list,
-		func(t *session.TouchFact) int64 { return t.Offset },
-		func(t *session.TouchFact) int64 { return t.Time },
-		func(t *session.TouchFact) int64 { return int64(t.Copy) },
-		func(t *session.TouchFact) int64 { return flag(t.Write, 1) },
-	)
+	b = appendColumns(format.AppendUint(b, uint64(len(list))), list, func(rows []int64, t *session.TouchFact) []int64 {
+		return append(rows, t.Offset, t.Time, int64(t.Copy), flag(t.Write, 1))
+	})
 	return appendNames(b, list, func(t *session.TouchFact) string { return t.Path })
 }

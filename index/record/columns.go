@@ -2,12 +2,22 @@ package record
 
 import "pigrep/index/format"
 
-// appendColumns appends a column of each figure of the items.
-func appendColumns[T any](b []byte, list []T, figures ...func(*T) int64) []byte {
-	for _, figure := range figures {
-		b = format.AppendColumn(b, len(list), func(i int) int64 { return figure(&list[i]) })
+// appendColumns appends a column of each figure in the rows of the items.
+func appendColumns[T any](b []byte, items []T, appendRow func(rows []int64, item *T) []int64) []byte {
+	columns := len(appendRow(nil, new(T)))
+	rows := make([]int64, 0, columns*len(items))
+	for i := range items {
+		rows = appendRow(rows, &items[i])
+	}
+	for column := range columns {
+		b = format.AppendColumn(b, len(items), func(i int) int64 { return rows[i*columns+column] })
 	}
 	return b
+}
+
+// appendColumn appends a column of numbers.
+func appendColumn[T ~int32 | ~int64 | ~uint64](b []byte, numbers []T) []byte {
+	return format.AppendColumn(b, len(numbers), func(i int) int64 { return int64(numbers[i]) })
 }
 
 // columns reads columns of n integers.
@@ -46,15 +56,12 @@ func (d *factDecoder) names(n int) Names {
 }
 
 func appendNames[T any](b []byte, list []T, name func(*T) string) []byte {
-	var names []string
-	numbers := make(map[string]int64)
+	var names grouping[string, struct{}]
+	numbers := make([]int64, len(list))
 	for i := range list {
-		if _, ok := numbers[name(&list[i])]; !ok {
-			numbers[name(&list[i])] = int64(len(names))
-			names = append(names, name(&list[i]))
-		}
+		numbers[i] = int64(names.number(name(&list[i])))
 	}
-	return appendColumns(format.AppendStrings(b, names), list, func(x *T) int64 { return numbers[name(x)] })
+	return appendColumn(format.AppendStrings(b, names.keys), numbers)
 }
 
 // ends has the end of each of n items in their common storage.
@@ -91,7 +98,7 @@ func appendEnds[T any](b []byte, list []T, size func(*T) int) []byte {
 		end += int64(size(&list[i]))
 		ends[i] = end
 	}
-	return appendColumns(b, ends, func(end *int64) int64 { return *end })
+	return appendColumn(b, ends)
 }
 
 // texts are n strings.

@@ -72,46 +72,18 @@ type factDecoder struct {
 	lists []string // of names
 }
 
-func (p *Piece) open(stored []byte) (*factDecoder, error) {
-	s, ok := format.Unseal(stored)
-	if !ok {
-		return nil, format.Damaged("session facts: wrong checksum")
-	}
-	d := &factDecoder{format.NewDecoder(s), p.lists}
-	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
-		return nil, format.OtherVersion(v)
-	}
-	return d, nil
-}
-
-// decodeEntries is decode as far as Entries needs it; a piece of details is not needed.
-func (p *Piece) decodeEntries(kind FactKind, stored []byte) error {
-	d, err := p.open(stored)
+// decode decodes the stored form of a kind. With entries it does so as far as Entries needs it.
+func (p *Piece) decode(kind FactKind, stored []byte, entries bool) error {
+	c, err := open(stored, "session facts")
 	if err != nil {
 		return err
 	}
+	d := &factDecoder{c.Decoder, p.lists}
 	switch kind {
 	case UsageFacts:
-		p.Usages = d.usageEntries()
+		p.Usages = d.usages(entries)
 	case CallFacts:
-		p.Calls = d.callEntries()
-	}
-	if d.Failed() {
-		return errFacts
-	}
-	return nil
-}
-
-func (p *Piece) decode(kind FactKind, stored []byte) error {
-	d, err := p.open(stored)
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case UsageFacts:
-		p.Usages = d.usages()
-	case CallFacts:
-		p.Calls = d.calls()
+		p.Calls = d.calls(entries)
 	case DetailFacts:
 		p.Details, p.Touches = d.details(), d.touches()
 	case UsageSums:
@@ -122,6 +94,9 @@ func (p *Piece) decode(kind FactKind, stored []byte) error {
 		p.Bare = d.bare()
 	}
 	p.lists = d.lists
+	if entries && !d.Failed() {
+		return nil
+	}
 	if d.ColumnEnd(); !d.Done() {
 		return errFacts
 	}

@@ -340,7 +340,7 @@ func TestDamagedFacts(t *testing.T) {
 	f.Usages[0].Bare, f.Calls[0].Bare = true, true
 	read := func(kind FactKind, b []byte) error {
 		var p Piece
-		if err := p.decode(kind, format.Seal(b)); err != nil {
+		if err := p.decode(kind, format.Seal(b), false); err != nil {
 			return err
 		}
 		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len, p.UsageSums.Len, p.CallSums.Len, p.Bare.Len); n > len(b) {
@@ -367,7 +367,7 @@ func TestDamagedFacts(t *testing.T) {
 	}
 	for _, kind := range FactKinds {
 		sealed := EncodeFacts(kind, f)
-		if err := new(Piece).decode(kind, append(sealed, 0)); err == nil {
+		if err := new(Piece).decode(kind, append(sealed, 0), false); err == nil {
 			t.Error("a wrong checksum is not noticed")
 		}
 		body := sealed[:len(sealed)-8]

@@ -100,20 +100,25 @@ func (s *FactSet) pieces(file uint32) []storedPiece {
 	return list
 }
 
-// reading selects what to read of a piece. The zero value selects the facts.
+// reading says what to read of a piece.
 type reading struct {
-	entries bool                // the facts as far as Entries needs them
-	brief   bool                // the facts without details
-	bare    bool                // BareFacts only
-	enough  func(p *Piece) bool // if not nil: the sums, and the facts unless it says that these are enough
+	kinds   func(FactKind) bool
+	entries bool                // only as far as Entries needs it
+	enough  func(p *Piece) bool // if not nil: the sums, and the kinds unless it says that these are enough
 }
+
+// The readings of facts, and of those that calls are counted by.
+var (
+	allFacts     = reading{kinds: func(kind FactKind) bool { return !kind.derived() }}
+	countedFacts = reading{kinds: func(kind FactKind) bool { return kind == UsageFacts || kind == CallFacts }}
+)
 
 // read reads a piece into p, whose memory it uses again.
 func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 	*p = Piece{File: p.File, Index: p.Index, memory: p.memory, lists: p.lists[:0], pooled: p.pooled}
 	if r.enough != nil {
 		isSum := func(kind FactKind) bool { return kind == UsageSums || kind == CallSums }
-		found, err := s.readKinds(stored, p, isSum, false)
+		found, err := s.readKinds(stored, p, reading{kinds: isSum})
 		if err != nil {
 			return err
 		}
@@ -121,21 +126,17 @@ func (s *FactSet) read(stored *storedPiece, p *Piece, r reading) error {
 			return nil
 		}
 	}
-	_, err := s.readKinds(stored, p, func(kind FactKind) bool {
-		return kind.derived() == r.bare && (!r.bare || kind == BareFacts) && !((r.entries || r.brief) && kind == DetailFacts)
-	}, r.entries)
-	if err != nil || r.bare || r.entries || r.brief {
-		return err
-	}
-	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
+	_, err := s.readKinds(stored, p, r)
+	has := func(kind FactKind) bool { return r.kinds(kind) && slices.Contains(s.kinds, kind) }
+	if err == nil && has(CallFacts) && has(DetailFacts) && p.Calls.Len != p.Details.Len {
 		return format.Damaged("session facts: the details are of others")
 	}
-	return nil
+	return err
 }
 
-func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind) bool, entries bool) (found bool, err error) {
+func (s *FactSet) readKinds(stored *storedPiece, p *Piece, r reading) (found bool, err error) {
 	for i, kind := range s.kinds {
-		if stored.read[i] == nil || !wanted(kind) {
+		if stored.read[i] == nil || !r.kinds(kind) {
 			continue
 		}
 		if p.memory[i] == nil && p.pooled {
@@ -147,12 +148,7 @@ func (s *FactSet) readKinds(stored *storedPiece, p *Piece, wanted func(FactKind)
 		}
 		s.bytes.Add(int64(max(len(b), leastRead)))
 		p.memory[i], found = b, true
-		if entries {
-			err = p.decodeEntries(kind, b)
-		} else {
-			err = p.decode(kind, b)
-		}
-		if err != nil {
+		if err := p.decode(kind, b, r.entries); err != nil {
 			return found, err
 		}
 	}
@@ -188,39 +184,41 @@ const pieceSize = 64 << 10
 // included. A piece is valid until the next one, and so are its strings. Goroutines,
 // which end with the loop, read ahead.
 func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{})
+	return s.each(files, allFacts)
 }
 
 // WithoutDetails is All without DetailFacts, which are most of the bytes.
 func (s *FactSet) WithoutDetails(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{brief: true})
+	return s.each(files, countedFacts)
 }
 
 // Sums is All, but of the pieces whose sums are enough it has the sums. The function is
 // called by several goroutines, with the sums of a piece and the index of its file.
 func (s *FactSet) Sums(files []uint32, enough func(p *Piece) bool) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{enough: enough})
+	return s.each(files, reading{kinds: allFacts.kinds, enough: enough})
 }
 
 // Bare has which entries of the files have no documents.
 func (s *FactSet) Bare(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{bare: true})
+	return s.each(files, reading{kinds: func(kind FactKind) bool { return kind == BareFacts }})
 }
 
 // Entries is All without most columns. Of uses of tokens and calls there are the offset,
 // the time and the copy, and of calls the flags.
 func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
-	return s.each(files, reading{entries: true})
+	return s.each(files, reading{kinds: countedFacts.kinds, entries: true})
 }
 
-// jobs returns the pieces of files to read, in this order.
+// jobs returns the pieces of files in which there is something to read, in this order.
 func (s *FactSet) jobs(files []uint32, how reading) (jobs []job) {
-	bare := slices.Index(s.kinds, BareFacts)
 	for i, file := range files {
 		pieces := s.pieces(file)
 		for k := range pieces {
-			if stored := &pieces[k]; !how.bare || stored.read[bare] != nil {
-				jobs = append(jobs, job{i, k, stored})
+			for n, kind := range s.kinds {
+				if stored := &pieces[k]; stored.read[n] != nil && (how.kinds(kind) || how.enough != nil) {
+					jobs = append(jobs, job{i, k, stored})
+					break
+				}
 			}
 		}
 	}
@@ -302,7 +300,7 @@ func (s *FactSet) PieceFacts(file uint32, index int) (*session.Facts, error) {
 // appendPiece adds the facts of a piece to those of its file.
 func (s *FactSet) appendPiece(stored *storedPiece, f *session.Facts) error {
 	var p Piece // not used again: the facts share its memory
-	if err := s.read(stored, &p, reading{}); err != nil {
+	if err := s.read(stored, &p, allFacts); err != nil {
 		return err
 	}
 	p.appendTo(f)
@@ -322,7 +320,7 @@ func (s *FactSet) SumsFit(file uint32) (bool, error) {
 	pieces := s.stored(file)
 	for i := range pieces {
 		var p Piece
-		if err := s.read(&pieces[i], &p, reading{}); err != nil {
+		if err := s.read(&pieces[i], &p, allFacts); err != nil {
 			return false, err
 		}
 		var f session.Facts

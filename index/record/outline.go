@@ -35,7 +35,7 @@ func (o *Outline) First() (Entry, bool) {
 	if w.count > 0 {
 		w.enter(0, 0)
 	}
-	return w.entry, w.count > 0 && !w.d.Failed()
+	return w.entry, w.count > 0 && !w.rows.Failed()
 }
 
 // Before returns the last entry that begins before the byte offset; false if none does.
@@ -49,7 +49,7 @@ func (o *Outline) Before(offset int64) (last Entry, ok bool) {
 			break
 		}
 	}
-	return last, !w.d.Failed()
+	return last, !w.rows.Failed()
 }
 
 // From visits the entries from the one that begins at the byte offset on; none if none does.
@@ -57,7 +57,7 @@ func (o *Outline) From(offset int64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		w := o.Walk()
 		_, ok := w.At(offset)
-		for ; ok && !w.d.Failed() && yield(w.entry); ok = w.forward() {
+		for ; ok && !w.rows.Failed() && yield(w.entry); ok = w.forward() {
 		}
 	}
 }
@@ -136,17 +136,17 @@ type nodeGroups struct {
 	rows  string
 }
 
-// appendNodes appends the entries of a record that are in no piece. It returns the pieces
+// writeNodes writes the entries of a record that are in no piece. It returns the pieces
 // of the others, from number first on.
-func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
+func (c *coder) writeNodes(r *session.Record, known *session.Known, first int) (pieces [][]byte) {
 	names := slices.Clone(known.Names)
-	number := make(map[string]uint64)
+	c.numbers = make(map[string]uint64)
 	for i, s := range names {
-		number[s] = uint64(i)
+		c.numbers[s] = uint64(i)
 	}
 	add := func(s string) {
-		if _, ok := number[s]; !ok {
-			number[s] = uint64(len(names))
+		if _, ok := c.numbers[s]; !ok {
+			c.numbers[s] = uint64(len(names))
 			names = append(names, s)
 		}
 	}
@@ -160,115 +160,125 @@ func appendNodes(b []byte, r *session.Record, known *session.Known, first int) (
 	}
 	for i := first; i < known.Pieces; i++ {
 		at := i*pieceEntries - known.Left
-		piece := appendGroups(format.AppendUint(nil, format.SchemaVersion), r.Nodes[at:at+pieceEntries], number)
-		pieces = append(pieces, format.Seal(piece))
+		piece := coder{out: format.AppendUint(nil, format.SchemaVersion), writes: true, numbers: c.numbers}
+		piece.writeGroups(r.Nodes[at : at+pieceEntries])
+		pieces = append(pieces, format.Seal(piece.out))
 	}
 	known.Entries, known.Names = r.Len(), names
 	known.Active, known.InContext = r.Marks()
 	known.Moved = false
-	b = format.AppendStrings(b, names)
-	b = format.AppendUint(b, uint64(known.Entries))
-	b = format.AppendUint(b, uint64(known.Pieces))
-	b = appendRuns(appendRuns(b, known.Active), known.InContext)
-	return appendGroups(b, r.Nodes[known.Pieces*pieceEntries-known.Left:], number), pieces
+	c.strings(&names)
+	count(c, &known.Entries)
+	count(c, &known.Pieces)
+	c.runs(&known.Active)
+	c.runs(&known.InContext)
+	c.writeGroups(r.Nodes[known.Pieces*pieceEntries-known.Left:])
+	return pieces
 }
 
-func appendRuns(b []byte, runs session.Runs) []byte {
-	b = format.AppendUint(b, uint64(len(runs)))
-	last := 0
-	for _, v := range runs {
-		b = format.AppendUint(b, uint64(v-last))
-		last = v
-	}
-	return b
-}
-
-func appendGroups(b []byte, list []session.Node, number map[string]uint64) []byte {
-	b = format.AppendUint(b, uint64(groupsOf(len(list))))
-	var rows []byte
+func (c *coder) writeGroups(list []session.Node) {
+	c.out = format.AppendUint(c.out, uint64(groupsOf(len(list))))
+	rows := coder{writes: true, numbers: c.numbers}
 	var above *session.Node
 	for i := range list {
 		n := &list[i]
 		if i%nodeGroup == 0 {
-			b = format.AppendFixed(b, uint64(n.Offset))
-			b = format.AppendFixed(b, uint64(len(rows)))
+			c.out = format.AppendFixed(c.out, uint64(n.Offset))
+			c.out = format.AppendFixed(c.out, uint64(len(rows.out)))
 			above = &session.Node{}
 		}
-		rows = appendNode(rows, n, above, number)
+		rows.node(n, above)
 		above = n
 	}
-	return format.AppendString(b, string(rows))
-}
-
-func appendNode(rows []byte, n, above *session.Node, number map[string]uint64) []byte {
-	flag := func(bit uint64, set bool) uint64 {
-		if set {
-			return bit
-		}
-		return 0
-	}
-	isAbove := n.ParentID != "" && n.ParentID == above.ID
-	isNamed := n.ParentID != "" && !isAbove
-	isMessage := n.Message != "" && n.Message != above.Message
-	flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
-		flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "") |
-		flag(nodeMessage, isMessage) | flag(nodeMessageAbove, n.Message != "" && !isMessage) |
-		flag(nodeAside, n.Aside) | flag(nodeApart, n.Apart) | flag(nodeBeside, n.Beside) |
-		flag(nodeTool, n.Tool != "")
-	rows = format.AppendUint(rows, flags)
-	rows = format.AppendUint(rows, number[n.Type])
-	rows = format.AppendUint(rows, number[n.Role])
-	rows = format.AppendString(rows, n.ID)
-	if isNamed {
-		rows = format.AppendString(rows, n.ParentID)
-	}
-	if n.TargetID != "" {
-		rows = format.AppendString(rows, n.TargetID)
-	}
-	if n.FirstKept != "" {
-		rows = format.AppendString(rows, n.FirstKept)
-	}
-	if isMessage {
-		rows = format.AppendString(rows, n.Message)
-	}
-	if n.Tool != "" {
-		rows = format.AppendUint(rows, number[n.Tool])
-	}
-	rows = format.AppendInt(rows, n.Time-above.Time)
-	rows = format.AppendInt(rows, n.Offset-above.Offset)
-	rows = format.AppendInt(rows, int64(n.Length))
-	return format.AppendInt(rows, int64(n.Line)-int64(above.Line))
+	c.out = format.AppendString(c.out, string(rows.out))
 }
 
 func groupsOf(entries int) int { return (entries + nodeGroup - 1) / nodeGroup }
 
-// nodes reads the entries that follow without decoding them. It returns how many pieces
+// node codes an entry that follows another one in its group.
+func (c *coder) node(n, above *session.Node) {
+	isAbove := n.ParentID != "" && n.ParentID == above.ID
+	isMessage := n.Message != "" && n.Message != above.Message
+	flags := flag(n.HasParent, nodeHasParent) | flag(isAbove, nodeParentAbove) | flag(n.ParentID != "" && !isAbove, nodeParentNamed) |
+		flag(n.TargetID != "", nodeTarget) | flag(n.FirstKept != "", nodeFirstKept) |
+		flag(isMessage, nodeMessage) | flag(n.Message != "" && !isMessage, nodeMessageAbove) |
+		flag(n.Aside, nodeAside) | flag(n.Apart, nodeApart) | flag(n.Beside, nodeBeside) |
+		flag(n.Tool != "", nodeTool)
+	has := func(flag int64) bool { return flags&flag != 0 }
+	if natural(c, &flags); !c.writes {
+		n.HasParent, n.Aside, n.Apart, n.Beside = has(nodeHasParent), has(nodeAside), has(nodeApart), has(nodeBeside)
+		if has(nodeParentAbove) {
+			n.ParentID = above.ID
+		}
+		if has(nodeMessageAbove) {
+			n.Message = above.Message
+		}
+	}
+	c.name(&n.Type)
+	c.name(&n.Role)
+	c.text(&n.ID)
+	if has(nodeParentNamed) {
+		c.text(&n.ParentID)
+	}
+	if has(nodeTarget) {
+		c.text(&n.TargetID)
+	}
+	if has(nodeFirstKept) {
+		c.text(&n.FirstKept)
+	}
+	if has(nodeMessage) {
+		c.text(&n.Message)
+	}
+	if has(nodeTool) {
+		c.name(&n.Tool)
+	}
+	difference(c, &n.Time, above.Time)
+	difference(c, &n.Offset, above.Offset)
+	number(c, &n.Length)
+	difference(c, &n.Line, above.Line)
+}
+
+// name codes the number of a name.
+func (c *coder) name(s *string) {
+	number := c.numbers[*s]
+	if natural(c, &number); c.writes {
+		return
+	}
+	if number >= uint64(len(c.names)) {
+		c.Fail()
+		return
+	}
+	*s = c.names[number]
+}
+
+// difference codes a number that is relative to that of the entry before.
+func difference[T integer](c *coder, v *T, before T) {
+	more := *v - before
+	if number(c, &more); !c.writes {
+		*v = before + more
+	}
+}
+
+// readNodes reads the entries that follow without decoding them. It returns how many pieces
 // are stored apart.
-func (d *decoder) nodes(n *nodes) (pieces int) {
-	n.names = d.Strings()
-	n.count, pieces = d.Count(), d.Count()
-	n.active, n.inContext = d.runs(), d.runs()
-	rest := d.groups()
+func (c *coder) readNodes(n *nodes) (pieces int) {
+	c.strings(&n.names)
+	count(c, &n.count)
+	count(c, &pieces)
+	c.runs(&n.active)
+	c.runs(&n.inContext)
+	rest := c.groups()
 	if n.count < pieces*pieceEntries || len(rest.table) != groupRowLen*groupsOf(n.count-pieces*pieceEntries) ||
 		len(rest.rows) < minNodeLen*(n.count-pieces*pieceEntries) {
-		d.Fail()
+		c.Fail()
 	}
 	n.parts = []nodeGroups{rest}
 	return pieces
 }
 
-func (d *decoder) runs() (runs session.Runs) {
-	last := 0
-	for range d.Items(1) {
-		last += d.Count()
-		runs = append(runs, last)
-	}
-	return runs
-}
-
-func (d *decoder) groups() (g nodeGroups) {
-	g.table = d.Bytes(groupRowLen * d.Items(groupRowLen))
-	g.rows = d.String()
+func (c *coder) groups() (g nodeGroups) {
+	g.table = c.Bytes(groupRowLen * c.Items(groupRowLen))
+	g.rows = c.String()
 	return g
 }
 
@@ -276,16 +286,12 @@ func (d *decoder) groups() (g nodeGroups) {
 func (n *nodes) attach(pieces [][]byte) error {
 	var parts []nodeGroups
 	for _, b := range pieces {
-		s, ok := format.Unseal(b)
-		if !ok {
-			return format.Damaged("entries of a session: wrong checksum")
+		c, err := open(b, "entries of a session")
+		if err != nil {
+			return err
 		}
-		d := decoder{format.NewDecoder(s)}
-		if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
-			return format.OtherVersion(v)
-		}
-		g := d.groups()
-		if !d.Done() || len(g.table) != groupRowLen*pieceGroups || len(g.rows) < minNodeLen*pieceEntries {
+		g := c.groups()
+		if !c.Done() || len(g.table) != groupRowLen*pieceGroups || len(g.rows) < minNodeLen*pieceEntries {
 			return errRecord
 		}
 		parts = append(parts, g)
@@ -293,6 +299,9 @@ func (n *nodes) attach(pieces [][]byte) error {
 	n.parts = append(parts, n.parts...)
 	return nil
 }
+
+// rows returns a coder that reads entries.
+func (n *nodes) rows(s string) coder { return coder{Decoder: format.NewDecoder(s), names: n.names} }
 
 // known returns the stored state of a record whose parts before number last were left in
 // the index.
@@ -333,19 +342,19 @@ func (n *nodes) all(from int) (list []session.Node, err error) {
 		if i += from; i == len(n.parts)-1 {
 			entries = n.count - i*pieceEntries
 		}
-		table, d, e := format.NewDecoder(p.table), decoder{format.NewDecoder(p.rows)}, Entry{}
+		table, rows := format.NewDecoder(p.table), n.rows(p.rows)
 		for k := range entries {
-			begins := k%nodeGroup == 0
-			if begins {
-				e = Entry{}
+			at, begins, above := rows.Offset(), k%nodeGroup == 0, &session.Node{}
+			if !begins {
+				above = &list[len(list)-1]
 			}
-			at := d.Offset()
-			if d.node(&e, n.names); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
+			list = append(list, session.Node{})
+			e := &list[len(list)-1]
+			if rows.node(e, above); begins && (int64(table.Fixed()) != e.Offset || table.Fixed() != uint64(at)) {
 				return nil, errRecord
 			}
-			list = append(list, e.Node)
 		}
-		if !d.Done() {
+		if !rows.Done() {
 			return nil, errRecord
 		}
 	}
@@ -367,7 +376,7 @@ type Walk struct {
 	last  int // the group that was decoded last, -1 at first
 	at    int // the number of the entry
 	left  int // entries of the group that are not decoded
-	d     decoder
+	rows  coder
 	entry Entry
 }
 
@@ -381,7 +390,7 @@ func (w *Walk) At(offset int64) (Entry, bool) {
 	for w.left > 0 && w.entry.Offset < offset {
 		w.next()
 	}
-	return w.entry, w.entry.Offset == offset && !w.d.Failed()
+	return w.entry, w.entry.Offset == offset && !w.rows.Failed()
 }
 
 // enter begins to decode a group, unless the entry at the offset is still ahead in it.
@@ -390,7 +399,7 @@ func (w *Walk) enter(g int, offset int64) bool {
 		return true
 	}
 	_, rows := w.group(g)
-	w.last, w.at, w.left, w.d, w.entry = g, g*nodeGroup-1, min(nodeGroup, w.count-g*nodeGroup), decoder{format.NewDecoder(rows)}, Entry{}
+	w.last, w.at, w.left, w.rows, w.entry = g, g*nodeGroup-1, min(nodeGroup, w.count-g*nodeGroup), w.nodes.rows(rows), Entry{}
 	w.next()
 	return true
 }
@@ -409,54 +418,13 @@ func (w *Walk) forward() bool {
 }
 
 func (w *Walk) next() {
-	w.d.node(&w.entry, w.names)
+	above := w.entry.Node
+	w.entry.Node = session.Node{}
+	w.rows.node(&w.entry.Node, &above)
 	w.at++
 	w.left--
 	w.entry.Active, w.entry.InContext = w.active.Has(w.at), w.inContext.Has(w.at)
 	if len(w.contexts) > 0 {
 		w.entry.Context = w.contexts.At(w.at)
 	}
-}
-
-// node decodes the next entry of a group over the one before.
-func (d *decoder) node(e *Entry, names []string) {
-	name := func() string {
-		i := d.Uint()
-		if i >= uint64(len(names)) {
-			d.Fail()
-			return ""
-		}
-		return names[i]
-	}
-	above := e.ID
-	flags := d.Uint()
-	e.HasParent = flags&nodeHasParent != 0
-	e.Type, e.Role = name(), name()
-	e.ID = d.String()
-	e.ParentID, e.TargetID, e.FirstKept = "", "", ""
-	switch {
-	case flags&nodeParentAbove != 0:
-		e.ParentID = above
-	case flags&nodeParentNamed != 0:
-		e.ParentID = d.String()
-	}
-	if flags&nodeTarget != 0 {
-		e.TargetID = d.String()
-	}
-	if flags&nodeFirstKept != 0 {
-		e.FirstKept = d.String()
-	}
-	if flags&nodeMessage != 0 {
-		e.Message = d.String()
-	} else if flags&nodeMessageAbove == 0 {
-		e.Message = ""
-	}
-	if e.Tool = ""; flags&nodeTool != 0 {
-		e.Tool = name()
-	}
-	e.Aside, e.Apart, e.Beside = flags&nodeAside != 0, flags&nodeApart != 0, flags&nodeBeside != 0
-	e.Time += d.Int()
-	e.Offset += d.Int()
-	e.Length = int(d.Int())
-	e.Line += int(d.Int())
 }

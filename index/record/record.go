@@ -1,8 +1,8 @@
 // Package record says how session records, outlines and facts are encoded: everything that
 // the index stores about a session file besides its documents. It encodes the Summary (in
 // the Table of all files), the record with the tree of entries (Outline decodes entries on
-// demand), and the facts (FactSet). Each encoding has a function that writes it and one
-// that reads it. Its layout is described above them.
+// demand), and the facts (FactSet). A coder writes and reads records; facts have a function
+// for each direction. The layout of each encoding is described above.
 //
 // The package knows bytes, not where they are stored. It may import index/format and
 // internal/session only. Whatever bytes it is given, it returns a value or an error
@@ -109,25 +109,22 @@ func DecodeToContinue(b []byte, pieces Pieces) (*session.Record, error) {
 func DecodeOutline(b []byte, pieces Pieces) (*Outline, error) { return decodeOutline(b, false, pieces) }
 
 func decodeOutline(b []byte, base bool, pieces Pieces) (*Outline, error) {
-	s, ok := format.Unseal(b)
-	if !ok {
-		return nil, format.Damaged("session record: wrong checksum")
+	c, err := open(b, "session record")
+	if err != nil {
+		return nil, err
 	}
-	d := &decoder{format.NewDecoder(s)}
-	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
-		return nil, format.OtherVersion(v)
-	}
-	first, second := d.String(), d.String()
-	if !d.Done() {
+	first, second := c.String(), c.String()
+	if !c.Done() {
 		return nil, errRecord
 	}
 	if second == "" || base {
 		second = first
 	}
-	d = &decoder{format.NewDecoder(second)}
+	c = &coder{Decoder: format.NewDecoder(second)}
 	o := &Outline{}
-	n := d.record(&o.Record, &o.nodes)
-	if !d.Done() {
+	c.record(&o.Record)
+	n := c.readNodes(&o.nodes)
+	if !c.Done() {
 		return nil, errRecord
 	}
 	o.nodes.contexts = o.Record.Contexts
@@ -143,103 +140,87 @@ func decodeOutline(b []byte, base bool, pieces Pieces) (*Outline, error) {
 
 var errRecord = format.Damaged("session record: unreadable")
 
+// open returns a coder that reads what format.Seal has ended. what names it in errors.
+func open(sealed []byte, what string) (*coder, error) {
+	s, ok := format.Unseal(sealed)
+	if !ok {
+		return nil, format.Damaged("%s: wrong checksum", what)
+	}
+	c := &coder{Decoder: format.NewDecoder(s)}
+	if v := c.Uint(); v != format.SchemaVersion && !c.Failed() {
+		return nil, format.OtherVersion(v)
+	}
+	return c, nil
+}
+
 // appendRecord appends a record and returns the pieces of its entries from number first on.
 // known is the state that was stored; it becomes that of this record.
 func appendRecord(b []byte, r *session.Record, known *session.Known, first int) (_ []byte, pieces [][]byte) {
-	b = appendSummary(b, &r.Summary)
-
-	targets := slices.Sorted(maps.Keys(r.Labels))
-	b = format.AppendUint(b, uint64(len(targets)))
-	for _, t := range targets {
-		b = format.AppendString(b, t)
-		b = format.AppendString(b, r.Labels[t])
-	}
-
-	b = format.AppendUint(b, uint64(len(r.Problems)))
-	for _, p := range r.Problems {
-		b = format.AppendInt(b, int64(p.Line))
-		b = format.AppendInt(b, p.Offset)
-		b = format.AppendString(b, p.Reason)
-	}
-
-	b = format.AppendUint(b, uint64(len(r.Blocks)))
-	for _, h := range r.Blocks {
-		b = format.AppendFixed(b, h)
-	}
-	b = format.AppendString(b, string(r.Partial))
-	b = format.AppendFixed(format.AppendInt(b, r.Volatile.Length), r.Volatile.Hash)
-	b = format.AppendString(b, string(r.Memo))
-	b = format.AppendUint(b, uint64(len(r.Pending)))
-	for _, p := range r.Pending {
-		b = format.AppendInt(format.AppendInt(b, p.Offset), int64(p.Documents))
-		b = format.AppendString(format.AppendString(format.AppendUint(b, p.Tokens), p.About), p.Name)
-	}
-	b = appendRuns(b, r.Hidden)
-	b = format.AppendUint(b, uint64(len(r.Contexts)))
-	for _, c := range r.Contexts {
-		b = format.AppendUint(b, uint64(c.Entry))
-		for _, s := range [...]string{c.Provider, c.Model, c.CWD, c.Git} {
-			b = format.AppendString(b, s)
-		}
-	}
-	b = format.AppendString(b, r.Piece)
-	b = format.AppendUint(b, uint64(len(r.Awaited)))
-	for _, n := range r.Awaited {
-		b = format.AppendString(b, n.Target)
-		b = format.AppendString(b, n.Name)
-		b = format.AppendInt(b, int64(n.Rank))
-	}
-	return appendNodes(b, r, known, first)
+	c := &coder{out: b, writes: true}
+	c.record(r)
+	pieces = c.writeNodes(r, known, first)
+	return c.out, pieces
 }
 
-// record decodes a record without its entries. It returns how many pieces of them are
-// stored apart.
-func (d *decoder) record(r *session.Record, n *nodes) (pieces int) {
-	d.summary(&r.Summary)
+// record codes a record without its entries.
+func (c *coder) record(r *session.Record) {
+	c.summary(&r.Summary)
+	c.labels(&r.Labels)
+	list(c, &r.Problems, 3, func(p *session.Problem) {
+		number(c, &p.Line)
+		number(c, &p.Offset)
+		c.text(&p.Reason)
+	})
+	list(c, &r.Blocks, 8, func(hash *uint64) { fixed(c, hash) })
+	c.bytes(&r.Partial)
+	number(c, &r.Volatile.Length)
+	fixed(c, &r.Volatile.Hash)
+	c.bytes(&r.Memo)
+	list(c, &r.Pending, 5, func(p *session.Pending) {
+		number(c, &p.Offset)
+		number(c, &p.Documents)
+		natural(c, &p.Tokens)
+		c.text(&p.About, &p.Name)
+	})
+	c.runs(&r.Hidden)
+	list(c, &r.Contexts, 5, func(from *session.ContextsFrom) {
+		count(c, &from.Entry)
+		c.text(&from.Provider, &from.Model, &from.CWD, &from.Git)
+	})
+	c.text(&r.Piece)
+	list(c, &r.Awaited, 3, func(n *session.Naming) {
+		c.text(&n.Target, &n.Name)
+		number(c, &n.Rank)
+	})
+}
 
-	if n := d.Items(2); n > 0 {
-		r.Labels = make(map[string]string, n)
-		for range n {
-			target := d.String()
-			r.Labels[target] = d.String()
+func (c *coder) labels(labels *map[string]string) {
+	targets := slices.Sorted(maps.Keys(*labels))
+	list(c, &targets, 2, func(target *string) {
+		label := (*labels)[*target]
+		if c.text(target, &label); !c.writes {
+			if *labels == nil {
+				*labels = make(map[string]string)
+			}
+			(*labels)[*target] = label
 		}
-	}
+	})
+}
 
-	if n := d.Items(3); n > 0 {
-		r.Problems = make([]session.Problem, n)
-		for i := range r.Problems {
-			p := &r.Problems[i]
-			p.Line, p.Offset, p.Reason = int(d.Int()), d.Int(), d.String()
-		}
+func (c *coder) bytes(v *[]byte) {
+	s := string(*v)
+	if c.text(&s); !c.writes && s != "" {
+		*v = []byte(s)
 	}
+}
 
-	if n := d.Items(8); n > 0 {
-		r.Blocks = make([]uint64, n)
-		for i := range r.Blocks {
-			r.Blocks[i] = d.Fixed()
+func (c *coder) runs(runs *session.Runs) {
+	last := 0
+	list(c, runs, 1, func(v *int) {
+		more := *v - last
+		count(c, &more)
+		if last += more; !c.writes {
+			*v = last
 		}
-	}
-	if s := d.String(); s != "" {
-		r.Partial = []byte(s)
-	}
-	r.Volatile = session.Volatile{Length: d.Int(), Hash: d.Fixed()}
-	if s := d.String(); s != "" {
-		r.Memo = []byte(s)
-	}
-	for range d.Items(5) {
-		r.Pending = append(r.Pending, session.Pending{
-			Offset: d.Int(), Documents: int(d.Int()), Tokens: d.Uint(), About: d.String(), Name: d.String(),
-		})
-	}
-	r.Hidden = d.runs()
-	for range d.Items(5) {
-		r.Contexts = append(r.Contexts, session.ContextsFrom{Entry: d.Count(), Context: session.Context{
-			Provider: d.String(), Model: d.String(), CWD: d.String(), Git: d.String(),
-		}})
-	}
-	r.Piece = d.String()
-	for range d.Items(3) {
-		r.Awaited = append(r.Awaited, session.Naming{Target: d.String(), Name: d.String(), Rank: uint8(d.Int())})
-	}
-	return d.nodes(n)
+	})
 }

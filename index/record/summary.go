@@ -2,61 +2,149 @@ package record
 
 import (
 	"math"
+	"time"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
 )
 
-// decoder adds the encodings of this package to the primitives.
-type decoder struct{ format.Decoder }
+// A coder writes values, or reads them, so that what a record consists of is said once, for
+// both. Reading sets the values, and writing leaves them as they are.
+type coder struct {
+	format.Decoder
+	writes bool
+	out    []byte // what was written
 
-func appendSummary(b []byte, s *session.Summary) []byte {
-	b = format.AppendUint(b, uint64(s.File))
-	b = format.AppendString(b, s.Path)
-
-	c := &s.Checkpoint
-	b = format.AppendInt(b, c.Offset)
-	b = format.AppendInt(b, c.Size)
-	b = format.AppendFixed(b, uint64(c.Mtime))
-	b = format.AppendFixed(b, uint64(c.Ctime))
-	b = format.AppendUint(b, c.Inode)
-	b = format.AppendInt(b, int64(c.Lines))
-	b = format.AppendUint(b, c.Text())
-	b = format.AppendInt(b, c.TailBytes)
-	b = format.AppendInt(b, c.Within)
-	b = format.AppendInt(b, c.LongestLine)
-	b = format.AppendInt(b, c.ShortestLeft)
-	b = format.AppendInt(b, int64(c.Revision))
-	b = format.AppendString(b, s.Agent)
-	return appendRest(b, s)
+	names   []string          // of entries: their types, roles and tools
+	numbers map[string]uint64 // of these names, for writing
 }
 
-// appendRest appends what the stamp of a table does not have.
-func appendRest(b []byte, s *session.Summary) []byte {
-	h := &s.Header
-	b = format.AppendString(b, h.ID)
-	b = format.AppendString(b, h.CWD)
-	b = format.AppendString(b, h.ParentSession)
-	b = format.AppendInt(b, int64(h.Version))
-	b = format.AppendTime(b, h.Timestamp)
-	b = format.AppendInt(b, h.Offset)
-	b = appendRare(b, s)
+type integer interface {
+	~int | ~int64 | ~uint8 | ~uint32 | ~uint64
+}
 
-	b = format.AppendString(b, s.Name)
-	b = format.AppendString(b, s.FirstPrompt)
-	b = format.AppendString(b, s.Subject)
-	b = format.AppendTime(b, s.LastMessage)
-	b = format.AppendTime(b, s.Oldest)
-	b = format.AppendTime(b, s.Newest)
-	b = format.AppendInt(b, int64(s.Messages))
-	b = format.AppendInt(b, int64(s.Entries))
-	b = format.AppendStrings(b, s.Models)
-	b = format.AppendInt(b, s.UsedTokens)
-	b = format.AppendFixed(b, math.Float64bits(s.UsedCost))
-	b = format.AppendStrings(b, s.LabelNames)
-	b = format.AppendInt(b, int64(s.Documents))
-	b = format.AppendUint(b, s.Tokens)
-	return format.AppendInt(b, int64(s.Skipped))
+func number[T integer](c *coder, values ...*T) {
+	for _, v := range values {
+		if c.writes {
+			c.out = format.AppendInt(c.out, int64(*v))
+		} else {
+			*v = T(c.Int())
+		}
+	}
+}
+
+func natural[T integer](c *coder, v *T) {
+	if c.writes {
+		c.out = format.AppendUint(c.out, uint64(*v))
+	} else {
+		*v = T(c.Uint())
+	}
+}
+
+// count is natural for a number that fits into 31 bits.
+func count[T integer](c *coder, v *T) {
+	if c.writes {
+		c.out = format.AppendUint(c.out, uint64(*v))
+	} else {
+		*v = T(c.Count())
+	}
+}
+
+func fixed[T integer](c *coder, v *T) {
+	if c.writes {
+		c.out = format.AppendFixed(c.out, uint64(*v))
+	} else {
+		*v = T(c.Fixed())
+	}
+}
+
+func (c *coder) text(values ...*string) {
+	for _, v := range values {
+		if c.writes {
+			c.out = format.AppendString(c.out, *v)
+		} else {
+			*v = c.String()
+		}
+	}
+}
+
+func (c *coder) strings(v *[]string) {
+	if c.writes {
+		c.out = format.AppendStrings(c.out, *v)
+	} else {
+		*v = c.Strings()
+	}
+}
+
+func (c *coder) time(values ...*time.Time) {
+	for _, v := range values {
+		if c.writes {
+			c.out = format.AppendTime(c.out, *v)
+		} else {
+			*v = c.Time()
+		}
+	}
+}
+
+// list codes the items of a list, of which each takes at least size bytes. A list that was
+// read is nil if it is empty.
+func list[L ~[]T, T any](c *coder, items *L, size int, item func(*T)) {
+	if c.writes {
+		c.out = format.AppendUint(c.out, uint64(len(*items)))
+	} else if n := c.Items(size); n > 0 {
+		*items = make(L, n)
+	}
+	for i := range *items {
+		item(&(*items)[i])
+	}
+}
+
+func (c *coder) summary(s *session.Summary) {
+	count(c, &s.File)
+	c.text(&s.Path)
+
+	p := &s.Checkpoint
+	number(c, &p.Offset, &p.Size)
+	fixed(c, &p.Mtime)
+	fixed(c, &p.Ctime)
+	natural(c, &p.Inode)
+	number(c, &p.Lines)
+	text := p.Text()
+	if natural(c, &text); !c.writes {
+		p.SetText(text)
+	}
+	number(c, &p.TailBytes, &p.Within, &p.LongestLine, &p.ShortestLeft)
+	number(c, &p.Revision)
+	c.text(&s.Agent)
+	c.rest(s)
+}
+
+// rest codes what the stamp of a table does not have.
+func (c *coder) rest(s *session.Summary) {
+	c.beginning(s)
+	number(c, &s.Messages, &s.Entries)
+	c.strings(&s.Models)
+	number(c, &s.UsedTokens)
+	cost := math.Float64bits(s.UsedCost)
+	if fixed(c, &cost); !c.writes {
+		s.UsedCost = math.Float64frombits(cost)
+	}
+	c.strings(&s.LabelNames)
+	number(c, &s.Documents)
+	natural(c, &s.Tokens)
+	number(c, &s.Skipped)
+}
+
+// beginning codes the header, the names and the times.
+func (c *coder) beginning(s *session.Summary) {
+	h := &s.Header
+	c.text(&h.ID, &h.CWD, &h.ParentSession)
+	number(c, &h.Version)
+	c.time(&h.Timestamp)
+	number(c, &h.Offset)
+	c.rare(s)
+	c.text(&s.Name, &s.FirstPrompt, &s.Subject)
+	c.time(&s.LastMessage, &s.Oldest, &s.Newest)
 }
 
 // What few sessions have is preceded by flags that say whether it follows.
@@ -69,101 +157,26 @@ const (
 	rareRank     // int
 )
 
-func appendRare(b []byte, s *session.Summary) []byte {
+func (c *coder) rare(s *session.Summary) {
 	h := &s.Header
 	files := h.Part != "" || h.Base != session.Base{} || h.Ordinal != 0
 	flags := flag(h.Notes, rareNotes) | flag(h.Nested, rareNested) | flag(h.Relation != 0, rareRelation) |
 		flag(files, rareFiles) | flag(h.Git != "", rareGit) | flag(s.NameRank != 0, rareRank)
-	b = format.AppendUint(b, uint64(flags))
-	if h.Relation != 0 {
-		b = format.AppendInt(b, int64(h.Relation))
+	if natural(c, &flags); !c.writes {
+		h.Notes, h.Nested = flags&rareNotes != 0, flags&rareNested != 0
+		h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	}
-	if files {
-		b = format.AppendString(b, h.Part)
-		b = format.AppendString(b, h.Base.Session)
-		b = format.AppendString(b, h.Base.Part)
-		b = format.AppendInt(b, h.Base.Ordinal)
-		b = format.AppendInt(b, h.Base.Offset)
-		b = format.AppendInt(b, h.Ordinal)
-	}
-	if h.Git != "" {
-		b = format.AppendString(b, h.Git)
-	}
-	if s.NameRank != 0 {
-		b = format.AppendInt(b, int64(s.NameRank))
-	}
-	return b
-}
-
-func (d *decoder) rare(s *session.Summary) {
-	h, flags := &s.Header, d.Uint()
-	h.Notes, h.Nested = flags&rareNotes != 0, flags&rareNested != 0
-	h.Relation, h.Part, h.Base, h.Ordinal, h.Git, s.NameRank = 0, "", session.Base{}, 0, "", 0
 	if flags&rareRelation != 0 {
-		h.Relation = session.Relation(d.Int())
+		number(c, &h.Relation)
 	}
 	if flags&rareFiles != 0 {
-		h.Part = d.String()
-		h.Base = session.Base{Session: d.String(), Part: d.String(), Ordinal: d.Int(), Offset: d.Int()}
-		h.Ordinal = d.Int()
+		c.text(&h.Part, &h.Base.Session, &h.Base.Part)
+		number(c, &h.Base.Ordinal, &h.Base.Offset, &h.Ordinal)
 	}
 	if flags&rareGit != 0 {
-		h.Git = d.String()
+		c.text(&h.Git)
 	}
 	if flags&rareRank != 0 {
-		s.NameRank = uint8(d.Int())
+		number(c, &s.NameRank)
 	}
-}
-
-func (d *decoder) summary(s *session.Summary) {
-	s.File = uint32(d.Count())
-	s.Path = d.String()
-
-	c := &s.Checkpoint
-	c.Offset = d.Int()
-	c.Size = d.Int()
-	c.Mtime = int64(d.Fixed())
-	c.Ctime = int64(d.Fixed())
-	c.Inode = d.Uint()
-	c.Lines = int(d.Int())
-	c.SetText(d.Uint())
-	c.TailBytes = d.Int()
-	c.Within = d.Int()
-	c.LongestLine = d.Int()
-	c.ShortestLeft = d.Int()
-	c.Revision = int(d.Int())
-	s.Agent = d.String()
-	d.rest(s)
-}
-
-func (d *decoder) rest(s *session.Summary) {
-	d.beginning(s)
-	s.Messages = int(d.Int())
-	s.Entries = int(d.Int())
-	s.Models = d.Strings()
-	s.UsedTokens = d.Int()
-	s.UsedCost = math.Float64frombits(d.Fixed())
-	s.LabelNames = d.Strings()
-	s.Documents = int(d.Int())
-	s.Tokens = d.Uint()
-	s.Skipped = int(d.Int())
-}
-
-// beginning reads the header, the names and the times.
-func (d *decoder) beginning(s *session.Summary) {
-	h := &s.Header
-	h.ID = d.String()
-	h.CWD = d.String()
-	h.ParentSession = d.String()
-	h.Version = int(d.Int())
-	h.Timestamp = d.Time()
-	h.Offset = d.Int()
-	d.rare(s)
-
-	s.Name = d.String()
-	s.FirstPrompt = d.String()
-	s.Subject = d.String()
-	s.LastMessage = d.Time()
-	s.Oldest = d.Time()
-	s.Newest = d.Time()
 }

@@ -177,7 +177,7 @@ func appendBare(b []byte, f *session.Facts) []byte {
 		}
 	}
 	b = format.AppendUint(format.AppendUint(b, uint64(len(copies.list))), uint64(flag(orphan, 1)))
-	return appendColumns(b, copies.list, func(c *uint64) int64 { return int64(*c) })
+	return appendColumn(b, copies.list)
 }
 
 func (d *factDecoder) bare() (b Bare) {
@@ -194,7 +194,8 @@ type grouping[K comparable, T any] struct {
 	list    []T
 }
 
-func (g *grouping[K, T]) at(key K) *T {
+// number returns the number of a key, which may be new.
+func (g *grouping[K, T]) number(key K) int {
 	i, ok := g.numbers[key]
 	if !ok {
 		if g.numbers == nil {
@@ -204,6 +205,11 @@ func (g *grouping[K, T]) at(key K) *T {
 		g.numbers[key] = i
 		g.keys, g.list = append(g.keys, key), append(g.list, *new(T))
 	}
+	return i
+}
+
+func (g *grouping[K, T]) at(key K) *T {
+	i := g.number(key)
 	return &g.list[i]
 }
 
@@ -213,10 +219,9 @@ type usageKey struct {
 }
 
 type usageSum struct {
-	last, entries, unusable, unpriced    int64
-	input, output, cacheRead, cacheWrite int64
-	longWrite                            int64
-	cost                                 Sum
+	last, entries, unusable, unpriced int64
+	session.Usage                     // but for its cost
+	cost                              Sum
 }
 
 func appendUsageSums(b []byte, list []session.UsageFact) []byte {
@@ -231,28 +236,19 @@ func appendUsageSums(b []byte, list []session.UsageFact) []byte {
 		s.entries++
 		s.unusable += flag(u.Unusable, 1)
 		s.unpriced += flag(u.Unpriced(), 1)
-		s.input += u.Input
-		s.output += u.Output
-		s.cacheRead += u.CacheRead
-		s.cacheWrite += u.CacheWrite
-		s.longWrite += u.LongWrite
+		s.Input += u.Input
+		s.Output += u.Output
+		s.CacheRead += u.CacheRead
+		s.CacheWrite += u.CacheWrite
+		s.LongWrite += u.LongWrite
 		s.cost.Add(u.Cost)
 	}
 	b = format.AppendUint(b, uint64(len(sums.list)))
-	b = appendColumns(b, sums.list,
-		func(s *usageSum) int64 { return s.last },
-		func(s *usageSum) int64 { return s.entries },
-		func(s *usageSum) int64 { return s.unusable },
-		func(s *usageSum) int64 { return s.unpriced },
-		func(s *usageSum) int64 { return s.input },
-		func(s *usageSum) int64 { return s.output },
-		func(s *usageSum) int64 { return s.cacheRead },
-		func(s *usageSum) int64 { return s.cacheWrite },
-		func(s *usageSum) int64 { return s.longWrite },
-		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.value)) },
-		func(s *usageSum) int64 { return int64(math.Float64bits(s.cost.lost)) },
-	)
-	b = appendColumns(b, sums.keys, func(k *usageKey) int64 { return flag(k.noCost, 1) })
+	b = appendColumns(b, sums.list, func(rows []int64, s *usageSum) []int64 {
+		return append(rows, s.last, s.entries, s.unusable, s.unpriced, s.Input, s.Output, s.CacheRead, s.CacheWrite, s.LongWrite,
+			int64(math.Float64bits(s.cost.value)), int64(math.Float64bits(s.cost.lost)))
+	})
+	b = appendColumns(b, sums.keys, func(rows []int64, k *usageKey) []int64 { return append(rows, flag(k.noCost, 1)) })
 	b = appendNames(b, sums.keys, func(k *usageKey) string { return k.source })
 	return appendNames(b, sums.keys, func(k *usageKey) string { return k.model })
 }
@@ -309,17 +305,10 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 		}
 	}
 	b = format.AppendUint(b, uint64(len(sums.list)))
-	b = appendColumns(b, sums.list,
-		func(s *callSum) int64 { return s.last },
-		func(s *callSum) int64 { return s.calls },
-		func(s *callSum) int64 { return s.failed },
-		func(s *callSum) int64 { return s.bytes },
-		func(s *callSum) int64 { return s.nested },
-		func(s *callSum) int64 { return s.noResult },
-		func(s *callSum) int64 { return s.noCall },
-		func(s *callSum) int64 { return s.rejected },
-	)
-	b = appendColumns(b, sums.keys, func(k *callKey) int64 { return int64(k.deed) })
+	b = appendColumns(b, sums.list, func(rows []int64, s *callSum) []int64 {
+		return append(rows, s.last, s.calls, s.failed, s.bytes, s.nested, s.noResult, s.noCall, s.rejected)
+	})
+	b = appendColumns(b, sums.keys, func(rows []int64, k *callKey) []int64 { return append(rows, int64(k.deed)) })
 	b = appendNames(b, sums.keys, func(k *callKey) string { return k.tool })
 	b = appendNames(b, sums.keys, func(k *callKey) string { return k.model })
 	var durations []int32
@@ -327,15 +316,12 @@ func appendCallSums(b []byte, list []session.CallFact) []byte {
 		durations = append(durations, s.durations...)
 		return len(s.durations)
 	})
-	b = appendColumns(b, durations, func(ms *int32) int64 { return int64(*ms) })
+	b = appendColumn(b, durations)
 	b = format.AppendUint(format.AppendUint(b, commands), broken)
 	b = format.AppendStrings(b, programs.keys)
-	return appendColumns(b, programs.list,
-		func(p *programSum) int64 { return p.last },
-		func(p *programSum) int64 { return p.runs },
-		func(p *programSum) int64 { return p.calls },
-		func(p *programSum) int64 { return p.failed },
-	)
+	return appendColumns(b, programs.list, func(rows []int64, p *programSum) []int64 {
+		return append(rows, p.last, p.runs, p.calls, p.failed)
+	})
 }
 
 func (s *callSum) add(c *session.CallFact) {

@@ -173,8 +173,8 @@ func (t *Table) Beginnings() iter.Seq2[int, *session.Summary] {
 		var s session.Summary
 		for i := range t.Len() {
 			s.File, s.Path, s.Agent = t.File(i), t.Path(i), t.reader(i).Agent
-			d := decoder{format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
-			if d.beginning(&s); d.Failed() {
+			c := coder{Decoder: format.NewDecoder(t.texts[t.start(i)+uint64(len(s.Path)) : t.number(i, stampEnd)])}
+			if c.beginning(&s); c.Failed() {
 				panic(errTable)
 			}
 			if !yield(i, &s) {
@@ -188,9 +188,8 @@ func (t *Table) decode(i int, text string, s *session.Summary) {
 	s.File, s.Checkpoint, s.Agent = t.File(i), t.Checkpoint(i), t.reader(i).Agent
 	path := int(t.number(i, stampFile) >> 32)
 	s.Path = text[:path]
-	d := decoder{format.NewDecoder(text[path:])}
-	d.rest(s)
-	if !d.Done() {
+	c := coder{Decoder: format.NewDecoder(text[path:])}
+	if c.rest(s); !c.Done() {
 		panic(errTable)
 	}
 }
@@ -229,7 +228,9 @@ func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, nex
 		n.readers = slices.Clip(t.readers)
 	}
 	add := func(s *session.Summary) {
-		texts = appendRest(append(texts, s.Path...), s)
+		c := coder{out: append(texts, s.Path...), writes: true}
+		c.rest(s)
+		texts = c.out
 		stamps = appendStamp(stamps, s, len(texts), n.numberOf(Reader{s.Agent, s.Revision, s.Notes, s.IsChained()}))
 	}
 	for i := range t.Len() {
