@@ -5,13 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 
-	engine "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 
@@ -57,7 +55,7 @@ type stored struct {
 // NewAccumulator returns an empty accumulator.
 func NewAccumulator() *Accumulator {
 	a := &Accumulator{keywords: make([]*inverted, len(keywords))}
-	for _, spec := range specs() {
+	for _, spec := range specs {
 		f := newInverted(spec)
 		a.fields = append(a.fields, f)
 		switch spec.name {
@@ -301,16 +299,14 @@ func reuse[T any](s []T) []T {
 // number of documents that have the term; see chunkSize.
 const chunkMode = 1026
 
-// knownFormat reports whether the engine writes segments of the version that this
-// package writes.
-func knownFormat() bool { return zap.Version == 17 && zap.DefaultChunkMode == chunkMode }
+// The engine must be of the version of the format that this package writes.
+var _ [17]struct{} = [zap.Version]struct{}{}
 
 var errTooMuch = errors.New("build a segment: too much text for one segment")
 
 // Image is the bytes of a segment, built and checked.
 type Image struct {
 	bytes []byte // the body
-	crc   uint32
 	parts
 }
 
@@ -318,9 +314,6 @@ type Image struct {
 // accumulator, and reads it again to check it. At least one document must have been
 // added.
 func (a *Accumulator) Build() (*Image, error) {
-	if !knownFormat() {
-		return nil, fmt.Errorf("build a segment: unknown version %d of the format", zap.Version)
-	}
 	if a.docs == 0 {
 		return nil, errors.New("build a segment: no documents")
 	}
@@ -350,7 +343,6 @@ func (a *Accumulator) Build() (*Image, error) {
 	}
 	image.fieldIndex = w.fieldIndex(headers, w.adjacency(&a.pairs))
 	image.bytes = w.out
-	image.crc = crc32.ChecksumIEEE(image.bytes)
 	if err := image.check(a); err != nil {
 		return nil, fmt.Errorf("build a segment: self-check failed: %w", err)
 	}
@@ -364,14 +356,6 @@ func (a *Accumulator) sizeOfOutput() int {
 		n += len(f.bytes) + 10*len(f.terms) + 5*len(f.postings)
 	}
 	return n
-}
-
-func (m *Image) open() (*zap.SegmentBase, error) { return engineSegment(m.bytes, m.crc, &m.parts) }
-
-// engineSegment returns a body as one of the engine's segments. The engine follows
-// addresses unchecked, so the body must be known to be intact.
-func engineSegment(body []byte, crc uint32, p *parts) (*zap.SegmentBase, error) {
-	return zap.InitSegmentBase(body, crc, chunkMode, uint64(p.docs), p.storedIndex, p.fieldIndex, nil, new(engine.Stats))
 }
 
 type writer struct {
@@ -439,91 +423,59 @@ func readUvarint(data []byte, at uint64) (v, end uint64) {
 // probes is about how many terms of a field, and how many ids, check looks up.
 const probes = 64
 
-// check reads the segment with the engine's code and compares it with the
-// accumulator: the number of documents and of the terms of every field, all stored
-// values, and a sample of ids and postings.
+// check reads the segment and compares it with the accumulator: the number of the terms of
+// every field, all stored values, and a sample of ids and postings.
 func (m *Image) check(a *Accumulator) error {
-	if crc32.ChecksumIEEE(m.bytes) != m.crc {
-		return errors.New("wrong checksum")
-	}
-	opened, err := m.open()
+	s, err := m.Segment()
 	if err != nil {
 		return err
 	}
-	defer opened.Close()
-	if opened.Count() != uint64(a.docs) {
-		return fmt.Errorf("%d documents, want %d", opened.Count(), a.docs)
+	defer s.Close()
+	return s.check(a)
+}
+
+func (s *Segment) check(a *Accumulator) (err error) {
+	defer format.Contain(format.Guard(), "read a segment in memory", &err)
+	if s.length != a.docs {
+		return fmt.Errorf("%d documents, want %d", s.length, a.docs)
 	}
 	for doc := 0; doc < a.docs; doc += a.docs/probes + 1 {
-		id, err := opened.DocID(uint64(doc))
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(id, a.id.term(uint32(doc))) {
+		if id, _, _ := s.storedParts(uint32(doc)); !bytes.Equal(id, a.id.term(uint32(doc))) {
 			return fmt.Errorf("document %d has id %q, want %q", doc, id, a.id.term(uint32(doc)))
 		}
 	}
 	for _, v := range a.stored {
-		var got []byte
-		err := opened.VisitStoredFields(uint64(v.doc), func(field string, _ byte, value []byte, _ []uint64) bool {
-			if field == string(fieldRecord) {
-				got = append(got, value...)
-			}
-			return true
-		})
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(got, a.values[v.start:v.end]) {
+		if !bytes.Equal(s.storedAt(uint32(v.doc), nil), a.values[v.start:v.end]) {
 			return fmt.Errorf("the stored value of document %d differs", v.doc)
 		}
 	}
 	for _, f := range a.fields {
-		if err := f.check(opened); err != nil {
+		if err := s.checkField(f); err != nil {
 			return fmt.Errorf("field %s: %w", f.name, err)
 		}
 	}
 	return nil
 }
 
-func (f *inverted) check(opened engine.Segment) error {
-	dictionary, err := opened.Dictionary(string(f.name))
-	if err != nil {
-		return err
+func (s *Segment) checkField(f *inverted) error {
+	if tree, _ := s.fst(f.name); tree.terms != len(f.terms) {
+		return fmt.Errorf("%d terms, want %d", tree.terms, len(f.terms))
 	}
-	if n := dictionary.(*zap.Dictionary).Cardinality(); n != len(f.terms) {
-		return fmt.Errorf("%d terms, want %d", n, len(f.terms))
-	}
-	var (
-		list     engine.PostingsList
-		iterator engine.PostingsIterator
-	)
 	for number := 0; number < len(f.terms); number += len(f.terms)/probes + 1 {
-		list, err = dictionary.PostingsList(f.term(uint32(number)), nil, list)
-		if err != nil {
+		term, want := f.term(uint32(number)), f.terms[number]
+		postings := s.postingsAt(s.lookUp(f.name, term))
+		docs, last := uint32(0), uint32(0)
+		for _, freq, _, ok := postings.Next(); ok; _, freq, _, ok = postings.Next() {
+			docs, last = docs+1, freq
+		}
+		if err := postings.Err(); err != nil {
 			return err
 		}
-		want := f.terms[number]
-		if list.Count() != uint64(want.docs) {
-			return fmt.Errorf("term %q is in %d documents, want %d", f.term(uint32(number)), list.Count(), want.docs)
+		if docs != want.docs {
+			return fmt.Errorf("term %q has %d postings, want %d", term, docs, want.docs)
 		}
-		iterator = list.Iterator(true, true, false, iterator)
-		var last engine.Posting
-		for n := uint32(0); ; n++ {
-			next, err := iterator.Next()
-			if err != nil {
-				return err
-			}
-			if next == nil {
-				if n != want.docs {
-					return fmt.Errorf("term %q has %d postings, want %d", f.term(uint32(number)), n, want.docs)
-				}
-				break
-			}
-			last = next
-		}
-		if freq := f.postings[want.last].freq; !f.options.SkipFreqNorm() && last.Frequency() != uint64(freq) {
-			return fmt.Errorf("term %q has frequency %d, want %d", f.term(uint32(number)), last.Frequency(), freq)
+		if freq := f.postings[want.last].freq; !f.options.SkipFreqNorm() && last != freq {
+			return fmt.Errorf("term %q has frequency %d, want %d", term, last, freq)
 		}
 	}
 	return nil

@@ -166,30 +166,21 @@ func prefixEnd(prefix []byte) []byte {
 // Walk visits every posting of a field, of live documents only, in the order of the
 // terms. The term is valid during the visit only; frequency and length are 0 except
 // in FieldText.
-func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) error {
-	var failed error
-	err := s.Terms(f, nil, func(term []byte, _ int) bool {
-		p, err := s.Postings(f, term)
-		if err != nil {
-			failed = err
-			return false
-		}
-		for {
-			doc, freq, length, ok := p.Next()
-			if !ok {
-				failed = p.Err()
-				return failed == nil
-			}
+func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) (err error) {
+	var visiting bool
+	defer format.ContainUnless(format.Guard(), &visiting, "list postings", &err)
+	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
+		p := s.postingsAt(at)
+		for doc, freq, length, ok := p.Next(); ok; doc, freq, length, ok = p.Next() {
 			if f != FieldText {
 				freq, length = 0, 0
 			}
+			visiting = true
 			visit(term, doc, freq, length)
+			visiting = false
 		}
+		return p.Err()
 	})
-	if err == nil {
-		err = failed
-	}
-	return err
 }
 
 // The FST of a dictionary is vellum's, version 1: nodes that share the beginnings of

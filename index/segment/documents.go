@@ -143,11 +143,12 @@ func (s *Segment) deletedBits() []uint64 {
 		}
 		s.deletedSet = make([]uint64, (s.length+63)/64)
 		clear(s.deletedSet) // memory that is read before it is written costs two page faults
-		for it := s.deleted.Iterator(); it.HasNext(); {
-			if doc := it.Next(); int(doc) < s.length {
+		s.deleted.Iterate(func(doc uint32) bool {
+			if int(doc) < s.length {
 				s.deletedSet[doc/64] |= 1 << (doc % 64)
 			}
-		}
+			return true
+		})
 	})
 	return s.deletedSet
 }
@@ -279,20 +280,9 @@ func (r FileRuns) File(doc uint32) uint32 {
 	return r[i-1].File
 }
 
-// fileCache holds the result of Files for all references to a segment.
-type fileCache struct {
-	once sync.Once
-	runs FileRuns
-	err  error
-}
-
 // Files returns the files of all documents. The slice is the segment's own and must
 // not be changed.
-func (s *Segment) Files() (FileRuns, error) {
-	c := s.files
-	c.once.Do(func() { c.runs, c.err = s.readFiles() })
-	return c.runs, c.err
-}
+func (s *Segment) Files() (FileRuns, error) { return s.files() }
 
 func (s *Segment) readFiles() (runs FileRuns, err error) {
 	defer format.Contain(format.Guard(), "read the files of documents", &err)

@@ -1,12 +1,13 @@
 package segment
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 
 	engine "github.com/blevesearch/bleve_index_api"
 
@@ -69,74 +70,65 @@ const (
 	recordOptions = engine.IndexField | engine.SkipFreqNorm | engine.StoreField
 )
 
-// keyword describes a keyword field: how it is indexed, and its value in a
-// document. An empty value is not indexed.
-type keyword struct {
-	name    Field
-	options engine.FieldIndexingOptions
-	value   func(*Document) string
-}
-
-// keywords is the one table of keyword fields.
-var keywords = []keyword{
-	{FieldFile, keywordOptions, func(d *Document) string { return FileTerm(d.File) }},
-	{FieldKind, keywordOptions, func(d *Document) string { return string(d.Kind) }},
-	{FieldRole, keywordOptions, func(d *Document) string { return d.Role }},
-	{FieldTool, keywordOptions, func(d *Document) string { return d.Tool }},
-	{FieldProvider, keywordOptions, func(d *Document) string { return d.Provider }},
-	{FieldModel, keywordOptions, func(d *Document) string { return d.Model }},
-	{FieldCustom, keywordOptions, func(d *Document) string { return d.CustomType }},
-	{FieldEntry, uniqueOptions, func(d *Document) string { return d.EntryID }},
-	{FieldFlag, keywordOptions, func(d *Document) string {
-		if d.Error {
-			return FlagError
-		}
-		return ""
-	}},
-	{FieldSearch, keywordOptions, func(d *Document) string {
-		if d.Search {
-			return Yes
-		}
-		return ""
-	}},
-	{FieldImage, keywordOptions, func(d *Document) string { return d.Image }},
-	{FieldEntryHash, uniqueOptions | engine.DocValues, func(d *Document) string { return EntryHashTerm(d.Copy) }},
-}
-
+// fieldSpec describes a field: how it is indexed.
 type fieldSpec struct {
 	name    Field
 	options engine.FieldIndexingOptions
 }
 
-// specs returns all fields in the order of the format: _id, then the others by name.
-func specs() []fieldSpec {
+// keyword is a keyword field, and its value in a document. An empty value is not indexed.
+type keyword struct {
+	fieldSpec
+	value func(*Document) string
+}
+
+// keywords is the one table of keyword fields.
+var keywords = []keyword{
+	{fieldSpec{FieldFile, keywordOptions}, func(d *Document) string { return FileTerm(d.File) }},
+	{fieldSpec{FieldKind, keywordOptions}, func(d *Document) string { return string(d.Kind) }},
+	{fieldSpec{FieldRole, keywordOptions}, func(d *Document) string { return d.Role }},
+	{fieldSpec{FieldTool, keywordOptions}, func(d *Document) string { return d.Tool }},
+	{fieldSpec{FieldProvider, keywordOptions}, func(d *Document) string { return d.Provider }},
+	{fieldSpec{FieldModel, keywordOptions}, func(d *Document) string { return d.Model }},
+	{fieldSpec{FieldCustom, keywordOptions}, func(d *Document) string { return d.CustomType }},
+	{fieldSpec{FieldEntry, uniqueOptions}, func(d *Document) string { return d.EntryID }},
+	{fieldSpec{FieldFlag, keywordOptions}, func(d *Document) string { return termIf(d.Error, FlagError) }},
+	{fieldSpec{FieldSearch, keywordOptions}, func(d *Document) string { return termIf(d.Search, Yes) }},
+	{fieldSpec{FieldImage, keywordOptions}, func(d *Document) string { return d.Image }},
+	{fieldSpec{FieldEntryHash, uniqueOptions | engine.DocValues}, func(d *Document) string { return EntryHashTerm(d.Copy) }},
+}
+
+func termIf(is bool, term string) string {
+	if is {
+		return term
+	}
+	return ""
+}
+
+// specs has all fields in the order of the format: _id, then the others by name.
+var specs = func() []fieldSpec {
 	list := []fieldSpec{{FieldText, textOptions}, {fieldRecord, recordOptions}}
 	for _, k := range keywords {
-		list = append(list, fieldSpec{k.name, k.options})
+		list = append(list, k.fieldSpec)
 	}
 	slices.SortFunc(list, func(x, y fieldSpec) int { return cmp.Compare(x.name, y.name) })
 	return slices.Insert(list, 0, fieldSpec{fieldID, idOptions})
-}
+}()
 
 // storedID is the number of fieldRecord, the only field that has stored values.
-var storedID = slices.IndexFunc(specs(), func(f fieldSpec) bool { return f.name == fieldRecord })
+var storedID = slices.IndexFunc(specs, func(f fieldSpec) bool { return f.name == fieldRecord })
 
 // Fields lists the fields by which documents are found.
 func Fields() []Field {
 	fields := []Field{FieldText}
-	for i := range keywords {
-		fields = append(fields, keywords[i].name)
+	for _, k := range keywords {
+		fields = append(fields, k.name)
 	}
 	return fields
 }
 
 func (f Field) Options() engine.FieldIndexingOptions {
-	for i := range keywords {
-		if keywords[i].name == f {
-			return keywords[i].options
-		}
-	}
-	return textOptions
+	return specs[slices.IndexFunc(specs, func(spec fieldSpec) bool { return spec.name == f })].options
 }
 
 // ImageTerm returns the term of FieldImage for the images of an entry, "" for none.
@@ -227,35 +219,12 @@ func (id ID) String() string {
 
 // parseID is the inverse of ID.String; false for anything else.
 func parseID(b []byte) (ID, bool) {
-	file, b, ok1 := cutHex(b)
-	offset, b, ok2 := cutHex(b)
-	part, b, ok3 := cutHex(b)
-	if !ok1 || !ok2 || !ok3 || b != nil || file > math.MaxUint32 || offset > math.MaxInt64 || part > math.MaxInt32 {
-		return ID{}, false
-	}
-	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, true
-}
-
-// cutHex parses a number that ends at a colon or at the end, and returns the bytes
-// after it; nil at the end.
-func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
-	for i, c := range b {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case c == ':' && i > 0:
-			return v, b[i+1:], true
-		default:
-			return 0, nil, false
-		}
-		if v >= 1<<60 {
-			return 0, nil, false
-		}
-		v = v<<4 | uint64(c)
-	}
-	return v, nil, len(b) > 0
+	digits, rest, _ := bytes.Cut(b, []byte(":"))
+	file, err1 := strconv.ParseUint(string(digits), 16, 32)
+	digits, rest, _ = bytes.Cut(rest, []byte(":"))
+	offset, err2 := strconv.ParseUint(string(digits), 16, 63)
+	part, err3 := strconv.ParseUint(string(rest), 16, 31)
+	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, err1 == nil && err2 == nil && err3 == nil
 }
 
 // IDRange is the ids from Start on, below End, in byte order.

@@ -43,9 +43,8 @@ func (w *writer) fieldHeader(f fieldOffsets) uint64 {
 // fieldIndex writes the fields, whose headers are given in the order of specs, where the
 // adjacency filters are, and the index of the fields. It returns the address of the index.
 func (w *writer) fieldIndex(headers []uint64, adjacency uint64) uint64 {
-	fields := specs()
-	addresses := make([]uint64, len(fields))
-	for i, f := range fields {
+	addresses := make([]uint64, len(specs))
+	for i, f := range specs {
 		addresses[i] = w.at()
 		w.varint(uint64(len(f.name)))
 		w.out = append(w.out, f.name...)
@@ -57,7 +56,7 @@ func (w *writer) fieldIndex(headers []uint64, adjacency uint64) uint64 {
 	w.fixed(adjacency)
 	w.out = append(w.out, adjacencyMagic...)
 	index := w.at()
-	w.varint(uint64(len(fields)))
+	w.varint(uint64(len(specs)))
 	for _, address := range addresses {
 		w.fixed(address)
 	}

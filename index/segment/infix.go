@@ -326,16 +326,17 @@ func (c *columns) any(low, high uint32) bool {
 	return false
 }
 
-// makeTrigrams makes the trigrams of a dictionary; nil when it has few terms.
-func makeTrigrams(t fst) *trigrams {
-	if t.terms < trigramTerms {
-		return nil
+// makeTrigrams makes the trigrams of the segment; nil when it has few terms.
+func (s *Segment) makeTrigrams() (t *trigrams, err error) {
+	defer format.Contain(format.Guard(), "read the terms of "+filepath.Base(s.path), &err)
+	tree, _ := s.fst(FieldText)
+	if tree.terms < trigramTerms {
+		return nil, nil
 	}
 	w := trigramMaker{trigrams: &trigrams{first: []uint32{0}}}
-	w.words = min((t.terms/columnTerms+1+63)/64, mostWords)
+	w.words = min((tree.terms/columnTerms+1+63)/64, mostWords)
 	w.rows = make([]uint64, trigramRows*w.words)
-	_ = t.walk(nil, nil, nil, w.add)
-	return w.trigrams
+	return w.trigrams, tree.walk(nil, nil, nil, w.add)
 }
 
 type trigramMaker struct {
@@ -500,14 +501,4 @@ func (s *Segment) hasTrigrams(path string) bool {
 	defer f.Close()
 	c, _ := readColumns(f, s.fingerprint)
 	return c != nil
-}
-
-// makeTrigrams makes the trigrams of the segment; nil when it has few terms.
-func (s *Segment) makeTrigrams() (t *trigrams, err error) {
-	defer format.Contain(format.Guard(), "read the terms of "+filepath.Base(s.path), &err)
-	tree, have := s.fst(FieldText)
-	if !have {
-		return nil, nil
-	}
-	return makeTrigrams(tree), nil
 }

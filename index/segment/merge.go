@@ -3,11 +3,11 @@ package segment
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"iter"
 	"os"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -81,7 +81,7 @@ func (m *merger) write() (err error) {
 	p := parts{docs: m.docs, storedIndex: m.stored()}
 	m.lengths = make([]uint32, m.docs)
 	var headers []uint64
-	for _, f := range specs() {
+	for _, f := range specs {
 		headers = append(headers, m.field(f))
 	}
 	p.fieldIndex = m.fieldIndex(headers, m.adjacency())
@@ -213,51 +213,37 @@ type cursor struct {
 	next func() ([]byte, PostingsOffset, bool)
 }
 
-// cursors are a heap, the smallest term on top.
-type cursors []*cursor
-
-func (c cursors) Len() int      { return len(c) }
-func (c cursors) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c cursors) Less(i, j int) bool {
-	return cmp.Or(bytes.Compare(c[i].term, c[j].term), c[i].order-c[j].order) < 0
-}
-func (c *cursors) Push(x any) { *c = append(*c, x.(*cursor)) }
-func (c *cursors) Pop() any {
-	last := len(*c) - 1
-	x := (*c)[last]
-	*c = (*c)[:last]
-	return x
-}
-
 // eachTerm visits the terms of a field that any source has, in byte order, with a cursor
 // at each source that has the term, in their order.
 func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) error) error {
 	var failed error
-	var queue cursors
+	var queue []*cursor // the next one is the last
+	advance := func(c *cursor) {
+		var ok bool
+		if c.term, c.at, ok = c.next(); ok {
+			at, _ := slices.BinarySearchFunc(queue, c, func(x, y *cursor) int {
+				return cmp.Or(bytes.Compare(y.term, x.term), y.order-x.order)
+			})
+			queue = slices.Insert(queue, at, c)
+		}
+	}
 	for _, s := range m.sources {
 		next, stop := iter.Pull2(s.terms(f, &failed))
 		defer stop()
-		c := &cursor{source: s, next: next}
-		var ok bool
-		if c.term, c.at, ok = next(); ok {
-			queue = append(queue, c)
-		}
+		advance(&cursor{source: s, next: next})
 	}
-	heap.Init(&queue)
 	var having []*cursor
 	for len(queue) > 0 && failed == nil {
-		having = append(having[:0], heap.Pop(&queue).(*cursor))
-		for len(queue) > 0 && bytes.Equal(queue[0].term, having[0].term) {
-			having = append(having, heap.Pop(&queue).(*cursor))
+		having = having[:0]
+		for n := len(queue) - 1; n >= 0 && (len(having) == 0 || bytes.Equal(queue[n].term, having[0].term)); n-- {
+			having = append(having, queue[n])
+			queue = queue[:n]
 		}
 		if err := visit(having[0].term, having); err != nil {
 			return err
 		}
 		for _, c := range having {
-			var ok bool
-			if c.term, c.at, ok = c.next(); ok {
-				heap.Push(&queue, c)
-			}
+			advance(c)
 		}
 	}
 	return failed

@@ -72,7 +72,7 @@ func TestMergedHasWhatWasLeft(t *testing.T) {
 		if d := diff(want, readFile(t, merged)); d != "" {
 			t.Fatalf("round %d: merged (-engine +ours):\n%s", round, d)
 		}
-		opened, err := engineSegment(merged.data, 0, &merged.parts)
+		opened, err := engineSegment(merged.data, &merged.parts)
 		if err != nil {
 			t.Fatal(err)
 		}

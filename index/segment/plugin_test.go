@@ -2,6 +2,7 @@ package segment
 
 import (
 	"errors"
+	"hash/crc32"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	engine "github.com/blevesearch/bleve_index_api"
@@ -44,3 +45,11 @@ func (c *carrier) NumPlainTextBytes() uint64                   { return 0 }
 func (c *carrier) AddIDField()                                 {}
 func (c *carrier) StoredFieldsBytes() uint64                   { return 0 }
 func (c *carrier) Indexed() bool                               { return true }
+
+func (m *Image) open() (*zap.SegmentBase, error) { return engineSegment(m.bytes, &m.parts) }
+
+// engineSegment returns a body as one of the engine's segments. The engine follows
+// addresses unchecked, so the body must be known to be intact.
+func engineSegment(body []byte, p *parts) (*zap.SegmentBase, error) {
+	return zap.InitSegmentBase(body, crc32.ChecksumIEEE(body), chunkMode, uint64(p.docs), p.storedIndex, p.fieldIndex, nil, new(api.Stats))
+}

@@ -50,7 +50,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -72,7 +71,7 @@ type Segment struct {
 	fingerprint Fingerprint // zero in memory
 	length      int
 	fields      map[Field]fieldOffsets
-	files       *fileCache
+	files       func() (FileRuns, error) // of all references
 	infixes     *infixCache
 	deleted     *roaring.Bitmap // nil when there are none; never changes
 
@@ -106,12 +105,18 @@ func openAs(path string, c content, want *Fingerprint, deleted *roaring.Bitmap) 
 	if err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	s = &Segment{file: f, path: path, files: new(fileCache), infixes: new(infixCache), deleted: deleted}
+	s = newSegment(f, path, deleted)
 	if err := s.load(want); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.Trim()
 	return s, nil
+}
+
+func newSegment(f *file, path string, deleted *roaring.Bitmap) *Segment {
+	s := &Segment{file: f, path: path, infixes: new(infixCache), deleted: deleted}
+	s.files = sync.OnceValues(s.readFiles)
+	return s
 }
 
 // load reads the footer and the field index, by which the rest is found. The fingerprint
@@ -133,7 +138,7 @@ func (s *Segment) loadFields() { s.length, s.fields = s.docs, s.readFieldIndex(s
 // Segment returns the segment in memory, without a file. It shares the image's bytes.
 func (m *Image) Segment() (s *Segment, err error) {
 	defer format.Contain(format.Guard(), "open a segment in memory", &err)
-	s = &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache), infixes: new(infixCache)}
+	s = newSegment(&file{body: inMemory(m.bytes), parts: m.parts}, "", nil)
 	s.refs.Store(1)
 	s.loadFields()
 	return s, nil
@@ -217,26 +222,7 @@ func (s *Segment) Verify(ctx context.Context) (err error) {
 	if s.all == nil {
 		return nil
 	}
-	if err := s.compareAll(ctx); err != nil {
-		return err
-	}
-	all, want := s.all[:len(s.all)-crc32.Size], s.all[len(s.all)-crc32.Size:]
 	sum := crc32.NewIEEE()
-	for piece := range slices.Chunk(all, 1<<20) {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("verify %s: %w", s.name, err)
-		}
-		sum.Write(piece)
-	}
-	if binary.BigEndian.Uint32(want) != sum.Sum32() {
-		return format.Damaged("%s: checksum mismatch", s.name)
-	}
-	return nil
-}
-
-// compareAll compares every block with its checksum, even those that have matched
-// before.
-func (s *Segment) compareAll(ctx context.Context) error {
 	for block := range uint64(len(s.sums) / crc32.Size) {
 		if block%1024 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -244,9 +230,15 @@ func (s *Segment) compareAll(ctx context.Context) error {
 			}
 			s.Trim()
 		}
-		if err := s.compare(block); err != nil {
+		if err := s.compare(block); err != nil { // even if it has matched before
 			return err
 		}
+		sum.Write(s.data[block*blockSize : min((block+1)*blockSize, uint64(len(s.data)))])
+	}
+	end := len(s.all) - crc32.Size
+	sum.Write(s.all[len(s.data):end])
+	if binary.BigEndian.Uint32(s.all[end:]) != sum.Sum32() {
+		return format.Damaged("%s: checksum mismatch", s.name)
 	}
 	return nil
 }
