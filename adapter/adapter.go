@@ -81,20 +81,25 @@ func (e ParseError) Error() string {
 	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
 }
 
-// Viewer is an Adapter that can lay entries out for a person.
+// Viewer is a Parser that can lay entries out for a person.
 type Viewer interface {
-	// View parses a line as the Parser of the state does, and passes each entry
-	// to emit with its view. Both are valid only during emit.
-	View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError
+	// View lays out the entry that is being emitted. Both are valid only during emit.
+	View(e *session.Entry) *session.View
 }
 
-// View lays out the entries of a line. If the adapter is not a Viewer, each part
-// becomes a block.
+// View parses a line as the Parser of the state does, and passes each entry to emit with its
+// view. If the parser is not a Viewer, each part becomes a block.
 func View(a Adapter, state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
-	if v, ok := a.(Viewer); ok {
-		return v.View(state, line, emit)
+	if r, ok := a.(*Registry); ok {
+		a = r.Agent(state.Header.Agent)
 	}
-	return a.Parse(state).Parse(line, func(e *session.Entry) {
+	p := a.Parse(state)
+	viewer, ok := p.(Viewer)
+	return p.Parse(line, func(e *session.Entry) {
+		if ok {
+			emit(e, viewer.View(e))
+			return
+		}
 		view := &session.View{}
 		for i := range e.Parts {
 			view.Blocks = append(view.Blocks, session.Block{Kind: e.Parts[i].Kind, Text: e.Parts[i].Text})
@@ -125,21 +130,13 @@ func Revision(a Adapter, agent string) int {
 }
 
 // Volatile returns how many bytes at the start of a file its agent overwrites in place.
-func Volatile(a Adapter, agent string, file io.ReaderAt) (int64, error) {
+func Volatile(a Adapter, agent string, file io.ReaderAt) (n int64, err error) {
 	for _, own := range Agents(a) {
-		o, ok := own.(Overwriter)
-		if !ok || own.Name() != agent {
-			continue
+		if o, ok := own.(Overwriter); ok && own.Name() == agent {
+			err = withHead(file, func(head []byte) { n = o.Volatile(head) })
 		}
-		head := heads.Get().(*[HeadLength]byte)
-		defer heads.Put(head)
-		n, err := file.ReadAt(head[:], 0)
-		if err == io.EOF || content.Ends(err) {
-			err = nil
-		}
-		return o.Volatile(head[:n]), err
 	}
-	return 0, nil
+	return n, err
 }
 
 // Source is a whole session file. It is read from its beginning, and the head of it once more.
@@ -159,15 +156,23 @@ func Begin(a Adapter, path string, file io.ReaderAt) (State, error) {
 		}
 		return state, nil
 	}
+	err := withHead(file, func(head []byte) {
+		agent, sort := r.claim(path, head)
+		state.Header.Agent, state.Header.Notes = agent.Name(), sort == Notes
+	})
+	return state, err
+}
+
+// withHead calls use with the head of a file.
+func withHead(file io.ReaderAt, use func(head []byte)) error {
 	head := heads.Get().(*[HeadLength]byte)
 	defer heads.Put(head)
 	n, err := file.ReadAt(head[:], 0)
+	use(head[:n])
 	if err == io.EOF || content.Ends(err) {
-		err = nil
+		return nil
 	}
-	agent, sort := r.claim(path, head[:n])
-	state.Header.Agent, state.Header.Notes = agent.Name(), sort == Notes
-	return state, err
+	return err
 }
 
 // heads are buffers for the heads of files.

@@ -10,8 +10,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// Agent is a program whose session files can be read. It may also implement Viewer,
-// Homed, Overwriter, Keeper, Resumer and Host.
+// Agent is a program whose session files can be read. It may also implement Homed,
+// Overwriter and Resumer, and embed a Profile.
 type Agent interface {
 	Adapter
 	// Name identifies the agent and the format of its files, for instance
@@ -38,23 +38,77 @@ type Agent interface {
 	Roots(env Environment) ([]Root, error)
 }
 
-// Identity has the name, the label and the revision of an Agent, which embeds it.
-type Identity struct {
-	name, label string
-	revision    int
+// A Profile is what an Agent says of itself, and of where people run it. An agent that embeds
+// it need say no more.
+type Profile struct {
+	ID      string // see Agent.Name
+	Title   string // see Agent.Label
+	Reading int    // see Agent.Revision
+
+	Dir         func(env Environment) string // where it keeps its files, its skills among them
+	Kept        string                       // which, as a table: see Stores
+	Variables   []Variable                   // of the environment, that pigrep reads
+	CurrentID   string                       // the variable with the id of the session that a process was started in; "" for none
+	CurrentPath string                       // that with its path
+	ClientNames []string                     // how it names itself as a client of MCP servers
+
+	// HasPackage reports whether a settings file lists a package of this name. It is nil if there
+	// are no packages of this program for the agent.
+	HasPackage func(env Environment, name string) bool
 }
 
-// NewIdentity returns an Identity.
-func NewIdentity(name, label string, revision int) Identity { return Identity{name, label, revision} }
-
 // Name implements Agent.
-func (i Identity) Name() string { return i.name }
+func (p *Profile) Name() string { return p.ID }
 
 // Label implements Agent.
-func (i Identity) Label() string { return i.label }
+func (p *Profile) Label() string { return p.Title }
 
 // Revision implements Agent.
-func (i Identity) Revision() int { return i.revision }
+func (p *Profile) Revision() int { return p.Reading }
+
+// Current returns the id and the path of the session that this process was started in; either
+// may be unknown.
+func (p *Profile) Current(env Environment) (id, path string) {
+	if p.CurrentPath != "" {
+		path = env.Getenv(p.CurrentPath)
+	}
+	if path != "" {
+		path = Absolute(path, env)
+	}
+	if p.CurrentID != "" {
+		id = env.Getenv(p.CurrentID)
+	}
+	return id, path
+}
+
+// SkillDir returns the directory where the agent looks for skills.
+func (p *Profile) SkillDir(env Environment) string { return filepath.Join(p.Dir(env), "skills") }
+
+// Stores lists what the agent keeps. In the table of it, lines have the fields of a Store, with |
+// between them. Paths are below Dir, or below ~/, with forward slashes; the format of the
+// sessions is not said.
+func (p *Profile) Stores(env Environment) (list []Store) {
+	for line := range strings.Lines(p.Kept) {
+		fields := strings.Split(strings.TrimSpace(line), "|")
+		if line[0] == '#' || len(fields) < 5 {
+			continue
+		}
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		dir, path := p.Dir(env), fields[3]
+		if below, ok := strings.CutPrefix(path, "~/"); ok {
+			dir, path = env.Home, below
+		}
+		list = append(list, Store{
+			Agent: p.ID, Name: fields[0], Role: fields[1], Format: cmp.Or(fields[2], p.ID), Path: filepath.Join(dir, filepath.FromSlash(path)), Coverage: Coverage(fields[4]),
+		})
+	}
+	return list
+}
+
+// profile is of those that have one.
+func (p *Profile) profile() *Profile { return p }
 
 // Root is a place where session files may be.
 type Root struct {
@@ -107,11 +161,6 @@ type Overwriter interface {
 	// none. They are compared apart: if nothing else has changed, only they are read again.
 	// What they say goes before other names: its NameRank is higher.
 	Volatile(head []byte) int64
-}
-
-// Keeper is an Agent with a catalogue of what it keeps.
-type Keeper interface {
-	Stores(env Environment) []Store
 }
 
 // Resumer is an Agent that can resume a session.
@@ -175,22 +224,6 @@ func (q *ResumeRequest) Session(r *Resumption) (*session.Summary, *Obstacle) {
 	return q.Root, nil
 }
 
-// Host is an Agent from whose sessions pigrep can be run.
-type Host interface {
-	// Variables lists the agent's environment variables that pigrep reads.
-	Variables() []Variable
-	// Current returns the id and the path of the session that this process
-	// was started in; either may be unknown.
-	Current(env Environment) (id, path string)
-	// ClientNames lists how the agent names itself as a client of MCP servers.
-	ClientNames() []string
-	// SkillDir returns the directory where the agent looks for skills.
-	SkillDir(env Environment) string
-	// HasPackage reports whether a settings file of the agent lists a package of this
-	// name.
-	HasPackage(env Environment, name string) bool
-}
-
 // Variable is an environment variable of an agent.
 type Variable struct {
 	Name string
@@ -210,7 +243,7 @@ const (
 
 // Store is a kind of file that an agent keeps.
 type Store struct {
-	Agent    string // Name of the agent, set by the Registry
+	Agent    string // Name of the agent
 	Name     string
 	Role     string // what it is for
 	Format   string

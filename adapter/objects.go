@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"encoding/binary"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -64,79 +65,95 @@ func OffsetID(offset int64) string {
 	return string(strconv.AppendInt(append(make([]byte, 0, 12), '@'), offset, 10))
 }
 
-// A Coder writes the values of a Memo, or reads them if it has data, so that a memo says once
-// what it has. After the end, or where the data is damaged, values are zero.
-type Coder struct {
-	Data    []byte
+// EncodeMemo returns a Memo with the fields of the struct that a pointer points to, in their order:
+// bools, strings, numbers, and lists and structs of them. All bits of a uint64 are used.
+func EncodeMemo(memo any) []byte {
+	c := coder{data: make([]byte, 0, 256)}
+	c.value(reflect.ValueOf(memo).Elem())
+	return c.data
+}
+
+// DecodeMemo sets the fields of a struct to what EncodeMemo was given. After the end, or where the
+// data is damaged, they are zero. Without a memo they stay as they are.
+func DecodeMemo(data []byte, memo any) {
+	if len(data) > 0 {
+		c := coder{data: data, reading: true}
+		c.value(reflect.ValueOf(memo).Elem())
+	}
+}
+
+// A coder writes the values of a Memo, or reads them.
+type coder struct {
+	data    []byte
 	reading bool
 }
 
-// NewDecoder returns a coder that reads a Memo.
-func NewDecoder(memo []byte) *Coder { return &Coder{Data: memo, reading: true} }
+func (c *coder) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			c.value(v.Field(i))
+		}
+	case reflect.Slice:
+		n := int(c.number(int64(v.Len())))
+		if c.reading {
+			v.SetLen(0)
+		}
+		for i := 0; i < n && (!c.reading || len(c.data) > 0); i++ {
+			if c.reading {
+				v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			}
+			c.value(v.Index(i))
+		}
+	case reflect.Bool:
+		n := int64(0)
+		if v.Bool() {
+			n = 1
+		}
+		v.SetBool(c.number(n) == 1)
+	case reflect.String:
+		n := c.number(int64(v.Len()))
+		if !c.reading {
+			c.data = append(c.data, v.String()...)
+			return
+		}
+		n = min(max(n, 0), int64(len(c.data)))
+		v.SetString(string(c.data[:n]))
+		c.data = c.data[n:]
+	case reflect.Uint64:
+		v.SetUint(c.hash(v.Uint()))
+	case reflect.Uint8:
+		v.SetUint(uint64(c.number(int64(v.Uint()))))
+	default:
+		v.SetInt(c.number(v.Int()))
+	}
+}
 
-// Hash codes a number of which all bits are used.
-func (c *Coder) Hash(h *uint64) {
+// number codes a number, which is mostly small, and returns it.
+func (c *coder) number(n int64) int64 {
+	if !c.reading {
+		c.data = binary.AppendVarint(c.data, n)
+		return n
+	}
+	n, size := binary.Varint(c.data)
+	if size <= 0 {
+		n, size = 0, len(c.data)
+	}
+	c.data = c.data[size:]
+	return n
+}
+
+// hash codes a number of which all bits are used, and returns it.
+func (c *coder) hash(h uint64) uint64 {
 	switch {
 	case !c.reading:
-		c.Data = binary.LittleEndian.AppendUint64(c.Data, *h)
-	case len(c.Data) < 8:
-		*h, c.Data = 0, nil
+		c.data = binary.LittleEndian.AppendUint64(c.data, h)
+	case len(c.data) < 8:
+		h, c.data = 0, nil
 	default:
-		*h, c.Data = binary.LittleEndian.Uint64(c.Data), c.Data[8:]
+		h, c.data = binary.LittleEndian.Uint64(c.data), c.data[8:]
 	}
-}
-
-// Text codes a string.
-func (c *Coder) Text(s *string) {
-	n := int64(len(*s))
-	Number(c, &n)
-	if !c.reading {
-		c.Data = append(c.Data, *s...)
-		return
-	}
-	n = min(max(n, 0), int64(len(c.Data)))
-	*s, c.Data = string(c.Data[:n]), c.Data[n:]
-}
-
-// Flag codes a bool.
-func (c *Coder) Flag(b *bool) {
-	n := 0
-	if *b {
-		n = 1
-	}
-	Number(c, &n)
-	*b = n == 1
-}
-
-// Number codes a number.
-func Number[T ~int | ~int32 | ~int64 | ~uint8](c *Coder, n *T) {
-	if !c.reading {
-		c.Data = binary.AppendVarint(c.Data, int64(*n))
-		return
-	}
-	v, size := binary.Varint(c.Data)
-	if size <= 0 {
-		v, size = 0, len(c.Data)
-	}
-	*n, c.Data = T(v), c.Data[size:]
-}
-
-// List codes a list, whose items item codes.
-func List[T any](c *Coder, list *[]T, item func(*T)) {
-	n := len(*list)
-	Number(c, &n)
-	if !c.reading {
-		for i := range *list {
-			item(&(*list)[i])
-		}
-		return
-	}
-	*list = (*list)[:0]
-	for ; n > 0 && len(c.Data) > 0; n-- {
-		var v T
-		item(&v)
-		*list = append(*list, v)
-	}
+	return h
 }
 
 // Remember appends a value to a list of a Memo that keeps the last n.

@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"errors"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Registry knows all agents, and whose a new file is. It is itself an Adapter and a Viewer, so
+// Registry knows all agents, and whose a new file is. It is itself an Adapter, so
 // code that reads session files need not know that there are several agents: the header of
 // a file names its agent. It is immutable and safe for concurrent use.
 type Registry struct {
@@ -141,21 +142,10 @@ func (p *anyParser) Reset(state State) {
 	p.Parser.Reset(state)
 }
 
-// View implements Viewer.
-func (r *Registry) View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
-	return View(r.Agent(state.Header.Agent), state, line, emit)
-}
-
 // Stores lists the stores of all agents.
-func (r *Registry) Stores() []Store {
-	var list []Store
-	for _, a := range r.agents {
-		if k, ok := a.(Keeper); ok {
-			for _, s := range k.Stores(r.env) {
-				s.Agent = a.Name()
-				list = append(list, s)
-			}
-		}
+func (r *Registry) Stores() (list []Store) {
+	for p := range r.profiles() {
+		list = append(list, p.Stores(r.env)...)
 	}
 	return list
 }
@@ -179,10 +169,9 @@ func (r *Registry) Resume(q *ResumeRequest) (*Resumption, error) {
 }
 
 // Variables lists the environment variables of all agents.
-func (r *Registry) Variables() []Variable {
-	var list []Variable
-	for _, h := range r.hosts() {
-		list = append(list, h.Variables()...)
+func (r *Registry) Variables() (list []Variable) {
+	for p := range r.profiles() {
+		list = append(list, p.Variables...)
 	}
 	return list
 }
@@ -194,8 +183,8 @@ type Running struct{ ID, Path string }
 // Current lists the sessions that this process was started in: one, or several if an agent
 // was started by another.
 func (r *Registry) Current() (list []Running) {
-	for _, h := range r.hosts() {
-		if id, path := h.Current(r.env); id != "" || path != "" {
+	for p := range r.profiles() {
+		if id, path := p.Current(r.env); id != "" || path != "" {
 			list = append(list, Running{id, path})
 		}
 	}
@@ -203,10 +192,9 @@ func (r *Registry) Current() (list []Running) {
 }
 
 // ClientNames lists how the agents name themselves as clients of MCP servers.
-func (r *Registry) ClientNames() []string {
-	var list []string
-	for _, h := range r.hosts() {
-		list = append(list, h.ClientNames()...)
+func (r *Registry) ClientNames() (list []string) {
+	for p := range r.profiles() {
+		list = append(list, p.ClientNames...)
 	}
 	return list
 }
@@ -220,23 +208,19 @@ type Skills struct {
 
 // Skills lists where the agents look for skills; name is that of the package.
 func (r *Registry) Skills(name string) (list []Skills) {
-	for _, h := range r.hosts() {
-		list = append(list, Skills{h, h.SkillDir(r.env), h.HasPackage(r.env, name)})
+	for p, a := range r.profiles() {
+		list = append(list, Skills{a, p.SkillDir(r.env), p.HasPackage != nil && p.HasPackage(r.env, name)})
 	}
 	return list
 }
 
-// host is an Agent that is a Host.
-type host interface {
-	Agent
-	Host
-}
-
-func (r *Registry) hosts() (list []host) {
-	for _, a := range r.agents {
-		if h, ok := a.(host); ok {
-			list = append(list, h)
+// profiles are those of the agents that have one.
+func (r *Registry) profiles() iter.Seq2[*Profile, Agent] {
+	return func(yield func(*Profile, Agent) bool) {
+		for _, a := range r.agents {
+			if with, ok := a.(interface{ profile() *Profile }); ok && !yield(with.profile(), a) {
+				return
+			}
 		}
 	}
-	return list
 }

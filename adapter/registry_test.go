@@ -143,7 +143,7 @@ func TestRegistryParses(t *testing.T) {
 // An agent that only parses can do all that needs no more.
 func TestRegistryOfAPlainAgent(t *testing.T) {
 	r := registry(scribe("one"))
-	r.View(adapter.State{}, adapter.Line{Data: []byte("x"), Ended: true}, func(e *session.Entry, v *session.View) {
+	adapter.View(r, adapter.State{}, adapter.Line{Data: []byte("x"), Ended: true}, func(e *session.Entry, v *session.View) {
 		if len(v.Blocks) != 1 || v.Blocks[0].Kind != session.KindReply || string(v.Blocks[0].Text) != "x" {
 			t.Errorf("view %+v of entry %s", v, e.ID)
 		}

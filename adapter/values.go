@@ -1,8 +1,11 @@
 package adapter
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -94,4 +97,73 @@ func Arguments(json *jsonl.Scanner, v jsonl.Value) (list []session.Argument) {
 		list = append(list, a)
 	}
 	return list
+}
+
+// Tool says what a tool does, and which of its arguments say so.
+type Tool struct {
+	Deed    session.Deed
+	Command string          // the argument with a shell command, "" for none
+	Dialect session.Dialect // of the command
+	File    string          // the argument with a path, "" for none
+	Use     session.Deed    // what is done to the file, if it is not the Deed
+}
+
+// Tools reads a table of tools and returns it by name. Each line begins with a deed and the
+// names of the tools that do it. command= and file= name the arguments with a command or a
+// path; powershell is the dialect of the commands. reads marks a tool that lists lines but
+// also reads the file that it is given.
+func Tools(text string) map[string]Tool {
+	all := make(map[string]Tool)
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" {
+			continue
+		}
+		t := Tool{Deed: session.Deed(slices.Index(session.Deeds[:], fields[0]))}
+		for _, property := range fields[2:] {
+			switch name, value, _ := strings.Cut(property, "="); name {
+			case "command":
+				t.Command = value
+			case "file":
+				t.File = value
+			case "powershell":
+				t.Dialect = session.DialectPowerShell
+			case "reads":
+				t.Use = session.DeedRead
+			}
+		}
+		for name := range strings.SplitSeq(fields[1], ",") {
+			all[name] = t
+		}
+	}
+	return all
+}
+
+// Keys is a set of the keys of members, or of other names.
+type Keys map[string]bool
+
+// NewKeys returns the set of names with spaces between them, and of those in other sets.
+func NewKeys(names string, more ...Keys) Keys {
+	k := make(Keys)
+	for _, name := range strings.Fields(names) {
+		k[name] = true
+	}
+	for _, m := range more {
+		maps.Copy(k, m)
+	}
+	return k
+}
+
+// Has reports whether a key is in the set.
+func (k Keys) Has(key []byte) bool { return k[string(key)] }
+
+// Kinds returns the kind of each name, from the names of each kind with spaces between them.
+func Kinds(lists map[session.Kind]string) map[string]session.Kind {
+	m := make(map[string]session.Kind)
+	for kind, names := range lists {
+		for _, name := range strings.Fields(names) {
+			m[name] = kind
+		}
+	}
+	return m
 }

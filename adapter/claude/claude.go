@@ -5,18 +5,35 @@
 package claude
 
 import (
+	"bytes"
+	_ "embed"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
+	"pigrep/internal/session"
 )
 
 // Name identifies the session files of Claude Code.
 const Name = "claude.projects_jsonl.v1"
 
 // Agent is Claude Code, in every version since 1.0.
-type Agent struct{ adapter.Identity }
+type Agent struct{ *adapter.Profile }
 
 // New returns the adapter for Claude Code.
-func New() Agent { return Agent{adapter.NewIdentity(Name, "Claude Code", 2)} }
+func New() Agent {
+	return Agent{&adapter.Profile{
+		ID: Name, Title: "Claude Code", Reading: 2, Dir: home, Kept: storesText, CurrentID: currentVariable, ClientNames: []string{"claude-code"},
+		Variables: []adapter.Variable{
+			{Name: configDirVariable, Use: "Claude Code's directory, in place of ~/.claude; its projects/ is searched", Path: true},
+			{Name: currentVariable, Use: "the session of Claude Code that mcp runs in, which it leaves out"},
+		},
+	}}
+}
 
 // Recognize implements adapter.Agent. The lines have no header, but each of them says what
 // it is.
@@ -67,3 +84,196 @@ func isOwn(json *jsonl.Scanner, v jsonl.Value) bool {
 func isOwnCut(line []byte) bool {
 	return adapter.IsObjectWith(line, `"parentUuid":`, `"isSidechain":`, `"sessionId":"`)
 }
+
+// Environment variables of Claude Code.
+const (
+	configDirVariable = "CLAUDE_CONFIG_DIR"
+	currentVariable   = "CLAUDE_CODE_SESSION_ID" // set for the processes that it starts
+)
+
+// projects is the directory with the sessions in the directory of Claude Code.
+const projects = "projects"
+
+// usual is the origin of the directories that Claude Code chooses itself.
+const usual = "default"
+
+// homes are the directories in which Claude Code keeps its files, the one in use first.
+func homes(env adapter.Environment) (list []adapter.Root) {
+	own := []string{filepath.Join(env.Home, ".claude"), filepath.Join(env.Home, ".config", "claude")}
+	add := func(dir, origin string) {
+		for _, h := range list {
+			if h.Path == dir {
+				return
+			}
+		}
+		list = append(list, adapter.Root{Path: dir, Origin: origin, Usual: slices.Contains(own, dir)})
+	}
+	// Programs that read sessions take several directories from the variable.
+	for dir := range strings.SplitSeq(env.Getenv(configDirVariable), ",") {
+		if dir = strings.TrimSpace(dir); dir != "" {
+			add(adapter.Absolute(dir, env), "$"+configDirVariable)
+		}
+	}
+	for _, dir := range own {
+		add(dir, usual)
+	}
+	return list
+}
+
+// home is the one in use.
+func home(env adapter.Environment) string { return homes(env)[0].Path }
+
+// Roots implements adapter.Agent. Sessions stay where they are when the variable changes, so
+// all of these directories count.
+func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	list := homes(env)
+	for i := range list {
+		list[i].Path = filepath.Join(list[i].Path, projects)
+		list[i].Layout = layout{}
+	}
+	return list, nil
+}
+
+// Home implements adapter.Homed.
+func (Agent) Home(has func(name string) bool) adapter.Layout {
+	if has(projects + "/") {
+		return layout{home: true}
+	}
+	return nil
+}
+
+// layout is that of the directory with the sessions, or of the one above it:
+//
+//	PROJECT/SESSION.jsonl
+//	PROJECT/agent-ID.jsonl                     a subagent, of versions around 2.0
+//	PROJECT/SESSION/subagents/agent-ID.jsonl
+//	PROJECT/SESSION/subagents/workflows/ID/agent-ID.jsonl
+type layout struct{ home bool }
+
+// below returns a path below the directory with the sessions.
+func (l layout) below(path []byte) ([]byte, bool) {
+	if !l.home {
+		return path, true
+	}
+	if rest, ok := bytes.CutPrefix(path, []byte(projects)); ok && len(rest) > 0 && rest[0] == '/' {
+		return rest[1:], true
+	}
+	return nil, string(path) == projects
+}
+
+// Enter implements adapter.Layout.
+func (l layout) Enter(dir []byte) bool {
+	dir, ok := l.below(dir)
+	return ok && (len(dir) == 0 || enter(dir))
+}
+
+// enter is Enter for a directory below the one with the sessions.
+func enter(dir []byte) bool {
+	_, rest, _ := bytes.Cut(dir, []byte{'/'})
+	name, rest, deeper := bytes.Cut(rest, []byte{'/'})
+	switch {
+	case len(name) == 0: // a project
+		return true
+	case !isUUID(name):
+		return false
+	}
+	first, _, _ := bytes.Cut(rest, []byte{'/'})
+	return !deeper || string(first) == "subagents"
+}
+
+// File implements adapter.Layout.
+func (l layout) File(path []byte) adapter.Sort {
+	path, ok := l.below(path)
+	if !ok || !bytes.HasSuffix(path, []byte(".jsonl")) {
+		return adapter.Foreign
+	}
+	slash := bytes.LastIndexByte(path, '/')
+	if slash < 0 || !enter(path[:slash]) {
+		return adapter.Foreign
+	}
+	name := path[slash+1:]
+	switch depth := bytes.Count(path, []byte{'/'}); {
+	case depth == 1, depth > 2 && bytes.HasPrefix(name, []byte("agent-")):
+		return adapter.Transcript
+	}
+	return adapter.Foreign
+}
+
+//go:embed stores.txt
+var storesText string
+
+const program = "claude"
+
+// ResumeCommand implements adapter.Resumer. Claude Code finds a session by its id among those
+// of the working directory. A subagent goes on in the session that it works for.
+func (Agent) ResumeCommand(_ adapter.Environment, s *session.Summary) (dir string, argv []string) {
+	id := session.BaseName(s.Path)
+	if s.Relation == session.Spawned {
+		id = s.ParentSession
+	}
+	if s.Version == 0 || !isUUID(id) {
+		return "", nil
+	}
+	return s.CWD, []string{program, "--resume", id}
+}
+
+// Resume implements adapter.Resumer.
+func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
+	r := &adapter.Resumption{Install: "npm install -g @anthropic-ai/claude-code"}
+	s, o := q.Session(r)
+	if o == nil {
+		o = obstacle(env, s, q)
+	}
+	if o != nil {
+		o.Program = program
+		return nil, o
+	}
+	r.Argv = []string{program, "--resume", session.BaseName(s.Path)}
+	if q.Fork {
+		r.Argv = append(r.Argv, "--fork-session")
+	}
+	return r, nil
+}
+
+// obstacle returns why Claude Code does not find a session, nil if it does.
+func obstacle(env adapter.Environment, s *session.Summary, q *adapter.ResumeRequest) *adapter.Obstacle {
+	project := filepath.Dir(s.Path)
+	above := filepath.Dir(filepath.Dir(project))
+	switch {
+	case q.Packed:
+		return &adapter.Obstacle{Reason: "its file is compressed"}
+	case !isUUID(session.BaseName(s.Path)):
+		return &adapter.Obstacle{Reason: "its file is not named after the id of a session"}
+	case s.Messages == 0:
+		return &adapter.Obstacle{Reason: "it has no messages"}
+	case s.CWD == "":
+		return &adapter.Obstacle{Reason: "it does not say in which directory it began"}
+	case q.Dir != "" && filepath.Clean(q.Dir) != filepath.Clean(s.CWD):
+		return &adapter.Obstacle{Reason: "Claude Code finds a session only in the directory where it began", Hint: "continue it in " + s.CWD + "; if that directory is gone, make it again"}
+	case above != home(env):
+		return &adapter.Obstacle{Reason: "Claude Code looks for sessions in " + home(env), Hint: "set " + configDirVariable + "=" + above}
+	case !isProject(filepath.Base(project), s.CWD) && filepath.Base(project) != env.Getenv("CLAUDE_CODE_PROJECT_DIR_NAME"):
+		return &adapter.Obstacle{Reason: "its file is not in the directory of its project"}
+	}
+	return nil
+}
+
+// isProject reports whether a directory is that of the sessions of a working directory: its
+// characters but letters and digits are dashes. A long name is cut, and ends with a hash.
+func isProject(name, cwd string) bool {
+	var want []byte
+	for _, c := range utf16.Encode([]rune(cwd)) {
+		if l := c | 0x20; l >= 'a' && l <= 'z' || c >= '0' && c <= '9' {
+			want = append(want, byte(c))
+		} else {
+			want = append(want, '-')
+		}
+	}
+	const longest = 200
+	return name == string(want) || len(want) > longest && strings.HasPrefix(name, string(want[:longest])+"-")
+}
+
+//go:embed tools.txt
+var toolsText string
+
+var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools(toolsText) })

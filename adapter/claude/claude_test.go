@@ -203,19 +203,19 @@ func TestHost(t *testing.T) {
 func TestMemo(t *testing.T) {
 	var m memo
 	long := strings.Repeat("x", 1000)
-	m.CWD, m.Git, m.tip, m.message = adapter.Short(long[:longestPlace], longestPlace), adapter.Short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
+	m.CWD, m.Git, m.Tip, m.Message = adapter.Short(long[:longestPlace], longestPlace), adapter.Short(long[:longestPlace], longestPlace), long[:longestID], 1<<63
 	for range 100 {
-		m.group, m.asides = adapter.Remember(m.group, 1<<63, mostRemembered), adapter.Remember(m.asides, 1<<63, mostRemembered)
-		m.queue = adapter.Remember(m.queue, queued{1 << 50, 1 << 28, 1 << 63, true}, mostQueued)
-		m.tasks = adapter.Remember(m.tasks, task{long[:longestID], long[:longestID]}, mostTasks)
+		m.Group, m.Asides = adapter.Remember(m.Group, 1<<63, mostRemembered), adapter.Remember(m.Asides, 1<<63, mostRemembered)
+		m.Queue = adapter.Remember(m.Queue, queued{1 << 50, 1 << 28, true, 1 << 63}, mostQueued)
+		m.Tasks = adapter.Remember(m.Tasks, task{long[:longestID], long[:longestID]}, mostTasks)
 	}
 	whole := m.bytes()
 	var again memo
-	if again.read(whole); len(whole) > adapter.MaxMemo || !slices.Equal(again.bytes(), whole) || len(again.tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
+	if adapter.DecodeMemo(whole, &again); len(whole) > adapter.MaxMemo || !slices.Equal(again.bytes(), whole) || len(again.Tasks) != mostTasks || adapter.Short(long, longestPlace) != "" {
 		t.Errorf("%d bytes, and %d when it is read again", len(whole), len(again.bytes()))
 	}
 	for i := range whole {
-		again.read(whole[:i]) // of another version
+		adapter.DecodeMemo(whole[:i], &again) // of another version
 	}
 }
 
@@ -254,7 +254,7 @@ func FuzzParse(f *testing.F) {
 				}
 				n++
 			})
-			New().View(state, line, func(*session.Entry, *session.View) {})
+			adapter.View(New(), state, line, func(*session.Entry, *session.View) {})
 			line.Wanted = func([]byte) bool { return false }
 			New().Parse(state).Parse(line, func(*session.Entry) {})
 			if state = p.State(); len(state.Memo) > adapter.MaxMemo {

@@ -136,11 +136,11 @@ func (p *parser) inBackground(f *session.EntryFacts, made jsonl.Fields) {
 	if t := p.JSON.Fields(made.Find("task")); len(t) > 0 {
 		of, id = t, p.JSON.Text(t.Find("task_id"))
 	}
-	for _, t := range p.memo.tasks {
-		if len(id) == 0 || t.id != string(id) {
+	for _, t := range p.memo.Tasks {
+		if len(id) == 0 || t.ID != string(id) {
 			continue
 		}
-		f.Amends = t.call
+		f.Amends = t.Call
 		if code := adapter.Code(&p.JSON, of.Find("exitCode")); code != session.Unknown {
 			f.Exit, f.Failed = code, code != 0
 		}

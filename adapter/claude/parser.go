@@ -47,8 +47,8 @@ func (p *parser) State() adapter.State {
 
 // Reset implements adapter.Parser.
 func (p *parser) Reset(state adapter.State) {
-	p.state = state
-	p.memo.read(state.Memo)
+	p.state, p.memo = state, memo{}
+	adapter.DecodeMemo(state.Memo, &p.memo)
 	p.agent = isAgentFile(state.Path)
 }
 

@@ -10,15 +10,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// View implements adapter.Viewer.
-func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
-	p := newParser(state)
-	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
-}
-
-// view makes the view of the entry that has been read: its blocks, then the parts that come
-// from none.
-func (p *parser) view(e *session.Entry) *session.View {
+// View implements adapter.Viewer. It has the blocks of the entry, then the parts that come from
+// none.
+func (p *parser) View(e *session.Entry) *session.View {
 	view := &session.View{Rejected: p.rejected}
 	if e.Type == session.TypeCompaction {
 		view.TokensBefore, _ = p.JSON.Int(p.JSON.Fields(p.all.Find("compactMetadata")).Find("preTokens"))

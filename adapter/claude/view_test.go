@@ -15,7 +15,7 @@ import (
 func laid(t *testing.T, line string) (list []string, view session.View) {
 	t.Helper()
 	for _, l := range adapters.Lines(t, []byte(line+"\n")) {
-		New().View(adapter.State{Path: sessionFile}, l, func(_ *session.Entry, v *session.View) {
+		adapter.View(New(), adapter.State{Path: sessionFile}, l, func(_ *session.Entry, v *session.View) {
 			view = *v
 			view.Diff = append([]byte(nil), v.Diff...)
 			for _, b := range v.Blocks {

@@ -166,7 +166,7 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 	if c.tool == "write_stdin" {
 		process, _ := c.argument("session_id")
 		if n, ok := c.scan.Int(process); ok && !p.Sparse {
-			m.polls = adapter.Remember(m.polls, poll{hashOf(c.id), n}, mostRuns)
+			m.Polls = adapter.Remember(m.Polls, poll{hashOf(c.id), n}, mostRuns)
 		}
 		if chars, _ := c.argument("chars"); len(c.scan.Text(chars)) == 0 {
 			f.Deed = session.DeedPoll
@@ -177,10 +177,10 @@ func (p *parser) callFacts(text []byte) session.EntryCall {
 
 // dialect returns the language of commands: that of the shell, if it is known.
 func (p *parser) dialect() session.Dialect {
-	if dir := p.memo.context.CWD; !p.memo.hasDialect && len(dir) > 2 && dir[1] == ':' {
+	if dir := p.memo.Context.CWD; !p.memo.HasDialect && len(dir) > 2 && dir[1] == ':' {
 		return session.DialectPowerShell
 	}
-	return p.memo.dialect
+	return p.memo.Dialect
 }
 
 // dialectOf returns the language of a shell, by its program.

@@ -574,7 +574,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, line := range adapters.Lines(t, data) {
-			New().View(state, line, func(*session.Entry, *session.View) {})
+			adapter.View(New(), state, line, func(*session.Entry, *session.View) {})
 		}
 		New().Recognize(data)
 	})

@@ -30,7 +30,7 @@ func (p *parser) readEvent() {
 		p.newTurn(all.Find("turn_id"))
 	case "thread_settings_applied":
 		if v := p.JSON.Fields(all.Find("thread_settings")).Find("model_provider_id"); !v.Empty() {
-			p.memo.context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
+			p.memo.Context.Provider = adapter.Short(p.JSON.Name(v), longestModel)
 		}
 	case "task_complete", "turn_complete":
 		p.Part(session.KindError, p.JSON.Fields(all.Find("error")).Find("message"))
@@ -38,7 +38,7 @@ func (p *parser) readEvent() {
 	case "thread_name_updated":
 		p.readName()
 	case "turn_aborted":
-		p.memo.aborted = true
+		p.memo.Aborted = true
 		p.note()
 	case "thread_rolled_back":
 		p.rollBack()
@@ -97,7 +97,7 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 	e.Type, e.Role = session.TypeMessage, role
 	switch whose {
 	case ofUser:
-		aborted := p.memo.aborted
+		aborted := p.memo.Aborted
 		for list := p.JSON.Elements(content); list.Next(); {
 			if v, ok := p.textOf(list.Val); ok {
 				text := p.JSON.Text(v)
@@ -105,7 +105,7 @@ func (p *parser) repeat(role string, whose byte, content jsonl.Value) {
 				p.readTyped(text, "")
 			}
 		}
-		p.memo.aborted = aborted
+		p.memo.Aborted = aborted
 		if !p.hasPrompt() && len(e.Parts) > 0 {
 			e.Role = roleOf[e.Parts[0].Kind]
 		}
@@ -187,7 +187,7 @@ func (p *parser) readRun(all jsonl.Fields) {
 		return
 	}
 	if whose == ofResult && id != 0 {
-		m.runs = adapter.Remember(m.runs, run{id, exit, duration}, mostRuns)
+		m.Runs = adapter.Remember(m.Runs, run{id, exit, duration}, mostRuns)
 	}
 	if len(e.Parts) == 1 && len(text) > 0 {
 		m.event(e, keyOf(whose, text))
@@ -227,13 +227,13 @@ func (p *parser) readName() {
 func (p *parser) rollBack() {
 	m := &p.memo
 	n, _ := p.JSON.Int(p.payload.Find("num_turns"))
-	if p.Sparse || n <= 0 || len(m.turns) == 0 {
+	if p.Sparse || n <= 0 || len(m.Turns) == 0 {
 		return
 	}
-	at := max(len(m.turns)-int(min(n, mostTurns)), 0)
+	at := max(len(m.Turns)-int(min(n, mostTurns)), 0)
 	p.Entry.ParentID = ""
-	if m.tip = m.turns[at]; m.tip >= 0 {
-		p.Entry.ParentID = adapter.OffsetID(m.tip)
+	if m.Tip = m.Turns[at]; m.Tip >= 0 {
+		p.Entry.ParentID = adapter.OffsetID(m.Tip)
 	}
-	m.turns = m.turns[:at]
+	m.Turns = m.Turns[:at]
 }

@@ -239,7 +239,7 @@ func TestUsage(t *testing.T) {
 func TestView(t *testing.T) {
 	view := func(f *file) (blocks []session.Block) {
 		for _, line := range adapters.Lines(t, []byte(f.String())) {
-			New().View(adapter.State{Path: rollout}, line, func(_ *session.Entry, v *session.View) { blocks = v.Blocks })
+			adapter.View(New(), adapter.State{Path: rollout}, line, func(_ *session.Entry, v *session.View) { blocks = v.Blocks })
 		}
 		return blocks
 	}

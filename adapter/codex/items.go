@@ -71,15 +71,15 @@ func (p *parser) whose() byte {
 func (p *parser) group() {
 	e, m := &p.Entry, &p.memo
 	if e.Role != session.RoleAssistant {
-		m.group = -1
+		m.Group = -1
 		return
 	}
-	if m.group < 0 {
-		m.group = e.Offset
+	if m.Group < 0 {
+		m.Group = e.Offset
 		p.groupID = e.ID
 	}
 	if p.groupID == "" {
-		p.groupID = adapter.OffsetID(m.group)
+		p.groupID = adapter.OffsetID(m.Group)
 	}
 	e.Message = p.groupID
 }
@@ -251,7 +251,7 @@ func (p *parser) readTyped(text []byte, said string) {
 			p.readShellName(body[:end])
 		}
 		if bytes.HasPrefix(body, []byte("<turn_aborted>")) {
-			p.memo.aborted = true
+			p.memo.Aborted = true
 		}
 		body = bytes.TrimSpace(body[end:])
 		text = body
@@ -327,18 +327,18 @@ func (p *parser) finishUser() {
 	for _, k := range p.keys {
 		key = mix(key, k)
 	}
-	if m.aborted && key != 0 && key == m.prompt {
+	if m.Aborted && key != 0 && key == m.Prompt {
 		e.Repeats = true
 	}
-	m.turns = adapter.Remember(m.turns, m.tip, mostTurns)
-	m.prompt, m.aborted = key, false
+	m.Turns = adapter.Remember(m.Turns, m.Tip, mostTurns)
+	m.Prompt, m.Aborted = key, false
 }
 
 // readShellName reads which shell the environment has.
 func (p *parser) readShellName(text []byte) {
 	if _, after, ok := bytes.Cut(text, []byte("<shell>")); ok {
 		if name, _, ok := bytes.Cut(after, []byte("</shell>")); ok {
-			p.memo.dialect, p.memo.hasDialect = dialectOf(string(name))
+			p.memo.Dialect, p.memo.HasDialect = dialectOf(string(name))
 		}
 	}
 }

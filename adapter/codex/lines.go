@@ -105,10 +105,10 @@ func (p *parser) readContext() {
 	m := &p.memo
 	p.Entry.Apart = true
 	if v := p.payload.Find("cwd"); !v.Empty() {
-		m.context.CWD = adapter.Short(p.JSON.Name(v), longestDir)
+		m.Context.CWD = adapter.Short(p.JSON.Name(v), longestDir)
 	}
 	if v := p.payload.Find("model"); !v.Empty() {
-		m.context.Model = adapter.Short(p.JSON.Name(v), longestModel)
+		m.Context.Model = adapter.Short(p.JSON.Name(v), longestModel)
 	}
 	p.newTurn(p.payload.Find("turn_id"))
 	p.leavesOf(session.KindMeta, p.payload, nil)
@@ -117,7 +117,7 @@ func (p *parser) readContext() {
 // newTurn remembers the id of the turn.
 func (p *parser) newTurn(v jsonl.Value) {
 	if p.JSON.Kind(v) == '"' {
-		p.memo.turn = hashOf(p.JSON.Name(v))
+		p.memo.Turn = hashOf(p.JSON.Name(v))
 	}
 }
 

@@ -12,48 +12,48 @@ import (
 
 // memo is what a parser remembers of earlier lines.
 type memo struct {
-	context    session.Context
-	dialect    session.Dialect // of the shell
-	hasDialect bool            // it is known
+	Begun      bool // a line was read
+	HasDialect bool // that of the shell is known
+	HasMeta    bool // a header was seen
+	Records    bool // a token_usage_record was seen
+	Aborted    bool // the last turn was
 
-	begun   bool // a line was read
-	hasMeta bool // a header was seen
-	records bool // a token_usage_record was seen
-	aborted bool // the last turn was
+	Context session.Context
+	Dialect session.Dialect // of the shell
 
-	tip    int64  // offset of the entry before; -1 if there is none
-	group  int64  // offset of the first item of the response that the last one is of; -1 if it is of none
-	turn   uint64 // hash of the id of the turn
-	total  uint64 // hash of the last total of tokens
-	prompt uint64 // key of the last prompt
+	Tip    int64  // offset of the entry before; -1 if there is none
+	Group  int64  // offset of the first item of the response that the last one is of; -1 if it is of none
+	Turn   uint64 // hash of the id of the turn
+	Total  uint64 // hash of the last total of tokens
+	Prompt uint64 // key of the last prompt
 
-	turns   []int64   // for each turn, the offset of the entry before it; -1 if there is none
-	recent  []uint64  // keys of texts of items that no event has repeated
-	pending []pending // events whose text no item has repeated
-	runs    []run     // commands that have ended, but have no result yet
-	polls   []poll    // calls that wait for a command in the background
-	waiting []waiting // calls whose commands run in the background
+	Turns   []int64   // for each turn, the offset of the entry before it; -1 if there is none
+	Recent  []uint64  // keys of texts of items that no event has repeated
+	Pending []pending // events whose text no item has repeated
+	Runs    []run     // commands that have ended, but have no result yet
+	Polls   []poll    // calls that wait for a command in the background
+	Waiting []waiting // calls whose commands run in the background
 }
 
 type pending struct {
-	key    uint64
-	offset int64
-	line   int
+	Key    uint64
+	Offset int64
+	Line   int
 }
 
 type run struct {
-	call           uint64 // hash of its id
-	exit, duration int32
+	Call           uint64 // hash of its id
+	Exit, Duration int32
 }
 
 type poll struct {
-	call    uint64 // hash of its id
-	process int64
+	Call    uint64 // hash of its id
+	Process int64
 }
 
 type waiting struct {
-	process int64
-	call    string
+	Process int64
+	Call    string
 }
 
 // Limits of a memo, which keep its size below adapter.MaxMemo. Older entries are forgotten.
@@ -68,60 +68,6 @@ const (
 	longestDir   = 400
 	window       = 64 // lines between an event and its item
 )
-
-// code says what a State keeps of the memo.
-func (m *memo) code(c *adapter.Coder) {
-	for _, flag := range []*bool{&m.begun, &m.hasDialect, &m.hasMeta, &m.records, &m.aborted} {
-		c.Flag(flag)
-	}
-	for _, s := range []*string{&m.context.Provider, &m.context.Model, &m.context.CWD, &m.context.Git} {
-		c.Text(s)
-	}
-	adapter.Number(c, &m.dialect)
-	adapter.Number(c, &m.tip)
-	adapter.Number(c, &m.group)
-	for _, h := range []*uint64{&m.turn, &m.total, &m.prompt} {
-		c.Hash(h)
-	}
-	adapter.List(c, &m.turns, func(offset *int64) { adapter.Number(c, offset) })
-	adapter.List(c, &m.recent, c.Hash)
-	adapter.List(c, &m.pending, func(p *pending) {
-		c.Hash(&p.key)
-		adapter.Number(c, &p.offset)
-		adapter.Number(c, &p.line)
-	})
-	adapter.List(c, &m.runs, func(r *run) {
-		c.Hash(&r.call)
-		adapter.Number(c, &r.exit)
-		adapter.Number(c, &r.duration)
-	})
-	adapter.List(c, &m.polls, func(p *poll) {
-		c.Hash(&p.call)
-		adapter.Number(c, &p.process)
-	})
-	adapter.List(c, &m.waiting, func(w *waiting) {
-		adapter.Number(c, &w.process)
-		c.Text(&w.call)
-	})
-}
-
-// bytes returns the memo as a State keeps it, nil before the first line.
-func (m *memo) bytes() []byte {
-	if !m.begun {
-		return nil
-	}
-	c := adapter.Coder{Data: make([]byte, 0, 512)}
-	m.code(&c)
-	return c.Data
-}
-
-// read reads what bytes returned.
-func (m *memo) read(data []byte) {
-	*m = memo{tip: -1, group: -1, turns: m.turns[:0], recent: m.recent[:0], pending: m.pending[:0], runs: m.runs[:0], polls: m.polls[:0], waiting: m.waiting[:0]}
-	if len(data) > 0 {
-		m.code(adapter.NewDecoder(data))
-	}
-}
 
 // Most events repeat an item, which comes before or after them. A text is compared by its
 // key: a hash of it without the space around it, and of whose it is.
@@ -150,26 +96,26 @@ func mix(a, b uint64) uint64 {
 // others.
 func (m *memo) item(e *session.Entry, keys []uint64) {
 	for _, key := range keys {
-		i := slices.IndexFunc(m.pending, func(p pending) bool { return p.key == key && e.Line-p.line <= window })
+		i := slices.IndexFunc(m.Pending, func(p pending) bool { return p.Key == key && e.Line-p.Line <= window })
 		if i < 0 {
-			if !slices.Contains(m.recent, key) {
-				m.recent = adapter.Remember(m.recent, key, mostRecent)
+			if !slices.Contains(m.Recent, key) {
+				m.Recent = adapter.Remember(m.Recent, key, mostRecent)
 			}
 			continue
 		}
-		e.Shadows = append(e.Shadows, m.pending[i].offset)
-		m.pending = slices.Delete(m.pending, i, i+1)
+		e.Shadows = append(e.Shadows, m.Pending[i].Offset)
+		m.Pending = slices.Delete(m.Pending, i, i+1)
 	}
 }
 
 // event says whether an event with this key repeats an earlier item, or may be repeated by a
 // later one.
 func (m *memo) event(e *session.Entry, key uint64) {
-	if i := slices.Index(m.recent, key); i >= 0 {
-		m.recent = slices.Delete(m.recent, i, i+1)
+	if i := slices.Index(m.Recent, key); i >= 0 {
+		m.Recent = slices.Delete(m.Recent, i, i+1)
 		e.Repeats = true
 		return
 	}
 	e.Pending = true
-	m.pending = adapter.Remember(m.pending, pending{key, e.Offset, e.Line}, mostPending)
+	m.Pending = adapter.Remember(m.Pending, pending{key, e.Offset, e.Line}, mostPending)
 }

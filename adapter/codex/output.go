@@ -163,30 +163,30 @@ func seconds(number []byte) int32 {
 func (p *parser) settle() {
 	e, m, f := &p.Entry, &p.memo, &p.Facts
 	call := hashOf(e.ToolCallID)
-	if i := slices.IndexFunc(m.runs, func(r run) bool { return r.call == call }); i >= 0 {
+	if i := slices.IndexFunc(m.Runs, func(r run) bool { return r.Call == call }); i >= 0 {
 		if f.Exit == session.Unknown && !p.output.goesOn {
-			f.Exit = m.runs[i].exit
+			f.Exit = m.Runs[i].Exit
 			f.Failed = f.Failed || f.Exit != session.Unknown && f.Exit != 0
 		}
 		if f.Duration <= 0 {
-			f.Duration = m.runs[i].duration
+			f.Duration = m.Runs[i].Duration
 		}
-		m.runs = slices.Delete(m.runs, i, i+1)
+		m.Runs = slices.Delete(m.Runs, i, i+1)
 	}
 	process, known := p.output.process, p.output.goesOn
-	if i := slices.IndexFunc(m.polls, func(c poll) bool { return c.call == call }); i >= 0 {
-		process, known = m.polls[i].process, true
-		m.polls = slices.Delete(m.polls, i, i+1)
-		if k := slices.IndexFunc(m.waiting, func(w waiting) bool { return w.process == process }); k >= 0 {
-			f.Amends = m.waiting[k].call
+	if i := slices.IndexFunc(m.Polls, func(c poll) bool { return c.Call == call }); i >= 0 {
+		process, known = m.Polls[i].Process, true
+		m.Polls = slices.Delete(m.Polls, i, i+1)
+		if k := slices.IndexFunc(m.Waiting, func(w waiting) bool { return w.Process == process }); k >= 0 {
+			f.Amends = m.Waiting[k].Call
 			if !p.output.goesOn {
-				m.waiting = slices.Delete(m.waiting, k, k+1)
+				m.Waiting = slices.Delete(m.Waiting, k, k+1)
 			}
 			return
 		}
 	}
 	if known && p.output.goesOn && e.ToolCallID != "" && len(e.ToolCallID) <= longestID {
-		m.waiting = adapter.Remember(m.waiting, waiting{process, e.ToolCallID}, mostWaiting)
+		m.Waiting = adapter.Remember(m.Waiting, waiting{process, e.ToolCallID}, mostWaiting)
 	}
 }
 
@@ -230,4 +230,62 @@ func between(text []byte, from, to string) (inside, rest []byte, ok bool) {
 	}
 	inside, rest = inside[:end], inside[end+len(to):]
 	return bytes.TrimSuffix(bytes.TrimPrefix(inside, []byte("\n")), []byte("\n")), rest, true
+}
+
+// readTokenCount reads the tokens of the last response. The line is repeated, and its total
+// goes on when a session is resumed: a response is new if it changed the total. Files with
+// usage records have the same figures there.
+func (p *parser) readTokenCount(v jsonl.Value) {
+	info := p.JSON.Fields(v)
+	total := info.Find("total_token_usage")
+	if p.JSON.Kind(total) != '{' || p.Sparse {
+		return
+	}
+	m, hash := &p.memo, p.JSON.Hash(total)
+	if hash == m.Total {
+		return
+	}
+	m.Total = hash
+	if m.Records {
+		return
+	}
+	from := m.Turn
+	if from == 0 {
+		from = p.family()
+	}
+	p.addUsage(info.Find("last_token_usage"), mix(hash, from))
+}
+
+// readUsageRecord reads the tokens of a response, as newer versions write them.
+func (p *parser) readUsageRecord() {
+	all := p.payload
+	p.memo.Records = true
+	p.addUsage(all.Find("usage"), mix(hashOf(p.JSON.String(all.Find("response_id"))), hashOf(p.JSON.Name(all.Find("turn_id")))))
+}
+
+func (p *parser) addUsage(v jsonl.Value, of uint64) {
+	f := &p.Facts
+	if p.JSON.Kind(v) != '{' {
+		return
+	}
+	all := p.JSON.Fields(v)
+	u := &f.Usage
+	tokens := func(key string) int64 { return adapter.Tokens(&p.JSON, all.Find(key), u) }
+	u.CacheRead, u.CacheWrite, u.Output = tokens("cached_input_tokens"), tokens("cache_write_input_tokens"), tokens("output_tokens")
+	u.Input = max(tokens("input_tokens")-u.CacheRead-u.CacheWrite, 0)
+	u.NoCost = true
+	f.HasUsage, f.UsageOf = u.Tokens() > 0 || u.Unusable, max(of, 1)
+	f.SubModel = p.model()
+}
+
+// model returns the provider/model of the turn, "" if no line has said it.
+func (p *parser) model() string {
+	c := &p.memo.Context
+	if c.Model == "" || c.Provider == "" {
+		return c.Model
+	}
+	if p.modelOf != *c {
+		p.modelOf, p.modelName = *c, c.Provider+"/"+c.Model
+	}
+	return p.modelName
 }

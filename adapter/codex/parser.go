@@ -25,8 +25,8 @@ type parser struct {
 	adapter.Builder
 	state     adapter.State
 	memo      memo
-	tipID     string          // the id of the entry at memo.tip, "" if it has not been made
-	groupID   string          // that of the one at memo.group
+	tipID     string          // the id of the entry at memo.Tip, "" if it has not been made
+	groupID   string          // that of the one at memo.Group
 	modelOf   session.Context // that modelName is of
 	modelName string
 	inner     jsonl.Scanner // of JSON that is in a string
@@ -54,14 +54,17 @@ type image struct {
 // State implements adapter.Parser.
 func (p *parser) State() adapter.State {
 	s := p.state
-	s.Memo = p.memo.bytes()
+	if s.Memo = nil; p.memo.Begun {
+		s.Memo = adapter.EncodeMemo(&p.memo)
+	}
 	return s
 }
 
 // Reset implements adapter.Parser.
 func (p *parser) Reset(state adapter.State) {
 	p.state, p.tipID, p.groupID = state, "", ""
-	p.memo.read(state.Memo)
+	p.memo = memo{Tip: -1, Group: -1}
+	adapter.DecodeMemo(state.Memo, &p.memo)
 }
 
 // Parse implements adapter.Parser.
@@ -83,7 +86,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		emit(e)
 		return
 	}
-	p.memo.begun = true
+	p.memo.Begun = true
 	kind := p.kindOfLine()
 	p.begin()
 	p.read(kind)
@@ -133,9 +136,9 @@ func (p *parser) begin() {
 	}
 	e.Timestamp = p.state.Time(at)
 	e.HasParent = true
-	if m.tip >= 0 {
+	if m.Tip >= 0 {
 		if p.tipID == "" {
-			p.tipID = adapter.OffsetID(m.tip)
+			p.tipID = adapter.OffsetID(m.Tip)
 		}
 		e.ParentID = p.tipID
 	}
@@ -144,11 +147,11 @@ func (p *parser) begin() {
 // finish says where the entry that has been read is in the conversation, and makes its facts.
 func (p *parser) finish() {
 	e, m := &p.Entry, &p.memo
-	e.Context = m.context
+	e.Context = m.Context
 	if e.Apart {
 		e.HasParent, e.ParentID = false, ""
 	} else {
-		m.tip, p.tipID = e.Offset, e.ID
+		m.Tip, p.tipID = e.Offset, e.ID
 	}
 	if p.own && len(e.Parts) > 0 && !p.Sparse && (e.Type == session.TypeMessage || e.Type == session.TypeCompaction) {
 		e.Copy = p.copyHash()
@@ -202,16 +205,16 @@ func (p *parser) readMeta() {
 	p.Entry.Apart = true
 	id := p.JSON.String(all.Find("id"))
 	git := p.JSON.String(p.JSON.Fields(all.Find("git")).Find("branch"))
-	if m.hasMeta {
+	if m.HasMeta {
 		if id == h.ID && git != "" {
-			h.Git, m.context.Git = git, adapter.Short(git, longestModel)
+			h.Git, m.Context.Git = git, adapter.Short(git, longestModel)
 		}
 		return
 	}
-	if m.tip >= 0 && h.ID != "" && id != h.ID {
+	if m.Tip >= 0 && h.ID != "" && id != h.ID {
 		return // the file begins in its middle, with lines of an ancestor
 	}
-	m.hasMeta = true
+	m.HasMeta = true
 	if p.all.Find("type").Empty() {
 		h.Version = versionFlat
 	}
@@ -223,8 +226,8 @@ func (p *parser) readMeta() {
 		h.Timestamp = adapter.TimeOf(at)
 	}
 	h.Ordinal, _ = p.JSON.Int(p.all.Find("ordinal"))
-	m.context.CWD, m.context.Git = adapter.Short(h.CWD, longestDir), adapter.Short(git, longestModel)
-	m.context.Provider = adapter.Short(p.JSON.Name(all.Find("model_provider")), longestModel)
+	m.Context.CWD, m.Context.Git = adapter.Short(h.CWD, longestDir), adapter.Short(git, longestModel)
+	m.Context.Provider = adapter.Short(p.JSON.Name(all.Find("model_provider")), longestModel)
 	p.readOrigin(all)
 }
 

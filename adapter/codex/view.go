@@ -7,15 +7,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// View implements adapter.Viewer.
-func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
-	p := newParser(state)
-	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
-}
-
-// view makes the view of the entry that has been read: its parts, and its images between
-// them.
-func (p *parser) view(e *session.Entry) *session.View {
+// View implements adapter.Viewer. It has the parts of the entry, and its images between them.
+func (p *parser) View(e *session.Entry) *session.View {
 	view := &session.View{Rejected: p.Facts.Rejected}
 	kind := session.KindPrompt
 	if e.Role == session.RoleToolResult {

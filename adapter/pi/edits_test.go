@@ -16,7 +16,7 @@ func views(t *testing.T, text string) []*session.View {
 	t.Helper()
 	var all []*session.View
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		problems := New().View(adapter.State{}, adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 1, Ended: true},
+		problems := adapter.View(New(), adapter.State{}, adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 1, Ended: true},
 			func(_ *session.Entry, v *session.View) { all = append(all, v) })
 		if len(problems) > 0 {
 			t.Fatal(problems)

@@ -5,6 +5,17 @@
 package pi
 
 import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
 	"pigrep/adapter"
 	"pigrep/internal/jsonl"
 	"pigrep/internal/session"
@@ -15,10 +26,22 @@ const Name = "pi.sessions_jsonl.v1"
 
 // Agent is the pi coding agent, in every version since 0.7, and programs made with
 // its agent library.
-type Agent struct{ adapter.Identity }
+type Agent struct{ *adapter.Profile }
 
 // New returns the adapter for pi.
-func New() Agent { return Agent{adapter.NewIdentity(Name, "pi", 0)} }
+func New() Agent {
+	const current = "the session of pi that mcp runs in, which it leaves out"
+	return Agent{&adapter.Profile{
+		ID: Name, Title: "pi", Dir: agentDir, Kept: storesText, ClientNames: []string{"pi"}, HasPackage: hasPackage,
+		CurrentID: currentIDVariable, CurrentPath: currentPathVariable,
+		Variables: []adapter.Variable{
+			{Name: agentDirVariable, Use: "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched", Path: true},
+			{Name: sessionDirVariable, Use: "one more directory with sessions, as pi reads it", Path: true},
+			{Name: currentIDVariable, Use: current},
+			{Name: currentPathVariable, Use: current},
+		},
+	}}
+}
 
 // Recognize implements adapter.Agent. A session has a header, and nothing before or in it that
 // only oh-my-pi writes.
@@ -48,3 +71,311 @@ func writerOf(head []byte) (ok, omp bool) {
 func (Agent) Parse(state adapter.State) adapter.Parser {
 	return newParser(state)
 }
+
+// Environment variables of pi.
+const (
+	agentDirVariable   = "PI_CODING_AGENT_DIR"
+	sessionDirVariable = "PI_CODING_AGENT_SESSION_DIR"
+
+	// Pi sets these for the processes that it starts.
+	currentIDVariable   = "PI_SESSION_ID"
+	currentPathVariable = "PI_SESSION_FILE"
+)
+
+// hasPackage reports whether the settings list a package. Those that cannot be read list none.
+func hasPackage(env adapter.Environment, name string) bool {
+	return slices.ContainsFunc(settingsFiles(env), func(path string) bool {
+		data, err := env.ReadFile(path)
+		if err != nil {
+			return false
+		}
+		var settings struct {
+			Packages   []json.RawMessage `json:"packages"`
+			Extensions []string          `json:"extensions"`
+		}
+		if json.Unmarshal(data, &settings) != nil {
+			return false
+		}
+		return slices.ContainsFunc(settings.Packages, func(p json.RawMessage) bool {
+			return isPackage(env, source(p), filepath.Dir(path), name)
+		}) || slices.ContainsFunc(settings.Extensions, func(e string) bool {
+			return isPackage(env, e, filepath.Dir(path), name)
+		})
+	})
+}
+
+// source returns the source of a package setting, which is a string or an object with a
+// source. It returns "" if the package is installed without its extensions.
+func source(p json.RawMessage) string {
+	var s string
+	if json.Unmarshal(p, &s) == nil {
+		return s
+	}
+	var filtered struct {
+		Source     string    `json:"source"`
+		Extensions *[]string `json:"extensions"`
+	}
+	if json.Unmarshal(p, &filtered) != nil || filtered.Extensions != nil && len(*filtered.Extensions) == 0 {
+		return ""
+	}
+	return filtered.Source
+}
+
+// isPackage reports whether a source is the package of this name: from npm, or a
+// directory, relative to that of the settings.
+func isPackage(env adapter.Environment, source, dir, name string) bool {
+	if spec, ok := strings.CutPrefix(source, "npm:"); ok {
+		return spec == name || strings.HasPrefix(spec, name+"@")
+	}
+	if source == "" || strings.HasPrefix(source, "git:") || strings.Contains(source, "://") {
+		return false
+	}
+	env.WorkDir = dir
+	data, err := env.ReadFile(filepath.Join(adapter.Absolute(source, env), "package.json"))
+	if err != nil {
+		return false
+	}
+	var manifest struct {
+		Name string `json:"name"`
+	}
+	return json.Unmarshal(data, &manifest) == nil && manifest.Name == name
+}
+
+// agentDir returns the directory in which pi keeps its files.
+func agentDir(env adapter.Environment) string {
+	if dir := env.Getenv(agentDirVariable); dir != "" {
+		return adapter.Absolute(dir, env)
+	}
+	return filepath.Join(env.Home, ".pi", "agent")
+}
+
+// sessionDirs are the directories with session files in an agent directory. Pi writes to
+// the first; some extensions keep the sessions of subagents in the second.
+var sessionDirs = []string{"sessions", "subagent-sessions"}
+
+// sessionsIn returns the directory where pi keeps sessions by default.
+func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
+
+// Home implements adapter.Homed. Loose sessions in the agent directory are those of old
+// versions, which pi moves when it starts.
+func (Agent) Home(has func(name string) bool) adapter.Layout {
+	if has(sessionDirs[0] + "/") {
+		return home{}
+	}
+	return nil
+}
+
+// home is the layout of the agent directory.
+type home struct{}
+
+func (home) Enter(dir []byte) bool {
+	top, _, _ := bytes.Cut(dir, []byte("/"))
+	return slices.Contains(sessionDirs, string(top))
+}
+
+func (home) File(path []byte) adapter.Sort {
+	switch {
+	case !bytes.HasSuffix(path, []byte(".jsonl")):
+		return adapter.Foreign
+	case bytes.IndexByte(path, '/') < 0:
+		return adapter.Loose
+	}
+	return adapter.Transcript
+}
+
+// Roots implements adapter.Agent. Pi uses one of these directories at a time. All of
+// them count, because sessions stay in the old one when the setting changes.
+//
+// A settings file that cannot be read or understood is an error; the roots
+// returned with it are those that the other sources name.
+func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	var roots []adapter.Root
+	add := func(dir, origin string) {
+		for _, r := range roots {
+			if r.Path == dir {
+				return
+			}
+		}
+		roots = append(roots, adapter.Root{Path: dir, Origin: origin})
+	}
+	dir := agentDir(env)
+	origin := "default"
+	if env.Getenv(agentDirVariable) != "" {
+		origin = "$" + agentDirVariable
+	}
+	add(sessionsIn(dir), origin)
+	roots[0].Usual = true
+	if dir := env.Getenv(sessionDirVariable); dir != "" {
+		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
+	}
+	var problems []error
+	for _, path := range settingsFiles(env) {
+		dir, err := sessionDir(path, env)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if dir != "" {
+			add(adapter.Absolute(dir, env), "sessionDir in "+path)
+		}
+	}
+	return roots, errors.Join(problems...)
+}
+
+// settingsFiles are the user's settings and those of the project.
+func settingsFiles(env adapter.Environment) []string {
+	return []string{filepath.Join(agentDir(env), "settings.json"), filepath.Join(env.WorkDir, ".pi", "settings.json")}
+}
+
+// sessionDir returns the setting of that name, "" when there is none.
+func sessionDir(path string, env adapter.Environment) (string, error) {
+	data, err := env.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read settings: %w", err)
+	}
+	data = []byte(strings.TrimPrefix(string(data), string(jsonl.ByteOrderMark)))
+	var json jsonl.Scanner
+	json.Reset(data)
+	v, err := json.Check(0)
+	if err == nil && jsonl.SkipPadding(data, v.End) != len(data) {
+		err = jsonl.ErrSyntax
+	}
+	if err != nil {
+		return "", fmt.Errorf("read settings %s: %w", path, err)
+	}
+	return json.String(json.Fields(v).Find("sessionDir")), nil
+}
+
+//go:embed stores.txt
+var storesText string
+
+// libraryVersion is the format that only the agent library writes. The pi
+// command refuses such files, and old versions of it empty them on opening.
+const libraryVersion = 4
+
+// currentVersion is the format that pi writes. It rewrites files of an older one
+// when it opens them.
+const currentVersion = 3
+
+const program = "pi"
+
+// ResumeCommand implements adapter.Resumer.
+//
+// Pi accepts the path of a session file anywhere, and runs its tools in the session's
+// working directory. New sessions started from there go to pi's default directory
+// unless --session-dir names another. Files directly in the agent directory must be
+// named by id: pi moves them when it starts, and would then create an empty session
+// at the old path.
+func (Agent) ResumeCommand(env adapter.Environment, s *session.Summary) (dir string, argv []string) {
+	if s.Version == 0 || s.Version == libraryVersion {
+		return "", nil
+	}
+	agentDir := agentDir(env)
+	if filepath.Dir(s.Path) == agentDir {
+		if s.ID == "" {
+			return "", nil
+		}
+		return s.CWD, []string{program, "--session", s.ID}
+	}
+	return s.CWD, resumeArgs(s.Path, agentDir, "--session")
+}
+
+// Resume implements adapter.Resumer.
+func (Agent) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*adapter.Resumption, error) {
+	rec, agentDir := q.Record, agentDir(env)
+	if why := obstacle(rec, q.Head, agentDir); why != "" {
+		o := &adapter.Obstacle{Program: program, Reason: why}
+		if filepath.Dir(rec.Path) == agentDir && rec.Version > 0 && rec.Version != libraryVersion {
+			o.Hint = "start pi once, then: pigrep resume " + rec.ID
+		}
+		return nil, o
+	}
+	r := &adapter.Resumption{
+		Install:  "npm install -g @earendil-works/pi-coding-agent",
+		Branches: "use /tree in pi to go back to it",
+	}
+	old := rec.Version > 0 && rec.Version < currentVersion
+	if q.Fork {
+		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
+		if old {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version))
+			r.BeforeFork = "resume it once without --fork to convert it"
+		}
+		return r, nil
+	}
+	r.Argv = resumeArgs(rec.Path, agentDir, "--session")
+	if old {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: pi converts the file when it opens it", rec.Version))
+	}
+	return r, nil
+}
+
+func resumeArgs(path, agentDir, flag string) []string {
+	argv := []string{program}
+	if !strings.HasPrefix(path, sessionsIn(agentDir)+string(filepath.Separator)) {
+		argv = append(argv, "--session-dir", filepath.Dir(path))
+	}
+	return append(argv, flag, path)
+}
+
+// headerReach is the number of bytes in which pi looks for the header.
+const headerReach = 1 << 20
+
+// obstacle returns why pi does not open a session file, or not as that session; ""
+// when it does.
+func obstacle(rec *session.Record, head []byte, agentDir string) string {
+	switch h := &rec.Header; {
+	case h.Version == libraryVersion && !saysSession(head, h.Offset):
+		return "it is of format 4, which pi's agent library wrote and the pi command does not open"
+	case h.Version == 0:
+		return "it has no session header"
+	case bytes.HasPrefix(head, jsonl.ByteOrderMark):
+		return "it begins with a byte order mark, and so is no session to pi"
+	case h.ID == "":
+		return "its header has no id"
+	case startsOtherwise(rec):
+		return "something else stands before its header, and so it is no session to pi"
+	case h.Offset > headerReach:
+		return "its header is not in the first MiB, which is as far as pi looks"
+	case filepath.Dir(rec.Path) == agentDir:
+		return "it lies in the agent directory itself: pi moves it into sessions/ when it starts, and would begin a new session under the old path"
+	}
+	return ""
+}
+
+// saysSession reports whether the type of the header is "session". It is in files of all
+// versions of pi, but not in those of the agent library.
+func saysSession(head []byte, offset int64) bool {
+	if offset >= int64(len(head)) {
+		return false
+	}
+	var json jsonl.Scanner
+	json.Reset(head[offset:])
+	v, err := json.Check(0)
+	return err == nil && json.String(json.Fields(v).Find("type")) == "session"
+}
+
+// startsOtherwise reports whether the first thing that pi can parse is not the
+// header.
+func startsOtherwise(rec *session.Record) bool {
+	if len(rec.Nodes) > 0 {
+		first := &rec.Nodes[0]
+		if first.Offset < rec.Header.Offset || first.Line == 1 && rec.Header.Offset == 0 && first.Offset > 0 {
+			return true // before it, or on one line with it
+		}
+	}
+	return slices.ContainsFunc(rec.Problems, func(p session.Problem) bool {
+		return p.Offset < rec.Header.Offset && p.Reason == adapter.NotObject
+	})
+}
+
+//go:embed tools.txt
+var toolsText string
+
+var tools = sync.OnceValue(func() map[string]adapter.Tool { return adapter.Tools(toolsText) })
+
+// toolOf returns what is known of a tool, whose name may be in capitals.
+func toolOf(name string) adapter.Tool { return tools()[strings.ToLower(name)] }

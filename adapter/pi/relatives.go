@@ -24,13 +24,10 @@ type Relative struct {
 	*relative
 }
 
-// relative is what differs between the relatives.
+// relative is what differs between the relatives beside their profiles.
 type relative struct {
 	program, install string
 	roots            func(adapter.Environment) []adapter.Root
-	dir              func(adapter.Environment) string // where it keeps its files
-	stores           string                           // as of adapter.Stores
-	variables        []adapter.Variable
 }
 
 //go:embed stores_omp.txt
@@ -44,26 +41,24 @@ type OhMyPi struct{ Relative }
 
 // NewOhMyPi returns the adapter for oh-my-pi.
 func NewOhMyPi() OhMyPi {
-	return OhMyPi{Relative{Agent{adapter.NewIdentity(OhMyPiName, "oh-my-pi", 0)}, &relative{
-		program: "omp", install: "bun install -g @oh-my-pi/pi-coding-agent",
-		roots: ohMyPiRoots, dir: ohMyPiDir, stores: ohMyPiStores,
-		variables: []adapter.Variable{
+	return OhMyPi{Relative{Agent{&adapter.Profile{
+		ID: OhMyPiName, Title: "oh-my-pi", Dir: ohMyPiDir, Kept: ohMyPiStores,
+		Variables: []adapter.Variable{
 			{Name: configNameVariable, Use: "oh-my-pi's directory below the home directory, in place of .omp; the sessions of all profiles in it are searched"},
 			{Name: dataVariable, Use: "its omp/ has oh-my-pi's sessions, if oh-my-pi was told to keep them there"},
 		},
-	}}}
+	}}, &relative{program: "omp", install: "bun install -g @oh-my-pi/pi-coding-agent", roots: ohMyPiRoots}}}
 }
 
 // NewPrime returns the adapter for Prime Agent.
 func NewPrime() Relative {
-	return Relative{Agent{adapter.NewIdentity(PrimeName, "Prime Agent", 0)}, &relative{
-		program: "prime-agent", install: "npm install -g prime-agent",
-		roots: primeRoots, dir: primeDir, stores: primeStores,
-		variables: []adapter.Variable{
+	return Relative{Agent{&adapter.Profile{
+		ID: PrimeName, Title: "Prime Agent", Dir: primeDir, Kept: primeStores,
+		Variables: []adapter.Variable{
 			{Name: primeSessionsVariable, Use: "where Prime Agent keeps sessions, in place of ~/.prime/agent/sessions", Path: true},
 			{Name: primeDirVariable, Use: "Prime Agent's directory, in place of ~/.prime/agent; its sessions/ is searched", Path: true},
 		},
-	}}
+	}}, &relative{program: "prime-agent", install: "npm install -g prime-agent", roots: primeRoots}}
 }
 
 // Environment variables of the relatives.
@@ -236,25 +231,3 @@ func (a Relative) Resume(env adapter.Environment, q *adapter.ResumeRequest) (*ad
 	}
 	return r, nil
 }
-
-// Stores implements adapter.Keeper.
-func (a Relative) Stores(env adapter.Environment) []adapter.Store {
-	return adapter.Stores(a.stores, a.Name(), a.dir(env), env)
-}
-
-// Variables implements adapter.Host.
-func (a Relative) Variables() []adapter.Variable { return a.variables }
-
-// Current implements adapter.Host. The variables that pi sets are read for pi.
-func (Relative) Current(adapter.Environment) (id, path string) { return "", "" }
-
-// ClientNames implements adapter.Host.
-func (Relative) ClientNames() []string { return nil }
-
-// SkillDir implements adapter.Host.
-func (a Relative) SkillDir(env adapter.Environment) string {
-	return filepath.Join(a.dir(env), "skills")
-}
-
-// HasPackage implements adapter.Host. There are no packages of this program for them.
-func (Relative) HasPackage(adapter.Environment, string) bool { return false }

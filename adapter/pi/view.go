@@ -1,19 +1,15 @@
 package pi
 
 import (
+	"bytes"
+	"strings"
+
 	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
-// View implements adapter.Viewer.
-func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
-	p := newParser(state)
-	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
-}
-
-// view makes the view of the entry that has been read. Content without blocks is shown
-// by its parts.
-func (p *parser) view(e *session.Entry) *session.View {
+// View implements adapter.Viewer. Content without blocks is shown by its parts.
+func (p *parser) View(e *session.Entry) *session.View {
 	view := &session.View{}
 	var done map[session.Kind]bool // kinds whose parts are in the view already
 	switch e.Type {
@@ -109,4 +105,43 @@ func (p *parser) viewShell(view *session.View) {
 	view.Blocks = append(view.Blocks, session.Block{
 		Kind: session.KindShell, Text: p.JSON.Text(fields.Find("output")), Shell: s,
 	})
+}
+
+// isDiff reports whether a text is a diff: a unified one, or lines with signs.
+func isDiff(text []byte) bool {
+	if adapter.IsPatch(text) || bytes.Contains(text, []byte("\n@@ -")) {
+		return true
+	}
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if len(line) > 0 && !strings.ContainsRune("+- ", rune(line[0])) {
+			return false
+		}
+	}
+	return len(bytes.TrimSpace(text)) > 0
+}
+
+// viewDiff adds the diff in the details of a result, and the other details. It reports
+// whether there is a diff.
+func (p *parser) viewDiff(view *session.View) bool {
+	details := p.message.fields.Find("details")
+	fields := p.JSON.Fields(details)
+	for _, name := range [...]string{"diff", "patch"} {
+		if v := fields.Find(name); p.JSON.Kind(v) == '"' && isDiff(p.JSON.Text(v)) {
+			view.Diff = p.JSON.Text(v)
+			break
+		}
+	}
+	if view.Diff == nil {
+		return false
+	}
+	p.Leaves.Begin(&p.JSON, p.JSON.Room(details.End-details.Start), false, nil)
+	for _, f := range fields {
+		if name := string(f.Key); name != "diff" && name != "patch" {
+			p.Leaves.Add(f.Val, false)
+		}
+	}
+	if rest := p.JSON.Keep(p.Leaves.End()); len(rest) > 0 {
+		view.Blocks = append(view.Blocks, session.Block{Kind: session.KindDetails, Text: rest})
+	}
+	return true
 }
