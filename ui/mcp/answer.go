@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -56,11 +57,11 @@ type page struct {
 func (p *page) cut() (*mcp.CallToolResult, error) {
 	var result *mcp.CallToolResult
 	var failed error
-	whole := func(n int) (size int) {
-		if result, size, failed = p.render(n); failed != nil {
+	whole := func(n int) int {
+		if result, failed = resultOf(p.result(n)); failed != nil {
 			return 0
 		}
-		return size
+		return encodedLen(result) + envelopeBytes
 	}
 	n, fits := printer.Fit(p.max, p.items, p.size, whole)
 	if failed != nil || fits && (n > 0 || p.items == 0) {
@@ -83,15 +84,18 @@ func budgetError(what string, size, max int) error {
 // envelopeBytes is the most that the protocol adds to a result.
 const envelopeBytes = 160
 
-func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
-	structured, text := p.result(n)
-	data, err := encode(structured)
-	if err != nil {
-		return nil, 0, err
+// resultOf is an answer, and the same as text.
+func resultOf(structured any, text string) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(structured); err != nil {
+		return nil, err
 	}
-	text = strings.TrimRight(text, "\n")
-	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
-	return r, encodedLen(r) + envelopeBytes, nil
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: strings.TrimRight(text, "\n")}},
+		StructuredContent: json.RawMessage(bytes.TrimSuffix(b.Bytes(), []byte("\n"))),
+	}, nil
 }
 
 // listing is what a tool that lists is asked for.

@@ -227,18 +227,12 @@ func schemaOf[T any]() *jsonschema.Schema {
 	if err != nil {
 		panic(err) // the types are ours
 	}
-	plain(s)
-	return s
-}
-
-// plain removes null from the types of lists, which are absent instead. Answers may
-// get more properties, so other properties than those described are allowed.
-func plain(s *jsonschema.Schema) {
 	each(s, func(s *jsonschema.Schema) {
-		if len(s.Types) == 2 && s.Types[0] == "null" {
+		if len(s.Types) == 2 && s.Types[0] == "null" { // lists are absent instead
 			s.Type, s.Types = s.Types[1], nil
 		}
 	})
+	return s
 }
 
 // each visits a schema and those of its items and properties.
@@ -284,7 +278,7 @@ func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
 
 const mostWords = 10
 
-// open allows properties that are not described.
+// open allows properties that are not described: answers may get more of them.
 func open(s *jsonschema.Schema) *jsonschema.Schema {
 	each(s, func(s *jsonschema.Schema) { s.AdditionalProperties = nil })
 	return s

@@ -335,17 +335,18 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 		if err != nil {
 			return err
 		}
-		file := w.file.Next(e)
-		row, rest := w.row(e, part, offset, -1)
+		row, file := w.row(e, part, offset), w.file.Next(e)
 		row.File = file
 		row.piece = e.Message != "" && len(w.rows) > 0 && w.rows[len(w.rows)-1].message == e.Message
+		var rest *cursor
 		size := w.entrySize(&row)
 		if size > room && len(w.rows) > 0 {
 			return nil
 		}
 		if size > room {
-			if row, rest = w.row(e, part, offset, max(0, room)); rest != nil && rest.Part == part && rest.Offset == offset {
-				return w.tooSmall(room, &row)
+			row.File = ""
+			if row, rest = w.piece(row, part, max(0, room)); rest != nil && rest.Part == part && rest.Offset == offset {
+				return budgetError("a piece of the next entry", w.max+w.entrySize(&row)+leastPiece-room, w.max)
 			}
 			row.File = file
 			size = w.entrySize(&row)
@@ -363,12 +364,6 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 // leastPiece is the least room, in bytes, for the text of a piece. It is enough for the next page
 // to begin further on.
 const leastPiece = 400
-
-// tooSmall is the error for a budget that leaves so little room for an entry that its
-// piece would be empty.
-func (w *entryWriter) tooSmall(room int, r *entryRow) error {
-	return budgetError("a piece of the next entry", w.max+w.entrySize(r)+leastPiece-room, w.max)
-}
 
 // entrySize is the number of bytes of an entry in an answer, in both of its parts. For an entry
 // that fits into no answer, it is some number that is too large for any answer.
@@ -409,18 +404,14 @@ func (w *entryWriter) short(text string, k session.Kind) (string, int) {
 	return start, max(0, len(text)-len(start))
 }
 
-// row makes the row of an entry, beginning at an offset in the text of a part. With
-// room >= 0 it is a piece of at most that many bytes, and rest is where the next
-// one begins.
-func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
+// row makes the row of an entry, beginning at an offset in the text of a part.
+func (w *entryWriter) row(e *entry.Entry, part, offset int) entryRow {
 	whole := e.Row(e.Index == w.focus)
 	diffs := w.diffs(e)
-	row = entryRow{
+	row := entryRow{
 		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Rejected: whole.Rejected, Named: whole.Focus,
 		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images, message: e.Message,
 	}
-	piece := room >= 0
-	room -= w.entrySize(&row)
 	for i := part; i < len(whole.Parts); i++ {
 		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part], Subagents: whole.Parts[i].Subagents}
 		if !w.full {
@@ -435,36 +426,44 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 			p.Offset, p.Length, p.diff = offset, length, nil
 		}
 		row.Parts = append(row.Parts, p)
-		if !piece {
-			continue
-		}
-		last := &row.Parts[len(row.Parts)-1]
-		size := w.partSize(last)
-		if size <= room {
+	}
+	return row
+}
+
+// piece cuts a row, which begins with a part of its entry, to at most room bytes. rest is where the
+// next piece begins; nil if there is none.
+func (w *entryWriter) piece(row entryRow, part, room int) (piece entryRow, rest *cursor) {
+	parts := row.Parts
+	row.Parts = []partRow{}
+	room -= w.entrySize(&row)
+	for i := range parts {
+		p := &parts[i]
+		if size := w.partSize(p); size <= room {
 			room -= size
+			row.Parts = append(row.Parts, *p)
 			continue
 		}
-		if len(row.Parts) > 1 && !w.full {
-			row.Parts = row.Parts[:len(row.Parts)-1]
-			return row, &cursor{Part: i}
+		rest = &cursor{Part: part + i, Offset: p.Offset}
+		if i > 0 && !w.full {
+			return row, rest
 		}
 		// Split a text that does not fit.
-		p.diff, last.diff = nil, nil
 		length := len(p.Text)
-		last.Text = w.fit(last, room)
-		if last.Text == "" && len(row.Parts) > 1 {
-			row.Parts = row.Parts[:len(row.Parts)-1]
-			return row, &cursor{Part: i, Offset: p.Offset}
-		}
-		if !w.full {
-			last.Cut += length - len(last.Text)
-			if i+1 < len(whole.Parts) {
-				return row, &cursor{Part: i + 1}
+		p.diff = nil
+		switch p.Text = w.fit(p, room); {
+		case p.Text == "" && i > 0:
+			return row, rest
+		case w.full:
+			p.Length = p.Offset + length
+			rest.Offset += len(p.Text)
+		default:
+			p.Cut += length - len(p.Text)
+			if rest = nil; i+1 < len(parts) {
+				rest = &cursor{Part: part + i + 1}
 			}
-			return row, nil
 		}
-		last.Length = p.Offset + length
-		return row, &cursor{Part: i, Offset: p.Offset + len(last.Text)}
+		row.Parts = append(row.Parts, *p)
+		return row, rest
 	}
 	return row, nil
 }

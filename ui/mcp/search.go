@@ -12,6 +12,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/engine/entry"
@@ -168,10 +169,9 @@ func (s *server) search(ctx context.Context, q *question, in *SearchInput) (*row
 		last := res.Sessions[window].SessionPath
 		hits = hits[:slices.IndexFunc(hits, func(h search.Hit) bool { return h.SessionPath == last })]
 	}
-	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
 		Total: res.Total, TotalAny: res.TotalAny - res.Weak, Looser: res.Looser(), Folded: res.Folded, counts: res.Counts(), files: res.Index.Files, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
-		Notes: notes(res, removed(res.Removed), removed),
+		Notes: notes(res, q.leftOut != nil && len(in.Given[filter.Exclude]) == 0),
 	}
 	if res.Late {
 		res.Warnings = append(res.Warnings, late)
@@ -268,22 +268,18 @@ func (q *question) failed(err error) error {
 	return err
 }
 
-// removedOf returns a function that names a filter by its MCP argument.
-func removedOf(f Filters, out *leftOut) func([]search.Removed) []search.Removed {
-	return func(list []search.Removed) []search.Removed {
-		list = slices.Clone(list)
-		for i := range list {
-			if list[i].Filter == filter.Exclude && len(f.Given[filter.Exclude]) == 0 && out != nil {
-				list[i].Filter = "includeCurrent"
+// notes says why there are no hits, or none with every word, and what would give more. Filters have
+// the names of arguments; own says that sessions are only excluded because the agent runs in them.
+func notes(res *search.Response, own bool) (list []string) {
+	named := func(removed []search.Removed) []search.Removed {
+		return lists.Map(removed, func(r search.Removed) search.Removed {
+			if own && r.Filter == filter.Exclude {
+				r.Filter = "includeCurrent"
 			}
-		}
-		return list
+			return r
+		})
 	}
-}
-
-// notes says why there are no hits, or none with every word, and what would give more.
-func notes(res *search.Response, without []search.Removed, named func([]search.Removed) []search.Removed) (list []string) {
-	words := slices.Clone(res.Words)
+	words, without := slices.Clone(res.Words), named(res.Removed)
 	for i := range words {
 		words[i].Removed = named(words[i].Removed)
 	}

@@ -267,17 +267,6 @@ func failure(err error) *mcp.CallToolResult {
 // codeKey is where the metadata of a failed call has the code of the error.
 const codeKey = "pigrep/code"
 
-// encode writes JSON without escaping for HTML.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
 // encodedLen is the length of a value on the wire, where the protocol escapes JSON
 // for HTML.
 func encodedLen(v any) int {
@@ -293,10 +282,6 @@ type StatusInput struct{}
 
 func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, error) {
 	f, err := s.Status()
-	if err != nil {
-		return nil, err
-	}
-	data, err := encode(printer.StatusJSON(f))
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +306,7 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	if f.State.SkippedLines > 0 {
 		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.State.SkippedLines, "line is", "lines are"))
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimRight(b.String(), "\n")}}, StructuredContent: data}, nil
+	return resultOf(printer.StatusJSON(f), b.String())
 }
 
 // The URIs of resources. Their SESSION and ENTRY are those of read_session.
