@@ -14,6 +14,7 @@ package keep
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
@@ -82,8 +84,10 @@ func (c *Copy) Name() string {
 
 // Gone reports whether the copy is all that is left.
 func (c *Copy) Gone() bool {
-	return c.Earlier || !exists(c.File.Path) && !exists(c.File.Path+content.Suffix)
+	return c.Earlier || !c.hasOriginal()
 }
+
+func (c *Copy) hasOriginal() bool { return exists(c.File.Path) || exists(c.File.Path+content.Suffix) }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
@@ -202,17 +206,18 @@ func parse(text string) ([]Copy, error) {
 		return nil, errCatalogue
 	}
 	rows := make([]Copy, 0, strings.Count(text, "\n"))
-	for {
-		line, rest, whole := strings.Cut(text, "\n")
+	for line := range strings.Lines(text) {
+		line, whole := strings.CutSuffix(line, "\n")
 		if !whole {
-			return inOrder(rows), nil
+			break
 		}
 		c, err := parseRow(line)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", errCatalogue, err)
 		}
-		rows, text = append(rows, c), rest
+		rows = append(rows, c)
 	}
+	return inOrder(rows), nil
 }
 
 func parseRow(line string) (c Copy, err error) {
@@ -242,21 +247,17 @@ func inOrder(rows []Copy) []Copy {
 	if !slices.IsSortedFunc(rows, order) {
 		lists.SortStable(rows, order)
 	}
-	n := 0
-	for i := range rows {
-		c := &rows[i]
-		if c.State == removed || i+1 < len(rows) && order(*c, rows[i+1]) == 0 {
+	kept := rows[:0]
+	for i, c := range rows {
+		if c.State == removed || i+1 < len(rows) && order(c, rows[i+1]) == 0 {
 			continue
 		}
-		if n > 0 && rows[n-1].File.Path == c.File.Path {
-			rows[n-1].Earlier = true
+		if n := len(kept); n > 0 && kept[n-1].File.Path == c.File.Path {
+			kept[n-1].Earlier = true
 		}
-		if n < i {
-			rows[n] = *c
-		}
-		n++
+		kept = append(kept, c)
 	}
-	return rows[:n]
+	return kept
 }
 
 // writer changes the archive, which it has locked.
@@ -400,4 +401,116 @@ func (w *writer) write() error {
 		_, err := io.WriteString(f, text(rows))
 		return err
 	})
+}
+
+// Forget removes copies for good, and returns how many, and their bytes. It waits for
+// another process to finish.
+func (a *Archive) Forget(ctx context.Context, which func(*Copy) bool) (n int, size int64, err error) {
+	w, err := a.change()
+	for errors.Is(err, ErrBusy) && ctx.Err() == nil {
+		time.Sleep(waitEach)
+		w, err = a.change()
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	rows, err := a.Copies()
+	for _, c := range rows {
+		if c.State != Kept || !which(&c) {
+			continue
+		}
+		n++
+		size += c.Stored
+		why := Forgotten
+		if c.Gone() {
+			why = removed
+		}
+		w.drop(c, why)
+	}
+	return n, size, errors.Join(err, w.end())
+}
+
+// waitEach is the time between two attempts to lock the archive.
+const waitEach = 20 * time.Millisecond
+
+// Restore writes the text of a copy to where its original was, and returns the path. It
+// overwrites nothing.
+func (a *Archive) Restore(c *Copy) (string, error) {
+	if c.hasOriginal() {
+		return "", &fs.PathError{Op: "restore", Path: c.File.Path, Err: fs.ErrExist}
+	}
+	text, err := content.Open(a.Place(c), 0)
+	if err != nil {
+		return "", err
+	}
+	defer text.Close()
+	if err := os.MkdirAll(filepath.Dir(c.File.Path), 0o700); err != nil {
+		return "", err
+	}
+	out := &files.Output{Path: c.File.Path, Kind: files.Missing}
+	err = out.Replace(0o600, func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(text, 0, c.rest(0)))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	at := time.Unix(0, c.Mtime)
+	return c.File.Path, errors.Join(os.Chtimes(c.File.Path, at, at), files.SyncDir(filepath.Dir(c.File.Path)))
+}
+
+// Check returns what is wrong with a copy; nil if nothing is. With deep, it reads all of it.
+func (a *Archive) Check(c *Copy, deep bool) error {
+	text, err := content.Open(a.Place(c), 0)
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	size, want := text.Info.Size(), c.Stored
+	if deep && c.Length >= 0 {
+		size, err = text.Length()
+		want = c.Length
+	}
+	if err == nil && size < want {
+		err = fmt.Errorf("the copy has %d bytes, and should have %d", size, want)
+	}
+	return err
+}
+
+// Kind is what the archive has of an agent.
+type Kind struct {
+	Agent    string
+	Sessions int   // files of which there are copies
+	Gone     int   // of these, copies that are all that is left
+	Left     int   // files of which there is no copy, because there is no room
+	Bytes    int64 // on disk
+	Oldest   int64 // when the file of the oldest copy was last changed, in nanoseconds
+}
+
+// Kinds counts what the archive has, by agent in the order of the given names. Others follow.
+func (a *Archive) Kinds(agents []string) ([]Kind, error) {
+	rows, err := a.Copies()
+	list := lists.Map(agents, func(name string) Kind { return Kind{Agent: name} })
+	for i := range rows {
+		c := &rows[i]
+		at := slices.IndexFunc(list, func(k Kind) bool { return k.Agent == c.Agent })
+		if at < 0 {
+			at, list = len(list), append(list, Kind{Agent: c.Agent})
+		}
+		k := &list[at]
+		switch c.State {
+		case Kept:
+			k.Sessions++
+			k.Bytes += c.Stored
+			if k.Oldest == 0 || c.Mtime < k.Oldest {
+				k.Oldest = c.Mtime
+			}
+			if c.Gone() {
+				k.Gone++
+			}
+		case Dropped:
+			k.Left++
+		}
+	}
+	return list, err
 }

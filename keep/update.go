@@ -187,15 +187,14 @@ func (r *Rules) fit(all []item) {
 	}
 	lists.SortStable(all, func(a, b item) int {
 		switch {
-		case (a.file == nil) != (b.file == nil):
-			if a.file == nil {
-				return -1
-			}
+		case a.file != nil && b.file != nil:
+			return cmp.Compare(a.mtime(), b.mtime())
+		case a.file != nil:
 			return 1
-		case a.file == nil:
-			return cmp.Compare(b.mtime(), a.mtime())
+		case b.file != nil:
+			return -1
 		}
-		return cmp.Compare(a.mtime(), b.mtime())
+		return cmp.Compare(b.mtime(), a.mtime())
 	})
 	size = 0
 	for i := range all {

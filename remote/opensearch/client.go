@@ -176,12 +176,10 @@ func (a *Archive) wrap(ctx context.Context, err error) error {
 // wait waits longer with each try, and not as long as others that wait.
 func (a *Archive) wait(ctx context.Context, try int) error {
 	pause := min(a.pause<<min(try-1, 10), longestWait)
-	timer := time.NewTimer(pause/2 + rand.N(pause))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(pause/2 + rand.N(pause)):
 		return nil
 	}
 }

@@ -453,18 +453,13 @@ func (c *Client) greeting(n *connection) error {
 
 // lost says why the connection has ended.
 func (c *Client) lost(n *connection) error {
-	select {
-	case <-n.ended:
-	case <-time.After(2 * time.Second):
-	}
-	said := n.stderr.last()
 	code := -1
 	select {
 	case <-n.ended:
 		code = n.command.ProcessState.ExitCode()
-	default:
+	case <-time.After(2 * time.Second):
 	}
-	err := n.err()
+	said, err := n.stderr.last(), n.err()
 	isSSH := c.ssh != ""
 	switch {
 	case isSSH && code == 255 && strings.Contains(said, "Host key verification failed"):

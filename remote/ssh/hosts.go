@@ -262,42 +262,34 @@ func together[Req request, Res any](ctx context.Context, h *Asking, req Req, q j
 		return answer, err
 	}
 	ctx = context.WithValue(ctx, goesOn{}, true)
-	ask := func(ctx context.Context, number int, from remote.Answers, req Req) (Res, error) {
-		return q.ask(ctx, from, q.know(req, &agreed, number))
-	}
 	answers := soon.expected(agreed, hosts)
+	// ask sends each host its request; without one it stays with its answer.
+	ask := func(requests []Req) (err error) {
+		before, of := answers, hosts
+		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
+			i := slices.Index(of, number)
+			if isNil(requests[i]) {
+				return before[i], nil
+			}
+			return q.ask(ctx, from, q.know(requests[i], &agreed, number))
+		})
+		return err
+	}
 	if answers == nil {
 		if err := soon.pause(ctx); err != nil {
 			return answer, err
 		}
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
-			return ask(ctx, number, from, req)
-		})
-		if err != nil {
+		if err := ask(slices.Repeat([]Req{req}, len(hosts))); err != nil {
 			return answer, err
 		}
 	}
 	req = q.know(req, &agreed, none)
-	for range merge.Rounds {
-		more := make(map[int]Req)
-		if q.again != nil {
-			for i, r := range q.again(req, answers) {
-				if !isNil(r) {
-					more[hosts[i]] = r
-				}
-			}
-		}
-		if len(more) == 0 {
+	for round := 0; q.again != nil && round < merge.Rounds; round++ {
+		requests := q.again(req, answers)
+		if !slices.ContainsFunc(requests, func(r Req) bool { return !isNil(r) }) {
 			break
 		}
-		before, of := answers, hosts
-		answers, hosts, err = each(ctx, h, hosts, func(ctx context.Context, number int, from remote.Answers) (Res, error) {
-			if r, ok := more[number]; ok {
-				return ask(ctx, number, from, r)
-			}
-			return before[slices.Index(of, number)], nil
-		})
-		if err != nil {
+		if err := ask(requests); err != nil {
 			return answer, err
 		}
 	}
