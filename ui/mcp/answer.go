@@ -44,35 +44,26 @@ type leftOut struct {
 	Searches int    `json:"searches,omitempty" jsonschema:"hits in calls of pigrep (includeSearches)"`
 }
 
-// page is an answer that keeps as many of its first items as fit into a budget.
-type page struct {
-	max   int
-	items int
-	size  func(i int) int // estimates the bytes of an item
-	// result returns the answer with the first n items.
-	result func(n int) (structured any, text string)
-}
-
-// cut returns the answer with as many whole items as fit.
-func (p *page) cut() (*mcp.CallToolResult, error) {
-	var result *mcp.CallToolResult
+// cutPage returns an answer with as many of its first items as fit into a budget. size estimates the
+// bytes of an item, and result returns the answer with the first n.
+func cutPage(most, items int, size func(i int) int, result func(n int) (structured any, text string)) (*mcp.CallToolResult, error) {
+	var page *mcp.CallToolResult
 	var failed error
 	whole := func(n int) int {
-		if result, failed = resultOf(p.result(n)); failed != nil {
+		if page, failed = resultOf(result(n)); failed != nil {
 			return 0
 		}
-		return encodedLen(result) + envelopeBytes
+		return encodedLen(page) + envelopeBytes
 	}
-	n, fits := printer.Fit(p.max, p.items, p.size, whole)
-	if failed != nil || fits && (n > 0 || p.items == 0) {
-		return result, failed
+	n, fits := printer.Fit(most, items, size, whole)
+	if failed != nil || fits && (n > 0 || items == 0) {
+		return page, failed
 	}
 	what := "the answer with its first item"
-	if p.items == 0 {
+	if items == 0 {
 		what = "the answer, though empty,"
 	}
-	size := whole(min(1, p.items))
-	return nil, budgetError(what, size, p.max)
+	return nil, budgetError(what, whole(min(1, items)), most)
 }
 
 // budgetError is the error for a budget that is too small.
@@ -102,8 +93,7 @@ func resultOf(structured any, text string) (*mcp.CallToolResult, error) {
 type listing struct {
 	text    string // of the query
 	filters Filters
-	limit   int // rows on a page; 0 if not given
-	rows    int // rows on a page by default
+	limit   int // rows on a page
 	paging  *Paging
 	alone   string // if it asks an index of this machine only: what it is called
 
@@ -159,7 +149,7 @@ func (s *server) ask(ctx context.Context, tool string, in any, l listing) (*ques
 		x.Close()
 		return nil, &Error{codeInput, l.alone + " asks the sessions of one machine, and this server asks several", "search, read_session and the other tools ask all of them"}
 	}
-	q := &question{Index: x, s: s, at: at, limit: cmp.Or(l.limit, l.rows), maxBytes: paging.MaxBytes}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes}
 	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
 		x.Close()
 		return nil, err
@@ -239,9 +229,8 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	if len(p.rows) == 0 {
 		p.footer.Newest = q.newest()
 	}
-	cut := page{max: q.maxBytes, items: len(p.rows)}
-	cut.size = func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
-	cut.result = func(n int) (any, string) {
+	size := func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
+	return cutPage(q.maxBytes, len(p.rows), size, func(n int) (any, string) {
 		f := p.footer
 		if f.Dropped = len(p.rows) - n; f.Dropped > 0 || p.more {
 			f.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
@@ -258,8 +247,7 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 		}
 		f.write(&b)
 		return a, b.String()
-	}
-	return cut.cut()
+	})
 }
 
 // indexed opens the index for a request, of which a question is asked of archives: the snapshot of
@@ -516,23 +504,7 @@ func (x *Index) row(name string, h *search.SessionHit) sessionRow {
 }
 
 func (r *sessionRow) text() string {
-	return joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), noted(r.boss != "", "subagent of "+r.boss), r.Title)
-}
-
-// atLeast is what is written before a number that may be larger.
-func atLeast(inexact bool) string { return noted(inexact, "at least ") }
-
-// joined joins the texts that are not empty.
-func joined(separator string, texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
-}
-
-// noted is a text if it holds, and otherwise empty.
-func noted(holds bool, text string) string {
-	if holds {
-		return text
-	}
-	return ""
+	return human.Joined(" · ", r.Session, r.Agent, r.Modified, r.CWD, human.Plural(r.Messages, "message", "messages"), human.When(r.boss != "", "subagent of "+r.boss), r.Title)
 }
 
 // minute is a time in UTC, which since and until accept.
@@ -545,14 +517,7 @@ func minute(t session.Time) string {
 
 // beginning returns the first bytes of a text on one line.
 func beginning(s string, most int) string {
-	s = visible(strings.Join(strings.Fields(s), " "))
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xC0 == 0x80 {
-		most--
-	}
-	return s[:most] + "…"
+	return session.Beginning(visible(strings.Join(strings.Fields(s), " ")), most)
 }
 
 // visible writes control characters other than tabs as escapes. Agents print what they

@@ -68,7 +68,7 @@ func (s *server) sessions(ctx context.Context, q *question, in *SessionsInput) (
 		}
 		return row
 	})
-	p.head = atLeast(!list.TotalIsExact) + human.Plural(list.Total, "session", "sessions") + "."
+	p.head = human.When(!list.TotalIsExact, "at least ") + human.Plural(list.Total, "session", "sessions") + "."
 	p.answer = func(rows []listedSession, f footer) any {
 		return sessionsAnswer{rows, list.Total, !list.TotalIsExact, f}
 	}
@@ -138,7 +138,7 @@ func (s *server) fix(ctx context.Context, q *question, in *FixInput) (*rowPage[f
 	}
 	p := &rowPage[fixRow]{rows: rowsFrom(q, res.Sessions, q.fix), footer: q.footer(&res.Index, res.Warnings), line: (*fixRow).text}
 	inexact := !res.TotalIsExact && res.Total > 0
-	p.head = atLeast(inexact) + human.Plural(res.Total, "session", "sessions")
+	p.head = human.When(inexact, "at least ") + human.Plural(res.Total, "session", "sessions")
 	if len(res.Missing) > 0 {
 		p.head = "No session has this error with " + strings.Join(res.Missing, ", ") + ". " + p.head + " with an error like it."
 	} else {
@@ -165,7 +165,7 @@ func (q *question) fix(x *fix.Session) fixRow {
 // text is a session with the error, the calls and the reply, one a line, below an empty one.
 func (r *fixRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
+	fmt.Fprintf(&b, "\n%s %s · %s\n   error: %s", r.place, r.Outcome, human.Joined(" · ", r.Agent, r.Time, r.CWD, r.Title), r.Error)
 	for _, c := range r.Calls {
 		fmt.Fprintf(&b, "\n   → %s %s", c.Tool, c.Text)
 		if c.Failed {
@@ -338,7 +338,7 @@ func (s *server) usage(ctx context.Context, q *question, in *UsageInput) (*rowPa
 	for _, model := range table.Unpriced {
 		a.Unpriced = append(a.Unpriced, cmp.Or(model, "(no model)"))
 	}
-	p.head = joined("; ", p.head, a.Estimate)
+	p.head = human.Joined("; ", p.head, a.Estimate)
 	p.answer = func(rows []usageRow, f footer) any {
 		a.Rows, a.footer = rows, f
 		return a
@@ -469,7 +469,7 @@ type blameRow struct {
 }
 
 func (r *blameRow) text() string {
-	return fmt.Sprintf("%s %s", r.Lines, joined(" · ", r.Match, r.Why, r.place.String(), r.Agent, r.Time, r.Prompt, r.Reply))
+	return fmt.Sprintf("%s %s", r.Lines, human.Joined(" · ", r.Match, r.Why, r.place.String(), r.Agent, r.Time, r.Prompt, r.Reply))
 }
 
 func (s *server) blame(ctx context.Context, q *question, in *BlameInput) (*rowPage[blameRow], error) {
@@ -682,7 +682,7 @@ func around(text string, spans [][2]int, most int) string {
 
 func (a grepAnswer) text() string {
 	var b strings.Builder
-	lines, files := atLeast(a.Inexact)+human.Plural(a.Lines, "line", "lines"), a.Files
+	lines, files := human.When(a.Inexact, "at least ")+human.Plural(a.Lines, "line", "lines"), a.Files
 	if a.Lines == 0 && !a.Inexact {
 		lines, files = "No line matches", a.searched
 	}

@@ -263,9 +263,8 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	if err := w.collect(ctx, branch[first:to], at, &answer); err != nil {
 		return nil, readError(err)
 	}
-	p := page{max: paging.MaxBytes, items: len(w.rows)}
-	p.size = func(i int) int { return w.sizes[i] }
-	p.result = func(n int) (any, string) {
+	size := func(i int) int { return w.sizes[i] }
+	return cutPage(paging.MaxBytes, len(w.rows), size, func(n int) (any, string) {
 		a := answer
 		a.Entries = append([]entryRow{}, w.rows[:n]...)
 		a.After = len(branch) - first - n
@@ -277,8 +276,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
 		}
 		return a, w.text(&a)
-	}
-	return p.cut()
+	})
 }
 
 // readError explains an error of reading a session file.
@@ -533,10 +531,7 @@ func (w *entryWriter) fit(p *partRow, room int) string {
 		piece.Text = p.Text[:n+1]
 		return w.partSize(&piece) > room
 	})
-	for n > 0 && n < len(p.Text) && !utf8.RuneStart(p.Text[n]) {
-		n--
-	}
-	piece.Text = p.Text[:n]
+	piece.Text = session.Cut(p.Text, n)
 	if i := strings.LastIndexByte(piece.Text, '\n'); i > len(piece.Text)*3/4 {
 		return piece.Text[:i+1]
 	}
@@ -549,14 +544,11 @@ func shorten(s string, most int) (short string, cut int) {
 	if len(s) <= most+most/4 {
 		return s, 0
 	}
-	head, tail := most*2/3, len(s)-most/3
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
+	head, tail := session.Cut(s, most*2/3), len(s)-most/3
 	for tail < len(s) && !utf8.RuneStart(s[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(head, "\n"), tail-len(head), strings.TrimLeft(s[tail:], "\n")), tail - len(head)
 }
 
 func (w *entryWriter) text(a *readAnswer) string {
@@ -602,12 +594,12 @@ func entryHead(r *entryRow) string {
 	if !r.piece {
 		head += " " + r.Role + " " + r.Time
 	}
-	return joined(" ", head, noted(r.Named, "<- named"), noted(r.Error, "error"), noted(r.Rejected, "rejected"), noted(r.Abandoned, "abandoned"), noted(r.Label != "", "label: "+r.Label))
+	return human.Joined(" ", head, human.When(r.Named, "<- named"), human.When(r.Error, "error"), human.When(r.Rejected, "rejected"), human.When(r.Abandoned, "abandoned"), human.When(r.Label != "", "label: "+r.Label))
 }
 
 func partText(p *partRow) string {
 	if p.diff != nil {
-		return strings.TrimRight(*p.diff, "\n") + noted(*p.diff != "", "\n")
+		return strings.TrimRight(*p.diff, "\n") + human.When(*p.diff != "", "\n")
 	}
 	var b strings.Builder
 	switch p.Kind {

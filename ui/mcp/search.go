@@ -89,32 +89,32 @@ type hitRow struct {
 func (s *server) addTools() {
 	addList[searchAnswer](s, tool{"search", "Search past sessions", "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on."},
 		func(in *SearchInput) listing {
-			standard := search.DefaultLimit
+			limit := cmp.Or(in.Limit, search.DefaultLimit)
 			if in.Flat {
-				standard = search.DefaultFlatLimit
+				limit = cmp.Or(in.Limit, search.DefaultFlatLimit)
 			}
-			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+			return listing{text: in.Query, filters: in.Filters, limit: limit, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
 				if of.Newest = in.Sort == rank.SortNames[rank.Newest]; in.Sort != rank.SortNames[rank.Oldest] {
-					of.Wanted = max(at.Window, cmp.Or(in.Limit, standard)) + 1
+					of.Wanted = max(at.Window, limit) + 1
 				}
 			}}
 		}, s.search)
 	addList[grepAnswer](s, tool{"grep", "Find exact patterns in past sessions", "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands."},
 		func(in *GrepInput) listing {
-			return listing{filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+			return listing{filters: in.Filters, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
 				req := in.request()
 				of.Required = req.Required()
 			}}
 		}, s.grep)
 	addList[fixAnswer](s, tool{"find_fix", "Find what fixed an error before", "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed."},
 		func(in *FixInput) listing {
-			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
+			return listing{text: in.Error, filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, fix.DefaultLimit), paging: &in.Paging, needs: func(of *remote.Question, _ *cursor) {
 				of.Text, of.Whole = "", true
 			}}
 		}, s.fix)
 	addList[sessionsAnswer](s, tool{"list_sessions", "List past sessions", "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week."},
 		func(in *SessionsInput) listing {
-			return listing{text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
+			return listing{text: in.Query, filters: in.Filters, limit: cmp.Or(in.Limit, sessions.DefaultSessions), paging: &in.Paging, needs: func(of *remote.Question, at *cursor) {
 				if of.Brief = of.Text == ""; !of.Brief {
 					of.Wanted = at.At + cmp.Or(in.Limit, sessions.DefaultSessions) + 1
 				}
@@ -126,19 +126,19 @@ func (s *server) addTools() {
 		func(in *CallsInput) listing {
 			filters := Filters{Where: in.Where, IncludeSearches: in.IncludeSearches}
 			filters.Given["tool"] = in.Tool
-			return listing{text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging, needs: ofFacts}
+			return listing{text: in.Query, filters: filters, limit: cmp.Or(in.Limit, defaultCalls), paging: &in.Paging, needs: ofFacts}
 		}, s.calls)
 	addList[usageAnswer](s, tool{"usage", "Tokens and cost of past sessions", "Tokens and cost of past sessions."},
 		func(in *UsageInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: defaultLines, paging: &in.Paging, needs: ofFacts}
+			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, defaultLines), paging: &in.Paging, needs: ofFacts}
 		}, s.usage)
 	addList[recapAnswer](s, tool{"recap", "What was done", "What the latest sessions did and left open: files changed, commands that failed and what made them pass, commits, interrupted turns, prompts without a reply, how each ended. Use it when you come back to a project."},
 		func(in *RecapInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: recapLines, paging: &in.Paging, alone: "recap", needs: ofFacts}
+			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, recapLines), paging: &in.Paging, alone: "recap", needs: ofFacts}
 		}, s.recap)
 	addList[blameAnswer](s, tool{"blame", "Who wrote these lines", "Which past session wrote each line of a file, with its prompt and reply. Use it before you change a line whose reason you do not know."},
 		func(in *BlameInput) listing {
-			return listing{filters: Filters{Where: in.Where}, limit: in.Limit, rows: blameBlocks, paging: &in.Paging, alone: "blame", needs: ofFacts}
+			return listing{filters: Filters{Where: in.Where}, limit: cmp.Or(in.Limit, blameBlocks), paging: &in.Paging, alone: "blame", needs: ofFacts}
 		}, s.blame)
 	add(s, tool{"status", "What is indexed", "What is indexed, how fresh it is, and what was skipped."},
 		&jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, s.status)
@@ -356,7 +356,7 @@ func (a searchAnswer) text() string {
 func (h *hitRow) text(session string) string {
 	var b strings.Builder
 	at := place{session, h.Entry}.String() + " " + string(h.Kind)
-	b.WriteString(joined(" ", at, h.Agent, h.Tool, h.Time, noted(h.Error, "error"), noted(h.Abandoned, "abandoned"), noted(h.Missing != "", "missing: "+h.Missing), h.Note))
+	b.WriteString(human.Joined(" ", at, h.Agent, h.Tool, h.Time, human.When(h.Error, "error"), human.When(h.Abandoned, "abandoned"), human.When(h.Missing != "", "missing: "+h.Missing), h.Note))
 	for _, line := range h.Before {
 		b.WriteString("\n   before: " + line)
 	}

@@ -141,18 +141,15 @@ var late = fmt.Sprintf("stopped after %s, with what was found by then; %s", answ
 // server answers the calls of tools.
 type server struct {
 	Config
-	mcp       *mcp.Server
-	catalogue []*mcp.Tool            // in the order in which they were added
-	client    atomic.Pointer[string] // its name
+	mcp    *mcp.Server
+	client atomic.Pointer[string] // its name
 }
 
 const instructions = `pigrep searches past sessions of coding agents on this machine: prompts, replies, tool calls and their results.
 Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "complete": false means that some text was not searched. Everything is read-only.`
 
 // New returns a server with all tools, resources and prompts.
-func New(c Config) *mcp.Server { return newServer(c).mcp }
-
-func newServer(c Config) *server {
+func New(c Config) *mcp.Server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -173,7 +170,7 @@ func newServer(c Config) *server {
 	s.addTools()
 	s.addResources()
 	addPrompts(s.mcp)
-	return s
+	return s.mcp
 }
 
 // Serve reads messages from in and answers on out, a message a line, until in ends
@@ -205,7 +202,6 @@ func add[In any](s *server, t tool, output *jsonschema.Schema, call func(context
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: output,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	s.catalogue = append(s.catalogue, described)
 	s.mcp.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		defer func() {
 			if r := recover(); r != nil {
