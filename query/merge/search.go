@@ -95,7 +95,8 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 	}
 	shown := 0
 	if req.Flat {
-		m.Hits = flatHits(req.Sort, opt.Limit, answers)
+		compare := func(a, b *search.Hit) int { return a.Place.Compare(b.Place, req.Sort) }
+		m.Hits = first(ordered(lists.Map(answers, hitsOf), compare), opt.Limit)
 		shown = len(m.Hits)
 	} else {
 		addSessions(m, &opt, answers)
@@ -113,15 +114,6 @@ func Search(req *search.Request, answers []*search.Response) *search.Response {
 		explain(m, req.Text, answers)
 	}
 	return m
-}
-
-// flatHits returns the best hits of all hosts.
-func flatHits(order rank.Sort, limit int, answers []*search.Response) []search.Hit {
-	lists := make([][]search.Hit, len(answers))
-	for i := range answers {
-		lists[i] = hitsOf(answers[i])
-	}
-	return first(ordered(lists, func(a, b *search.Hit) int { return a.Place.Compare(b.Place, order) }), limit)
 }
 
 // hitsOf returns the hits of a host. Those without a place, which only a host that breaks the
@@ -145,11 +137,9 @@ type found struct {
 
 // addSessions adds the best sessions of all hosts, with their best hits.
 func addSessions(m *search.Response, opt *rank.Options, answers []*search.Response) {
-	lists := make([][]found, len(answers))
 	var best []rank.Place
-	for i := range answers {
-		lists[i] = foundBy(answers[i])
-		if p := answers[i].Part; p != nil {
+	for _, a := range answers {
+		if p := a.Part; p != nil {
 			best = append(best, p.Best...)
 		}
 	}
@@ -161,7 +151,7 @@ func addSessions(m *search.Response, opt *rank.Options, answers []*search.Respon
 		}
 		return cmp.Or(cmp.Compare(b.Part.Score, a.Part.Score), cmp.Compare(b.Part.Newest, a.Part.Newest), cmp.Compare(a.Part.Path, b.Part.Path))
 	}
-	for _, x := range first(ordered(lists, compare), opt.Limit) {
+	for _, x := range first(ordered(lists.Map(answers, foundBy), compare), opt.Limit) {
 		hits := cut(&x, opt.PerSession, best)
 		x.SessionHit.Part = nil
 		m.Hits, m.Sessions = append(m.Hits, hits...), append(m.Sessions, x.SessionHit)
@@ -201,20 +191,16 @@ func cut(x *found, most int, best []rank.Place) []search.Hit {
 	kept := 0
 	alike := make([]int, len(x.hits))
 	for i, n := range x.Part.Shown {
-		switch {
-		case i >= wanted && kept >= most || n > kept || kept > len(x.hits):
-			return withAlike(x.hits[:kept], alike)
-		case n < 0:
-		case n == kept:
+		if i >= wanted && kept >= most || n > kept || kept > len(x.hits) {
+			break
+		}
+		if n == kept {
 			kept = min(kept+1, len(x.hits))
-		default:
+		} else if n >= 0 {
 			alike[n]++
 		}
 	}
-	return withAlike(x.hits[:kept], alike)
-}
-
-func withAlike(hits []search.Hit, alike []int) []search.Hit {
+	hits := x.hits[:kept]
 	for i := range hits {
 		hits[i].NearDuplicates = alike[i]
 		hits[i].MoreDuplicates = hits[i].MoreDuplicates && alike[i] > 0

@@ -28,10 +28,10 @@ type selection struct {
 	room    int64        // bytes of lines and records that may still be sent
 	taken   atomic.Int64 // bytes of records and of lines without them, in memory
 
+	turn    sync.Mutex      // held while lines are read that were asked for later
 	mu      sync.Mutex      // guards the fields below
 	damaged map[string]bool // ids of states that this package has not written, and keys of files with such lines
-	reading bool
-	next    *reading // lines that are asked for while others are read; nil for none
+	next    *reading        // lines that are asked for while others are read; nil for none
 }
 
 // damage notes what this package has not written.
@@ -295,8 +295,7 @@ func (s *selection) linesOf(ctx context.Context, wanted map[*chosen][]int) (map[
 // reading is lines of several files that are read together.
 type reading struct {
 	of   []*chosen
-	done chan struct{} // closed when they have their lines
-	err  error
+	read func() error // reads them once
 }
 
 // line returns a line of a file. What several goroutines ask for while others are read is read
@@ -304,33 +303,23 @@ type reading struct {
 func (s *selection) line(ctx context.Context, of *chosen, number int) ([]adapter.Line, error) {
 	c := &chosen{state: of.state, record: of.record, wanted: []int{number}}
 	s.mu.Lock()
-	if s.next == nil {
-		s.next = &reading{done: make(chan struct{})}
-	}
 	r := s.next
+	if r == nil {
+		r = &reading{}
+		r.read = sync.OnceValue(func() error {
+			s.turn.Lock()
+			defer s.turn.Unlock()
+			s.mu.Lock()
+			s.next = nil
+			s.mu.Unlock()
+			return s.read(ctx, r.of)
+		})
+		s.next = r
+	}
 	r.of = append(r.of, c)
-	if !s.reading {
-		s.reading = true
-		go s.readOn(ctx)
-	}
 	s.mu.Unlock()
-	<-r.done
-	return c.lines, r.err
-}
-
-// readOn reads what is asked for until that is nothing.
-func (s *selection) readOn(ctx context.Context) {
-	for {
-		s.mu.Lock()
-		r := s.next
-		s.next, s.reading = nil, r != nil
-		s.mu.Unlock()
-		if r == nil {
-			return
-		}
-		r.err = s.read(ctx, r.of)
-		close(r.done)
-	}
+	err := r.read()
+	return c.lines, err
 }
 
 // sendWhole reads the lines of sessions, several at a time, and sends these in order until there
