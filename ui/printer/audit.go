@@ -296,13 +296,20 @@ func NewUsageAudit(t, days *audit.UsageTable, recent *audit.Recent, limit int, l
 	}
 	money := dollars{human.DollarsUpTo(t.Total.Cost)}
 	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
-		{column{Title: human.When(t.Total.Subagents > 0, "SUBAGENTS"), Right: true}, func(r *row) cell { return subagentCost(money, r) }},
+		{column{Title: human.When(t.Total.Subagents > 0, "SUBAGENTS"), Right: true}, func(r *row) cell { // their number, and their share of the cost
+			return cell{Text: human.When(r.Subagents > 0, fmt.Sprintf("%d: %s", r.Subagents, money.known(r.SubagentCost, r.SubagentCost > 0, 0)))}
+		}},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return tokenCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return tokenCell(r.Output) }},
 		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return tokenCell(r.CacheRead) }},
 		{column{Name: "cache write", Title: "CACHE WRITE", Right: true, Weak: true}, func(r *row) cell { return tokenCell(r.CacheWrite) }},
 		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
-		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return usageCost(money, r) }},
+		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell {
+			// Text shows when it is incomplete; in records an unknown cost is empty.
+			c := money.cell(r.Cost)
+			c.Text, c.Plain = money.known(r.Cost, r.HasCost(), r.Unpriced), human.When(r.HasCost(), c.Plain)
+			return c
+		}},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		trendColumn(byDay, &t.Total, key),
@@ -350,13 +357,9 @@ func RecentLine(r *audit.Recent, week string) string {
 		}
 		return human.Short(row.Tokens) + " tokens"
 	}
-	estimated := ""
-	switch listed := r.Week.ListedCost; listed {
-	case 0:
-	case r.Week.Cost:
+	estimated := human.When(r.Week.ListedCost > 0, human.Cents.Text(r.Week.ListedCost)+" of it estimated")
+	if estimated != "" && r.Week.ListedCost == r.Week.Cost {
 		estimated = "estimated"
-	default:
-		estimated = human.Cents.Text(listed) + " of it estimated"
 	}
 	return human.Joined(" · ", amount(&r.Today)+" today", amount(&r.Week)+" "+week, estimated)
 }
@@ -411,24 +414,6 @@ func usageClosing(t *audit.UsageTable, rows int, money dollars, now time.Time, d
 		t.Estimate(),
 		human.When(detail, human.Some(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once")),
 		human.Some(t.Total.Unusable, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
-}
-
-// usageCost is the cost of a row. Text shows when it is incomplete; in records an
-// unknown cost is empty.
-func usageCost(money dollars, r *audit.UsageRow) cell {
-	c := money.cell(r.Cost)
-	if c.Text = money.known(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
-		c.Plain = ""
-	}
-	return c
-}
-
-// subagentCost is the number of subagents and their share of the cost.
-func subagentCost(money dollars, r *audit.UsageRow) cell {
-	if r.Subagents == 0 {
-		return cell{}
-	}
-	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, money.known(r.SubagentCost, r.SubagentCost > 0, 0))}
 }
 
 // known formats a cost that may be unknown, or only a lower bound.

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,7 +31,10 @@ func NewToolsAudit(t, days *audit.ToolTable, limit int, layout Layout) *Audit {
 	columns := append(keyColumns(layout, t.By, &t.Total, key), []sheetColumn[row]{
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
-		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
+		{column{Name: "error rate", Title: "RATE", Right: true}, func(r *row) cell {
+			rate := cmp.Or(human.When(r.Errors > 0, fmt.Sprintf("%.1f%%", 100*r.ErrorRate)), "-")
+			return cell{Text: rate, Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
+		}},
 		{column{Title: human.When(t.Total.Rejected > 0, "REJECTED"), Right: true}, func(r *row) cell { return countCell(r.Rejected) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return waitCell(r, r.P50) }},
@@ -73,14 +77,6 @@ func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
 		}
 		return last, nil
 	}
-}
-
-func rateCell(r *audit.ToolRow) cell {
-	c := cell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
-	if r.Errors > 0 {
-		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
-	}
-	return c
 }
 
 // waitCell is a duration of the calls of a row; "–" in text for a tool that waits for a person, as it
@@ -198,16 +194,11 @@ func groupColumns[T any](l Layout, place func(*T) callPlace) []sheetColumn[T] {
 			c.Indent = "  "
 			return c
 		}},
-		{column{Title: "ENTRY", Width: near.ShortID + 9, Whole: true}, func(r *T) cell {
+		{column{Title: "ENTRY", Width: near.ShortID + 9, Whole: true}, func(r *T) cell { // as show accepts it: SESSION:ENTRY
 			p := place(r)
-			return l.entryCell(p.session, p.path, p.entry, p.offset)
+			return textCell(l.sessionID(p.session, p.path) + ":" + sessions.EntryName(p.entry, p.offset))
 		}},
 	}
-}
-
-// entryCell returns an entry as show accepts it: SESSION:ENTRY.
-func (l Layout) entryCell(id, path, entry string, offset int64) cell {
-	return textCell(l.idCell(id, path).Text + ":" + sessions.EntryName(entry, offset))
 }
 
 // touchSheet is the history of a file as rows.
@@ -244,7 +235,12 @@ func (t *Text) touches(rows []audit.TouchRow) {
 	columns := append(groupColumns(t.Layout, func(r *row) callPlace {
 		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
 	}), []sheetColumn[row]{
-		{column{Title: "ACTION", Width: 7}, func(r *row) cell { return textCell(touchAction(r)) }},
+		{column{Title: "ACTION", Width: 7}, func(r *row) cell {
+			if r.Action == "other" && r.Tool != "" {
+				return textCell(r.Tool)
+			}
+			return textCell(r.Action)
+		}},
 		{column{Title: "STATUS", Width: 8}, func(r *row) cell { return textCell(r.Status) }},
 	}...)
 	if differ {
@@ -259,14 +255,6 @@ func (t *Text) touches(rows []audit.TouchRow) {
 		t.session(human.Title(last.Title), last.CWD, t.Badge(last.Host, last.Agent, last.Kept), t.Ago(last.Timestamp.Time), human.Plural(len(list), "call", "calls"), t.idCell(last.SessionID, path).Text)
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(list), finish: func(r *row, to *sheetRow) { alarm(to, r.Status) }})
 	}
-}
-
-// touchAction is what happened to the file, or the tool if the action is unknown.
-func touchAction(r *audit.TouchRow) string {
-	if r.Action == "other" && r.Tool != "" {
-		return r.Tool
-	}
-	return r.Action
 }
 
 // roomForExit is the narrowest terminal that shows exit codes and durations of calls.
@@ -290,7 +278,10 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "duration ms", Title: "TOOK", Right: true, Width: 6, From: roomForExit}, func(r *row) cell { return millisCell(r.Duration) }},
 		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
-		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
+		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, func(r *row) cell {
+			text := r.Arguments + human.When(r.Cut, "…")
+			return cell{Text: marksEnds(text), Plain: text}
+		}},
 		{column{Name: "project", Field: "cwd", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
 		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
@@ -307,6 +298,10 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		columns[4].Title, columns[5].Title = "", ""
 		columns[8].Title = "" // rules and what matches them are on lines of their own
 		columns[9].Flex, columns[9].Least = true, minFlex/2
+	}
+	var total *int
+	if l.Total >= 0 {
+		total = &l.Total
 	}
 	return &Audit{
 		command: command, Covered: &l.Covered,
@@ -328,26 +323,13 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		},
 		facts: struct {
 			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
-		}{counted(l.Total)},
+		}{total},
 		closing: func(rows int) string { return shown(rows, max(rows, l.Total), "call", "calls") },
 	}
 }
 
-// argumentsCell is the arguments of a call; in text ⏎ marks the ends of lines.
-func argumentsCell(r *audit.CallRow) cell {
-	text := r.Arguments
-	if r.Cut {
-		text += "…"
-	}
-	return cell{Text: strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ "), Plain: text}
-}
-
-func counted(n int) *int {
-	if n < 0 {
-		return nil
-	}
-	return &n
-}
+// marksEnds puts a text on one line, with marks of the ends of its lines.
+func marksEnds(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ") }
 
 // projectName is the last element of a path.
 func projectName(dir string) string {
@@ -363,10 +345,7 @@ func NewRiskyAudit(ctx context.Context, l *audit.CallList, limit int, layout Lay
 	a := NewCallsAudit(ctx, "tools commands", l, true, layout)
 	g := &ruleGroups{rows: make(map[string][]audit.CallRow), others: make(map[string]bool), limit: limit}
 	a.write = func(t *Text) int {
-		t.Fail(l.Each(ctx, func(r *audit.CallRow) error {
-			g.add(r)
-			return nil
-		}))
+		t.Fail(l.Each(ctx, g.add))
 		t.ruleGroups(g)
 		return g.all
 	}
@@ -384,28 +363,29 @@ type ruleGroups struct {
 	commands int
 }
 
-func (g *ruleGroups) add(r *audit.CallRow) {
+func (g *ruleGroups) add(r *audit.CallRow) error {
 	g.all++
 	if !r.Command {
 		g.others[r.Tool] = true
-		return
+		return nil
 	}
 	if g.commands++; g.limit > 0 && g.commands > g.limit {
-		return
+		return nil
 	}
 	m := r.Matches[0]
 	if g.rows[m.Rule] == nil {
 		g.rules = append(g.rules, m)
 	}
 	g.rows[m.Rule] = append(g.rows[m.Rule], *r)
+	return nil
 }
 
 func (g *ruleGroups) closing() string {
-	shownRows := g.commands
-	if g.limit > 0 {
-		shownRows = min(g.commands, g.limit)
+	listed := 0
+	for _, rows := range g.rows {
+		listed += len(rows)
 	}
-	line := shown(shownRows, g.commands, "command", "commands")
+	line := shown(listed, g.commands, "command", "commands")
 	if others := g.all - g.commands; others > 0 {
 		tools := strings.Join(slices.Sorted(maps.Keys(g.others)), ", ")
 		line += "; " + human.Plural(others, "call of "+tools+" is", "calls of "+tools+" are") + " also risky: pigrep tools calls --risky"
@@ -424,11 +404,8 @@ func (t *Text) ruleGroups(g *ruleGroups) {
 	}...)
 	for i, m := range audit.BySeverity(g.rules) {
 		rows := g.rows[m.Rule]
-		head := t.Style(TitleStyle, m.Rule) + " " + t.Dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))
-		if i > 0 {
-			head = "\n" + head
-		}
-		t.Print(head, "\n")
+		facts := t.Dim("· " + m.Severity + " · " + human.Plural(len(rows), "command", "commands"))
+		t.Print(human.When(i > 0, "\n"), t.Style(TitleStyle, m.Rule), " ", facts, "\n")
 		t.table(&sheet[row]{columns: columns, bare: true, rows: listed(rows), finish: func(r *row, to *sheetRow) {
 			to.below = ruleLines(r, m.Rule)
 			alarm(to, r.Status)
@@ -449,14 +426,9 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 			continue
 		}
 		delete(rules, m.Clause)
-		line := clauseText(r, m.Clause)
-		if names = slices.DeleteFunc(names, func(name string) bool { return name == heading }); len(names) > 0 {
-			line = strings.Join(names, ", ") + ": " + line
-			if heading != "" {
-				line = "also " + line
-			}
-		}
-		lines = append(lines, line)
+		names = slices.DeleteFunc(names, func(name string) bool { return name == heading })
+		rule := human.When(len(names) > 0, human.When(heading != "", "also ")+strings.Join(names, ", ")+": ")
+		lines = append(lines, rule+clauseText(r, m.Clause))
 	}
 	return lines
 }
@@ -464,7 +436,7 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 // clauseText returns a clause on one line, with marks where its command continues before
 // or after it.
 func clauseText(r *audit.CallRow, clause string) string {
-	text := strings.ReplaceAll(strings.TrimSpace(clause), "\n", " ⏎ ")
+	text := marksEnds(clause)
 	if !r.Command {
 		return text
 	}
@@ -473,17 +445,9 @@ func clauseText(r *audit.CallRow, clause string) string {
 		return "… " + text
 	}
 	if before = strings.TrimSpace(before); before != "" {
-		mark := "… "
-		for _, operator := range []string{"&&", "||", "|", ";"} {
-			if strings.HasSuffix(before, operator) {
-				mark += operator + " "
-				break
-			}
-		}
-		text = mark + text
+		operators := []string{"&&", "||", "|", ";", ""}
+		last := operators[slices.IndexFunc(operators, func(o string) bool { return strings.HasSuffix(before, o) })]
+		text = human.Joined(" ", "…", last, text)
 	}
-	if strings.Trim(after, " \t\n;") != "" || r.Cut {
-		text += " …"
-	}
-	return text
+	return text + human.When(strings.Trim(after, " \t\n;") != "" || r.Cut, " …")
 }
