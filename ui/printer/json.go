@@ -126,9 +126,17 @@ func (j *JSON) Object(command string, structs ...any) {
 	j.last(append([]byte{'{'}, j.members(append([]any{j.head(command)}, structs...)...)...))
 }
 
-// inLines is a member of the summary of lines, which an object does not have.
+// InLines is a member of the summary of lines, which an object does not have.
 func (j *JSON) InLines(name string, value any) any {
 	if !j.lines {
+		return nil
+	}
+	return map[string]any{name: value}
+}
+
+// inObject is a member of an object, which the summary of lines does not have.
+func (j *JSON) inObject(name string, value any) any {
+	if j.lines {
 		return nil
 	}
 	return map[string]any{name: value}

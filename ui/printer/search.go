@@ -202,15 +202,6 @@ type hitText struct {
 	said    []string  // remarks that stand above the hits
 }
 
-// hitsOf returns a writer of hits, with a column that has room for their ids.
-func (t *Text) hitsOf(hits []search.Hit) *hitText {
-	out := &hitText{Text: t}
-	for i := range hits {
-		out.widen(&hits[i])
-	}
-	return out
-}
-
 // widen makes room for the id of a hit.
 func (t *hitText) widen(h *search.Hit) {
 	t.idWidth = max(t.idWidth, terminal.Width(entryID(h.EntryID)))
@@ -245,7 +236,10 @@ func (s *Search) Text(t *Text) {
 	var hits []search.Hit // of one session
 	write := func() {
 		if len(hits) > 0 {
-			out.said = common(hits)
+			out.said = nil
+			for i := range hits {
+				out.said = inCommon(out.said, &hits[i], i == 0)
+			}
 			s.session(out, hits, sessions[hits[0].SessionPath], all)
 			hits = hits[:0]
 		}
@@ -309,7 +303,11 @@ func (s *Search) closingSays(note string) bool {
 func (s *Search) session(out *hitText, hits []search.Hit, sh *search.SessionHit, above []string) {
 	s.heading(out, &hits[0], sh)
 	notes := slices.DeleteFunc(slices.Clone(out.said), func(n string) bool { return slices.Contains(above, n) || s.closingSays(n) })
-	if !slices.ContainsFunc(hits, func(h search.Hit) bool { return !foundElsewhere(&h) }) {
+	elsewhere := func(h search.Hit) bool { // it lacks words, but its session has them
+		missing, elsewhere := h.Told()
+		return len(missing) > 0 && len(missing) == len(elsewhere)
+	}
+	if !slices.ContainsFunc(hits, func(h search.Hit) bool { return !elsewhere(h) }) {
 		notes = append(notes, "the rest of the session has every word")
 	}
 	if len(notes) > 0 {
@@ -363,12 +361,6 @@ func (t *Text) origin(cwd string, facts ...string) {
 		t.Print(t.Dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)), "\n")
 	}
 	t.Print(t.Folded(rest, t.Width))
-}
-
-// foundElsewhere reports whether a hit lacks words, but its session has them.
-func foundElsewhere(h *search.Hit) bool {
-	missing, elsewhere := h.Told()
-	return len(missing) > 0 && len(missing) == len(elsewhere)
 }
 
 // hit writes a hit on one or two lines, and its remarks on another if needed.
@@ -495,15 +487,8 @@ func places(h *search.Hit) (notes []string) {
 	return notes
 }
 
-// common are the remarks that all hits have, on how and where they matched.
-func common(hits []search.Hit) (notes []string) {
-	for i := range hits {
-		notes = inCommon(notes, &hits[i], i == 0)
-	}
-	return notes
-}
-
-// inCommon returns those of the remarks that a hit has, too; of the first hit, all.
+// inCommon returns those of the remarks on how and where hits matched that a hit has, too; of the
+// first hit, all.
 func inCommon(notes []string, h *search.Hit, first bool) []string {
 	own := append(h.MatchNotes(), places(h)...)
 	if first {
@@ -534,14 +519,7 @@ func closing(s *Search) string {
 		told += r.Hits[i].NearDuplicates
 	}
 	apart := search.Apart(n)
-	if apart != "" && r.Folded == 0 {
-		line += ", " + apart
-	}
-	if told < n.Listed {
-		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(shown))
-	}
-	if apart != "" && r.Folded > 0 {
-		line += "; " + apart + " (--any)"
-	}
-	return line
+	return line + human.When(apart != "" && r.Folded == 0, ", "+apart) +
+		human.When(told < n.Listed, "; "+human.Number(shown)+" shown (more: -n)") +
+		human.When(apart != "" && r.Folded > 0, "; "+apart+" (--any)")
 }

@@ -113,7 +113,9 @@ func (s *Sessions) rows(layout Layout) *sheet[sessions.Session] {
 			}},
 			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
 			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
-			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell { return textCell(usageText(x)) }},
+			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell {
+				return textCell(human.Joined(" ", human.When(x.Tokens > 0, human.Short(x.Tokens)), human.When(x.Cost > 0, human.Cents.Text(x.Cost))))
+			}},
 			{column{Name: "hits", Title: human.When(s.Searched, "HITS"), Right: true}, s.hits},
 			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
@@ -189,11 +191,6 @@ func Candidates(list []Candidate, most int, now time.Time) (lines []string) {
 
 func widest(list []string) int { return slices.Max(append(lists.Map(list, terminal.Width), 0)) }
 
-// usageText is the tokens and the cost of a session, if known.
-func usageText(x *sessions.Session) string {
-	return human.Joined(" ", human.When(x.Tokens > 0, human.Short(x.Tokens)), human.When(x.Cost > 0, human.Cents.Text(x.Cost)))
-}
-
 func (s *Sessions) Text(t *Text) {
 	n := len(s.List.Sessions)
 	switch {
@@ -226,10 +223,9 @@ func (s *Sessions) narrow(t *Text) {
 			facts[2] = "hits " + s.hits(x).Text
 		}
 		line := "  " + human.Joined(" · ", facts...)
-		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
-			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
-				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
-			}
+		dir := terminal.Clean(human.Path(x.CWD, t.Home))
+		if room := t.Width - terminal.Width(line) - 3; dir != "" && room >= 8 {
+			line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
 		}
 		t.Print(name, "\n", t.Dim(terminal.Clip(line, t.Width)), "\n")
 	}
@@ -328,15 +324,15 @@ func (f *Fix) Sheet(layout Layout) table {
 }
 
 func (f *Fix) Text(t *Text) {
-	var hits []search.Hit
+	out := &hitText{Text: t}
 	for i := range f.Response.Sessions {
-		s := &f.Response.Sessions[i]
-		hits = append(hits, placeHit(&s.Error))
-		if s.Reply != nil {
-			hits = append(hits, placeHit(s.Reply))
+		for _, p := range []*fix.Place{&f.Response.Sessions[i].Error, f.Response.Sessions[i].Reply} {
+			if p != nil {
+				hit := placeHit(p)
+				out.widen(&hit)
+			}
 		}
 	}
-	out := t.hitsOf(hits)
 	if names := f.Response.Missing; len(names) > 0 {
 		line := "no session has this error with " + terminal.Clean(strings.Join(names, ", ")) + "; these are like it:"
 		t.Print(ansi.Wordwrap(line, t.Width, ""), "\n\n")
@@ -347,7 +343,12 @@ func (f *Fix) Text(t *Text) {
 		}
 		out.fix(&f.Response.Sessions[i], f.Response.Missing)
 	}
-	if line := f.closing(); line != "" {
+	r, one, many := f.Response, "session has this error", "sessions have this error"
+	if len(r.Missing) > 0 {
+		one, many = "session has an error like it", "sessions have errors like it"
+	}
+	if r.Total > 0 {
+		line := atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, one, many)
 		t.Print(t.Dim(ansi.Wordwrap("\n"+line, t.Width, "")), "\n")
 	}
 }
@@ -432,14 +433,3 @@ func times(n int) string {
 	return human.Number(n) + " times"
 }
 
-func (f *Fix) closing() string {
-	r := f.Response
-	if r.Total == 0 {
-		return ""
-	}
-	one, many := "session has this error", "sessions have this error"
-	if len(r.Missing) > 0 {
-		one, many = "session has an error like it", "sessions have errors like it"
-	}
-	return atLeast(r.TotalIsExact) + shown(len(r.Sessions), r.Total, one, many)
-}

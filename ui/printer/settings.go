@@ -101,21 +101,12 @@ type settingJSON struct {
 }
 
 func (s *Settings) JSON(j *JSON) {
-	rows := make([]settingJSON, len(s.List))
-	for i := range s.List {
-		row := &s.List[i]
-		rows[i] = settingJSON{row.Key, row.value(), row.Source, row.From}
-	}
+	rows := lists.Map(s.List, func(x Setting) settingJSON { return settingJSON{x.Key, x.value(), x.Source, x.From} })
 	file := struct {
 		Path   string `json:"path,omitempty"`
 		Exists bool   `json:"exists"`
 	}{s.Path, s.Exists}
-	rows = linesOf(j, "setting", rows)
-	if j.lines {
-		j.Object("config", file)
-		return
-	}
-	j.Object("config", file, map[string]any{"settings": rows})
+	j.Object("config", file, j.inObject("settings", linesOf(j, "setting", rows)))
 }
 
 // Version says which pigrep this is.
@@ -130,11 +121,7 @@ type Version struct {
 }
 
 func (v *Version) JSON(j *JSON) {
-	if j.lines {
-		j.Object("version", v)
-		return
-	}
-	j.Object("version", v, map[string]any{"scopes": scope.Scopes})
+	j.Object("version", v, j.inObject("scopes", scope.Scopes))
 }
 
 func (v *Version) Text(t *Text) {

@@ -113,22 +113,17 @@ type Skipped struct {
 
 // StatusJSON is the JSON answer as a value, to embed it.
 func StatusJSON(s *Status) any {
+	answer := *s
+	answer.Roots, answer.Changes = List(s.Roots), List(s.Changes)
 	return struct {
 		head
 		Status
-	}{head{SchemaVersion: SchemaVersion, Command: "status"}, s.listed()}
-}
-
-// listed returns the status with [] instead of null.
-func (s *Status) listed() Status {
-	answer := *s
-	answer.Roots, answer.Changes = List(s.Roots), List(s.Changes)
-	return answer
+	}{head{SchemaVersion: SchemaVersion, Command: "status"}, answer}
 }
 
 func (s *Status) JSON(j *JSON) {
-	answer := s.listed()
-	answer.Roots, answer.Skipped = linesOf(j, "root", s.Roots), linesOf(j, "skipped", s.Skipped)
+	answer := *s
+	answer.Roots, answer.Changes, answer.Skipped = linesOf(j, "root", s.Roots), List(s.Changes), linesOf(j, "skipped", s.Skipped)
 	j.Object("status", answer)
 }
 
@@ -348,12 +343,7 @@ type Store struct {
 }
 
 func (s Stores) JSON(j *JSON) {
-	rows := linesOf(j, "store", s)
-	if j.lines {
-		j.Object("status", map[string]any{"total": len(s)})
-		return
-	}
-	j.Object("status", map[string]any{"stores": rows})
+	j.Object("status", j.inObject("stores", linesOf(j, "store", s)), j.InLines("total", len(s)))
 }
 
 func (s Stores) Sheet(layout Layout) table {
