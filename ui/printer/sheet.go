@@ -327,12 +327,13 @@ func (l *tableLayout) measure(width int, rows []sheetRow, total *sheetRow, title
 		if titled {
 			l.widths[i] = terminal.Width(c.Title)
 		}
-		for _, r := range rows {
-			l.widths[i] = max(l.widths[i], min(r.cells[i].width, most))
-			l.whole[i] += r.cells[i].Number
+		fit := func(r *sheetRow) { l.widths[i] = max(l.widths[i], min(r.cells[i].width, most)) }
+		for k := range rows {
+			fit(&rows[k])
+			l.whole[i] += rows[k].cells[i].Number
 		}
 		if total != nil {
-			l.widths[i] = max(l.widths[i], min(total.cells[i].width, most))
+			fit(total)
 			l.whole[i] = total.cells[i].Number // also of rows that are not shown
 		}
 	}
@@ -353,6 +354,10 @@ func (l *tableLayout) spread(width int) (spare int) {
 			room -= l.widths[i] + columnGap
 		}
 	}
+	hide := func(i int) {
+		room += l.widths[i] + columnGap
+		l.widths[i] = 0
+	}
 	need := 0
 	if flex < 0 {
 		room += columnGap // there is none before the first column
@@ -364,20 +369,16 @@ func (l *tableLayout) spread(width int) (spare int) {
 		if l.widths[flex] > 0 {
 			need = min(need, l.widths[flex])
 		}
-	}
-	if flex >= 0 {
 		for i, c := range l.columns {
 			if c.Weak && l.widths[i] > 0 && room < l.widths[flex] {
-				room += l.widths[i] + columnGap
-				l.widths[i] = 0
+				hide(i)
 			}
 		}
 	}
 	for _, right := range []bool{false, true} {
 		for i := len(l.widths) - 1; i > 1 && room < need; i-- {
 			if c := &l.columns[i]; i != flex && l.widths[i] > 0 && c.Right == right && !c.Share && !c.Key {
-				room += l.widths[i] + columnGap
-				l.widths[i] = 0
+				hide(i)
 			}
 		}
 	}
@@ -415,8 +416,8 @@ func (l *tableLayout) addBars(spare int) {
 	if shares == 0 {
 		return
 	}
-	if l.bar = min(spare/shares-1, maxBar); l.bar < minBar {
-		l.bar = 0
+	if bar := min(spare/shares-1, maxBar); bar >= minBar {
+		l.bar = bar
 	}
 }
 
@@ -477,26 +478,24 @@ func (t *Text) cells(r *sheetRow, l *tableLayout, bars bool) {
 			spaces(b, columnGap)
 		}
 		s, wide := r.cells[i].Text, r.cells[i].width
-		switch {
-		case c.Whole || wide <= width:
-		case c.Left:
-			s = terminal.ClipPath(s, width)
-			wide = terminal.Width(s)
-		default:
-			s = terminal.Clip(s, width)
+		if wide > width && !c.Whole {
+			clip := terminal.Clip
+			if c.Left {
+				clip = terminal.ClipPath
+			}
+			s = clip(s, width)
 			wide = terminal.Width(s)
 		}
 		if style := r.cells[i].Style; style != nil {
 			s = t.Style(style, s)
 		}
-		s = t.Links.File(s, r.cells[i].Link)
+		before, after := 0, width-wide
 		if c.Right {
-			spaces(b, width-wide)
+			before, after = after, 0
 		}
-		b.WriteString(s)
-		if !c.Right {
-			spaces(b, width-wide)
-		}
+		spaces(b, before)
+		b.WriteString(t.Links.File(s, r.cells[i].Link))
+		spaces(b, after)
 		if c.Share && l.bar > 0 {
 			share := 0.0
 			if bars && l.whole[i] > 0 {
@@ -515,16 +514,12 @@ func spaces(b *bytes.Buffer, n int) {
 
 // bar draws a share from 0 to 1 as a bar.
 func bar(share float64, width int) string {
-	eighths := int(share*float64(width)*8 + 0.5)
-	eighths = min(max(eighths, 0), width*8)
-	if share > 0 && eighths == 0 {
-		eighths = 1
+	eighths := min(max(int(share*float64(width)*8+0.5), 0), width*8)
+	if share > 0 {
+		eighths = max(eighths, 1)
 	}
-	s := strings.Repeat("█", eighths/8)
-	if r := eighths % 8; r > 0 {
-		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
-	}
-	return terminal.Pad(s, width)
+	parts := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+	return terminal.Pad(strings.Repeat("█", eighths/8)+parts[eighths%8], width)
 }
 
 // A Template writes a line for each row: its text, with the values of the row in place of
