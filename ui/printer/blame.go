@@ -28,13 +28,11 @@ func (b *Blame) JSON(j *JSON) {
 	r := b.Response
 	j.Stream(&Stream{
 		Command: "blame", Name: "blocks", Rows: rowsIn(r.Blocks, nil),
-		Tail: func(int) any {
-			return struct {
-				Lines   int `json:"total"`
-				Written int `json:"written"`
-				search.About
-			}{r.Total, r.Written, about(r.About)}
-		},
+		end: struct {
+			Lines   int `json:"total"`
+			Written int `json:"written"`
+			search.About
+		}{r.Total, r.Written, about(r.About)},
 	})
 }
 
@@ -250,13 +248,11 @@ func (c *Commits) JSON(j *JSON) {
 	r := c.Response
 	j.Stream(&Stream{
 		Command: c.Command, Name: "commits", Rows: rowsIn(r.Rows, nil),
-		Tail: func(int) any {
-			return struct {
-				Total int `json:"total"`
-				Found int `json:"found"`
-				search.About
-			}{len(r.Rows), r.Found, about(r.About)}
-		},
+		end: struct {
+			Total int `json:"total"`
+			Found int `json:"found"`
+			search.About
+		}{len(r.Rows), r.Found, about(r.About)},
 	})
 }
 

@@ -54,8 +54,9 @@ type Stream struct {
 	// keeps those whose owner has a row in it.
 	owner  func(row any) string
 	others *Stream
-	// tail returns a struct with the members after the n rows. It is called after the
-	// last row. It may be nil.
+	// end is a struct with the members after the rows. What is known only after the last of the n rows
+	// comes from Tail instead.
+	end  any
 	Tail func(n int) any
 }
 
@@ -75,7 +76,7 @@ func (j *JSON) Stream(s *Stream) {
 	if s.others != nil {
 		j.list(s.others, pieceFollower)
 	}
-	var tail any
+	tail := s.end
 	if s.Tail != nil && j.Err == nil {
 		tail = s.Tail(n)
 	}

@@ -27,15 +27,13 @@ func (a *Recap) JSON(j *JSON) {
 	r := a.Response
 	j.Stream(&Stream{
 		Command: "recap", Name: "sessions", Rows: rowsIn(r.Sessions, nil),
-		Tail: func(int) any {
-			return struct {
-				Total    int     `json:"total"`
-				Files    int     `json:"files"`
-				Cost     float64 `json:"cost"`
-				Estimate string  `json:"estimate,omitempty"`
-				search.About
-			}{r.Total, r.Files, r.Cost, r.Estimate, about(r.About)}
-		},
+		end: struct {
+			Total    int     `json:"total"`
+			Files    int     `json:"files"`
+			Cost     float64 `json:"cost"`
+			Estimate string  `json:"estimate,omitempty"`
+			search.About
+		}{r.Total, r.Files, r.Cost, r.Estimate, about(r.About)},
 	})
 }
 
@@ -296,12 +294,10 @@ func (a *Lessons) JSON(j *JSON) {
 	r := a.Response
 	j.Stream(&Stream{
 		Command: "recap", Name: "lessons", Rows: rowsIn(r.Lessons, nil),
-		Tail: func(int) any {
-			return struct {
-				Total int `json:"total"`
-				search.About
-			}{r.Total, about(r.About)}
-		},
+		end: struct {
+			Total int `json:"total"`
+			search.About
+		}{r.Total, about(r.About)},
 	})
 }
 

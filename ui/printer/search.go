@@ -57,19 +57,14 @@ func (s *Search) JSON(j *JSON) {
 		Name: "hits", Rows: func(visit func(any) error) error { return s.each(func(h *search.Hit) error { return visit(h) }) }, owner: func(v any) string { return v.(*search.Hit).SessionPath },
 		Tail: func(int) any {
 			return struct {
-				Total        int                `json:"total"`
-				TotalAny     int                `json:"totalAny"`
-				TotalIn      int                `json:"totalSessions"`
-				Looser       int                `json:"looser"`
-				Folded       int                `json:"folded,omitempty"`
-				Weak         int                `json:"minor,omitempty"`
-				TotalIsExact bool               `json:"totalIsExact"`
-				Warnings     []string           `json:"warnings"`
-				DidYouMean   string             `json:"didYouMean,omitempty"`
-				Words        []search.WordCount `json:"words,omitempty"`
-				Removed      []search.Removed   `json:"removed,omitempty"`
-				Index        search.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, r.TotalIsExact, List(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+				Total    int `json:"total"`
+				TotalAny int `json:"totalAny"`
+				TotalIn  int `json:"totalSessions"`
+				Looser   int `json:"looser"`
+				Folded   int `json:"folded,omitempty"`
+				Weak     int `json:"minor,omitempty"`
+				listEnd
+			}{r.Total, r.TotalAny, r.TotalIn, r.Looser(), r.Folded, r.Weak, listEnd{r.TotalIsExact, List(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}}
 		},
 	}
 	if !s.Flat {

@@ -52,15 +52,17 @@ func (s *Sessions) JSON(j *JSON) {
 			Query string `json:"query,omitempty"`
 		}{s.Query},
 		Rows: rowsIn(l.Sessions, func(x *sessions.Session) any { return x.Row(s.Searched) }),
-		Tail: func(int) any {
-			return listTail{l.Total, l.TotalIsExact, List(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
-		},
+		end:  listTail{l.Total, listEnd{l.TotalIsExact, List(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}},
 	})
 }
 
 // listTail ends the JSON of a list of sessions.
 type listTail struct {
-	Total        int                `json:"total"`
+	Total int `json:"total"`
+	listEnd
+}
+
+type listEnd struct {
 	TotalIsExact bool               `json:"totalIsExact"`
 	Warnings     []string           `json:"warnings"`
 	DidYouMean   string             `json:"didYouMean,omitempty"`
@@ -248,9 +250,7 @@ func (s *Similar) JSON(j *JSON) {
 			Terms       []string `json:"terms"`
 		}{s.SessionPath, s.SessionID, s.EntryID, List(r.Terms)},
 		Rows: rowsIn(r.Sessions, func(x *similar.Session) any { return x.Row() }),
-		Tail: func(int) any {
-			return listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}
-		},
+		end:  listTail{r.Total, listEnd{TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}},
 	})
 }
 
@@ -286,12 +286,10 @@ func (f *Fix) JSON(j *JSON) {
 	j.Stream(&Stream{
 		Command: "fix", Name: "sessions", Rows: rowsIn(r.Sessions, nil),
 		lead: map[string]any{"query": r.Text},
-		Tail: func(int) any {
-			return struct {
-				Missing []string `json:"missing,omitempty"`
-				listTail
-			}{r.Missing, listTail{Total: r.Total, TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}}
-		},
+		end: struct {
+			Missing []string `json:"missing,omitempty"`
+			listTail
+		}{r.Missing, listTail{r.Total, listEnd{TotalIsExact: r.TotalIsExact, Warnings: List(r.Warnings), Index: r.Index}}},
 	})
 }
 
@@ -432,4 +430,3 @@ func times(n int) string {
 	}
 	return human.Number(n) + " times"
 }
-
