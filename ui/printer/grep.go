@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 	"pigrep/query/grep"
 	"pigrep/query/search"
@@ -184,10 +186,7 @@ func (g *grepText) separate(m *grep.Match, number int) {
 
 // head writes the columns before the text of a line.
 func (g *grepText) head(m *grep.Match, number int, match bool) {
-	sep := ":"
-	if !match {
-		sep = "-"
-	}
+	sep := g.Dim(cmp.Or(human.When(!match, "-"), ":"))
 	if !g.Heading {
 		g.Print(g.session, ":")
 	} else if !g.started || g.last.path != m.SessionPath {
@@ -196,7 +195,6 @@ func (g *grepText) head(m *grep.Match, number int, match bool) {
 		}
 		g.Print(g.Links.File(g.heading(m), m.SessionPath), "\n")
 	}
-	sep = g.Dim(sep)
 	g.Print(g.Style(grepEntryStyle, sessions.EntryName(m.EntryID, m.Offset)), g.Dim(":"), g.Style(KindStyles[m.Kind], string(m.Kind)), sep)
 	if g.Numbers || !g.plain {
 		g.Print(g.Style(grepNumberStyle, strconv.Itoa(number)), sep)
@@ -213,10 +211,7 @@ func (g *grepText) heading(m *grep.Match) string {
 	if title == "" || id == "" {
 		return g.cleanPath(m.SessionPath)
 	}
-	id = " · " + terminal.Clean(id)
-	if badge := g.Badge(m.Host, m.Agent, m.Kept); badge != "" {
-		id = " · " + badge + id
-	}
+	id = " · " + human.Joined(" · ", g.Badge(m.Host, m.Agent, m.Kept), terminal.Clean(id))
 	title = terminal.Clean(title)
 	if !g.plain {
 		title = terminal.Clip(title, max(minTitle, g.Width-terminal.Width(id)))
@@ -359,12 +354,7 @@ func (g *Grep) JSON(j *JSON) {
 		Command: "grep", lead: lead, Name: "matches",
 		Rows: func(visit func(any) error) error {
 			return g.Each(func(m *grep.Match) error {
-				for _, r := range m.Rows() {
-					if err := visit(grepRow{r}); err != nil {
-						return err
-					}
-				}
-				return nil
+				return rowsIn(m.Rows(), func(r *grep.Row) any { return grepRow{*r} })(visit)
 			})
 		},
 		Tail: func(int) any {
@@ -448,16 +438,8 @@ func (g *grepLines) match(m *grep.Match) error {
 }
 
 func (g *grepLines) lineOf(m *grep.Match, l *grep.Line) {
-	kind, end, submatches := "context", "", []grepSubmatch{}
-	if l.Match {
-		kind = "match"
-	}
-	if l.Ended {
-		end = "\n"
-	}
-	for _, s := range l.Spans {
-		submatches = append(submatches, grepSubmatch{grepString{l.Text[s[0]:s[1]]}, s[0], s[1]})
-	}
+	kind, end := cmp.Or(human.When(l.Match, "match"), "context"), human.When(l.Ended, "\n")
+	submatches := lists.Map(l.Spans, func(s [2]int) grepSubmatch { return grepSubmatch{grepString{l.Text[s[0]:s[1]]}, s[0], s[1]} })
 	message := func(text string) grepMessage {
 		return grepMessage{kind, struct {
 			Path       grepString     `json:"path"`

@@ -113,12 +113,11 @@ func (p *showText) headRoom(name, right string) int {
 // command prints the name of a tool and its command in at most limit lines.
 func (p *showText) command(indent, name, command, right string, limit int) {
 	lines := strings.Split(strings.Trim(prose.Tidy([]byte(command)), "\n"), "\n")
-	hidden := 0
-	if limit >= 0 && len(lines) > limit {
-		hidden = len(lines) - limit
-		lines = lines[:limit]
+	shown := len(lines)
+	if limit >= 0 {
+		shown = min(shown, limit)
 	}
-	first, rest := lines[0], lines[1:]
+	first, rest := lines[0], lines[1:shown:shown]
 	if limit < 0 && p.Width > 0 { // a first line that is too long must not be clipped
 		fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
 		if parts := prose.BreakText(first, fits); len(parts) > 1 {
@@ -130,7 +129,7 @@ func (p *showText) command(indent, name, command, right string, limit int) {
 	for _, l := range rest {
 		p.broken(resultIndent, l)
 	}
-	p.more(resultIndent, hidden)
+	p.more(resultIndent, len(lines)-shown)
 }
 
 // broken prints a line on as many as it needs.
@@ -271,20 +270,18 @@ func (p *showText) output(e *entry.Entry, text []byte, endMatters, failed bool) 
 }
 
 func (p *showText) outputLine(s string, failed bool) {
-	indent := resultIndent
-	switch {
-	case s == "":
+	indent, style := resultIndent, printer.DimStyle
+	if s == "" {
 		p.out.WriteByte('\n')
 		return
-	case p.failed: // its first line
-		indent, p.failed = p.Style(printer.ErrorStyle, failedIndent), false
-		s = p.Style(printer.ErrorStyle, s)
-	case failed:
-		s = p.Style(printer.ErrorStyle, s)
-	default:
-		s = p.Dim(s)
 	}
-	p.put(indent, s, "\n")
+	if failed {
+		style = printer.ErrorStyle
+	}
+	if p.failed { // its first line
+		indent, p.failed = p.Style(style, failedIndent), false
+	}
+	p.put(indent, p.Style(style, s), "\n")
 }
 
 var (
@@ -472,14 +469,9 @@ func (p *showText) diffRow(r diffRow, l diffLayout) {
 		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
 		return
 	}
-	style := ansi.Style{}
-	switch {
-	case l.failed:
+	style := map[diff.Kind]ansi.Style{diff.Added: addedStyle, diff.Removed: removedStyle}[r.kind]
+	if l.failed {
 		style = printer.DimStyle
-	case r.kind == diff.Added:
-		style = addedStyle
-	case r.kind == diff.Removed:
-		style = removedStyle
 	}
 	text := strings.TrimPrefix(r.text, l.common)
 	from, to := 0, 0 // what is bold

@@ -213,17 +213,8 @@ func (p *showText) facts() {
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)
 	}
-	tokens, cost := "", ""
-	if f.Tokens > 0 {
-		tokens = human.Short(f.Tokens) + " tokens"
-	}
-	if f.Cost > 0 {
-		cost = human.Cents.Text(f.Cost)
-	}
-	name := f.ShortID
-	if name == f.SessionPath {
-		name = "" // that is below
-	}
+	tokens, cost := human.When(f.Tokens > 0, human.Short(f.Tokens)+" tokens"), human.When(f.Cost > 0, human.Cents.Text(f.Cost))
+	name := human.When(f.ShortID != f.SessionPath, f.ShortID) // that is below
 	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), terminal.Clean(human.Badge(f.Host, f.Label, true, f.Kept)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(name))
 	p.factLine("", strings.Join(printer.ModelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
@@ -427,23 +418,17 @@ func (p *showText) prose(b transcript.Block, limit int) {
 	if len(b.Text) == 0 {
 		return
 	}
-	lines := p.rendered(b, p.body(bodyIndent), false)
-	hidden := 0
-	if limit >= 0 && len(lines) > limit+1 {
-		hidden = len(lines) - limit
-		lines = lines[:limit]
+	lines, shown := p.rendered(b, p.body(bodyIndent), false), limit
+	if limit < 0 || len(lines) <= limit+1 {
+		shown = len(lines)
 	}
-	p.indented(bodyIndent, lines)
-	p.more(bodyIndent, hidden)
+	p.indented(bodyIndent, lines[:shown])
+	p.more(bodyIndent, len(lines)-shown)
 }
 
 func (p *showText) indented(indent string, lines []string) {
 	for _, l := range lines {
-		if l == "" {
-			p.put("\n")
-			continue
-		}
-		p.put(indent, l, "\n")
+		p.put(human.When(l != "", indent), l, "\n")
 	}
 }
 
@@ -510,10 +495,8 @@ func (p *showText) thinking(e *entry.Entry, b transcript.Block) {
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	first = strings.Trim(terminal.Clean(first), "*# ")
-	note := ""
-	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
-		note = fmt.Sprintf(" (%s)", human.Plural(n, "line", "lines"))
-	}
+	n := strings.Count(strings.TrimSpace(text), "\n") + 1
+	note := human.When(n > 1, " ("+human.Plural(n, "line", "lines")+")")
 	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
 	fmt.Fprintln(p.out, bodyIndent+p.Style(printer.KindStyles[session.KindThinking], "thinking ")+p.Dim(p.cut(first, room)+note))
 }
@@ -546,21 +529,18 @@ func (p *showText) shell(e *entry.Entry, b transcript.Block) {
 
 // aside prints on one line an entry that is rarely read: short texts, and the sizes of others.
 func (p *showText) aside(it *transcript.Item) {
-	what, size := it.Title, 0
+	what, prompt := it.Title, 0 // bytes of a system prompt
 	for _, b := range it.Blocks {
-		size += len(b.Text)
 		switch {
 		case it.Class == transcript.System:
+			prompt += len(b.Text)
 		case b.Kind == session.KindMeta || len(b.Text) < 80:
 			what += " " + terminal.Clean(string(b.Text))
 		default:
 			what += ", " + human.Bytes(int64(len(b.Text)))
 		}
 	}
-	if it.Class == transcript.System {
-		what += ", " + human.Bytes(int64(size)) + p.unfoldHint()
-	}
-	p.remark(it.Entry, what)
+	p.remark(it.Entry, what+human.When(it.Class == transcript.System, ", "+human.Bytes(int64(prompt))+p.unfoldHint()))
 }
 
 func (p *showText) remark(e *entry.Entry, s string) {
@@ -598,22 +578,18 @@ func (p *showText) rendered(b transcript.Block, width int, faint bool) []string 
 	if p.Colour && width > 0 && !p.Source && slices.Contains(markdownForms, b.Form) {
 		return lists.Map(markdown.Render(prose.Tidy(b.Text), width), func(l markdown.Line) string { return p.runs(l, faint) })
 	}
-	var lines []string
-	for _, l := range prose.SourceLines(b.Text, width) {
+	return lists.Map(prose.SourceLines(b.Text, width), func(l prose.Line) string {
 		s := strings.TrimRight(l.Text, " ")
 		switch {
-		case faint:
-			s = p.Dim(s)
+		case faint, l.Style == prose.LineFence:
+			return p.Dim(s)
 		case l.Style == prose.LineHeading:
-			s = p.Style(printer.TitleStyle, s)
-		case l.Style == prose.LineFence:
-			s = p.Dim(s)
+			return p.Style(printer.TitleStyle, s)
 		case l.Style == prose.LineCode:
-			s = p.Style(codeStyle, s)
+			return p.Style(codeStyle, s)
 		}
-		lines = append(lines, s)
-	}
-	return lines
+		return s
+	})
 }
 
 func (p *showText) runs(l markdown.Line, faint bool) string {
