@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
+	"pigrep/internal/session"
 	"pigrep/internal/shellcmd"
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
@@ -91,26 +93,18 @@ func (v *View) Sessions(list *sessions.Response) *Section {
 	}
 	for i := range list.Sessions[:min(len(list.Sessions), mostSessions)] {
 		h := &list.Sessions[i]
-		cost, at := "–", ""
-		if h.Cost > 0 {
-			cost = human.Cents.Text(h.Cost)
-		}
-		if !h.Modified.IsZero() {
-			at = h.Modified.In(v.Now.Location()).Format("2006-01-02 15:04")
-		}
-		t.Rows = append(t.Rows, Row{Cells: []Cell{
+		cost := cmp.Or(human.When(h.Cost > 0, human.Cents.Text(h.Cost)), "–")
+		cells := []Cell{
 			{Text: html.Line(human.Headline(h.Title)), Link: v.session(h.SessionPath, h.SessionID, "")},
-			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: at},
+			{Text: html.Line(human.Path(h.CWD, v.Home))}, {Text: v.minute(h.Modified)},
 			{Text: human.Number(h.Messages), Number: true}, {Text: human.Number(h.Tokens), Number: true}, {Text: cost, Number: true},
-		}})
-		if several {
-			row := &t.Rows[i]
-			row.Cells = slices.Insert(row.Cells, 1, Cell{Text: html.Line(h.Agent)})
 		}
+		if several {
+			cells = slices.Insert(cells, 1, Cell{Text: html.Line(h.Agent)})
+		}
+		t.Rows = append(t.Rows, Row{Cells: cells})
 	}
-	if left := len(list.Sessions) - len(t.Rows); left > 0 {
-		t.More = human.Plural(left, "more session", "more sessions") + " (pigrep sessions)"
-	}
+	t.More = more(len(list.Sessions)-len(t.Rows), "session", " (pigrep sessions)")
 	s.Tables = []*Table{t}
 	return s
 }
@@ -231,11 +225,10 @@ func fromAudit(a *printer.Audit, title string, link func(row int) string) (*Tabl
 	for _, c := range grid.Columns[first:] {
 		t.Head = append(t.Head, Head{strings.ToLower(c.Title), c.Right})
 	}
-	cells := func(texts []string) (list []Cell) {
-		for i, text := range texts[first:] {
-			c := cut(text)
-			c.Number = grid.Columns[first+i].Right
-			list = append(list, c)
+	cells := func(texts []string) []Cell {
+		list := lists.Map(texts[first:], cut)
+		for i := range list {
+			list[i].Number = grid.Columns[first+i].Right
 		}
 		return list
 	}
@@ -289,9 +282,7 @@ func (d *draft) table(a *printer.Audit, title string, all int, link func(row int
 	if d.err = cmp.Or(d.err, err); d.err != nil {
 		return
 	}
-	if left := all - len(t.Rows); left > 0 {
-		t.More = human.Plural(left, "more row", "more rows")
-	}
+	t.More = more(all-len(t.Rows), "row", "")
 	d.Tables = append(d.Tables, t)
 }
 
@@ -325,10 +316,7 @@ func (v *View) Usage(ctx context.Context, src *Source, req audit.Request) ([]*Se
 		d.Note = "Nothing was used in this time."
 		return []*Section{d.Section}, nil
 	}
-	d.Note = "In " + human.Plural(models.Total.Sessions, "session", "sessions")
-	if estimate := models.Estimate(); estimate != "" {
-		d.Note += "; " + estimate
-	}
+	d.Note = human.Joined("; ", "In "+human.Plural(models.Total.Sessions, "session", "sessions"), models.Estimate())
 	d.Figures = usageFigures(models)
 	first, last := Span(req, &models.Coverage)
 	over, err := src.Usage(ctx, with(req, chart.PeriodFor(first, last), "model"))
@@ -383,10 +371,7 @@ const shortest = 35 * 24 * time.Hour
 func usageFigures(t *audit.UsageTable) []Fact {
 	cost := Fact{"cost", "unknown"}
 	if t.Total.HasCost() {
-		cost.Value = human.Cents.Text(t.Total.Cost)
-		if t.Total.Unpriced > 0 {
-			cost.Name = "cost, at least"
-		}
+		cost = Fact{"cost" + human.When(t.Total.Unpriced > 0, ", at least"), human.Cents.Text(t.Total.Cost)}
 	}
 	return []Fact{cost, {"tokens", human.Short(t.Total.Tokens)}}
 }
@@ -434,12 +419,7 @@ func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*S
 	req.Failed, req.Results, req.Limit = true, true, mostCalls
 	t := &Table{Head: callHead("result")}
 	all, err := src.Calls(ctx, req, func(r *audit.CallRow) error {
-		said := ""
-		for _, line := range r.Result {
-			if said = strings.TrimSpace(line); said != "" {
-				break
-			}
-		}
+		said := cmp.Or(lists.Map(r.Result, strings.TrimSpace)...)
 		t.Rows = append(t.Rows, v.call(r, r.Arguments, said, false))
 		return nil
 	})
@@ -450,7 +430,7 @@ func (v *View) failures(ctx context.Context, src *Source, req audit.Request) (*S
 	if len(t.Rows) > 0 {
 		s.Note = "The latest first"
 		s.Figures = []Fact{{Name: "failed", Value: human.Number(all)}}
-		t.More = left(all - len(t.Rows))
+		t.More = more(all-len(t.Rows), "call", moreCalls)
 		s.Tables = []*Table{t}
 	}
 	return s, nil
@@ -496,17 +476,22 @@ func (v *View) risky(ctx context.Context, src *Source, req audit.Request) (*Sect
 	for _, m := range audit.BySeverity(found) {
 		t := byRule[m.Rule]
 		t.Note = m.Severity + ": " + m.Clause
-		t.More = left(counts[m.Rule] - len(t.Rows))
+		t.More = more(counts[m.Rule]-len(t.Rows), "call", moreCalls)
 		s.Tables = append(s.Tables, t)
 	}
 	return s, nil
 }
 
-func left(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return human.Plural(n, "more call", "more calls") + " (pigrep tools calls)"
+// more says how many things a table leaves out, and where they are; "" for none.
+func more(n int, what, where string) string {
+	return human.When(n > 0, human.Plural(n, "more "+what, "more "+what+"s")+where)
+}
+
+const moreCalls = " (pigrep tools calls)"
+
+// minute is a time of a table; "" if it is not known.
+func (v *View) minute(t session.Time) string {
+	return human.When(!t.IsZero(), t.In(v.Now.Location()).Format("2006-01-02 15:04"))
 }
 
 func callHead(last string) []Head {
@@ -519,10 +504,7 @@ func (v *View) call(r *audit.CallRow, what, last string, failed bool) Row {
 		c.Code = true
 		return c
 	}
-	at := Cell{Text: "–", Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
-	if !r.Timestamp.IsZero() {
-		at.Text = r.Timestamp.In(v.Now.Location()).Format("2006-01-02 15:04")
-	}
+	at := Cell{Text: cmp.Or(v.minute(r.Timestamp), "–"), Link: v.session(r.SessionPath, r.SessionID, r.EntryID)}
 	project := human.Path(r.CWD, v.Home)
 	name := project[strings.LastIndexAny(strings.TrimRight(project, `/\`), `/\`)+1:]
 	return Row{Failed: failed, Cells: []Cell{at, {Text: html.Line(name), Full: html.Line(project)}, cut(r.Tool), code(what), code(last)}}
@@ -542,12 +524,8 @@ func (v *View) commands(ctx context.Context, src *Source, req audit.Request) (*S
 	if err != nil {
 		return nil, err
 	}
-	d := v.draft("commands", "Commands")
-	if d.Note = "No command ran."; len(t.Rows) > 0 {
-		d.Note = human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
-		d.table(printer.NewCommandsAudit(t, mostRows, v.layout()), "", len(t.Rows), nil)
-	}
-	return d.Section, d.err
+	note := human.Plural(len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+	return v.listing("commands", "Commands", "No command ran.", note, len(t.Rows), printer.NewCommandsAudit(t, mostRows, v.layout()))
 }
 
 func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Section, error) {
@@ -555,10 +533,16 @@ func (v *View) files(ctx context.Context, src *Source, req audit.Request) (*Sect
 	if err != nil {
 		return nil, err
 	}
-	d := v.draft("files", "Files")
-	if d.Note = "No tool named a file."; len(t.Rows) > 0 {
-		d.Note = human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
-		d.table(printer.NewFilesAudit(t, false, mostRows, v.layout()), "", len(t.Rows), nil)
+	note := human.Plural(len(t.Rows), "file was", "files were") + " read, written or edited"
+	return v.listing("files", "Files", "No tool named a file.", note, len(t.Rows), printer.NewFilesAudit(t, false, mostRows, v.layout()))
+}
+
+// listing is a section with one table of rows, and what is said of some or of none.
+func (v *View) listing(id, title, none, some string, rows int, a *printer.Audit) (*Section, error) {
+	d := v.draft(id, title)
+	if d.Note = none; rows > 0 {
+		d.Note = some
+		d.table(a, "", rows, nil)
 	}
 	return d.Section, d.err
 }
