@@ -551,54 +551,51 @@ var foundStyle = ansi.NewStyle().Bold().Reverse(true)
 // markLine marks texts in a line. Attributes that the line sets within a match take
 // effect after the match.
 func markLine(line string, texts []string) string {
-	m := lineMarker{rest: line}
-	plain := ansi.Strip(line)
-	for span := range found(plain, texts) {
-		m.copy(span[0])
-		m.b.WriteString(foundStyle.String())
-		m.marking = true
-		m.copy(span[1])
-		m.marking = false
-		m.b.WriteString(ansi.ResetStyle + m.style)
+	var b strings.Builder
+	spans := slices.Collect(found(ansi.Strip(line), texts))
+	at, style, marking := 0, "", false // the offset without sequences, and the attributes that the line has set there
+	end := func() {
+		b.WriteString(ansi.ResetStyle + style)
+		spans, marking = spans[1:], false
 	}
-	m.copy(len(plain))
-	return m.b.String()
-}
-
-// lineMarker copies a line with escape sequences, from its beginning to its end.
-type lineMarker struct {
-	b       strings.Builder
-	rest    string // not copied yet
-	at      int    // where rest begins in the text without sequences
-	style   string // the attributes that the line has set here
-	marking bool   // they wait for the end of a match
-}
-
-// copy copies the line up to an offset in its text.
-func (m *lineMarker) copy(end int) {
-	for m.rest != "" {
-		if plain, _, _ := strings.Cut(m.rest, "\x1b"); plain != "" {
-			n := min(len(plain), end-m.at)
-			if n == 0 {
-				return
+	for rest := line; rest != ""; {
+		if rest[0] == ansi.ESC {
+			sequence, _, n, _ := ansi.DecodeSequence(rest, ansi.NormalState, nil)
+			rest = rest[n:]
+			isStyle := strings.HasPrefix(sequence, "\x1b[") // else a link
+			switch {
+			case sequence == ansi.ResetStyle:
+				style = ""
+			case isStyle:
+				style += sequence
 			}
-			m.b.WriteString(plain[:n])
-			m.rest, m.at = m.rest[n:], m.at+n
+			if !isStyle || !marking {
+				b.WriteString(sequence)
+			}
 			continue
 		}
-		sequence, _, n, _ := ansi.DecodeSequence(m.rest, ansi.NormalState, nil)
-		m.rest = m.rest[n:]
-		isStyle := strings.HasPrefix(sequence, "\x1b[") // else a link
+		if marking && at == spans[0][1] {
+			end()
+		}
+		if !marking && len(spans) > 0 && at == spans[0][0] {
+			b.WriteString(foundStyle.String())
+			marking = true
+		}
+		plain, _, _ := strings.Cut(rest, "\x1b")
+		n := len(plain)
 		switch {
-		case sequence == ansi.ResetStyle:
-			m.style = ""
-		case isStyle:
-			m.style += sequence
+		case marking:
+			n = min(n, spans[0][1]-at)
+		case len(spans) > 0:
+			n = min(n, spans[0][0]-at)
 		}
-		if !isStyle || !m.marking {
-			m.b.WriteString(sequence)
-		}
+		b.WriteString(rest[:n])
+		rest, at = rest[n:], at+n
 	}
+	if marking {
+		end()
+	}
+	return b.String()
 }
 
 // found yields where texts occur in a line: anywhere as written, and at the start of a
