@@ -275,15 +275,16 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 		}
 		c.Labels = filled(slices.Sorted(maps.Keys(periods)))
 		n.by = n.by[1:]
+	} else {
+		for i := range rows {
+			c.Labels = append(c.Labels, n.of(key(i)))
+		}
 	}
 	series := make(map[string]int)
 	for i := range rows {
-		k := key(i)
-		at := i
+		k, at := key(i), i
 		if c.Kind == Bars {
 			at, _ = slices.BinarySearch(c.Labels, n.value(k, period))
-		} else {
-			c.Labels = append(c.Labels, n.of(k))
 		}
 		for part, name := range parts {
 			if c.Kind == Bars && len(n.by) > 0 {
@@ -293,15 +294,10 @@ func newRows(n names, rows int, key func(int) *audit.Key, parts []string, value 
 			if !ok {
 				s = len(c.Series)
 				series[name] = s
-				c.Series = append(c.Series, Series{Name: name})
+				c.Series = append(c.Series, Series{Name: name, Values: make([]float64, len(c.Labels))})
 			}
-			values := &c.Series[s].Values
-			*values = append(*values, make([]float64, max(0, at+1-len(*values)))...)
-			(*values)[at] += value(i, part)
+			c.Series[s].Values[at] += value(i, part)
 		}
-	}
-	for i := range c.Series {
-		c.Series[i].Values = append(c.Series[i].Values, make([]float64, len(c.Labels)-len(c.Series[i].Values))...)
 	}
 	if c.Kind == Ranking {
 		c.Top(mostRanked, 0)

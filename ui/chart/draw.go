@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/lists"
 	"pigrep/internal/terminal"
 )
 
@@ -321,7 +322,8 @@ func (d *drawing) calendar() {
 				continue
 			}
 			v := d.sum(i)
-			m.Class, m.Value, m.Title = "l"+strconv.Itoa(levelOf(v, levels)), exact(v), longLabel(d.Labels[i])+": "+d.Unit.text(v, values[len(values)-1])
+			level, _ := slices.BinarySearch(levels, v) // the last level is the largest value
+			m.Class, m.Value, m.Title = "l"+strconv.Itoa(level+1), exact(v), longLabel(d.Labels[i])+": "+d.Unit.text(v, values[len(values)-1])
 			d.Groups = append(d.Groups, group{Link: d.link(i), Marks: []mark{m}})
 		}
 		d.Plot += yearHeight
@@ -334,44 +336,29 @@ func (d *drawing) calendar() {
 // levelsOf returns the largest value of each quarter of sorted values, without those that
 // say the same twice.
 func levelsOf(sorted []float64) []float64 {
-	if len(sorted) == 0 {
-		return nil
-	}
 	var levels []float64
-	for q := 1; q <= 4; q++ {
+	for q := 1; q <= 4 && len(sorted) > 0; q++ {
 		levels = append(levels, sorted[(q*len(sorted)+3)/4-1])
 	}
 	return slices.Compact(levels)
 }
 
-// levelOf is the quarter that a value is in, from 1.
-func levelOf(v float64, levels []float64) int {
-	at, _ := slices.BinarySearch(levels, v)
-	return min(at, len(levels)-1) + 1
-}
-
 // table returns the labels that have a value. A value is as exact as in a title.
 func (c *Chart) table() *table {
-	t := &table{Head: []string{c.Head}}
-	for _, s := range c.Series {
-		t.Head = append(t.Head, clean(s.Name))
+	cells := func(first string, of func(s Series) string, total string) []string {
+		list := append([]string{first}, lists.Map(c.Series, of)...)
+		if len(c.Series) > 1 {
+			list = append(list, total)
+		}
+		return list
 	}
-	if len(c.Series) > 1 {
-		t.Head = append(t.Head, "total")
-	}
+	t := &table{Head: cells(c.Head, func(s Series) string { return clean(s.Name) }, "total")}
 	most := c.most()
 	for i, label := range c.Labels {
-		if c.sum(i) == 0 {
-			continue
+		if sum := c.sum(i); sum > 0 {
+			value := func(s Series) string { return c.Unit.text(s.Values[i], most) }
+			t.Rows = append(t.Rows, tableRow{c.link(i), cells(clean(label), value, c.Unit.text(sum, most))})
 		}
-		row := tableRow{c.link(i), []string{clean(label)}}
-		for _, s := range c.Series {
-			row.Cells = append(row.Cells, c.Unit.text(s.Values[i], most))
-		}
-		if len(c.Series) > 1 {
-			row.Cells = append(row.Cells, c.Unit.text(c.sum(i), most))
-		}
-		t.Rows = append(t.Rows, row)
 	}
 	if c.others > 0 {
 		cells := make([]string, len(t.Head))
