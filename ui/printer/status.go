@@ -166,8 +166,11 @@ type factList struct {
 	facts []fact
 }
 
-func (l *factList) add(name, format string, args ...any) {
-	l.facts = append(l.facts, fact{name, fmt.Sprintf(format, args...)})
+// add adds a line, unless its value is empty.
+func (l *factList) add(name, value string) {
+	if value != "" {
+		l.facts = append(l.facts, fact{name, value})
+	}
 }
 
 func (l *factList) path(path string) string { return human.Path(path, l.Home) }
@@ -186,15 +189,17 @@ func (l *factList) Size(n int64) string {
 	return human.Bytes(n)
 }
 
-func (l *factList) time(t time.Time) string { return t.In(l.Now.Location()).Format(StampForm) }
+func (l *factList) time(t time.Time) string {
+	return human.When(!t.IsZero(), t.In(l.Now.Location()).Format(StampForm))
+}
 
 // statusFacts returns the status as names and values.
 func statusFacts(s *Status, layout Layout) []fact {
 	l := &factList{Layout: layout}
 	l.roots(s)
-	l.add("index", "%s", l.path(s.Dir))
+	l.add("index", l.path(s.Dir))
 	if s.Damage != "" {
-		l.add("state", "%s", s.Damage)
+		l.add("state", s.Damage)
 		return l.facts
 	}
 	l.state(s)
@@ -219,11 +224,11 @@ func (l *factList) roots(s *Status) {
 			case r.Error != "":
 				state = r.Error
 			}
-			l.add(name, "%s (%s): %s", l.path(r.Path), r.Origin, state)
+			l.add(name, fmt.Sprintf("%s (%s): %s", l.path(r.Path), r.Origin, state))
 		}
 	}
 	for _, x := range s.Agents {
-		l.add(x.Label, "%s (--agent %s)", human.Plural(x.Sessions, "session", "sessions"), x.Agent)
+		l.add(x.Label, human.Plural(x.Sessions, "session", "sessions")+" (--agent "+x.Agent+")")
 		add("  root", func(agent string) bool { return agent == x.Agent })
 	}
 	add("root", func(agent string) bool {
@@ -233,85 +238,68 @@ func (l *factList) roots(s *Status) {
 
 // state adds how fresh the index is, and who keeps it so.
 func (l *factList) state(s *Status) {
-	state := "behind"
+	generation := fmt.Sprintf(", generation %d", s.State.Generation)
 	switch {
-	case s.State.Complete:
-		state = "complete"
-	case s.State.PendingFiles == 0:
-		state = "incomplete"
-	}
-	if s.Built {
-		l.add("state", "%s, generation %d", state, s.State.Generation)
-	} else {
+	case !s.Built:
 		l.add("state", "not built yet")
+	case s.State.Complete:
+		l.add("state", "complete"+generation)
+	case s.State.PendingFiles == 0:
+		l.add("state", "incomplete"+generation)
+	default:
+		l.add("state", "behind"+generation)
 	}
-	if s.Writer != 0 {
-		l.add("writer", "%s", s.Writer)
-	}
-	if w := s.Watcher; w != nil {
-		l.add("watcher", "%s", l.watcher(w))
+	l.add("writer", human.When(s.Writer != 0, s.Writer.String()))
+	if s.Watcher != nil {
+		l.add("watcher", l.watcher(s.Watcher))
 	}
 	changes := human.Joined(", ", lists.Map(s.Changes, func(c ChangeCount) string { return human.When(c.Files > 0, l.count(c.Files)+" "+c.Change) })...)
-	if changes != "" {
-		l.add("files", "%s", changes)
-	}
-	if s.State.PendingFiles > 0 {
-		l.add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), l.Size(s.State.PendingBytes))
-	}
+	l.add("files", changes)
+	l.add("pending", human.When(s.State.PendingFiles > 0, human.Plural(s.State.PendingFiles, "file", "files")+", "+l.Size(s.State.PendingBytes)))
 }
 
 // content adds what is in the index, and what it takes on disk.
 func (l *factList) content(s *Status) {
-	l.add("sessions", "%s", l.count(s.Sessions))
-	l.add("entries", "%s", l.count(s.Entries))
-	l.add("documents", "%s", l.count(s.Documents))
+	l.add("sessions", l.count(s.Sessions))
+	l.add("entries", l.count(s.Entries))
+	l.add("documents", l.count(s.Documents))
 	for _, k := range s.Kinds {
-		l.add("  "+k.Kind, "%s", l.count(k.Documents))
+		l.add("  "+k.Kind, l.count(k.Documents))
 	}
-	l.add("indexed", "%s", l.Size(s.Indexed))
-	l.add("size", "%s", l.Size(s.Size))
+	l.add("indexed", l.Size(s.Indexed))
+	l.add("size", l.Size(s.Size))
 	if s.Indexed > 0 {
-		l.add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
+		l.add("share", fmt.Sprintf("%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed))
 	}
-	l.add("bleve", "%s", cmp.Or(l.path(s.Store), "no store: updates make one where the file system has hard links"))
-	if !s.Newest.IsZero() {
-		l.add("newest", "%s", l.time(s.Newest.Time))
-	}
-	if !s.Updated.IsZero() {
-		l.add("updated", "%s, %s kept", l.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
-	}
-	if s.Copies > 0 {
-		l.add("copies", "%s", human.Plural(s.Copies, "entry copied by a fork counts once", "entries copied by forks count once"))
-	}
-	if s.Partial > 0 {
-		l.add("partial", "%s only the beginning of an output; the rest is in files that are not read", human.Plural(s.Partial, "result has", "results have"))
-	}
-	l.add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
+	l.add("bleve", cmp.Or(l.path(s.Store), "no store: updates make one where the file system has hard links"))
+	l.add("newest", l.time(s.Newest.Time))
+	l.add("updated", human.When(!s.Updated.IsZero(), l.time(s.Updated.Time)+", "+human.Plural(s.Kept, "generation", "generations")+" kept"))
+	l.add("copies", human.Some(s.Copies, "entry copied by a fork counts once", "entries copied by forks count once"))
+	l.add("partial", human.Some(s.Partial, "result has only the beginning of an output; the rest is in files that are not read",
+		"results have only the beginning of an output; the rest is in files that are not read"))
+	l.add("skipped", human.Plural(s.State.SkippedLines, "line", "lines"))
 }
 
 // problems adds what could not be read, and what is not pigrep's.
 func (l *factList) problems(s *Status) {
 	for _, k := range s.Skipped {
-		l.add("  line", "%s:%d (offset %d): %s", l.path(k.Path), k.Line, k.Offset, k.Reason)
+		l.add("  line", fmt.Sprintf("%s:%d (offset %d): %s", l.path(k.Path), k.Line, k.Offset, k.Reason))
 	}
-	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
-		l.add("  more", "%s: pigrep status --skipped", human.Plural(more, "line", "lines"))
-	}
+	more := s.State.SkippedLines - len(s.Skipped)
+	l.add("  more", human.When(more > 0 && s.Built, human.Plural(more, "line", "lines")+": pigrep status --skipped"))
 	for _, e := range s.Errors {
-		l.add("unreadable", "%s: %s", l.path(e.Path), e.Reason)
+		l.add("unreadable", l.path(e.Path)+": "+e.Reason)
 	}
 	for _, path := range s.Foreign {
-		l.add("foreign", "%s: not made by pigrep, left alone", l.path(path))
+		l.add("foreign", l.path(path)+": not made by pigrep, left alone")
 	}
 	if s.Archive != nil {
 		l.facts = append(l.facts, keepFacts(s.Archive, l.Layout)...)
 	}
 	l.facts = append(l.facts, unusedFacts("unused", s.Unused, l.Layout)...)
-	if len(s.Unused) > 0 {
-		l.add("  more", "remove them: pigrep index --prune")
-	}
+	l.add("  more", human.When(len(s.Unused) > 0, "remove them: pigrep index --prune"))
 	for _, path := range s.Outside {
-		l.add("link", "%s: not followed, it leads out of the session directories", l.path(path))
+		l.add("link", l.path(path)+": not followed, it leads out of the session directories")
 	}
 }
 
@@ -407,7 +395,7 @@ func unusedFacts(name string, unused []index.Unused, layout Layout) []fact {
 	l := &factList{Layout: layout}
 	for _, x := range unused {
 		roots := lists.Map(x.Roots, l.path)
-		l.add(name, "%s: %s, of %s, which is gone", l.path(x.Dir), l.Size(x.Size), strings.Join(roots, ", "))
+		l.add(name, fmt.Sprintf("%s: %s, of %s, which is gone", l.path(x.Dir), l.Size(x.Size), strings.Join(roots, ", ")))
 	}
 	return l.facts
 }
@@ -670,13 +658,13 @@ func (x *Keep) Text(t *Text) { t.table(x.Sheet(t.Layout)) }
 func keepFacts(x *Keep, layout Layout) []fact {
 	l := &factList{Layout: layout}
 	limit := cmp.Or(human.When(x.Limit > 0, "of at most "+human.Bytes(x.Limit)), "without a limit")
-	l.add("archive", "%s: %s %s", l.path(x.Dir), human.Bytes(x.Size), limit)
+	l.add("archive", l.path(x.Dir)+": "+human.Bytes(x.Size)+" "+limit)
 	for _, k := range x.Agents {
 		text := cmp.Or(human.When(k.On, "on"), "off")
 		if k.Sessions > 0 {
 			text += fmt.Sprintf(": %s, %s, the oldest from %s", human.Plural(k.Sessions, "copy", "copies"), human.Bytes(k.Size), k.Oldest.Format(time.DateOnly))
 		}
-		l.add("  "+k.Agent, "%s", human.Joined("; ", text,
+		l.add("  "+k.Agent, human.Joined("; ", text,
 			human.When(k.Gone > 0, human.Plural(k.Gone, "is", "are")+" all that is left"),
 			human.When(k.Left > 0, human.Plural(k.Left, "file is", "files are")+" left out: raise keep-limit, or use --older-than")))
 	}
